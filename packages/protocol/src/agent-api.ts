@@ -1,0 +1,161 @@
+import { Type, type Static, type TSchema } from 'typebox';
+
+/** Bodies of the agent's HTTP API (specification, "Agent HTTP API"; contracts, section 4). */
+
+const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const Time = Type.String({ description: 'ISO 8601, UTC, milliseconds.' });
+
+export const operationKinds = ['update', 'rollback', 'bootstrap'] as const;
+export const operationPhases = ['preparing', 'pulling', 'switching', 'verifying', 'reverting', 'verifying_revert'] as const;
+export const triggers = ['automatic', 'manual', 'boot'] as const;
+export type OperationKind = (typeof operationKinds)[number];
+export type OperationPhase = (typeof operationPhases)[number];
+export type Trigger = (typeof triggers)[number];
+
+export const Health = Type.Object({
+  ok: Type.Literal(true),
+  service: Type.Literal('station-agent'),
+  version: Type.String(),
+  uptimeSeconds: Type.Number(),
+});
+
+export const Version = Type.Object({
+  currentVersion: Nullable(Type.String()),
+  latestVersion: Nullable(Type.String()),
+  agentVersion: Type.String(),
+});
+
+export const Progress = Type.Object({
+  doneBytes: Type.Number(),
+  totalBytes: Nullable(Type.Number({ description: 'Null while the sizes are not known.' })),
+  percent: Nullable(Type.Number({ description: '0 to 100, weighted by bytes.' })),
+});
+export type Progress = Static<typeof Progress>;
+
+export const Operation = Type.Object({
+  id: Type.String(),
+  kind: Type.Enum([...operationKinds]),
+  phase: Type.Enum([...operationPhases]),
+  trigger: Type.Enum([...triggers]),
+  startedAt: Time,
+  version: Nullable(Type.String({ description: 'The version that is being installed or gone back to.' })),
+  progress: Progress,
+});
+export type Operation = Static<typeof Operation>;
+
+export const HistoryEntry = Type.Object({
+  id: Type.String(),
+  kind: Type.Enum([...operationKinds]),
+  trigger: Type.Enum([...triggers]),
+  result: Type.Enum(['updated', 'rolled_back', 'failed']),
+  from: Nullable(Type.String()),
+  to: Nullable(Type.String({ description: 'The version the operation was for.' })),
+  reason: Nullable(Type.String()),
+  startedAt: Time,
+  endedAt: Time,
+  durationMs: Type.Number(),
+  downtimeMs: Nullable(Type.Number()),
+});
+export type HistoryEntry = Static<typeof HistoryEntry>;
+
+export const Quarantined = Type.Object({ version: Type.String(), reason: Type.String(), at: Time });
+export type Quarantined = Static<typeof Quarantined>;
+
+export const ServiceStatus = Type.Object({
+  name: Type.String(),
+  image: Type.String({ description: 'Image reference, or the image id when no reference is known.' }),
+  state: Type.String({ description: 'created, running, paused, restarting, removing, exited, dead or missing.' }),
+  health: Type.String({ description: 'starting, healthy, unhealthy or none.' }),
+});
+export type ServiceStatus = Static<typeof ServiceStatus>;
+
+export const ConditionStatus = Type.Object({
+  id: Type.String(),
+  severity: Type.Enum(['info', 'warning', 'fault']),
+  message: Type.String(),
+  since: Time,
+});
+export type ConditionStatus = Static<typeof ConditionStatus>;
+
+export const FirmwareItem = Type.Object({
+  name: Type.String(),
+  version: Type.String(),
+  file: Type.String(),
+  checksum: Type.String(),
+  size: Type.Number({ description: 'Bytes.' }),
+  downloadedAt: Time,
+});
+
+export const WifiStatus = Type.Object({
+  mode: Type.Enum(['client', 'hotspot', 'ethernet', 'offline', 'disabled']),
+  ssid: Nullable(Type.String()),
+  ip: Nullable(Type.String()),
+  signal: Nullable(Type.Number({ description: 'Per cent.' })),
+  connectivity: Nullable(Type.String()),
+  hotspot: Type.Object({
+    active: Type.Boolean(),
+    ssid: Nullable(Type.String()),
+    ip: Nullable(Type.String()),
+    clients: Type.Integer(),
+  }),
+  watchdog: Type.Object({
+    state: Type.Enum(['INIT', 'CHECK', 'CONNECTED', 'RETRYING', 'JOINING', 'HOTSPOT_ACTIVE', 'DISABLED']),
+    since: Time,
+    attempts: Type.Integer(),
+    nextRetryAt: Nullable(Time),
+    lastFailure: Nullable(Type.String()),
+  }),
+});
+export type WifiStatus = Static<typeof WifiStatus>;
+
+export const Status = Type.Object({
+  stationId: Type.String(),
+  agentVersion: Type.String(),
+  startedAt: Time,
+  currentVersion: Nullable(Type.String()),
+  latestVersion: Nullable(Type.String()),
+  latestNotes: Nullable(Type.String({ description: 'Text or URL from the release manifest.' })),
+  updateAvailable: Type.Boolean(),
+  updating: Type.Boolean(),
+  autoUpdate: Type.Boolean(),
+  lastCheckAt: Nullable(Time),
+  lastError: Nullable(Type.Object({ code: Type.String(), message: Type.String(), at: Time })),
+  operation: Nullable(Operation),
+  rollback: Nullable(Type.Object({ version: Nullable(Type.String()), createdAt: Time })),
+  quarantined: Type.Array(Quarantined),
+  history: Type.Array(HistoryEntry),
+  stack: Type.Object({ services: Type.Array(ServiceStatus) }),
+  firmware: Type.Object({
+    cacheDir: Type.String(),
+    lastCheckAt: Nullable(Time),
+    lastError: Nullable(Type.String()),
+    items: Type.Array(FirmwareItem),
+  }),
+  wifi: WifiStatus,
+  conditions: Type.Array(ConditionStatus),
+});
+export type Status = Static<typeof Status>;
+
+export const UpdateRequest = Type.Object(
+  { version: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })) },
+  { additionalProperties: false },
+);
+export const UpdateResult = Type.Object({
+  result: Type.Enum(['updated', 'already_current']),
+  from: Nullable(Type.String()),
+  to: Nullable(Type.String()),
+  durationMs: Type.Number(),
+  downtimeMs: Nullable(Type.Number()),
+});
+export const RollbackResult = Type.Object({
+  result: Type.Literal('rolled_back'),
+  from: Nullable(Type.String()),
+  to: Nullable(Type.String()),
+  durationMs: Type.Number(),
+  downtimeMs: Nullable(Type.Number()),
+});
+export const Accepted = Type.Object({ operationId: Type.String() });
+export const CheckResult = Type.Object({
+  release: Type.Object({ ok: Type.Boolean(), latestVersion: Nullable(Type.String()), updateAvailable: Type.Boolean() }),
+  firmware: Type.Object({ ok: Type.Boolean() }),
+});

@@ -1,0 +1,60 @@
+/**
+ * Catalogue of the standing conditions an agent can report in /status: what is wrong now and what helps.
+ * A condition is raised and cleared by facts, never by hand.
+ */
+export const conditions = {
+  agent_open_on_network: {
+    severity: 'warning',
+    message: 'The agent listens beyond this machine without AGENT_TOKEN. Set a token or bind it to loopback.',
+  },
+  clock_behind: {
+    severity: 'warning',
+    message: 'The clock is behind the last time this station knew; secure connections may fail until it is set.',
+  },
+  disk_space_low: {
+    severity: 'fault',
+    message: 'There is not enough free space for the new release. Free some space; the update is tried again by itself.',
+  },
+  agent_too_old: {
+    severity: 'warning',
+    message: 'The latest release needs a newer agent. Run the install script again.',
+  },
+  compose_not_linked: {
+    severity: 'warning',
+    message: 'The environment file of the stack could not be written: a bare "docker compose up" would not keep the installed release.',
+  },
+  engine_unreachable: {
+    severity: 'fault',
+    message: 'The container engine does not answer. Updates wait until it does.',
+  },
+  manifest_rejected: {
+    severity: 'warning',
+    message: 'The published release manifest is not valid or its signature does not verify; it was ignored.',
+  },
+  manifest_unreachable: {
+    severity: 'info',
+    message: 'The release manifest could not be fetched. It is tried again by itself.',
+  },
+  registry_auth_failed: {
+    severity: 'fault',
+    message: 'The image registry refused the credentials. Check CONTAINER_USERNAME and CONTAINER_TOKEN.',
+  },
+  registry_unreachable: {
+    severity: 'warning',
+    message: 'An image could not be fetched from its registry. It is tried again by itself.',
+  },
+  rollback_unavailable: {
+    severity: 'warning',
+    message: 'Images of the previous release are gone from this machine; going back would need the network.',
+  },
+  stack_unhealthy: {
+    severity: 'fault',
+    message: 'The stack does not pass its health check. The agent keeps bringing it up.',
+  },
+  state_not_writable: {
+    severity: 'fault',
+    message: 'The agent cannot write its state directory. Nothing is changed until it can.',
+  },
+} as const satisfies Record<string, { severity: 'info' | 'warning' | 'fault'; message: string }>;
+
+export type ConditionId = keyof typeof conditions;

@@ -1,0 +1,53 @@
+import { Type, type Static } from 'typebox';
+
+/**
+ * Every error code that leaves the agent or the backend, with the HTTP status it maps to.
+ * A code is stable: clients decide on it. The message beside it is for people (contracts, section 0).
+ */
+export const errorCodes = {
+  bad_request: 400,
+  validation_failed: 400,
+  version_invalid: 400,
+  unauthorized: 401,
+  invalid_credentials: 401,
+  session_expired: 401,
+  forbidden: 403,
+  host_not_allowed: 403,
+  origin_not_allowed: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  not_acceptable: 406,
+  conflict: 409,
+  update_in_progress: 409,
+  nothing_to_roll_back: 409,
+  setup_already_done: 409,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  version_not_derivable: 422,
+  too_many_requests: 429,
+  internal: 500,
+  update_failed: 500,
+  update_rolled_back: 500,
+  rollback_failed: 500,
+  agent_unreachable: 502,
+  manifest_unavailable: 502,
+  manifest_rejected: 502,
+  registry_unavailable: 502,
+  registry_auth_failed: 502,
+  image_missing: 502,
+  shutting_down: 503,
+  unavailable: 503,
+  disk_space_low: 507,
+} as const;
+
+export type ErrorCode = keyof typeof errorCodes;
+
+/** The error body of agent and backend alike (contracts, section 0). */
+export const ErrorBody = Type.Object({
+  statusCode: Type.Integer(),
+  error: Type.String({ description: 'Reason phrase of the status.' }),
+  code: Type.String({ description: 'Stable code, one of the catalogue.' }),
+  message: Type.String({ description: 'For people; never a secret, a stack trace or a host path.' }),
+  details: Type.Optional(Type.Unknown()),
+});
+export type ErrorBody = Static<typeof ErrorBody>;
