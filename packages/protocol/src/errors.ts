@@ -14,6 +14,7 @@ export const errorCodes = {
   forbidden: 403,
   host_not_allowed: 403,
   origin_not_allowed: 403,
+  setup_code_invalid: 403,
   not_found: 404,
   method_not_allowed: 405,
   not_acceptable: 406,

@@ -1,0 +1,148 @@
+import { Type, type Static, type TSchema } from 'typebox';
+
+/**
+ * Bodies of the backend's REST interface (contracts, sections 7 and 9).
+ *
+ * Request bodies refuse unknown keys (400 with the JSON pointer of each fault). Every error has the body of `errors.ts`.
+ * Bodies of /api/system/* are those of the agent: see `agent-api.ts`.
+ */
+
+const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const closed = { additionalProperties: false } as const;
+
+export const Time = Type.String({ description: 'ISO 8601, UTC, milliseconds.' });
+export const Id = Type.String({ format: 'uuid' });
+
+/** A user's role on this station: an owner may do everything, an admin everything but touch owners, a member use devices. */
+export const roles = ['owner', 'admin', 'member'] as const;
+export type Role = (typeof roles)[number];
+export const Role = Type.Enum([...roles]);
+
+const Email = Type.String({
+  minLength: 3,
+  maxLength: 254,
+  pattern: '^[^\\s@]+@[^\\s@]+$',
+  description: 'Compared without regard to case.',
+});
+const NewPassword = Type.String({ minLength: 10, maxLength: 256, description: 'At least 10 characters.' });
+const GivenPassword = Type.String({ minLength: 1, maxLength: 256 });
+const PersonName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
+const StationName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
+
+/**
+ * GET /api/health (public): 200 when everything that is configured works, else 503 with the same shape,
+ * `status: "failing"` and the failing check `false`. `mqtt` is true while no broker is configured.
+ */
+export const BackendHealth = Type.Object({
+  status: Type.Enum(['ok', 'failing']),
+  version: Type.String({ description: 'Release version.' }),
+  checks: Type.Object({ database: Type.Boolean(), mqtt: Type.Boolean() }),
+});
+export type BackendHealth = Static<typeof BackendHealth>;
+
+export const User = Type.Object({ id: Id, email: Type.String(), name: Type.String(), role: Role, createdAt: Time });
+export type User = Static<typeof User>;
+
+/** GET /api/auth/setup (public): whether the first-run page is to be shown. */
+export const SetupState = Type.Object({ needed: Type.Boolean() });
+export type SetupState = Static<typeof SetupState>;
+
+/**
+ * POST /api/auth/setup (public, once) → 201 Session. Creates the owner.
+ * `code` is what the station prints and the agent shows; case, spaces and dashes do not matter.
+ * Errors: 403 setup_code_invalid, 409 setup_already_done, 429 too_many_requests (with Retry-After).
+ */
+export const SetupRequest = Type.Object(
+  {
+    code: Type.String({ minLength: 1, maxLength: 64 }),
+    email: Email,
+    password: NewPassword,
+    name: PersonName,
+    stationName: Type.Optional(StationName),
+  },
+  closed,
+);
+export type SetupRequest = Static<typeof SetupRequest>;
+
+/** POST /api/auth/login (public) → 200 Session. Errors: 401 invalid_credentials, 429 too_many_requests (with Retry-After). */
+export const LoginRequest = Type.Object({ email: Email, password: GivenPassword }, closed);
+export type LoginRequest = Static<typeof LoginRequest>;
+
+/**
+ * Answer of setup, login and refresh. The refresh token travels only in an HttpOnly, SameSite=Strict cookie (path /api/auth).
+ * POST /api/auth/refresh (no body) → 200 Session, or 401 session_expired: log in again. Each refresh token works once; one used
+ * a second time ends the session on every tab, so tabs of one browser must take turns (a lock in localStorage, or one tab asks).
+ * POST /api/auth/logout (no body) → 204, also when the session had ended already.
+ */
+export const Session = Type.Object({
+  accessToken: Type.String({ description: 'JWT for `Authorization: Bearer` and for the first message of /ws.' }),
+  expiresAt: Time,
+  user: User,
+});
+export type Session = Static<typeof Session>;
+
+/** POST /api/auth/password (user) → 204. Ends all other sessions of the user. Errors: 401 invalid_credentials. */
+export const PasswordChange = Type.Object({ currentPassword: GivenPassword, newPassword: NewPassword }, closed);
+export type PasswordChange = Static<typeof PasswordChange>;
+
+/** GET /api/station (user). */
+export const Station = Type.Object({
+  id: Nullable(Type.String({ description: 'STATION_ID; null when the station was not given one.' })),
+  name: Type.String(),
+  timeZone: Type.String({ description: 'IANA name, e.g. Europe/Kyiv.' }),
+  ownerId: Nullable(Id),
+  version: Type.String({ description: 'Release version.' }),
+});
+export type Station = Static<typeof Station>;
+
+/** PATCH /api/station (station role owner or admin) → 200 Station. */
+export const StationPatch = Type.Object(
+  { name: Type.Optional(StationName), timeZone: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })) },
+  { ...closed, minProperties: 1 },
+);
+export type StationPatch = Static<typeof StationPatch>;
+
+/** GET /api/station/members (user) → Member[]; the owner comes first. */
+export const Member = Type.Object({
+  userId: Id,
+  email: Type.String(),
+  name: Type.String(),
+  role: Role,
+  joinedAt: Time,
+});
+export type Member = Static<typeof Member>;
+export const Members = Type.Array(Member);
+
+/**
+ * POST /api/station/members (station role owner or admin) → 201 Member. `role: "owner"` cannot be given away here.
+ * Errors: 409 conflict when the address is already a member.
+ */
+export const NewMember = Type.Object(
+  { email: Email, name: PersonName, password: NewPassword, role: Type.Enum(['admin', 'member']) },
+  closed,
+);
+export type NewMember = Static<typeof NewMember>;
+
+/** PATCH /api/station/members/:userId (station role owner) → 200 Member. The owner cannot be changed: 409 conflict. */
+export const MemberPatch = Type.Object({ role: Type.Enum(['admin', 'member']) }, closed);
+export type MemberPatch = Static<typeof MemberPatch>;
+/* DELETE /api/station/members/:userId (station role owner, or admin for members) → 204; the owner cannot be removed: 409. */
+
+/**
+ * POST /api/system/update and /api/system/rollback (role owner or admin) → 202 `Accepted` of agent-api.ts. The backend never waits for the
+ * end: an update replaces the backend itself. Follow it by `agent_event` on /ws, and GET /api/system/status after a reconnect.
+ * Errors are the agent's own (409 update_in_progress, 409 nothing_to_roll_back, 422 version_not_derivable, …) or 502 agent_unreachable.
+ */
+export const SystemUpdateRequest = Type.Object(
+  { version: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })) },
+  closed,
+);
+export type SystemUpdateRequest = Static<typeof SystemUpdateRequest>;
+
+/** One fault of a refused request, in `details.faults` of a 400 validation_failed. */
+export const ValidationFault = Type.Object({
+  in: Type.Enum(['body', 'querystring', 'params', 'headers']),
+  pointer: Type.String({ description: 'RFC 6901 JSON pointer; "" is the whole document.' }),
+  message: Type.String(),
+});
+export type ValidationFault = Static<typeof ValidationFault>;

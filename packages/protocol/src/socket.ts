@@ -1,0 +1,65 @@
+import { Type, type Static } from 'typebox';
+import { Id, Role, Time } from './rest.ts';
+
+/**
+ * Messages of the frontend WebSocket `/ws` (contracts, section 10). One JSON object a text frame.
+ *
+ * The first client message must be `auth`, within 5 s; a fresh `auth` may follow at any time and extends the link, which ends with
+ * close 4401 when its token expires. A client ignores a server message whose `type` it does not know.
+ */
+
+export const authDeadlineMs = 5_000;
+/** Largest frame either side accepts, bytes; beyond it close 1009. */
+export const maxFrameBytes = 1_048_576;
+
+/** Close codes beyond those of RFC 6455. */
+export const closeCodes = {
+  /** RFC 6455: the backend is going down (or being updated): reconnect with backoff. */
+  goingAway: 1001,
+  /** RFC 6455: not a JSON object of a known type. */
+  badMessage: 1008,
+  /** RFC 6455: a frame over `maxFrameBytes`. */
+  tooBig: 1009,
+  /** RFC 6455, section 7.4.1 registry: the client fell too far behind: reconnect and start from the replayed state. */
+  tooSlow: 1013,
+  /** No, bad or expired token: get a new one, then reconnect. */
+  unauthorized: 4401,
+} as const;
+
+export const AuthMessage = Type.Object({
+  type: Type.Literal('auth'),
+  token: Type.String({ minLength: 1, maxLength: 4096 }),
+});
+/** Answered by `pong`: browsers cannot see the protocol's own pings, so a page finds a dead link this way. */
+export const PingMessage = Type.Object({ type: Type.Literal('ping') });
+export const ClientMessage = Type.Union([AuthMessage, PingMessage]);
+export type ClientMessage = Static<typeof ClientMessage>;
+
+/** First message after a good `auth`; sent again after each further `auth`. */
+export const HelloMessage = Type.Object({
+  type: Type.Literal('hello'),
+  at: Time,
+  version: Type.String({ description: 'Release version of the backend: reload the page when it changed.' }),
+  station: Type.Object({ id: Type.Union([Type.String(), Type.Null()]), name: Type.String() }),
+  user: Type.Object({ id: Id, role: Role }),
+  tokenExpiresAt: Time,
+});
+export type HelloMessage = Static<typeof HelloMessage>;
+
+export const PongMessage = Type.Object({ type: Type.Literal('pong'), at: Time });
+
+/** A log event of the agent as it happens (contracts, section 6), beside it the link itself coming and going. */
+export const AgentEvent = Type.Object(
+  { time: Time, level: Type.String(), event: Type.String() },
+  { additionalProperties: true, description: 'Further fields as the event catalogue says.' },
+);
+export type AgentEvent = Static<typeof AgentEvent>;
+export const AgentEventMessage = Type.Object({ type: Type.Literal('agent_event'), at: Time, event: AgentEvent });
+export type AgentEventMessage = Static<typeof AgentEventMessage>;
+
+/** Whether the backend hears the agent's events. Sent on change and after `hello`: read /api/system/status again when it comes back. */
+export const AgentLinkMessage = Type.Object({ type: Type.Literal('agent_link'), at: Time, connected: Type.Boolean() });
+export type AgentLinkMessage = Static<typeof AgentLinkMessage>;
+
+export const ServerMessage = Type.Union([HelloMessage, PongMessage, AgentEventMessage, AgentLinkMessage]);
+export type ServerMessage = Static<typeof ServerMessage>;
