@@ -1,0 +1,108 @@
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { exists } from '@station/kit/files';
+import { run, tryRun } from './program.ts';
+
+const noninteractive = { DEBIAN_FRONTEND: 'noninteractive' };
+
+/** Where the rig keeps what is costly to make or fetch; `npm ci` empties it. */
+export const cacheFolder = join(import.meta.dirname, '../../node_modules/.cache/station');
+
+/**
+ * Makes sure that Debian packages are installed: installs the missing ones as root.
+ * @throws naming the missing packages when not root, or when apt-get fails.
+ */
+export async function needPackages(names: readonly string[]): Promise<void> {
+  const missing = await missingOf(names);
+  if (missing.length === 0) return;
+  if (process.getuid?.() !== 0) {
+    throw new Error(`these Debian packages are needed: run "apt-get install ${missing.join(' ')}" as root first`);
+  }
+  tell(`Installing Debian packages: ${missing.join(', ')}`);
+  const install = ['-o', 'DPkg::Lock::Timeout=600', 'install', '-y', '-q', '--no-install-recommends', ...missing];
+  const first = await tryRun('apt-get', install, { env: noninteractive });
+  if (first.exitCode === 0) return;
+  // Lists that are missing or older than the mirror are the usual reason.
+  await run('apt-get', ['-o', 'DPkg::Lock::Timeout=600', 'update', '-q'], { env: noninteractive });
+  await run('apt-get', install, { env: noninteractive });
+}
+
+/** A line for the person who waits; never part of a test's result. */
+export function tell(message: string): void {
+  process.stderr.write(`rig: ${message}\n`);
+}
+
+async function missingOf(names: readonly string[]): Promise<string[]> {
+  const listed = await tryRun('dpkg-query', ['-W', '-f', '${Package} ${db:Status-Status}\n', ...names]);
+  const installed = new Set(
+    listed.stdout.split('\n').flatMap((line) => (line.endsWith(' installed') ? [line.split(' ')[0]] : [])),
+  );
+  return names.filter((name) => !installed.has(name));
+}
+
+/**
+ * Path of the Compose v2 CLI plugin. Debian 12 has none, so Debian 13's is taken, which needs no newer libc; only that
+ * one file is used and the machine's own package sources stay as they are. Fetched once into the cache.
+ */
+export async function composePlugin(): Promise<string> {
+  const plugin = join(cacheFolder, 'docker-compose');
+  if (await exists(plugin)) return plugin;
+  tell("Fetching Debian 13's docker-compose (once)");
+  await mkdir(cacheFolder, { recursive: true });
+  const folder = await mkdtemp(join(cacheFolder, 'compose-'));
+  try {
+    for (const name of ['lists/partial', 'archives/partial']) await mkdir(join(folder, name), { recursive: true });
+    const sources = join(folder, 'trixie.sources');
+    await writeFile(sources, await trixieSource());
+    const apt = [
+      `-oDir::Etc::SourceList=${sources}`,
+      '-oDir::Etc::SourceParts=/dev/null',
+      `-oDir::State::Lists=${join(folder, 'lists')}`,
+      `-oDir::Cache=${folder}`,
+      // The unprivileged user apt would download as cannot reach this folder.
+      '-oAPT::Sandbox::User=root',
+    ];
+    await run('apt-get', [...apt, 'update', '-q'], { cwd: folder });
+    await run('apt-get', [...apt, 'download', '-q', 'docker-compose'], { cwd: folder });
+    const deb = (await readdir(folder)).find((name) => name.endsWith('.deb'));
+    if (deb === undefined) throw new Error('apt-get downloaded no docker-compose package');
+    await run('dpkg', ['-x', deb, 'unpacked'], { cwd: folder });
+    const unpacked = join(folder, 'unpacked/usr/libexec/docker/cli-plugins/docker-compose');
+    await run('chmod', ['755', unpacked]);
+    await rename(unpacked, plugin);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+  return plugin;
+}
+
+/** A deb822 source for Debian 13 from the mirror and key that this machine uses for its own Debian packages. */
+async function trixieSource(): Promise<string> {
+  const { uri, signedBy } = await debianMirror();
+  return ['Types: deb', `URIs: ${uri}`, 'Suites: trixie', 'Components: main', `Signed-By: ${signedBy}`, ''].join('\n');
+}
+
+const debianKeys = '/usr/share/keyrings/debian-archive-keyring.gpg';
+
+async function debianMirror(): Promise<{ uri: string; signedBy: string }> {
+  const parts = '/etc/apt/sources.list.d';
+  const names = await readdir(parts).catch(() => []);
+  for (const name of names.filter((each) => each.endsWith('.sources'))) {
+    for (const stanza of (await readFile(join(parts, name), 'utf8')).split(/\n\s*\n/)) {
+      const field = (key: string): string | undefined => new RegExp(`^${key}:\\s*(.+)$`, 'mi').exec(stanza)?.[1]?.trim();
+      const uri = field('URIs')?.split(/\s+/)[0];
+      if (uri !== undefined && isDebian(field('Suites') ?? '')) return { uri, signedBy: field('Signed-By') ?? debianKeys };
+    }
+  }
+  const lists = ['/etc/apt/sources.list', ...names.filter((each) => each.endsWith('.list')).map((each) => join(parts, each))];
+  for (const path of lists) {
+    const text = await readFile(path, 'utf8').catch(() => '');
+    for (const line of text.split('\n')) {
+      const [, uri, suite] = /^deb\s+(?:\[[^\]]*\]\s+)?(\S+)\s+(\S+)\s/.exec(line.trim()) ?? [];
+      if (uri !== undefined && isDebian(suite ?? '')) return { uri, signedBy: debianKeys };
+    }
+  }
+  throw new Error('no Debian package source found on this machine (the rig needs Debian 12 or 13)');
+}
+
+const isDebian = (suites: string): boolean => /(^|\s)(bookworm|trixie)(\s|$)/.test(suites);

@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { run } from './program.ts';
+import type { Registry } from './registry.ts';
+
+/** A file of an image: content, or where a symbolic link points. Files get mode 755, root's. */
+export type ImageFile = { path: string; content: Uint8Array | string } | { path: string; linkTo: string };
+
+export type Layer = { digest: string; diffId: string; bytes: Uint8Array };
+
+/** The part of an image's configuration that the rig sets (OCI image specification, config). */
+export type ImageConfig = { Cmd: string[]; Labels?: Record<string, string>; ExposedPorts?: Record<string, object> };
+
+const digestOf = (bytes: Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+
+/** Packs files into one layer; the same files give the same digest. */
+export async function packLayer(files: readonly ImageFile[]): Promise<Layer> {
+  const folder = await mkdtemp(join(tmpdir(), 'station-layer-'));
+  try {
+    const root = join(folder, 'root');
+    for (const file of files) {
+      const path = join(root, file.path);
+      await mkdir(dirname(path), { recursive: true });
+      if ('linkTo' in file) {
+        await symlink(file.linkTo, path);
+      } else {
+        await writeFile(path, file.content);
+        await chmod(path, 0o755);
+      }
+    }
+    const stable = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--mtime=@0', '--format=ustar'];
+    await run('tar', [...stable, '-C', root, '-cf', join(folder, 'layer.tar'), '.']);
+    const tar = await readFile(join(folder, 'layer.tar'));
+    const bytes = gzipSync(tar, { level: 1 });
+    return { digest: digestOf(bytes), diffId: digestOf(tar), bytes };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Pushes an image straight to a registry (OCI distribution specification, "Pushing"), without an engine, so that no
+ * engine has any part of it before it pulls.
+ * @returns digest of the manifest, to pull by.
+ */
+export async function pushImage(
+  registry: Registry,
+  target: { repository: string; tag: string },
+  image: { layers: readonly Layer[]; config: ImageConfig },
+): Promise<string> {
+  const config = Buffer.from(
+    JSON.stringify({
+      architecture: process.arch === 'x64' ? 'amd64' : process.arch,
+      os: 'linux',
+      config: image.config,
+      rootfs: { type: 'layers', diff_ids: image.layers.map((layer) => layer.diffId) },
+    }),
+  );
+  for (const bytes of [config, ...image.layers.map((layer) => layer.bytes)]) {
+    await pushBlob(registry, target.repository, bytes);
+  }
+  const manifest = Buffer.from(
+    JSON.stringify({
+      schemaVersion: 2,
+      mediaType: manifestType,
+      config: {
+        mediaType: 'application/vnd.docker.container.image.v1+json',
+        size: config.length,
+        digest: digestOf(config),
+      },
+      layers: image.layers.map((layer) => ({
+        mediaType: 'application/vnd.docker.image.rootfs.diff.tar.gzip',
+        size: layer.bytes.length,
+        digest: layer.digest,
+      })),
+    }),
+  );
+  const path = `/v2/${target.repository}/manifests/${target.tag}`;
+  await expectOk(
+    await registry.request(path, { method: 'PUT', body: manifest, headers: { 'content-type': manifestType } }),
+  );
+  return digestOf(manifest);
+}
+
+const manifestType = 'application/vnd.docker.distribution.manifest.v2+json';
+
+async function pushBlob(registry: Registry, repository: string, bytes: Uint8Array): Promise<void> {
+  const digest = digestOf(bytes);
+  if ((await registry.request(`/v2/${repository}/blobs/${digest}`, { method: 'HEAD' })).ok) return;
+  const begun = await registry.request(`/v2/${repository}/blobs/uploads/`, { method: 'POST' });
+  await expectOk(begun);
+  const location = new URL(begun.headers.get('location') ?? '', `http://${registry.address}`);
+  location.searchParams.set('digest', digest);
+  const headers = { 'content-type': 'application/octet-stream' };
+  await expectOk(
+    await registry.request(location.href, { method: 'PUT', body: Buffer.from(bytes), headers }),
+  );
+}
+
+async function expectOk(response: Response): Promise<void> {
+  const text = await response.text();
+  if (!response.ok) throw new Error(`the registry answered ${response.status} to a push: ${text.slice(0, 300)}`);
+}
