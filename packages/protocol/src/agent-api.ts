@@ -6,7 +6,14 @@ const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null
 const Time = Type.String({ description: 'ISO 8601, UTC, milliseconds.' });
 
 export const operationKinds = ['update', 'rollback', 'bootstrap'] as const;
-export const operationPhases = ['preparing', 'pulling', 'switching', 'verifying', 'reverting', 'verifying_revert'] as const;
+export const operationPhases = [
+  'preparing',
+  'pulling',
+  'switching',
+  'verifying',
+  'reverting',
+  'verifying_revert',
+] as const;
 export const triggers = ['automatic', 'manual', 'boot'] as const;
 export type OperationKind = (typeof operationKinds)[number];
 export type OperationPhase = (typeof operationPhases)[number];

@@ -13,7 +13,8 @@ export const conditions = {
   },
   disk_space_low: {
     severity: 'fault',
-    message: 'There is not enough free space for the new release. Free some space; the update is tried again by itself.',
+    message:
+      'There is not enough free space for the new release. Free some space; the update is tried again by itself.',
   },
   agent_too_old: {
     severity: 'warning',
@@ -21,7 +22,8 @@ export const conditions = {
   },
   compose_not_linked: {
     severity: 'warning',
-    message: 'The environment file of the stack could not be written: a bare "docker compose up" would not keep the installed release.',
+    message:
+      'The environment file of the stack could not be written: a bare "docker compose up" would not keep the installed release.',
   },
   engine_unreachable: {
     severity: 'fault',

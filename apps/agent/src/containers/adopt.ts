@@ -1,0 +1,89 @@
+import { join } from 'node:path';
+import { parseImageReference } from '@station/protocol/image-reference';
+import type { Release } from '@station/protocol/release';
+import { parseVersion } from '@station/protocol/version';
+import { readText, type Disk } from '@station/kit/files';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { emptyJournal, type Journal } from '../store/journal.ts';
+import type { ContainerFact } from './facts.ts';
+import type { StackEngine } from './ports.ts';
+import { stateFiles } from './state-files.ts';
+
+/** Services that make up a release when nothing else says which do (specification, "Release manifest"). */
+const releaseServices = ['backend', 'frontend'];
+
+const RollbackFile = Type.Object({
+  version: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  images: Type.Record(Type.String(), Type.String()),
+  imageIds: Type.Optional(Type.Record(Type.String(), Type.String())),
+  createdAt: Type.Optional(Type.String()),
+});
+
+export type Adoption = { journal: Journal; repaired: { file: string; reason: string }[] };
+
+/**
+ * Makes a journal where there is none (first start, an older agent's state, a damaged file): what really runs is what is
+ * installed; the specification's files add what they still tell.
+ */
+export async function adoptStack(parts: {
+  engine: StackEngine;
+  disk: Disk;
+  dataDir: string;
+  now: string;
+}): Promise<Adoption> {
+  const { engine, disk, dataDir, now } = parts;
+  const repaired: Adoption['repaired'] = [];
+  const containers = await engine.containers();
+  const text = await readText(disk, join(dataDir, stateFiles.currentVersion));
+  const recorded = text === null ? null : parseVersion(text.trim());
+  if (text !== null && recorded === null) {
+    repaired.push({ file: stateFiles.currentVersion, reason: 'not a version' });
+  }
+  const installed = runningRelease(containers, recorded?.text ?? null);
+  const rollback = await readRollback(engine, disk, dataDir);
+  if (rollback === 'damaged') repaired.push({ file: stateFiles.rollback, reason: 'not readable' });
+  const earlier = rollback === 'damaged' ? null : rollback;
+  const keeps = earlier !== null && earlier.version !== installed?.version;
+  return {
+    journal: { ...emptyJournal, installed, kept: keeps ? [{ release: earlier, at: now }] : [] },
+    repaired,
+  };
+}
+
+function runningRelease(containers: readonly ContainerFact[], recordedVersion: string | null): Release | null {
+  const images: Record<string, string> = {};
+  const imageIds: Record<string, string> = {};
+  for (const container of containers) {
+    if (!releaseServices.includes(container.service)) continue;
+    images[container.service] = container.image;
+    imageIds[container.service] = container.imageId;
+  }
+  if (Object.keys(imageIds).length === 0) return null;
+  const tag = parseImageReference(images['backend'] ?? '')?.tag ?? null;
+  const tagVersion = tag === null ? null : parseVersion(tag);
+  return { version: recordedVersion ?? tagVersion?.text ?? null, images, imageIds, digests: {}, layers: {} };
+}
+
+async function readRollback(engine: StackEngine, disk: Disk, dataDir: string): Promise<Release | null | 'damaged'> {
+  const path = join(dataDir, stateFiles.rollback);
+  if ((await disk.read(path)) === null) return null;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse((await readText(disk, path)) ?? '');
+  } catch {
+    return 'damaged';
+  }
+  if (!Value.Check(RollbackFile, parsed)) return 'damaged';
+  const imageIds: Record<string, string> = {};
+  for (const [service, reference] of Object.entries(parsed.images)) {
+    if (!parseImageReference(reference) && !/^sha256:[0-9a-f]{64}$/.test(reference)) return 'damaged';
+    const id = await engine.imageId(parsed.imageIds?.[service] ?? reference);
+    // A release whose images are gone cannot be gone back to without the network: it is no rollback target.
+    if (id === null) return null;
+    imageIds[service] = id;
+  }
+  if (Object.keys(imageIds).length === 0) return null;
+  const version = parseVersion(parsed.version ?? '')?.text ?? null;
+  return { version, images: parsed.images, imageIds, digests: {}, layers: {} };
+}

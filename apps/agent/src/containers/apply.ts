@@ -1,0 +1,188 @@
+import { join } from 'node:path';
+import { removeDurable, writeDurable } from '@station/kit/files';
+import type { Release } from '@station/protocol/release';
+import { addSample, restartBaseline, startWatch, type Restarts } from '../health/watch.ts';
+import type { Journal } from '../store/journal.ts';
+import type { Step } from './decide.ts';
+import type { Attempts, StepFailure, Watch } from './facts.ts';
+import { pinnedRelease, type Change } from './operations.ts';
+import type { RegistryFailure, StackEngine } from './ports.ts';
+import type { ProgressMeter } from './progress.ts';
+import { fetchRelease, healRelease } from './pull.ts';
+import type { UpdaterParts } from './updater.ts';
+
+/** What one process knows beyond the journal; a new process starts without it. */
+export type RunState = {
+  journal: Journal | null;
+  attempts: Attempts;
+  watch: Watch | null;
+  baseline: Restarts;
+  meter: ProgressMeter;
+  /** Monotonic start of the operation, when this process began it. */
+  startedMs: number | null;
+  /** When a container of the stack was first stopped for the operation, and when health was first seen again; epoch ms. */
+  stoppedAtMs: number | null;
+  healthyAtMs: number | null;
+};
+
+type Context = UpdaterParts & { run: RunState; record: (change: Change) => Promise<void> };
+type Executable = Exclude<Step, { kind: 'idle' }>;
+
+/** One executor a step; a step without one does not compile. */
+export type Executors = {
+  [K in Executable['kind']]: (step: Extract<Executable, { kind: K }>, signal: AbortSignal) => Promise<void>;
+};
+
+export function createExecutors(context: Context): Executors {
+  const { engine, run, clock, record } = context;
+  return {
+    write_files: async ({ files }) => writeFiles(context, files),
+    record: async ({ change }) => record(change),
+    check_space: async ({ delayMs }, signal) => {
+      await clock.sleep(delayMs, signal);
+      run.attempts = { ...run.attempts, space: await checkSpace(context, signal) };
+    },
+    pull: async ({ delayMs, suspect }, signal) => {
+      await clock.sleep(delayMs, signal);
+      const { to } = operationOf(run);
+      const bytes = Object.values(to.layers).reduce((sum, size) => sum + size, 0);
+      run.meter.expect(bytes > 0 ? bytes : null);
+      const answer = await fetchRelease(to, suspect, fetchParts(context, signal));
+      run.attempts = {
+        ...run.attempts,
+        pull: answer.kind === 'ok' ? answer : failureAfter(run.attempts.pull, answer, context),
+      };
+    },
+    heal: async ({ release }, signal) => {
+      run.attempts = { ...run.attempts, healed: true };
+      const damaged = operationOf(run)[release];
+      if (damaged) await healRelease(damaged, fetchParts(context, signal));
+    },
+    up: async ({ delayMs }, signal) => {
+      await clock.sleep(delayMs, signal);
+      await bringUp(context, signal);
+    },
+    probe: async ({ delayMs }, signal) => {
+      await clock.sleep(delayMs, signal);
+      await sampleHealth(context, signal);
+    },
+    hold: async ({ imageIds }) => {
+      for (const id of imageIds) await engine.hold(id);
+    },
+    release_hold: async ({ imageIds }) => {
+      for (const id of imageIds) await engine.releaseHold(id);
+    },
+    remove_images: async ({ imageIds }) => {
+      for (const id of imageIds) {
+        if ((await engine.removeImage(id, { force: true })) === 'removed') {
+          context.report.event('image_removed', { image: run.journal?.retired[id] ?? id });
+        }
+      }
+      await record({ kind: 'forget_images', imageIds });
+    },
+    bring_up: async () => {
+      const installed = run.journal?.installed;
+      if (!installed) return;
+      run.startedMs = clock.monotonic();
+      await record({
+        kind: 'begin',
+        operation: { kind: 'bootstrap', trigger: 'boot', id: context.newId(), to: installed },
+      });
+    },
+  };
+}
+
+async function writeFiles({ disk, dataDir }: Context, files: Readonly<Record<string, string | null>>): Promise<void> {
+  for (const [name, content] of Object.entries(files)) {
+    const path = join(dataDir, name);
+    await (content === null ? removeDurable(disk, path) : writeDurable(disk, path, content, 0o644));
+  }
+}
+
+/** Room for a layer while it is fetched and unpacked, as a multiple of its compressed size, and what is to stay free. */
+const roomPerByte = 3;
+const reserveBytes = 32 * 1024 * 1024;
+
+async function checkSpace(context: Context, signal: AbortSignal): Promise<Attempts['space']> {
+  const { engine, run } = context;
+  const { to } = operationOf(run);
+  const layers: Record<string, number> = {};
+  for (const [service, image] of Object.entries(to.images)) {
+    const answer = await engine.layers(to.digests[service] ?? image, signal);
+    if (answer.kind === 'failed') return failureAfter(run.attempts.space, answer, context);
+    if (answer.kind === 'ok') Object.assign(layers, answer.layers);
+  }
+  const here = run.journal?.installed?.layers ?? {};
+  const missing = Object.entries(layers).filter(([digest]) => !(digest in here));
+  const needed = missing.reduce((sum, [, size]) => sum + size, 0) * roomPerByte + reserveBytes;
+  const free = await engine.freeBytes();
+  if (free === null || free >= needed) return { kind: 'ok', layers };
+  const reason = `the release needs about ${mebibytes(needed)} MiB free, there are ${mebibytes(free)} MiB`;
+  return failureAfter(
+    run.attempts.space,
+    { kind: 'failed', code: 'disk_space_low', reason, transient: false },
+    context,
+  );
+}
+
+async function bringUp(context: Context, signal: AbortSignal): Promise<void> {
+  const { engine, run, clock, report } = context;
+  const release = pinned(run);
+  const services = Object.keys(release.imageIds);
+  report.event('docker_restart', { services });
+  const baseline = restartBaseline(await engine.containers(), services);
+  const answer = await engine.up(signal);
+  if (answer.kind === 'failed') {
+    const failure: RegistryFailure = { kind: 'failed', code: 'engine_failed', reason: answer.reason, transient: true };
+    run.attempts = { ...run.attempts, up: failureAfter(run.attempts.up, failure, context) };
+    return;
+  }
+  run.stoppedAtMs ??= answer.stoppedAtMs;
+  await engine.sync();
+  run.healthyAtMs = null;
+  run.baseline = baseline;
+  run.watch = startWatch(clock.monotonic());
+  run.attempts = { ...run.attempts, up: { kind: 'ok' } };
+}
+
+async function sampleHealth({ engine, run, clock, probe }: Context, signal: AbortSignal): Promise<void> {
+  const [containers, answer] = await Promise.all([engine.containers(), probe(signal)]);
+  if (!run.watch) return;
+  const sample = { nowMs: clock.monotonic(), answer, containers, imageIds: pinned(run).imageIds };
+  const { firstPassMs } = run.watch;
+  run.watch = addSample(run.watch, sample, run.baseline);
+  if (firstPassMs === null && run.watch.firstPassMs !== null) run.healthyAtMs = clock.now();
+}
+
+function failureAfter(
+  before: StepFailure | { kind: 'ok' } | null,
+  answer: RegistryFailure & { fetched?: Record<string, string> },
+  { report }: Context,
+): StepFailure {
+  const failures = (before?.kind === 'failed' ? before.failures : 0) + 1;
+  const { code, reason, transient, fetched = {} } = answer;
+  report.event('update_retry', { code, reason, attempt: failures });
+  return { kind: 'failed', failures, code, reason, transient, fetched };
+}
+
+const fetchParts = ({ engine, report, clock, run }: Context, signal: AbortSignal) => ({
+  engine,
+  report,
+  clock,
+  signal,
+  onProgress: run.meter.update,
+});
+
+function operationOf(run: RunState) {
+  const operation = run.journal?.operation;
+  if (!operation) throw new Error('a step of an operation without an operation');
+  return operation;
+}
+
+function pinned(run: RunState): Release {
+  const release = run.journal && pinnedRelease(run.journal);
+  if (!release) throw new Error('nothing is pinned to bring up');
+  return release;
+}
+
+const mebibytes = (bytes: number): number => Math.ceil(bytes / 1024 / 1024);

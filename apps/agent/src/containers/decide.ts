@@ -1,0 +1,152 @@
+import { judgeHealth } from '../health/watch.ts';
+import type { OperationRecord } from '../store/journal.ts';
+import type { Facts, StepFailure } from './facts.ts';
+import { wantedImages, type Change } from './operations.ts';
+
+/** The next thing to do, as data. Each is safe to do again: after a crash the same decision comes from the same facts. */
+export type Step =
+  | { kind: 'write_files'; files: Readonly<Record<string, string | null>> }
+  | { kind: 'record'; change: Change }
+  | { kind: 'check_space'; delayMs: number }
+  | { kind: 'pull'; delayMs: number; suspect: boolean }
+  /** Looks the images of the release through for damage and fetches broken ones again. */
+  | { kind: 'heal'; release: 'from' | 'to' }
+  | { kind: 'up'; delayMs: number }
+  | { kind: 'probe'; delayMs: number }
+  | { kind: 'hold'; imageIds: readonly string[] }
+  | { kind: 'release_hold'; imageIds: readonly string[] }
+  | { kind: 'remove_images'; imageIds: readonly string[] }
+  | { kind: 'bring_up' }
+  | { kind: 'idle' };
+
+/** Tries of one step inside an operation; the operation itself is tried again later, for ever. */
+const tries = 3;
+const retryDelaysMs = [1000, 4000, 10_000] as const;
+/** Interruptions after which a release is given up: something about it may be what ends the machine or the agent. */
+const interruptionsOfALoop = 5;
+const probeFastMs = 200;
+const probeSlowMs = 1000;
+
+/** Decides purely from facts (docs/adr/0003): no clock, no module state, no side effect. */
+export function decide(facts: Facts): Step {
+  if (Object.keys(facts.staleFiles).length > 0) return { kind: 'write_files', files: facts.staleFiles };
+  const operation = facts.journal.operation;
+  if (!operation) return decideIdle(facts);
+  switch (operation.phase) {
+    case 'preparing':
+      return decidePreparing(facts, operation);
+    case 'pulling':
+      return decidePulling(facts, operation);
+    case 'switching':
+      return decideSwitching(facts, operation);
+    case 'verifying':
+      return decideVerifying(facts, operation);
+    case 'reverting':
+      return decideReverting(facts);
+    case 'verifying_revert':
+      return decideVerifyingRevert(facts);
+  }
+}
+
+function decidePreparing(facts: Facts, operation: OperationRecord): Step {
+  const { images, imageIds } = operation.to;
+  const here = Object.keys(images).every((service) => facts.presentImages.includes(imageIds[service] ?? ''));
+  if (here) return record({ kind: 'switch', imageIds, digests: {} });
+  const { space } = facts.attempts;
+  if (space?.kind === 'ok') return record({ kind: 'fetch', layers: space.layers });
+  if (space && isFinal(space)) return failed(operation, space);
+  return { kind: 'check_space', delayMs: delayAfter(space) };
+}
+
+function decidePulling(facts: Facts, operation: OperationRecord): Step {
+  const { pull } = facts.attempts;
+  if (pull?.kind === 'ok') return record({ kind: 'switch', imageIds: pull.imageIds, digests: pull.digests });
+  if (pull && isFinal(pull)) return failed(operation, pull);
+  // A phase entered in another boot: layers of that time may not have reached the disk.
+  return { kind: 'pull', delayMs: delayAfter(pull), suspect: operation.phaseBootId !== facts.bootId };
+}
+
+function decideSwitching(facts: Facts, operation: OperationRecord): Step {
+  if (operation.resumed >= interruptionsOfALoop)
+    return giveUp(operation, { code: 'release_unhealthy', reason: 'interrupted too often' });
+  const { up, healed } = facts.attempts;
+  if (up?.kind === 'ok') return record({ kind: 'verify' });
+  if (up && up.failures >= tries) return giveUp(operation, up);
+  if (up && !healed) return { kind: 'heal', release: 'to' };
+  return { kind: 'up', delayMs: delayAfter(up) };
+}
+
+function decideVerifying(facts: Facts, operation: OperationRecord): Step {
+  if (operation.resumed >= interruptionsOfALoop)
+    return giveUp(operation, { code: 'release_unhealthy', reason: 'interrupted too often' });
+  const next = watchHealth(facts);
+  if (next.kind === 'passed') return record({ kind: 'complete' });
+  if (next.kind === 'failed') return giveUp(operation, { code: 'release_unhealthy', reason: next.reason });
+  return next.step;
+}
+
+function decideReverting(facts: Facts): Step {
+  const { up, healed } = facts.attempts;
+  if (up?.kind === 'ok') return record({ kind: 'verify_revert' });
+  if (up && up.failures >= tries) return stuck(up);
+  if (up && !healed) return { kind: 'heal', release: 'from' };
+  return { kind: 'up', delayMs: delayAfter(up) };
+}
+
+function decideVerifyingRevert(facts: Facts): Step {
+  const next = watchHealth(facts);
+  if (next.kind === 'passed') return record({ kind: 'reverted' });
+  if (next.kind === 'failed') return stuck({ code: 'release_unhealthy', reason: next.reason });
+  return next.step;
+}
+
+/** Brings the pinned release up if this process has not yet, then samples its health until it can be judged. */
+function watchHealth(
+  facts: Facts,
+): { kind: 'passed' } | { kind: 'failed'; reason: string } | { kind: 'next'; step: Step } {
+  const { watch } = facts;
+  if (!watch) {
+    const { up } = facts.attempts;
+    if (up?.kind === 'failed' && up.failures >= tries) return { kind: 'failed', reason: up.reason };
+    return { kind: 'next', step: { kind: 'up', delayMs: delayAfter(up) } };
+  }
+  const verdict = judgeHealth(watch, facts.gate, facts.nowMs);
+  if (verdict.kind !== 'wait') return verdict;
+  const delayMs = watch.attempts === 0 ? 0 : watch.passingSinceMs === null ? probeFastMs : probeSlowMs;
+  return { kind: 'next', step: { kind: 'probe', delayMs } };
+}
+
+function decideIdle(facts: Facts): Step {
+  const { journal } = facts;
+  if (facts.bringUpDue && journal.installed) return { kind: 'bring_up' };
+  const wanted = wantedImages(journal);
+  const unheld = [...wanted].filter((id) => facts.presentImages.includes(id) && !facts.heldImages.includes(id));
+  if (unheld.length > 0) return { kind: 'hold', imageIds: unheld };
+  const heldForNothing = facts.heldImages.filter((id) => !wanted.has(id));
+  if (heldForNothing.length > 0) return { kind: 'release_hold', imageIds: heldForNothing };
+  const retired = Object.keys(journal.retired);
+  if (retired.length > 0) return { kind: 'remove_images', imageIds: retired };
+  return { kind: 'idle' };
+}
+
+/** The release does not work: back to the one before it, where there is one and it is another. */
+function giveUp(operation: OperationRecord, failure: { code: string; reason: string }): Step {
+  const { code, reason } = failure;
+  if (operation.kind === 'bootstrap' || operation.from === null) {
+    return record({ kind: 'fail', failure: { code, reason }, bringUpAgain: true });
+  }
+  return record({ kind: 'revert', failure: { code, reason } });
+}
+
+/** Neither release could be shown healthy: the installed one stays pinned, and is brought up again and again. */
+const stuck = ({ code, reason }: { code: string; reason: string }): Step =>
+  record({ kind: 'fail', failure: { code, reason }, bringUpAgain: true });
+
+/** The operation ends before the stack was touched. */
+const failed = (operation: OperationRecord, { code, reason, fetched = {} }: StepFailure): Step =>
+  record({ kind: 'fail', failure: { code, reason }, bringUpAgain: operation.kind === 'bootstrap', fetched });
+
+const record = (change: Change): Step => ({ kind: 'record', change });
+const isFinal = (attempt: StepFailure): boolean => !attempt.transient || attempt.failures >= tries;
+const delayAfter = (attempt: StepFailure | { kind: 'ok' } | null): number =>
+  attempt?.kind === 'failed' ? (retryDelaysMs[attempt.failures - 1] ?? retryDelaysMs[2]) : 0;

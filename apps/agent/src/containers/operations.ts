@@ -1,0 +1,207 @@
+import type { HistoryEntry, OperationKind, OperationPhase, Trigger } from '@station/protocol/agent-api';
+import type { Release } from '@station/protocol/release';
+import type { Journal, OperationRecord } from '../store/journal.ts';
+
+/**
+ * Every change of the journal, as data. `changeJournal` is the only code that makes a new journal of an old one; what a change
+ * means for the world (events, files) follows from it.
+ */
+export type Change =
+  | { kind: 'begin'; operation: { kind: OperationKind; trigger: Trigger; id: string; to: Release } }
+  | { kind: 'resume' }
+  | { kind: 'fetch'; layers: Record<string, number> }
+  | { kind: 'switch'; imageIds: Record<string, string>; digests: Record<string, string> }
+  | { kind: 'verify' }
+  | { kind: 'revert'; failure: { code: string; reason: string } }
+  | { kind: 'verify_revert' }
+  /** The release that was to run does: the operation ends well. */
+  | { kind: 'complete' }
+  /** The release before it runs again: the operation ends rolled back. */
+  | { kind: 'reverted' }
+  /** The operation ends without having reached either; what was installed is still what shall run. */
+  | {
+      kind: 'fail';
+      failure: { code: string; reason: string };
+      bringUpAgain: boolean;
+      fetched?: Readonly<Record<string, string>>;
+    }
+  | { kind: 'forget_images'; imageIds: readonly string[] };
+
+export type Moment = {
+  now: string;
+  bootId: string;
+  durationMs: number;
+  downtimeMs: number | null;
+  /** KEEP_RELEASES. */
+  keepReleases: number;
+};
+
+const keptHistory = 50;
+const keptQuarantine = 50;
+
+export function changeJournal(journal: Journal, change: Change, moment: Moment): Journal {
+  if (change.kind === 'begin') return begin(journal, change.operation, moment);
+  if (change.kind === 'forget_images') {
+    const retired = Object.entries(journal.retired).filter(([id]) => !change.imageIds.includes(id));
+    return { ...journal, retired: Object.fromEntries(retired) };
+  }
+  const operation = journal.operation;
+  if (!operation) return journal;
+  const enter = (phase: OperationPhase, more: Partial<OperationRecord> = {}): Journal => ({
+    ...journal,
+    operation: { ...operation, phase, phaseBootId: moment.bootId, ...more },
+  });
+  switch (change.kind) {
+    case 'resume':
+      return { ...journal, operation: { ...operation, resumed: operation.resumed + 1 } };
+    case 'fetch':
+      return enter('pulling', { to: { ...operation.to, layers: change.layers } });
+    case 'switch': {
+      const { imageIds, digests } = change;
+      const to = { ...operation.to, imageIds, digests: { ...operation.to.digests, ...digests } };
+      return enter('switching', { to, switchedAt: operation.switchedAt ?? moment.now });
+    }
+    case 'verify':
+      return enter('verifying');
+    case 'revert':
+      return enter('reverting', { failure: change.failure });
+    case 'verify_revert':
+      return enter('verifying_revert');
+    case 'complete':
+      return complete(journal, operation, moment);
+    case 'reverted':
+      return end(journal, operation, moment, 'rolled_back', operation.failure, {
+        installed: operation.from,
+        upInBoot: moment.bootId,
+        quarantined: quarantine(journal, operation.to.version, operation.failure?.reason ?? 'not healthy', moment.now),
+      });
+    case 'fail':
+      return end(journal, operation, moment, 'failed', change.failure, {
+        fetched: { ...journal.fetched, ...change.fetched },
+        ...(change.bringUpAgain ? { upInBoot: null } : {}),
+      });
+  }
+}
+
+/** The release whose images the stack is pinned to at this moment. */
+export function pinnedRelease(journal: Journal): Release | null {
+  const operation = journal.operation;
+  if (operation && (operation.phase === 'switching' || operation.phase === 'verifying')) return operation.to;
+  return operation ? operation.from : journal.installed;
+}
+
+/** Image ids that must not be pruned: of the release that runs, of the one to go back to, and of the one on its way. */
+export function wantedImages(journal: Journal): Set<string> {
+  return new Set(namedReleases(journal).flatMap((release) => Object.values(release.imageIds)));
+}
+
+/** The release to go back to: while one is being installed the one before it, else the latest kept. */
+export function rollbackTarget(journal: Journal): { release: Release; at: string } | null {
+  const operation = journal.operation;
+  if (operation?.kind === 'update' && operation.from) return { release: operation.from, at: operation.startedAt };
+  return journal.kept[0] ?? null;
+}
+
+function namedReleases(journal: Journal): Release[] {
+  const { installed, operation, kept } = journal;
+  const releases = [installed, operation?.from ?? null, operation?.to ?? null, ...kept.map((entry) => entry.release)];
+  return releases.filter((release) => release !== null);
+}
+
+function begin(
+  journal: Journal,
+  started: { kind: OperationKind; trigger: Trigger; id: string; to: Release },
+  moment: Moment,
+): Journal {
+  return {
+    ...journal,
+    timeFloor: laterOf(journal.timeFloor, moment.now),
+    operation: {
+      ...started,
+      startedAt: moment.now,
+      from: journal.installed,
+      phase: 'preparing',
+      phaseBootId: moment.bootId,
+      resumed: 0,
+      switchedAt: null,
+      failure: null,
+    },
+  };
+}
+
+function complete(journal: Journal, operation: OperationRecord, moment: Moment): Journal {
+  const result = operation.kind === 'rollback' ? 'rolled_back' : 'updated';
+  if (operation.kind === 'bootstrap') {
+    return { ...journal, operation: null, installed: operation.to, upInBoot: moment.bootId };
+  }
+  const left = operation.from;
+  const undone = operation.kind === 'rollback' ? left?.version : null;
+  const quarantined = journal.quarantined.filter((entry) => entry.version !== operation.to.version);
+  const candidates = [...(left ? [{ release: left, at: moment.now }] : []), ...journal.kept];
+  const kept = candidates
+    .filter(({ release }) => release.version !== operation.to.version)
+    .slice(0, moment.keepReleases);
+  return end(journal, operation, moment, result, null, {
+    installed: operation.to,
+    kept,
+    fetched: {},
+    upInBoot: moment.bootId,
+    quarantined: undone
+      ? quarantine({ ...journal, quarantined }, undone, 'rolled back by hand', moment.now)
+      : quarantined,
+  });
+}
+
+function end(
+  journal: Journal,
+  operation: OperationRecord,
+  moment: Moment,
+  result: HistoryEntry['result'],
+  failure: { code: string; reason: string } | null,
+  changes: Partial<Journal>,
+): Journal {
+  const entry: HistoryEntry = {
+    id: operation.id,
+    kind: operation.kind,
+    trigger: operation.trigger,
+    result,
+    from: operation.from?.version ?? null,
+    to: operation.to.version,
+    reason: failure?.reason ?? null,
+    startedAt: operation.startedAt,
+    endedAt: moment.now,
+    durationMs: moment.durationMs,
+    downtimeMs: operation.switchedAt === null ? null : moment.downtimeMs,
+  };
+  const ended: Journal = {
+    ...journal,
+    ...changes,
+    operation: null,
+    timeFloor: laterOf(journal.timeFloor, moment.now),
+    // A bring-up is no news; only its failure is.
+    history:
+      operation.kind === 'bootstrap' && result !== 'failed'
+        ? journal.history
+        : [entry, ...journal.history].slice(0, keptHistory),
+  };
+  return { ...ended, retired: retire(journal, ended) };
+}
+
+/** Images that were wanted before the change and are not after it, besides those retired earlier. */
+function retire(before: Journal, after: Journal): Journal['retired'] {
+  const wanted = wantedImages(after);
+  const fetched = Object.keys(after.fetched).length === 0 ? before.fetched : {};
+  const retired: Record<string, string> = { ...before.retired, ...fetched };
+  for (const release of namedReleases(before)) {
+    for (const [service, id] of Object.entries(release.imageIds)) retired[id] = release.images[service] ?? id;
+  }
+  return Object.fromEntries(Object.entries(retired).filter(([id]) => !wanted.has(id)));
+}
+
+function quarantine(journal: Journal, version: string | null, reason: string, at: string): Journal['quarantined'] {
+  if (version === null) return journal.quarantined;
+  const others = journal.quarantined.filter((entry) => entry.version !== version);
+  return [{ version, reason, at }, ...others].slice(0, keptQuarantine);
+}
+
+const laterOf = (a: string | null, b: string): string => (a !== null && a > b ? a : b);

@@ -1,0 +1,61 @@
+import type { ContainerFact } from './facts.ts';
+
+/**
+ * What the update engine needs of a container engine. Three implementations: Docker (`adapters/docker`), plain child processes
+ * (`adapters/process-engine`), and the simulated one of the fault tests.
+ *
+ * An engine that cannot be reached makes any call throw a `StationError` with code `unavailable`.
+ */
+export type StackEngine = {
+  /** Service names of the stack's compose file. */
+  services(): Promise<string[]>;
+  containers(): Promise<ContainerFact[]>;
+  /** Id of a local image by reference or id; null when it is not on this machine. */
+  imageId(reference: string): Promise<string | null>;
+  heldImages(): Promise<string[]>;
+  /** Keeps an image from being pruned. `broken` when the engine has it but cannot use it (a power cut can do that). */
+  hold(imageId: string): Promise<'held' | 'absent' | 'broken'>;
+  releaseHold(imageId: string): Promise<void>;
+  /** Removes an image with all its names. In use or absent is no error: it is told. */
+  removeImage(reference: string, options: { force: boolean }): Promise<'removed' | 'in_use' | 'absent'>;
+  /** Sizes of an image's layers, asked of its registry before anything is fetched. */
+  layers(reference: string, signal: AbortSignal): Promise<LayersAnswer>;
+  /** Free bytes where the engine keeps images; null when unknown. */
+  freeBytes(): Promise<number | null>;
+  pull(reference: string, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<PullAnswer>;
+  /** Reads the whole image and checks it against its digests: slow, and sure. */
+  verifyImage(imageId: string, signal: AbortSignal): Promise<boolean>;
+  /** Brings the stack up with the releases the override file pins; never touches the network. */
+  up(signal: AbortSignal): Promise<UpAnswer>;
+  /** Makes everything the engine said is done durable: what a pull or `up` wrote is not on disk before. */
+  sync(): Promise<void>;
+};
+
+/** Bytes by layer digest, compressed, as they are fetched. A layer that is on the machine already counts as done. */
+export type PullProgress = { doneBytes: number; totalBytes: number | null };
+
+export type RegistryFailure = {
+  kind: 'failed';
+  code: 'registry_unavailable' | 'registry_auth_failed' | 'image_missing' | 'disk_space_low' | 'engine_failed';
+  reason: string;
+  /** True when trying again may help without anybody's doing. */
+  transient: boolean;
+};
+
+export type LayersAnswer =
+  | { kind: 'ok'; layers: Record<string, number> }
+  /** The registry does not tell sizes; the pull may still work. */
+  | { kind: 'unknown' }
+  | RegistryFailure;
+
+export type PullAnswer =
+  | { kind: 'ok'; imageId: string; /** `name@sha256:…`; null when the registry gave none. */ digest: string | null }
+  | RegistryFailure;
+
+export type UpAnswer =
+  | {
+      kind: 'ok';
+      /** When the first container of the stack was stopped for it, epoch milliseconds; null when none was. */ stoppedAtMs:
+        number | null;
+    }
+  | { kind: 'failed'; reason: string };

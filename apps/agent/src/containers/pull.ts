@@ -1,0 +1,92 @@
+import type { Clock } from '@station/kit/clock';
+import type { Report } from '@station/kit/report';
+import type { Release } from '@station/protocol/release';
+import type { StackEngine, RegistryFailure, PullProgress } from './ports.ts';
+
+export type FetchParts = {
+  engine: StackEngine;
+  report: Report;
+  clock: Clock;
+  signal: AbortSignal;
+  onProgress: (service: string, progress: PullProgress) => void;
+};
+
+export type FetchAnswer =
+  | { kind: 'ok'; imageIds: Record<string, string>; digests: Record<string, string> }
+  | (RegistryFailure & { fetched: Record<string, string> });
+
+/**
+ * Fetches all images of a release side by side, holds each against pruning and makes them durable. Holding is also the proof
+ * that the engine can use an image: one that a power cut broke is removed and fetched again.
+ * @param suspect true when the power may have been cut while these images were being written: each is then read through.
+ */
+export async function fetchRelease(release: Release, suspect: boolean, parts: FetchParts): Promise<FetchAnswer> {
+  const services = Object.entries(release.images);
+  const answers = await Promise.all(
+    services.map(async ([service, image]) => {
+      const reference = release.digests[service] ?? image;
+      return { service, image, answer: await fetchUsable(service, reference, suspect, parts) };
+    }),
+  );
+  await parts.engine.sync();
+  const imageIds: Record<string, string> = {};
+  const digests: Record<string, string> = {};
+  const fetched: Record<string, string> = {};
+  for (const { service, image, answer } of answers) {
+    if (answer.kind !== 'ok') continue;
+    imageIds[service] = answer.imageId;
+    fetched[answer.imageId] = image;
+    if (answer.digest !== null) digests[service] = answer.digest;
+  }
+  const failure = answers.map(({ answer }) => answer).find((answer) => answer.kind === 'failed');
+  return failure ? { ...failure, fetched } : { kind: 'ok', imageIds, digests };
+}
+
+/** Looks through images that are on this machine already, and fetches the broken ones again. */
+export async function healRelease(release: Release, parts: FetchParts): Promise<void> {
+  for (const [service, imageId] of Object.entries(release.imageIds)) {
+    if ((await parts.engine.hold(imageId)) === 'held') continue;
+    const image = release.images[service] ?? imageId;
+    parts.report.event('image_healed', { service, image });
+    await parts.engine.removeImage(imageId, { force: true });
+    await fetchUsable(service, release.digests[service] ?? image, false, parts);
+  }
+  await parts.engine.sync();
+}
+
+async function fetchUsable(service: string, reference: string, suspect: boolean, parts: FetchParts) {
+  const { engine, report, signal } = parts;
+  const first = await fetchOne(service, reference, parts);
+  if (first.kind !== 'ok') return first;
+  if (await isUsable(engine, first.imageId, suspect, signal)) return first;
+  report.event('image_healed', { service, image: reference });
+  await engine.releaseHold(first.imageId);
+  await engine.removeImage(first.imageId, { force: true });
+  const second = await fetchOne(service, reference, parts);
+  if (second.kind !== 'ok' || (await isUsable(engine, second.imageId, suspect, signal))) return second;
+  const reason = `the image of "${service}" cannot be used after it was fetched twice`;
+  return { kind: 'failed', code: 'engine_failed', reason, transient: true } satisfies RegistryFailure;
+}
+
+async function isUsable(engine: StackEngine, imageId: string, suspect: boolean, signal: AbortSignal): Promise<boolean> {
+  if ((await engine.hold(imageId)) !== 'held') return false;
+  return !suspect || (await engine.verifyImage(imageId, signal));
+}
+
+const reportEveryMs = 1000;
+
+async function fetchOne(service: string, reference: string, { engine, report, clock, signal, onProgress }: FetchParts) {
+  let reportedMs = -Infinity;
+  const answer = await engine.pull(
+    reference,
+    (progress) => {
+      onProgress(service, progress);
+      const now = clock.monotonic();
+      if (now - reportedMs < reportEveryMs) return;
+      reportedMs = now;
+      report.event('docker_pull', { service, image: reference, ...progress });
+    },
+    signal,
+  );
+  return answer;
+}

@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import type { Release } from '@station/protocol/release';
+import { readText, type Disk } from '@station/kit/files';
+import type { Journal } from '../store/journal.ts';
+import { pinnedRelease, rollbackTarget } from './operations.ts';
+
+/** Names of the specification's agent state files, all derived from the journal. */
+export const stateFiles = {
+  currentVersion: 'current_version.txt',
+  rollback: 'rollback.json',
+  updateOverride: 'compose.update.override.yml',
+  rollbackOverride: 'compose.rollback.override.yml',
+} as const;
+
+/** Content that each state file must have for a journal; null where it must not exist. */
+export function wantedFiles(journal: Journal): Record<string, string | null> {
+  const target = rollbackTarget(journal);
+  const version = journal.installed?.version ?? null;
+  return {
+    [stateFiles.currentVersion]: version === null ? null : `${version}\n`,
+    [stateFiles.rollback]: target && rollbackFile(target.release, target.at),
+    // The stack's environment file names this one: it must exist even when it pins nothing.
+    [stateFiles.updateOverride]: overrideFile(pinnedRelease(journal)),
+    [stateFiles.rollbackOverride]: target && overrideFile(target.release),
+  };
+}
+
+/** The wanted files whose content on disk is another. */
+export async function findStaleFiles(
+  disk: Disk,
+  dataDir: string,
+  journal: Journal,
+): Promise<Record<string, string | null>> {
+  const stale: Record<string, string | null> = {};
+  for (const [name, wanted] of Object.entries(wantedFiles(journal))) {
+    const found = await disk.read(join(dataDir, name));
+    const same =
+      wanted === null ? found === null : found !== null && (await readText(disk, join(dataDir, name))) === wanted;
+    if (!same) stale[name] = wanted;
+  }
+  return stale;
+}
+
+/**
+ * Compose override that pins a release by image id: a tag that moves or is pruned changes nothing, and nothing is ever pulled.
+ * One spelling for ever: Compose makes a container anew when only the spelling of its image changes.
+ */
+export function overrideFile(release: Release | null): string {
+  const head = '# Written by station-agent: pins the installed release. Do not edit.\n';
+  const pins = Object.entries(release?.imageIds ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  if (release === null || pins.length === 0) return `${head}services: {}\n`;
+  const services = pins.map(([service, id]) => {
+    const reference = release.images[service] ?? '';
+    const comment = /^[\x21-\x7e]+$/.test(reference) ? [`    # ${reference}`] : [];
+    const lines = [`  ${JSON.stringify(service)}:`, ...comment];
+    return [...lines, `    image: ${JSON.stringify(id)}`, '    pull_policy: never'].join('\n');
+  });
+  return `${head}# Release ${release.version ?? 'of unknown version'}\nservices:\n${services.join('\n')}\n`;
+}
+
+function rollbackFile(release: Release, createdAt: string): string {
+  const { version, images, imageIds } = release;
+  return `${JSON.stringify({ version, images, imageIds, createdAt }, null, 2)}\n`;
+}

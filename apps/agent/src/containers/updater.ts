@@ -1,0 +1,177 @@
+import { isoTime, type Clock } from '@station/kit/clock';
+import type { Disk } from '@station/kit/files';
+import type { Report } from '@station/kit/report';
+import type { HistoryEntry, Operation, OperationKind, Trigger } from '@station/protocol/agent-api';
+import type { Release } from '@station/protocol/release';
+import type { ProbeAnswer } from '../health/watch.ts';
+import { readJournal, writeJournal, type Journal } from '../store/journal.ts';
+import { adoptStack } from './adopt.ts';
+import { createExecutors, type RunState } from './apply.ts';
+import { decide } from './decide.ts';
+import type { Facts, HealthGate } from './facts.ts';
+import { changeJournal, wantedImages, type Change } from './operations.ts';
+import type { StackEngine } from './ports.ts';
+import { createProgressMeter } from './progress.ts';
+import { reportChange } from './report-change.ts';
+import { findStaleFiles } from './state-files.ts';
+
+export type UpdaterParts = {
+  engine: StackEngine;
+  disk: Disk;
+  dataDir: string;
+  clock: Clock;
+  report: Report;
+  /** One request to the health check address; never throws. */
+  probe: (signal: AbortSignal) => Promise<ProbeAnswer>;
+  bootId: string;
+  gate: HealthGate;
+  keepReleases: number;
+  newId: () => string;
+};
+
+/** How an operation ended; the entry is the one that stands in the history. */
+export type OperationOutcome = { id: string; entry: HistoryEntry | null };
+
+export type Updater = {
+  /** Reads the journal, or makes one from what runs. Must have resolved before anything else is called. */
+  load(): Promise<void>;
+  /** Null when an operation is under way. Resolved means that the operation is written down: a crash will not lose it. */
+  begin(request: { kind: OperationKind; trigger: Trigger; to: Release }): Promise<{ id: string } | null>;
+  /** Takes every step there is to take: ends the operation under way, however it stands, then tidies up. */
+  settle(options: { signal: AbortSignal; bringUpDue?: boolean }): Promise<void>;
+  journal(): Journal;
+  /** Records a fact that is no part of an operation (signed version, time floor). */
+  remember(facts: Partial<Pick<Journal, 'highestSignedVersion' | 'timeFloor'>>): Promise<void>;
+  operation(): Operation | null;
+  outcome(id: string): HistoryEntry | null;
+};
+
+/** The update engine: one loop of observe → decide → apply over the journal. The same loop recovers after a crash. */
+export function createUpdater(parts: UpdaterParts): Updater {
+  const { engine, disk, dataDir, clock, report, bootId, gate } = parts;
+  const run: RunState = {
+    journal: null,
+    attempts: noAttempts(),
+    watch: null,
+    baseline: {},
+    meter: createProgressMeter(),
+    startedMs: null,
+    stoppedAtMs: null,
+    healthyAtMs: null,
+  };
+
+  const journal = (): Journal => {
+    if (!run.journal) throw new Error('the journal has not been read');
+    return run.journal;
+  };
+
+  const record = async (change: Change): Promise<void> => {
+    const before = journal();
+    const at = moment(run, parts);
+    const next = changeJournal(before, change, at);
+    await writeJournal(disk, dataDir, next);
+    run.journal = next;
+    const { watch } = run;
+    if (change.kind !== 'forget_images') run.attempts = noAttempts();
+    if (change.kind !== 'verify' && change.kind !== 'verify_revert') run.watch = null;
+    reportChange(report, change, { before, after: next, watch, nowMs: clock.monotonic(), durationMs: at.durationMs });
+  };
+
+  const observe = async (bringUpDue: boolean): Promise<Facts> => {
+    const now = journal();
+    const idle = now.operation === null;
+    const looksAtImages = idle || now.operation?.phase === 'preparing';
+    return {
+      nowMs: clock.monotonic(),
+      bootId,
+      journal: now,
+      presentImages: looksAtImages ? await presentImages(engine, now) : [],
+      heldImages: idle ? await engine.heldImages() : [],
+      staleFiles: await findStaleFiles(disk, dataDir, now),
+      watch: run.watch,
+      attempts: run.attempts,
+      bringUpDue,
+      gate,
+    };
+  };
+
+  const executors = createExecutors({ ...parts, run, record });
+
+  return {
+    journal,
+    load: async () => {
+      await disk.makeDirectory(dataDir, 0o700);
+      const reading = await readJournal(disk, dataDir);
+      if (reading.kind === 'ok') {
+        run.journal = reading.journal;
+        if (reading.journal.operation) await record({ kind: 'resume' });
+        return;
+      }
+      if (reading.kind === 'damaged') report.event('state_repaired', { file: 'journal.json', reason: reading.reason });
+      const adoption = await adoptStack({ engine, disk, dataDir, now: isoTime(clock.now()) });
+      for (const repair of adoption.repaired) report.event('state_repaired', repair);
+      await writeJournal(disk, dataDir, adoption.journal);
+      run.journal = adoption.journal;
+      const { installed } = adoption.journal;
+      if (installed) report.event('stack_adopted', { currentVersion: installed.version, images: installed.images });
+    },
+    begin: async ({ kind, trigger, to }) => {
+      if (journal().operation) return null;
+      const id = parts.newId();
+      run.startedMs = clock.monotonic();
+      run.stoppedAtMs = null;
+      run.healthyAtMs = null;
+      run.meter.expect(null);
+      await record({ kind: 'begin', operation: { kind, trigger, id, to } });
+      return { id };
+    },
+    settle: async ({ signal, bringUpDue = false }) => {
+      let due = bringUpDue;
+      for (;;) {
+        signal.throwIfAborted();
+        const step = decide(await observe(due));
+        if (step.kind === 'idle') return;
+        if (step.kind === 'bring_up') due = false;
+        await executors[step.kind](step as never, signal);
+      }
+    },
+    remember: async (facts) => {
+      const next = { ...journal(), ...facts };
+      await writeJournal(disk, dataDir, next);
+      run.journal = next;
+    },
+    operation: () => describeOperation(run),
+    outcome: (id) => journal().history.find((entry) => entry.id === id) ?? null,
+  };
+}
+
+export const noAttempts = (): Facts['attempts'] => ({ space: null, pull: null, up: null, healed: false });
+
+async function presentImages(engine: StackEngine, journal: Journal): Promise<string[]> {
+  const ids = [...wantedImages(journal), ...Object.keys(journal.retired)];
+  const found = await Promise.all(ids.map((id) => engine.imageId(id)));
+  return ids.filter((_, index) => found[index] !== null);
+}
+
+function moment(run: RunState, { clock, bootId, keepReleases }: UpdaterParts) {
+  const now = clock.now();
+  const operation = run.journal?.operation;
+  // After a restart the time before it is only known by the wall clock, which may have jumped.
+  const sinceStart = operation ? Math.max(0, now - Date.parse(operation.startedAt)) : 0;
+  const stoppedAt = run.stoppedAtMs ?? (operation?.switchedAt ? Date.parse(operation.switchedAt) : null);
+  const downtime = stoppedAt === null || run.healthyAtMs === null ? null : Math.max(0, run.healthyAtMs - stoppedAt);
+  return {
+    now: isoTime(now),
+    bootId,
+    keepReleases,
+    durationMs: Math.round(run.startedMs === null ? sinceStart : clock.monotonic() - run.startedMs),
+    downtimeMs: downtime === null ? null : Math.round(downtime),
+  };
+}
+
+function describeOperation(run: RunState): Operation | null {
+  const operation = run.journal?.operation;
+  if (!operation) return null;
+  const { id, kind, phase, trigger, startedAt, to } = operation;
+  return { id, kind, phase, trigger, startedAt, version: to.version, progress: run.meter.read() };
+}

@@ -1,0 +1,105 @@
+import type { ContainerFact, HealthGate, Watch } from '../containers/facts.ts';
+
+/** Answer of one request to the health check address. */
+export type ProbeAnswer = { status: number | null; ok: boolean; reason: string | null };
+
+/** Longest stretch without a failure that is asked for, whatever the stabilization wait is. */
+const longestStretchMs = 10_000;
+/** Restarts after which a service is taken as crash-looping: with the engine's doubling back-off about 3 s plus its run times. */
+const restartsOfALoop = 4;
+/** A slower loop: this many restarts, and still not healthy after this time. */
+const slowLoop = { restarts: 2, afterMs: 12_000 };
+
+export type Restarts = Readonly<Record<string, number>>;
+
+export function startWatch(nowMs: number): Watch {
+  return {
+    startedMs: nowMs,
+    attempts: 0,
+    passingSinceMs: null,
+    firstPassMs: null,
+    lastSampleMs: null,
+    lastStatus: null,
+    lastReason: null,
+    restarts: 0,
+    ended: null,
+  };
+}
+
+/** Restart counts to compare with: containers that were there before the watch keep theirs. */
+export function restartBaseline(containers: readonly ContainerFact[], services: readonly string[]): Restarts {
+  return Object.fromEntries(containers.filter((c) => services.includes(c.service)).map((c) => [c.id, c.restartCount]));
+}
+
+/** Adds one sample: the health answer, and the containers of the release's services at that moment. */
+export function addSample(
+  watch: Watch,
+  sample: {
+    nowMs: number;
+    answer: ProbeAnswer;
+    containers: readonly ContainerFact[];
+    imageIds: Readonly<Record<string, string>>;
+  },
+  baseline: Restarts,
+): Watch {
+  const problem = containerProblem(sample.containers, sample.imageIds);
+  const passed = sample.answer.ok && problem === null;
+  const restarts = sample.containers
+    .filter((c) => c.service in sample.imageIds)
+    .map((c) => Math.max(0, c.restartCount - (baseline[c.id] ?? 0)));
+  return {
+    ...watch,
+    attempts: watch.attempts + 1,
+    lastSampleMs: sample.nowMs,
+    passingSinceMs: passed ? (watch.passingSinceMs ?? sample.nowMs) : null,
+    firstPassMs: watch.firstPassMs ?? (passed ? sample.nowMs : null),
+    lastStatus: sample.answer.status,
+    lastReason: passed ? null : (problem ?? sample.answer.reason),
+    restarts: Math.max(watch.restarts, 0, ...restarts),
+    ended: endedService(sample.containers, sample.imageIds),
+  };
+}
+
+export type HealthVerdict = { kind: 'wait' } | { kind: 'passed' } | { kind: 'failed'; reason: string };
+
+/** Whether the release may be called healthy, must be given up, or is to be watched on. */
+export function judgeHealth(watch: Watch, gate: HealthGate, nowMs: number): HealthVerdict {
+  const elapsed = nowMs - watch.startedMs;
+  if (watch.restarts >= restartsOfALoop) return failed('a service keeps crashing');
+  if (watch.ended !== null) return failed(`service "${watch.ended}" ended with an error`);
+  const stretch = Math.min(gate.stabilizationMs, longestStretchMs);
+  if (watch.passingSinceMs !== null && watch.lastSampleMs !== null) {
+    const steady = watch.lastSampleMs - watch.passingSinceMs >= stretch;
+    if (steady && watch.lastSampleMs - watch.startedMs >= gate.stabilizationMs) return { kind: 'passed' };
+  } else if (watch.restarts >= slowLoop.restarts && elapsed >= slowLoop.afterMs) {
+    return failed('a service keeps crashing');
+  }
+  if (elapsed >= gate.stabilizationMs + gate.timeoutMs)
+    return failed(watch.lastReason ?? 'the health check did not stay passed');
+  return { kind: 'wait' };
+}
+
+const failed = (reason: string): HealthVerdict => ({ kind: 'failed', reason });
+
+function containerProblem(
+  containers: readonly ContainerFact[],
+  imageIds: Readonly<Record<string, string>>,
+): string | null {
+  for (const [service, imageId] of Object.entries(imageIds)) {
+    const own = containers.filter((c) => c.service === service);
+    if (own.length === 0) return `service "${service}" has no container`;
+    for (const container of own) {
+      if (container.imageId !== imageId) return `service "${service}" runs another image`;
+      const done = container.state === 'exited' && container.exitCode === 0;
+      if (container.state !== 'running' && !done) return `service "${service}" is ${container.state}`;
+      if (container.health === 'unhealthy') return `service "${service}" reports itself unhealthy`;
+    }
+  }
+  return null;
+}
+
+/** A container that exited with an error and stays so: the engine does not restart it. */
+function endedService(containers: readonly ContainerFact[], imageIds: Readonly<Record<string, string>>): string | null {
+  const ended = containers.find((c) => c.service in imageIds && c.state === 'exited' && c.exitCode !== 0);
+  return ended?.service ?? null;
+}

@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import { HistoryEntry, operationKinds, operationPhases, Quarantined, triggers } from '@station/protocol/agent-api';
+import { Release } from '@station/protocol/release';
+import { readText, writeDurable, type Disk } from '@station/kit/files';
+import { join } from 'node:path';
+import { Type, type Static } from 'typebox';
+import { Value } from 'typebox/value';
+
+const MaybeText = Type.Union([Type.String(), Type.Null()]);
+const MaybeRelease = Type.Union([Release, Type.Null()]);
+
+/** An operation under way. Everything a crash must not lose about it stands here. */
+export const OperationRecord = Type.Object({
+  id: Type.String(),
+  kind: Type.Enum([...operationKinds]),
+  trigger: Type.Enum([...triggers]),
+  startedAt: Type.String(),
+  /** What ran before; null when nothing was installed. */
+  from: MaybeRelease,
+  to: Release,
+  phase: Type.Enum([...operationPhases]),
+  /** The machine boot in which the phase was entered: another one means that the power may have been cut. */
+  phaseBootId: Type.String(),
+  /** How often the agent has taken this operation up again after it was interrupted; a loop breaker. */
+  resumed: Type.Integer({ minimum: 0 }),
+  /** When the stack was first touched; null before. */
+  switchedAt: MaybeText,
+  failure: Type.Union([Type.Object({ code: Type.String(), reason: Type.String() }), Type.Null()]),
+});
+export type OperationRecord = Static<typeof OperationRecord>;
+
+/** `journal.json`: the one authority on what is installed and what is under way. The other state files are derived from it. */
+export const Journal = Type.Object({
+  format: Type.Literal(1),
+  installed: MaybeRelease,
+  /** Releases whose images are kept, the latest first: the first is the one to go back to. At most KEEP_RELEASES. */
+  kept: Type.Array(Type.Object({ release: Release, at: Type.String() })),
+  operation: Type.Union([OperationRecord, Type.Null()]),
+  quarantined: Type.Array(Quarantined),
+  history: Type.Array(HistoryEntry),
+  /** Image id → reference of images that this agent installed and nobody needs any more. */
+  retired: Type.Record(Type.String(), Type.String()),
+  /** Image id → reference of images fetched for a release that was not installed; retired with the next one that is. */
+  fetched: Type.Record(Type.String(), Type.String()),
+  /** Boot in which the installed release was last seen up and healthy; null when it must be brought up. */
+  upInBoot: MaybeText,
+  /** Highest version of a manifest whose signature verified (a signed but old manifest is refused). */
+  highestSignedVersion: MaybeText,
+  /** The latest time this station has known: a clock behind it is wrong. */
+  timeFloor: MaybeText,
+});
+export type Journal = Static<typeof Journal>;
+
+export const emptyJournal: Journal = {
+  format: 1,
+  installed: null,
+  kept: [],
+  operation: null,
+  quarantined: [],
+  history: [],
+  retired: {},
+  fetched: {},
+  upInBoot: null,
+  highestSignedVersion: null,
+  timeFloor: null,
+};
+
+export type JournalReading =
+  { kind: 'ok'; journal: Journal } | { kind: 'missing' } | { kind: 'damaged'; reason: string };
+
+const fileName = 'journal.json';
+
+/** Reads `journal.json`. A damaged one is told apart from a missing one, so that the agent can say so. */
+export async function readJournal(disk: Disk, dataDir: string): Promise<JournalReading> {
+  const path = join(dataDir, fileName);
+  if ((await disk.read(path)) === null) return { kind: 'missing' };
+  const text = await readText(disk, path);
+  if (text === null) return { kind: 'damaged', reason: 'not text' };
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return { kind: 'damaged', reason: 'not JSON' };
+  }
+  if (!Value.Check(Envelope, parsed)) return { kind: 'damaged', reason: 'not a journal of this version' };
+  if (checksum(parsed.journal) !== parsed.sha256) return { kind: 'damaged', reason: 'checksum does not match' };
+  if (!Value.Check(Journal, parsed.journal)) return { kind: 'damaged', reason: 'not a journal of this version' };
+  return { kind: 'ok', journal: parsed.journal };
+}
+
+/** Replaces `journal.json`; resolved means on disk. */
+export async function writeJournal(disk: Disk, dataDir: string, journal: Journal): Promise<void> {
+  const envelope = { sha256: checksum(journal), journal };
+  await writeDurable(disk, join(dataDir, fileName), `${JSON.stringify(envelope)}\n`);
+}
+
+const Envelope = Type.Object({ sha256: Type.String(), journal: Type.Unknown() });
+
+const checksum = (journal: unknown): string => createHash('sha256').update(JSON.stringify(journal)).digest('hex');

@@ -1,0 +1,29 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Time as a dependency, so that tests run hours in milliseconds. */
+export type Clock = {
+  /** Wall clock, milliseconds since the epoch. May jump. */
+  now(): number;
+  /** Milliseconds that only go forward; for durations. */
+  monotonic(): number;
+  /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+};
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep: async (ms, signal) => {
+    // setTimeout holds 31 bits; a longer sleep is a chain of them.
+    for (let left = ms; left > 0; left -= 2 ** 31 - 1) {
+      try {
+        await delay(Math.min(left, 2 ** 31 - 1), undefined, signal ? { signal } : {});
+      } catch (error) {
+        throw signal?.reason ?? error;
+      }
+    }
+  },
+};
+
+/** ISO 8601 in UTC with milliseconds (contracts, section 0). */
+export const isoTime = (epochMs: number): string => new Date(epochMs).toISOString();

@@ -1,0 +1,100 @@
+import { constants } from 'node:fs';
+import { lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+
+/**
+ * The few file operations that durable state is made of, each as weak as the kernel makes it: nothing is on disk before
+ * `sync` says so. The simulated disk of the fault tests implements the same operations.
+ */
+export type Disk = {
+  /** Bytes of a file; null when there is none. */
+  read(path: string): Promise<Uint8Array | null>;
+  /** Names in a directory; empty when there is none. */
+  list(directory: string): Promise<string[]>;
+  /** Creates a directory and its parents. */
+  makeDirectory(path: string, mode: number): Promise<void>;
+  /** Creates or replaces a file's content; not durable. */
+  write(path: string, bytes: Uint8Array, mode: number): Promise<void>;
+  /** fsync of a file or a directory. */
+  sync(path: string): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  /** Removes a file; nothing happens when there is none. */
+  remove(path: string): Promise<void>;
+};
+
+export const nodeDisk: Disk = {
+  read: async (path) => absentAs(null, () => readFile(path)),
+  list: async (directory) => absentAs([], () => readdir(directory)),
+  makeDirectory: async (path, mode) => {
+    await mkdir(path, { recursive: true, mode });
+  },
+  write: async (path, bytes, mode) => {
+    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
+    await using file = await open(path, flags, mode);
+    await file.writeFile(bytes);
+  },
+  sync: async (path) => {
+    await using file = await open(path, constants.O_RDONLY);
+    await file.sync();
+  },
+  rename: async (from, to) => rename(from, to),
+  remove: async (path) => rm(path, { force: true }),
+};
+
+/** Name of the temporary file that stands for `path` while it is written: always the same, so that crashes leave at most one. */
+export const temporaryPath = (path: string): string => join(dirname(path), `.${basename(path)}.tmp`);
+
+/**
+ * Replaces a file so that a power cut at any moment leaves the old content or the new one, never a part:
+ * temporary file → fsync → rename → fsync of the directory. Resolved means on disk.
+ * @throws the file system's error (ENOSPC, EROFS, …); the old content then still stands.
+ */
+export async function writeDurable(
+  disk: Disk,
+  path: string,
+  content: string | Uint8Array,
+  mode = 0o600,
+): Promise<void> {
+  const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
+  const temporary = temporaryPath(path);
+  await disk.remove(temporary);
+  await disk.write(temporary, bytes, mode);
+  await disk.sync(temporary);
+  await disk.rename(temporary, path);
+  await disk.sync(dirname(path));
+}
+
+/** Removes a file durably. */
+export async function removeDurable(disk: Disk, path: string): Promise<void> {
+  await disk.remove(path);
+  await disk.sync(dirname(path));
+}
+
+/** A file as text; null when there is none or when it is not UTF-8. */
+export async function readText(disk: Disk, path: string): Promise<string | null> {
+  const bytes = await disk.read(path);
+  if (bytes === null) return null;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+/** True when something stands at `path`, whatever it is. */
+export async function exists(path: string): Promise<boolean> {
+  return absentAs(false, async () => {
+    await lstat(path);
+    return true;
+  });
+}
+
+async function absentAs<T>(absent: T, action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
+      return absent;
+    throw error;
+  }
+}

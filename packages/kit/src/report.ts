@@ -1,0 +1,53 @@
+import { events, type AgentEvent, type EventFields, type EventName } from '@station/protocol/events';
+import { isoTime, type Clock } from './clock.ts';
+
+export type Report = {
+  /** Writes one event line and hands it to the listeners. Never throws. */
+  event<N extends EventName>(name: N, fields: EventFields<N>): void;
+  /** Calls `listener` with each event until disposed. */
+  subscribe(listener: (event: AgentEvent) => void): Disposable;
+};
+
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+const secretName = /token|password|passphrase|secret|authorization|psk|credential/i;
+const redacted = '[redacted]';
+
+/**
+ * The agent's log: one JSON object a line (contracts, section 6). Secrets are taken out by field name, and by value wherever
+ * one of `secrets` occurs inside a text.
+ */
+export function createReport(options: {
+  clock: Clock;
+  write: (line: string) => void;
+  level: LogLevel;
+  secrets: readonly string[];
+}): Report {
+  // A very short secret would black out ordinary words; by name it is still kept out.
+  const secrets = options.secrets.filter((secret) => secret.length >= 4);
+  const listeners = new Set<(event: AgentEvent) => void>();
+  const minimum = logLevels.indexOf(options.level);
+  return {
+    event: (name, fields) => {
+      const { level } = events[name];
+      const clean = redact(fields, secrets) as Record<string, unknown>;
+      const line = { time: isoTime(options.clock.now()), level, event: name, ...clean } as unknown as AgentEvent;
+      if (logLevels.indexOf(level) >= minimum) options.write(`${JSON.stringify(line)}\n`);
+      for (const listener of listeners) listener(line);
+    },
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    },
+  };
+}
+
+function redact(value: unknown, secrets: readonly string[]): unknown {
+  if (typeof value === 'string') return secrets.reduce((text, secret) => text.replaceAll(secret, redacted), value);
+  if (Array.isArray(value)) return value.map((item) => redact(item, secrets));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, secretName.test(key) ? redacted : redact(item, secrets)]),
+  );
+}

@@ -1,0 +1,47 @@
+import { Type, type Static, type TObject, type TSchema } from 'typebox';
+
+/**
+ * Catalogue of the backend's log events: one JSON object a line with `time`, `level`, `event` and the fields below
+ * (contracts, section 6, for the form). Requests are logged as `request` at level debug.
+ */
+
+const text = Type.String();
+const maybeText = Type.Union([Type.String(), Type.Null()]);
+const count = Type.Number();
+
+type Level = 'debug' | 'info' | 'warn' | 'error';
+const event = <F extends Record<string, TSchema>>(level: Level, fields: F): { level: Level; fields: TObject<F> } => ({
+  level,
+  fields: Type.Object(fields),
+});
+
+export const backendEvents = {
+  config_invalid: event('error', { problems: Type.Array(text) }),
+  backend_started: event('info', { version: text, address: text, startMs: Type.Number() }),
+  backend_stopping: event('info', { signal: text }),
+  backend_start_failed: event('error', { message: text }),
+  unexpected_error: event('error', { where: text, message: text }),
+  request: event('debug', { requestId: text, method: text, url: text, statusCode: count, durationMs: Type.Number() }),
+  request_failed: event('error', { requestId: text, method: text, url: text, message: text, stack: maybeText }),
+
+  database_migrated: event('info', { migrations: Type.Array(text) }),
+  database_newer: event('warn', { unknownMigrations: Type.Array(text) }),
+  database_copied: event('info', { copy: text, reason: text }),
+  database_copy_failed: event('warn', { reason: text, message: text }),
+  database_damaged: event('error', { file: text, reason: text }),
+  database_restored: event('error', { damaged: text, copy: text, copyTakenAt: text }),
+  database_started_empty: event('error', { damaged: text, reason: text }),
+
+  setup_pending: event('info', { setupCode: text, message: text }),
+  setup_done: event('info', { userId: text }),
+  login_failed: event('warn', { address: text, reason: text }),
+  login_limited: event('warn', { address: text, retryAfterSeconds: count }),
+  refresh_token_reused: event('warn', { userId: text, sessionId: text }),
+
+  agent_link_up: event('info', {}),
+  agent_link_down: event('warn', { reason: text, retryInMs: Type.Number() }),
+  socket_client_dropped: event('warn', { reason: text }),
+} as const;
+
+export type BackendEventName = keyof typeof backendEvents;
+export type BackendEventFields<N extends BackendEventName> = Static<(typeof backendEvents)[N]['fields']>;

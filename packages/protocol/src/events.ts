@@ -1,0 +1,75 @@
+import { Type, type Static, type TObject, type TSchema } from 'typebox';
+
+/**
+ * Catalogue of the agent's log events: one JSON object a line with `time`, `level`, `event` and the fields below
+ * (specification, "Agent log events"; contracts, section 6). The same objects go to `GET /events`.
+ */
+
+const text = Type.String();
+const maybeText = Type.Union([Type.String(), Type.Null()]);
+const ms = Type.Number();
+const maybeMs = Type.Union([Type.Number(), Type.Null()]);
+const bytes = Type.Number();
+const images = Type.Record(Type.String(), Type.String());
+
+type Level = 'debug' | 'info' | 'warn' | 'error';
+const event = <F extends Record<string, TSchema>>(level: Level, fields: F): { level: Level; fields: TObject<F> } => ({
+  level,
+  fields: Type.Object(fields),
+});
+
+const firmware = { name: text, version: text };
+
+export const events = {
+  agent_started: event('info', { agentVersion: text, currentVersion: maybeText, bootId: text }),
+  agent_stopping: event('info', { signal: text }),
+  agent_ready: event('info', { addresses: Type.Array(text) }),
+  config_invalid: event('error', { problems: Type.Array(text) }),
+  config_warning: event('warn', { problem: text }),
+  condition_raised: event('warn', { condition: text, severity: text, message: text }),
+  condition_cleared: event('info', { condition: text }),
+  state_repaired: event('warn', { file: text, reason: text }),
+  unexpected_error: event('error', { where: text, message: text }),
+
+  manifest_rejected: event('warn', { reason: text }),
+  manifest_check_failed: event('warn', { reason: text, retryInMs: maybeMs }),
+  update_available: event('info', { currentVersion: maybeText, latestVersion: text }),
+  update_deferred: event('info', { latestVersion: text, reason: text }),
+  update_start: event('info', { currentVersion: maybeText, requestedVersion: maybeText, images, trigger: text }),
+  update_phase: event('info', { operationId: text, kind: text, phase: text, version: maybeText }),
+  update_completed: event('info', { currentVersion: maybeText, durationMs: ms, downtimeMs: maybeMs }),
+  update_failed: event('error', { code: text, reason: text, version: maybeText }),
+  update_retry: event('warn', { code: text, reason: text, attempt: Type.Number() }),
+  docker_pull: event('info', {
+    service: text,
+    image: text,
+    doneBytes: bytes,
+    totalBytes: Type.Union([bytes, Type.Null()]),
+  }),
+  docker_restart: event('info', { services: Type.Array(text) }),
+  healthcheck_passed: event('info', { status: maybeMs, attempts: Type.Number(), durationMs: ms, reason: maybeText }),
+  healthcheck_failed: event('warn', { status: maybeMs, attempts: Type.Number(), durationMs: ms, reason: maybeText }),
+  rollback_started: event('warn', { from: maybeText, to: maybeText, reason: text }),
+  rollback_completed: event('info', { currentVersion: maybeText, durationMs: ms, downtimeMs: maybeMs }),
+  rollback_failed: event('error', { from: maybeText, to: maybeText, reason: text }),
+  bootstrap_start: event('info', { currentVersion: maybeText, reason: text }),
+  bootstrap_done: event('info', { currentVersion: maybeText, durationMs: ms }),
+  release_quarantined: event('warn', { version: text, reason: text }),
+  image_healed: event('warn', { service: text, image: text }),
+  image_removed: event('info', { image: text }),
+  stack_adopted: event('info', { currentVersion: maybeText, images }),
+
+  firmware_download_start: event('info', { ...firmware, bytes }),
+  firmware_download_done: event('info', { ...firmware, bytes }),
+  firmware_update_available: event('info', firmware),
+  firmware_ready: event('info', firmware),
+  firmware_old_removed: event('info', firmware),
+  firmware_check_retry: event('warn', { attempt: Type.Number(), retryInMs: ms, reason: text }),
+  firmware_check_failed: event('warn', { reason: text }),
+} as const;
+
+export type EventName = keyof typeof events;
+export type EventFields<N extends EventName> = Static<(typeof events)[N]['fields']>;
+
+/** One event as it is written and streamed. */
+export type AgentEvent = { [N in EventName]: { time: string; level: Level; event: N } & EventFields<N> }[EventName];

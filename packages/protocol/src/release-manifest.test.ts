@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseImageReference } from './image-reference.ts';
+import { imagesAtVersion, readReleaseManifest } from './release-manifest.ts';
+
+const digest = `sha256:${'ab'.repeat(32)}`;
+const bytes = (value: unknown): Uint8Array =>
+  new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value));
+const good = {
+  version: '1.2.3',
+  images: { backend: 'ghcr.example/station/backend:1.2.3', frontend: 'frontend:1.2.3' },
+};
+
+test('reads a manifest and ignores keys it does not know', () => {
+  const reading = readReleaseManifest(bytes({ ...good, version: 'v1.2.3', later: true }), [
+    'backend',
+    'frontend',
+    'proxy',
+  ]);
+  assert.deepEqual(reading, {
+    kind: 'ok',
+    manifest: { ...good, notes: null, releasedAt: null, minAgentVersion: null, rollout: 100 },
+  });
+});
+
+for (const [name, body] of Object.entries({
+  'text that is not JSON': '{"version":',
+  'an array': [],
+  'a version that is not SemVer': { ...good, version: '1.2' },
+  'no frontend': { ...good, images: { backend: 'a:1' } },
+  'an unknown service': { ...good, images: { ...good.images, extra: 'a:1' } },
+  'an option in place of a reference': { ...good, images: { ...good.images, backend: '--privileged' } },
+  'a path in place of a reference': { ...good, images: { ...good.images, backend: '../x' } },
+  'a reference without tag or digest': { ...good, images: { ...good.images, backend: 'backend' } },
+  'a service name with a line break': { ...good, images: { ...good.images, 'a\nb': 'a:1' } },
+  'a rollout over 100': { ...good, rollout: 101 },
+  'more than 1 MiB': { ...good, padding: 'x'.repeat(1024 * 1024) },
+})) {
+  test(`rejects a manifest with ${name}`, () => {
+    assert.equal(readReleaseManifest(bytes(body), ['backend', 'frontend']).kind, 'rejected');
+  });
+}
+
+test('reads references with host, port, tag and digest', () => {
+  assert.deepEqual(parseImageReference(`127.0.0.1:5000/a/b:1.0@${digest}`), {
+    text: `127.0.0.1:5000/a/b:1.0@${digest}`,
+    registry: '127.0.0.1:5000',
+    repository: 'a/b',
+    name: '127.0.0.1:5000/a/b',
+    tag: '1.0',
+    digest,
+  });
+  assert.equal(parseImageReference('postgres:15')?.repository, 'library/postgres');
+  assert.equal(parseImageReference('someone/thing:2')?.registry, 'docker.io');
+  for (const text of ['-x:1', 'A/b:1', 'a:1 ', 'a::1', 'a:1@sha256:12', 'http://a/b:1', 'a/../b:1', 'a:1\n']) {
+    assert.equal(parseImageReference(text), null, text);
+  }
+});
+
+test('derives the images of another version, unless one is pinned by digest only', () => {
+  const reading = readReleaseManifest(bytes(good), null);
+  assert.equal(reading.kind, 'ok');
+  if (reading.kind !== 'ok') return;
+  assert.deepEqual(imagesAtVersion(reading.manifest, '1.0.0'), {
+    backend: 'ghcr.example/station/backend:1.0.0',
+    frontend: 'frontend:1.0.0',
+  });
+  const pinned = { ...reading.manifest, images: { ...reading.manifest.images, backend: `backend@${digest}` } };
+  assert.equal(imagesAtVersion(pinned, '1.0.0'), null);
+});

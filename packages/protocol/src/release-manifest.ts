@@ -1,0 +1,111 @@
+import { Type, type Static } from 'typebox';
+import { Value } from 'typebox/value';
+import { parseImageReference, withTag } from './image-reference.ts';
+import { parseVersion } from './version.ts';
+
+/** Largest release or firmware manifest read, in bytes (contracts, section 0). */
+export const maxManifestBytes = 1024 * 1024;
+
+/** The published shape (contracts, section 1). Unknown keys are ignored: manifests grow. */
+export const ReleaseManifestBody = Type.Object({
+  version: Type.String({ minLength: 1, maxLength: 128 }),
+  images: Type.Record(Type.String(), Type.String()),
+  notes: Type.Optional(Type.String({ maxLength: 16384 })),
+  releasedAt: Type.Optional(Type.String({ maxLength: 64 })),
+  minAgentVersion: Type.Optional(Type.String({ maxLength: 128 })),
+  rollout: Type.Optional(Type.Number({ minimum: 0, maximum: 100 })),
+});
+
+export type ReleaseManifest = {
+  /** Canonical SemVer, without a leading `v`. */
+  version: string;
+  /** Compose service → image reference, every one checked. */
+  images: Record<string, string>;
+  notes: string | null;
+  releasedAt: string | null;
+  minAgentVersion: string | null;
+  /** 0 to 100; 100 when the manifest names none. */
+  rollout: number;
+};
+
+export type ManifestReading = { kind: 'ok'; manifest: ReleaseManifest } | { kind: 'rejected'; reason: string };
+
+const serviceName = /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$/;
+const requiredServices = ['backend', 'frontend'];
+
+/**
+ * Reads the exact bytes of a release manifest.
+ * @param knownServices services of the compose file; null when the compose file was not read.
+ */
+export function readReleaseManifest(bytes: Uint8Array, knownServices: readonly string[] | null): ManifestReading {
+  if (bytes.byteLength > maxManifestBytes) return rejected(`larger than ${maxManifestBytes} bytes`);
+  let body: unknown;
+  try {
+    body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    return rejected('not JSON');
+  }
+  if (!Value.Check(ReleaseManifestBody, body)) return rejected(firstFault(body));
+  return checkManifest(body, knownServices);
+}
+
+function checkManifest(
+  body: Static<typeof ReleaseManifestBody>,
+  knownServices: readonly string[] | null,
+): ManifestReading {
+  const version = parseVersion(body.version);
+  if (!version) return rejected('version is not SemVer 2.0.0');
+  for (const service of requiredServices) {
+    if (!Object.hasOwn(body.images, service)) return rejected(`images has no "${service}"`);
+  }
+  const images: Record<string, string> = {};
+  for (const [service, text] of Object.entries(body.images)) {
+    if (!serviceName.test(service)) return rejected('images has a key that is no service name');
+    if (knownServices !== null && !knownServices.includes(service)) {
+      return rejected(`images names "${service}", which is no service of the compose file`);
+    }
+    if (!parseImageReference(text)) return rejected(`the image reference of "${service}" is not valid`);
+    images[service] = text;
+  }
+  if (body.minAgentVersion !== undefined && !parseVersion(body.minAgentVersion)) {
+    return rejected('minAgentVersion is not SemVer 2.0.0');
+  }
+  return {
+    kind: 'ok',
+    manifest: {
+      version: version.text,
+      images,
+      notes: body.notes ?? null,
+      releasedAt: body.releasedAt ?? null,
+      minAgentVersion: body.minAgentVersion ?? null,
+      rollout: body.rollout ?? 100,
+    },
+  };
+}
+
+/**
+ * The images of another version than the manifest's: its references with the tag replaced (contracts, section 1).
+ * Null when a reference is pinned by digest only.
+ */
+export function imagesAtVersion(manifest: ReleaseManifest, version: string): Record<string, string> | null {
+  const images: Record<string, string> = {};
+  for (const [service, text] of Object.entries(manifest.images)) {
+    const reference = parseImageReference(text);
+    // Build metadata cannot stand in a tag: `+` is not in its alphabet.
+    const retagged = reference && withTag(reference, version.replaceAll('+', '-'));
+    if (retagged === null || !parseImageReference(retagged)) return null;
+    images[service] = retagged;
+  }
+  return images;
+}
+
+function rejected(reason: string): ManifestReading {
+  return { kind: 'rejected', reason };
+}
+
+function firstFault(body: unknown): string {
+  for (const fault of Value.Errors(ReleaseManifestBody, body)) {
+    return `${fault.instancePath === '' ? 'the manifest' : fault.instancePath} ${fault.message}`.slice(0, 200);
+  }
+  return 'not a release manifest';
+}
