@@ -89,12 +89,17 @@ async function debianMirror(): Promise<{ uri: string; signedBy: string }> {
   const names = await readdir(parts).catch(() => []);
   for (const name of names.filter((each) => each.endsWith('.sources'))) {
     for (const stanza of (await readFile(join(parts, name), 'utf8')).split(/\n\s*\n/)) {
-      const field = (key: string): string | undefined => new RegExp(`^${key}:\\s*(.+)$`, 'mi').exec(stanza)?.[1]?.trim();
+      const field = (key: string): string | undefined =>
+        new RegExp(`^${key}:\\s*(.+)$`, 'mi').exec(stanza)?.[1]?.trim();
       const uri = field('URIs')?.split(/\s+/)[0];
-      if (uri !== undefined && isDebian(field('Suites') ?? '')) return { uri, signedBy: field('Signed-By') ?? debianKeys };
+      if (uri !== undefined && isDebian(field('Suites') ?? ''))
+        return { uri, signedBy: field('Signed-By') ?? debianKeys };
     }
   }
-  const lists = ['/etc/apt/sources.list', ...names.filter((each) => each.endsWith('.list')).map((each) => join(parts, each))];
+  const lists = [
+    '/etc/apt/sources.list',
+    ...names.filter((each) => each.endsWith('.list')).map((each) => join(parts, each)),
+  ];
   for (const path of lists) {
     const text = await readFile(path, 'utf8').catch(() => '');
     for (const line of text.split('\n')) {

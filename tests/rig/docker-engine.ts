@@ -54,7 +54,15 @@ export async function createDockerEngine(workspace: Workspace, options: EngineOp
   const pool = await bridgePool(workspace);
   const args = [
     ...['--data-root', dataRoot, '--exec-root', join(folder, 'exec'), '-p', join(folder, 'docker.pid')],
-    ...['-H', `unix://${socketPath}`, '--bridge', 'none', '--iptables=false', '--ip6tables=false', '--ip-forward=false'],
+    ...[
+      '-H',
+      `unix://${socketPath}`,
+      '--bridge',
+      'none',
+      '--iptables=false',
+      '--ip6tables=false',
+      '--ip-forward=false',
+    ],
     ...['--default-address-pool', `base=${pool},size=24`, '--userland-proxy=true'],
     ...['--exec-opt', 'native.cgroupdriver=cgroupfs', '--cgroup-parent', `/${cgroupOf(workspace.folder)}`],
     ...['--insecure-registry', '127.0.0.0/8', '--shutdown-timeout', '3', ...(options.daemonArgs ?? [])],
@@ -127,7 +135,9 @@ async function mountDataDisk(folder: string, dataRoot: string, megabytes: number
  */
 async function bridgePool(workspace: Workspace): Promise<string> {
   const routes = await run('ip', ['-4', 'route', 'show', 'table', 'all']);
-  const free = Array.from({ length: 56 }, (_, index) => 200 + index).filter((octet) => !routes.includes(`10.${octet}.`));
+  const free = Array.from({ length: 56 }, (_, index) => 200 + index).filter(
+    (octet) => !routes.includes(`10.${octet}.`),
+  );
   const octet = free[Math.floor(Math.random() * free.length)];
   if (octet === undefined) throw new Error('no free range below 10.200.0.0/13 for the bridges');
   await writeFile(join(workspace.folder, bridgePrefixFile), `10.${octet}.`);

@@ -95,9 +95,7 @@ async function pushBlob(registry: Registry, repository: string, bytes: Uint8Arra
   const location = new URL(begun.headers.get('location') ?? '', `http://${registry.address}`);
   location.searchParams.set('digest', digest);
   const headers = { 'content-type': 'application/octet-stream' };
-  await expectOk(
-    await registry.request(location.href, { method: 'PUT', body: Buffer.from(bytes), headers }),
-  );
+  await expectOk(await registry.request(location.href, { method: 'PUT', body: Buffer.from(bytes), headers }));
 }
 
 async function expectOk(response: Response): Promise<void> {

@@ -65,7 +65,9 @@ async function processesOf(folder: string): Promise<Leftovers['processes']> {
     if (one === undefined || spared.has(pid) || depth > 20) return false;
     return one.contained || one.command.includes(`${folder}/`) || belongs(one.parent, depth + 1);
   };
-  return [...all].filter(([pid]) => belongs(pid)).map(([pid, { command }]) => ({ pid, command: command.slice(0, 120) }));
+  return [...all]
+    .filter(([pid]) => belongs(pid))
+    .map(([pid, { command }]) => ({ pid, command: command.slice(0, 120) }));
 }
 
 /** Mount points at or below a folder, the innermost first (proc(5), mountinfo). */

@@ -62,6 +62,8 @@ export type SmallStack = {
 export type SmallStackOptions = {
   engine: DockerEngine;
   registry: Registry;
+  /** Address that the image references name; default the registry's own. A link's, to make pulls slow or fail. */
+  registryAddress?: string;
   /** Image of a third service `proxy`, which no release contains: Caddy on the published port, as in the real stack. */
   proxyImage?: string;
   /** Compose project name; default `station`. */
@@ -81,7 +83,7 @@ export async function createSmallStack(workspace: Workspace, options: SmallStack
     composeFile,
     url,
     healthUrl,
-    publish: (wanted) => publish(registry, project, wanted),
+    publish: (wanted) => publish(registry, options.registryAddress ?? registry.address, project, wanted),
     writeProject: async (release) => {
       if (options.proxyImage !== undefined) await writeFile(join(folder, 'Caddyfile'), caddyfile);
       const content = composeContent(project, release, port, options.proxyImage);
@@ -95,12 +97,17 @@ export async function createSmallStack(workspace: Workspace, options: SmallStack
   };
 }
 
-async function publish(registry: Registry, project: string, options: PublishOptions): Promise<PublishedRelease> {
+async function publish(
+  registry: Registry,
+  address: string,
+  project: string,
+  options: PublishOptions,
+): Promise<PublishedRelease> {
   const images: Partial<Record<Service, string>> = {};
   const digests: Partial<Record<Service, string>> = {};
   for (const service of services) {
     const repository = `${project}/${service}`;
-    images[service] = `${registry.address}/${repository}:${options.version}`;
+    images[service] = `${address}/${repository}:${options.version}`;
     if (options.missing?.includes(service)) {
       digests[service] = `sha256:${'0'.repeat(64)}`;
       continue;
@@ -171,7 +178,9 @@ function composeContent(project: string, release: PublishedRelease, port: number
 
 async function listContainers(engine: DockerEngine, project: string): Promise<StackContainer[]> {
   const label = `label=com.docker.compose.project=${project}`;
-  const ids = (await engine.docker('ps', '--all', '--quiet', '--no-trunc', '--filter', label)).split('\n').filter(Boolean);
+  const ids = (await engine.docker('ps', '--all', '--quiet', '--no-trunc', '--filter', label))
+    .split('\n')
+    .filter(Boolean);
   if (ids.length === 0) return [];
   // A container may go between the two calls: what is still there is printed all the same.
   const { stdout } = await engine.tryDocker(['inspect', '--type', 'container', ...ids]);
