@@ -50,6 +50,9 @@ export const Operation = Type.Object({
 });
 export type Operation = Static<typeof Operation>;
 
+/** Beside a reason in the agent's own words, so that a page can say it in the reader's language. */
+const ReasonCode = Nullable(Type.String({ description: 'Stable code of the reason, e.g. release_unhealthy, image_missing.' }));
+
 export const HistoryEntry = Type.Object({
   id: Type.String(),
   kind: Type.Enum([...operationKinds]),
@@ -58,6 +61,7 @@ export const HistoryEntry = Type.Object({
   from: Nullable(Type.String()),
   to: Nullable(Type.String({ description: 'The version the operation was for.' })),
   reason: Nullable(Type.String()),
+  code: Type.Optional(ReasonCode),
   startedAt: Time,
   endedAt: Time,
   durationMs: Type.Number(),
@@ -65,7 +69,12 @@ export const HistoryEntry = Type.Object({
 });
 export type HistoryEntry = Static<typeof HistoryEntry>;
 
-export const Quarantined = Type.Object({ version: Type.String(), reason: Type.String(), at: Time });
+export const Quarantined = Type.Object({
+  version: Type.String(),
+  reason: Type.String(),
+  code: Type.Optional(ReasonCode),
+  at: Time,
+});
 export type Quarantined = Static<typeof Quarantined>;
 
 export const ServiceStatus = Type.Object({
