@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { envToConfig, secretsOf } from './config.ts';
+
+test('an empty environment with a home folder runs on loopback with SQLite', () => {
+  const result = envToConfig({ HOME: '/home/station' });
+  assert.ok(result.ok);
+  assert.equal(result.config.port, 3000);
+  assert.equal(result.config.host, '127.0.0.1');
+  assert.equal(result.config.dataDir, '/home/station/station-data');
+  assert.deepEqual(result.config.database, { kind: 'sqlite', file: '/home/station/station-data/station.sqlite' });
+  assert.equal(result.config.agent, null);
+  assert.equal(result.config.agentToken, null);
+  assert.match(result.config.version, /^\d+\.\d+\.\d+/);
+});
+
+test('every setting is taken over', () => {
+  const result = envToConfig({
+    PORT: '0',
+    HOST: '0.0.0.0',
+    DATA_DIR: '/data',
+    DATABASE_URL: 'postgres://station:pa%20ss@db/station',
+    JWT_SECRET: 'x'.repeat(32),
+    AGENT_SOCKET: '/run/station-agent/agent.sock',
+    AGENT_TOKEN: 'agent-secret',
+    WEB_DIR: '/srv/web',
+    MQTT_URL: 'mqtt://backend:broker-secret@mqtt:1883',
+    STATION_ID: '5B6E7C3A-63F9-4DBC-9AC4-D33A1E3E1A54',
+    STATION_VERSION: 'v1.2.3',
+    LOG_LEVEL: 'debug',
+  });
+  assert.ok(result.ok);
+  assert.deepEqual(result.config, {
+    port: 0,
+    host: '0.0.0.0',
+    dataDir: '/data',
+    database: { kind: 'postgres', url: 'postgres://station:pa%20ss@db/station' },
+    jwtSecret: 'x'.repeat(32),
+    agent: { kind: 'socket', path: '/run/station-agent/agent.sock' },
+    agentToken: 'agent-secret',
+    webDir: '/srv/web',
+    mqttUrl: 'mqtt://backend:broker-secret@mqtt:1883',
+    stationId: '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54',
+    version: '1.2.3',
+    logLevel: 'debug',
+  });
+  assert.deepEqual(
+    new Set(secretsOf(result.config)),
+    new Set(['x'.repeat(32), 'agent-secret', 'pa%20ss', 'pa ss', 'broker-secret']),
+  );
+});
+
+test('all problems are told at once, and no value is repeated', () => {
+  const env = {
+    PORT: '99999',
+    DATABASE_URL: 'mysql://root:hunter22@db/x',
+    JWT_SECRET: 'short-secret',
+    AGENT_SOCKET: '/run/a.sock',
+    AGENT_URL: 'http://127.0.0.1:3001',
+    MQTT_URL: 'nonsense',
+    STATION_ID: '42',
+    LOG_LEVEL: 'loud',
+  };
+  const result = envToConfig(env);
+  assert.ok(!result.ok);
+  const told = (name: string): boolean => result.problems.some((problem) => problem.startsWith(name));
+  for (const name of [
+    'PORT',
+    'DATABASE_URL',
+    'JWT_SECRET',
+    'AGENT_SOCKET',
+    'MQTT_URL',
+    'STATION_ID',
+    'LOG_LEVEL',
+    'DATA_DIR',
+  ]) {
+    assert.ok(told(name), `${name} is missing in ${result.problems.join('; ')}`);
+  }
+  assert.equal(result.problems.length, 8);
+  assert.doesNotMatch(result.problems.join(' '), /hunter22|short-secret|nonsense/);
+});

@@ -1,0 +1,130 @@
+import { join } from 'node:path';
+import { logLevels, type LogLevel } from '@station/kit/report';
+import ownPackage from '../package.json' with { type: 'json' };
+
+export type DatabaseConfig = { kind: 'sqlite'; file: string } | { kind: 'postgres'; url: string };
+export type AgentTarget = { kind: 'socket'; path: string } | { kind: 'tcp'; url: string };
+
+export type BackendConfig = {
+  /** Port 0 takes a free one. */
+  port: number;
+  host: string;
+  dataDir: string;
+  database: DatabaseConfig;
+  /** Null: one is generated and kept in the data directory. */
+  jwtSecret: string | null;
+  /** Null: there is no agent to talk to, and /api/system answers 502. */
+  agent: AgentTarget | null;
+  /** Null: routes for the agent are closed, never open. */
+  agentToken: string | null;
+  /** Directory of the built web app, or null when something else serves it. */
+  webDir: string | null;
+  mqttUrl: string | null;
+  /** Null: one is generated and kept in the database. */
+  stationId: string | null;
+  /** Release version that /api/health reports. */
+  version: string;
+  logLevel: LogLevel;
+};
+
+export type ConfigResult = { ok: true; config: BackendConfig } | { ok: false; problems: string[] };
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+/** HS256 wants a key of at least its hash's size (RFC 7518, section 3.2). */
+const jwtSecretMinBytes = 32;
+
+/**
+ * Reads the backend's configuration from its environment. Pure; reports every problem at once and repeats no value that
+ * could be a secret. An empty variable counts as unset.
+ */
+export function envToConfig(env: Readonly<Record<string, string | undefined>>): ConfigResult {
+  const problems: string[] = [];
+  const read = (name: string): string | null => {
+    const value = env[name]?.trim();
+    return value === undefined || value === '' ? null : value;
+  };
+
+  const dataDir = read('DATA_DIR') ?? homeFolder(read('HOME'));
+  if (dataDir === null) problems.push('DATA_DIR is not set and there is no HOME to put the data under');
+  const stationId = read('STATION_ID');
+  if (stationId !== null && !uuid.test(stationId)) problems.push('STATION_ID must be a UUID');
+  const jwtSecret = read('JWT_SECRET');
+  if (jwtSecret !== null && Buffer.byteLength(jwtSecret) < jwtSecretMinBytes) {
+    problems.push(`JWT_SECRET must have at least ${jwtSecretMinBytes} bytes`);
+  }
+  const mqttUrl = readUrl('MQTT_URL', read('MQTT_URL'), ['mqtt:', 'mqtts:'], problems);
+
+  const config: BackendConfig = {
+    port: readPort(read('PORT'), problems),
+    host: read('HOST') ?? '127.0.0.1',
+    dataDir: dataDir ?? '',
+    database: readDatabase(read('DATABASE_URL'), dataDir ?? '', problems),
+    jwtSecret,
+    agent: readAgent(read('AGENT_SOCKET'), read('AGENT_URL'), problems),
+    agentToken: read('AGENT_TOKEN'),
+    webDir: read('WEB_DIR'),
+    mqttUrl,
+    stationId: stationId?.toLowerCase() ?? null,
+    version: (read('STATION_VERSION') ?? ownPackage.version).replace(/^v/, ''),
+    logLevel: readLogLevel(read('LOG_LEVEL'), problems),
+  };
+  return problems.length === 0 ? { ok: true, config } : { ok: false, problems };
+}
+
+/** Values that must never appear in a log line. */
+export function secretsOf(config: BackendConfig): string[] {
+  const url = config.database.kind === 'postgres' ? config.database.url : null;
+  const urls = [url, config.mqttUrl].filter((value) => value !== null);
+  const passwords = urls.flatMap((value) => [new URL(value).password, decoded(new URL(value).password)]);
+  return [config.jwtSecret, config.agentToken, ...passwords].filter(
+    (value) => value !== null && value !== '',
+  ) as string[];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+const homeFolder = (home: string | null): string | null => (home === null ? null : join(home, 'station-data'));
+
+function readPort(value: string | null, problems: string[]): number {
+  if (value === null) return 3000;
+  const port = Number(value);
+  if (/^\d+$/.test(value) && port <= 65_535) return port;
+  problems.push('PORT must be a number from 0 to 65535');
+  return 0;
+}
+
+function readLogLevel(value: string | null, problems: string[]): LogLevel {
+  const level = logLevels.find((known) => known === (value ?? 'info'));
+  if (level === undefined) problems.push(`LOG_LEVEL must be one of ${logLevels.join(', ')}`);
+  return level ?? 'info';
+}
+
+function readDatabase(value: string | null, dataDir: string, problems: string[]): DatabaseConfig {
+  if (value === null) return { kind: 'sqlite', file: join(dataDir, 'station.sqlite') };
+  const url = readUrl('DATABASE_URL', value, ['postgres:', 'postgresql:'], problems);
+  return { kind: 'postgres', url: url ?? '' };
+}
+
+function readAgent(socket: string | null, url: string | null, problems: string[]): AgentTarget | null {
+  if (socket !== null && url !== null) {
+    problems.push('AGENT_SOCKET and AGENT_URL are both set: keep one');
+    return null;
+  }
+  if (socket !== null) return { kind: 'socket', path: socket };
+  const checked = readUrl('AGENT_URL', url, ['http:', 'https:'], problems);
+  return checked === null ? null : { kind: 'tcp', url: checked };
+}
+
+function readUrl(name: string, value: string | null, protocols: readonly string[], problems: string[]): string | null {
+  if (value === null) return null;
+  const url = URL.parse(value);
+  if (url !== null && url.hostname !== '' && protocols.includes(url.protocol)) return value;
+  problems.push(`${name} must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`);
+  return null;
+}

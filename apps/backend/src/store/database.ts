@@ -1,0 +1,162 @@
+import { dirname } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { Kysely, PostgresDialect, sql } from 'kysely';
+import type { Clock } from '@station/kit/clock';
+import type { Disk } from '@station/kit/files';
+import { describeError } from '@station/kit/station-error';
+import type { DatabaseConfig } from '../config.ts';
+import type { Log } from '../log.ts';
+import { copiesDirectory, createDatabaseCopies, type CopyKind, type DatabaseCopies } from './database-copies.ts';
+import { migrate, readSchemaState, type StationMigration } from './migrate.ts';
+import type { Database, Schema } from './schema.ts';
+import { createSqliteDialect } from './sqlite-dialect.ts';
+import { openOrRestore, suspectDamage } from './sqlite-recovery.ts';
+
+export type Store = AsyncDisposable & {
+  db: Database;
+  kind: DatabaseConfig['kind'];
+  /** True when a query comes back. Never throws. */
+  answers(): Promise<boolean>;
+};
+
+const postgresConnections = 10;
+const postgresTimeoutMs = 5_000;
+const copyEveryMs = 24 * 60 * 60 * 1000;
+/** Not at once: starting up is busy enough. */
+const firstCopyAfterMs = 10 * 60 * 1000;
+
+/**
+ * Opens the database and brings its schema up to date: the SQLite file is copied before a pending migration touches it, and
+ * once a day. An older backend starts on the schema of a newer one (see `migrate.ts`).
+ * @throws when the database cannot be opened or reached, or its schema is too new.
+ */
+export async function openStore(options: {
+  config: DatabaseConfig;
+  migrations: readonly StationMigration[];
+  clock: Clock;
+  disk: Disk;
+  log: Log;
+  /** Called when the file proves damaged while in use: the next start mends it. */
+  onDamage: () => void;
+}): Promise<Store> {
+  const { config, migrations, log } = options;
+  await using opening = new AsyncDisposableStack();
+  const opened =
+    config.kind === 'sqlite' ? await openSqlite(config.file, options) : await openPostgres(config.url, log);
+  const { db } = opened;
+  opening.defer(() => db.destroy());
+  const { pending, unknown, isNew } = await readSchemaState(db as Kysely<unknown>, migrations);
+  if (unknown.length > 0) log.event('database_newer', { unknownMigrations: unknown });
+  if (pending.length > 0 && !isNew) await opened.copy?.('migration');
+  const done = await migrate(db as Kysely<unknown>, migrations);
+  if (done.length > 0) log.event('database_migrated', { migrations: done });
+  if (opened.copy !== null) opening.use(startDailyCopies(opened.copy, opened.copies, options));
+  const closing = opening.move();
+  return {
+    db,
+    kind: config.kind,
+    answers: () => answersInTime(db),
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+  };
+}
+
+type Opened =
+  | { db: Database; copy: (kind: CopyKind) => Promise<void>; copies: DatabaseCopies }
+  | { db: Database; copy: null; copies: null };
+
+async function openSqlite(
+  file: string,
+  options: { clock: Clock; disk: Disk; log: Log; onDamage: () => void },
+): Promise<Opened> {
+  const { clock, disk, log } = options;
+  await disk.makeDirectory(dirname(file), 0o700);
+  const copies = createDatabaseCopies({ directory: copiesDirectory(file), disk, clock });
+  const database: DatabaseSync = await openOrRestore({ file, disk, clock, copies, log });
+  let suspected = false;
+  const onDamage = (error: Error): void => {
+    if (suspected) return;
+    suspected = true;
+    log.event('database_damaged', { file: 'station.sqlite', reason: error.message });
+    suspectDamage(disk, file, error.message)
+      .catch((reason: unknown) =>
+        log.event('unexpected_error', { where: 'suspectDamage', message: describeError(reason) }),
+      )
+      .finally(options.onDamage);
+  };
+  return {
+    db: new Kysely<Schema>({ dialect: createSqliteDialect(database, onDamage) }),
+    copies,
+    copy: async (kind) => {
+      const { name } = await copies.take(database, kind);
+      log.event('database_copied', { copy: name, reason: kind });
+    },
+  };
+}
+
+async function openPostgres(url: string, log: Log): Promise<Opened> {
+  // Loaded only when it is used: most stations run on SQLite.
+  const { default: pg } = await import('pg');
+  const int8 = 20;
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: postgresConnections,
+    connectionTimeoutMillis: postgresTimeoutMs,
+    application_name: 'station-backend',
+    // Times and counts are bigint columns; all of them are far below 2^53.
+    types: {
+      getTypeParser: (id: number, format) => (id === int8 ? Number : pg.types.getTypeParser(id, format as 'text')),
+    },
+  });
+  // An idle connection that the server ends is not an error of anyone's query; the pool opens another.
+  pool.on('error', (error) =>
+    log.event('unexpected_error', { where: 'database connection', message: describeError(error) }),
+  );
+  return { db: new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) }), copy: null, copies: null };
+}
+
+/** A copy a day, counted from the newest one, so that a station that is often restarted takes no more than that. */
+function startDailyCopies(
+  copy: (kind: CopyKind) => Promise<void>,
+  copies: DatabaseCopies,
+  { clock, log }: { clock: Clock; log: Log },
+): AsyncDisposable {
+  const stopping = new AbortController();
+  const run = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      const [newest] = await copies.list();
+      const age = newest === undefined ? copyEveryMs : clock.now() - Date.parse(newest.takenAt);
+      // A clock that was set back must not put the next copy off for ever.
+      const untilNext = Math.min(copyEveryMs, copyEveryMs - age);
+      await clock.sleep(Math.max(firstCopyAfterMs, untilNext), stopping.signal);
+      await copy('daily').catch((error: unknown) =>
+        log.event('database_copy_failed', { reason: 'daily', message: describeError(error) }),
+      );
+    }
+  };
+  const running = run().catch((error: unknown) => {
+    if (stopping.signal.aborted) return;
+    log.event('unexpected_error', { where: 'daily copy of the database', message: describeError(error) });
+  });
+  return {
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+const answerTimeoutMs = 2_000;
+
+async function answersInTime(db: Database): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(false), answerTimeoutMs);
+  const asked = sql`select 1`.execute(db).then(
+    () => true,
+    () => false,
+  );
+  try {
+    return await Promise.race([asked, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Kysely, sql } from 'kysely';
+import { migrate, readSchemaState, SchemaTooNewError, type StationMigration } from './migrate.ts';
+import { createSqliteDialect } from './sqlite-dialect.ts';
+import { openSqliteFile } from './sqlite-file.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+
+type Notes = { notes: { id: number; text: string } };
+
+const createNotes: StationMigration = {
+  name: '0001-notes',
+  up: async (db) => {
+    await db.schema
+      .createTable('notes')
+      .addColumn('id', 'integer', (c) => c.primaryKey())
+      .addColumn('text', 'text')
+      .execute();
+  },
+};
+const addColour: StationMigration = {
+  name: '0003-colour',
+  up: async (db) => {
+    await db.schema
+      .alterTable('notes')
+      .addColumn('colour', 'text', (c) => c.notNull().defaultTo('white'))
+      .execute();
+  },
+};
+const fixOfOlderRelease: StationMigration = {
+  name: '0002-index',
+  up: async (db) => {
+    await db.schema.createIndex('notes_text').on('notes').column('text').execute();
+  },
+};
+const dropText: StationMigration = {
+  name: '0004-drop-index-and-text',
+  requires: '0003-colour',
+  up: async (db) => {
+    await db.schema.alterTable('notes').dropColumn('text').execute();
+  },
+};
+
+async function openDatabase(): Promise<AsyncDisposable & { db: Kysely<unknown> }> {
+  const folder = await temporaryFolder();
+  const file = openSqliteFile(join(folder.path, 'test.sqlite'));
+  const db = new Kysely<unknown>({ dialect: createSqliteDialect(file, (error) => assert.fail(error)) });
+  const dispose = async (): Promise<void> => {
+    await db.destroy();
+    await folder[Symbol.asyncDispose]();
+  };
+  return { db, [Symbol.asyncDispose]: dispose };
+}
+
+test('runs what is pending, once', async () => {
+  await using opened = await openDatabase();
+  const { db } = opened;
+  assert.deepEqual(await readSchemaState(db, [createNotes]), { pending: ['0001-notes'], unknown: [], isNew: true });
+  assert.deepEqual(await migrate(db, [createNotes]), ['0001-notes']);
+  assert.deepEqual(await migrate(db, [createNotes]), []);
+  assert.deepEqual(await migrate(db, [createNotes, addColour]), ['0003-colour']);
+});
+
+test('an older release reads and writes the schema of a newer one, and the newer one goes on afterwards', async () => {
+  await using opened = await openDatabase();
+  const { db } = opened;
+  await migrate(db, [createNotes, addColour]);
+
+  const older = [createNotes];
+  assert.deepEqual((await readSchemaState(db, older)).unknown, ['0003-colour']);
+  assert.deepEqual(await migrate(db, older), []);
+  const asOlder = db as Kysely<Notes>;
+  await asOlder.insertInto('notes').values({ id: 1, text: 'written by the older one' }).execute();
+
+  assert.deepEqual(await migrate(db, [createNotes, addColour]), []);
+  const rows = await sql<{ text: string; colour: string }>`select text, colour from notes`.execute(db);
+  assert.deepEqual({ ...rows.rows[0] }, { text: 'written by the older one', colour: 'white' });
+});
+
+test('a migration that a fix of the older release brings is run on the newer schema', async () => {
+  await using opened = await openDatabase();
+  await migrate(opened.db, [createNotes, addColour]);
+  assert.deepEqual(await migrate(opened.db, [createNotes, fixOfOlderRelease]), ['0002-index']);
+  assert.deepEqual(await migrate(opened.db, [createNotes, fixOfOlderRelease, addColour]), []);
+});
+
+test('a release that is too old for the schema is refused and changes nothing', async () => {
+  await using opened = await openDatabase();
+  await migrate(opened.db, [createNotes, addColour, dropText]);
+  await assert.rejects(migrate(opened.db, [createNotes, fixOfOlderRelease]), SchemaTooNewError);
+  assert.deepEqual((await readSchemaState(opened.db, [createNotes, fixOfOlderRelease])).pending, ['0002-index']);
+  assert.deepEqual(await migrate(opened.db, [createNotes, addColour]), [], 'the release before still runs');
+});
+
+test('a migration that fails leaves nothing behind, not even the ones before it', async () => {
+  await using opened = await openDatabase();
+  const broken: StationMigration = {
+    name: '0002-broken',
+    up: async (db) => {
+      await db.schema.createTable('half').addColumn('id', 'integer').execute();
+      await sql`select * from nowhere`.execute(db);
+    },
+  };
+  await assert.rejects(migrate(opened.db, [createNotes, broken]), /could not be migrated/);
+  const tables = (await opened.db.introspection.getTables()).map(({ name }) => name);
+  assert.deepEqual(tables, []);
+});

@@ -1,0 +1,5 @@
+import type { StationMigration } from '../migrate.ts';
+import { people } from './0001-people.ts';
+
+/** Every migration, oldest first. Listed by hand, so that they are inside the one bundled file. Never change one that was released. */
+export const migrations: readonly StationMigration[] = [people];

@@ -1,0 +1,58 @@
+import type { Kysely, Transaction } from 'kysely';
+import type { Role } from '@station/protocol/rest';
+
+/**
+ * The tables as this release sees them. Ids are UUIDv7 texts, times are milliseconds since the epoch, structured values are JSON
+ * texts: types that SQLite and PostgreSQL keep alike.
+ */
+export type Schema = {
+  users: UsersTable;
+  station: StationTable;
+  station_members: StationMembersTable;
+  refresh_tokens: RefreshTokensTable;
+  settings: SettingsTable;
+};
+
+export type Database = Kysely<Schema>;
+export type DatabaseTransaction = Transaction<Schema>;
+
+export type UsersTable = {
+  id: string;
+  /** Lower case; unique. */
+  email: string;
+  name: string;
+  /** Global role, as it goes into the access token. */
+  role: Role;
+  /** PHC string (argon2id); null for someone who only comes in through the cloud. */
+  station_password_hash: string | null;
+  cloud_user_id: string | null;
+  created_at: number;
+};
+
+export type StationTable = {
+  /** Always 'station': there is one row. */
+  id: 'station';
+  /** UUID in topics; the one of STATION_ID wins over it. */
+  station_id: string;
+  name: string;
+  time_zone: string;
+  owner_id: string | null;
+  created_at: number;
+};
+
+/** Everyone but the owner, who stands in `station.owner_id`. */
+export type StationMembersTable = { user_id: string; role: Role; joined_at: number };
+
+/** One row a session; its token changes with each use. */
+export type RefreshTokensTable = {
+  /** The session, called the token's family. */
+  id: string;
+  user_id: string;
+  /** SHA-256 (hex) of the one token that is valid now. */
+  token_hash: string;
+  created_at: number;
+  used_at: number;
+  expires_at: number;
+};
+
+export type SettingsTable = { key: string; value: string; updated_at: number };
