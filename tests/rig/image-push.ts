@@ -55,6 +55,7 @@ export async function pushImage(
     JSON.stringify({
       architecture: process.arch === 'x64' ? 'amd64' : process.arch,
       os: 'linux',
+      created: '2026-01-01T00:00:00Z',
       config: image.config,
       rootfs: { type: 'layers', diff_ids: image.layers.map((layer) => layer.diffId) },
     }),

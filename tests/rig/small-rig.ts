@@ -1,3 +1,4 @@
+import { loadBaseImages } from './base-images.ts';
 import { createDockerEngine, type DockerEngine, type EngineOptions } from './docker-engine.ts';
 import { createRegistry, type Credentials, type Registry } from './registry.ts';
 import { createLink, type Link } from './link.ts';
@@ -26,8 +27,10 @@ export type SmallRigOptions = {
   /** Image references lead over {@link SmallRig.link}, which can be slow or cut. */
   throughLink?: boolean;
   /** Adds Caddy as a `proxy` service that no release contains. */
-  proxyImage?: string;
+  proxy?: boolean;
 };
+
+const proxyImage = 'caddy:2';
 
 /**
  * Everything an update test needs, in one: engine, registry, release server and small stack, about two seconds.
@@ -43,7 +46,8 @@ export async function createSmallRig(options: SmallRigOptions = {}): Promise<Sma
     ]);
     const link = await createLink(workspace, registry.address);
     const registryAddress = options.throughLink ? link.address : registry.address;
-    const proxy = options.proxyImage === undefined ? {} : { proxyImage: options.proxyImage };
+    if (options.proxy) await loadBaseImages(engine, [proxyImage]);
+    const proxy = options.proxy ? { proxyImage } : {};
     const stack = await createSmallStack(workspace, { engine, registry, registryAddress, ...proxy });
     return {
       workspace,
