@@ -1,0 +1,154 @@
+import { isIP, isIPv4 } from 'node:net';
+import { isAbsolute, join, normalize } from 'node:path';
+
+/**
+ * Checks of single configuration values. Each returns the value in the form the agent uses, or what it has to be; never the
+ * value itself, which could be a secret in the wrong place.
+ */
+export type Checked<T> = { ok: true; value: T } | { ok: false; must: string };
+export type Check<T> = (text: string) => Checked<T>;
+
+export const ok = <T>(value: T): Checked<T> => ({ ok: true, value });
+export const must = (text: string): Checked<never> => ({ ok: false, must: text });
+
+export const matching =
+  (pattern: RegExp, requirement: string): Check<string> =>
+  (text) =>
+    pattern.test(text) ? ok(text) : must(requirement);
+
+export const oneOf =
+  <T extends string>(choices: readonly T[]): Check<T> =>
+  (text) => {
+    const found = choices.find((choice) => choice === text.toLowerCase());
+    return found === undefined ? must(`be one of ${choices.join(', ')}`) : ok(found);
+  };
+
+const booleans: Readonly<Record<string, boolean>> = {
+  true: true,
+  1: true,
+  yes: true,
+  false: false,
+  0: false,
+  no: false,
+};
+
+export const boolean: Check<boolean> = (text) => {
+  const value = booleans[text.toLowerCase()];
+  return value === undefined ? must('be true, false, 1, 0, yes or no') : ok(value);
+};
+
+export const wholeNumber =
+  (least: number, most: number): Check<number> =>
+  (text) => {
+    const value = Number(text);
+    if (!/^\d{1,15}$/.test(text) || value < least || value > most)
+      return must(`be a whole number from ${least} to ${most}`);
+    return ok(value);
+  };
+
+/** A number of `unitMs` long units, fractions allowed, as milliseconds. */
+export const duration =
+  (unitMs: number, least: number, most: number): Check<number> =>
+  (text) => {
+    const value = Number(text);
+    if (!/^\d{1,9}(\.\d{1,9})?$/.test(text) || value < least || value > most)
+      return must(`be a number from ${least} to ${most}`);
+    return ok(Math.round(value * unitMs));
+  };
+
+export const port = wholeNumber(0, 65_535);
+
+export const uuid: Check<string> = (text) =>
+  /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text) ? ok(text.toLowerCase()) : must('be a UUID');
+
+/** A URL of one of `schemes` (`https`, `file`, …) without a user name, password or fragment. */
+export const url =
+  (schemes: readonly string[]): Check<URL> =>
+  (text) => {
+    const forms = schemes.map((scheme) => `${scheme}://`).join(' or ');
+    const value = URL.parse(text);
+    // "http:/x" parses, and means something else than the person who wrote it thought.
+    const scheme = schemes.find((candidate) => text.toLowerCase().startsWith(`${candidate}://`));
+    if (value === null || scheme === undefined || /\s/.test(text)) return must(`be a URL that begins with ${forms}`);
+    if (scheme === 'file' && value.hostname !== '') return must('name a file of this machine as file:///path');
+    if (value.username !== '' || value.password !== '') return must('not carry a user name or password');
+    if (value.hash !== '') return must('not carry a fragment (#)');
+    return ok(value);
+  };
+
+/** An absolute path, or one that begins with `~/`. */
+export const path =
+  (homeDirectory: string): Check<string> =>
+  (text) => {
+    const expanded = text === '~' || text.startsWith('~/') ? join(homeDirectory, text.slice(1)) : text;
+    if (!isAbsolute(expanded) || expanded.includes('\0')) return must('be an absolute path');
+    const clean = normalize(expanded);
+    return ok(clean.length > 1 ? clean.replace(/\/$/, '') : clean);
+  };
+
+/** Path of a Unix socket: the kernel takes 107 bytes at most (unix(7), sun_path). */
+export const socketPath =
+  (homeDirectory: string): Check<string> =>
+  (text) => {
+    const checked = path(homeDirectory)(text);
+    if (checked.ok && Buffer.byteLength(checked.value) > 107) return must('be a path of at most 107 bytes');
+    return checked;
+  };
+
+/** A token that can stand in an Authorization header as it is. */
+export const token: Check<string> = (text) =>
+  /^[\x21-\x7e]{1,512}$/.test(text) ? ok(text) : must('be printable ASCII without blanks, at most 512 characters');
+
+const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
+const isHostName = (text: string): boolean =>
+  text.length <= 253 && text.split('.').every((part) => label.test(part)) && !/^[\d.]+$/.test(text);
+
+export const host: Check<string> = (text) =>
+  isIP(text) !== 0 || isHostName(text) ? ok(text.toLowerCase()) : must('be an IP address or a host name');
+
+/** `host` or `host:port` of an image registry. */
+export const registryHost: Check<string> = (text) => {
+  const match = /^(.+?)(?::(\d{1,5}))?$/.exec(text);
+  const valid = match?.[1] !== undefined && host(match[1]).ok && Number(match[2] ?? 1) <= 65_535;
+  return valid ? ok(text.toLowerCase()) : must('be host or host:port, without https:// and without a path');
+};
+
+/** `unix:///path` or a plain path of the engine's socket. */
+export const engineSocket =
+  (homeDirectory: string): Check<string> =>
+  (text) => {
+    const plain = text.startsWith('unix://') ? text.slice('unix://'.length) : text;
+    const checked = socketPath(homeDirectory)(plain);
+    return checked.ok ? checked : must('be unix:///path of the engine on this machine; tcp:// is not supported');
+  };
+
+/** IPv4 address with prefix length, e.g. `192.0.2.1/24`. */
+export const ipv4WithPrefix: Check<{ address: string; prefixLength: number }> = (text) => {
+  const [address = '', prefix = '', ...rest] = text.split('/');
+  const prefixLength = Number(prefix);
+  const valid = isIPv4(address) && /^\d{1,2}$/.test(prefix) && prefixLength >= 8 && prefixLength <= 30;
+  return valid && rest.length === 0
+    ? ok({ address, prefixLength })
+    : must('be an IPv4 address with a prefix length from 8 to 30, as 192.0.2.1/24');
+};
+
+export const ssid: Check<string> = (text) =>
+  Buffer.byteLength(text) <= 32 ? ok(text) : must('have at most 32 bytes (IEEE 802.11)');
+
+/** A WPA passphrase (IEEE 802.11, annex J): 8 to 63 printable ASCII characters. */
+export const passphrase: Check<string> = (text) =>
+  /^[\x20-\x7e]{8,63}$/.test(text) ? ok(text) : must('have 8 to 63 printable ASCII characters');
+
+/** A minisign public key (minisign manual, "Public key format"): `Ed`, 8 bytes of key id, 32 bytes of Ed25519 key. */
+export type SigningKey = { readonly keyId: Uint8Array; readonly publicKey: Uint8Array };
+
+/** The key's base64 line alone, or the content of the `.pub` file with its comment line. */
+export const signingKey: Check<SigningKey> = (text) => {
+  const requirement = 'be a minisign public key: its base64 line, or the two lines of the .pub file';
+  const lines = text.split('\n').map((line) => line.trim());
+  const [encoded = '', ...more] = lines.filter((line) => line !== '' && !line.startsWith('untrusted comment:'));
+  if (more.length > 0 || !/^[A-Za-z0-9+/]{56}$/.test(encoded)) return must(requirement);
+  const bytes = Buffer.from(encoded, 'base64');
+  if (bytes.length !== 42 || bytes.toString('latin1', 0, 2) !== 'Ed') return must(requirement);
+  return ok({ keyId: Uint8Array.from(bytes.subarray(2, 10)), publicKey: Uint8Array.from(bytes.subarray(10)) });
+};
