@@ -5,7 +5,7 @@ export type CommandResult = {
   /** Exit code; null when a signal ended it. */
   exitCode: number | null;
   signal: NodeJS.Signals | null;
-  /** The last 64 KiB of each stream. */
+  /** The end of each stream: `keptBytes` of it. */
   stdout: string;
   stderr: string;
 };
@@ -16,11 +16,13 @@ export type CommandOptions = {
   env: Record<string, string>;
   /** Ends the child and its process group: SIGTERM, then SIGKILL after 5 s. The call then rejects with the signal's reason. */
   abort?: AbortSignal;
+  /** How much of the end of each output stream to keep; 64 KiB when not given. */
+  keptBytes?: number;
   /** Written to standard input, where secrets may go (never into `args`). */
   input?: string;
 };
 
-const keptBytes = 64 * 1024;
+const defaultKeptBytes = 64 * 1024;
 const killAfterMs = 5000;
 
 /**
@@ -39,8 +41,8 @@ export async function runCommand(
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
   });
-  const stdout = keepTail(child.stdout);
-  const stderr = keepTail(child.stderr);
+  const stdout = keepTail(child.stdout, options.keptBytes);
+  const stderr = keepTail(child.stderr, options.keptBytes);
   // A child that ends before it read its input closes the pipe: that is told by its exit code.
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.input ?? '');
@@ -67,7 +69,7 @@ export async function runCommand(
   }
 }
 
-function keepTail(stream: NodeJS.ReadableStream): () => string {
+function keepTail(stream: NodeJS.ReadableStream, keptBytes = defaultKeptBytes): () => string {
   let chunks: Buffer[] = [];
   let size = 0;
   stream.on('data', (chunk: Buffer) => {

@@ -14,7 +14,7 @@ export type Disk = {
   /** Creates a directory and its parents. */
   makeDirectory(path: string, mode: number): Promise<void>;
   /** Creates or replaces a file's content; not durable. */
-  write(path: string, bytes: Uint8Array, mode: number): Promise<void>;
+  write(path: string, bytes: Uint8Array, mode: number, owner?: Owner): Promise<void>;
   /** fsync of a file or a directory. */
   sync(path: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
@@ -22,15 +22,20 @@ export type Disk = {
   remove(path: string): Promise<void>;
 };
 
+/** Numeric user and group. */
+export type Owner = { uid: number; gid: number };
+
 export const nodeDisk: Disk = {
   read: async (path) => absentAs(null, () => readFile(path)),
   list: async (directory) => absentAs([], () => readdir(directory)),
   makeDirectory: async (path, mode) => {
     await mkdir(path, { recursive: true, mode });
   },
-  write: async (path, bytes, mode) => {
+  write: async (path, bytes, mode, owner) => {
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
     await using file = await open(path, flags, mode);
+    // Before the content: a file that becomes somebody else's must not have been readable to others.
+    if (owner) await file.chown(owner.uid, owner.gid);
     await file.writeFile(bytes);
   },
   sync: async (path) => {
@@ -54,11 +59,12 @@ export async function writeDurable(
   path: string,
   content: string | Uint8Array,
   mode = 0o600,
+  owner?: Owner,
 ): Promise<void> {
   const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
   const temporary = temporaryPath(path);
   await disk.remove(temporary);
-  await disk.write(temporary, bytes, mode);
+  await disk.write(temporary, bytes, mode, owner);
   await disk.sync(temporary);
   await disk.rename(temporary, path);
   await disk.sync(dirname(path));

@@ -40,6 +40,7 @@ export const events = {
   update_completed: event('info', { currentVersion: maybeText, durationMs: ms, downtimeMs: maybeMs }),
   update_failed: event('error', { code: text, reason: text, version: maybeText }),
   update_retry: event('warn', { code: text, reason: text, attempt: Type.Number() }),
+  engine_failed: event('warn', { step: text, detail: text }),
   docker_pull: event('info', {
     service: text,
     image: text,

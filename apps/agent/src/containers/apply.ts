@@ -133,7 +133,7 @@ async function bringUp(context: Context, signal: AbortSignal): Promise<void> {
   const baseline = restartBaseline(await engine.containers(), services);
   const answer = await engine.up(signal);
   if (answer.kind === 'failed') {
-    const failure: RegistryFailure = { kind: 'failed', code: 'engine_failed', reason: answer.reason, transient: true };
+    const failure: RegistryFailure = { ...answer, code: 'engine_failed', transient: true };
     run.attempts = { ...run.attempts, up: failureAfter(run.attempts.up, failure, context) };
     return;
   }
@@ -160,7 +160,8 @@ function failureAfter(
   { report }: Context,
 ): StepFailure {
   const failures = (before?.kind === 'failed' ? before.failures : 0) + 1;
-  const { code, reason, transient, fetched = {} } = answer;
+  const { code, reason, transient, fetched = {}, detail } = answer;
+  if (detail !== undefined) report.event('engine_failed', { step: code, detail });
   report.event('update_retry', { code, reason, attempt: failures });
   return { kind: 'failed', failures, code, reason, transient, fetched };
 }

@@ -37,7 +37,10 @@ export type PullProgress = { doneBytes: number; totalBytes: number | null };
 export type RegistryFailure = {
   kind: 'failed';
   code: 'registry_unavailable' | 'registry_auth_failed' | 'image_missing' | 'disk_space_low' | 'engine_failed';
+  /** For people: no host path, no secret. */
   reason: string;
+  /** For the log only. */
+  detail?: string;
   /** True when trying again may help without anybody's doing. */
   transient: boolean;
 };
@@ -58,4 +61,4 @@ export type UpAnswer =
       /** When the first container of the stack was stopped for it, epoch milliseconds; null when none was. */ stoppedAtMs:
         number | null;
     }
-  | { kind: 'failed'; reason: string };
+  | { kind: 'failed'; reason: string; /** For the log only. */ detail?: string };

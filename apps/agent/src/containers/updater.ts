@@ -100,7 +100,7 @@ export function createUpdater(parts: UpdaterParts): Updater {
   return {
     journal,
     load: async () => {
-      await disk.makeDirectory(dataDir, 0o700);
+      await disk.makeDirectory(dataDir, 0o755);
       const reading = await readJournal(disk, dataDir);
       if (reading.kind === 'ok') {
         run.journal = reading.journal;

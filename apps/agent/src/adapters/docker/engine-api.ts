@@ -1,0 +1,125 @@
+import { once } from 'node:events';
+import { Agent, request, type IncomingMessage } from 'node:http';
+import { createInterface } from 'node:readline';
+import { StationError } from '@station/kit/station-error';
+
+export type ApiAnswer = { status: number; body: unknown };
+
+export type CallOptions = {
+  query?: Record<string, string>;
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+};
+
+/** Docker Engine API over its Unix socket (docs.docker.com/engine/api). Versions are negotiated; nothing is retried here. */
+export type EngineApi = {
+  /** Calls and reads a JSON answer. @throws StationError `unavailable` when the engine cannot be reached. */
+  call(method: string, path: string, options?: CallOptions): Promise<ApiAnswer>;
+  /** Calls and hands out each JSON line of the answer as it comes. */
+  lines(method: string, path: string, onLine: (line: unknown) => void, options?: CallOptions): Promise<ApiAnswer>;
+  /** Calls and reads the answer to its end without keeping it. `complete` is false when it broke off. */
+  drain(method: string, path: string, options?: CallOptions): Promise<{ status: number; complete: boolean }>;
+  [Symbol.dispose](): void;
+};
+
+/** Newest version of the API this code was written for; an engine with an older one is spoken to in its own. */
+const newestKnown = [1, 51] as const;
+const callTimeoutMs = 60_000;
+
+export function createEngineApi(socketPath: string): EngineApi {
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  let negotiated: Promise<string> | null = null;
+
+  const open = async (method: string, path: string, options: CallOptions): Promise<IncomingMessage> => {
+    const query = options.query ? `?${new URLSearchParams(options.query).toString()}` : '';
+    const payload = options.body === undefined ? null : JSON.stringify(options.body);
+    const outgoing = request({
+      socketPath,
+      agent,
+      method,
+      path: path + query,
+      headers: {
+        ...(payload === null
+          ? {}
+          : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
+        ...options.headers,
+      },
+      ...(options.signal ? { signal: options.signal } : {}),
+    });
+    outgoing.end(payload ?? undefined);
+    try {
+      const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+      // Later faults of this exchange are seen by whoever reads the response.
+      outgoing.on('error', () => undefined);
+      return response;
+    } catch (error) {
+      negotiated = null;
+      options.signal?.throwIfAborted();
+      throw new StationError('unavailable', 'the container engine does not answer', { cause: error });
+    }
+  };
+
+  const negotiate = async (): Promise<string> => {
+    const response = await open('GET', '/version', { signal: AbortSignal.timeout(callTimeoutMs) });
+    const body = (await readJson(response)) as { ApiVersion?: unknown };
+    const offered = typeof body.ApiVersion === 'string' ? body.ApiVersion.split('.').map(Number) : [];
+    const [major = 1, minor = 24] = offered;
+    const older = major < newestKnown[0] || (major === newestKnown[0] && minor < newestKnown[1]);
+    return `/v${(older ? [major, minor] : newestKnown).join('.')}`;
+  };
+
+  const send = async (method: string, path: string, options: CallOptions = {}): Promise<IncomingMessage> => {
+    const prefix = await (negotiated ??= negotiate());
+    const response = await open(method, prefix + path, options);
+    if (response.statusCode !== 400) return response;
+    // An engine that was upgraded under us may have dropped the version: ask again, once.
+    const before = prefix;
+    negotiated = null;
+    const now = await (negotiated = negotiate());
+    if (now === before) return response;
+    response.resume();
+    return open(method, now + path, options);
+  };
+
+  return {
+    call: async (method, path, options) => {
+      const signal = options?.signal ?? AbortSignal.timeout(callTimeoutMs);
+      const response = await send(method, path, { ...options, signal });
+      return { status: response.statusCode ?? 0, body: await readJson(response) };
+    },
+    lines: async (method, path, onLine, options) => {
+      const response = await send(method, path, options);
+      if (response.statusCode !== 200) return { status: response.statusCode ?? 0, body: await readJson(response) };
+      for await (const line of createInterface({ input: response, crlfDelay: Infinity })) {
+        if (line.trim() !== '') onLine(parseLine(line));
+      }
+      return { status: response.complete ? 200 : 0, body: null };
+    },
+    drain: async (method, path, options) => {
+      const response = await send(method, path, options);
+      try {
+        for await (const chunk of response) void chunk;
+      } catch {
+        options?.signal?.throwIfAborted();
+        return { status: response.statusCode ?? 0, complete: false };
+      }
+      return { status: response.statusCode ?? 0, complete: response.complete };
+    },
+    [Symbol.dispose]: () => agent.destroy(),
+  };
+}
+
+async function readJson(response: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  return parseLine(Buffer.concat(chunks).toString('utf8'));
+}
+
+function parseLine(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return { message: text.slice(0, 500) };
+  }
+}

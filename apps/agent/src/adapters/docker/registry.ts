@@ -1,0 +1,173 @@
+import { parseImageReference, type ImageReference } from '@station/protocol/image-reference';
+import { Type, type Static } from 'typebox';
+import { Value } from 'typebox/value';
+import type { LayersAnswer } from '../../containers/ports.ts';
+
+export type RegistryCredentials = { registry: string; username: string; password: string };
+
+export type RegistryParts = {
+  /** Sent only to this registry; null when there are none. */
+  credentials: RegistryCredentials | null;
+  /** True for a registry that the engine may speak plain HTTP to. */
+  isInsecure: (registry: string) => Promise<boolean>;
+  platform: () => Promise<{ os: string; architecture: string }>;
+};
+
+const Descriptor = Type.Object({ digest: Type.String(), size: Type.Number() });
+const Index = Type.Object({
+  manifests: Type.Array(
+    Type.Object({
+      digest: Type.String(),
+      platform: Type.Optional(Type.Object({ os: Type.String(), architecture: Type.String() })),
+    }),
+  ),
+});
+const Manifest = Type.Object({ config: Descriptor, layers: Type.Array(Descriptor) });
+
+/** Media types of the OCI image specification and of Docker's image manifest version 2. */
+const accepted = [
+  'application/vnd.oci.image.index.v1+json',
+  'application/vnd.oci.image.manifest.v1+json',
+  'application/vnd.docker.distribution.manifest.list.v2+json',
+  'application/vnd.docker.distribution.manifest.v2+json',
+].join(', ');
+
+const totalTimeoutMs = 30_000;
+const largestManifest = 4 * 1024 * 1024;
+
+/**
+ * Asks a registry for the layers of an image (OCI distribution specification, "Pulling manifests"), with the basic and token
+ * authentication that registries use. It is only about sizes: what cannot be asked is `unknown`, and the pull decides.
+ */
+export async function readLayers(text: string, parts: RegistryParts, signal: AbortSignal): Promise<LayersAnswer> {
+  const reference = parseImageReference(text);
+  if (!reference) return { kind: 'unknown' };
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(totalTimeoutMs)]);
+  try {
+    return await readManifest(reference, reference.digest ?? reference.tag ?? 'latest', parts, bounded);
+  } catch {
+    // Out of reach for us is not out of reach for the engine, which may have a proxy or certificates of its own.
+    signal.throwIfAborted();
+    return { kind: 'unknown' };
+  }
+}
+
+async function readManifest(
+  image: ImageReference,
+  at: string,
+  parts: RegistryParts,
+  signal: AbortSignal,
+  depth = 0,
+): Promise<LayersAnswer> {
+  const response = await getManifest(image, at, parts, signal);
+  if (response.status === 401 || response.status === 403) {
+    await response.body?.cancel();
+    return {
+      kind: 'failed',
+      code: 'registry_auth_failed',
+      reason: `registry ${image.registry} refused the credentials`,
+      transient: false,
+    };
+  }
+  if (response.status === 404) {
+    await response.body?.cancel();
+    return {
+      kind: 'failed',
+      code: 'image_missing',
+      reason: `registry ${image.registry} has no ${image.repository} ${at}`,
+      transient: false,
+    };
+  }
+  if (!response.ok) {
+    await response.body?.cancel();
+    return { kind: 'unknown' };
+  }
+  const body = await readBounded(response);
+  if (Value.Check(Manifest, body)) return { kind: 'ok', layers: layerSizes(body) };
+  // An index of an index is not a thing; a second one is not followed.
+  if (!Value.Check(Index, body) || depth > 0) return { kind: 'unknown' };
+  const { os, architecture } = await parts.platform();
+  const entry = body.manifests.find((one) => one.platform?.os === os && one.platform.architecture === architecture);
+  if (!entry)
+    return {
+      kind: 'failed',
+      code: 'image_missing',
+      reason: `${image.repository} ${at} is not made for ${os}/${architecture}`,
+      transient: false,
+    };
+  return readManifest(image, entry.digest, parts, signal, depth + 1);
+}
+
+function layerSizes(manifest: Static<typeof Manifest>): Record<string, number> {
+  return Object.fromEntries(manifest.layers.map(({ digest, size }) => [digest, Math.max(0, size)]));
+}
+
+async function getManifest(
+  image: ImageReference,
+  at: string,
+  parts: RegistryParts,
+  signal: AbortSignal,
+): Promise<Response> {
+  const host = image.registry === 'docker.io' ? 'registry-1.docker.io' : image.registry;
+  const insecure = await parts.isInsecure(image.registry);
+  const path = `/v2/${image.repository}/manifests/${at}`;
+  const get = (base: string, authorization: string | null): Promise<Response> =>
+    fetch(base + path, { headers: { accept: accepted, ...(authorization ? { authorization } : {}) }, signal });
+  let base = `https://${host}`;
+  let first: Response;
+  try {
+    first = await get(base, null);
+  } catch (error) {
+    if (!insecure) throw error;
+    base = `http://${host}`;
+    first = await get(base, null);
+  }
+  if (first.status !== 401) return first;
+  const authorization = await authorize(first.headers.get('www-authenticate') ?? '', image, parts, {
+    insecure,
+    signal,
+  });
+  if (authorization === null) return first;
+  await first.body?.cancel();
+  return get(base, authorization);
+}
+
+/** Answers a challenge (RFC 9110 section 11; distribution "token authentication"); null when it cannot be answered. */
+async function authorize(
+  challenge: string,
+  image: ImageReference,
+  parts: RegistryParts,
+  options: { insecure: boolean; signal: AbortSignal },
+): Promise<string | null> {
+  const own = parts.credentials?.registry === image.registry ? parts.credentials : null;
+  const basic = own && `Basic ${Buffer.from(`${own.username}:${own.password}`).toString('base64')}`;
+  const scheme = challenge.slice(0, challenge.indexOf(' ')).toLowerCase();
+  if (scheme === 'basic') return basic;
+  if (scheme !== 'bearer') return null;
+  const parameters = Object.fromEntries(
+    [...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, value]) => [key, value]),
+  );
+  const realm = new URL(parameters['realm'] ?? '');
+  if (realm.protocol !== 'https:' && !options.insecure) return null;
+  if (parameters['service'] !== undefined) realm.searchParams.set('service', parameters['service']);
+  realm.searchParams.set('scope', parameters['scope'] ?? `repository:${image.repository}:pull`);
+  const response = await fetch(realm, { headers: basic ? { authorization: basic } : {}, signal: options.signal });
+  if (!response.ok) {
+    await response.body?.cancel();
+    return null;
+  }
+  const body = (await readBounded(response)) as { token?: unknown; access_token?: unknown };
+  const token = body.token ?? body.access_token;
+  return typeof token === 'string' ? `Bearer ${token}` : null;
+}
+
+async function readBounded(response: Response): Promise<unknown> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength;
+    if (size > largestManifest) throw new Error('the registry answered with too much');
+    chunks.push(chunk);
+  }
+  return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+}

@@ -1,0 +1,34 @@
+import { conditions, type ConditionId } from '@station/protocol/conditions';
+import type { ConditionStatus } from '@station/protocol/agent-api';
+import { isoTime, type Clock } from '@station/kit/clock';
+import type { Report } from '@station/kit/report';
+
+/** Standing conditions of the agent: each is set by the fact behind it, and told when it changes. */
+export type Conditions = {
+  set(id: ConditionId, holds: boolean): void;
+  list(): ConditionStatus[];
+};
+
+export function createConditions(clock: Clock, report: Report): Conditions {
+  const standing = new Map<ConditionId, string>();
+  return {
+    set: (id, holds) => {
+      if (standing.has(id) === holds) return;
+      const { severity, message } = conditions[id];
+      if (holds) {
+        standing.set(id, isoTime(clock.now()));
+        report.event('condition_raised', { condition: id, severity, message });
+      } else {
+        standing.delete(id);
+        report.event('condition_cleared', { condition: id });
+      }
+    },
+    list: () =>
+      [...standing].map(([id, since]) => ({
+        id,
+        severity: conditions[id].severity,
+        message: conditions[id].message,
+        since,
+      })),
+  };
+}

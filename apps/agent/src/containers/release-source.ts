@@ -1,0 +1,72 @@
+import type { ReleaseManifest } from '@station/protocol/release-manifest';
+import { maxManifestBytes, readReleaseManifest } from '@station/protocol/release-manifest';
+import { compareVersions, parseVersion } from '@station/protocol/version';
+import type { Fetched } from '../adapters/http-fetch.ts';
+import type { SigningKey } from '../config/values.ts';
+import { verifyMinisign } from '../manifests/minisign.ts';
+
+export type ReleaseCheck =
+  | { kind: 'ok'; manifest: ReleaseManifest; /** True when these bytes were not seen before. */ changed: boolean }
+  | { kind: 'rejected'; reason: string }
+  | { kind: 'unavailable'; reason: string };
+
+export type ReleaseSourceParts = {
+  url: URL;
+  publicKey: SigningKey | null;
+  fetchFile: (url: URL, options: { maxBytes: number; etag: string | null; signal: AbortSignal }) => Promise<Fetched>;
+  knownServices: () => Promise<readonly string[] | null>;
+};
+
+/** Largest signature file read: four short lines. */
+const maxSignatureBytes = 8 * 1024;
+
+/** The release manifest at UPDATE_SERVER_URL: fetched when it changed, checked, and verified when a public key is set. */
+export function createReleaseSource({ url, publicKey, fetchFile, knownServices }: ReleaseSourceParts) {
+  let last: { etag: string | null; manifest: ReleaseManifest } | null = null;
+  return {
+    isSigned: publicKey !== null,
+    /** The manifest of the last good check; null before. */
+    latest: (): ReleaseManifest | null => last?.manifest ?? null,
+    check: async (highestSignedVersion: string | null, signal: AbortSignal): Promise<ReleaseCheck> => {
+      const answer = await fetchFile(url, { maxBytes: maxManifestBytes, etag: last?.etag ?? null, signal });
+      if (answer.kind === 'not_modified') {
+        if (last) return { kind: 'ok', manifest: last.manifest, changed: false };
+        return { kind: 'unavailable', reason: 'the server says "not modified" to a first request' };
+      }
+      if (answer.kind !== 'ok') return answer;
+      const reading = readReleaseManifest(answer.bytes, await knownServices());
+      if (reading.kind === 'rejected') return reading;
+      if (publicKey) {
+        const fault = await findSignatureFault(answer.bytes, reading.manifest, highestSignedVersion, signal);
+        if (fault) return fault;
+      }
+      const changed = last === null || JSON.stringify(last.manifest) !== JSON.stringify(reading.manifest);
+      last = { etag: answer.etag, manifest: reading.manifest };
+      return { kind: 'ok', manifest: reading.manifest, changed };
+    },
+  };
+
+  async function findSignatureFault(
+    bytes: Uint8Array,
+    manifest: ReleaseManifest,
+    highest: string | null,
+    signal: AbortSignal,
+  ): Promise<Exclude<ReleaseCheck, { kind: 'ok' }> | null> {
+    const address = new URL(url);
+    address.pathname += '.minisig';
+    const answer = await fetchFile(address, { maxBytes: maxSignatureBytes, etag: null, signal });
+    if (answer.kind === 'rejected' || answer.kind === 'unavailable')
+      return { ...answer, reason: `signature: ${answer.reason}` };
+    const file = answer.kind === 'ok' ? new TextDecoder().decode(answer.bytes) : '';
+    if (!publicKey || !verifyMinisign(bytes, file, publicKey))
+      return { kind: 'rejected', reason: 'the signature does not verify' };
+    const floor = highest === null ? null : parseVersion(highest);
+    const version = parseVersion(manifest.version);
+    if (floor && version && compareVersions(version, floor) < 0) {
+      return { kind: 'rejected', reason: 'signed, but older than a manifest seen before' };
+    }
+    return null;
+  }
+}
+
+export type ReleaseSource = ReturnType<typeof createReleaseSource>;
