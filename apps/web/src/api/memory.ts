@@ -1,0 +1,24 @@
+/** Small things this browser remembers between visits. Never a token. */
+export type Memory = { get(key: MemoryKey): string | null; set(key: MemoryKey, value: string | null): void };
+export type MemoryKey = 'language' | 'signed-in-before' | 'read-result';
+
+/** Storage may be forbidden or full: then the page remembers nothing and works all the same. */
+export function createMemory(storage: () => Storage): Memory {
+  return {
+    get: (key) => {
+      try {
+        return storage().getItem(`station.${key}`);
+      } catch {
+        return null;
+      }
+    },
+    set: (key, value) => {
+      try {
+        if (value === null) storage().removeItem(`station.${key}`);
+        else storage().setItem(`station.${key}`, value);
+      } catch {
+        // As said above.
+      }
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import { QueryClient } from '@tanstack/react-query';
+import { createLiveService, type LiveService } from '../api/live.ts';
+import { createMemory, type Memory } from '../api/memory.ts';
+import { createRefreshTurns } from '../api/refresh-turns.ts';
+import { createSend } from '../api/send.ts';
+import { createSessionService, type SessionService } from '../api/session.ts';
+import { createStationClock, type StationClock } from '../api/station-clock.ts';
+import { createStore, type WritableStore } from '../api/store.ts';
+import { followAgent } from '../status/follow-agent.ts';
+
+/** What the pages work with; made once, handed down. */
+export type Services = {
+  session: SessionService;
+  live: LiveService;
+  queries: QueryClient;
+  clock: StationClock;
+  memory: Memory;
+  /** Id of the latest operation whose result was read in this browser. */
+  readResult: WritableStore<string | null>;
+};
+
+export function createServices(): Services {
+  const clock = createStationClock(() => Date.now());
+  const memory = createMemory(() => localStorage);
+  const session = createSessionService({
+    send: createSend((...request) => fetch(...request), clock.observeHeader),
+    turns: createRefreshTurns(),
+    clock,
+    memory,
+    pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  });
+  const live = createLiveService({
+    url: () => `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/ws`,
+    token: session.token,
+    tokenRefused: session.tokenRefused,
+    stationNow: clock.now,
+    onServerTime: clock.observeMessage,
+  });
+  // The station is often reached without any internet, so "offline" of the browser says nothing about it; and each view
+  // decides for itself how often to ask, so a failed request is not repeated behind its back.
+  const always = { networkMode: 'always', retry: false } as const;
+  const queries = new QueryClient({ defaultOptions: { queries: always, mutations: always } });
+  const readResult = createStore(memory.get('read-result'));
+  readResult.subscribe(() => memory.set('read-result', readResult.get()));
+  return { session, live, queries, clock, memory, readResult };
+}
+
+/** Starts what lives as long as the page does. */
+export function startServices(services: Services): void {
+  const { session, live, queries } = services;
+  session.state.subscribe(() => {
+    const { kind } = session.state.get();
+    if (kind === 'signed_in') live.open();
+    if (kind !== 'signed_out') return;
+    live.close();
+    // The next person to log in here must not see what this one saw.
+    queries.clear();
+  });
+  followAgent(live, queries);
+  addEventListener('online', live.nudge);
+  document.addEventListener('visibilitychange', () => {
+    if (document.visibilityState === 'visible') live.nudge();
+  });
+  void session.start();
+}

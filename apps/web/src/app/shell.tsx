@@ -1,0 +1,134 @@
+import { Suspense, useEffect, useRef } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link, Route, Switch, useLocation } from 'wouter';
+import { Button } from '../ui/button.tsx';
+import { classNames } from '../ui/class-names.ts';
+import { Skeleton } from '../ui/skeleton.tsx';
+import { ErrorBoundary } from './error-boundary.tsx';
+import { places } from './places.ts';
+import { useServices, useStore } from './use-services.ts';
+
+/** The frame around every page: places at the bottom on a phone, at the side on a desk. */
+export function Shell() {
+  const { t } = useTranslation();
+  const main = useRef<HTMLElement>(null);
+  const [path] = useLocation();
+  const shownPath = useRef(path);
+  useEffect(() => {
+    if (shownPath.current === path) return;
+    shownPath.current = path;
+    scrollTo(0, 0);
+    main.current?.focus({ preventScroll: true });
+  }, [path]);
+  useEffect(() => {
+    // The other pages are small: have them here before the connection is lost.
+    const timer = setTimeout(() => void Promise.allSettled(places.map((place) => place.preload())), 2_000);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <div className="md:pl-24">
+      <a
+        href="#content"
+        className="fixed top-2 left-2 z-30 -translate-y-20 rounded-xl bg-accent px-4 py-3 text-accent-ink focus:translate-y-0"
+        onClick={(event) => {
+          event.preventDefault();
+          main.current?.focus();
+        }}
+      >
+        {t('app.skip')}
+      </a>
+      <Places path={path} />
+      <main
+        ref={main}
+        id="content"
+        tabIndex={-1}
+        className="mx-auto max-w-5xl px-4 pt-4 pb-40 md:px-8 md:pt-8 md:pb-28"
+      >
+        <ErrorBoundary key={path}>
+          <Suspense fallback={<PageSkeleton />}>
+            <Switch>
+              {places.map(({ path: at, Page }) => (
+                <Route key={at} path={at} component={Page} />
+              ))}
+              <Route>
+                <NotFound />
+              </Route>
+            </Switch>
+          </Suspense>
+        </ErrorBoundary>
+      </main>
+      <OutdatedNote />
+    </div>
+  );
+}
+
+function Places({ path }: { path: string }) {
+  const { t } = useTranslation();
+  return (
+    <nav
+      aria-label={t('app.places')}
+      className="fixed inset-x-0 bottom-0 z-20 border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:inset-y-0 md:right-auto md:w-24 md:border-t-0 md:border-r md:pt-6"
+    >
+      <ul className="flex justify-around md:flex-col md:gap-2 md:px-2">
+        {places.map(({ path: at, name, icon: Icon }) => {
+          const here = at === path;
+          return (
+            <li key={at} className="flex-1 md:flex-none">
+              <Link
+                href={at}
+                aria-current={here ? 'page' : undefined}
+                className={classNames(
+                  'flex min-h-16 flex-col items-center justify-center gap-1 text-small md:rounded-xl',
+                  here ? 'font-strong text-accent' : 'text-ink-soft hover:text-ink',
+                )}
+              >
+                <span className={classNames('rounded-full px-4 py-1', here && 'bg-accent-soft')}>
+                  <Icon aria-hidden className="size-5" />
+                </span>
+                {t(`nav.${name}`)}
+              </Link>
+            </li>
+          );
+        })}
+      </ul>
+    </nav>
+  );
+}
+
+/** The shape most pages begin with, for the moment in which a page itself is being fetched. */
+function PageSkeleton() {
+  const { t } = useTranslation();
+  return (
+    <div role="status" aria-label={t('app.loading')} className="space-y-6">
+      <Skeleton className="h-5 w-32" />
+      <Skeleton className="h-14 w-3/4" />
+      <Skeleton className="h-48 w-full rounded-2xl" />
+    </div>
+  );
+}
+
+function NotFound() {
+  const { t } = useTranslation();
+  return (
+    <div className="mx-auto max-w-md py-16 text-center">
+      <h1 className="text-title font-strong">{t('app.notFound.title')}</h1>
+      <p className="mt-2 text-ink-soft">{t('app.notFound.help')}</p>
+      <Link href="/" className="mt-4 inline-flex min-h-11 items-center font-strong text-accent underline">
+        {t('app.notFound.home')}
+      </Link>
+    </div>
+  );
+}
+
+/** Lies over the page, so that nothing moves when it comes. */
+function OutdatedNote() {
+  const { t } = useTranslation();
+  const { outdated, link } = useStore(useServices().live.state);
+  if (!outdated || link !== 'live') return null;
+  return (
+    <div role="status" className="note-place flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
+      <p className="flex-1 basis-56">{t('app.outdated')}</p>
+      <Button onClick={() => location.reload()}>{t('app.reload')}</Button>
+    </div>
+  );
+}

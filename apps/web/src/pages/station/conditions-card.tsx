@@ -1,0 +1,42 @@
+import { useTranslation } from 'react-i18next';
+import type { ConditionStatus } from '@station/protocol/agent-api';
+import { toneOfSeverity } from '../../status/health.ts';
+import { conditionWords } from '../../status/words.ts';
+import { Card } from '../../ui/card.tsx';
+import { Sentence } from '../../ui/sentence.tsx';
+import { TimeAgo } from '../../ui/time-ago.tsx';
+import { ConditionIcon } from './condition-icon.tsx';
+
+const rank: Record<ConditionStatus['severity'], number> = { fault: 0, warning: 1, info: 2 };
+
+/** What is not as it should be, the worst first, each with what to do. */
+export function ConditionsCard({ conditions }: { conditions: readonly ConditionStatus[] }) {
+  const { t } = useTranslation();
+  const sorted = conditions.toSorted((a, b) => rank[a.severity] - rank[b.severity]);
+  return (
+    <Card title={t('station.conditions.title')}>
+      <ul className="space-y-4">
+        {sorted.map((condition) => {
+          const { title, help } = conditionWords(t, condition);
+          return (
+            <li key={condition.id} className="flex gap-3">
+              <ConditionIcon tone={toneOfSeverity[condition.severity]} />
+              <div className="min-w-0">
+                <h3 className="font-strong">{title}</h3>
+                {help && <p>{help}</p>}
+                <p className="mt-1 text-small text-ink-soft">
+                  <Sentence
+                    text={(time) => t('station.conditions.since', { time })}
+                    slot={<TimeAgo at={condition.since} />}
+                  />
+                  {' · '}
+                  <code>{condition.id}</code>
+                </p>
+              </div>
+            </li>
+          );
+        })}
+      </ul>
+    </Card>
+  );
+}

@@ -1,0 +1,84 @@
+import { useTranslation } from 'react-i18next';
+import type { Status } from '@station/protocol/agent-api';
+import { PageHead } from '../../app/page-head.tsx';
+import { useServices, useStore, useUser } from '../../app/use-services.ts';
+import type { Freshness } from '../../status/freshness.ts';
+import { HealthLine } from '../../status/health-line.tsx';
+import { unreadResult } from '../../status/outcome.ts';
+import { isSwitching } from '../../status/steps.ts';
+import { StatusFault } from '../../status/status-fault.tsx';
+import { useStatus } from '../../status/use-status.ts';
+import { classNames } from '../../ui/class-names.ts';
+import { ConditionsCard } from './conditions-card.tsx';
+import { HeldCard } from './held-card.tsx';
+import { HistoryCard } from './history-card.tsx';
+import { OperationCard } from './operation-card.tsx';
+import { ReleaseCard } from './release-card.tsx';
+import { ResultCard } from './result-card.tsx';
+import { ServicesCard } from './services-card.tsx';
+import { StationSkeleton } from './station-skeleton.tsx';
+
+export function StationPage() {
+  const { t } = useTranslation();
+  const view = useStatus();
+  const title = t('station.title');
+  if (view.kind === 'loading') {
+    return (
+      <>
+        <PageHead page={title}>
+          <StationSkeleton.Head />
+        </PageHead>
+        <StationSkeleton.Body />
+      </>
+    );
+  }
+  if (view.kind === 'fault') {
+    return (
+      <PageHead page={title}>
+        <StatusFault {...view} />
+      </PageHead>
+    );
+  }
+  return <Shown title={title} status={view.status} freshness={view.freshness} />;
+}
+
+function Shown({ title, status, freshness }: { title: string; status: Status; freshness: Freshness }) {
+  const { readResult, clock } = useServices();
+  const readId = useStore(readResult);
+  const mayManage = useUser().role !== 'member';
+  const stale = freshness.kind === 'stale';
+  const result = status.operation ? null : unreadResult(status.history, readId, clock.now());
+  const manage = { allowed: mayManage, possible: !stale && status.operation === null };
+  return (
+    <>
+      <PageHead page={title} freshness={freshness} restarting={isSwitching(status.operation)}>
+        <div className={classNames('transition-[filter] duration-500', stale && 'dimmed')}>
+          <HealthLine status={status} />
+        </div>
+      </PageHead>
+      <div
+        className={classNames(
+          'grid items-start gap-4 text-ink transition-[filter] duration-500 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]',
+          stale && 'dimmed',
+        )}
+      >
+        <div className="grid min-w-0 gap-4 md:gap-6">
+          {status.operation && <OperationCard operation={status.operation} status={status} />}
+          {result && <ResultCard entry={result} status={status} onRead={() => readResult.set(result.id)} />}
+          {status.conditions.length > 0 && <ConditionsCard conditions={status.conditions} />}
+          <ReleaseCard status={status} manage={manage} />
+          {status.quarantined.length > 0 && <HeldCard status={status} manage={manage} />}
+          <div className="hidden lg:block">
+            <HistoryCard history={status.history} />
+          </div>
+        </div>
+        <div className="grid min-w-0 gap-4 md:gap-6">
+          <ServicesCard services={status.stack.services} />
+        </div>
+        <div className="min-w-0 lg:hidden">
+          <HistoryCard history={status.history} />
+        </div>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,115 @@
+import type { ConditionStatus, ServiceStatus, Status } from '@station/protocol/agent-api';
+
+/** The four states anything on the page can be in. Colour, icon and word follow from it together. */
+export type Tone = 'ok' | 'working' | 'attention' | 'fault';
+
+/** The one line of health, before it is put into words. */
+export type Health =
+  | { kind: 'updating'; version: string | null }
+  | { kind: 'going_back'; version: string | null }
+  | { kind: 'reverting'; version: string | null; back: string | null }
+  | { kind: 'starting' }
+  | { kind: 'condition'; condition: ConditionStatus }
+  | { kind: 'services_down'; names: readonly string[] }
+  | { kind: 'nothing_installed' }
+  | { kind: 'attention'; count: number }
+  | { kind: 'ready'; version: string }
+  | { kind: 'fine' };
+
+/** The most important thing about the station right now; one thing only. */
+export function healthOf(status: Status): Health {
+  const { operation, conditions } = status;
+  if (operation) return healthDuring(status, operation);
+  const fault = conditions.find((condition) => condition.severity === 'fault');
+  if (fault) return { kind: 'condition', condition: fault };
+  const states = status.stack.services.map((service) => ({ name: service.name, state: serviceState(service) }));
+  const down = states.filter(({ state }) => toneOfService[state] === 'fault').map(({ name }) => name);
+  if (down.length > 0) return { kind: 'services_down', names: down };
+  if (status.stack.services.length === 0 && status.currentVersion === null) return { kind: 'nothing_installed' };
+  if (states.some(({ state }) => state === 'starting')) return { kind: 'starting' };
+  const warnings = conditions.filter((condition) => condition.severity === 'warning').length;
+  if (warnings > 0) return { kind: 'attention', count: warnings };
+  const ready = offeredVersion(status);
+  return ready === null ? { kind: 'fine' } : { kind: 'ready', version: ready };
+}
+
+function healthDuring(status: Status, operation: NonNullable<Status['operation']>): Health {
+  const { version, kind, phase } = operation;
+  if (phase === 'reverting' || phase === 'verifying_revert')
+    return { kind: 'reverting', version, back: status.currentVersion };
+  if (kind === 'rollback') return { kind: 'going_back', version };
+  return kind === 'bootstrap' ? { kind: 'starting' } : { kind: 'updating', version };
+}
+
+export function toneOf(health: Health): Tone {
+  switch (health.kind) {
+    case 'updating':
+    case 'going_back':
+    case 'starting':
+      return 'working';
+    case 'reverting':
+    case 'attention':
+    case 'nothing_installed':
+      return 'attention';
+    case 'condition':
+    case 'services_down':
+      return 'fault';
+    case 'ready':
+    case 'fine':
+      return 'ok';
+  }
+}
+
+/** The version an update would install now; null when there is none, or it is held back on this station. */
+export function offeredVersion(status: Status): string | null {
+  const { latestVersion, updateAvailable } = status;
+  if (!updateAvailable || latestVersion === null) return null;
+  return isHeldBack(status, latestVersion) ? null : latestVersion;
+}
+
+export const isHeldBack = (status: Status, version: string): boolean =>
+  status.quarantined.some((entry) => entry.version === version);
+
+export type ServiceState =
+  'working' | 'starting' | 'unhealthy' | 'restarting' | 'stopped' | 'paused' | 'missing' | 'unknown';
+
+/** Docker's two words for a container (state and health) as one for people. */
+export function serviceState(service: ServiceStatus): ServiceState {
+  switch (service.state) {
+    case 'running':
+      if (service.health === 'unhealthy') return 'unhealthy';
+      return service.health === 'starting' ? 'starting' : 'working';
+    case 'created':
+      return 'starting';
+    case 'restarting':
+      return 'restarting';
+    case 'paused':
+      return 'paused';
+    case 'removing':
+    case 'exited':
+    case 'dead':
+      return 'stopped';
+    case 'missing':
+      return 'missing';
+    default:
+      return 'unknown';
+  }
+}
+
+export const toneOfService: Record<ServiceState, Tone> = {
+  working: 'ok',
+  starting: 'working',
+  unhealthy: 'fault',
+  restarting: 'fault',
+  stopped: 'fault',
+  paused: 'fault',
+  missing: 'fault',
+  unknown: 'attention',
+};
+
+/** A mere notice has no tone: nothing is wrong. */
+export const toneOfSeverity: Record<ConditionStatus['severity'], Tone | 'notice'> = {
+  fault: 'fault',
+  warning: 'attention',
+  info: 'notice',
+};

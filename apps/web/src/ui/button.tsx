@@ -1,0 +1,42 @@
+import type { ButtonHTMLAttributes, ReactNode } from 'react';
+import { classNames } from './class-names.ts';
+
+type ButtonKind = 'primary' | 'plain' | 'quiet';
+
+const looks: Record<ButtonKind, string> = {
+  primary: 'bg-accent text-accent-ink hover:bg-accent-strong border-transparent',
+  plain: 'bg-surface text-ink border-line-strong hover:bg-sunken',
+  quiet: 'text-accent border-transparent hover:bg-accent-soft',
+};
+
+const shape =
+  'inline-flex min-h-11 items-center justify-center gap-2 rounded-xl border px-4 py-2 text-center font-strong transition-colors';
+
+/** `busy` keeps the button where it is and says so; `disabled` greys it. A busy button keeps the focus. */
+export function Button({
+  kind = 'plain',
+  busy = false,
+  disabled = false,
+  children,
+  className,
+  onClick,
+  type = 'button',
+  ...rest
+}: ButtonHTMLAttributes<HTMLButtonElement> & { kind?: ButtonKind; busy?: boolean; children: ReactNode }) {
+  const off = busy || disabled;
+  return (
+    <button
+      {...rest}
+      type={type}
+      // Not `disabled`: that would throw the focus back to the top of the page in the middle of a tap.
+      aria-disabled={off || undefined}
+      aria-busy={busy || undefined}
+      onClick={off ? (event) => event.preventDefault() : onClick}
+      className={classNames(shape, off ? offLook : looks[kind], className)}
+    >
+      {children}
+    </button>
+  );
+}
+
+const offLook = 'cursor-default border-transparent bg-sunken text-ink-soft';

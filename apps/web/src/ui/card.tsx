@@ -1,0 +1,31 @@
+import { useId, type ReactNode } from 'react';
+import { classNames } from './class-names.ts';
+
+/** A titled part of a page. */
+export function Card({
+  title,
+  aside,
+  children,
+  className,
+}: {
+  title: string;
+  aside?: ReactNode;
+  children: ReactNode;
+  className?: string;
+}) {
+  const id = useId();
+  return (
+    <section
+      aria-labelledby={id}
+      className={classNames('rounded-2xl border border-line bg-surface p-4 shadow-lift md:p-6', className)}
+    >
+      <div className="mb-4 flex min-h-7 flex-wrap items-center justify-between gap-x-4 gap-y-2">
+        <h2 id={id} className="text-body font-strong">
+          {title}
+        </h2>
+        {aside}
+      </div>
+      {children}
+    </section>
+  );
+}

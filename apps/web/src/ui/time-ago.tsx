@@ -1,0 +1,17 @@
+import { useTranslation } from 'react-i18next';
+import { useServices } from '../app/use-services.ts';
+import { useLocale } from '../i18n/use-locale.ts';
+import { formatExact, formatRelative } from '../format/relative-time.ts';
+
+/** "5 minutes ago", with the exact time on hover. */
+export function TimeAgo({ at }: { at: string }) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const { clock } = useServices();
+  const then = Date.parse(at);
+  return (
+    <time dateTime={at} title={formatExact(locale, then)}>
+      {formatRelative(locale, then, clock.now()) ?? t('time.moment')}
+    </time>
+  );
+}

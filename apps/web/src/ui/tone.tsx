@@ -1,0 +1,50 @@
+import { Check, CircleAlert, LoaderCircle, TriangleAlert, type LucideIcon } from 'lucide-react';
+import type { Tone } from '../status/health.ts';
+import { classNames } from './class-names.ts';
+
+const icons: Record<Tone, LucideIcon> = {
+  ok: Check,
+  working: LoaderCircle,
+  attention: TriangleAlert,
+  fault: CircleAlert,
+};
+
+export const toneText: Record<Tone, string> = {
+  ok: 'text-ok',
+  working: 'text-working',
+  attention: 'text-attention',
+  fault: 'text-fault',
+};
+
+export const toneSoft: Record<Tone, string> = {
+  ok: 'bg-ok-soft',
+  working: 'bg-working-soft',
+  attention: 'bg-attention-soft',
+  fault: 'bg-fault-soft',
+};
+
+/** The sign of a state. Always beside a word that says the same, so it is silent for a screen reader. */
+export function ToneIcon({ tone, className }: { tone: Tone; className?: string }) {
+  const Icon = icons[tone];
+  return (
+    <Icon
+      aria-hidden
+      className={classNames('size-5 shrink-0', toneText[tone], tone === 'working' && 'animate-breathe', className)}
+    />
+  );
+}
+
+/** The same sign in a disc, for the head of a page or a card. */
+export function ToneDisc({ tone, large = false }: { tone: Tone; large?: boolean }) {
+  return (
+    <span
+      className={classNames(
+        'grid shrink-0 place-items-center rounded-full',
+        large ? 'size-12 md:size-14' : 'size-10',
+        toneSoft[tone],
+      )}
+    >
+      <ToneIcon tone={tone} className={large ? 'size-6 md:size-7' : 'size-5'} />
+    </span>
+  );
+}
