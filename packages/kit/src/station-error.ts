@@ -21,7 +21,7 @@ export class StationError extends Error {
 export function describeError(error: unknown): string {
   const parts: string[] = [];
   for (let at: unknown = error; at !== undefined && parts.length < 5; at = at instanceof Error ? at.cause : undefined) {
-    parts.push(at instanceof Error ? at.message || at.name : String(at));
+    parts.push(at instanceof Error ? at.message || at.name : typeof at === 'string' ? at : 'not an error');
   }
   return parts.join(': ').slice(0, 1000);
 }

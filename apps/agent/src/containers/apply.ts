@@ -1,29 +1,13 @@
 import { join } from 'node:path';
 import { removeDurable, writeDurable } from '@station/kit/files';
 import type { Release } from '@station/protocol/release';
-import { addSample, restartBaseline, startWatch, type Restarts } from '../health/watch.ts';
-import type { Journal } from '../store/journal.ts';
+import { addSample, restartBaseline, startWatch } from '../health/watch.ts';
 import type { Step } from './decide.ts';
-import type { Attempts, StepFailure, Watch } from './facts.ts';
+import type { Attempts, StepFailure } from './facts.ts';
 import { pinnedRelease, type Change } from './operations.ts';
-import type { RegistryFailure, StackEngine } from './ports.ts';
-import type { ProgressMeter } from './progress.ts';
+import type { RegistryFailure } from './ports.ts';
 import { fetchRelease, healRelease } from './pull.ts';
-import type { UpdaterParts } from './updater.ts';
-
-/** What one process knows beyond the journal; a new process starts without it. */
-export type RunState = {
-  journal: Journal | null;
-  attempts: Attempts;
-  watch: Watch | null;
-  baseline: Restarts;
-  meter: ProgressMeter;
-  /** Monotonic start of the operation, when this process began it. */
-  startedMs: number | null;
-  /** When a container of the stack was first stopped for the operation, and when health was first seen again; epoch ms. */
-  stoppedAtMs: number | null;
-  healthyAtMs: number | null;
-};
+import type { RunState, UpdaterParts } from './run-state.ts';
 
 type Context = UpdaterParts & { run: RunState; record: (change: Change) => Promise<void> };
 type Executable = Exclude<Step, { kind: 'idle' }>;

@@ -11,11 +11,11 @@ export function reportChange(report: Report, change: Change, context: Context): 
   if (change.kind === 'begin' && after.operation) return reportBegin(report, after.operation);
   const operation = before.operation;
   if (!operation || change.kind === 'forget_images') return;
+  if (watch && watch.attempts > 0) reportHealth(report, change, watch, context.nowMs);
   if (after.operation && after.operation.phase !== operation.phase) {
     const { id, kind, phase, to } = after.operation;
     report.event('update_phase', { operationId: id, kind, phase, version: to.version });
   }
-  if (watch && watch.attempts > 0) reportHealth(report, change, watch, context.nowMs);
   if (change.kind === 'revert') {
     const { from, to } = operation;
     report.event('rollback_started', { from: to.version, to: from?.version ?? null, reason: change.failure.reason });

@@ -1,33 +1,17 @@
-import { isoTime, type Clock } from '@station/kit/clock';
-import type { Disk } from '@station/kit/files';
-import type { Report } from '@station/kit/report';
+import { isoTime } from '@station/kit/clock';
 import type { HistoryEntry, Operation, OperationKind, Trigger } from '@station/protocol/agent-api';
 import type { Release } from '@station/protocol/release';
-import type { ProbeAnswer } from '../health/watch.ts';
 import { readJournal, writeJournal, type Journal } from '../store/journal.ts';
 import { adoptStack } from './adopt.ts';
-import { createExecutors, type RunState } from './apply.ts';
+import { createExecutors } from './apply.ts';
 import { decide } from './decide.ts';
-import type { Facts, HealthGate } from './facts.ts';
+import type { Facts } from './facts.ts';
 import { changeJournal, wantedImages, type Change } from './operations.ts';
 import type { StackEngine } from './ports.ts';
 import { createProgressMeter } from './progress.ts';
+import { noAttempts, type RunState, type UpdaterParts } from './run-state.ts';
 import { reportChange } from './report-change.ts';
 import { findStaleFiles } from './state-files.ts';
-
-export type UpdaterParts = {
-  engine: StackEngine;
-  disk: Disk;
-  dataDir: string;
-  clock: Clock;
-  report: Report;
-  /** One request to the health check address; never throws. */
-  probe: (signal: AbortSignal) => Promise<ProbeAnswer>;
-  bootId: string;
-  gate: HealthGate;
-  keepReleases: number;
-  newId: () => string;
-};
 
 /** How an operation ended; the entry is the one that stands in the history. */
 export type OperationOutcome = { id: string; entry: HistoryEntry | null };
@@ -39,6 +23,8 @@ export type Updater = {
   begin(request: { kind: OperationKind; trigger: Trigger; to: Release }): Promise<{ id: string } | null>;
   /** Takes every step there is to take: ends the operation under way, however it stands, then tidies up. */
   settle(options: { signal: AbortSignal; bringUpDue?: boolean }): Promise<void>;
+  /** False until the journal has been read. */
+  isLoaded(): boolean;
   journal(): Journal;
   /** Records a fact that is no part of an operation (signed version, time floor). */
   remember(facts: Partial<Pick<Journal, 'highestSignedVersion' | 'timeFloor'>>): Promise<void>;
@@ -98,6 +84,7 @@ export function createUpdater(parts: UpdaterParts): Updater {
   const executors = createExecutors({ ...parts, run, record });
 
   return {
+    isLoaded: () => run.journal !== null,
     journal,
     load: async () => {
       await disk.makeDirectory(dataDir, 0o755);
@@ -144,8 +131,6 @@ export function createUpdater(parts: UpdaterParts): Updater {
     outcome: (id) => journal().history.find((entry) => entry.id === id) ?? null,
   };
 }
-
-export const noAttempts = (): Facts['attempts'] => ({ space: null, pull: null, up: null, healed: false });
 
 async function presentImages(engine: StackEngine, journal: Journal): Promise<string[]> {
   const ids = [...wantedImages(journal), ...Object.keys(journal.retired)];
