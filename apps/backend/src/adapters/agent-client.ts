@@ -1,0 +1,111 @@
+import { request as httpRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { StationError } from '@station/kit/station-error';
+import type { AgentTarget } from '../config.ts';
+
+/** An answer of the agent, whatever its status: refusals are answers too. */
+export type AgentAnswer = { statusCode: number; body: unknown };
+
+export type AgentClient = {
+  /**
+   * One call of the agent's API (contracts, section 4).
+   * @param timeoutMs for the whole exchange.
+   * @throws StationError agent_unreachable when there is no answer in time, none that is JSON, or none at all.
+   */
+  call(method: 'GET' | 'POST', path: string, options: { timeoutMs: number; body?: unknown }): Promise<AgentAnswer>;
+  /**
+   * The agent's server-sent events as they come, not decoded; reading slowly slows the agent's writing.
+   * The stream ends with an error when the link breaks or `signal` aborts.
+   * @throws StationError agent_unreachable.
+   */
+  openEvents(signal: AbortSignal): Promise<IncomingMessage>;
+};
+
+/** Time until the head of the answer to an event stream. */
+const connectTimeoutMs = 5_000;
+/** A full /status with its history is some tens of kilobytes. */
+const maxAnswerBytes = 4 * 1024 * 1024;
+
+/**
+ * HTTP to the agent, over its Unix socket or TCP.
+ * @param target null when none is configured: every call then fails as unreachable.
+ */
+export function createAgentClient(target: AgentTarget | null, token: string | null): AgentClient {
+  const start = (method: string, path: string, options: { body?: string; signal: AbortSignal }): ClientRequest => {
+    if (target === null) throw unreachable('No agent is configured for this backend.');
+    const headers: Record<string, string> = { host: 'localhost', accept: 'application/json, text/event-stream' };
+    if (token !== null) headers['authorization'] = `Bearer ${token}`;
+    if (options.body !== undefined) {
+      headers['content-type'] = 'application/json';
+      headers['content-length'] = String(Buffer.byteLength(options.body));
+    }
+    const common: RequestOptions = { method, path, headers, signal: options.signal, agent: false };
+    if (target.kind === 'socket') return httpRequest({ ...common, socketPath: target.path });
+    const { hostname, port, protocol, host } = new URL(target.url);
+    const request = protocol === 'https:' ? httpsRequest : httpRequest;
+    return request({
+      ...common,
+      headers: { ...headers, host },
+      hostname,
+      port: port === '' ? undefined : Number(port),
+    });
+  };
+
+  return {
+    call: async (method, path, { timeoutMs, body }) => {
+      const text = method === 'POST' ? JSON.stringify(body ?? {}) : undefined;
+      const signal = AbortSignal.timeout(timeoutMs);
+      try {
+        const request = start(method, path, { signal, ...(text === undefined ? {} : { body: text }) });
+        const response = await headOf(request, text);
+        return { statusCode: response.statusCode ?? 0, body: JSON.parse(await readText(response)) as unknown };
+      } catch (error) {
+        throw asUnreachable(error);
+      }
+    },
+    openEvents: async (signal) => {
+      const early = new AbortController();
+      const timer = setTimeout(() => early.abort(new Error('no answer in time')), connectTimeoutMs);
+      try {
+        const request = start('GET', '/events', { signal: AbortSignal.any([signal, early.signal]) });
+        // Half of a broken TCP link would otherwise stay for ever.
+        request.setSocketKeepAlive(true, 30_000);
+        const response = await headOf(request, undefined);
+        if (response.statusCode === 200) return response;
+        response.destroy();
+        throw unreachable(`The agent answered ${response.statusCode} when asked for its events.`);
+      } catch (error) {
+        throw asUnreachable(error);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+  };
+}
+
+function headOf(request: ClientRequest, body: string | undefined): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    request.once('response', resolve);
+    request.on('error', reject);
+    request.end(body);
+  });
+}
+
+async function readText(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxAnswerBytes) throw new Error('the answer is too long');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+const unreachable = (message: string, cause?: unknown): StationError =>
+  new StationError('agent_unreachable', message, cause === undefined ? {} : { cause });
+
+function asUnreachable(error: unknown): StationError {
+  if (error instanceof StationError) return error;
+  return unreachable('The agent of this station does not answer. It may be restarting.', error);
+}

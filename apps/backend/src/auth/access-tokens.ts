@@ -1,0 +1,86 @@
+import { jwtVerify, SignJWT } from 'jose';
+import { roles, type Role } from '@station/protocol/rest';
+import type { Clock } from '@station/kit/clock';
+
+export type AccessClaims = {
+  userId: string;
+  role: Role;
+  /** Milliseconds since the epoch. */
+  expiresAt: number;
+};
+
+export type AccessTokens = {
+  issue(user: { id: string; role: Role }): Promise<{ token: string; expiresAt: number }>;
+  /** Null for anything but a token of ours that is valid now. */
+  verify(token: string): Promise<AccessClaims | null>;
+  /** Ends every token issued to this user until now: their role changed, or they are gone. */
+  revoke(userId: string): void;
+  /** Calls `listener` with each user that is revoked, until disposed. */
+  onRevoke(listener: (userId: string) => void): Disposable;
+};
+
+export const accessTokenLifetimeMs = 15 * 60 * 1000;
+const toleranceSeconds = 5;
+
+/**
+ * Access tokens: JWT, HS256, 15 minutes, with `userId` and `role` (contracts, section 9).
+ *
+ * Revocations are kept in memory for the life of a token. After a restart a revoked token lives on for what is left of its 15 minutes;
+ * its session is gone from the database, so it is not renewed.
+ */
+export function createAccessTokens(options: { secret: string; clock: Clock }): AccessTokens {
+  const { clock } = options;
+  const key = new TextEncoder().encode(options.secret);
+  const revokedAt = new Map<string, number>();
+  const listeners = new Set<(userId: string) => void>();
+
+  const isRevoked = (userId: string, issuedAtMs: number): boolean => issuedAtMs <= (revokedAt.get(userId) ?? -1);
+
+  return {
+    issue: async ({ id, role }) => {
+      const now = clock.now();
+      const expiresAt = now + accessTokenLifetimeMs;
+      // NumericDate may have a fraction (RFC 7519, section 2): it orders a new token after a revocation in the same second.
+      const claims = { userId: id, role, iat: now / 1000, exp: expiresAt / 1000 };
+      return { token: await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(key), expiresAt };
+    },
+    verify: async (token) => {
+      const payload = await verifiedPayload(token, key, clock.now());
+      if (payload === null) return null;
+      const { userId, iat, exp } = payload;
+      const role = roles.find((known) => known === payload['role']);
+      if (typeof userId !== 'string' || userId === '' || role === undefined) return null;
+      if (isRevoked(userId, (iat ?? 0) * 1000)) return null;
+      return { userId, role, expiresAt: exp === undefined ? clock.now() + accessTokenLifetimeMs : exp * 1000 };
+    },
+    revoke: (userId) => {
+      const now = clock.now();
+      for (const [id, at] of revokedAt)
+        if (at < now - accessTokenLifetimeMs - toleranceSeconds * 1000) revokedAt.delete(id);
+      revokedAt.set(userId, now);
+      for (const listener of listeners) listener(userId);
+    },
+    onRevoke: (listener) => {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    },
+  };
+}
+
+async function verifiedPayload(
+  token: string,
+  key: Uint8Array,
+  nowMs: number,
+): Promise<({ iat?: number; exp?: number } & Record<string, unknown>) | null> {
+  try {
+    const { payload } = await jwtVerify(token, key, {
+      algorithms: ['HS256'],
+      currentDate: new Date(nowMs),
+      clockTolerance: toleranceSeconds,
+    });
+    return payload as Record<string, unknown>;
+  } catch {
+    // Whatever is wrong with it, a token that does not verify is no token.
+    return null;
+  }
+}

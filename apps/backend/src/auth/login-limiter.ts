@@ -1,0 +1,64 @@
+import type { Clock } from '@station/kit/clock';
+
+/** Whether an attempt may be made. `retryAfterMs` is when the next one may. */
+export type LimiterDecision = { allowed: true } | { allowed: false; retryAfterMs: number };
+
+export type LoginLimiter = {
+  /** Counts an attempt as failed before it is made, so that many at once cannot slip through. */
+  attempt(account: string, address: string): LimiterDecision;
+  /** The attempt was good: it does not count, and the way is free again for this account from this address. */
+  succeeded(account: string, address: string): void;
+};
+
+const windowMs = 15 * 60 * 1000;
+/**
+ * Failures within the window. Few for one account from one address; more for an address, behind which a household may be; most for
+ * an account, so that a stranger elsewhere cannot easily lock its owner out.
+ */
+const limits = { pair: 5, address: 30, account: 60 } as const;
+const maxKeys = 20_000;
+
+/** Limits log-in attempts by account and address (contracts, section 9), in memory: whether an account exists plays no part. */
+export function createLoginLimiter(clock: Clock): LoginLimiter {
+  const failures = new Map<string, number[]>();
+
+  const recent = (key: string, now: number): number[] => (failures.get(key) ?? []).filter((at) => at > now - windowMs);
+
+  const keep = (key: string, times: number[]): void => {
+    failures.delete(key);
+    if (times.length === 0) return;
+    failures.set(key, times);
+    const oldest = failures.keys().next();
+    if (failures.size > maxKeys && !oldest.done) failures.delete(oldest.value);
+  };
+
+  return {
+    attempt: (account, address) => {
+      const now = clock.now();
+      const counted = keysOf(account, address).map(({ key, limit }) => ({ key, limit, times: recent(key, now) }));
+      const waits = counted
+        .filter(({ times, limit }) => times.length >= limit)
+        .map(({ times, limit }) => times[times.length - limit]! + windowMs - now);
+      if (waits.length > 0) return { allowed: false, retryAfterMs: Math.max(...waits) };
+      for (const { key, times } of counted) keep(key, [...times, now]);
+      return { allowed: true };
+    },
+    succeeded: (account, address) => {
+      const now = clock.now();
+      for (const { key, kind } of keysOf(account, address)) {
+        keep(key, kind === 'pair' ? [] : recent(key, now).slice(0, -1));
+      }
+    },
+  };
+}
+
+type Kind = keyof typeof limits;
+
+function keysOf(account: string, address: string): { kind: Kind; key: string; limit: number }[] {
+  const keys: Record<Kind, string> = {
+    pair: `pair ${address} ${account}`,
+    address: `address ${address}`,
+    account: `account ${account}`,
+  };
+  return (Object.keys(keys) as Kind[]).map((kind) => ({ kind, key: keys[kind], limit: limits[kind] }));
+}

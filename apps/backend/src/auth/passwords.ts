@@ -1,0 +1,81 @@
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+
+export type Passwords = {
+  /** @returns PHC string, e.g. `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<hash>`. */
+  hash(password: string): Promise<string>;
+  /** Takes the same time whether or not there is a hash to compare with: null is a user that does not exist. */
+  matches(password: string, phc: string | null): Promise<boolean>;
+};
+
+type Parameters = { memory: number; passes: number; parallelism: number; nonce: Buffer; tag: Buffer };
+
+/** OWASP Password Storage Cheat Sheet: argon2id with 19 MiB, 2 passes, 1 lane. Memory in KiB. */
+const cost = { memory: 19_456, passes: 2, parallelism: 1 } as const;
+const saltBytes = 16;
+const tagBytes = 32;
+/** Each one holds 19 MiB while it runs. */
+const hashesAtOnce = 2;
+/** More than what we write ourselves, for hashes that come from the cloud; far below what would exhaust the machine. */
+const highest = { memory: 262_144, passes: 10, parallelism: 4 } as const;
+
+const derive = promisify(argon2);
+
+/** Password hashes with argon2id (RFC 9106) by Node's crypto, off the main thread and at most two at once. */
+export function createPasswords(): Passwords {
+  const atMostTwo = createGate(hashesAtOnce);
+  const tagOf = (password: string, from: Omit<Parameters, 'tag'>, tagLength: number): Promise<Buffer> =>
+    atMostTwo(() => derive('argon2id', { message: password, tagLength, ...from }));
+  const nobody: Parameters = { ...cost, nonce: randomBytes(saltBytes), tag: randomBytes(tagBytes) };
+
+  return {
+    hash: async (password) => {
+      const nonce = randomBytes(saltBytes);
+      const tag = await tagOf(password, { ...cost, nonce }, tagBytes);
+      const { memory, passes, parallelism } = cost;
+      return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(nonce)}$${unpadded(tag)}`;
+    },
+    matches: async (password, phc) => {
+      const { tag, ...parameters } = (phc === null ? null : parsePhc(phc)) ?? nobody;
+      return timingSafeEqual(await tagOf(password, parameters, tag.length), tag);
+    },
+  };
+}
+
+const phcForm =
+  /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/;
+
+/** Null for any other form or a cost beyond `highest`: such a hash matches nothing. */
+function parsePhc(phc: string): Parameters | null {
+  const match = phcForm.exec(phc);
+  if (match === null) return null;
+  const [memory, passes, parallelism] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  if (memory > highest.memory || passes > highest.passes || parallelism > highest.parallelism) return null;
+  if (passes < 1 || parallelism < 1 || memory < 8 * parallelism) return null;
+  return {
+    memory,
+    passes,
+    parallelism,
+    nonce: Buffer.from(match[4]!, 'base64'),
+    tag: Buffer.from(match[5]!, 'base64'),
+  };
+}
+
+const unpadded = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '');
+
+function createGate(width: number): <T>(action: () => Promise<T>) => Promise<T> {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async (action) => {
+    if (running >= width) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running++;
+    try {
+      return await action();
+    } finally {
+      // The place goes straight to the next one in line.
+      const next = waiting.shift();
+      if (next) next();
+      else running--;
+    }
+  };
+}

@@ -1,0 +1,41 @@
+import { randomInt, timingSafeEqual } from 'node:crypto';
+import { readText, removeDurable, writeDurable, type Disk } from '@station/kit/files';
+import { hashToken } from './token-hash.ts';
+
+export type SetupCode = {
+  /** The code, made at the first call and kept in the file until set-up is done. */
+  read(): Promise<string>;
+  /** Case, spaces and dashes do not matter. */
+  matches(given: string): Promise<boolean>;
+  /** Set-up is done. */
+  remove(): Promise<void>;
+};
+
+/** No letters and digits that look alike; no vowels, so that no words come out. */
+const alphabet = 'BCDFGHJKLMNPQRSTVWXZ23456789';
+/** 12 of 28 letters: 57 bits. */
+const groups = 3;
+const groupLength = 4;
+
+/** The code that proves that whoever sets the station up can see it: on its console, or through the agent, which reads the file. */
+export function createSetupCode({ disk, path }: { disk: Disk; path: string }): SetupCode {
+  const read = async (): Promise<string> => {
+    const kept = (await readText(disk, path))?.trim();
+    if (kept !== undefined && kept !== '') return kept;
+    const code = newCode();
+    await writeDurable(disk, path, `${code}\n`);
+    return code;
+  };
+  return {
+    read,
+    matches: async (given) => timingSafeEqual(comparable(given), comparable(await read())),
+    remove: () => removeDurable(disk, path),
+  };
+}
+
+function newCode(): string {
+  const group = (): string => Array.from({ length: groupLength }, () => alphabet[randomInt(alphabet.length)]).join('');
+  return Array.from({ length: groups }, group).join('-');
+}
+
+const comparable = (code: string): Buffer => Buffer.from(hashToken(code.toUpperCase().replaceAll(/[\s-]/g, '')));

@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { isoTime, type Clock } from '@station/kit/clock';
+import type { Disk } from '@station/kit/files';
+import { createAgentClient } from './adapters/agent-client.ts';
+import { createAccessTokens, type AccessTokens } from './auth/access-tokens.ts';
+import { createAuthService } from './auth/auth-service.ts';
+import { readJwtSecret } from './auth/jwt-secret.ts';
+import { createLoginLimiter } from './auth/login-limiter.ts';
+import { createPasswords } from './auth/passwords.ts';
+import { createSessions } from './auth/sessions.ts';
+import { createSetupCode, type SetupCode } from './auth/setup-code.ts';
+import { createUserStore } from './auth/user-store.ts';
+import type { BackendConfig } from './config.ts';
+import { enforceAccess } from './http/access.ts';
+import { createRequireStationRole } from './http/hooks/require-station-role.ts';
+import { createVerifyAgentToken } from './http/hooks/verify-agent-token.ts';
+import { createVerifyDeviceToken } from './http/hooks/verify-device-token.ts';
+import { createVerifyToken } from './http/hooks/verify-token.ts';
+import { registerAuthRoutes } from './http/routes/auth.ts';
+import { collectRoutes, registerDocsRoutes } from './http/routes/docs.ts';
+import { registerHealthRoute } from './http/routes/health.ts';
+import { createMetrics, registerMetrics } from './http/routes/metrics.ts';
+import { registerStationRoutes } from './http/routes/station.ts';
+import { registerSystemRoutes } from './http/routes/system.ts';
+import { registerWebApp } from './http/routes/web-app.ts';
+import { createHttpServer, type HttpServer } from './http/server.ts';
+import type { Log } from './log.ts';
+import { createMemberService } from './members/member-service.ts';
+import { createSocketHub, type SocketHub } from './socket/hub.ts';
+import { registerSocketRoute } from './socket/route.ts';
+import { createStationStore, ensureStation, type StationStore } from './station/station-store.ts';
+import { openStore, type Store } from './store/database.ts';
+import { migrations } from './store/migrations/all.ts';
+import { startAgentLink } from './system/agent-link.ts';
+import { closeCodes } from '@station/protocol/socket';
+
+export type Host = { clock: Clock; disk: Disk; log: Log; random: () => number; timeZone: string };
+
+export type Backend = AsyncDisposable & {
+  /** Where it listens, e.g. `http://127.0.0.1:3000`. */
+  url: string;
+  http: HttpServer;
+};
+
+/** How long requests that are under way may take when the backend stops; with the rest it must be over within 5 s. */
+const drainMs = 3_000;
+
+/**
+ * Builds the whole backend and starts listening. Disposing it stops in reverse order: no new connections, requests under way
+ * are finished, then the links and the database are closed.
+ * @param onDamage the database file proved damaged: stop and start again, and it is mended.
+ */
+export async function startBackend(
+  config: BackendConfig,
+  host: Host,
+  { onDamage, extraRoutes }: { onDamage: () => void; extraRoutes?: (app: HttpServer) => Promise<void> },
+): Promise<Backend> {
+  const { clock, disk, log } = host;
+  await using starting = new AsyncDisposableStack();
+  await disk.makeDirectory(config.dataDir, 0o700);
+  const store = starting.use(await openStore({ config: config.database, migrations, clock, disk, log, onDamage }));
+  const { stationId } = config;
+  await ensureStation(store.db, { stationId, generateId: randomUUID, timeZone: host.timeZone, clock });
+
+  const secret = await readJwtSecret({ configured: config.jwtSecret, disk, path: join(config.dataDir, 'jwt-secret') });
+  log.keepSecret(secret);
+  const tokens = createAccessTokens({ secret, clock });
+  const hub = createSocketHub();
+  starting.use(tokens.onRevoke((userId) => hub.closeUser(userId, closeCodes.unauthorized, 'Log in again')));
+
+  const app = createHttpServer({ log });
+  // Even when the start fails half way.
+  starting.defer(() => closeInTime(app));
+  await registerEverything(app, { config, host, store, tokens, hub, closing: closingSignal(app) }, extraRoutes);
+  starting.use(startAgentEvents(config, host, hub));
+
+  const url = await app.listen({ port: config.port, host: config.host });
+  const running = starting.move();
+  return { url, http: app, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+type Parts = {
+  config: BackendConfig;
+  host: Host;
+  store: Store;
+  tokens: AccessTokens;
+  hub: SocketHub;
+  closing: AbortSignal;
+};
+
+async function registerEverything(
+  app: HttpServer,
+  { config, host, store, tokens, hub, closing }: Parts,
+  extraRoutes: ((app: HttpServer) => Promise<void>) | undefined,
+): Promise<void> {
+  const { clock, disk, log } = host;
+  const { db } = store;
+  const station = createStationStore(db);
+  const users = createUserStore(db);
+  const sessions = createSessions({ db, clock });
+  const passwords = createPasswords();
+  const setupCode = createSetupCode({ disk, path: join(config.dataDir, 'setup-code') });
+  const limiter = createLoginLimiter(clock);
+  const accessTokens = tokens;
+  const auth = createAuthService({
+    db,
+    users,
+    station,
+    sessions,
+    accessTokens,
+    passwords,
+    setupCode,
+    limiter,
+    clock,
+    log,
+  });
+  const members = createMemberService({ db, passwords, sessions, accessTokens, clock });
+  const { version } = config;
+
+  enforceAccess(app, {
+    verifyToken: createVerifyToken(tokens),
+    requireStationRole: createRequireStationRole(station),
+    verifyDeviceToken: createVerifyDeviceToken(async () => null),
+    verifyAgentToken: createVerifyAgentToken(config.agentToken),
+  });
+  const routes = collectRoutes(app);
+  const metrics = createMetrics();
+  metrics.gauge('station_socket_clients', 'Clients logged in at /ws.', () => hub.size());
+  await registerMetrics(app, metrics);
+  // The broker's check comes with the MQTT bridge; until one is configured it is well.
+  const checks = { database: () => store.answers(), mqtt: async () => true };
+  await registerHealthRoute(app, { checks, version });
+  await registerAuthRoutes(app, { auth, users, clock });
+  await registerStationRoutes(app, { station, members, version });
+  await registerSystemRoutes(app, { agent: createAgentClient(config.agent, config.agentToken), closing });
+  const describe = async () => ({ version, station: await nameOf(station) });
+  await registerSocketRoute(app, { hub, tokens, clock, log, describe });
+  await registerDocsRoutes(app, { routes, version });
+  if (config.webDir !== null) await registerWebApp(app, { directory: config.webDir });
+  await extraRoutes?.(app);
+  await tellSetupCode(log, setupCode, await auth.isSetupNeeded());
+}
+
+async function nameOf(station: StationStore): Promise<{ id: string; name: string }> {
+  const { station_id: id, name } = await station.read();
+  return { id, name };
+}
+
+async function tellSetupCode(log: Log, setupCode: SetupCode, isNeeded: boolean): Promise<void> {
+  if (!isNeeded) return;
+  const message = 'Open the web app and enter this code to become the owner of the station.';
+  log.event('setup_pending', { setupCode: await setupCode.read(), message });
+}
+
+/** The agent's events for everyone at /ws, and whether the agent is heard. */
+function startAgentEvents(config: BackendConfig, { clock, log, random }: Host, hub: SocketHub): AsyncDisposable {
+  if (config.agent === null) return { [Symbol.asyncDispose]: async () => undefined };
+  const now = (): string => isoTime(clock.now());
+  const linkMessage = (connected: boolean) => ({ type: 'agent_link', at: now(), connected }) as const;
+  const link = startAgentLink({
+    client: createAgentClient(config.agent, config.agentToken),
+    clock,
+    log,
+    random,
+    listener: {
+      onConnected: (connected) => hub.broadcast(linkMessage(connected), 'agent_link'),
+      onEvent: (event) => {
+        // Of the progress of a pull only the latest matters.
+        const { service } = event as { service?: unknown };
+        const key = event.event === 'docker_pull' ? `docker_pull ${String(service)}` : undefined;
+        hub.broadcast({ type: 'agent_event', at: now(), event }, key);
+      },
+    },
+  });
+  const replaying = hub.replay(() => [linkMessage(link.isConnected())]);
+  return {
+    [Symbol.asyncDispose]: async () => {
+      replaying[Symbol.dispose]();
+      await link[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Aborts when the server begins to close: streams without an end would hold it up. */
+function closingSignal(app: HttpServer): AbortSignal {
+  const controller = new AbortController();
+  app.addHook('preClose', async () => controller.abort());
+  return controller.signal;
+}
+
+async function closeInTime(app: HttpServer): Promise<void> {
+  const timer = setTimeout(() => app.server.closeAllConnections(), drainMs);
+  try {
+    await app.close();
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,125 @@
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import type { Role } from '@station/protocol/rest';
+import { StationError } from '@station/kit/station-error';
+import { authorize } from './hooks/authorize.ts';
+import { NoBody, NoQuery } from './validation.ts';
+
+/**
+ * Who may use a route. Every route declares one in `config.access`; one that does not stops the start (deny by default).
+ * - `public`: anyone, also without a token
+ * - `user`: anyone who is logged in; `{ roles }`: whose global role is one of them
+ * - `{ station }`: who has at least this role on the station (owner over admin over member)
+ * - `agent`, `device`: who has the agent's token, a device's token
+ * - `operator`: a program on this machine (not through a proxy), or an owner or admin
+ */
+export type AccessRule =
+  'public' | 'user' | 'agent' | 'device' | 'operator' | { roles: readonly Role[] } | { station: Role };
+
+/** The person behind a request. */
+export type RequestUser = { userId: string; role: Role };
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: AccessRule;
+  }
+  interface FastifyRequest {
+    /** Set by verifyToken; null on routes that need no user. */
+    user: RequestUser | null;
+    /** Set by verifyDeviceToken. */
+    deviceId: string | null;
+  }
+}
+
+export type RequestHook = (request: FastifyRequest) => Promise<void>;
+
+/** The hooks that the rules are made of. */
+export type AccessHooks = {
+  verifyToken: RequestHook;
+  requireStationRole: (role: Role) => RequestHook;
+  verifyDeviceToken: RequestHook;
+  verifyAgentToken: RequestHook;
+};
+
+/**
+ * Puts the hooks of its declared rule before every route that is registered from now on, and refuses, by throwing, a
+ * route without a rule. Undeclared query and body are closed too.
+ */
+export function enforceAccess(app: FastifyInstance, hooks: AccessHooks): void {
+  app.decorateRequest('user', null);
+  app.decorateRequest('deviceId', null);
+  app.addHook('onRoute', (route) => {
+    const rule = route.config?.access;
+    const methods = [route.method].flat();
+    const name = `${methods.join(',')} ${route.url}`;
+    if (rule === undefined) throw new Error(`The route ${name} declares no access rule`);
+    if (rule !== 'public' && methods.some((method) => method === 'HEAD' || method === 'OPTIONS')) {
+      // verifyToken lets HEAD and OPTIONS pass, so such a route would be open.
+      throw new Error(`The route ${name} must be public: HEAD and OPTIONS are not checked for a token`);
+    }
+    route.onRequest = [...hooksOf(rule, hooks), ...[route.onRequest ?? []].flat()];
+    closeUndeclared(route, methods);
+  });
+}
+
+/** The user of a route whose rule asks for one. */
+export function userOf(request: FastifyRequest): RequestUser {
+  if (request.user === null)
+    throw new Error(`The route ${request.routeOptions.url} reads a user that its access rule does not ask for`);
+  return request.user;
+}
+
+function hooksOf(rule: AccessRule, hooks: AccessHooks): RequestHook[] {
+  if (typeof rule === 'object') {
+    return 'roles' in rule
+      ? [hooks.verifyToken, authorize(rule.roles)]
+      : [hooks.verifyToken, hooks.requireStationRole(rule.station)];
+  }
+  switch (rule) {
+    case 'public':
+      return [];
+    case 'user':
+      return [hooks.verifyToken];
+    case 'agent':
+      return [hooks.verifyAgentToken];
+    case 'device':
+      return [hooks.verifyDeviceToken];
+    case 'operator':
+      return [operatorHook(hooks.verifyToken)];
+  }
+}
+
+function operatorHook(verifyToken: RequestHook): RequestHook {
+  const requireAdmin = authorize(['owner', 'admin']);
+  return async (request) => {
+    if (isLocalProgram(request)) return;
+    await verifyToken(request);
+    await requireAdmin(request);
+  };
+}
+
+const loopback = /^(127\.|::1$|::ffff:127\.)/;
+
+/** By the connection itself, not by what a header claims; what comes through the reverse proxy is not local. */
+function isLocalProgram(request: FastifyRequest): boolean {
+  const { headers, socket } = request.raw;
+  const forwarded = headers['x-forwarded-for'] ?? headers['forwarded'];
+  return forwarded === undefined && loopback.test(socket.remoteAddress ?? '');
+}
+
+function closeUndeclared(route: RouteOptions, methods: string[]): void {
+  route.schema = { ...route.schema };
+  route.schema.querystring ??= NoQuery;
+  if (methods.some((method) => method === 'POST' || method === 'PUT' || method === 'PATCH' || method === 'DELETE')) {
+    route.schema.body ??= NoBody;
+  }
+}
+
+/** 401 with the challenge of RFC 6750. */
+export function unauthorized(message: string): StationError {
+  return new StationError('unauthorized', message);
+}
+
+/** The token of `Authorization: Bearer <token>`; null when there is none of that form. */
+export function bearerToken(request: FastifyRequest): string | null {
+  return /^Bearer ([^\s]+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? null;
+}

@@ -1,0 +1,19 @@
+import { roles, type Role } from '@station/protocol/rest';
+import { StationError } from '@station/kit/station-error';
+import type { StationStore } from '../../station/station-store.ts';
+import type { RequestHook } from '../access.ts';
+
+/**
+ * Makes a hook that asks the station's own records who the user is (specification, "Backend hooks", 3): the owner of the station has
+ * the role owner, anyone else the role of station_members. 403 for someone who is neither, or whose role is below the one asked for.
+ * Runs after verifyToken.
+ */
+export function createRequireStationRole(station: Pick<StationStore, 'roleOf'>): (role: Role) => RequestHook {
+  return (role) =>
+    async function requireStationRole(request) {
+      const own = request.user === null ? null : await station.roleOf(request.user.userId);
+      // `roles` stands in order of rank, the owner first.
+      if (own !== null && roles.indexOf(own) <= roles.indexOf(role)) return;
+      throw new StationError('forbidden', `This needs the role ${role} on this station.`);
+    };
+}

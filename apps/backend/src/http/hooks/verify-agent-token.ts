@@ -1,0 +1,17 @@
+import { timingSafeEqual } from 'node:crypto';
+import { hashToken } from '../../auth/token-hash.ts';
+import { bearerToken, unauthorized, type RequestHook } from '../access.ts';
+
+/**
+ * Compares `Authorization: Bearer <token>` with AGENT_TOKEN (specification, "Backend hooks", 5), in constant time; else 401. With no
+ * AGENT_TOKEN the routes of the agent are closed.
+ */
+export function createVerifyAgentToken(agentToken: string | null): RequestHook {
+  const expected = agentToken === null ? null : Buffer.from(hashToken(agentToken));
+  return async function verifyAgentToken(request) {
+    const token = bearerToken(request);
+    // Hashes have one length, which timingSafeEqual asks for.
+    if (token !== null && expected !== null && timingSafeEqual(Buffer.from(hashToken(token)), expected)) return;
+    throw unauthorized('The agent token is missing or not right.');
+  };
+}

@@ -1,0 +1,16 @@
+import type { AccessTokens } from '../../auth/access-tokens.ts';
+import { bearerToken, unauthorized, type RequestHook } from '../access.ts';
+
+/**
+ * Sets `request.user` from `Authorization: Bearer <jwt>` (specification, "Backend hooks", 1). The token must verify and contain `userId`
+ * and `role`; else 401. OPTIONS and HEAD pass unchecked, which is why `enforceAccess` allows them on public routes only.
+ */
+export function createVerifyToken(tokens: AccessTokens): RequestHook {
+  return async function verifyToken(request) {
+    if (request.method === 'OPTIONS' || request.method === 'HEAD') return;
+    const token = bearerToken(request);
+    const claims = token === null ? null : await tokens.verify(token);
+    if (claims === null) throw unauthorized('Log in: the access token is missing, not valid or expired.');
+    request.user = { userId: claims.userId, role: claims.role };
+  };
+}

@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyReply,
+  type FastifyRequest,
+  type RawServerDefault,
+} from 'fastify';
+import type { FastifyInstance } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TSchema } from 'typebox';
+import { Value } from 'typebox/value';
+import { describeError } from '@station/kit/station-error';
+import type { Log } from '../log.ts';
+import { errorBody, toErrorResponse } from './errors.ts';
+import { createValidatorCompiler } from './validation.ts';
+
+export type HttpServer = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>;
+
+/** Contracts, section 0. */
+export const bodyLimitBytes = 256 * 1024;
+/** A whole request must have arrived by then. */
+const requestTimeoutMs = 30_000;
+/** Only the reverse proxy beside us may say where a request came from; it is on loopback or a private network. */
+const trustedProxies = ['loopback', 'linklocal', 'uniquelocal'];
+
+const apiHeaders = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+};
+
+/**
+ * The HTTP server without any route: limits, one form for errors, validation and answers by TypeBox schemas, request ids and
+ * the log of requests.
+ */
+export function createHttpServer({ log }: { log: Log }): HttpServer {
+  const app = fastify({
+    bodyLimit: bodyLimitBytes,
+    requestTimeout: requestTimeoutMs,
+    trustProxy: trustedProxies,
+    genReqId: () => randomUUID(),
+    // A HEAD route beside a GET one is not checked for a token; only public routes ask for one.
+    exposeHeadRoutes: false,
+    // While stopping, requests on open connections are still answered, so that an update fails none.
+    return503OnClosing: false,
+    frameworkErrors: (error, _request, reply) => void sendError(error, reply),
+    clientErrorHandler: answerUnreadable,
+  }).withTypeProvider<TypeBoxTypeProvider>();
+
+  app.setValidatorCompiler(createValidatorCompiler());
+  app.setSerializerCompiler<TSchema>(({ schema }) => {
+    // Only what the schema declares goes out: a column added to a table does not appear in an answer by itself.
+    return (data) => JSON.stringify(Value.Clean(schema, data));
+  });
+  // JSON is the only kind of body that is read.
+  app.removeContentTypeParser('text/plain');
+
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers({ ...apiHeaders, 'x-request-id': request.id });
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    log.event('request', {
+      ...named(request),
+      statusCode: reply.statusCode,
+      durationMs: Math.round(reply.elapsedTime),
+    });
+  });
+  app.setErrorHandler((error, request, reply) => {
+    if (sendError(error, reply)) {
+      const stack = error instanceof Error ? (error.stack ?? null) : null;
+      log.event('request_failed', { ...named(request), message: describeError(error), stack });
+    }
+    return reply;
+  });
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send(errorBody('not_found', 'There is nothing here.')));
+  return app;
+}
+
+const named = (request: FastifyRequest): { requestId: string; method: string; url: string } => ({
+  requestId: request.id,
+  method: request.method,
+  url: request.url.slice(0, 500),
+});
+
+function sendError(error: unknown, reply: FastifyReply): boolean {
+  const { body, headers, isFault } = toErrorResponse(error);
+  // A route's own serializers are for its answers, not for this.
+  reply.serializer(JSON.stringify).code(body.statusCode).headers(headers);
+  void reply.type('application/json; charset=utf-8').send(body);
+  return isFault;
+}
+
+/** Bytes that are no HTTP request never reach a route. */
+function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const body = JSON.stringify(errorBody('bad_request', 'The request could not be read.'));
+  socket.end(
+    `HTTP/1.1 400 Bad Request\r\nContent-Length: ${Buffer.byteLength(body)}\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

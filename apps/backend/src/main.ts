@@ -1,0 +1,50 @@
+import { isoTime, systemClock } from '@station/kit/clock';
+import { nodeDisk } from '@station/kit/files';
+import { runUntilSignal, Stopping } from '@station/kit/lifecycle';
+import { describeError } from '@station/kit/station-error';
+import { startBackend } from './backend.ts';
+import { envToConfig, secretsOf } from './config.ts';
+import { createLog } from './log.ts';
+
+/** EX_CONFIG of sysexits.h. */
+const exitConfigInvalid = 78;
+const exitFailed = 1;
+/** The container runtime kills after 10 s; whatever hangs, the database is closed by then or safe as it is. */
+const stopDeadlineMs = 4_500;
+
+const write = (line: string): void => void process.stdout.write(line);
+const result = envToConfig(process.env);
+
+if (result.ok) {
+  process.exitCode = await run(result.config);
+} else {
+  const { problems } = result;
+  const time = isoTime(systemClock.now());
+  write(`${JSON.stringify({ level: 'error', time, event: 'config_invalid', problems })}\n`);
+  process.exitCode = exitConfigInvalid;
+}
+
+async function run(config: Parameters<typeof secretsOf>[0]): Promise<number> {
+  const log = createLog({ clock: systemClock, level: config.logLevel, secrets: secretsOf(config), write });
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  const host = { clock: systemClock, disk: nodeDisk, log, random: Math.random, timeZone };
+  try {
+    return await runUntilSignal(async ({ signal, stop }) => {
+      signal.addEventListener('abort', () => {
+        const reason: unknown = signal.reason;
+        log.event('backend_stopping', { signal: reason instanceof Stopping ? reason.message : 'unknown' });
+        setTimeout(() => process.exit(exitFailed), stopDeadlineMs).unref();
+      });
+      const backend = await startBackend(config, host, { onDamage: () => stop(exitFailed) });
+      log.event('backend_started', {
+        version: config.version,
+        address: backend.url,
+        startMs: Math.round(performance.now()),
+      });
+      return backend;
+    });
+  } catch (error) {
+    log.event('backend_start_failed', { message: describeError(error) });
+    return exitFailed;
+  }
+}

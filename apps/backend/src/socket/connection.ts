@@ -1,0 +1,116 @@
+import { Value } from 'typebox/value';
+import type { RawData, WebSocket } from 'ws';
+import {
+  authDeadlineMs,
+  ClientMessage,
+  closeCodes,
+  type HelloMessage,
+  type ServerMessage,
+} from '@station/protocol/socket';
+import { isoTime, type Clock } from '@station/kit/clock';
+import type { AccessClaims, AccessTokens } from '../auth/access-tokens.ts';
+import type { Log } from '../log.ts';
+import type { HubClient, SocketHub } from './hub.ts';
+import { createOutbox, outgoing } from './outbox.ts';
+
+export type ConnectionDependencies = {
+  hub: SocketHub;
+  tokens: Pick<AccessTokens, 'verify'>;
+  /** What `hello` tells besides the user. */
+  describe(): Promise<Pick<HelloMessage, 'version' | 'station'>>;
+  clock: Clock;
+  log: Log;
+};
+
+/** How long a client that is being closed has to answer before it is cut off. */
+const closeGraceMs = 2_000;
+/** setTimeout holds no more; a token lives 15 minutes. */
+const maxTimerMs = 2 ** 31 - 1;
+
+/**
+ * One WebSocket: nothing goes out before it has logged in, nothing after its token has expired.
+ * @returns ends the connection; `ended` resolves when it is gone.
+ */
+export function serveConnection(
+  socket: WebSocket,
+  dependencies: ConnectionDependencies,
+): { close(code: number, reason: string): void } {
+  const { hub, tokens, clock, log } = dependencies;
+  let client: HubClient | null = null;
+  let timer = setTimeout(() => close(closeCodes.unauthorized, 'No log-in in time'), authDeadlineMs);
+  let cutOff: NodeJS.Timeout | undefined;
+
+  const outbox = createOutbox(socket, () => {
+    log.event('socket_client_dropped', { reason: 'too far behind' });
+    close(closeCodes.tooSlow, 'Too far behind');
+  });
+
+  function close(code: number, reason: string): void {
+    outbox.clear();
+    if (client !== null) hub.remove(client);
+    socket.close(code, reason);
+    cutOff ??= setTimeout(() => socket.terminate(), closeGraceMs);
+  }
+
+  const send = (message: ServerMessage): void => outbox.send(outgoing(message));
+
+  const logIn = async (token: string): Promise<void> => {
+    const claims = await tokens.verify(token);
+    if (claims === null || (client !== null && client.userId !== claims.userId)) {
+      close(closeCodes.unauthorized, 'The token is not valid');
+      return;
+    }
+    const described = await dependencies.describe();
+    if (socket.readyState !== socket.OPEN) return;
+    clearTimeout(timer);
+    const left = Math.min(Math.max(0, claims.expiresAt - clock.now()), maxTimerMs);
+    timer = setTimeout(() => close(closeCodes.unauthorized, 'The token has expired'), left);
+    send(hello(described, claims, clock));
+    if (client !== null) return;
+    client = { userId: claims.userId, send: (message) => outbox.send(message), close };
+    hub.add(client);
+  };
+
+  const onMessage = async (data: RawData, isBinary: boolean): Promise<void> => {
+    const message = isBinary ? null : parse(data);
+    if (message === null) return close(closeCodes.badMessage, 'Not a message of this protocol');
+    if (message.type === 'auth') return logIn(message.token);
+    if (client === null) return close(closeCodes.unauthorized, 'The first message must be auth');
+    send({ type: 'pong', at: isoTime(clock.now()) });
+  };
+
+  socket.on('message', (data, isBinary) => {
+    onMessage(data, isBinary).catch((error: unknown) => {
+      log.event('unexpected_error', { where: '/ws', message: String(error) });
+      close(1011, 'Something went wrong here');
+    });
+  });
+  // A broken link ends in `close` too; without a listener its error would end the process.
+  socket.on('error', () => undefined);
+  socket.on('close', () => {
+    clearTimeout(timer);
+    clearTimeout(cutOff);
+    outbox.clear();
+    if (client !== null) hub.remove(client);
+  });
+  return { close };
+}
+
+function hello(described: Pick<HelloMessage, 'version' | 'station'>, claims: AccessClaims, clock: Clock): HelloMessage {
+  return {
+    type: 'hello',
+    at: isoTime(clock.now()),
+    ...described,
+    user: { id: claims.userId, role: claims.role },
+    tokenExpiresAt: isoTime(claims.expiresAt),
+  };
+}
+
+function parse(data: RawData): ClientMessage | null {
+  try {
+    const value: unknown = JSON.parse(data.toString());
+    return Value.Check(ClientMessage, value) ? value : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,88 @@
+import { Value } from 'typebox/value';
+import { AgentEvent } from '@station/protocol/socket';
+import type { Clock } from '@station/kit/clock';
+import { createBackoff } from '@station/kit/retry';
+import { describeError } from '@station/kit/station-error';
+import type { AgentClient } from '../adapters/agent-client.ts';
+import type { Log } from '../log.ts';
+import { createSseParser } from './sse-parser.ts';
+
+export type AgentLinkListener = {
+  onEvent(event: AgentEvent): void;
+  onConnected(connected: boolean): void;
+};
+
+export type AgentLink = AsyncDisposable & { isConnected(): boolean };
+
+/** Short, because the agent is on this machine and the page is waiting for news of an update. */
+const backoff = { initialMs: 500, maxMs: 15_000, jitter: 0.2 };
+
+/** Listens to the agent's events for as long as it is not disposed, through restarts of the agent. */
+export function startAgentLink(dependencies: {
+  client: AgentClient;
+  clock: Clock;
+  log: Log;
+  random: () => number;
+  listener: AgentLinkListener;
+}): AgentLink {
+  const { client, clock, log, listener } = dependencies;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const delays = createBackoff({ ...backoff, random: dependencies.random });
+  let connected = false;
+
+  const setConnected = (next: boolean): void => {
+    if (connected === next) return;
+    connected = next;
+    listener.onConnected(next);
+  };
+
+  const listen = async (): Promise<void> => {
+    const stream = await client.openEvents(signal);
+    log.event('agent_link_up', {});
+    delays.reset();
+    setConnected(true);
+    const push = createSseParser((data) => {
+      const event = parseEvent(data);
+      if (event !== null) listener.onEvent(event);
+    });
+    stream.setEncoding('utf8');
+    for await (const text of stream) push(text as string);
+    throw new Error('The agent ended the stream');
+  };
+
+  const run = async (): Promise<void> => {
+    let told = '';
+    while (!signal.aborted) {
+      const error: unknown = await listen().catch((reason: unknown) => reason);
+      const wasConnected = connected;
+      setConnected(false);
+      if (signal.aborted) return;
+      const retryInMs = delays.nextMs();
+      const reason = describeError(error);
+      // An agent that stays away is said once, not at each attempt.
+      if (wasConnected || reason !== told) log.event('agent_link_down', { reason, retryInMs });
+      told = reason;
+      await clock.sleep(retryInMs, signal).catch(() => undefined);
+    }
+  };
+
+  const running = run();
+  return {
+    isConnected: () => connected,
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+function parseEvent(data: string): AgentEvent | null {
+  try {
+    const value: unknown = JSON.parse(data);
+    return Value.Check(AgentEvent, value) ? value : null;
+  } catch {
+    // Not ours to judge: whatever else the agent streams one day is passed over.
+    return null;
+  }
+}

@@ -1,0 +1,17 @@
+import type { Clock } from '@station/kit/clock';
+
+/** A clock that a test moves; its sleepers never wake by themselves. */
+export function manualClock(startMs = Date.parse('2026-03-01T12:00:00.000Z')): Clock & { advance(ms: number): void } {
+  let now = startMs;
+  return {
+    now: () => now,
+    monotonic: () => now,
+    sleep: (_ms, signal) =>
+      new Promise((_resolve, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+      }),
+    advance: (ms) => {
+      now += ms;
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { join } from 'node:path';
+import { systemClock, type Clock } from '@station/kit/clock';
+import { nodeDisk, readText } from '@station/kit/files';
+import type { Session } from '@station/protocol/rest';
+import { startBackend, type Backend } from '../backend.ts';
+import { envToConfig } from '../config.ts';
+import type { HttpServer } from '../http/server.ts';
+import { recordedLog } from './recorded-log.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+export type RunningBackend = AsyncDisposable & {
+  backend: Backend;
+  http: HttpServer;
+  dataDir: string;
+  log: ReturnType<typeof recordedLog>;
+  setupCode(): Promise<string>;
+  /** Makes the owner through the set-up of the first run. */
+  setUp(): Promise<Session>;
+};
+
+export const owner = { email: 'olena@example.org', password: 'correct horse battery', name: 'Olena' };
+
+export type BackendOptions = {
+  env?: Record<string, string>;
+  clock?: Clock;
+  extraRoutes?: (app: HttpServer) => Promise<void>;
+  /** Kept when given, so that a second backend can start on it. */
+  dataDir?: string;
+};
+
+/** The whole backend as the program runs it, on a free port, with SQLite in a folder of its own. */
+export async function runBackend(options: BackendOptions = {}): Promise<RunningBackend> {
+  await using starting = new AsyncDisposableStack();
+  const dataDir = options.dataDir ?? join(starting.use(await temporaryFolder()).path, 'data');
+  const config = envToConfig({ PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'debug', ...options.env });
+  if (!config.ok) throw new Error(config.problems.join('; '));
+  const log = recordedLog();
+  const host = {
+    clock: options.clock ?? systemClock,
+    disk: nodeDisk,
+    log,
+    random: Math.random,
+    timeZone: 'Europe/Kyiv',
+  };
+  const { extraRoutes } = options;
+  const backend = starting.use(
+    await startBackend(config.config, host, { onDamage: () => undefined, ...(extraRoutes ? { extraRoutes } : {}) }),
+  );
+  const setupCode = async (): Promise<string> => (await readText(nodeDisk, join(dataDir, 'setup-code'))) ?? '';
+  const running = starting.move();
+  return {
+    backend,
+    http: backend.http,
+    dataDir,
+    log,
+    setupCode,
+    setUp: async () => {
+      const payload = { code: (await setupCode()).trim(), ...owner };
+      const response = await backend.http.inject({ method: 'POST', url: '/api/auth/setup', payload });
+      if (response.statusCode !== 201) throw new Error(response.body);
+      return response.json<Session>();
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+export const bearer = (token: string): { authorization: string } => ({ authorization: `Bearer ${token}` });
+
+/** The refresh cookie of an answer, as a request sends it back. */
+export function refreshCookie(response: { headers: Record<string, unknown> }): string {
+  const header = [response.headers['set-cookie']].flat().find((value) => String(value).startsWith('station_refresh='));
+  return String(header).split(';')[0] ?? '';
+}
