@@ -1,0 +1,113 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ContainerFact } from '../../containers/facts.ts';
+import type { BoundedLog } from './bounded-log.ts';
+import { killedExitCode, startGuarded, type GuardedProcess } from './guard.ts';
+import type { LocalImage } from './image-store.ts';
+import type { ServiceDefinition } from './stack-file.ts';
+
+/** What stays of a container when its process is gone; the engine keeps it on disk. */
+export type ContainerRecord = {
+  id: string;
+  service: string;
+  /** As the stack's files spell it. */
+  image: string;
+  imageId: string;
+  /** See `definitionHash`. */
+  definition: string;
+};
+
+/** A service's process with `restart: unless-stopped`. */
+export type Container = {
+  record: ContainerRecord;
+  fact(): ContainerFact;
+  /** Whether a process runs, or will again. */
+  isActive(): boolean;
+  /** Resolves when its first process has been started. Nothing happens while it is active. */
+  start(image: LocalImage, definition: ServiceDefinition): Promise<void>;
+  /** SIGTERM, then SIGKILL after `graceMs`; it is not restarted. */
+  stop(graceMs: number): Promise<void>;
+};
+
+/** Docker's restart policy: the wait doubles from 100 ms up to a minute, and starts over after 10 s of running. */
+const firstBackoffMs = 100;
+const longestBackoffMs = 60_000;
+const steadyMs = 10_000;
+
+/**
+ * @param options.found it was made by an earlier agent: its process ended with that one.
+ * @param options.log takes what the process writes; shared by all containers of the service, one after another.
+ */
+export function createContainer(record: ContainerRecord, options: { found: boolean; log: BoundedLog }): Container {
+  let state: 'created' | 'running' | 'restarting' | 'exited' = options.found ? 'exited' : 'created';
+  let exitCode = options.found ? killedExitCode : 0;
+  let restartCount = 0;
+  let running: Promise<void> | null = null;
+  let stopping = new AbortController();
+  let stopGraceMs = 0;
+
+  const launch = async (image: LocalImage, definition: ServiceDefinition): Promise<GuardedProcess> => {
+    const { command, args, env } = image.description;
+    const child = await startGuarded(command === 'node' ? process.execPath : command, args, {
+      env: { ...env, ...definition.env },
+      cwd: image.files,
+    });
+    child.stdout.on('data', options.log.write);
+    child.stderr.on('data', options.log.write);
+    state = 'running';
+    return child;
+  };
+
+  const endOf = async (child: GuardedProcess, signal: AbortSignal): Promise<number> => {
+    const stop = (): void => void child.stop(stopGraceMs);
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+    const code = await child.ended;
+    signal.removeEventListener('abort', stop);
+    return code;
+  };
+
+  const keepRunning = async (
+    first: GuardedProcess,
+    image: LocalImage,
+    definition: ServiceDefinition,
+  ): Promise<void> => {
+    let child: GuardedProcess | null = first;
+    let backoffMs = firstBackoffMs;
+    const { signal } = stopping;
+    for (;;) {
+      const startedMs = performance.now();
+      if (child) exitCode = await endOf(child, signal);
+      if (signal.aborted) break;
+      if (performance.now() - startedMs >= steadyMs) backoffMs = firstBackoffMs;
+      restartCount++;
+      state = 'restarting';
+      const waited = await delay(backoffMs, true, { signal }).catch(() => false);
+      if (!waited) break;
+      backoffMs = Math.min(backoffMs * 2, longestBackoffMs);
+      // When no process can be had now (EAGAIN, ENOMEM, the image's folder gone) that counts as one more end.
+      child = await launch(image, definition).catch(() => null);
+    }
+    state = 'exited';
+  };
+
+  return {
+    record,
+    fact: () => {
+      const { id, service, image, imageId } = record;
+      return { id, service, image, imageId, state, health: 'none', restartCount, exitCode };
+    },
+    isActive: () => running !== null,
+    start: async (image, definition) => {
+      if (running) return;
+      stopping = new AbortController();
+      restartCount = 0;
+      const child = await launch(image, definition);
+      running = keepRunning(child, image, definition).finally(() => (running = null));
+    },
+    stop: async (graceMs) => {
+      stopGraceMs = graceMs;
+      stopping.abort();
+      await running;
+    },
+  };
+}

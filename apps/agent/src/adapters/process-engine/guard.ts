@@ -1,0 +1,104 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { finished } from 'node:stream/promises';
+import { text } from 'node:stream/consumers';
+import type { Readable, Writable } from 'node:stream';
+
+/**
+ * Runs a program so that it never outlives this process, not even when this process is killed with SIGKILL.
+ *
+ * A shell stands between the two and holds the reading end of a pipe, the lifeline, whose writing end only this process has.
+ * When the lifeline ends (closed on purpose, or by the kernel because this process is gone) the shell sends the program
+ * SIGTERM and, after a while, SIGKILL; a line on it does the same, with the seconds in between. When the program ends, the shell tells its exit code on a second pipe and kills all that
+ * is left of their process group, itself included. Node cannot set PR_SET_PDEATHSIG (prctl(2)), and that would not reach what
+ * the program itself started.
+ */
+const guardScript = (graceMs: number): string => `
+exec 4<&0
+unset PWD OLDPWD SHLVL
+"$@" </dev/null 3>&- 4<&- &
+program=$!
+(
+  read -r seconds <&4 || seconds=${graceMs / 1000}
+  kill -s TERM "$program"
+  command -p sleep "$seconds"
+  kill -s KILL "$program"
+) 3>&- >/dev/null 2>&1 &
+exec 4<&-
+wait "$program"
+code=$?
+trap '' PIPE
+echo "$code" >&3
+kill -s KILL -- "-$$"
+`;
+
+/** Exit code of a program that was killed (128 + SIGKILL), as shells and Docker tell it. */
+export const killedExitCode = 137;
+const defaultGraceMs = 10_000;
+
+export type GuardedProcess = AsyncDisposable & {
+  /** The shell's process id, which is also that of the process group. */
+  pid: number;
+  stdout: Readable;
+  stderr: Readable;
+  /** Exit code of the program, 128 + n when signal n ended it, 127 when it was not found. It has ended then, with all it started. */
+  ended: Promise<number>;
+  /** SIGTERM, then SIGKILL when it has not ended after `graceMs`. Resolves when it has. */
+  stop(graceMs?: number): Promise<void>;
+};
+
+/**
+ * Starts a program. `stdout` and `stderr` must be read, or it will stall once they are full.
+ * @param options.env the whole environment: nothing is inherited that is not named here.
+ * @throws when there is no `/bin/sh`, or no process can be started.
+ */
+export async function startGuarded(
+  command: string,
+  args: readonly string[],
+  options: { env: Readonly<Record<string, string>>; cwd?: string; graceMs?: number },
+): Promise<GuardedProcess> {
+  const { env, cwd, graceMs: ownGraceMs = defaultGraceMs } = options;
+  const shell = spawn('/bin/sh', ['-c', guardScript(ownGraceMs), 'station-guard', command, ...args], {
+    env,
+    cwd,
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    // A process group of its own: it can be killed as a whole, and Ctrl-C at a terminal does not reach it.
+    detached: true,
+  });
+  await once(shell, 'spawn');
+  const pid = shell.pid as number;
+  const killGroup = (): void => {
+    try {
+      process.kill(-pid, 'SIGKILL');
+    } catch {
+      // It has ended.
+    }
+  };
+  const lifeline = shell.stdin as Writable;
+  lifeline.on('error', () => undefined);
+  const outputEnded = finished(shell.stdout as Readable, { writable: false }).catch(() => undefined);
+  const told = text(shell.stdio[3] as Readable).catch(() => '');
+  const ended = once(shell, 'exit').then(async () => {
+    const code = (await told).trim();
+    if (code !== '') return Number(code);
+    // The shell itself was killed: what it guarded must not stay. The end of its output tells that it is gone.
+    killGroup();
+    await Promise.race([outputEnded, delay(1000, undefined, { ref: false })]);
+    return killedExitCode;
+  });
+  const stop = async (graceMs = ownGraceMs): Promise<void> => {
+    lifeline.end(`${graceMs / 1000}\n`);
+    const timer = setTimeout(killGroup, graceMs + 1000);
+    await ended;
+    clearTimeout(timer);
+  };
+  return {
+    pid,
+    stdout: shell.stdout as Readable,
+    stderr: shell.stderr as Readable,
+    ended,
+    stop,
+    [Symbol.asyncDispose]: () => stop(),
+  };
+}

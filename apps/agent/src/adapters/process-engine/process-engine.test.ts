@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import type { ProcessEngine } from './process-engine.ts';
+import { createTestBench, eventually, freePort, httpService, isAlive, type TestBench } from './test-bench.ts';
+
+const never = new AbortController().signal;
+const ignore = (): void => undefined;
+
+type Answer = { version: string; pid: number; env: Record<string, string> };
+
+const ask = (port: number): Promise<Answer | null> =>
+  fetch(`http://127.0.0.1:${port}/`)
+    .then((response) => response.json() as Promise<Answer>)
+    .catch(() => null);
+
+/** Publishes `web:VERSION`, fetches it and gives its id. */
+async function install(bench: TestBench, engine: ProcessEngine, version: string, code = httpService): Promise<string> {
+  await bench.publish(`web:${version}`, { env: { VERSION: version }, files: { 'main.mjs': code } });
+  const answer = await engine.pull(`web:${version}`, ignore, never);
+  assert.equal(answer.kind, 'ok');
+  return answer.imageId;
+}
+
+const stateOf = async (engine: ProcessEngine, service: string) =>
+  (await engine.containers()).find((container) => container.service === service) ?? assert.fail('no container');
+
+describe('the process engine brings a stack up', () => {
+  it('with the environment of image and compose file and nothing else, and says what runs', async () => {
+    await using bench = await createTestBench();
+    const engine = await bench.openEngine();
+    const port = await freePort();
+    await bench.writeStack({ web: { environment: { PORT: String(port), NAME: 'hall' } } });
+    assert.deepEqual(await engine.services(), ['web']);
+    const imageId = await install(bench, engine, '1.0.0');
+    await bench.pin({ web: imageId });
+    assert.deepEqual(await engine.up(never), { kind: 'ok', stoppedAtMs: null });
+    const answer = await eventually('the service', () => ask(port));
+    assert.deepEqual(answer.env, { VERSION: '1.0.0', PORT: String(port), NAME: 'hall' });
+    const { id, ...fact } = await stateOf(engine, 'web');
+    assert.match(id, /^[0-9a-f-]{36}$/);
+    const expected = { service: 'web', image: imageId, imageId, health: 'none', restartCount: 0, exitCode: 0 };
+    assert.deepEqual(fact, { ...expected, state: 'running' });
+  });
+
+  it('and touches only what changed', async () => {
+    await using bench = await createTestBench();
+    const engine = await bench.openEngine();
+    const [web, api] = [await freePort(), await freePort()];
+    await bench.writeStack({
+      web: { environment: { PORT: String(web) } },
+      api: { environment: { PORT: String(api) } },
+    });
+    const one = await install(bench, engine, '1.0.0');
+    const two = await install(bench, engine, '2.0.0');
+    await bench.pin({ web: one, api: one });
+    await engine.up(never);
+    const before = await eventually('web', () => ask(web));
+    const apiBefore = await eventually('api', () => ask(api));
+    await bench.pin({ web: two, api: one });
+    const answer = await engine.up(never);
+    assert.ok(answer.kind === 'ok' && answer.stoppedAtMs !== null);
+    const after = await eventually('the new web', () => ask(web));
+    assert.equal(after.version, '2.0.0');
+    assert.equal(await isAlive(before.pid), false);
+    assert.equal((await ask(api))?.pid, apiBefore.pid);
+    assert.deepEqual(await engine.up(never), { kind: 'ok', stoppedAtMs: null });
+    assert.equal((await ask(web))?.pid, after.pid);
+  });
+
+  it('and ends a service that the compose file no longer has', async () => {
+    await using bench = await createTestBench();
+    const engine = await bench.openEngine();
+    const port = await freePort();
+    await bench.writeStack({ web: { environment: { PORT: String(port) } } });
+    await bench.pin({ web: await install(bench, engine, '1.0.0') });
+    await engine.up(never);
+    const { pid } = await eventually('the service', () => ask(port));
+    await bench.writeStack({});
+    await bench.pin({});
+    assert.equal((await engine.up(never)).kind, 'ok');
+    assert.equal(await isAlive(pid), false);
+    assert.deepEqual(await engine.containers(), []);
+  });
+
+  it('or says why it cannot, and then touches nothing', async () => {
+    await using bench = await createTestBench();
+    const engine = await bench.openEngine();
+    assert.deepEqual(await engine.up(never), { kind: 'failed', reason: 'there is no compose file' });
+    await bench.writeStack({ web: {} });
+    assert.deepEqual(await engine.up(never), { kind: 'failed', reason: 'service "web" names no image' });
+    await bench.pin({ web: `sha256:${'0'.repeat(64)}` });
+    assert.deepEqual(await engine.up(never), { kind: 'failed', reason: 'service "web" has no image here' });
+    await writeFile(join(bench.folder, 'override.yml'), 'services: [');
+    const answer = await engine.up(never);
+    assert.ok(answer.kind === 'failed' && answer.reason.startsWith('the override file cannot be read'));
+    assert.deepEqual(await engine.containers(), []);
+  });
+});
+
+describe('a service that ends', () => {
+  it('is started again after waits that double, and is counted', async () => {
+    await using bench = await createTestBench();
+    const engine = await bench.openEngine();
+    await bench.writeStack({ web: {} });
+    await bench.pin({ web: await install(bench, engine, '1.0.0', 'console.log(Date.now()); process.exit(3)') });
+    await engine.up(never);
+    const fact = await eventually('four restarts', async () => {
+      const found = await stateOf(engine, 'web');
+      return found.restartCount >= 4 ? found : null;
+    });
+    assert.equal(fact.exitCode, 3);
+    assert.equal(fact.state, 'restarting');
+    const log = await readFile(join(bench.folder, 'store', 'logs', 'web.log'), 'utf8');
+    const starts = log.trim().split('\n').map(Number);
+    const waits = starts.slice(1).map((at, index) => at - (starts[index] ?? 0));
+    assert.ok(
+      waits.length >= 3 && waits.every((wait, index) => wait >= 100 * 2 ** index),
+      `waits: ${waits.join(', ')}`,
+    );
+  });
+
+  it('is not started again once it was stopped in its wait', async () => {
+    await using bench = await createTestBench();
+    const engine = await bench.openEngine();
+    await bench.writeStack({ web: {} });
+    await bench.pin({ web: await install(bench, engine, '1.0.0', 'process.exit(3)') });
+    await engine.up(never);
+    await eventually('a restart', async () => ((await stateOf(engine, 'web')).restartCount > 0 ? true : null));
+    await engine[Symbol.asyncDispose]();
+    assert.equal((await stateOf(engine, 'web')).state, 'exited');
+  });
+});
+
+describe('a restarted engine', () => {
+  it('finds what the one before had made, ended, and starts it as the same container', async () => {
+    await using bench = await createTestBench();
+    const first = await bench.openEngine();
+    const port = await freePort();
+    await bench.writeStack({ web: { environment: { PORT: String(port) } } });
+    await bench.pin({ web: await install(bench, first, '1.0.0') });
+    await first.up(never);
+    const { pid } = await eventually('the service', () => ask(port));
+    const { id } = await stateOf(first, 'web');
+    await first[Symbol.asyncDispose]();
+    assert.equal(await isAlive(pid), false);
+    const second = await bench.openEngine();
+    const found = await stateOf(second, 'web');
+    assert.deepEqual([found.id, found.state, found.exitCode], [id, 'exited', 137]);
+    await second.up(never);
+    await eventually('the service', () => ask(port));
+    assert.deepEqual([(await stateOf(second, 'web')).id, (await stateOf(second, 'web')).state], [id, 'running']);
+  });
+});
+
+describe('images', () => {
+  it('are named, held, and removed only when nothing needs them', async () => {
+    await using bench = await createTestBench();
+    const engine = await bench.openEngine();
+    const port = await freePort();
+    await bench.writeStack({ web: { environment: { PORT: String(port) } } });
+    const [one, two] = [await install(bench, engine, '1.0.0'), await install(bench, engine, '2.0.0')];
+    assert.equal(await engine.imageId('web:1.0.0'), one);
+    assert.equal(await engine.imageId('web:3.0.0'), null);
+    assert.equal(await engine.hold(two), 'held');
+    assert.equal(await engine.hold(`sha256:${'0'.repeat(64)}`), 'absent');
+    assert.deepEqual(await engine.heldImages(), [two]);
+    assert.equal(await engine.removeImage(two, { force: false }), 'in_use');
+    await engine.releaseHold(two);
+    assert.equal(await engine.removeImage('web:2.0.0', { force: false }), 'removed');
+    assert.equal(await engine.removeImage('web:2.0.0', { force: false }), 'absent');
+    await bench.pin({ web: one });
+    await engine.up(never);
+    assert.equal(await engine.removeImage(one, { force: true }), 'in_use');
+    await engine.sync();
+    assert.equal(await engine.imageId(one), one);
+  });
+
+  it('that were damaged are told, by size at once and by content when all is read, and a pull heals them', async () => {
+    await using bench = await createTestBench();
+    const engine = await bench.openEngine();
+    const id = await install(bench, engine, '1.0.0');
+    const file = join(bench.folder, 'store', 'images', id.slice(7), 'files', 'main.mjs');
+    assert.equal(await engine.verifyImage(id, never), true);
+    await writeFile(file, 'X'.repeat((await stat(file)).size));
+    assert.equal(await engine.hold(id), 'held');
+    assert.equal(await engine.verifyImage(id, never), false);
+    await truncate(file, 0);
+    assert.equal(await engine.hold(id), 'broken');
+    assert.equal((await engine.pull('web:1.0.0', ignore, never)).kind, 'ok');
+    assert.equal(await engine.verifyImage(id, never), true);
+    await writeFile(join(bench.folder, 'store', 'images', id.slice(7), 'image.json'), '');
+    assert.equal(await engine.hold(id), 'broken');
+    assert.equal(await engine.imageId(id), id);
+    await rm(join(bench.folder, 'store', 'images', id.slice(7)), { recursive: true });
+    assert.equal(await engine.imageId(id), null);
+  });
+});
