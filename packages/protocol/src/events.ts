@@ -21,9 +21,11 @@ const event = <F extends Record<string, TSchema>>(level: Level, fields: F): { le
 const firmware = { name: text, version: text };
 
 export const events = {
-  agent_started: event('info', { agentVersion: text, currentVersion: maybeText, bootId: text }),
+  agent_started: event('info', { agentVersion: text, bootId: text }),
   agent_stopping: event('info', { signal: text }),
   agent_ready: event('info', { addresses: Type.Array(text) }),
+  api_available: event('info', { address: text }),
+  api_unavailable: event('warn', { address: text, reason: text, retryInMs: ms }),
   config_invalid: event('error', { problems: Type.Array(text) }),
   config_warning: event('warn', { problem: text }),
   condition_raised: event('warn', { condition: text, severity: text, message: text }),

@@ -168,6 +168,7 @@ function end(
     from: operation.from?.version ?? null,
     to: operation.to.version,
     reason: failure?.reason ?? null,
+    code: failure?.code ?? null,
     startedAt: operation.startedAt,
     endedAt: moment.now,
     durationMs: moment.durationMs,

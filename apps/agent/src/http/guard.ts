@@ -1,0 +1,75 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { StationError } from '@station/kit/station-error';
+import type { FastifyRequest } from 'fastify';
+
+/** Who may call (contracts, section 4). Throws the refusal as a StationError. */
+export type Guard = (request: Pick<FastifyRequest, 'method' | 'headers' | 'socket'>) => void;
+
+const safeMethods = ['GET', 'HEAD'];
+
+/**
+ * With a token: whatever changes something must carry it. Without one the API is open, so it must be kept from web pages: a
+ * page that a browser of this network shows can send requests here, under its own name (DNS rebinding) or as another origin.
+ * @param options.overSocket the Unix socket: no browser reaches it, so names say nothing there.
+ */
+export function createGuard(options: { token: string | null; host: string; overSocket: boolean }): Guard {
+  const { token, host } = options;
+  if (token !== null) {
+    const isToken = tokenCheck(token);
+    return (request) => {
+      if (safeMethods.includes(request.method)) return;
+      if (!isToken(bearerOf(request.headers.authorization)))
+        throw new StationError('unauthorized', 'This call needs the token of the agent (Authorization: Bearer).');
+    };
+  }
+  if (options.overSocket) return () => undefined;
+  return ({ headers, socket }) => {
+    const isOwnName = (name: string | null): boolean =>
+      name !== null && (isLoopback(name) || isListeningName(name, host, socket.localAddress));
+    if (!isOwnName(hostName(headers.host)))
+      throw new StationError('host_not_allowed', 'Without a token the agent answers only under its own address.');
+    if (headers.origin !== undefined && !isOwnName(originName(headers.origin)))
+      throw new StationError('origin_not_allowed', 'Without a token the agent takes no calls from other web sites.');
+  };
+}
+
+/** True when `host` is an address that others than this machine can reach. */
+export const listensBeyondLoopback = (host: string): boolean => !isLoopback(hostName(bracketed(host)) ?? host);
+
+/** Compares digests: neither the content nor the length of the token shows in the time it takes. */
+function tokenCheck(token: string): (given: string | null) => boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  const wanted = digest(token);
+  return (given) => given !== null && timingSafeEqual(digest(given), wanted);
+}
+
+/** The token of `Bearer <token>` (RFC 6750, section 2.1); null when there is none. */
+function bearerOf(header: string | undefined): string | null {
+  return /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? null;
+}
+
+/** Name without port of a Host header, as a URL has it: lower case, IPv6 in brackets. Null when it is no host. */
+function hostName(header: string | undefined): string | null {
+  if (header === undefined || !/^[^\s/\\?#@]+$/.test(header)) return null;
+  return URL.parse(`http://${header}`)?.hostname.replace(/\.$/, '') ?? null;
+}
+
+function originName(origin: string): string | null {
+  const match = /^https?:\/\/([^/]+)$/i.exec(origin);
+  return hostName(match?.[1]);
+}
+
+function isLoopback(name: string): boolean {
+  return name === 'localhost' || (isIPv4(name) && name.startsWith('127.')) || name === '[::1]';
+}
+
+function isListeningName(name: string, host: string, localAddress: string | undefined): boolean {
+  if (name === hostName(bracketed(host))) return true;
+  // Listening on every address, HOST stands for all of them. An address in Host cannot be a rebound name.
+  if (!['0.0.0.0', '::'].includes(host) || localAddress === undefined) return false;
+  const local = localAddress.replace(/^::ffff:(?=[\d.]+$)/, '');
+  return isIP(local) !== 0 && name === hostName(bracketed(local));
+}
+
+const bracketed = (address: string): string => (isIPv6(address) ? `[${address}]` : address);

@@ -1,0 +1,61 @@
+import { Counter, Gauge, Registry } from 'prom-client';
+import type { Status } from '@station/protocol/agent-api';
+import type { Tally } from './metrics.ts';
+
+export type Measured = { status: Status; tally: Tally; agentVersion: string; uptimeSeconds: number };
+
+/** The agent's metrics in the Prometheus text format. Each call makes its own registry: nothing is left over between two. */
+export async function renderMetrics(measured: Measured): Promise<{ text: string; contentType: string }> {
+  const registry = new Registry();
+  addTally(registry, measured.tally);
+  addStatus(registry, measured.status);
+  addProcess(registry, measured);
+  return { text: await registry.metrics(), contentType: registry.contentType };
+}
+
+function addTally(registry: Registry, tally: Tally): void {
+  const counter = (name: string, help: string, labelNames: string[] = []) =>
+    new Counter({ name: `station_agent_${name}`, help, labelNames, registers: [registry] });
+  const operations = counter('operations_total', 'Updates and rollbacks that have ended, by result.', ['result']);
+  for (const [result, count] of Object.entries(tally.operations)) operations.inc({ result }, count);
+  const checks = counter('health_checks_total', 'Health checks of a release that came to a verdict.', ['verdict']);
+  for (const [verdict, count] of Object.entries(tally.healthChecks)) checks.inc({ verdict }, count);
+  counter('unexpected_errors_total', 'Errors nobody had thought of; the log has them.').inc(tally.unexpectedErrors);
+}
+
+function addStatus(registry: Registry, status: Status): void {
+  const gauge = (name: string, help: string, labelNames: string[] = []) =>
+    new Gauge({ name: `station_agent_${name}`, help, labelNames, registers: [registry] });
+  const operation = gauge('operation', '1 while an operation is in this phase.', ['kind', 'phase']);
+  if (status.operation) operation.set({ kind: status.operation.kind, phase: status.operation.phase }, 1);
+  const progress = gauge('operation_progress_ratio', 'Bytes fetched by the operation under way; 0 to 1.');
+  progress.set((status.operation?.progress.percent ?? 0) / 100);
+  const condition = gauge('condition', '1 for each condition that stands.', ['condition', 'severity']);
+  for (const { id, severity } of status.conditions) condition.set({ condition: id, severity }, 1);
+  const release = gauge('release', '1 for the release that is installed.', ['version']);
+  if (status.currentVersion !== null) release.set({ version: status.currentVersion }, 1);
+  gauge('update_available', '1 when a newer release is known.').set(status.updateAvailable ? 1 : 0);
+  gauge('quarantined_releases', 'Releases that did not work here.').set(status.quarantined.length);
+  const service = gauge('service_running', '1 when the service of the stack runs.', ['service']);
+  for (const { name, state } of status.stack.services) service.set({ service: name }, state === 'running' ? 1 : 0);
+  if (status.lastCheckAt !== null) {
+    const checkedAt = gauge('last_check_timestamp_seconds', 'When the release manifest was last asked for.');
+    checkedAt.set(Date.parse(status.lastCheckAt) / 1000);
+  }
+}
+
+/** The few of the usual process metrics that are looked at; all of them cost observers that run for ever. */
+function addProcess(registry: Registry, { agentVersion, uptimeSeconds }: Measured): void {
+  const registers = [registry];
+  const gauge = (name: string, help: string, value: number) => new Gauge({ name, help, registers }).set(value);
+  const info = new Gauge({ name: 'station_agent_info', help: 'The agent.', labelNames: ['version'], registers });
+  info.set({ version: agentVersion }, 1);
+  const memory = process.memoryUsage();
+  const { user, system } = process.cpuUsage();
+  gauge('station_agent_uptime_seconds', 'Time since the agent started.', uptimeSeconds);
+  gauge('process_resident_memory_bytes', 'Resident memory.', memory.rss);
+  gauge('nodejs_heap_size_used_bytes', 'JavaScript heap in use.', memory.heapUsed);
+  gauge('nodejs_external_memory_bytes', 'Memory of native objects.', memory.external);
+  const cpu = new Counter({ name: 'process_cpu_seconds_total', help: 'User and system CPU time.', registers });
+  cpu.inc((user + system) / 1e6);
+}

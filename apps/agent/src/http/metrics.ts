@@ -1,0 +1,49 @@
+import type { Clock } from '@station/kit/clock';
+import type { Report } from '@station/kit/report';
+import type { Status } from '@station/protocol/agent-api';
+import type { EventName } from '@station/protocol/events';
+
+export type Metrics = Disposable & {
+  /** The text of `GET /metrics` and its content type. */
+  render(status: Status): Promise<{ text: string; contentType: string }>;
+};
+
+/** What the agent counts while it runs. */
+export type Tally = {
+  operations: Record<'updated' | 'failed' | 'rolled_back' | 'rollback_failed', number>;
+  healthChecks: Record<'passed' | 'failed', number>;
+  unexpectedErrors: number;
+};
+
+/** Counts from the report's events; everything else is read when it is asked for. */
+export function createMetrics(parts: { report: Report; clock: Clock; agentVersion: string }): Metrics {
+  const { report, clock, agentVersion } = parts;
+  const startedMs = clock.monotonic();
+  const tally: Tally = {
+    operations: { updated: 0, failed: 0, rolled_back: 0, rollback_failed: 0 },
+    healthChecks: { passed: 0, failed: 0 },
+    unexpectedErrors: 0,
+  };
+  const subscription = report.subscribe(({ event }) => counters[event]?.(tally));
+  let registry: Promise<typeof import('./metrics-registry.ts')> | null = null;
+  return {
+    render: async (status) => {
+      // Most stations are never asked for metrics: they do not load the library, which takes some 9 MB.
+      registry ??= import('./metrics-registry.ts');
+      const { renderMetrics } = await registry;
+      return renderMetrics({ status, tally, agentVersion, uptimeSeconds: (clock.monotonic() - startedMs) / 1000 });
+    },
+    [Symbol.dispose]: () => subscription[Symbol.dispose](),
+  };
+}
+
+/** What an event says about an operation or a check that has ended. */
+const counters: Partial<Record<EventName, (tally: Tally) => void>> = {
+  update_completed: (tally) => (tally.operations.updated += 1),
+  update_failed: (tally) => (tally.operations.failed += 1),
+  rollback_completed: (tally) => (tally.operations.rolled_back += 1),
+  rollback_failed: (tally) => (tally.operations.rollback_failed += 1),
+  healthcheck_passed: (tally) => (tally.healthChecks.passed += 1),
+  healthcheck_failed: (tally) => (tally.healthChecks.failed += 1),
+  unexpected_error: (tally) => (tally.unexpectedErrors += 1),
+};
