@@ -72,7 +72,7 @@ describe('defaults', () => {
           country: null,
           hotspot: { ssid: 'Station-9c3d', password: null, address: '192.0.2.1', prefixLength: 24, portalPort: 80 },
         },
-        systemd: { notify: false, watchdogMs: null },
+        systemd: { notifySocket: null, watchdogMs: null },
         childEnv: {
           PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
           HOME: '/home/anna',
@@ -180,9 +180,15 @@ describe('values', () => {
 
   it('of the service manager count only for this process', () => {
     const watched = { NOTIFY_SOCKET: '/run/systemd/notify', WATCHDOG_USEC: '120000000' };
-    assert.deepEqual(accepted({ ...watched, WATCHDOG_PID: '42' }).systemd, { notify: true, watchdogMs: 120_000 });
-    assert.deepEqual(accepted({ ...watched, WATCHDOG_PID: '43' }).systemd, { notify: true, watchdogMs: null });
-    assert.deepEqual(accepted({ WATCHDOG_USEC: 'soon' }).systemd, { notify: false, watchdogMs: null });
+    assert.deepEqual(accepted({ ...watched, WATCHDOG_PID: '42' }).systemd, {
+      notifySocket: '/run/systemd/notify',
+      watchdogMs: 120_000,
+    });
+    assert.deepEqual(accepted({ ...watched, WATCHDOG_PID: '43' }).systemd, {
+      notifySocket: '/run/systemd/notify',
+      watchdogMs: null,
+    });
+    assert.deepEqual(accepted({ WATCHDOG_USEC: 'soon' }).systemd, { notifySocket: null, watchdogMs: null });
   });
 });
 

@@ -72,8 +72,8 @@ export type Config = {
     };
   };
   readonly systemd: {
-    /** Whether a service manager listens for notices. */
-    readonly notify: boolean;
+    /** Where the service manager listens for notices (sd_notify(3)); null: there is none. */
+    readonly notifySocket: string | null;
     /** The service manager restarts the agent when no sign of life comes for this long; null: it does not watch. */
     readonly watchdogMs: number | null;
   };
@@ -296,7 +296,7 @@ function readSystemd(reader: Reader, { pid }: Defaults): Config['systemd'] {
   // The variables are inherited: a watchdog for another process is none for this one (sd_watchdog_enabled(3)).
   const ours = Number(reader.ambient('WATCHDOG_PID') ?? pid) === pid;
   return {
-    notify: reader.ambient('NOTIFY_SOCKET') !== null,
+    notifySocket: reader.ambient('NOTIFY_SOCKET'),
     watchdogMs: ours && Number.isFinite(micros) && micros > 0 ? micros / 1000 : null,
   };
 }

@@ -1,0 +1,113 @@
+import type { Clock } from '@station/kit/clock';
+import { runCommand } from '@station/kit/command';
+import type { Report } from '@station/kit/report';
+import { describeError } from '@station/kit/station-error';
+
+/** What the service manager is told. Nothing here throws or waits for it: the agent works without one as well. */
+export type ServiceManager = AsyncDisposable & {
+  /** The agent is up (`READY=1`); from here on it gives signs of life. */
+  ready(status: string): void;
+  /** One line for `systemctl status` (`STATUS=…`). Of several in a row the last is sent. */
+  status(text: string): void;
+  /** The agent ends on purpose (`STOPPING=1`). */
+  stopping(): void;
+};
+
+export type ServiceManagerParts = {
+  /** NOTIFY_SOCKET; null: nobody listens and nothing is sent. */
+  notifySocket: string | null;
+  /** Silence after which the agent is restarted; null: nobody watches. */
+  watchdogMs: number | null;
+  /** PATH on which `systemd-notify` is found. */
+  path: string;
+  clock: Clock;
+  report: Report;
+  /** Whether the agent's work makes progress. The sign of life is withheld while it does not. */
+  isAlive: () => boolean;
+};
+
+const program = 'systemd-notify';
+const sendTimeoutMs = 20_000;
+
+/**
+ * Notices to systemd (sd_notify(3)) through the program `systemd-notify`, because Node has no Unix datagram sockets; the unit
+ * needs `NotifyAccess=all` for it. A program that is missing or fails is reported once, until it works again.
+ */
+export function createServiceManager(parts: ServiceManagerParts): ServiceManager {
+  const { notifySocket, watchdogMs, clock, report, isAlive } = parts;
+  const ending = new AbortController();
+  const reportOnce = createOnce((message: string) => report.event('unexpected_error', { where: program, message }));
+  const stalledOnce = createOnce((message: string) => report.event('unexpected_error', { where: 'watchdog', message }));
+  let pendingStatus: string | null = null;
+  let queue: Promise<void> = Promise.resolve();
+  let watching: Promise<void> = Promise.resolve();
+
+  const send = async (assignments: readonly string[]): Promise<void> => {
+    if (notifySocket === null) return;
+    const env = { PATH: parts.path, NOTIFY_SOCKET: notifySocket };
+    try {
+      const result = await runCommand(program, assignments, { env, abort: AbortSignal.timeout(sendTimeoutMs) });
+      if (result.exitCode !== 0) throw new Error(`exit code ${result.exitCode}: ${result.stderr.trim()}`);
+      reportOnce.reset();
+    } catch (error) {
+      reportOnce.tell(describeError(error));
+    }
+  };
+  /** One after the other, so that they arrive in their order. */
+  const enqueue = (assignments: () => readonly string[]): void => {
+    queue = queue.then(() => send(assignments()));
+  };
+  const watch = async (intervalMs: number): Promise<void> => {
+    for (;;) {
+      await clock.sleep(intervalMs, ending.signal).catch(() => undefined);
+      if (ending.signal.aborted) return;
+      if (isAlive()) {
+        stalledOnce.reset();
+        enqueue(() => ['WATCHDOG=1']);
+      } else {
+        stalledOnce.tell('the agent makes no progress; the service manager is left to restart it');
+      }
+    }
+  };
+
+  return {
+    ready: (status) => {
+      enqueue(() => ['READY=1', statusLine(status)]);
+      // Half the time, as sd_watchdog_enabled(3) recommends: one lost sign does no harm.
+      if (notifySocket !== null && watchdogMs !== null) watching = watch(watchdogMs / 2);
+    },
+    status: (text) => {
+      const isQueued = pendingStatus !== null;
+      pendingStatus = text;
+      if (isQueued) return;
+      enqueue(() => {
+        const latest = pendingStatus ?? text;
+        pendingStatus = null;
+        return [statusLine(latest)];
+      });
+    },
+    stopping: () => enqueue(() => ['STOPPING=1']),
+    [Symbol.asyncDispose]: async () => {
+      ending.abort();
+      await watching;
+      await queue;
+    },
+  };
+}
+
+/** A line feed would begin another assignment. */
+const statusLine = (text: string): string => `STATUS=${text.replace(/\s+/g, ' ').trim().slice(0, 200)}`;
+
+/** Says a thing once until it is reset. */
+function createOnce(say: (message: string) => void): { tell: (message: string) => void; reset: () => void } {
+  let said = false;
+  return {
+    tell: (message) => {
+      if (!said) say(message);
+      said = true;
+    },
+    reset: () => {
+      said = false;
+    },
+  };
+}
