@@ -42,7 +42,7 @@ export function Shell() {
         ref={main}
         id="content"
         tabIndex={-1}
-        className="mx-auto max-w-5xl px-4 pt-4 pb-40 md:px-8 md:pt-8 md:pb-28"
+        className="mx-auto max-w-5xl px-4 pt-4 pb-28 md:px-8 md:pt-8 md:pb-16"
       >
         <ErrorBoundary key={path}>
           <Suspense fallback={<PageSkeleton />}>
@@ -69,6 +69,7 @@ function Places({ path }: { path: string }) {
       aria-label={t('app.places')}
       className="fixed inset-x-0 bottom-0 z-20 border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:inset-y-0 md:right-auto md:w-24 md:border-t-0 md:border-r md:pt-6"
     >
+      <img src="/icon.svg" alt="" width="36" height="36" className="mx-auto mb-6 hidden rounded-lg md:block" />
       <ul className="flex justify-around md:flex-col md:gap-2 md:px-2">
         {places.map(({ path: at, name, icon: Icon }) => {
           const here = at === path;

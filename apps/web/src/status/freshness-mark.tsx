@@ -16,8 +16,8 @@ export function FreshnessMark({ freshness, restarting }: { freshness: Freshness;
     stale: 'link.lostShort',
   } as const;
   return (
-    <>
-      <p className="flex shrink-0 items-center gap-2">
+    <div className="shrink-0">
+      <p className="flex items-center gap-2">
         <span
           aria-hidden
           className={classNames(
@@ -29,7 +29,7 @@ export function FreshnessMark({ freshness, restarting }: { freshness: Freshness;
         {t(word[freshness.kind])}
       </p>
       <div role="status">{stale && <StaleNote freshness={freshness} restarting={restarting} />}</div>
-    </>
+    </div>
   );
 }
 

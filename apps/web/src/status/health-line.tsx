@@ -4,7 +4,7 @@ import { Sentence } from '../ui/sentence.tsx';
 import { TimeAgo } from '../ui/time-ago.tsx';
 import { ToneDisc } from '../ui/tone.tsx';
 import { healthOf, toneOf } from './health.ts';
-import { healthWords, releaseWords } from './words.ts';
+import { dot, healthWords, releaseWords } from './words.ts';
 
 /** The one line of health, as the headline of a page. */
 export function HealthLine({ status }: { status: Status }) {
@@ -20,7 +20,7 @@ export function HealthLine({ status }: { status: Status }) {
           {healthWords(t, health)}
         </h1>
         <p className="text-ink-soft first-letter:uppercase">
-          {health.kind !== 'nothing_installed' && <>{releaseWords(t, status.currentVersion)} · </>}
+          {health.kind !== 'nothing_installed' && <>{releaseWords(t, status.currentVersion) + dot}</>}
           <LastCheck at={status.lastCheckAt} />
         </p>
       </div>

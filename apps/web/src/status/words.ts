@@ -57,6 +57,10 @@ export function conditionWords(t: TFunction, condition: ConditionStatus): { titl
   return { title, help: orElse(t, `condition.${condition.id}.help`, '') };
 }
 
+/** "registry.example/station/backend:1.1.0" → "backend:1.1.0"; a digest is cut to what tells it apart. */
+export const shortImage = (image: string): string =>
+  (image.split('/').at(-1) ?? image).replace(/sha256:([0-9a-f]{12})[0-9a-f]+/, '$1');
+
 export const serviceName = (t: TFunction, name: string): string => orElse(t, `station.services.name.${name}`, name);
 
 export function problemWords(t: TFunction, locale: string, problem: Problem): string {
@@ -138,6 +142,9 @@ function nowWords(t: TFunction, outcome: Outcome, from: { version: string }): st
   }
 }
 
+/** Between two facts on a small line; the dot never begins a line. */
+export const dot = '\u00a0· ';
+
 /** "away for 1.3 s · took 24 s" */
 export function figureWords(t: TFunction, locale: string, entry: HistoryEntry): string {
   const took = t('station.result.took', { duration: formatDuration(locale, entry.durationMs) });
@@ -146,5 +153,5 @@ export function figureWords(t: TFunction, locale: string, entry: HistoryEntry): 
     entry.downtimeMs === 0
       ? t('station.result.notAway')
       : t('station.result.away', { duration: formatDuration(locale, entry.downtimeMs) });
-  return `${away} · ${took}`;
+  return away + dot + took;
 }

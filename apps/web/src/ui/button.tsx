@@ -32,11 +32,12 @@ export function Button({
       aria-disabled={off || undefined}
       aria-busy={busy || undefined}
       onClick={off ? (event) => event.preventDefault() : onClick}
-      className={classNames(shape, off ? offLook : looks[kind], className)}
+      className={classNames(shape, off ? (kind === 'quiet' ? quietOffLook : offLook) : looks[kind], className)}
     >
       {children}
     </button>
   );
 }
 
+const quietOffLook = 'cursor-default border-transparent text-ink-soft';
 const offLook = 'cursor-default border-transparent bg-sunken text-ink-soft';

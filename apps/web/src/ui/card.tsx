@@ -11,7 +11,7 @@ export function Card({
   title: string;
   aside?: ReactNode;
   children: ReactNode;
-  className?: string;
+  className?: string | undefined;
 }) {
   const id = useId();
   return (

@@ -16,6 +16,13 @@ export const toneText: Record<Tone, string> = {
   fault: 'text-fault',
 };
 
+export const toneBorder: Record<Tone, string> = {
+  ok: 'border-ok',
+  working: 'border-working',
+  attention: 'border-attention',
+  fault: 'border-fault',
+};
+
 export const toneSoft: Record<Tone, string> = {
   ok: 'bg-ok-soft',
   working: 'bg-working-soft',

@@ -4,6 +4,7 @@ import { Link } from 'wouter';
 import type { Status } from '@station/protocol/agent-api';
 import { PageHead } from '../../app/page-head.tsx';
 import { HealthLine } from '../../status/health-line.tsx';
+import { HealthSkeleton } from '../../status/health-skeleton.tsx';
 import { healthOf, offeredVersion, toneOf } from '../../status/health.ts';
 import { StatusFault } from '../../status/status-fault.tsx';
 import { isSwitching } from '../../status/steps.ts';
@@ -38,18 +39,9 @@ export function HomePage() {
 }
 
 function Headline({ view }: { view: StatusView }) {
-  const { t } = useTranslation();
   if (view.kind === 'shown') return <HealthLine status={view.status} />;
   if (view.kind === 'fault') return <StatusFault {...view} />;
-  return (
-    <div role="status" aria-label={t('app.loading')} className="flex items-center gap-4">
-      <Skeleton className="size-12 rounded-full md:size-14" />
-      <div className="flex-1 space-y-2">
-        <Skeleton className="h-7 w-56 max-w-full md:h-10 md:w-80" />
-        <Skeleton className="h-6 w-44" />
-      </div>
-    </div>
-  );
+  return <HealthSkeleton />;
 }
 
 function StationTile({ status }: { status: Status }) {

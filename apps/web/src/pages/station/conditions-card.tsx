@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import type { ConditionStatus } from '@station/protocol/agent-api';
 import { toneOfSeverity } from '../../status/health.ts';
-import { conditionWords } from '../../status/words.ts';
+import { conditionWords, dot } from '../../status/words.ts';
 import { Card } from '../../ui/card.tsx';
 import { Sentence } from '../../ui/sentence.tsx';
 import { TimeAgo } from '../../ui/time-ago.tsx';
@@ -24,12 +24,12 @@ export function ConditionsCard({ conditions }: { conditions: readonly ConditionS
               <div className="min-w-0">
                 <h3 className="font-strong">{title}</h3>
                 {help && <p>{help}</p>}
-                <p className="mt-1 text-small text-ink-soft">
+                <p className="mt-1 text-small text-ink-soft first-letter:uppercase">
                   <Sentence
                     text={(time) => t('station.conditions.since', { time })}
                     slot={<TimeAgo at={condition.since} />}
                   />
-                  {' · '}
+                  {dot}
                   <code>{condition.id}</code>
                 </p>
               </div>

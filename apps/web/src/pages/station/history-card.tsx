@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import type { HistoryEntry } from '@station/protocol/agent-api';
 import { useLocale } from '../../i18n/use-locale.ts';
 import { newestFirst, outcomeOf, toneOfOutcome } from '../../status/outcome.ts';
-import { figureWords, historyWords, reasonWords } from '../../status/words.ts';
+import { dot, figureWords, historyWords, reasonWords } from '../../status/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { TimeAgo } from '../../ui/time-ago.tsx';
@@ -56,13 +56,13 @@ function Entry({ entry }: { entry: HistoryEntry }) {
         {tone !== 'ok' && (
           <p>
             {reason.sentence}
-            {kept && <> {t('station.result.running', { version: entry.from ?? '' })}</>}
+            {kept && <> {t('station.history.kept', { version: entry.from ?? '' })}</>}
           </p>
         )}
         {tone !== 'ok' && <OwnWords words={reason.own} />}
         <p className="text-small text-ink-soft first-letter:uppercase">
-          {tone === 'ok' && entry.from !== null && <>{t('station.history.from', { version: entry.from })} · </>}
-          {t(`station.history.${entry.trigger}`)} · {figureWords(t, locale, entry)}
+          {tone === 'ok' && entry.from !== null && <>{t('station.history.from', { version: entry.from }) + dot}</>}
+          {[t(`station.history.${entry.trigger}`), figureWords(t, locale, entry)].join(dot)}
         </p>
       </div>
     </li>

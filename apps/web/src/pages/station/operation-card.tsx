@@ -15,7 +15,7 @@ export function OperationCard({ operation, status }: { operation: Operation; sta
   const steps = stepsOf(operation);
   const now = steps.find((step) => step.state === 'now');
   return (
-    <Card title={t(`station.operation.${operation.trigger}`)} aside={<Elapsed since={operation.startedAt} />}>
+    <Card title={t(`station.operation.title.${operation.kind}`)} aside={<Elapsed since={operation.startedAt} />}>
       <p role="status" className="sr-only">
         {now && stepWords(t, now, operation, status)}
       </p>
@@ -34,7 +34,9 @@ export function OperationCard({ operation, status }: { operation: Operation; sta
           </li>
         ))}
       </ol>
-      <p className="mt-4 text-small text-ink-soft">{t('station.operation.closing')}</p>
+      <p className="mt-4 text-small text-ink-soft">
+        {t(`station.operation.${operation.trigger}`)} {t('station.operation.closing')}
+      </p>
     </Card>
   );
 }

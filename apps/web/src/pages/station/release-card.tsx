@@ -16,31 +16,34 @@ export function ReleaseCard({ status, manage }: { status: Status; manage: Manage
   const check = useCheck();
   const offered = status.operation ? null : offeredVersion(status);
   const nothingYet = status.currentVersion === null && status.stack.services.length === 0;
+  const checkButton = (kind: 'quiet' | 'primary') =>
+    manage.allowed && (
+      <Button
+        kind={kind}
+        className={kind === 'quiet' ? '-my-2 -mr-4' : 'mt-4 w-full sm:w-auto'}
+        busy={check.isPending}
+        disabled={!manage.possible}
+        onClick={() => check.mutate()}
+      >
+        {t('station.release.check')}
+      </Button>
+    );
   return (
-    <Card title={t('station.release.title')}>
-      <div className="flex flex-wrap items-end justify-between gap-4">
-        <div className="min-w-0">
-          <p className="text-small text-ink-soft">{t('station.release.installed')}</p>
-          <p className="text-value font-strong">
-            {status.currentVersion ?? t(nothingYet ? 'station.release.none' : 'station.release.unknown')}
-          </p>
-        </div>
-        {manage.allowed && (
-          <Button
-            className="w-full sm:w-auto"
-            busy={check.isPending}
-            disabled={!manage.possible}
-            onClick={() => check.mutate()}
-          >
-            {t('station.release.check')}
-          </Button>
-        )}
-      </div>
+    <Card title={t('station.release.title')} aside={!nothingYet && checkButton('quiet')}>
+      <p className="text-small text-ink-soft">{t('station.release.installed')}</p>
+      <p className="text-value font-strong">
+        {status.currentVersion ?? t(nothingYet ? 'station.release.none' : 'station.release.unknown')}
+      </p>
       <p className="mt-2 min-h-6 text-ink-soft" role="status">
         <CheckWords status={status} check={check} />
       </p>
       {check.error && <ProblemNote problem={check.error} />}
-      {nothingYet && !status.operation && <p className="mt-2 text-ink-soft">{t('station.release.empty.help')}</p>}
+      {nothingYet && !status.operation && (
+        <>
+          <p className="text-ink-soft">{t('station.release.empty.help')}</p>
+          {checkButton('primary')}
+        </>
+      )}
       {offered !== null && <Offer version={offered} notes={status.latestNotes} manage={manage} />}
       {manage.allowed && status.rollback && (
         <RollbackPart status={status} target={status.rollback.version} manage={manage} />

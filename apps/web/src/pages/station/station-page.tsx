@@ -4,6 +4,7 @@ import { PageHead } from '../../app/page-head.tsx';
 import { useServices, useStore, useUser } from '../../app/use-services.ts';
 import type { Freshness } from '../../status/freshness.ts';
 import { HealthLine } from '../../status/health-line.tsx';
+import { HealthSkeleton } from '../../status/health-skeleton.tsx';
 import { unreadResult } from '../../status/outcome.ts';
 import { isSwitching } from '../../status/steps.ts';
 import { StatusFault } from '../../status/status-fault.tsx';
@@ -26,9 +27,9 @@ export function StationPage() {
     return (
       <>
         <PageHead page={title}>
-          <StationSkeleton.Head />
+          <HealthSkeleton />
         </PageHead>
-        <StationSkeleton.Body />
+        <StationSkeleton />
       </>
     );
   }
@@ -58,26 +59,19 @@ function Shown({ title, status, freshness }: { title: string; status: Status; fr
       </PageHead>
       <div
         className={classNames(
-          'grid items-start gap-4 text-ink transition-[filter] duration-500 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]',
+          'grid grid-cols-1 items-start gap-4 text-ink transition-[filter] duration-500 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem] lg:grid-rows-[auto_1fr]',
           stale && 'dimmed',
         )}
       >
-        <div className="grid min-w-0 gap-4 md:gap-6">
+        <div className="grid grid-cols-1 gap-4 md:gap-6">
           {status.operation && <OperationCard operation={status.operation} status={status} />}
           {result && <ResultCard entry={result} status={status} onRead={() => readResult.set(result.id)} />}
           {status.conditions.length > 0 && <ConditionsCard conditions={status.conditions} />}
           <ReleaseCard status={status} manage={manage} />
           {status.quarantined.length > 0 && <HeldCard status={status} manage={manage} />}
-          <div className="hidden lg:block">
-            <HistoryCard history={status.history} />
-          </div>
         </div>
-        <div className="grid min-w-0 gap-4 md:gap-6">
-          <ServicesCard services={status.stack.services} />
-        </div>
-        <div className="min-w-0 lg:hidden">
-          <HistoryCard history={status.history} />
-        </div>
+        <ServicesCard services={status.stack.services} className="lg:row-span-2" />
+        <HistoryCard history={status.history} />
       </div>
     </>
   );

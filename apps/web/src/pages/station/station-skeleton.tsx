@@ -1,23 +1,7 @@
-import { useTranslation } from 'react-i18next';
 import { Skeleton } from '../../ui/skeleton.tsx';
 
 /** The shape of the Station page, so that nothing moves when the words arrive. */
-export const StationSkeleton = { Head, Body };
-
-function Head() {
-  const { t } = useTranslation();
-  return (
-    <div role="status" aria-label={t('app.loading')} className="flex items-center gap-4">
-      <Skeleton className="size-12 rounded-full md:size-14" />
-      <div className="flex-1 space-y-2">
-        <Skeleton className="h-7 w-56 max-w-full md:h-10 md:w-80" />
-        <Skeleton className="h-6 w-44" />
-      </div>
-    </div>
-  );
-}
-
-function Body() {
+export function StationSkeleton() {
   return (
     <div aria-hidden className="grid items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
       <div className="grid gap-4 md:gap-6">
