@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclusive-runner';
 import { nodeDisk, readText, writeDurable } from '@station/kit/files';
 import { parseProcessImage, type ProcessImage } from '@station/protocol/process-image';
 import { isMissingFile } from './file-faults.ts';
@@ -29,6 +30,8 @@ export type ImageStore = {
   resolve(reference: string): Promise<string | null>;
   /** Path of a local file with that content, as far as sizes tell; null when there is none. */
   findFile(digest: string): Promise<string | null>;
+  /** Runs what changes one image after all else that does: two services may have the same image. */
+  exclusively<T>(id: string, work: () => Promise<T>): Promise<T>;
   begin(id: string): Promise<IncomingImage>;
   /** Puts a complete image in its place, under a name; one that is there already is replaced. */
   finish(incoming: IncomingImage, image: { id: string; bytes: Uint8Array; reference: string }): Promise<void>;
@@ -52,7 +55,12 @@ export async function openImageStore(directory: string): Promise<ImageStore> {
   await rm(incoming, { recursive: true, force: true });
   for (const path of [images, references, holds, incoming]) await mkdir(path, { recursive: true, mode: 0o700 });
   const unsynced = new Set<string>();
-  let begun = 0;
+  const runners = new Map<string, ExclusiveRunner>();
+  const exclusively = <T>(id: string, work: () => Promise<T>): Promise<T> => {
+    const runner = runners.get(id) ?? createExclusiveRunner();
+    runners.set(id, runner);
+    return runner.run(work);
+  };
   const at = (id: string): string => join(images, hexOf(id));
   const namePath = (reference: string): string => join(references, encodeURIComponent(reference));
 
@@ -84,8 +92,9 @@ export async function openImageStore(directory: string): Promise<ImageStore> {
       }
       return null;
     },
+    exclusively,
     begin: async (id) => {
-      const path = join(incoming, `${hexOf(id)}-${++begun}`);
+      const path = join(incoming, hexOf(id));
       await mkdir(join(path, 'files'), { recursive: true, mode: 0o700 });
       return { folder: path, path: (name) => join(path, 'files', name) };
     },
@@ -99,19 +108,20 @@ export async function openImageStore(directory: string): Promise<ImageStore> {
       await nameImage(reference, id);
     },
     abandon: (half) => rm(half.folder, { recursive: true, force: true }),
-    remove: async (id) => {
-      for (const name of await nodeDisk.list(references)) {
-        if ((await readName(join(references, name))) === id) await nodeDisk.remove(join(references, name));
-      }
-      await nodeDisk.remove(join(holds, hexOf(id)));
-      await rm(at(id), { recursive: true, force: true });
-      for (const path of [references, holds, images]) unsynced.add(path);
-    },
+    remove: (id) =>
+      exclusively(id, async () => {
+        for (const name of await nodeDisk.list(references)) {
+          if ((await readName(join(references, name))) === id) await nodeDisk.remove(join(references, name));
+        }
+        await nodeDisk.remove(join(holds, hexOf(id)));
+        await rm(at(id), { recursive: true, force: true });
+        for (const path of [references, holds, images]) unsynced.add(path);
+      }),
     nameImage,
     held: async () =>
       (await nodeDisk.list(holds)).filter((name) => !name.startsWith('.')).map((hex) => `sha256:${hex}`),
-    hold: (id) => writeDurable(nodeDisk, join(holds, hexOf(id)), ''),
-    releaseHold: (id) => nodeDisk.remove(join(holds, hexOf(id))),
+    hold: (id) => exclusively(id, () => writeDurable(nodeDisk, join(holds, hexOf(id)), '')),
+    releaseHold: (id) => exclusively(id, () => nodeDisk.remove(join(holds, hexOf(id)))),
     freeBytes: async () => {
       const { bavail, bsize } = await statfs(directory);
       return bavail * bsize;

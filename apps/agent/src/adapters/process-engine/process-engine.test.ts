@@ -155,6 +155,18 @@ describe('a restarted engine', () => {
 });
 
 describe('images', () => {
+  it('that two services share can be fetched and held by both at once', async () => {
+    await using bench = await createTestBench();
+    const engine = await bench.openEngine();
+    for (const name of ['web', 'api']) await bench.publish(`${name}:1.0.0`, { files: { 'main.mjs': httpService } });
+    const answers = await Promise.all(['web:1.0.0', 'api:1.0.0'].map((name) => engine.pull(name, ignore, never)));
+    const ids = answers.map((answer) => (answer.kind === 'ok' ? answer.imageId : assert.fail(answer.reason)));
+    assert.equal(ids[0], ids[1]);
+    assert.deepEqual(await Promise.all(ids.map((id) => engine.hold(id))), ['held', 'held']);
+    assert.deepEqual(await engine.heldImages(), [ids[0]]);
+    assert.deepEqual([await engine.imageId('web:1.0.0'), await engine.imageId('api:1.0.0')], ids);
+  });
+
   it('are named, held, and removed only when nothing needs them', async () => {
     await using bench = await createTestBench();
     const engine = await bench.openEngine();

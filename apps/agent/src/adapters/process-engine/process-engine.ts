@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { nodeDisk, readText, writeDurable } from '@station/kit/files';
 import { StationError } from '@station/kit/station-error';
 import { Type } from 'typebox';
@@ -154,24 +155,20 @@ async function openStack(directory: string, store: ImageStore): Promise<Stack> {
   };
 
   // One at a time: `up` called twice at once would start a service twice.
-  let queue: Promise<unknown> = Promise.resolve();
+  const runner = createExclusiveRunner();
   let closed = false;
   return {
     containers: () => containers,
-    up: (services, signal) => {
-      const turn = queue.then(() => {
+    up: (services, signal) =>
+      runner.run(() => {
         if (closed) throw new StationError('unavailable', 'the process engine has been closed');
         return bringUp(services, signal);
-      });
-      queue = turn.catch(() => undefined);
-      return turn;
-    },
+      }),
     [Symbol.asyncDispose]: async () => {
       closed = true;
       await Promise.all(containers.map((container) => container.stop(disposeGraceMs)));
-      await queue;
-      // What a bring-up that was under way has started meanwhile.
-      await Promise.all(containers.map((container) => container.stop(disposeGraceMs)));
+      // And what a bring-up that was under way has started meanwhile.
+      await runner.run(() => Promise.all(containers.map((container) => container.stop(disposeGraceMs))));
       for (const log of logs.values()) log[Symbol.dispose]();
     },
   };

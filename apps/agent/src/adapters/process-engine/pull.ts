@@ -20,21 +20,30 @@ export async function listLayers(registry: Registry, reference: string, signal: 
   };
 }
 
+type PullParts = {
+  registry: Registry;
+  store: ImageStore;
+  signal: AbortSignal;
+  onProgress: (progress: PullProgress) => void;
+};
+
 /** Fetches an image into the store. Files that are on this machine already are copied, not fetched. */
-export async function pullImage(
-  parts: { registry: Registry; store: ImageStore; signal: AbortSignal; onProgress: (progress: PullProgress) => void },
-  reference: string,
-): Promise<PullAnswer> {
-  const { registry, store, signal, onProgress } = parts;
-  const described = await describe(registry, reference, signal);
+export async function pullImage(parts: PullParts, reference: string): Promise<PullAnswer> {
+  const described = await describe(parts.registry, reference, parts.signal);
   if (described.kind === 'failed') return described;
-  const { id, name, bytes, description } = described;
+  const { id, name } = described;
+  const failure = await parts.store.exclusively(id, () => fetchImage(parts, reference, described));
+  return failure ?? { kind: 'ok', imageId: id, digest: `${name}@${id}` };
+}
+
+async function fetchImage(parts: PullParts, reference: string, described: Described): Promise<RegistryFailure | null> {
+  const { store, signal, onProgress } = parts;
+  const { id, bytes, description } = described;
   const totalBytes = description.files.reduce((sum, { size }) => sum + size, 0);
-  const done = { kind: 'ok', imageId: id, digest: `${name}@${id}` } as const;
   if ((await store.read(id)).kind === 'ok') {
     await store.nameImage(reference, id);
     onProgress({ doneBytes: totalBytes, totalBytes });
-    return done;
+    return null;
   }
   const incoming = await store.begin(id);
   try {
@@ -46,7 +55,7 @@ export async function pullImage(
       if (failure) return failure;
     }
     await store.finish(incoming, { id, bytes, reference });
-    return done;
+    return null;
   } catch (error) {
     signal.throwIfAborted();
     if (!isDiskFull(error)) throw error;

@@ -12,7 +12,7 @@ import { createProcessEngine, type ProcessEngine } from './process-engine.ts';
 export type TestBench = AsyncDisposable & {
   folder: string;
   registryFolder: string;
-  /** Puts an image into the registry and returns its id. */
+  /** Puts an image (by default one that runs its first file) into the registry and returns its id. */
   publish(reference: string, image: TestImage): Promise<string>;
   /** Writes the compose file. */
   writeStack(services: Record<string, { image?: string; environment?: Record<string, string> }>): Promise<void>;
@@ -22,7 +22,13 @@ export type TestBench = AsyncDisposable & {
   openEngine(registry?: URL): Promise<ProcessEngine>;
 };
 
-export type TestImage = { args?: string[]; env?: Record<string, string>; files: Record<string, string | Uint8Array> };
+export type TestImage = {
+  args?: string[];
+  env?: Record<string, string>;
+  files: Record<string, string | Uint8Array>;
+  /** Size that each file is announced with, when not its own. */
+  announcedBytes?: number;
+};
 
 /** A service that answers every request on PORT with VERSION, and tells what it got. */
 export const httpService = `
@@ -34,7 +40,8 @@ server.listen(Number(process.env.PORT), '127.0.0.1');
 process.on('SIGTERM', () => process.exit(0));
 `;
 
-export async function createTestBench(): Promise<TestBench> {
+/** @param overrideName path of the override in the folder of the bench. */
+export async function createTestBench(overrideName = 'override.yml'): Promise<TestBench> {
   const folder = await mkdtemp(join(tmpdir(), 'station-process-engine-'));
   const registryFolder = join(folder, 'registry');
   await mkdir(registryFolder);
@@ -48,7 +55,7 @@ export async function createTestBench(): Promise<TestBench> {
     writeStack: (services) => writeFile(join(folder, 'docker-compose.yml'), JSON.stringify({ services })),
     pin: (imageIds) => {
       const services = Object.fromEntries(Object.entries(imageIds).map(([name, image]) => [name, { image }]));
-      return writeFile(join(folder, 'override.yml'), JSON.stringify({ services }));
+      return writeFile(join(folder, overrideName), JSON.stringify({ services }));
     },
     openEngine: async (registry = pathToFileURL(registryFolder)) =>
       owned.use(
@@ -56,7 +63,7 @@ export async function createTestBench(): Promise<TestBench> {
           directory: join(folder, 'store'),
           registry,
           composeFile: join(folder, 'docker-compose.yml'),
-          overrideFile: join(folder, 'override.yml'),
+          overrideFile: join(folder, overrideName),
         }),
       ),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
@@ -68,7 +75,7 @@ async function publish(registry: string, reference: string, image: TestImage): P
   for (const [name, content] of Object.entries(image.files)) {
     const bytes = Buffer.from(content);
     const digest = await put(registry, bytes);
-    files.push({ name, digest, size: bytes.length });
+    files.push({ name, digest, size: image.announcedBytes ?? bytes.length });
   }
   const { args = [Object.keys(image.files)[0] ?? ''], env = {} } = image;
   const description = Buffer.from(JSON.stringify({ command: 'node', args, env, files } satisfies ProcessImage));
