@@ -6,8 +6,8 @@ export function HealthSkeleton() {
   const { t } = useTranslation();
   return (
     <div className="flex items-center gap-4">
-      <h1 role="status" className="sr-only">
-        {t('app.loading')}
+      <h1 className="sr-only">
+        <span role="status">{t('app.loading')}</span>
       </h1>
       <Skeleton className="size-12 rounded-full md:size-14" />
       <div className="flex-1 space-y-2">

@@ -1,4 +1,5 @@
 import { Check, Circle, CircleDot, X, type LucideIcon } from 'lucide-react';
+import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Operation, Status } from '@station/protocol/agent-api';
 import { useServices, useTick } from '../../app/use-services.ts';
@@ -14,30 +15,40 @@ export function OperationCard({ operation, status }: { operation: Operation; sta
   const { t } = useTranslation();
   const steps = stepsOf(operation);
   const now = steps.find((step) => step.state === 'now');
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // Whoever pressed the button that began this had the focus on it; it is gone now.
+    if (document.activeElement === document.body) place.current?.focus({ preventScroll: true });
+  }, []);
   return (
-    <Card title={t(`station.operation.title.${operation.kind}`)} aside={<Elapsed since={operation.startedAt} />}>
-      <p role="status" className="sr-only">
-        {now && stepWords(t, now, operation, status)}
-      </p>
-      <ol className="space-y-3">
-        {steps.map((step) => (
-          <li key={step.id} aria-current={step.state === 'now' ? 'step' : undefined}>
-            <div className="flex gap-3">
-              <StepSign state={step.state} />
-              <p
-                className={classNames(step.state === 'now' && 'font-strong', step.state === 'next' && 'text-ink-soft')}
-              >
-                {stepWords(t, step, operation, status)}
-              </p>
-            </div>
-            {step.id === 'fetch' && step.state === 'now' && <Download operation={operation} />}
-          </li>
-        ))}
-      </ol>
-      <p className="mt-4 text-small text-ink-soft">
-        {t(`station.operation.${operation.trigger}`)} {t('station.operation.closing')}
-      </p>
-    </Card>
+    <div ref={place} tabIndex={-1}>
+      <Card title={t(`station.operation.title.${operation.kind}`)} aside={<Elapsed since={operation.startedAt} />}>
+        <p role="status" className="sr-only">
+          {now && stepWords(t, now, operation, status)}
+        </p>
+        <ol className="space-y-3">
+          {steps.map((step) => (
+            <li key={step.id} aria-current={step.state === 'now' ? 'step' : undefined}>
+              <div className="flex gap-3">
+                <StepSign state={step.state} />
+                <p
+                  className={classNames(
+                    step.state === 'now' && 'font-strong',
+                    step.state === 'next' && 'text-ink-soft',
+                  )}
+                >
+                  {stepWords(t, step, operation, status)}
+                </p>
+              </div>
+              {step.id === 'fetch' && step.state === 'now' && <Download operation={operation} />}
+            </li>
+          ))}
+        </ol>
+        <p className="mt-4 text-small text-ink-soft">
+          {t(`station.operation.${operation.trigger}`)} {t('station.operation.closing')}
+        </p>
+      </Card>
+    </div>
   );
 }
 

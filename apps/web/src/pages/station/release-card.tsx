@@ -17,7 +17,8 @@ export function ReleaseCard({ status, manage }: { status: Status; manage: Manage
   const offered = status.operation ? null : offeredVersion(status);
   const nothingYet = status.currentVersion === null && status.stack.services.length === 0;
   const checkButton = (kind: 'quiet' | 'primary') =>
-    manage.allowed && (
+    manage.allowed &&
+    !status.operation && (
       <Button
         kind={kind}
         className={kind === 'quiet' ? '-my-2 -mr-4' : 'mt-4 w-full sm:w-auto'}
@@ -45,7 +46,7 @@ export function ReleaseCard({ status, manage }: { status: Status; manage: Manage
         </>
       )}
       {offered !== null && <Offer version={offered} notes={status.latestNotes} manage={manage} />}
-      {manage.allowed && status.rollback && (
+      {manage.allowed && status.rollback && !status.operation && (
         <RollbackPart status={status} target={status.rollback.version} manage={manage} />
       )}
       {!manage.allowed && <p className="mt-4 text-small text-ink-soft">{t('station.release.membersOnly')}</p>}

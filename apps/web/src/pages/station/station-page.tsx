@@ -49,6 +49,11 @@ function Shown({ title, status, freshness }: { title: string; status: Status; fr
   const mayManage = useUser().role !== 'member';
   const stale = freshness.kind === 'stale';
   const result = status.operation ? null : unreadResult(status.history, readId, clock.now());
+  const read = (id: string): void => {
+    readResult.set(id);
+    // The button that had the focus is gone with its card.
+    document.getElementById('content')?.focus({ preventScroll: true });
+  };
   const manage = { allowed: mayManage, possible: !stale && status.operation === null };
   return (
     <>
@@ -65,7 +70,7 @@ function Shown({ title, status, freshness }: { title: string; status: Status; fr
       >
         <div className="grid grid-cols-1 gap-4 md:gap-6">
           {status.operation && <OperationCard operation={status.operation} status={status} />}
-          {result && <ResultCard entry={result} status={status} onRead={() => readResult.set(result.id)} />}
+          {result && <ResultCard entry={result} status={status} onRead={() => read(result.id)} />}
           {status.conditions.length > 0 && <ConditionsCard conditions={status.conditions} />}
           <ReleaseCard status={status} manage={manage} />
           {status.quarantined.length > 0 && <HeldCard status={status} manage={manage} />}
