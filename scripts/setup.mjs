@@ -13,12 +13,14 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
   process.stderr.write('Setting up: installing the packages of package-lock.json (once).\n');
   const npm = process.env.npm_execpath;
   const [program, prefix] = npm ? [process.execPath, [npm]] : ['npm', []];
-  const result = spawnSync(program, [...prefix, 'ci', '--no-fund', '--no-audit'], {
+  // A clean install for a fresh clone; in a tree that is being worked in, only what changed.
+  const command = existsSync(join(root, 'node_modules')) ? ['install', '--no-save'] : ['ci'];
+  const result = spawnSync(program, [...prefix, ...command, '--no-fund', '--no-audit'], {
     cwd: root,
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   if (result.status !== 0) {
-    process.stderr.write('Setting up failed: npm ci did not succeed. Is a package registry reachable?\n');
+    process.stderr.write('Setting up failed: npm did not succeed. Is a package registry reachable?\n');
     process.exit(result.status ?? 1);
   }
   writeFileSync(stamp, wanted);

@@ -31,8 +31,9 @@ export async function adoptStack(parts: {
   disk: Disk;
   dataDir: string;
   now: string;
+  bootId: string;
 }): Promise<Adoption> {
-  const { engine, disk, dataDir, now } = parts;
+  const { engine, disk, dataDir, now, bootId } = parts;
   const repaired: Adoption['repaired'] = [];
   const containers = await engine.containers();
   const text = await readText(disk, join(dataDir, stateFiles.currentVersion));
@@ -46,9 +47,20 @@ export async function adoptStack(parts: {
   const earlier = rollback === 'damaged' ? null : rollback;
   const keeps = earlier !== null && earlier.version !== installed?.version;
   return {
-    journal: { ...emptyJournal, installed, kept: keeps ? [{ release: earlier, at: now }] : [] },
+    journal: {
+      ...emptyJournal,
+      installed,
+      kept: keeps ? [{ release: earlier, at: now }] : [],
+      upInBoot: isRunning(containers, installed) ? bootId : null,
+    },
     repaired,
   };
+}
+
+/** A stack that was found up needs no bringing up. */
+function isRunning(containers: readonly ContainerFact[], release: Release | null): boolean {
+  const services = Object.keys(release?.imageIds ?? {});
+  return services.every((service) => containers.some((c) => c.service === service && c.state === 'running'));
 }
 
 function runningRelease(containers: readonly ContainerFact[], recordedVersion: string | null): Release | null {

@@ -95,7 +95,7 @@ export function createUpdater(parts: UpdaterParts): Updater {
         return;
       }
       if (reading.kind === 'damaged') report.event('state_repaired', { file: 'journal.json', reason: reading.reason });
-      const adoption = await adoptStack({ engine, disk, dataDir, now: isoTime(clock.now()) });
+      const adoption = await adoptStack({ engine, disk, dataDir, now: isoTime(clock.now()), bootId });
       for (const repair of adoption.repaired) report.event('state_repaired', repair);
       await writeJournal(disk, dataDir, adoption.journal);
       run.journal = adoption.journal;

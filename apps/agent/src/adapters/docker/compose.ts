@@ -41,7 +41,9 @@ const ConfigOutput = Type.Object({ name: Type.String(), services: Type.Record(Ty
 
 export function createCompose(parts: ComposeParts): Compose {
   const run = async (args: readonly string[], signal: AbortSignal, timeoutMs: number): Promise<CommandResult> => {
-    const files = await composeFiles(parts);
+    // Before the first settled state there is no override yet, and Compose takes a missing file as an error.
+    const present = await exists(parts.overridePath);
+    const files = (await composeFiles(parts)).filter((file) => present || file !== parts.overridePath);
     return runCommand(parts.program, ['compose', ...args], {
       cwd: parts.projectPath,
       keptBytes: 4 * 1024 * 1024,

@@ -145,7 +145,7 @@ async function authorize(
   if (scheme === 'basic') return basic;
   if (scheme !== 'bearer') return null;
   const parameters = Object.fromEntries(
-    [...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, value]) => [key, value]),
+    [...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, key = '', value = '']) => [key, value]),
   );
   const realm = new URL(parameters['realm'] ?? '');
   if (realm.protocol !== 'https:' && !options.insecure) return null;
@@ -164,7 +164,7 @@ async function authorize(
 async function readBounded(response: Response): Promise<unknown> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
     if (size > largestManifest) throw new Error('the registry answered with too much');
     chunks.push(chunk);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { finished } from 'node:stream/promises';
 import { text } from 'node:stream/consumers';
-import type { Readable, Writable } from 'node:stream';
+import type { Readable } from 'node:stream';
 
 /**
  * Runs a program so that it never outlives this process, not even when this process is killed with SIGKILL.
@@ -75,9 +75,9 @@ export async function startGuarded(
       // It has ended.
     }
   };
-  const lifeline = shell.stdin as Writable;
+  const lifeline = shell.stdin;
   lifeline.on('error', () => undefined);
-  const outputEnded = finished(shell.stdout as Readable, { writable: false }).catch(() => undefined);
+  const outputEnded = finished(shell.stdout, { writable: false }).catch(() => undefined);
   const told = text(shell.stdio[3] as Readable).catch(() => '');
   const ended = once(shell, 'exit').then(async () => {
     const code = (await told).trim();
@@ -95,8 +95,8 @@ export async function startGuarded(
   };
   return {
     pid,
-    stdout: shell.stdout as Readable,
-    stderr: shell.stderr as Readable,
+    stdout: shell.stdout,
+    stderr: shell.stderr,
     ended,
     stop,
     [Symbol.asyncDispose]: () => stop(),

@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { systemClock } from '@station/kit/clock';
+import { nodeDisk } from '@station/kit/files';
+import { Stopping } from '@station/kit/lifecycle';
+import { createReport } from '@station/kit/report';
+import { isoTime } from '@station/kit/clock';
+import { readBootId } from './adapters/boot-id.ts';
+import { createDockerEngine } from './adapters/docker/docker-engine.ts';
+import { fetchSmallFile } from './adapters/http-fetch.ts';
+import { createHttpProbe } from './adapters/http-probe.ts';
+import { createProcessEngine } from './adapters/process-engine/process-engine.ts';
+import { createServiceManager } from './adapters/systemd.ts';
+import { createConditions, type Conditions } from './conditions.ts';
+import type { Config } from './config.ts';
+import type { StackEngine } from './containers/ports.ts';
+import { createReleaseSource } from './containers/release-source.ts';
+import { stateFiles } from './containers/state-files.ts';
+import { createUpdater } from './containers/updater.ts';
+import { createHttpServer } from './http/server.ts';
+import { createLoop } from './loop.ts';
+import { createStatus } from './status.ts';
+import { agentVersion } from './version.ts';
+
+/**
+ * Builds the whole agent from its configuration and starts it: the one place where its rooms meet.
+ * @param write receives each log line.
+ */
+export async function startAgent(
+  config: Config,
+  options: { signal: AbortSignal; write: (line: string) => void },
+): Promise<AsyncDisposable> {
+  const clock = systemClock;
+  const report = createReport({ clock, write: options.write, level: config.logLevel, secrets: config.secrets });
+  const conditions = createConditions(clock, report);
+  const startedAt = isoTime(clock.now());
+  await using stack = new AsyncDisposableStack();
+  const stopping = new AbortController();
+  const signal = AbortSignal.any([options.signal, stopping.signal]);
+
+  const engine = stack.use(await createEngine(config, conditions));
+  const bootId = await readBootId();
+  const updater = createUpdater({
+    engine,
+    disk: nodeDisk,
+    dataDir: config.dataDir,
+    clock,
+    report,
+    probe: createHttpProbe(config.health.url),
+    bootId,
+    gate: { stabilizationMs: config.health.stabilizationMs, timeoutMs: config.health.timeoutMs },
+    keepReleases: config.release.keepReleases,
+    newId: randomUUID,
+  });
+  const source = createReleaseSource({
+    url: config.release.manifestUrl,
+    publicKey: config.release.publicKey,
+    fetchFile: fetchSmallFile,
+    // A stack that cannot be read now says so elsewhere; the manifest's shape is checked all the same.
+    knownServices: () => engine.services().catch(() => null),
+  });
+  const loop = createLoop({
+    updater,
+    engine,
+    source,
+    conditions,
+    clock,
+    report,
+    bootId,
+    stationId: config.stationId,
+    agentVersion,
+    autoUpdate: config.release.autoUpdate,
+    bootstrapOnStart: config.stack.bootstrapOnStart,
+    checkIntervalMs: config.release.checkIntervalMs,
+    maintenanceWindow: config.release.maintenanceWindow,
+    random: Math.random,
+  });
+  report.event('agent_started', { agentVersion, bootId });
+  const port = createStatus({ config, updater, loop, engine, conditions, startedAt, agentVersion });
+  const server = stack.use(await createHttpServer({ port, report, config: config.api, clock, agentVersion, random: Math.random }));
+  conditions.set('agent_open_on_network', config.api.token === null && !isLoopback(config.api.host));
+  const serviceManager = stack.use(
+    createServiceManager({
+      notifySocket: config.systemd.notifySocket,
+      watchdogMs: config.systemd.watchdogMs,
+      path: config.childEnv['PATH'] ?? '/usr/bin:/bin',
+      clock,
+      report,
+      isAlive: () => clock.monotonic() - loop.lastAliveMs() < longestSilenceMs,
+    }),
+  );
+  const running = loop.run(signal).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+  stack.defer(async () => {
+    serviceManager.stopping();
+    report.event('agent_stopping', { signal: signal.aborted && signal.reason instanceof Error ? signal.reason.message : 'stop' });
+    stopping.abort(new Stopping('stop'));
+    await running;
+  });
+  report.event('agent_ready', { addresses: server.addresses() });
+  serviceManager.ready('Looking after the stack');
+  return stack.move();
+}
+
+/** The loop turns at least every half minute; an engine call may take minutes on a slow card. */
+const longestSilenceMs = 15 * 60_000;
+
+async function createEngine(
+  config: Config,
+  conditions: Conditions,
+): Promise<StackEngine & (Disposable | AsyncDisposable)> {
+  const overridePath = join(config.dataDir, stateFiles.updateOverride);
+  const { stack } = config;
+  if (stack.engine === 'process') {
+    return createProcessEngine({
+      directory: stack.processDir ?? join(config.dataDir, 'process-engine'),
+      // The registry of the process engine is a folder beside the manifest.
+      registry: new URL('images/', config.release.manifestUrl),
+      composeFile: join(stack.projectPath, stack.composeFile),
+      overrideFile: overridePath,
+    });
+  }
+  const { registry, registryCredentials } = stack;
+  return createDockerEngine({
+    disk: nodeDisk,
+    socketPath: stack.dockerSocket,
+    program: stack.dockerProgram,
+    projectPath: stack.projectPath,
+    composeFile: stack.composeFile,
+    overridePath,
+    credentials: registryCredentials && { registry: registry ?? 'docker.io', ...registryCredentials },
+    env: { ...config.childEnv },
+    now: Date.now,
+    onLink: (linked) => conditions.set('compose_not_linked', !linked),
+  });
+}
+
+const isLoopback = (host: string): boolean => /^(127\.\d+\.\d+\.\d+|::1|localhost)$/.test(host);

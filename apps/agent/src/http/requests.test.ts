@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, it } from 'node:test';
+import { CheckResult, Health, Status, Version, WifiStatus } from '@station/protocol/agent-api';
+import { ErrorBody } from '@station/protocol/errors';
+import type { TSchema } from 'typebox';
+import { Value } from 'typebox/value';
+import { call, postJson, startServer, told, type Answer } from './testing/running-server.ts';
+
+const json = { 'content-type': 'application/json' };
+const faults = (answer: Answer): unknown =>
+  (answer.json as { details: { faults: { pointer: string }[] } }).details.faults.map(({ pointer }) => pointer);
+
+describe('answers', () => {
+  const schemas: [string, string, TSchema][] = [
+    ['GET', '/health', Health],
+    ['GET', '/version', Version],
+    ['GET', '/status', Status],
+    ['GET', '/wifi/status', WifiStatus],
+    ['POST', '/check', CheckResult],
+  ];
+  for (const [method, path, schema] of schemas) {
+    it(`of ${method} ${path} have the shape of the contract`, async () => {
+      await using running = await startServer();
+      const answer = await call(running.tcp, method, path);
+      assert.equal(answer.status, 200);
+      assert.ok(Value.Check(schema, answer.json), answer.text);
+    });
+  }
+
+  it('to HEAD are those of GET without a body', async () => {
+    await using running = await startServer();
+    const answer = await call(running.tcp, 'HEAD', '/status');
+    assert.deepEqual([answer.status, answer.text], [200, '']);
+  });
+});
+
+describe('requests that are wrong', () => {
+  const bodies: [string, unknown, string[]][] = [
+    ['an unknown key', { version: '1.0.0', force: true }, ['/force']],
+    ['an unknown key with odd characters', { 'a/b~c': 1 }, ['/a~1b~0c']],
+    ['a wrong type', { version: 2 }, ['/version']],
+    ['null for a version', { version: null }, ['/version']],
+    ['an empty version', { version: '' }, ['/version']],
+    ['a very long version', { version: '1'.repeat(129) }, ['/version']],
+    ['several faults', { version: [], x: 1, y: 2 }, ['/x', '/y', '/version']],
+    ['a list', [], ['']],
+    ['null', null, ['']],
+    ['a text', 'latest', ['']],
+    ['a prototype', JSON.parse('{"toString":1}'), ['/toString']],
+  ];
+  for (const [title, body, pointers] of bodies) {
+    it(`in the body: ${title}`, async () => {
+      await using running = await startServer();
+      const answer = await postJson(running.tcp, '/update', body);
+      assert.equal(told(answer), '400 validation_failed');
+      assert.ok(Value.Check(ErrorBody, answer.json));
+      assert.deepEqual(faults(answer), pointers);
+      assert.deepEqual(running.agent.asked, []);
+    });
+  }
+
+  const calls: [string, string, string, { headers?: Record<string, string>; body?: string }, string][] = [
+    ['JSON that is not JSON', 'POST', '/update', { headers: json, body: '{"version":' }, '400 bad_request'],
+    [
+      'JSON that reaches for __proto__',
+      'POST',
+      '/update',
+      { headers: json, body: '{"__proto__":{}}' },
+      '400 bad_request',
+    ],
+    [
+      'a body where none is known',
+      'POST',
+      '/rollback',
+      { headers: json, body: '{"version":"1"}' },
+      '400 validation_failed',
+    ],
+    ['an unknown query key', 'GET', '/status?verbose=1', {}, '400 validation_failed'],
+    ['a wrong query value', 'POST', '/update?wait=no', {}, '400 validation_failed'],
+    ['a query key twice', 'POST', '/update?wait=false&wait=true', {}, '400 validation_failed'],
+    ['an address that is none', 'GET', '/%E0%A4%A', {}, '400 bad_request'],
+    ['an unknown address', 'GET', '/etc/passwd', {}, '404 not_found'],
+    ['an address with a slash too many', 'GET', '/health/', {}, '404 not_found'],
+    [
+      'compressed JSON',
+      'POST',
+      '/update',
+      { headers: { 'content-type': 'application/gzip' }, body: 'x' },
+      '415 unsupported_media_type',
+    ],
+  ];
+  for (const [title, method, path, options, expected] of calls) {
+    it(`${title}: ${expected}`, async () => {
+      await using running = await startServer();
+      const answer = await call(running.tcp, method, path, options);
+      assert.equal(told(answer), expected);
+      assert.ok(Value.Check(ErrorBody, answer.json), answer.text);
+      assert.equal((answer.json as ErrorBody).statusCode, answer.status);
+      assert.deepEqual([running.agent.asked, running.events], [[], []]);
+    });
+  }
+
+  it('with a method the address does not have are told which it has', async () => {
+    await using running = await startServer();
+    const answers = [
+      await call(running.tcp, 'GET', '/update?wait=false'),
+      await call(running.tcp, 'DELETE', '/status'),
+      await call(running.tcp, 'OPTIONS', '/rollback'),
+      await call(running.tcp, 'HEAD', '/events'),
+    ];
+    assert.deepEqual(
+      answers.map((answer) => [answer.status, answer.headers.allow]),
+      [
+        [405, 'POST'],
+        [405, 'GET, HEAD'],
+        [405, 'POST'],
+        [405, 'GET'],
+      ],
+    );
+    assert.equal(told(answers[0] as Answer), '405 method_not_allowed');
+  });
+
+  it('with a body of 10 MB, announced or not, are refused before it is taken in', async () => {
+    await using running = await startServer();
+    const body = Buffer.alloc(10_000_000, 0x20);
+    assert.equal(told(await call(running.tcp, 'POST', '/update', { headers: json, body })), '413 payload_too_large');
+    const chunked = { ...json, 'transfer-encoding': 'chunked' };
+    assert.equal(told(await call(running.tcp, 'POST', '/update', { headers: chunked, body })), '413 payload_too_large');
+    assert.deepEqual(running.agent.asked, []);
+    assert.equal(told(await call(running.tcp, 'GET', '/health')), '200');
+  });
+
+  it('with a body just below the limit are read', async () => {
+    await using running = await startServer();
+    const body = `{${' '.repeat(256 * 1024 - 2)}}`;
+    running.agent.answer = { kind: 'already_current', version: '1.0.0' };
+    assert.equal(told(await call(running.tcp, 'POST', '/update', { headers: json, body })), '200');
+    assert.equal(
+      told(await call(running.tcp, 'POST', '/update', { headers: json, body: ` ${body}` })),
+      '413 payload_too_large',
+    );
+  });
+
+  it('that are no HTTP get an answer all the same', async () => {
+    await using running = await startServer();
+    const socket = connect(running.tcp.port, running.tcp.host);
+    socket.setEncoding('utf8');
+    let text = '';
+    socket.on('data', (chunk: string) => (text += chunk));
+    socket.write('GARBAGE\r\n\r\n');
+    await once(socket, 'close');
+    const [head = '', body = ''] = text.split('\r\n\r\n');
+    assert.match(head, /^HTTP\/1\.1 400 /);
+    assert.equal((JSON.parse(body) as ErrorBody).code, 'bad_request');
+  });
+});
+
+describe('a surprise', () => {
+  it('is written to the log, and the caller learns nothing of it', async () => {
+    await using running = await startServer();
+    running.agent.statusError = new Error('secret path /root/x', { cause: new Error('deeper') });
+    const answer = await call(running.tcp, 'GET', '/status');
+    assert.equal(told(answer), '500 internal');
+    assert.ok(!answer.text.includes('/root/x'));
+    assert.deepEqual(
+      running.events.map((event) => event.event === 'unexpected_error' && [event.where, event.message]),
+      [['http GET /status', 'secret path /root/x: deeper']],
+    );
+  });
+});

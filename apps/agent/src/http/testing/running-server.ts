@@ -1,0 +1,205 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { request, type IncomingHttpHeaders } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '@station/kit/clock';
+import { createReport, type Report } from '@station/kit/report';
+import type { HistoryEntry, Status } from '@station/protocol/agent-api';
+import type { AgentEvent } from '@station/protocol/events';
+import type { Config } from '../../config.ts';
+import type { AgentPort, StartAnswer } from '../port.ts';
+import { createHttpServer, type HttpServer } from '../server.ts';
+
+/** An agent behind the API that does what the test tells it to. */
+export type ScriptedAgent = AgentPort & {
+  /** What was asked for, in order: `update 1.2.0`, `update latest`, `rollback`, `check`. */
+  asked: string[];
+  /** The answer to the next update or rollback; by default one that is started and does not end. */
+  answer: StartAnswer;
+  statusNow: Status;
+  /** Set: the next status call fails with it. */
+  statusError: Error | null;
+};
+
+export type RunningServer = AsyncDisposable & {
+  server: HttpServer;
+  agent: ScriptedAgent;
+  report: Report;
+  events: AgentEvent[];
+  folder: string;
+  /** Where TCP is listened on. */
+  tcp: { host: string; port: number };
+};
+
+export type Target = { host: string; port: number } | { socketPath: string };
+export type Answer = { status: number; headers: IncomingHttpHeaders; text: string; json: unknown };
+
+/** Starts the API on a free port of loopback. */
+export async function startServer(api: Partial<Config['api']> & { socketName?: string } = {}): Promise<RunningServer> {
+  const { socketName, ...given } = api;
+  const folder = await mkdtemp(join(tmpdir(), 'agent-http-'));
+  const events: AgentEvent[] = [];
+  const report = createReport({ clock: systemClock, level: 'info', secrets: [], write: () => undefined });
+  const subscription = report.subscribe((event) => void (events.length < 1000 && events.push(event)));
+  const agent = scriptedAgent();
+  const socketPath = socketName === undefined ? null : join(folder, socketName);
+  const server = await createHttpServer({
+    port: agent,
+    report,
+    clock: systemClock,
+    config: { host: '127.0.0.1', port: 0, socketPath, token: null, ...given },
+    agentVersion: '0.1.0',
+    random: () => 0.5,
+  });
+  const tcpAddress = server.addresses().find((address) => address.startsWith('http://'));
+  return {
+    server,
+    agent,
+    report,
+    events,
+    folder,
+    tcp: { host: '127.0.0.1', port: tcpAddress === undefined ? 0 : Number(new URL(tcpAddress).port) },
+    [Symbol.asyncDispose]: async () => {
+      await server[Symbol.asyncDispose]();
+      subscription[Symbol.dispose]();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** One request on a connection of its own. Rejects when the connection breaks before the answer is complete. */
+export async function call(
+  target: Target,
+  method: string,
+  path: string,
+  options: { headers?: Record<string, string>; body?: string | Uint8Array } = {},
+): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const sent = request({ ...target, method, path, agent: false, headers: { ...options.headers } }, (response) => {
+    const chunks: Buffer[] = [];
+    response.on('data', (chunk: Buffer) => chunks.push(chunk));
+    response.on('error', reject);
+    response.on('end', () => {
+      const text = Buffer.concat(chunks).toString('utf8');
+      const isJson = response.headers['content-type']?.startsWith('application/json') === true;
+      const json: unknown = isJson ? JSON.parse(text) : null;
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json });
+    });
+  });
+  sent.on('error', reject);
+  sent.end(options.body);
+  return promise;
+}
+
+export const postJson = (target: Target, path: string, body: unknown, headers: Record<string, string> = {}) =>
+  call(target, 'POST', path, {
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json', ...headers },
+  });
+
+/** Status and code of an error answer, in one line. */
+export function told(answer: Answer): string {
+  const { code } = (answer.json ?? {}) as { code?: string };
+  return code === undefined ? `${answer.status}` : `${answer.status} ${code}`;
+}
+
+export const startedAnswer = (ended: Promise<HistoryEntry | null>): StartAnswer => ({
+  kind: 'started',
+  operationId: 'operation-1',
+  ended,
+});
+
+export const historyEntry = (changes: Partial<HistoryEntry> = {}): HistoryEntry => ({
+  id: 'operation-1',
+  kind: 'update',
+  trigger: 'manual',
+  result: 'updated',
+  from: '1.0.0',
+  to: '1.1.0',
+  reason: null,
+  code: null,
+  startedAt: '2026-01-01T00:00:00.000Z',
+  endedAt: '2026-01-01T00:01:00.000Z',
+  durationMs: 60_000,
+  downtimeMs: 1500,
+  ...changes,
+});
+
+function scriptedAgent(): ScriptedAgent {
+  const agent: ScriptedAgent = {
+    asked: [],
+    answer: startedAnswer(new Promise(() => undefined)),
+    statusNow: exampleStatus,
+    statusError: null,
+    status: async () => {
+      if (agent.statusError) throw agent.statusError;
+      return agent.statusNow;
+    },
+    version: () => ({ currentVersion: '1.0.0', latestVersion: null, agentVersion: '0.1.0' }),
+    wifiStatus: () => agent.statusNow.wifi,
+    update: async (version) => {
+      agent.asked.push(`update ${version ?? 'latest'}`);
+      return agent.answer;
+    },
+    rollback: async () => {
+      agent.asked.push('rollback');
+      return agent.answer;
+    },
+    check: async () => {
+      agent.asked.push('check');
+      return { release: { ok: true, latestVersion: '1.1.0', updateAvailable: true }, firmware: { ok: false } };
+    },
+  };
+  return agent;
+}
+
+const exampleStatus: Status = {
+  stationId: '0b7c2d2e-8a7f-4e7b-9b1e-0d4f1f2a9c3d',
+  agentVersion: '0.1.0',
+  startedAt: '2026-01-01T00:00:00.000Z',
+  currentVersion: '1.0.0',
+  latestVersion: '1.1.0',
+  latestNotes: null,
+  updateAvailable: true,
+  updating: true,
+  autoUpdate: true,
+  lastCheckAt: '2026-01-01T00:00:10.000Z',
+  lastError: null,
+  operation: {
+    id: 'operation-1',
+    kind: 'update',
+    phase: 'pulling',
+    trigger: 'automatic',
+    startedAt: '2026-01-01T00:00:11.000Z',
+    version: '1.1.0',
+    progress: { doneBytes: 25, totalBytes: 100, percent: 25 },
+  },
+  rollback: null,
+  quarantined: [],
+  history: [],
+  stack: {
+    services: [
+      { name: 'backend', image: 'registry/backend:1.0.0', state: 'running', health: 'healthy' },
+      { name: 'proxy', image: 'proxy "quoted"\\', state: 'exited', health: 'none' },
+    ],
+  },
+  firmware: { cacheDir: '/srv/firmware-cache', lastCheckAt: null, lastError: null, items: [] },
+  wifi: {
+    mode: 'disabled',
+    ssid: null,
+    ip: null,
+    signal: null,
+    connectivity: null,
+    hotspot: { active: false, ssid: null, ip: null, clients: 0 },
+    watchdog: {
+      state: 'DISABLED',
+      since: '2026-01-01T00:00:00.000Z',
+      attempts: 0,
+      nextRetryAt: null,
+      lastFailure: null,
+    },
+  },
+  conditions: [
+    { id: 'engine_unreachable', severity: 'fault', message: 'It does not answer.', since: '2026-01-01T00:00:00.000Z' },
+  ],
+};

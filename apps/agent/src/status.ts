@@ -1,0 +1,91 @@
+import type { ServiceStatus, Status, WifiStatus } from '@station/protocol/agent-api';
+import type { Conditions } from './conditions.ts';
+import type { Config } from './config.ts';
+import { rollbackTarget } from './containers/operations.ts';
+import type { StackEngine } from './containers/ports.ts';
+import type { Updater } from './containers/updater.ts';
+import type { AgentPort } from './http/port.ts';
+import type { Loop } from './loop.ts';
+
+export type StatusParts = {
+  config: Config;
+  updater: Updater;
+  loop: Loop;
+  engine: StackEngine;
+  conditions: Conditions;
+  startedAt: string;
+  agentVersion: string;
+};
+
+/** What the agent says of itself over its API, put together from its rooms at each request. */
+export function createStatus(parts: StatusParts): AgentPort {
+  const { updater, loop, config, conditions } = parts;
+  const wifiStatus = (): WifiStatus => ({
+    mode: 'disabled',
+    ssid: null,
+    ip: null,
+    signal: null,
+    connectivity: null,
+    hotspot: { active: false, ssid: null, ip: null, clients: 0 },
+    watchdog: { state: 'DISABLED', since: parts.startedAt, attempts: 0, nextRetryAt: null, lastFailure: null },
+  });
+  const versions = () => ({
+    currentVersion: updater.isLoaded() ? (updater.journal().installed?.version ?? null) : null,
+    latestVersion: loop.latest()?.version ?? null,
+    agentVersion: parts.agentVersion,
+  });
+  return {
+    version: versions,
+    wifiStatus,
+    update: loop.update,
+    rollback: loop.rollback,
+    check: async () => {
+      const answer = await loop.check();
+      const latestVersion = loop.latest()?.version ?? null;
+      // Firmware is not checked by this version of the agent: saying it was would not be true.
+      return {
+        release: { ok: answer.kind === 'ok', latestVersion, updateAvailable: loop.updateAvailable() },
+        firmware: { ok: false },
+      };
+    },
+    status: async (): Promise<Status> => {
+      const journal = updater.isLoaded() ? updater.journal() : null;
+      const operation = updater.operation();
+      const target = journal && rollbackTarget(journal);
+      return {
+        stationId: config.stationId,
+        startedAt: parts.startedAt,
+        ...versions(),
+        latestNotes: loop.latest()?.notes ?? null,
+        updateAvailable: loop.updateAvailable(),
+        updating: operation !== null,
+        autoUpdate: config.release.autoUpdate,
+        lastCheckAt: loop.lastCheckAt(),
+        lastError: loop.lastError(),
+        operation,
+        rollback: target ? { version: target.release.version, createdAt: target.at } : null,
+        quarantined: journal?.quarantined ?? [],
+        history: journal?.history ?? [],
+        stack: { services: await listServices(parts) },
+        firmware: { cacheDir: config.firmware.cacheDir, lastCheckAt: null, lastError: null, items: [] },
+        wifi: wifiStatus(),
+        conditions: conditions.list(),
+      };
+    },
+  };
+}
+
+/** Services as the engine sees them now; none when it does not answer, which is a condition of its own. */
+async function listServices({ engine, updater }: StatusParts): Promise<ServiceStatus[]> {
+  const journal = updater.isLoaded() ? updater.journal() : null;
+  const releases = [journal?.operation?.to, journal?.installed, ...(journal?.kept ?? []).map((entry) => entry.release)];
+  try {
+    const containers = await engine.containers();
+    return containers.map(({ service, image, imageId, state, health }) => {
+      const known = releases.find((release) => release?.imageIds[service] === imageId)?.images[service];
+      return { name: service, image: known ?? image, state, health };
+    });
+  } catch {
+    return [];
+  }
+}

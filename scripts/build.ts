@@ -1,0 +1,112 @@
+// npm run build [-- agent|backend|web …] [--arch x64|arm64]: what ships, into dist/.
+//   dist/agent/station-agent   one executable (Node's single executable application)
+//   dist/backend/station-backend.mjs   one file
+//   dist/web/   static files
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { rolldown } from 'rolldown';
+
+const root = join(import.meta.dirname, '..');
+const dist = join(root, 'dist');
+const targets = ['agent', 'backend', 'web'] as const;
+type Target = (typeof targets)[number];
+
+const { values, positionals } = parseArgs({
+  options: { arch: { type: 'string', default: process.arch } },
+  allowPositionals: true,
+});
+const wanted = positionals.length === 0 ? [...targets] : positionals.map(readTarget);
+
+for (const [index, target] of wanted.entries()) {
+  process.stdout.write(`[${index + 1}/${wanted.length}] ${target} … `);
+  const started = performance.now();
+  if (target === 'agent') await buildAgent(values.arch);
+  else if (target === 'backend') await bundle('apps/backend/src/main.ts', join(dist, 'backend', 'station-backend.mjs'));
+  else run('npm', ['run', '--silent', 'build', '-w', '@station/web']);
+  process.stdout.write(`ok (${((performance.now() - started) / 1000).toFixed(1)} s)\n`);
+}
+
+function readTarget(text: string): Target {
+  const target = targets.find((one) => one === text);
+  if (target) return target;
+  process.stderr.write(`build: no target "${text}"; there are ${targets.join(', ')}\n`);
+  process.exit(2);
+}
+
+/** One ES module with everything in it but Node's own modules. */
+async function bundle(input: string, file: string): Promise<void> {
+  await using build = await rolldown({
+    input: join(root, input),
+    platform: 'node',
+    // Optional accelerators of libraries that are not installed: they do without.
+    external: [/^node:/, 'pg-native', 'bufferutil', 'utf-8-validate'],
+    logLevel: 'silent',
+  });
+  await build.write({ file, format: 'esm', codeSplitting: false, minify: { mangle: false }, sourcemap: false });
+}
+
+async function buildAgent(arch: string): Promise<void> {
+  const folder = join(dist, 'agent');
+  mkdirSync(folder, { recursive: true });
+  const main = join(folder, 'station-agent.mjs');
+  await bundle('apps/agent/src/main.ts', main);
+  const name = arch === process.arch ? 'station-agent' : `station-agent-${arch}`;
+  const config = join(folder, 'sea.json');
+  writeFileSync(
+    config,
+    JSON.stringify({
+      main,
+      mainFormat: 'module',
+      output: join(folder, `${name}.new`),
+      executable: runtimeOf(arch),
+      disableExperimentalSEAWarning: true,
+      useCodeCache: false,
+      useSnapshot: false,
+    }),
+  );
+  run(process.execPath, ['--build-sea', config]);
+  chmodSync(join(folder, `${name}.new`), 0o755);
+  renameSync(join(folder, `${name}.new`), join(folder, name));
+  writeFileSync(join(folder, `${name}.sha256`), `${sha256(join(folder, name))}  ${name}\n`);
+  rmSync(config);
+}
+
+/** The Node binary of an architecture: this one, or the one that its npm package carries. */
+function runtimeOf(arch: string): string {
+  if (arch === process.arch) return process.execPath;
+  const version = process.versions.node;
+  const cache = join(root, 'node_modules', '.cache', 'station', `node-linux-${arch}-${version}`);
+  const binary = join(cache, 'package', 'bin', 'node');
+  if (!existsSync(binary)) {
+    mkdirSync(cache, { recursive: true });
+    const folder = mkdtempSync(join(tmpdir(), 'station-runtime-'));
+    run('npm', ['pack', '--silent', `node-linux-${arch}@${version}`, '--pack-destination', folder]);
+    run('tar', ['-xzf', join(folder, `node-linux-${arch}-${version}.tgz`), '-C', cache]);
+    rmSync(folder, { recursive: true });
+  }
+  return binary;
+}
+
+function sha256(path: string): string {
+  return createHash('sha256').update(readFileSync(path)).digest('hex');
+}
+
+function run(program: string, args: string[]): void {
+  const result = spawnSync(program, args, { cwd: root, encoding: 'utf8' });
+  if (result.status === 0) return;
+  process.stderr.write(`${result.stdout}${result.stderr}\nbuild: ${program} ${args[0] ?? ''} failed\n`);
+  process.exit(1);
+}

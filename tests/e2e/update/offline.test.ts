@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { waitFor } from '../../rig/program.ts';
+import { assertRests, createStory } from './story.ts';
+
+test('without registry and release server', async (t) => {
+  await using story = await createStory();
+  const { rig, agent } = story;
+
+  await t.test('the registry gone after the pull: a bad release is still rolled back', async () => {
+    await rig.release({ version: '1.1.0', behaviour: 'unhealthy' });
+    const before = agent.events.length;
+    const { body } = await agent.call('POST', '/update?wait=false');
+    assert.equal(typeof body['operationId'], 'string');
+    await waitFor('the switch', () => agent.events.slice(before).some((line) => line.event === 'docker_restart'));
+    await rig.registry.stop();
+    await rig.releases.goOffline();
+    await agent.event('rollback_completed', { after: before });
+    await agent.idle();
+    await assertRests(story, '1.0.0');
+    await rig.registry.start();
+    await rig.releases.goOnline();
+  });
+
+  await t.test('a manual rollback needs no network, not even after images were pruned', async () => {
+    await rig.release({ version: '1.2.0' });
+    assert.equal((await agent.call('POST', '/update')).body['result'], 'updated');
+    await agent.idle();
+    await rig.engine.docker('image', 'prune', '-af');
+    await rig.registry.stop();
+    await rig.releases.goOffline();
+    const answer = await agent.call('POST', '/rollback');
+    assert.deepEqual([answer.status, answer.body['result'], answer.body['to']], [200, 'rolled_back', '1.0.0']);
+    await assertRests(story, '1.0.0');
+    assert.equal((await agent.status()).rollback?.version, '1.2.0');
+  });
+
+  await t.test('the release left behind can be had again by its name, offline', async () => {
+    const answer = await agent.call('POST', '/update', { body: { version: '1.2.0' } });
+    assert.deepEqual([answer.status, answer.body['result']], [200, 'updated']);
+    await assertRests(story, '1.2.0');
+  });
+
+  await t.test('an update then says that it cannot be fetched, and changes nothing', async () => {
+    const answer = await agent.call('POST', '/update');
+    assert.deepEqual([answer.status, answer.body['code']], [502, 'manifest_unavailable']);
+    await assertRests(story, '1.2.0');
+  });
+
+  await t.test(
+    'the operator removes every image of the earlier release by force: the station says what it lost',
+    async () => {
+      await rig.engine.docker('container', 'prune', '-f');
+      await rig.engine.docker('image', 'prune', '-af');
+      const answer = await agent.call('POST', '/rollback');
+      assert.equal(answer.status, 502);
+      await agent.idle();
+      await assertRests(story, '1.2.0');
+      assert.ok((await agent.status()).conditions.some(({ id }) => id === 'rollback_unavailable'));
+    },
+  );
+});
+
+test('a rollback with nothing to go back to is refused', async () => {
+  await using story = await createStory();
+  const answer = await story.agent.call('POST', '/rollback');
+  assert.deepEqual([answer.status, answer.body['code']], [409, 'nothing_to_roll_back']);
+});

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { assertRests, createStory } from './story.ts';
+
+test('an operator on the same machine', async (t) => {
+  await using story = await createStory();
+  const { rig, agent } = story;
+  await writeFile(join(rig.stack.folder, '.env'), '# the stack\'s own\nJWT_SECRET="a b"\n', { mode: 0o640 });
+  await rig.release({ version: '1.1.0' });
+  assert.equal((await agent.call('POST', '/update')).body['result'], 'updated');
+
+  await t.test('keeps the installed release with a bare "docker compose up -d"', async () => {
+    const before = await rig.stack.containers();
+    await rig.stack.up();
+    const after = await rig.stack.containers();
+    assert.deepEqual(after.map(({ id }) => id).sort(), before.map(({ id }) => id).sort(), 'no container was made anew');
+    await assertRests(story, '1.1.0');
+  });
+
+  await t.test('finds the other lines of the environment file untouched', async () => {
+    const text = await readFile(join(rig.stack.folder, '.env'), 'utf8');
+    assert.match(
+      text,
+      /^# the stack's own\nJWT_SECRET="a b"\nCOMPOSE_FILE=docker-compose.yml:.+compose.update.override.yml\n$/,
+    );
+  });
+
+  await t.test('keeps it also after "docker compose down" and "docker image prune -af"', async () => {
+    await rig.engine.compose(rig.stack.folder, 'down');
+    await rig.engine.docker('image', 'prune', '-af');
+    await rig.registry.stop();
+    await rig.stack.up();
+    await assertRests(story, '1.1.0');
+    await rig.registry.start();
+  });
+
+  await t.test('an override file of the operator stays in force', async () => {
+    await using other = await createStory({ started: false });
+    await writeFile(
+      join(other.rig.stack.folder, 'docker-compose.override.yml'),
+      'services:\n  backend:\n    environment:\n      MARK: "1"\n',
+    );
+    await other.agent.start();
+    await other.rig.release({ version: '1.1.0' });
+    assert.equal((await other.agent.call('POST', '/update')).body['result'], 'updated');
+    const printed = await other.rig.engine.docker('inspect', '--format', '{{json .Config.Env}}', 'station-backend');
+    assert.match(printed, /MARK=1/);
+    await assertRests(other, '1.1.0');
+  });
+});
+
+test('the state of an older agent is taken over', async (t) => {
+  await using story = await createStory({ started: false });
+  const { rig, agent } = story;
+  const earlier = await rig.stack.publish({ version: '0.9.0' });
+  for (const image of Object.values(earlier.manifest.images)) await rig.engine.docker('pull', '--quiet', image);
+  await mkdir(agent.dataDir, { recursive: true });
+  const put = (name: string, text: string): Promise<void> => writeFile(join(agent.dataDir, name), text);
+  await put('current_version.txt', 'v1.0.0\n');
+  await put('rollback.json', JSON.stringify({ version: '0.9.0', images: earlier.manifest.images, at: 1 }));
+  await put('compose.update.override.yml', 'services:\n  backend:\n    image: something-else:9\n');
+  await agent.start();
+  await agent.idle();
+
+  await t.test('what runs is current, what is recorded can be gone back to', async () => {
+    const status = await agent.status();
+    assert.deepEqual([status.currentVersion, status.rollback?.version], ['1.0.0', '0.9.0']);
+    await assertRests(story, '1.0.0');
+    assert.equal((await agent.call('POST', '/rollback')).body['to'], '0.9.0');
+    await assertRests(story, '0.9.0');
+  });
+
+  await t.test('damaged state files never stop the agent', async () => {
+    for (const damage of ['', '{"sha256":"', 'x'.repeat(100_000), '{"sha256":"00","journal":{"format":2}}']) {
+      await agent.stop();
+      await put('journal.json', damage);
+      await put('rollback.json', '{');
+      await put('current_version.txt', 'not a version');
+      const before = agent.events.length;
+      await agent.start();
+      await agent.event('state_repaired', { after: before });
+      await agent.idle();
+      assert.equal((await agent.status()).currentVersion, null, 'the version is not made up');
+      assert.equal((await rig.stack.health())?.version, '0.9.0');
+    }
+  });
+});

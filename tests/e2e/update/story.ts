@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { agentEnv, createAgentProcess, type AgentProcess } from '../../rig/agent-process.ts';
+import { createSmallRig, type SmallRig, type SmallRigOptions } from '../../rig/small-rig.ts';
+
+export type Story = AsyncDisposable & { rig: SmallRig; agent: AgentProcess };
+
+export type StoryOptions = SmallRigOptions & {
+  env?: Record<string, string>;
+  /** False: the agent finds no stack and no release. */
+  installed?: boolean;
+  /** False: the agent is made but not started. */
+  started?: boolean;
+};
+
+/** A station with release 1.0.0 running and an agent that has adopted it. */
+export async function createStory(options: StoryOptions = {}): Promise<Story> {
+  const rig = await createSmallRig(options);
+  try {
+    const first = await rig.release({ version: '1.0.0' });
+    await rig.stack.writeProject(first);
+    if (options.installed !== false) {
+      if (rig.registry.credentials) {
+        const { username, password } = rig.registry.credentials;
+        await rig.engine.tryDocker(['login', '--username', username, '--password-stdin', rig.registry.address], {
+          input: password,
+        });
+      }
+      await rig.stack.up();
+    }
+    const agent = await createAgentProcess(rig.workspace, agentEnv(rig, options.env));
+    if (options.started !== false) {
+      await agent.start();
+      await agent.idle();
+    }
+    return { rig, agent, [Symbol.asyncDispose]: () => rig[Symbol.asyncDispose]() };
+  } catch (error) {
+    await rig[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** What is true of a station at rest on a release: it is served, pinned, written down, and nothing is under way. */
+export async function assertRests({ rig, agent }: Pick<Story, 'rig' | 'agent'>, version: string): Promise<void> {
+  const health = await rig.stack.health();
+  assert.equal(health?.version, version, 'the version that answers');
+  assert.equal(health.statusCode, 200);
+  assert.equal(await agent.readState('current_version.txt'), `${version}\n`);
+  const containers = (await rig.stack.containers()).filter(({ service }) => service !== 'proxy');
+  assert.deepEqual(containers.map(({ service }) => service).sort(), ['backend', 'frontend']);
+  for (const container of containers) assert.equal(container.state, 'running', container.service);
+  const override = await agent.readState('compose.update.override.yml');
+  for (const container of containers)
+    assert.ok(override?.includes(container.imageId), `${container.service} is pinned`);
+  const journal = JSON.parse((await agent.readState('journal.json')) ?? '{}') as { journal: { operation: unknown } };
+  assert.equal(journal.journal.operation, null);
+}

@@ -1,0 +1,205 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Status } from '@station/protocol/agent-api';
+import { waitFor } from './program.ts';
+import type { SmallRig } from './small-rig.ts';
+import type { Workspace } from './workspace.ts';
+
+export type AgentEventLine = { time: string; level: string; event: string } & Record<string, unknown>;
+
+export type AgentAnswer = { status: number; body: Record<string, unknown>; headers: Record<string, unknown> };
+
+/** A real agent as its service manager runs it: a process of its own that can be killed and started again. */
+export type AgentProcess = AsyncDisposable & {
+  dataDir: string;
+  socketPath: string;
+  /** Every event line of all its lives, oldest first. */
+  events: AgentEventLine[];
+  /** Everything it ever wrote, for searches after secrets. */
+  output(): string;
+  start(): Promise<void>;
+  /** kill -9 of the agent and, as systemd does with its control group, of what it started. */
+  kill(): Promise<void>;
+  /** SIGTERM, and waits for its end. @returns exit code. */
+  stop(): Promise<number | null>;
+  call(
+    method: string,
+    path: string,
+    options?: { body?: unknown; headers?: Record<string, string> },
+  ): Promise<AgentAnswer>;
+  status(): Promise<Status>;
+  /** Waits for an event that is not older than `after` lines. */
+  event(name: string, options?: { after?: number; timeoutMs?: number }): Promise<AgentEventLine>;
+  /** Waits until no operation is under way and the journal holds none. */
+  idle(timeoutMs?: number): Promise<Status>;
+  readState(name: string): Promise<string | null>;
+};
+
+const main = join(import.meta.dirname, '../../apps/agent/src/main.ts');
+const stationId = '7f1f6c4e-3c5a-4b58-9a53-2f0f4f1f2a01';
+
+/** Environment of an agent that looks after a rig's small stack; quick gates, no polling unless a test wants it. */
+export function agentEnv(rig: SmallRig, more: Record<string, string> = {}): Record<string, string> {
+  return {
+    ...rig.engine.env,
+    STATION_ID: stationId,
+    UPDATE_SERVER_URL: rig.releases.manifestUrl,
+    COMPOSE_PROJECT_PATH: rig.stack.folder,
+    HEALTHCHECK_URL: rig.stack.healthUrl,
+    AUTO_UPDATE: 'false',
+    STABILIZATION_SECONDS: '1',
+    HEALTHCHECK_TIMEOUT_SECONDS: '8',
+    CHECK_INTERVAL_MINUTES: '60',
+    LOG_LEVEL: 'debug',
+    PORT: '0',
+    ...more,
+  };
+}
+
+/** Makes an agent with its own state folder in the workspace; it does not run before `start`. */
+export async function createAgentProcess(
+  workspace: Workspace,
+  env: Record<string, string>,
+  name = 'agent',
+): Promise<AgentProcess> {
+  const dataDir = join(await workspace.subfolder(name), 'data');
+  const socketPath = join(workspace.folder, name, 'agent.sock');
+  const events: AgentEventLine[] = [];
+  let output = '';
+  let child: ChildProcess | null = null;
+
+  const event: AgentProcess['event'] = async (wanted, { after = 0, timeoutMs = 60_000 } = {}) => {
+    const found = () => events.slice(after).find((line) => line.event === wanted);
+    await waitFor(`event ${wanted}`, () => found() !== undefined, timeoutMs);
+    return found() as AgentEventLine;
+  };
+  const endGroup = (signal: NodeJS.Signals): void => {
+    try {
+      if (child?.pid !== undefined) process.kill(-child.pid, signal);
+    } catch {
+      // It has ended already.
+    }
+  };
+  const call: AgentProcess['call'] = (method, path, options = {}) => callSocket(socketPath, method, path, options);
+  const agent: AgentProcess = {
+    dataDir,
+    socketPath,
+    events,
+    output: () => output,
+    start: async () => {
+      const before = events.length;
+      const started = spawn(process.execPath, [main], {
+        env: { ...env, DATA_DIR: dataDir, AGENT_SOCKET: socketPath },
+        stdio: ['ignore', 'pipe', 'pipe'],
+        detached: true,
+      });
+      child = started;
+      started.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+      createInterface({ input: started.stdout }).on('line', (line) => {
+        output += `${line}\n`;
+        events.push(JSON.parse(line) as AgentEventLine);
+      });
+      await Promise.race([
+        event('agent_ready', { after: before }),
+        once(started, 'exit').then(([code]) =>
+          Promise.reject(new Error(`the agent ended with ${String(code)}:\n${output.slice(-2000)}`)),
+        ),
+      ]);
+    },
+    kill: async () => {
+      const ended = child && child.exitCode === null && child.signalCode === null ? once(child, 'exit') : null;
+      const groups = await childGroups(child?.pid);
+      endGroup('SIGKILL');
+      for (const group of groups) killGroup(group);
+      await ended;
+    },
+    stop: async () => {
+      if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
+      const ended = once(child, 'exit') as Promise<[number | null]>;
+      child.kill('SIGTERM');
+      return (await ended)[0];
+    },
+    call,
+    status: async () => {
+      const { status, body } = await call('GET', '/status');
+      if (status !== 200) throw new Error(`GET /status answered ${status}`);
+      return body as unknown as Status;
+    },
+    event,
+    idle: async (timeoutMs = 60_000) => {
+      let last: Status | null = null;
+      await waitFor(
+        'an idle agent',
+        async () => {
+          last = await agent.status().catch(() => null);
+          const journal = await agent.readState('journal.json');
+          return last?.operation === null && journal !== null && journal.includes('"operation":null');
+        },
+        timeoutMs,
+      );
+      return last as unknown as Status;
+    },
+    readState: (file) => readFile(join(dataDir, file), 'utf8').catch(() => null),
+    [Symbol.asyncDispose]: async () => {
+      await agent.kill();
+    },
+  };
+  return workspace.own(agent);
+}
+
+/** Process groups of a process's children: each program that the agent starts leads one. */
+async function childGroups(pid: number | undefined): Promise<number[]> {
+  if (pid === undefined) return [];
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
+  return text
+    .split(' ')
+    .map(Number)
+    .filter((child) => child > 0);
+}
+
+function killGroup(group: number): void {
+  try {
+    process.kill(-group, 'SIGKILL');
+  } catch {
+    // It has ended already.
+  }
+}
+
+function callSocket(
+  socketPath: string,
+  method: string,
+  path: string,
+  { body, headers = {} }: { body?: unknown; headers?: Record<string, string> },
+): Promise<AgentAnswer> {
+  const payload = body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body);
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      {
+        socketPath,
+        method,
+        path,
+        agent: false,
+        headers: { host: 'localhost', ...(payload === null ? {} : { 'content-type': 'application/json' }), ...headers },
+      },
+      (response) => {
+        let text = '';
+        response.setEncoding('utf8');
+        response.on('data', (chunk: string) => (text += chunk));
+        response.on('error', reject);
+        response.on('end', () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+            headers: response.headers,
+          }),
+        );
+      },
+    );
+    outgoing.on('error', reject);
+    outgoing.end(payload ?? undefined);
+  });
+}
