@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { operationPhases, type OperationPhase } from '@station/protocol/agent-api';
 import type { AgentEvent } from '@station/protocol/events';
-import { createProcessStation, type Behaviour, type ProcessStation } from './process-station.ts';
+import { createProcessStation, type ProcessStation } from './process-station.ts';
 
 /** A station with 1.0.0 on it. */
 async function createInstalled(): Promise<ProcessStation> {

@@ -1,0 +1,79 @@
+import type { Offer } from './offers.ts';
+import type { Behaviour } from './station-images.ts';
+
+const actions: Record<Behaviour, { button: string; what: string }> = {
+  good: { button: 'a good release', what: 'It is installed and runs.' },
+  crashes: {
+    button: 'a release that crashes',
+    what: 'It ends soon after each start. The station notices and goes back.',
+  },
+  unhealthy: {
+    button: 'a release that never becomes healthy',
+    what: 'It runs, but its health check fails. The station waits a while, then goes back.',
+  },
+  missing: {
+    button: 'a release whose image is missing',
+    what: 'It cannot be downloaded. The station keeps what it has.',
+  },
+};
+
+const behaviourNames: Record<Behaviour, string> = {
+  good: 'good',
+  crashes: 'crashes',
+  unhealthy: 'never healthy',
+  missing: 'image missing',
+};
+
+/** The page on which a person offers releases: plain HTML, no script, nothing from another host. */
+export function controlPage(state: {
+  offers: readonly Offer[];
+  plugged: boolean;
+  next: string;
+  station: string | null;
+}): string {
+  const { offers, plugged, next, station } = state;
+  const [latest] = offers;
+  const offerForms = Object.entries(actions).map(
+    ([behaviour, { button, what }]) =>
+      `<form method="post" action="/offers/${behaviour}"><button>Offer ${next}: ${button}</button><p>${what}</p></form>`,
+  );
+  const rows = offers
+    .slice(0, 10)
+    .map(
+      ({ version, behaviour, at }) =>
+        `<tr><td>${version}<td>${behaviourNames[behaviour]}<td>${at.slice(0, 19).replace('T', ' ')} UTC`,
+    );
+  const plug = plugged
+    ? '<form method="post" action="/unplug"><button>Unplug the release server</button><p>From then on it does not answer, as when the internet is away. Going back still works.</p></form>'
+    : '<form method="post" action="/plug-in"><button>Plug the release server in again</button></form>';
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Release server</title>
+<style>
+  :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+  body { max-width: 42rem; margin: 2rem auto; padding: 0 1rem; }
+  form { margin: 1rem 0; }
+  form p { margin: .25rem 0 0; opacity: .75; }
+  button { font: inherit; padding: .6rem 1rem; min-height: 44px; cursor: pointer; }
+  table { border-collapse: collapse; width: 100%; }
+  td, th { text-align: left; padding: .25rem .5rem .25rem 0; }
+  .off { border-left: 4px solid #c60; padding-left: .75rem; }
+</style>
+<h1>Release server</h1>
+<p>Stands in for the server on the internet from which a station gets its releases.
+${station === null ? '' : `<p>The station: <a href="${station}">${station}</a>. It installs a release when you press “Update” there.`}
+${plugged ? '' : '<p class="off" role="status"><strong>Unplugged.</strong> The station cannot reach this server now.'}
+<p role="status">On offer: <strong>${latest?.version ?? 'nothing'}</strong> (${latest ? behaviourNames[latest.behaviour] : ''})
+<h2>Offer the next release</h2>
+${offerForms.join('\n')}
+<h2>The line</h2>
+${plug}
+<h2>Offered so far</h2>
+<table><thead><tr><th>Release<th>Made to be<th>Offered at</thead><tbody>
+${rows.join('\n')}
+</tbody></table>
+</html>
+`;
+}

@@ -1,0 +1,25 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A line that lets so many bytes a second through, shared by all that is sent over it. */
+export type NarrowLine = {
+  /** Passes the bytes on, piece by piece, as the line has room. */
+  send(bytes: Uint8Array): AsyncGenerator<Uint8Array>;
+};
+
+const pieceBytes = 16 * 1024;
+
+/** @param bytesPerSecond Infinity for a line without a limit. */
+export function createNarrowLine(bytesPerSecond: number): NarrowLine {
+  let freeAtMs = 0;
+  return {
+    send: async function* (bytes) {
+      for (let at = 0; at < bytes.length; at += pieceBytes) {
+        const piece = bytes.subarray(at, at + pieceBytes);
+        freeAtMs = Math.max(freeAtMs, performance.now()) + (1000 * piece.length) / bytesPerSecond;
+        const waitMs = freeAtMs - performance.now();
+        if (waitMs > 1) await delay(waitMs);
+        yield piece;
+      }
+    },
+  };
+}

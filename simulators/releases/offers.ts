@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { isoTime } from '@station/kit/clock';
+import { nodeDisk, readText, writeDurable } from '@station/kit/files';
+import { Type, type Static } from 'typebox';
+import { Value } from 'typebox/value';
+import type { ImageFolder } from './image-folder.ts';
+import { behaviours, type Behaviour, type ImageRecipe } from './station-images.ts';
+
+export const Offer = Type.Object({
+  version: Type.String(),
+  behaviour: Type.Enum([...behaviours]),
+  at: Type.String(),
+  images: Type.Record(Type.String(), Type.String()),
+});
+export type Offer = Static<typeof Offer>;
+
+/** The releases offered so far, kept on disk: after a restart the same one is still on offer. */
+export type Offers = {
+  /** The latest first; never empty. */
+  list(): readonly Offer[];
+  /** Publishes the next version (1.0.0, 1.1.0, 1.2.0, …). */
+  add(behaviour: Behaviour): Promise<Offer>;
+  manifest(): Manifest;
+};
+
+export type Manifest = { bytes: Uint8Array; etag: string };
+
+/** Releases whose images stay at the registry. */
+const keptOffers = 5;
+const notes: Record<Behaviour, string> = {
+  good: 'A good release.',
+  crashes: 'A release that was made to crash: the station goes back by itself.',
+  unhealthy: 'A release that was made to stay unhealthy: the station goes back by itself.',
+  missing: 'A release whose backend image is missing: the station stays as it is.',
+};
+
+/** Opens the offers in a folder; when there are none, release 1.0.0 is published first. */
+export async function openOffers(parts: {
+  folder: string;
+  images: ImageFolder;
+  recipe: ImageRecipe;
+  namePrefix?: string;
+}): Promise<Offers> {
+  const { folder, images, recipe, namePrefix = 'station-' } = parts;
+  const path = join(folder, 'offers.json');
+  let offers = await readOffers(path);
+
+  const add = async (behaviour: Behaviour): Promise<Offer> => {
+    const version = `1.${offers.length === 0 ? 0 : minorOf(offers[0]?.version ?? '') + 1}.0`;
+    const contents = recipe({ version, behaviour, first: offers.length === 0 });
+    const references: Record<string, string> = {};
+    for (const [service, content] of Object.entries(contents)) {
+      const reference = `${namePrefix}${service}:${version}`;
+      references[service] = reference;
+      if (content) await images.publish(reference, content);
+    }
+    const offer: Offer = { version, behaviour, at: isoTime(Date.now()), images: references };
+    const next = [offer, ...offers];
+    await writeDurable(nodeDisk, path, `${JSON.stringify(next, null, 2)}\n`);
+    offers = next;
+    await images.keepOnly(next.slice(0, keptOffers).flatMap((each) => Object.values(each.images)));
+    return offer;
+  };
+
+  if (offers.length === 0) await add('good');
+  return { list: () => offers, add, manifest: () => manifestOf(offers) };
+}
+
+function manifestOf(offers: readonly Offer[]): Manifest {
+  const [latest] = offers;
+  if (!latest) throw new Error('nothing was ever offered');
+  const { version, images, at, behaviour } = latest;
+  const bytes = Buffer.from(
+    `${JSON.stringify({ version, images, releasedAt: at, notes: notes[behaviour] }, null, 2)}\n`,
+  );
+  return { bytes, etag: `"${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}"` };
+}
+
+async function readOffers(path: string): Promise<Offer[]> {
+  try {
+    const read: unknown = JSON.parse((await readText(nodeDisk, path)) ?? '[]');
+    return Value.Check(Type.Array(Offer), read) ? read : [];
+  } catch {
+    return [];
+  }
+}
+
+const minorOf = (version: string): number => Number(version.split('.')[1] ?? 0);

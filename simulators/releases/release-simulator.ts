@@ -1,0 +1,151 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { join, normalize } from 'node:path';
+import { Readable } from 'node:stream';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { createExclusiveRunner } from '@station/kit/exclusive-runner';
+import { controlPage } from './control-page.ts';
+import { openImageFolder } from './image-folder.ts';
+import { createNarrowLine } from './narrow-line.ts';
+import { openOffers, type Offer, type Offers } from './offers.ts';
+import { behaviours, stationImages, type Behaviour, type ImageRecipe } from './station-images.ts';
+
+export type ReleaseSimulator = AsyncDisposable & {
+  /** Address of the control page. */
+  url: string;
+  /** UPDATE_SERVER_URL of a station. Images are at `images/` beside it. */
+  manifestUrl: string;
+  /** The releases offered so far, the latest first. */
+  offers(): readonly Offer[];
+  offer(behaviour: Behaviour): Promise<Offer>;
+  /** Unplugged, it cuts whoever asks for the manifest or an image. The control page stays. */
+  setPlugged(plugged: boolean): void;
+};
+
+export type ReleaseSimulatorOptions = {
+  /** Where offers and images are kept. */
+  folder: string;
+  /** 0 takes a free one. */
+  port: number;
+  recipe?: ImageRecipe;
+  /** Of images, for all downloads together; default: no limit. */
+  bytesPerSecond?: number;
+  /** Address of the station's web page, for a link. */
+  station?: string;
+  onOffer?: (offer: Offer) => void;
+};
+
+/** A server for releases of a station on the process engine, on loopback. */
+export async function startReleaseSimulator(options: ReleaseSimulatorOptions): Promise<ReleaseSimulator> {
+  const { folder, bytesPerSecond = Infinity, recipe = stationImages } = options;
+  const imageFolder = join(folder, 'images');
+  const images = await openImageFolder(imageFolder);
+  const offers = await openOffers({ folder, images, recipe });
+  const runner = createExclusiveRunner();
+  const line = { plugged: true };
+  const offer = async (behaviour: Behaviour): Promise<Offer> => {
+    const made = await runner.run(() => offers.add(behaviour));
+    options.onOffer?.(made);
+    return made;
+  };
+
+  const app = fastify({ forceCloseConnections: true });
+  acceptForms(app);
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isOwnPage(request)) return reply.code(403).send('This can only be done from its own page.\n');
+  });
+  serveReleases(app, { offers, imageFolder, line, narrowLine: createNarrowLine(bytesPerSecond) });
+  serveControl(app, { offers, line, offer, station: options.station ?? null });
+  await app.listen({ host: '127.0.0.1', port: options.port });
+  const { port } = app.server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/`;
+  return {
+    url,
+    manifestUrl: `${url}manifest.json`,
+    offers: offers.list,
+    offer,
+    setPlugged: (plugged) => {
+      line.plugged = plugged;
+    },
+    [Symbol.asyncDispose]: () => app.close(),
+  };
+}
+
+type Line = { plugged: boolean };
+
+function serveReleases(
+  app: FastifyInstance,
+  parts: { offers: Offers; imageFolder: string; line: Line; narrowLine: ReturnType<typeof createNarrowLine> },
+): void {
+  const { offers, imageFolder, line, narrowLine } = parts;
+  const cutUnlessPlugged = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    if (line.plugged) return;
+    reply.hijack();
+    request.raw.socket.destroy();
+  };
+  app.get('/manifest.json', { onRequest: cutUnlessPlugged }, async (request, reply) => {
+    const { bytes, etag } = offers.manifest();
+    void reply.header('etag', etag).header('cache-control', 'no-cache');
+    if (request.headers['if-none-match'] === etag) return reply.code(304).send();
+    return reply.type('application/json').send(bytes);
+  });
+  app.get('/images/*', { onRequest: cutUnlessPlugged }, async (request, reply) => {
+    const { '*': path } = request.params as { '*': string };
+    const file = join(imageFolder, normalize(`/${path}`));
+    const bytes = await readFile(file).catch(() => null);
+    if (!bytes) return reply.code(404).send('There is no such image.\n');
+    const body = Readable.from(narrowLine.send(bytes), { objectMode: false });
+    // The line may be unplugged in the middle of it.
+    const cut = setInterval(() => line.plugged || request.raw.socket.destroy(), 100);
+    void once(reply.raw, 'close').then(() => clearInterval(cut));
+    return reply.type('application/octet-stream').header('content-length', bytes.length).send(body);
+  });
+}
+
+function serveControl(
+  app: FastifyInstance,
+  parts: { offers: Offers; line: Line; offer: (behaviour: Behaviour) => Promise<Offer>; station: string | null },
+): void {
+  const { offers, line, offer, station } = parts;
+  app.get('/', async (_request, reply) => {
+    const [latest] = offers.list();
+    const next = `1.${Number(latest?.version.split('.')[1] ?? -1) + 1}.0`;
+    void reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'");
+    void reply.header('cache-control', 'no-store');
+    return reply.type('text/html').send(controlPage({ offers: offers.list(), plugged: line.plugged, next, station }));
+  });
+  app.get('/offers', async () => ({ plugged: line.plugged, offers: offers.list() }));
+  app.post('/offers/:behaviour', async (request, reply) => {
+    const { behaviour } = request.params as { behaviour: string };
+    const known = behaviours.find((each) => each === behaviour);
+    if (!known) return reply.code(404).send('There is no such kind of release.\n');
+    return answer(request, reply, await offer(known));
+  });
+  for (const plugged of [true, false]) {
+    app.post(plugged ? '/plug-in' : '/unplug', async (request, reply) => {
+      line.plugged = plugged;
+      return answer(request, reply, { plugged });
+    });
+  }
+}
+
+/** A person's browser goes back to the page; a program gets JSON. */
+function answer(request: FastifyRequest, reply: FastifyReply, body: object): FastifyReply {
+  const wantsPage = request.headers.accept?.includes('text/html') ?? false;
+  return wantsPage ? reply.redirect('/', 303) : reply.send(body);
+}
+
+/** Buttons send an empty form. */
+function acceptForms(app: FastifyInstance): void {
+  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, _body, done) =>
+    done(null, {}),
+  );
+}
+
+/** Neither a page of another site nor another name for this machine may press the buttons. */
+function isOwnPage(request: FastifyRequest): boolean {
+  const { origin, host } = request.headers;
+  if (!/^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host ?? '')) return false;
+  return origin === undefined || origin === `http://${host}`;
+}
