@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, test } from 'node:test';
+import { stringify } from 'yaml';
+import { needPackages } from '../rig/debian.ts';
+import { createDockerEngine, type DockerEngine } from '../rig/docker-engine.ts';
+import { tryRun, waitFor } from '../rig/program.ts';
+import { createRealStack, type RealStack } from '../rig/real-stack.ts';
+import { createRegistry, type Registry } from '../rig/registry.ts';
+import { createWorkspace, type Workspace } from '../rig/workspace.ts';
+
+// The stack of deploy/, built from its Dockerfiles, pulled from a registry and started as an operator does it.
+let workspace: Workspace;
+let engine: DockerEngine;
+let registry: Registry;
+let stack: RealStack;
+
+before(async () => {
+  workspace = await createWorkspace();
+  engine = await createDockerEngine(workspace);
+  registry = await createRegistry(workspace);
+  stack = await createRealStack(workspace, { engine, registry, versions: ['1.0.0', '1.1.0'] });
+  await engine.compose(stack.folder, 'up', '-d');
+});
+after(() => workspace[Symbol.asyncDispose]());
+
+const healthVersion = async (): Promise<string | null> => {
+  const response = await fetch(stack.healthUrl, { signal: AbortSignal.timeout(5000) });
+  const body = (await response.json()) as { version: string };
+  return response.status === 200 ? body.version : null;
+};
+const containerNames = ['station-backend', 'station-frontend', 'station-proxy', 'station-mqtt'];
+const inspect = async (name: string, format: string): Promise<string> =>
+  engine.docker('inspect', '--format', format, name);
+
+type Inspected = {
+  State: { Pid: number };
+  HostConfig: { ReadonlyRootfs: boolean; Memory: number; LogConfig: { Config: Record<string, string> } };
+};
+
+test('the stack is healthy through its proxy', async () => {
+  assert.equal(await waitFor('the backend', healthVersion), '1.0.0');
+});
+
+test("every container's own health check passes", async () => {
+  for (const name of containerNames) {
+    await waitFor(
+      `${name} to be healthy`,
+      async () => (await inspect(name, '{{.State.Health.Status}}')) === 'healthy',
+      90_000,
+    );
+  }
+});
+
+test('no service is root, can gain a capability or write its root', async () => {
+  for (const name of containerNames) {
+    const { State, HostConfig } = JSON.parse(await inspect(name, '{{json .}}')) as Inspected;
+    const status = await readFile(`/proc/${State.Pid}/status`, 'utf8');
+    const value = (key: string): string => new RegExp(`^${key}:\\s+(\\S+)`, 'm').exec(status)?.[1] ?? '';
+    assert.ok(Number(value('Uid')) > 0, `${name} runs as root`);
+    assert.match(value('CapBnd'), /^0+$/, `${name} has capabilities`);
+    assert.equal(value('NoNewPrivs'), '1', name);
+    assert.equal(HostConfig.ReadonlyRootfs, true, name);
+    assert.ok(HostConfig.Memory > 0, `${name} has no memory limit`);
+    assert.equal(HostConfig.LogConfig.Config['max-size'], '5m', name);
+  }
+});
+
+test('pages are served, and deep links lead to the app', async () => {
+  const page = await fetch(stack.url);
+  assert.equal(page.status, 200);
+  assert.match(page.headers.get('content-type') ?? '', /text\/html/);
+  assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'self'/);
+  assert.equal(page.headers.get('cache-control'), 'no-cache');
+  const html = await page.text();
+  const deep = await fetch(`${stack.url}/devices/17`);
+  assert.equal(await deep.text(), html);
+  const script = /(?:src|href)="(\/assets\/[^"]+)"/.exec(html)?.[1];
+  assert.ok(script, 'the page loads nothing from /assets');
+  const asset = await fetch(stack.url + script);
+  assert.equal(asset.status, 200);
+  assert.match(asset.headers.get('cache-control') ?? '', /immutable/);
+  assert.equal((await fetch(`${stack.url}/assets/missing.js`)).status, 404);
+});
+
+test('complete firmware files are served in ranges and for ever; nothing else of the cache is', async () => {
+  const bytes = Buffer.from('0123456789'.repeat(100));
+  await writeFile(join(stack.firmwareFolder, 'plug@1.2.3.bin'), bytes);
+  await writeFile(join(stack.firmwareFolder, 'plug@1.3.0.bin.part'), bytes);
+  await writeFile(join(stack.firmwareFolder, 'plug.json'), '{}');
+  const whole = await fetch(`${stack.url}/firmware/plug@1.2.3.bin`);
+  assert.deepEqual(Buffer.from(await whole.arrayBuffer()), bytes);
+  assert.match(whole.headers.get('cache-control') ?? '', /immutable/);
+  const etag = whole.headers.get('etag') ?? '';
+  assert.match(etag, /^"/);
+  const part = await fetch(`${stack.url}/firmware/plug@1.2.3.bin`, {
+    headers: { range: 'bytes=10-19', 'if-range': etag },
+  });
+  assert.equal(part.status, 206);
+  assert.equal(await part.text(), '0123456789');
+  for (const path of ['plug.json', 'plug@1.3.0.bin.part', '', 'plug@1.2.4.bin']) {
+    assert.equal((await getExactly(`/firmware/${path}`)).status, 404, path);
+  }
+  await writeFile(join(stack.firmwareFolder, '../outside@1.0.0.bin'), 'not for anybody');
+  for (const path of [
+    '../outside@1.0.0.bin',
+    '..%2foutside@1.0.0.bin',
+    '%2e%2e/outside@1.0.0.bin',
+    '..%5coutside@1.0.0.bin',
+  ]) {
+    assert.ok(!(await getExactly(`/firmware/${path}`)).body.includes('not for anybody'), path);
+  }
+});
+
+/** A GET with the path exactly as written; `fetch` would resolve its dots. */
+async function getExactly(path: string): Promise<{ status: number | undefined; body: string }> {
+  const { hostname, port } = new URL(stack.url);
+  const sent = httpRequest({ hostname, port, path });
+  sent.end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  return { status: response.statusCode, body: await text(response) };
+}
+
+test('the broker lets nobody in without a password', async () => {
+  await needPackages(['mosquitto-clients']);
+  const subscribe = async (login: string): Promise<number | null> => {
+    // Options from a file: a password has no place in a process's arguments.
+    const folder = await workspace.subfolder('mosquitto-client');
+    await writeFile(join(folder, 'mosquitto_sub'), `-h 127.0.0.1\n-p ${stack.mqttPort}\n${login}`, { mode: 0o600 });
+    const args = ['-t', '$SYS/broker/version', '-C', '1', '-W', '5'];
+    return (await tryRun('mosquitto_sub', args, { env: { XDG_CONFIG_HOME: folder } })).exitCode;
+  };
+  assert.equal(await subscribe(`-u backend\n-P ${stack.mqttPassword}\n`), 0);
+  assert.notEqual(await subscribe('-u backend\n-P wrong\n'), 0);
+  assert.notEqual(await subscribe(''), 0);
+});
+
+test('requests during the replacement of backend and frontend wait and succeed', async () => {
+  const [, next] = stack.releases;
+  assert.ok(next);
+  const override = {
+    services: Object.fromEntries(Object.entries(next.images).map(([name, image]) => [name, { image }])),
+  };
+  await writeFile(join(stack.folder, 'docker-compose.override.yml'), stringify(override));
+  await engine.compose(stack.folder, 'pull', 'backend', 'frontend');
+  const failures: string[] = [];
+  let count = 0;
+  const traffic = new AbortController();
+  const client = async (path: string): Promise<void> => {
+    while (!traffic.signal.aborted) {
+      const outcome = await fetch(stack.url + path).then(
+        async (response) => (await response.arrayBuffer(), response.status),
+        String,
+      );
+      count += 1;
+      if (outcome !== 200) failures.push(`${path}: ${outcome}`);
+    }
+  };
+  // GET only: a POST that reached a service which then went away is not sent again, or a command could run twice.
+  const clients = ['/api/health', '/api/health', '/', '/'].map(client);
+  await engine.compose(stack.folder, 'up', '-d');
+  await waitFor('the new backend', async () => (await healthVersion()) === '1.1.0');
+  traffic.abort();
+  await Promise.all(clients);
+  assert.deepEqual(failures, []);
+  assert.ok(count > 50, `only ${count} requests were made`);
+});
+
+test('two releases share all layers but those with the application', async () => {
+  const layersOf = async (service: 'backend' | 'frontend', version: string): Promise<string[]> => {
+    const accept = 'application/vnd.docker.distribution.manifest.v2+json';
+    const answer = await registry.request(`/v2/station/${service}/manifests/${version}`, { headers: { accept } });
+    return ((await answer.json()) as { layers: { digest: string }[] }).layers.map((layer) => layer.digest);
+  };
+  for (const service of ['backend', 'frontend'] as const) {
+    const [old, fresh] = [await layersOf(service, '1.0.0'), await layersOf(service, '1.1.0')];
+    assert.ok(fresh.filter((digest) => !old.includes(digest)).length <= 1, service);
+  }
+});
+
+test('every service ends by itself when told to', async () => {
+  // Exit code 0; a service that had to be killed has 137.
+  await engine.docker('stop', '--time', '5', ...containerNames);
+  for (const name of containerNames) assert.equal(await inspect(name, '{{.State.ExitCode}}'), '0', name);
+});
+
+test('no secret stands in the logs', async () => {
+  const { stdout, stderr } = await engine.tryCompose(stack.folder, ['logs', '--no-color']);
+  assert.match(stdout, /station-backend/);
+  assert.ok(!(stdout + stderr).includes(stack.mqttPassword));
+});

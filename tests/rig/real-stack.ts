@@ -1,0 +1,128 @@
+import { spawn } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { cp, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { loadBaseImages } from './base-images.ts';
+import { tell } from './debian.ts';
+import type { DockerEngine } from './docker-engine.ts';
+import { freePort } from './ports.ts';
+import type { Registry } from './registry.ts';
+import type { Service } from './small-stack.ts';
+import type { Workspace } from './workspace.ts';
+
+const repository = join(import.meta.dirname, '../..');
+
+export type RealStack = {
+  /** The Compose project's folder, with what `deploy/` gives a station and a filled-in `.env`. */
+  folder: string;
+  composeFile: string;
+  /** The proxy's address. */
+  url: string;
+  healthUrl: string;
+  mqttPort: number;
+  /** The backend's login at the broker. */
+  mqttPassword: string;
+  firmwareFolder: string;
+  agentSocketFolder: string;
+  stationId: string;
+  /** Manifest bodies of the published releases, in the order they were asked for. */
+  releases: { version: string; images: Record<Service, string> }[];
+};
+
+export type RealStackOptions = {
+  engine: DockerEngine;
+  registry: Registry;
+  /** Releases to build and push from the Dockerfiles of `deploy/`; the first is the one the project begins with. */
+  versions: readonly string[];
+  /** Takes `dist/` as it stands instead of building it anew. */
+  prebuilt?: boolean;
+};
+
+/**
+ * Builds the repository's own images, pushes them as releases and writes a Compose project for them. The engine keeps
+ * none of the images but the stack's fixed ones, so that a station pulls what it runs. About 30 seconds.
+ */
+export async function createRealStack(workspace: Workspace, options: RealStackOptions): Promise<RealStack> {
+  const { engine, registry, versions } = options;
+  if (!options.prebuilt) await buildApplications();
+  await loadBaseImages(engine, ['node:26-bookworm-slim', 'caddy:2', 'eclipse-mosquitto:2']);
+  const images = `${registry.address}/station`;
+  await buildAndPush(engine, 'proxy', `${images}/proxy:2`, '2');
+  for (const version of versions) {
+    for (const service of ['backend', 'frontend'] as const) {
+      await buildAndPush(engine, service, `${images}/${service}:${version}`, version);
+    }
+  }
+  for (const name of ['node:26-bookworm-slim', 'caddy:2']) await engine.docker('rmi', '--force', name);
+  // All but the broker's image, which has another container to hold it.
+  await engine.docker('create', '--name', 'holder', '--network', 'none', 'eclipse-mosquitto:2');
+  await engine.docker('image', 'prune', '--all', '--force');
+  await engine.docker('rm', 'holder');
+  return writeProject(workspace, images, versions);
+}
+
+async function buildApplications(): Promise<void> {
+  tell('Building the backend and the web app');
+  const build = [join(repository, 'scripts/build.ts'), 'backend', 'web'];
+  // With the whole environment: the build looks for npm.
+  const child = spawn(process.execPath, build, { cwd: repository, stdio: ['ignore', 'pipe', 'inherit'] });
+  child.stdout.pipe(process.stderr);
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw new Error(`npm run build -- backend web failed (${code})`);
+}
+
+async function buildAndPush(engine: DockerEngine, service: string, reference: string, version: string): Promise<void> {
+  const dockerfile = `deploy/${service}/Dockerfile`;
+  const build = ['build', '--quiet', '--network', 'none', '--file', dockerfile, '--tag', reference];
+  const args = service === 'proxy' ? [] : ['--build-arg', `STATION_VERSION=${version}`];
+  const result = await engine.tryDocker([...build, ...args, '.'], { cwd: repository });
+  if (result.exitCode !== 0) throw new Error(`${dockerfile} does not build: ${result.stdout}${result.stderr}`);
+  await engine.docker('push', '--quiet', reference);
+}
+
+async function writeProject(workspace: Workspace, images: string, versions: readonly string[]): Promise<RealStack> {
+  const folder = await workspace.subfolder('station');
+  const firmwareFolder = await workspace.subfolder('firmware-cache');
+  const agentSocketFolder = await workspace.subfolder('agent-socket');
+  const composeFile = join(folder, 'docker-compose.yml');
+  await cp(join(repository, 'deploy/compose.yaml'), composeFile);
+  for (const name of ['proxy', 'mosquitto']) {
+    await cp(join(repository, 'deploy', name), join(folder, name), { recursive: true });
+  }
+  const [httpPort, mqttPort, mqttPassword, stationId] = [
+    await freePort(),
+    await freePort(),
+    randomBytes(12).toString('hex'),
+    randomUUID(),
+  ];
+  const variables = {
+    STATION_IMAGES: images,
+    STATION_VERSION: versions[0] ?? '',
+    STATION_ID: stationId,
+    MQTT_PASSWORD: mqttPassword,
+    HTTP_PORT: `127.0.0.1:${httpPort}`,
+    MQTT_PORT: `127.0.0.1:${mqttPort}`,
+    FIRMWARE_CACHE_DIR: firmwareFolder,
+    AGENT_SOCKET_DIR: agentSocketFolder,
+    DBUS_DIR: await workspace.subfolder('dbus'),
+  };
+  const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`);
+  await writeFile(join(folder, '.env'), lines.join(''), { mode: 0o600 });
+  const url = `http://127.0.0.1:${httpPort}`;
+  return {
+    folder,
+    composeFile,
+    url,
+    healthUrl: `${url}/api/health`,
+    mqttPort,
+    mqttPassword,
+    firmwareFolder,
+    agentSocketFolder,
+    stationId,
+    releases: versions.map((version) => ({
+      version,
+      images: { backend: `${images}/backend:${version}`, frontend: `${images}/frontend:${version}` },
+    })),
+  };
+}
