@@ -8,8 +8,6 @@ export type LiveState = {
   /** Whether the backend hears the agent; null until it said so. */
   agent: boolean | null;
   hello: HelloMessage | null;
-  /** The release greeted us with another version than the first time: the page itself may be of an older release. */
-  outdated: boolean;
 };
 
 export type LiveService = {
@@ -25,7 +23,7 @@ const pingEveryMs = 20_000;
 const silenceMs = 10_000;
 const reauthBeforeMs = 60_000;
 const unauthorized = 4401;
-const shut: LiveState = { link: 'off', agent: null, hello: null, outdated: false };
+const shut: LiveState = { link: 'off', agent: null, hello: null };
 
 /** The one WebSocket of the page (contracts, section 10). */
 export function createLiveService(deps: {
@@ -39,7 +37,6 @@ export function createLiveService(deps: {
   const listeners = new Set<(message: ServerMessage) => void>();
   let socket: ReconnectingWebSocket | null = null;
   let sentToken: string | null = null;
-  let firstVersion: string | null = null;
   let pingTimer: ReturnType<typeof setInterval> | undefined;
   let silenceTimer: ReturnType<typeof setTimeout> | undefined;
   let reauthTimer: ReturnType<typeof setTimeout> | undefined;
@@ -66,8 +63,7 @@ export function createLiveService(deps: {
     silenceTimer = setTimeout(() => on.reconnect(), silenceMs);
   };
   const greeted = (on: ReconnectingWebSocket, hello: HelloMessage): void => {
-    firstVersion ??= hello.version;
-    patch({ link: 'live', hello, outdated: state.get().outdated || hello.version !== firstVersion });
+    patch({ link: 'live', hello });
     clearInterval(pingTimer);
     pingTimer = setInterval(() => ping(on), pingEveryMs);
     clearTimeout(reauthTimer);
@@ -119,7 +115,6 @@ export function createLiveService(deps: {
       socket = null;
       stopTimers();
       closing?.close();
-      firstVersion = null;
       state.set(shut);
     },
     nudge: () => {

@@ -14,7 +14,7 @@ export function App({ services }: { services: Services }) {
           <Router
             aroundNav={(navigate, to, options) => {
               // A page of the release before takes the next step as its chance to become the new one.
-              if (services.live.state.get().outdated) location.assign(to);
+              if (services.outdated.get()) location.assign(to);
               else navigate(to, options);
             }}
           >

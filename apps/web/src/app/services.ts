@@ -5,8 +5,9 @@ import { createRefreshTurns } from '../api/refresh-turns.ts';
 import { createSend } from '../api/send.ts';
 import { createSessionService, type SessionService } from '../api/session.ts';
 import { createStationClock, type StationClock } from '../api/station-clock.ts';
-import { createStore, type WritableStore } from '../api/store.ts';
+import { createStore, type Store, type WritableStore } from '../api/store.ts';
 import { followAgent } from '../status/follow-agent.ts';
+import { watchPageAge } from './page-age.ts';
 
 /** What the pages work with; made once, handed down. */
 export type Services = {
@@ -17,6 +18,8 @@ export type Services = {
   memory: Memory;
   /** Id of the latest operation whose result was read in this browser. */
   readResult: WritableStore<string | null>;
+  /** True once the station serves a newer page than this one. */
+  outdated: Store<boolean>;
 };
 
 export function createServices(): Services {
@@ -42,7 +45,8 @@ export function createServices(): Services {
   const queries = new QueryClient({ defaultOptions: { queries: always, mutations: always } });
   const readResult = createStore(memory.get('read-result'));
   readResult.subscribe(() => memory.set('read-result', readResult.get()));
-  return { session, live, queries, clock, memory, readResult };
+  const outdated = watchPageAge(live, async () => (await fetch('/', { cache: 'no-store' })).text());
+  return { session, live, queries, clock, memory, readResult, outdated };
 }
 
 /** Starts what lives as long as the page does. */

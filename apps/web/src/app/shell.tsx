@@ -124,8 +124,11 @@ function NotFound() {
 /** Lies over the page, so that nothing moves when it comes. */
 function OutdatedNote() {
   const { t } = useTranslation();
-  const { outdated, link } = useStore(useServices().live.state);
-  if (!outdated || link !== 'live') return null;
+  const { live, outdated } = useServices();
+  const isOutdated = useStore(outdated);
+  const { link } = useStore(live.state);
+  // While the connection is lost there is another note in its place, and nothing to load.
+  if (!isOutdated || link !== 'live') return null;
   return (
     <div role="status" className="note-place flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
       <p className="flex-1 basis-56">{t('app.outdated')}</p>

@@ -54,6 +54,8 @@ test('bytes are decimal and short', () => {
 test('done and total share the unit of the total', () => {
   const { done, total } = formatBytesPair('en-GB', 240_000, 48_100_000);
   assert.deepEqual([done, plain(total)], ['0.2', '48.1 MB']);
+  const round = formatBytesPair('en-GB', 40_000_000, 40_000_000);
+  assert.deepEqual([round.done, plain(round.total)], ['40.0', '40.0 MB']);
 });
 
 test('a percentage is complete only when it is', () => {

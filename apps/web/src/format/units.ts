@@ -10,8 +10,8 @@ const symbolsOf = (locale: string): (typeof symbols)[keyof typeof symbols] =>
   locale.toLowerCase().startsWith('uk') ? symbols.uk : symbols.en;
 
 /** A no-break space keeps number and unit on one line. */
-const withUnit = (locale: string, value: number, unit: string, digits = 0): string =>
-  `${new Intl.NumberFormat(locale, { maximumFractionDigits: digits }).format(value)}\u00a0${unit}`;
+const withUnit = (locale: string, value: number, unit: string, digits = 0, atLeast = 0): string =>
+  `${new Intl.NumberFormat(locale, { maximumFractionDigits: digits, minimumFractionDigits: atLeast }).format(value)}\u00a0${unit}`;
 
 /** 1300 → "1.3 s", 24100 → "24 s", 185000 → "3 min 5 s", 7500000 → "2 h 5 min". */
 export function formatDuration(locale: string, ms: number): string {
@@ -47,10 +47,12 @@ export function formatBytes(locale: string, bytes: number): string {
 
 /** Both in the unit of the total, so that the pair does not change its unit while it grows: "2.4" of "48.1 MB". */
 export function formatBytesPair(locale: string, done: number, total: number): { done: string; total: string } {
-  const scale = 1000 ** powerOf(total);
-  const digits = digitsFor(total / scale, powerOf(total));
+  const power = powerOf(total);
+  const scale = 1000 ** power;
+  const digits = digitsFor(total / scale, power);
   const number = new Intl.NumberFormat(locale, { maximumFractionDigits: digits, minimumFractionDigits: digits });
-  return { done: number.format(done / scale), total: formatBytes(locale, total) };
+  const unit = symbolsOf(locale).bytes[power] ?? '';
+  return { done: number.format(done / scale), total: withUnit(locale, total / scale, unit, digits, digits) };
 }
 
 /** 26.9 → "26%". Rounded down: 99.9 is not done yet. */

@@ -40,6 +40,7 @@ export const en = {
     fine: 'Everything is fine',
     ready: 'Everything is fine, and {{version}} is ready',
     updating: 'Updating to {{version}}',
+    installing: 'Installing {{version}}',
     goingBack: 'Going back to {{version}}',
     reverting: '{{version}} did not work. Going back to {{back}}',
     starting: 'Starting the services',
@@ -84,7 +85,7 @@ export const en = {
         failed: 'The release server gave no usable answer. It is asked again by itself.',
       },
       available: '{{version}} is ready to install',
-      availableHeld: '{{version}} is published, but held back on this station',
+      availableHeld: '{{version}} is published, but held back on this station.',
       notes: 'What is new',
       readNotes: 'Read what is new',
       noNotes: 'The release came without notes.',
@@ -122,7 +123,12 @@ export const en = {
     },
     operation: {
       elapsed: 'Time so far',
-      title: { update: 'Update in progress', rollback: 'Return in progress', bootstrap: 'Start in progress' },
+      title: {
+        install: 'Installation in progress',
+        update: 'Update in progress',
+        rollback: 'Return in progress',
+        bootstrap: 'Start in progress',
+      },
       automatic: 'Started by itself.',
       manual: 'Started by hand.',
       boot: 'Started with the station.',
@@ -156,6 +162,7 @@ export const en = {
     },
     result: {
       updated: 'Updated to {{version}}',
+      installed: 'Installed {{version}}',
       wentBack: 'Went back to {{version}}',
       reverted: '{{version}} did not become healthy and was rolled back',
       running: '{{version}} is running.',

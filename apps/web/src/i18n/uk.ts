@@ -44,6 +44,7 @@ export const uk = {
     fine: 'Усе гаразд',
     ready: 'Усе гаразд, {{version}} готовий до встановлення',
     updating: 'Оновлення до {{version}}',
+    installing: 'Встановлення {{version}}',
     goingBack: 'Повернення до {{version}}',
     reverting: '{{version}} не запрацював. Повернення до {{back}}',
     starting: 'Служби запускаються',
@@ -92,7 +93,7 @@ export const uk = {
         failed: 'Сервер випусків не дав придатної відповіді. Запит повториться сам.',
       },
       available: '{{version}} готовий до встановлення',
-      availableHeld: '{{version}} опубліковано, але на цій станції його притримано',
+      availableHeld: '{{version}} опубліковано, але на цій станції його притримано.',
       notes: 'Що нового',
       readNotes: 'Прочитати, що нового',
       noNotes: 'Випуск опубліковано без опису.',
@@ -130,7 +131,12 @@ export const uk = {
     },
     operation: {
       elapsed: 'Минуло часу',
-      title: { update: 'Триває оновлення', rollback: 'Триває повернення', bootstrap: 'Триває запуск' },
+      title: {
+        install: 'Триває встановлення',
+        update: 'Триває оновлення',
+        rollback: 'Триває повернення',
+        bootstrap: 'Триває запуск',
+      },
       automatic: 'Почалося саме.',
       manual: 'Почато вручну.',
       boot: 'Почалося зі стартом станції.',
@@ -164,6 +170,7 @@ export const uk = {
     },
     result: {
       updated: 'Оновлено до {{version}}',
+      installed: 'Встановлено {{version}}',
       wentBack: 'Повернуто {{version}}',
       reverted: '{{version}} не запрацював справно, і його скасовано',
       running: 'Працює {{version}}.',

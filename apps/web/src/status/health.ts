@@ -5,6 +5,8 @@ export type Tone = 'ok' | 'working' | 'attention' | 'fault';
 
 /** The one line of health, before it is put into words. */
 export type Health =
+  /** The first release of all. */
+  | { kind: 'installing'; version: string | null }
   | { kind: 'updating'; version: string | null }
   | { kind: 'going_back'; version: string | null }
   | { kind: 'reverting'; version: string | null; back: string | null }
@@ -38,11 +40,13 @@ function healthDuring(status: Status, operation: NonNullable<Status['operation']
   if (phase === 'reverting' || phase === 'verifying_revert')
     return { kind: 'reverting', version, back: status.currentVersion };
   if (kind === 'rollback') return { kind: 'going_back', version };
-  return kind === 'bootstrap' ? { kind: 'starting' } : { kind: 'updating', version };
+  if (kind === 'bootstrap') return { kind: 'starting' };
+  return { kind: status.currentVersion === null ? 'installing' : 'updating', version };
 }
 
 export function toneOf(health: Health): Tone {
   switch (health.kind) {
+    case 'installing':
     case 'updating':
     case 'going_back':
     case 'starting':

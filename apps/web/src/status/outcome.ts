@@ -4,6 +4,8 @@ import type { Tone } from './health.ts';
 /** What an operation came to, from the point of view of whoever lives with the station. */
 export type Outcome =
   | 'updated'
+  /** The first release there was. */
+  | 'installed'
   | 'went_back'
   /** The new release failed; the one before runs again. */
   | 'reverted'
@@ -21,12 +23,13 @@ export function outcomeOf(entry: HistoryEntry): Outcome {
   if (entry.result === 'failed' && wasTouched) return 'both_failed';
   if (entry.kind === 'rollback')
     return entry.result === 'rolled_back' && entry.reason === null ? 'went_back' : 'stayed';
-  if (entry.result === 'updated') return 'updated';
+  if (entry.result === 'updated') return entry.from === null ? 'installed' : 'updated';
   return entry.result === 'rolled_back' ? 'reverted' : 'not_installed';
 }
 
 export const toneOfOutcome: Record<Outcome, Tone> = {
   updated: 'ok',
+  installed: 'ok',
   went_back: 'ok',
   reverted: 'attention',
   not_installed: 'attention',

@@ -37,6 +37,7 @@ test('the one line of health says the most important thing, and only that', () =
     [{}, 'Everything is fine', 'ok'],
     [{ updateAvailable: true, latestVersion: '1.2.0' }, 'Everything is fine, and 1.2.0 is ready', 'ok'],
     [{ operation }, 'Updating to 1.2.0', 'working'],
+    [{ operation, currentVersion: null }, 'Installing 1.2.0', 'working'],
     [{ operation: { ...operation, version: null } }, 'Updating to the new release', 'working'],
     [{ operation: { ...operation, kind: 'rollback', version: '1.0.0' } }, 'Going back to 1.0.0', 'working'],
     [{ operation: { ...operation, phase: 'reverting' } }, '1.2.0 did not work. Going back to 1.1.0', 'attention'],
@@ -113,15 +114,17 @@ test('a result names the release, where the station stands, and how long it was 
     say({ result: 'failed', from: '1.1.0', to: '1.2.0', reason: 'no such image', downtimeMs: null }),
     '1.2.0 could not be installed | 1.1.0 was not touched and is running. | took 24 s',
   );
+  assert.equal(say({ from: null, to: '1.0.0' }), 'Installed 1.0.0 |  | took 24 s');
   assert.equal(say({ downtimeMs: 0 }), 'Updated to 1.1.0 |  | without being away · took 24 s');
 });
 
 test('what this page has never heard of is said in the station’s own words', () => {
   assert.deepEqual(conditionWords(english, condition('disk_hums', 'warning')), { title: 'The disk hums.', help: '' });
   assert.deepEqual(reasonWords(ukrainian, { code: 'brand_new', reason: 'flux' }), {
-    sentence: 'Він не запрацював.',
+    sentence: null,
     own: 'flux',
   });
+  assert.deepEqual(reasonWords(english, { code: null, reason: '' }), { sentence: 'It did not work.', own: null });
   const odd = new Problem('brand_new' as ProblemCode, 'Something new happened.');
   assert.equal(problemWords(english, 'en-GB', odd), 'Something new happened.');
 });

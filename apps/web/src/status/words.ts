@@ -19,6 +19,8 @@ const orElse = (t: TFunction, key: string, fallback: string): string =>
 export function healthWords(t: TFunction, health: Health): string {
   const some = t('station.step.someRelease');
   switch (health.kind) {
+    case 'installing':
+      return t('health.installing', { version: health.version ?? some });
     case 'updating':
       return t('health.updating', { version: health.version ?? some });
     case 'going_back':
@@ -70,14 +72,15 @@ export function problemWords(t: TFunction, locale: string, problem: Problem): st
   return orElse(t, `error.${problem.code}`, problem.message || t('error.internal'));
 }
 
-/** Why something failed: a sentence in the reader's language, and the station's own words where they say more. */
+/** Why something failed: a sentence in the reader's language when there is one, and the station's own words. One of them is there. */
 export function reasonWords(
   t: TFunction,
   failure: { code?: string | null; reason: string | null },
-): { sentence: string; own: string | null } {
-  const unknown = t('reason.unknown');
-  const sentence = failure.code ? orElse(t, `reason.${failure.code}`, unknown) : unknown;
-  return { sentence, own: failure.reason };
+): { sentence: string | null; own: string | null } {
+  const own = failure.reason === '' ? null : failure.reason;
+  const known = failure.code ? orElse(t, `reason.${failure.code}`, '') : '';
+  if (known !== '') return { sentence: known, own };
+  return { sentence: own === null ? t('reason.unknown') : null, own };
 }
 
 export function stepWords(t: TFunction, step: Step, operation: Operation, status: Status): string {
@@ -91,6 +94,7 @@ export function stepWords(t: TFunction, step: Step, operation: Operation, status
 
 const historyKeys = {
   updated: 'station.history.updated',
+  installed: 'station.result.installed',
   went_back: 'station.history.wentBack',
   reverted: 'station.history.reverted',
   not_installed: 'station.history.failed',
@@ -105,6 +109,7 @@ export const historyWords = (t: TFunction, entry: HistoryEntry): string =>
 
 const resultKeys = {
   updated: 'station.result.updated',
+  installed: 'station.result.installed',
   went_back: 'station.result.wentBack',
   reverted: 'station.result.reverted',
   not_installed: 'station.result.updateFailed',
@@ -128,6 +133,7 @@ export function resultWords(
 function nowWords(t: TFunction, outcome: Outcome, from: { version: string }): string {
   switch (outcome) {
     case 'updated':
+    case 'installed':
     case 'went_back':
       return '';
     case 'reverted':
@@ -148,7 +154,8 @@ export const dot = '\u00a0· ';
 /** "away for 1.3 s · took 24 s" */
 export function figureWords(t: TFunction, locale: string, entry: HistoryEntry): string {
   const took = t('station.result.took', { duration: formatDuration(locale, entry.durationMs) });
-  if (entry.downtimeMs === null) return took;
+  // Nothing ran before the first release, so nothing was away.
+  if (entry.downtimeMs === null || entry.from === null) return took;
   const away =
     entry.downtimeMs === 0
       ? t('station.result.notAway')

@@ -36,7 +36,7 @@ export function Dialog({
       <h2 id={`${id}-title`} className="mb-3 text-title font-strong">
         {title}
       </h2>
-      <div id={`${id}-text`} className="space-y-3 text-ink-soft">
+      <div id={`${id}-text`} className="space-y-3">
         {children}
       </div>
       <div className="mt-6 flex flex-col gap-3 sm:flex-row-reverse sm:justify-start">{actions}</div>

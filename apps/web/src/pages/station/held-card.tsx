@@ -27,7 +27,7 @@ export function HeldCard({ status, manage }: { status: Status; manage: Manage })
             <li key={held.version} className="flex flex-wrap items-start justify-between gap-x-4 gap-y-2">
               <div className="min-w-0 flex-1 basis-64">
                 <h3 className="font-strong">{held.version}</h3>
-                <p>{reason.sentence}</p>
+                {reason.sentence !== null && <p>{reason.sentence}</p>}
                 <OwnWords words={reason.own} />
                 <p className="mt-1 text-small text-ink-soft">
                   <Sentence text={(time) => t('station.held.since', { time })} slot={<TimeAgo at={held.at} />} />
@@ -74,6 +74,7 @@ function InstallDialog({
   onConfirm: () => void;
 }) {
   const { t } = useTranslation();
+  const reason = reasonWords(t, held);
   return (
     <Dialog
       title={t('station.install.title', { version: held.version })}
@@ -87,7 +88,7 @@ function InstallDialog({
         </>
       }
     >
-      <p>{t('station.install.before', { reason: reasonWords(t, held).sentence })}</p>
+      <p>{t('station.install.before', { reason: reason.sentence ?? `“${reason.own ?? ''}”` })}</p>
       <p>{t('station.install.away')}</p>
       <p>{current === null ? t('station.install.thenUnknown') : t('station.install.then', { current })}</p>
     </Dialog>

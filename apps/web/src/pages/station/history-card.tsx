@@ -55,8 +55,9 @@ function Entry({ entry }: { entry: HistoryEntry }) {
         </div>
         {tone !== 'ok' && (
           <p>
-            {reason.sentence}
-            {kept && <> {t('station.history.kept', { version: entry.from ?? '' })}</>}
+            {[reason.sentence, kept && t('station.history.kept', { version: entry.from ?? '' })]
+              .filter(Boolean)
+              .join(' ')}
           </p>
         )}
         {tone !== 'ok' && <OwnWords words={reason.own} />}

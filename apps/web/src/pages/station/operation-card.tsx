@@ -14,6 +14,7 @@ import { classNames } from '../../ui/class-names.ts';
 export function OperationCard({ operation, status }: { operation: Operation; status: Status }) {
   const { t } = useTranslation();
   const steps = stepsOf(operation);
+  const first = operation.kind === 'update' && status.currentVersion === null;
   const now = steps.find((step) => step.state === 'now');
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -22,7 +23,10 @@ export function OperationCard({ operation, status }: { operation: Operation; sta
   }, []);
   return (
     <div ref={place} tabIndex={-1}>
-      <Card title={t(`station.operation.title.${operation.kind}`)} aside={<Elapsed since={operation.startedAt} />}>
+      <Card
+        title={t(`station.operation.title.${first ? 'install' : operation.kind}`)}
+        aside={<Elapsed since={operation.startedAt} />}
+      >
         <p role="status" className="sr-only">
           {now && stepWords(t, now, operation, status)}
         </p>

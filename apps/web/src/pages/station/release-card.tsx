@@ -59,12 +59,13 @@ function CheckWords({ status, check }: { status: Status; check: ReturnType<typeo
   if (check.isPending) return t('station.release.checking');
   const answer = check.data?.release;
   if (answer && !answer.ok) return t('station.release.checked.failed');
-  const held = status.latestVersion !== null && status.updateAvailable && isHeldBack(status, status.latestVersion);
-  if (held) return t('station.release.availableHeld', { version: status.latestVersion ?? '' });
+  const { latestVersion: latest, currentVersion: current } = status;
+  if (latest !== null && latest !== current && isHeldBack(status, latest)) {
+    return t('station.release.availableHeld', { version: latest });
+  }
   if (answer && !answer.updateAvailable) return t('station.release.checked.none');
-  const upToDate = status.currentVersion !== null && status.latestVersion !== null && !status.updateAvailable;
   const habit = t(status.autoUpdate ? 'station.release.auto' : 'station.release.manual');
-  return upToDate ? `${t('station.release.latest')} ${habit}` : habit;
+  return current !== null && current === latest ? `${t('station.release.latest')} ${habit}` : habit;
 }
 
 function Offer({ version, notes, manage }: { version: string; notes: string | null; manage: Manage }) {
