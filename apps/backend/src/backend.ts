@@ -12,13 +12,14 @@ import { createSessions } from './auth/sessions.ts';
 import { createSetupCode, type SetupCode } from './auth/setup-code.ts';
 import { createUserStore } from './auth/user-store.ts';
 import type { BackendConfig } from './config.ts';
+import { createDeviceStore } from './devices/device-store.ts';
 import { enforceAccess } from './http/access.ts';
 import { createRequireStationRole } from './http/hooks/require-station-role.ts';
 import { createVerifyAgentToken } from './http/hooks/verify-agent-token.ts';
 import { createVerifyDeviceToken } from './http/hooks/verify-device-token.ts';
 import { createVerifyToken } from './http/hooks/verify-token.ts';
 import { registerAuthRoutes } from './http/routes/auth.ts';
-import { collectRoutes, registerDocsRoutes } from './http/routes/docs.ts';
+import { collectRoutes, registerDocsRoutes, type DescribedRoute } from './http/routes/docs.ts';
 import { registerHealthRoute } from './http/routes/health.ts';
 import { createMetrics, registerMetrics } from './http/routes/metrics.ts';
 import { registerStationRoutes } from './http/routes/station.ts';
@@ -32,6 +33,7 @@ import { registerSocketRoute } from './socket/route.ts';
 import { createStationStore, ensureStation, type StationStore } from './station/station-store.ts';
 import { openStore, type Store } from './store/database.ts';
 import { migrations } from './store/migrations/all.ts';
+import type { Database } from './store/schema.ts';
 import { startAgentLink } from './system/agent-link.ts';
 import { closeCodes } from '@station/protocol/socket';
 
@@ -41,6 +43,9 @@ export type Backend = AsyncDisposable & {
   /** Where it listens, e.g. `http://127.0.0.1:3000`. */
   url: string;
   http: HttpServer;
+  /** Everything that is registered, with its access rule. */
+  routes: readonly DescribedRoute[];
+  db: Database;
 };
 
 /** How long requests that are under way may take when the backend stops; with the rest it must be over within 5 s. */
@@ -72,12 +77,13 @@ export async function startBackend(
   const app = createHttpServer({ log });
   // Even when the start fails half way.
   starting.defer(() => closeInTime(app));
-  await registerEverything(app, { config, host, store, tokens, hub, closing: closingSignal(app) }, extraRoutes);
+  const routes = collectRoutes(app);
+  await registerEverything(app, { config, host, store, tokens, hub, routes, closing: closingSignal(app) }, extraRoutes);
   starting.use(startAgentEvents(config, host, hub));
 
   const url = await app.listen({ port: config.port, host: config.host });
   const running = starting.move();
-  return { url, http: app, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return { url, http: app, routes, db: store.db, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
 type Parts = {
@@ -86,18 +92,20 @@ type Parts = {
   store: Store;
   tokens: AccessTokens;
   hub: SocketHub;
+  routes: readonly DescribedRoute[];
   closing: AbortSignal;
 };
 
 async function registerEverything(
   app: HttpServer,
-  { config, host, store, tokens, hub, closing }: Parts,
+  { config, host, store, tokens, hub, routes, closing }: Parts,
   extraRoutes: ((app: HttpServer) => Promise<void>) | undefined,
 ): Promise<void> {
   const { clock, disk, log } = host;
   const { db } = store;
   const station = createStationStore(db);
   const users = createUserStore(db);
+  const devices = createDeviceStore({ db, clock });
   const sessions = createSessions({ db, clock });
   const passwords = createPasswords();
   const setupCode = createSetupCode({ disk, path: join(config.dataDir, 'setup-code') });
@@ -121,10 +129,9 @@ async function registerEverything(
   enforceAccess(app, {
     verifyToken: createVerifyToken(tokens),
     requireStationRole: createRequireStationRole(station),
-    verifyDeviceToken: createVerifyDeviceToken(async () => null),
+    verifyDeviceToken: createVerifyDeviceToken(devices.findByTokenHash),
     verifyAgentToken: createVerifyAgentToken(config.agentToken),
   });
-  const routes = collectRoutes(app);
   const metrics = createMetrics();
   metrics.gauge('station_socket_clients', 'Clients logged in at /ws.', () => hub.size());
   await registerMetrics(app, metrics);
@@ -182,10 +189,14 @@ function startAgentEvents(config: BackendConfig, { clock, log, random }: Host, h
   };
 }
 
-/** Aborts when the server begins to close: streams without an end would hold it up. */
+/** Aborts when the server begins to close: streams without an end would hold it up. Answers then end their connections. */
 function closingSignal(app: HttpServer): AbortSignal {
   const controller = new AbortController();
   app.addHook('preClose', async () => controller.abort());
+  app.addHook('onSend', async (_request, reply) => {
+    // Else the connection of the last request would stay open, and the server with it.
+    if (controller.signal.aborted) void reply.header('connection', 'close');
+  });
   return controller.signal;
 }
 

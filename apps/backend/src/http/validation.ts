@@ -59,8 +59,14 @@ function toFaults(part: ValidationFault['in'], errors: readonly SchemaError[]): 
     }
   }
   if (byPointer.size === 0) add('', 'is not valid');
-  return [...byPointer].map(([pointer, messages]) => ({ in: part, pointer, message: [...messages].join(' or ') }));
+  // Of the alternatives of a union, those that do not even have the value's type say nothing beside the one that looked inside.
+  const isInside = (outer: string): boolean => byPointer.keys().some((pointer) => pointer.startsWith(`${outer}/`));
+  const telling = [...byPointer].filter(([pointer, messages]) => !isTypeOnly(messages) || !isInside(pointer));
+  return telling.map(([pointer, messages]) => ({ in: part, pointer, message: [...messages].join(' or ') }));
 }
+
+const isTypeOnly = (messages: ReadonlySet<string>): boolean =>
+  [...messages].every((message) => /^must be \w+$/.test(message));
 
 /** RFC 6901, section 3. */
 const escapePointer = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');

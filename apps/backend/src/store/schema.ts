@@ -11,6 +11,10 @@ export type Schema = {
   station_members: StationMembersTable;
   refresh_tokens: RefreshTokensTable;
   settings: SettingsTable;
+  zones: ZonesTable;
+  device_types: DeviceTypesTable;
+  devices: DevicesTable;
+  device_events: DeviceEventsTable;
 };
 
 export type Database = Kysely<Schema>;
@@ -56,3 +60,40 @@ export type RefreshTokensTable = {
 };
 
 export type SettingsTable = { key: string; value: string; updated_at: number };
+
+export type ZonesTable = { id: string; name: string; created_at: number };
+
+/** Types beyond those that are built in. */
+export type DeviceTypesTable = { type: string; definition: string; updated_at: number };
+
+export type DevicesTable = {
+  id: string;
+  /** The id in topics, unique on the station. */
+  external_id: string;
+  type: string;
+  name: string;
+  zone_id: string | null;
+  /** SHA-256 (hex) of the token. */
+  device_token: string;
+  /** Unknown until it was heard for the first time. */
+  status: 'unknown' | 'online' | 'offline';
+  status_at: number | null;
+  last_seen_at: number | null;
+  /** JSON object: the latest value of each capability. */
+  state: string;
+  state_at: number | null;
+  firmware_version: string | null;
+  chip: string | null;
+  kit_tag: string | null;
+  created_at: number;
+};
+
+export type DeviceEventsTable = {
+  /** UUIDv7: sorts by time. */
+  id: string;
+  device_id: string;
+  kind: string;
+  /** JSON object. */
+  data: string;
+  at: number;
+};

@@ -3,7 +3,7 @@ import { systemClock, type Clock } from '@station/kit/clock';
 import { nodeDisk, readText } from '@station/kit/files';
 import type { Session } from '@station/protocol/rest';
 import { startBackend, type Backend } from '../backend.ts';
-import { envToConfig } from '../config.ts';
+import { envToConfig, secretsOf } from '../config.ts';
 import type { HttpServer } from '../http/server.ts';
 import { recordedLog } from './recorded-log.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -34,7 +34,7 @@ export async function runBackend(options: BackendOptions = {}): Promise<RunningB
   const dataDir = options.dataDir ?? join(starting.use(await temporaryFolder()).path, 'data');
   const config = envToConfig({ PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'debug', ...options.env });
   if (!config.ok) throw new Error(config.problems.join('; '));
-  const log = recordedLog();
+  const log = recordedLog(secretsOf(config.config));
   const host = {
     clock: options.clock ?? systemClock,
     disk: nodeDisk,
@@ -64,7 +64,7 @@ export async function runBackend(options: BackendOptions = {}): Promise<RunningB
   };
 }
 
-export const bearer = (token: string): { authorization: string } => ({ authorization: `Bearer ${token}` });
+export const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
 
 /** The refresh cookie of an answer, as a request sends it back. */
 export function refreshCookie(response: { headers: Record<string, unknown> }): string {

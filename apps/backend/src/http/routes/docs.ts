@@ -1,8 +1,9 @@
 import type { FastifyInstance, RouteOptions } from 'fastify';
+import type { AccessRule } from '../access.ts';
 import type { HttpServer } from '../server.ts';
 
-/** A route as its description needs it. */
-export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema'>;
+/** A route as its description and its tests need it. */
+export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema'> & { access: AccessRule };
 
 const documentPath = '/api/openapi.json';
 const pagePath = '/api/docs';
@@ -48,8 +49,9 @@ export async function registerDocsRoutes(
 /** Notes every route that is registered from now on. */
 export function collectRoutes(app: HttpServer): readonly DescribedRoute[] {
   const routes: DescribedRoute[] = [];
-  app.addHook('onRoute', ({ method, url, schema }) => {
-    routes.push({ method, url, ...(schema === undefined ? {} : { schema }) });
+  app.addHook('onRoute', ({ method, url, schema, config }) => {
+    if (config?.access === undefined) return;
+    routes.push({ method, url, access: config.access, ...(schema === undefined ? {} : { schema }) });
   });
   return routes;
 }

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Session } from '@station/protocol/rest';
+import { bearer, runBackend, type RunningBackend } from '../testing/running-backend.ts';
+import { systemClock } from '@station/kit/clock';
+import { createDeviceStore } from '../devices/device-store.ts';
+import type { AccessRule } from './access.ts';
+import type { HttpServer } from './server.ts';
+
+const agentToken = 'agent-token-of-the-matrix';
+const password = 'a long enough password';
+
+type Caller = 'nobody' | 'bad token' | 'member' | 'admin' | 'owner' | 'agent' | 'device' | 'former member';
+
+/** A route of each kind that the backend itself has none of yet. */
+async function moreRoutes(app: HttpServer): Promise<void> {
+  app.get('/api/matrix/agent', { config: { access: 'agent' } }, async () => ({}));
+  app.get('/api/matrix/device', { config: { access: 'device' } }, async () => ({}));
+  app.get('/api/matrix/roles', { config: { access: { roles: ['admin'] } } }, async () => ({}));
+  app.get('/api/matrix/station-member', { config: { access: { station: 'member' } } }, async () => ({}));
+}
+
+/** How many routes Fastify's own list has, to prove that none is left out. */
+function countPrinted(app: HttpServer): number {
+  const lists = app.printRoutes({ commonPrefix: false }).matchAll(/ \(([A-Z, ]+)\)$/gm);
+  return [...lists].reduce((sum, [, methods]) => sum + (methods ?? '').split(', ').length, 0);
+}
+
+/** Says of each rule who gets past it: written anew here, so that the table and the code check each other. */
+function mayPass(rule: AccessRule, caller: Caller): boolean {
+  const person = caller === 'member' || caller === 'admin' || caller === 'owner';
+  const rank = ['member', 'admin', 'owner'].indexOf(caller);
+  if (typeof rule === 'object') {
+    if ('roles' in rule) return person && (rule.roles as readonly string[]).includes(caller);
+    return person && rank >= ['member', 'admin', 'owner'].indexOf(rule.station);
+  }
+  switch (rule) {
+    case 'public':
+      return true;
+    case 'user':
+      return person;
+    case 'operator':
+      return caller === 'admin' || caller === 'owner';
+    case 'agent':
+      return caller === 'agent';
+    case 'device':
+      return caller === 'device';
+  }
+}
+
+const refusalOf = (rule: AccessRule, caller: Caller): number =>
+  (caller === 'member' || caller === 'admin' || caller === 'owner') && rule !== 'agent' && rule !== 'device'
+    ? 403
+    : 401;
+
+async function headersOfCallers(running: RunningBackend): Promise<Record<Caller, Record<string, string>>> {
+  const owner = bearer((await running.setUp()).accessToken);
+  const join = async (name: string, role: string): Promise<{ id: string; headers: Record<string, string> }> => {
+    const account = { email: `${name}@example.org`, password };
+    const payload = { ...account, name, role };
+    const made = await running.http.inject({ method: 'POST', url: '/api/station/members', headers: owner, payload });
+    const login = await running.http.inject({ method: 'POST', url: '/api/auth/login', payload: account });
+    return { id: made.json().userId, headers: bearer(login.json<Session>().accessToken) };
+  };
+  const former = await join('former', 'admin');
+  await running.http.inject({ method: 'DELETE', url: `/api/station/members/${former.id}`, headers: owner });
+  return {
+    nobody: {},
+    'bad token': { ...bearer('not.a.token'), 'x-device-token': 'not-a-device-token' },
+    member: (await join('member', 'member')).headers,
+    admin: (await join('admin', 'admin')).headers,
+    owner,
+    agent: bearer(agentToken),
+    device: { 'x-device-token': await makeDevice(running) },
+    'former member': former.headers,
+  };
+}
+
+async function makeDevice(running: RunningBackend): Promise<string> {
+  const devices = createDeviceStore({ db: running.backend.db, clock: systemClock });
+  return (await devices.provision({ externalId: 'c0ffee', type: 'climate', name: 'Hall', zoneId: null })).token;
+}
+
+/** Valid enough to get past the hooks; what lies behind them answers 4xx or 2xx, but never 401 or 403. */
+const urlOf = (url: string): string =>
+  url.replace(':userId', '01890000-0000-7000-8000-000000000000').replace('*', 'index.html');
+
+test('every route lets in exactly whom its rule names', async () => {
+  await using running = await runBackend({ env: { AGENT_TOKEN: agentToken }, extraRoutes: moreRoutes });
+  const callers = await headersOfCallers(running);
+  const seen = running.backend.routes.flatMap(({ method, url, access }) =>
+    [method].flat().map((one) => ({ method: one, url, access })),
+  );
+  assert.ok(seen.length > 20, `only ${seen.length} routes were found`);
+  assert.equal(seen.length, countPrinted(running.http));
+  for (const expected of [
+    'GET /api/health',
+    'POST /api/system/update',
+    'GET /ws',
+    'GET /metrics',
+    'DELETE /api/station/members/:userId',
+  ]) {
+    assert.ok(
+      seen.some(({ method, url }) => `${method} ${url}` === expected),
+      `${expected} is missing in the list`,
+    );
+  }
+  let checks = 0;
+  for (const { method, url, access } of seen) {
+    for (const [caller, headers] of Object.entries(callers) as [Caller, Record<string, string>][]) {
+      // As through the proxy: a program on this machine may read the metrics.
+      const all = { ...headers, 'x-forwarded-for': '192.0.2.9' };
+      const { statusCode, body } = await running.http.inject({
+        method: method as 'GET',
+        url: urlOf(url),
+        headers: all,
+      });
+      const told = `${method} ${url} for ${caller}: ${statusCode} ${body.slice(0, 200)}`;
+      if (mayPass(access, caller)) assert.ok(isAnswered(url, statusCode), told);
+      else assert.equal(statusCode, refusalOf(access, caller), told);
+      checks++;
+    }
+  }
+  assert.equal(checks, seen.length * Object.keys(callers).length);
+});
+
+/** The renewal of a session answers 401 to someone without one: that is its own word, not a rule's. */
+function isAnswered(url: string, statusCode: number): boolean {
+  return statusCode !== 403 && (statusCode !== 401 || url === '/api/auth/refresh');
+}
+
+test('without AGENT_TOKEN the routes of the agent are closed, not open', async () => {
+  const extraRoutes = async (app: HttpServer): Promise<void> => {
+    app.get('/api/matrix/agent', { config: { access: 'agent' } }, async () => ({}));
+  };
+  await using running = await runBackend({ extraRoutes });
+  for (const headers of [{}, bearer(''), bearer('undefined'), bearer('null'), { authorization: 'Bearer' }]) {
+    assert.equal((await running.http.inject({ url: '/api/matrix/agent', headers })).statusCode, 401);
+  }
+});
+
+test('X-Device-Token wins over Device-Token, and either sets the device of the request', async () => {
+  const extraRoutes = async (app: HttpServer): Promise<void> => {
+    app.get('/api/matrix/device', { config: { access: 'device' } }, async ({ deviceId }) => ({ deviceId }));
+  };
+  await using running = await runBackend({ extraRoutes });
+  const token = await makeDevice(running);
+  const ask = (headers: Record<string, string>) => running.http.inject({ url: '/api/matrix/device', headers });
+  const { id } = (await running.backend.db.selectFrom('devices').select('id').executeTakeFirst())!;
+  assert.deepEqual((await ask({ 'x-device-token': token })).json(), { deviceId: id });
+  assert.deepEqual((await ask({ 'device-token': token })).json(), { deviceId: id });
+  assert.equal((await ask({ 'x-device-token': token, 'device-token': 'wrong' })).statusCode, 200);
+  assert.equal((await ask({ 'x-device-token': 'wrong', 'device-token': token })).statusCode, 401);
+  const again = await makeDevice(running);
+  assert.equal((await ask({ 'x-device-token': token })).statusCode, 401, 'provisioned again: the old token is void');
+  assert.deepEqual((await ask({ 'x-device-token': again })).json(), { deviceId: id });
+});
+
+test('an agent token that is off by one character is refused', async () => {
+  const extraRoutes = async (app: HttpServer): Promise<void> => {
+    app.get('/api/matrix/agent', { config: { access: 'agent' } }, async () => ({}));
+  };
+  await using running = await runBackend({ env: { AGENT_TOKEN: agentToken }, extraRoutes });
+  const status = async (token: string): Promise<number> =>
+    (await running.http.inject({ url: '/api/matrix/agent', headers: bearer(token) })).statusCode;
+  assert.equal(await status(agentToken), 200);
+  for (const wrong of [`${agentToken}x`, agentToken.slice(0, -1), agentToken.toUpperCase()]) {
+    assert.equal(await status(wrong), 401);
+  }
+});
+
+test('a route that declares no access rule stops the start', async () => {
+  const extraRoutes = async (app: HttpServer): Promise<void> => {
+    app.get('/api/forgotten', async () => ({}));
+  };
+  await assert.rejects(runBackend({ extraRoutes }), /GET \/api\/forgotten declares no access rule/);
+});
+
+test('a HEAD or OPTIONS route stops the start unless it is public, for the token check skips them', async () => {
+  for (const method of ['HEAD', 'OPTIONS'] as const) {
+    const extraRoutes = async (app: HttpServer): Promise<void> => {
+      app.route({ method, url: '/api/peek', config: { access: 'user' }, handler: async () => ({}) });
+    };
+    await assert.rejects(runBackend({ extraRoutes }), /must be public/);
+  }
+});
+
+test('a program on this machine may read the metrics, someone from elsewhere may not', async () => {
+  await using running = await runBackend();
+  const here = await running.http.inject('/metrics');
+  assert.equal(here.statusCode, 200);
+  assert.match(here.body, /station_http_request_seconds/);
+  assert.match(here.body, /process_resident_memory_bytes/);
+  assert.equal((await running.http.inject({ url: '/metrics', remoteAddress: '192.168.1.5' })).statusCode, 401);
+  assert.equal(
+    (await running.http.inject({ url: '/metrics', headers: { 'x-forwarded-for': '127.0.0.1' } })).statusCode,
+    401,
+  );
+});

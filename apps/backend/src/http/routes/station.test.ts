@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Member, Session } from '@station/protocol/rest';
+import { bearer, owner, runBackend, type RunningBackend } from '../../testing/running-backend.ts';
+
+const password = 'a long enough password';
+
+async function setUp(running: RunningBackend) {
+  const session = await running.setUp();
+  const headers = bearer(session.accessToken);
+  const call = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object, as = headers) =>
+    running.http.inject({ method, url, headers: as, ...(payload === undefined ? {} : { payload }) });
+  const logIn = async (email: string): Promise<Record<string, string>> => {
+    const response = await call('POST', '/api/auth/login', { email, password }, {});
+    return bearer(response.json<Session>().accessToken);
+  };
+  const add = async (name: string, role: string): Promise<Member> =>
+    (await call('POST', '/api/station/members', { email: `${name}@example.org`, name, password, role })).json<Member>();
+  return { call, logIn, add, ownerId: session.user.id };
+}
+
+test('the owner names the station and its time zone', async () => {
+  const stationId = '0198c5c4-0000-7000-8000-00000000abcd';
+  await using running = await runBackend({ env: { STATION_ID: stationId, STATION_VERSION: '2.5.0' } });
+  const { call, ownerId } = await setUp(running);
+  const changed = await call('PATCH', '/api/station', { name: ' Cabin ', timeZone: 'America/New_York' });
+  assert.deepEqual(changed.json(), {
+    id: stationId,
+    name: 'Cabin',
+    timeZone: 'America/New_York',
+    ownerId,
+    version: '2.5.0',
+  });
+  assert.equal((await call('PATCH', '/api/station', { timeZone: 'Moon/Base' })).statusCode, 400);
+  assert.equal((await call('PATCH', '/api/station', {})).statusCode, 400);
+  assert.deepEqual((await call('GET', '/api/station')).json(), changed.json());
+});
+
+test('members come, change and go; the owner stays', async () => {
+  await using running = await runBackend();
+  const { call, add, logIn, ownerId } = await setUp(running);
+  const member = await add('maria', 'member');
+  await add('adam', 'admin');
+  const list = (await call('GET', '/api/station/members')).json<Member[]>();
+  assert.deepEqual(
+    list.map(({ name, role }) => `${name} ${role}`),
+    [`${owner.name} owner`, 'adam admin', 'maria member'],
+  );
+
+  const twice = await call('POST', '/api/station/members', {
+    email: 'MARIA@example.org',
+    name: 'x',
+    password,
+    role: 'member',
+  });
+  assert.equal(twice.statusCode, 409);
+  const crown = await call('POST', '/api/station/members', {
+    email: 'new@example.org',
+    name: 'x',
+    password,
+    role: 'owner',
+  });
+  assert.equal(crown.statusCode, 400);
+
+  const promoted = await call('PATCH', `/api/station/members/${member.userId}`, { role: 'admin' });
+  assert.equal(promoted.json().role, 'admin');
+  const asMaria = await logIn('maria@example.org');
+  assert.equal((await call('PATCH', '/api/station', { name: 'Ours' }, asMaria)).statusCode, 200);
+
+  assert.equal((await call('PATCH', `/api/station/members/${ownerId}`, { role: 'member' })).statusCode, 409);
+  assert.equal((await call('DELETE', `/api/station/members/${ownerId}`)).statusCode, 409);
+  assert.equal((await call('DELETE', `/api/station/members/${member.userId}`)).statusCode, 204);
+  assert.equal((await call('DELETE', `/api/station/members/${member.userId}`)).statusCode, 404);
+});
+
+test('an admin can remove members but no admin, and cannot change roles', async () => {
+  await using running = await runBackend();
+  const { call, add, logIn } = await setUp(running);
+  const [member, admin] = [await add('maria', 'member'), await add('adam', 'admin')];
+  await add('eva', 'admin');
+  const asEva = await logIn('eva@example.org');
+  assert.equal((await call('DELETE', `/api/station/members/${admin.userId}`, undefined, asEva)).statusCode, 403);
+  assert.equal(
+    (await call('PATCH', `/api/station/members/${member.userId}`, { role: 'admin' }, asEva)).statusCode,
+    403,
+  );
+  assert.equal((await call('DELETE', `/api/station/members/${member.userId}`, undefined, asEva)).statusCode, 204);
+});
+
+test('a change of role ends the tokens of the old one, and the next log-in has the new one', async () => {
+  await using running = await runBackend();
+  const { call, add, logIn } = await setUp(running);
+  const admin = await add('adam', 'admin');
+  const asAdmin = await logIn('adam@example.org');
+  assert.equal(
+    (await call('POST', '/api/system/check', undefined, asAdmin)).statusCode,
+    502,
+    'allowed; there is no agent',
+  );
+  await call('PATCH', `/api/station/members/${admin.userId}`, { role: 'member' });
+  assert.equal((await call('POST', '/api/system/check', undefined, asAdmin)).statusCode, 401);
+  const asMember = await logIn('adam@example.org');
+  assert.equal((await call('POST', '/api/system/check', undefined, asMember)).statusCode, 403);
+});

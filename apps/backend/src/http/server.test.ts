@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { Type } from 'typebox';
+import { bearer, owner, runBackend } from '../testing/running-backend.ts';
+import type { HttpServer } from './server.ts';
+
+test('every fault of a request is told with its JSON pointer, unknown keys included', async () => {
+  await using running = await runBackend();
+  const payload = { email: 'no-address', name: 7, extra: true, 'sl/ash': 1 };
+  const response = await running.http.inject({ method: 'POST', url: '/api/auth/setup', payload });
+  assert.equal(response.statusCode, 400);
+  const body = response.json();
+  assert.equal(body.code, 'validation_failed');
+  assert.equal(body.error, 'Bad Request');
+  const pointers = body.details.faults
+    .map((fault: { in: string; pointer: string }) => `${fault.in} ${fault.pointer}`)
+    .sort();
+  assert.deepEqual(pointers, [
+    'body /code',
+    'body /email',
+    'body /extra',
+    'body /name',
+    'body /password',
+    'body /sl~1ash',
+  ]);
+});
+
+test('what a route does not declare is refused: a body, a query, a path that is no id', async () => {
+  await using running = await runBackend();
+  const headers = bearer((await running.setUp()).accessToken);
+  const { http } = running;
+  const logout = await http.inject({ method: 'POST', url: '/api/auth/logout', payload: { all: true } });
+  assert.deepEqual(logout.json().details.faults, [{ in: 'body', pointer: '/all', message: 'is not a known key' }]);
+  const query = await http.inject({ url: '/api/station?verbose=1', headers });
+  assert.deepEqual(query.json().details.faults[0].pointer, '/verbose');
+  const path = await http.inject({ method: 'DELETE', url: '/api/station/members/42', headers });
+  assert.deepEqual(path.json().details.faults[0].in, 'params');
+});
+
+test('errors of every kind have the one form', async () => {
+  await using running = await runBackend();
+  const cases = [
+    { status: 413, code: 'payload_too_large', options: { payload: { email: 'x'.repeat(300_000) } } },
+    {
+      status: 415,
+      code: 'unsupported_media_type',
+      options: { headers: { 'content-type': 'text/xml' }, payload: '<a/>' },
+    },
+    {
+      status: 415,
+      code: 'unsupported_media_type',
+      options: { headers: { 'content-type': 'text/plain' }, payload: 'a' },
+    },
+    {
+      status: 400,
+      code: 'bad_request',
+      options: { headers: { 'content-type': 'application/json' }, payload: '{"a":' },
+    },
+    {
+      status: 400,
+      code: 'bad_request',
+      options: { headers: { 'content-type': 'application/json' }, payload: '{"__proto__":{}}' },
+    },
+    { status: 404, code: 'not_found', options: { url: '/api/nothing' } },
+    { status: 400, code: 'bad_request', options: { url: '/api/%zz' } },
+  ];
+  for (const { status, code, options } of cases) {
+    const response = await running.http.inject({ method: 'POST', url: '/api/auth/login', ...options });
+    assert.equal(response.statusCode, status, code);
+    const body = response.json();
+    assert.equal(body.code, code);
+    assert.equal(body.statusCode, status);
+    assert.deepEqual(Object.keys(body).slice(0, 4), ['statusCode', 'error', 'code', 'message']);
+  }
+});
+
+test('bytes that are no HTTP get an answer in the same form', async () => {
+  await using running = await runBackend();
+  const { hostname, port } = new URL(running.backend.url);
+  const socket = connect(Number(port), hostname);
+  socket.end('BREW /pot HTCPCP/1.0\r\n\r\n');
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  await once(socket, 'close');
+  const text = Buffer.concat(chunks).toString();
+  assert.match(text, /^HTTP\/1\.1 400 /);
+  assert.equal((JSON.parse(text.split('\r\n\r\n')[1] ?? '') as { code: string }).code, 'bad_request');
+});
+
+test('what a route throws unexpectedly is logged with the request and kept from the client', async () => {
+  const extraRoutes = async (app: HttpServer): Promise<void> => {
+    app.get('/api/broken', { config: { access: 'public' } }, async () => {
+      throw new Error('the secret plan is in /var/lib/plan');
+    });
+  };
+  await using running = await runBackend({ extraRoutes });
+  const response = await running.http.inject('/api/broken');
+  assert.equal(response.statusCode, 500);
+  assert.equal(response.json().code, 'internal');
+  assert.doesNotMatch(response.body, /plan/);
+  const [failed] = running.log.events('request_failed');
+  assert.match(String(failed?.['message']), /secret plan/);
+  assert.equal(failed?.['requestId'], response.headers['x-request-id']);
+});
+
+test('an answer carries only what its schema declares', async () => {
+  const extraRoutes = async (app: HttpServer): Promise<void> => {
+    const schema = { response: { 200: Type.Object({ name: Type.String() }) } };
+    const row: { name: string } = { name: 'Olena', passwordHash: 'x' } as { name: string };
+    app.get('/api/leaky', { config: { access: 'public' }, schema }, async () => row);
+  };
+  await using running = await runBackend({ extraRoutes });
+  assert.deepEqual((await running.http.inject('/api/leaky')).json(), { name: 'Olena' });
+});
+
+test('answers of the API are not cached, framed, sniffed or run', async () => {
+  await using running = await runBackend();
+  const { headers } = await running.http.inject('/api/health');
+  assert.equal(headers['cache-control'], 'no-store');
+  assert.equal(headers['x-content-type-options'], 'nosniff');
+  assert.match(String(headers['content-security-policy']), /default-src 'none'/);
+});
+
+test('log lines hold neither passwords nor tokens', async () => {
+  const env = { AGENT_TOKEN: 'agent-token-value', JWT_SECRET: 'jwt-secret-value-of-thirty-two-bytes!' };
+  await using running = await runBackend({ env });
+  const { accessToken } = await running.setUp();
+  await running.http.inject({ url: '/api/auth/me', headers: bearer(accessToken) });
+  await running.http.inject({ url: `/api/nothing?token=${env.AGENT_TOKEN}` });
+  assert.ok(running.log.lines.length > 3);
+  for (const secret of [accessToken, owner.password, ...Object.values(env)]) {
+    assert.ok(!running.log.lines.some((line) => line.includes(secret)), secret.slice(0, 6));
+  }
+});

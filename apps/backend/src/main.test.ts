@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createInterface } from 'node:readline';
+import type { LoggedEvent } from './testing/recorded-log.ts';
+import { temporaryFolder } from './testing/temporary-folder.ts';
+import { until } from './testing/until.ts';
+
+type Program = AsyncDisposable & { child: ChildProcess; lines: LoggedEvent[]; exit: Promise<number | null> };
+
+function runProgram(env: Record<string, string>): Program {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'main.ts')], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines: LoggedEvent[] = [];
+  createInterface(child.stdout!).on('line', (line) => void lines.push(JSON.parse(line) as LoggedEvent));
+  const exit = once(child, 'close').then(([code]) => code as number | null);
+  const dispose = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await exit;
+  };
+  return { child, lines, exit, [Symbol.asyncDispose]: dispose };
+}
+
+test('bad configuration: exit 78 and one line that lists every problem', async () => {
+  await using program = runProgram({ PORT: 'eighty', JWT_SECRET: 'short', DATABASE_URL: 'ftp://x' });
+  assert.equal(await program.exit, 78);
+  assert.equal(program.lines.length, 1);
+  const [line] = program.lines;
+  assert.equal(line?.event, 'config_invalid');
+  assert.equal((line?.['problems'] as string[]).length, 4);
+});
+
+test('runs, answers, and exits with 0 on SIGTERM while a request is under way, which is still answered', async () => {
+  await using folder = await temporaryFolder();
+  await using program = runProgram({ PORT: '0', DATA_DIR: join(folder.path, 'data') });
+  const started = (): LoggedEvent | undefined => program.lines.find(({ event }) => event === 'backend_started');
+  await until('the program has started', () => started() !== undefined);
+  const address = String(started()?.['address']);
+  assert.equal((await fetch(`${address}/api/health`)).status, 200);
+  const code = program.lines.find(({ event }) => event === 'setup_pending')?.['setupCode'];
+  const body = JSON.stringify({ code, email: 'a@example.org', password: 'long enough to do', name: 'A' });
+  const request = fetch(`${address}/api/auth/setup`, {
+    method: 'POST',
+    body,
+    headers: { 'content-type': 'application/json' },
+  });
+  // The password's hash takes some hundredths of a second; the signal comes within.
+  await until('the connection is made', async () => (await fetch(`${address}/api/health`)).ok);
+  program.child.kill('SIGTERM');
+  assert.equal((await request).status, 201);
+  assert.equal(await program.exit, 0);
+  assert.ok(
+    program.lines.some(({ event, ...fields }) => event === 'backend_stopping' && fields['signal'] === 'SIGTERM'),
+  );
+});
+
+test('a database that cannot be opened: exit 1 and a line that says why', async () => {
+  await using program = runProgram({ PORT: '0', DATA_DIR: '/dev/null/station' });
+  assert.equal(await program.exit, 1);
+  assert.equal(program.lines.at(-1)?.event, 'backend_start_failed');
+});

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { WebSocket } from 'ws';
+import { maxFrameBytes } from '@station/protocol/socket';
+import { manualClock } from '../testing/manual-clock.ts';
+import { bearer, runBackend, type RunningBackend } from '../testing/running-backend.ts';
+import { simulateAgent } from '../testing/simulated-agent.ts';
+import { until } from '../testing/until.ts';
+
+type Message = { type: string } & Record<string, unknown>;
+type Client = {
+  socket: WebSocket;
+  messages: Message[];
+  closed: Promise<number>;
+  next(type: string): Promise<Message>;
+};
+
+async function open(running: RunningBackend, headers: Record<string, string> = {}): Promise<Client> {
+  const socket = new WebSocket(`${running.backend.url.replace('http', 'ws')}/ws`, { headers });
+  const messages: Message[] = [];
+  socket.on('message', (data: Buffer) => void messages.push(JSON.parse(data.toString()) as Message));
+  const closed = new Promise<number>((resolve) => socket.on('close', resolve));
+  await once(socket, 'open');
+  const next = async (type: string): Promise<Message> => {
+    await until(`a ${type} arrives`, () => messages.some((message) => message.type === type));
+    return messages.splice(
+      messages.findIndex((message) => message.type === type),
+      1,
+    )[0]!;
+  };
+  return { socket, messages, closed, next };
+}
+
+const send = (client: Client, message: unknown): void => client.socket.send(JSON.stringify(message));
+
+test('a client that logs in is told who it is, and what it asks is answered', async () => {
+  await using running = await runBackend();
+  const { accessToken, user } = await running.setUp();
+  const client = await open(running);
+  send(client, { type: 'auth', token: accessToken });
+  const hello = await client.next('hello');
+  assert.deepEqual(hello['user'], { id: user.id, role: 'owner' });
+  assert.equal((hello['station'] as { name: string }).name, 'Station');
+  assert.match(String(hello['at']), /^\d{4}-.*Z$/);
+  send(client, { type: 'ping' });
+  await client.next('pong');
+  client.socket.close();
+});
+
+test('nothing is sent before the log-in, and anything but a good log-in ends the link', async () => {
+  await using agent = await simulateAgent();
+  await using running = await runBackend({ env: { AGENT_URL: agent.url } });
+  await running.setUp();
+  const silent = await open(running);
+  await until('the backend listens to the agent', () => agent.streams() === 1);
+  agent.emit({ time: '2026-03-01T12:00:00.000Z', level: 'info', event: 'update_start' });
+  const early = await open(running);
+  send(early, { type: 'ping' });
+  assert.equal(await early.closed, 4401);
+  const wrong = await open(running);
+  send(wrong, { type: 'auth', token: 'no.such.token' });
+  assert.equal(await wrong.closed, 4401);
+  for (const text of ['not json', '{"type":"dance"}', '[]', '{"type":"auth"}']) {
+    const odd = await open(running);
+    odd.socket.send(text);
+    assert.equal(await odd.closed, 1008, text);
+  }
+  const binary = await open(running);
+  binary.socket.send(Buffer.from('{"type":"ping"}'));
+  assert.equal(await binary.closed, 1008);
+  assert.equal(await silent.closed, 4401, 'who says nothing is closed after 5 s');
+  assert.deepEqual(silent.messages, []);
+});
+
+test('a frame over 1 MiB is refused with 1009', async () => {
+  await using running = await runBackend();
+  const { accessToken } = await running.setUp();
+  const client = await open(running);
+  send(client, { type: 'auth', token: accessToken });
+  await client.next('hello');
+  client.socket.send(' '.repeat(maxFrameBytes + 1));
+  assert.equal(await client.closed, 1009);
+});
+
+test('a page of another site is not let in', async () => {
+  await using running = await runBackend();
+  const { host } = new URL(running.backend.url);
+  const refused = new WebSocket(`ws://${host}/ws`, { headers: { origin: 'http://evil.example' } });
+  const [error] = (await once(refused, 'error')) as [Error];
+  assert.match(error.message, /403/);
+  const own = await open(running, { origin: `http://${host}` });
+  own.socket.close();
+});
+
+test('the link ends with its token, unless a fresh one is sent in time', async () => {
+  const clock = manualClock();
+  await using running = await runBackend({ clock });
+  const { accessToken } = await running.setUp();
+  const stale = await open(running);
+  clock.advance(15 * 60_000 - 1_000);
+  send(stale, { type: 'auth', token: accessToken });
+  await stale.next('hello');
+  assert.equal(await stale.closed, 4401);
+
+  const { email, password } = { email: 'olena@example.org', password: 'correct horse battery' };
+  const login = await running.http.inject({ method: 'POST', url: '/api/auth/login', payload: { email, password } });
+  const renewed = await open(running);
+  send(renewed, { type: 'auth', token: accessToken });
+  await renewed.next('hello');
+  send(renewed, { type: 'auth', token: login.json().accessToken });
+  const second = await renewed.next('hello');
+  assert.equal(second['tokenExpiresAt'], login.json().expiresAt);
+  renewed.socket.close();
+});
+
+test('someone who is removed from the station is cut off at once', async () => {
+  await using running = await runBackend();
+  const headers = bearer((await running.setUp()).accessToken);
+  const account = { email: 'ivan@example.org', password: 'a long enough one' };
+  const payload = { ...account, name: 'Ivan', role: 'member' };
+  const member = (await running.http.inject({ method: 'POST', url: '/api/station/members', headers, payload })).json();
+  const login = await running.http.inject({ method: 'POST', url: '/api/auth/login', payload: account });
+  const client = await open(running);
+  send(client, { type: 'auth', token: login.json().accessToken });
+  await client.next('hello');
+  const url = `/api/station/members/${member.userId}`;
+  assert.equal((await running.http.inject({ method: 'DELETE', url, headers })).statusCode, 204);
+  assert.equal(await client.closed, 4401);
+  const me = await running.http.inject({ url: '/api/auth/me', headers: bearer(login.json().accessToken) });
+  assert.equal(me.statusCode, 401);
+});
+
+test('the agent’s events reach every client, and so does that it is away', async () => {
+  await using running = await (async () => {
+    const agent = await simulateAgent();
+    return Object.assign(await runBackend({ env: { AGENT_URL: agent.url } }), { agent });
+  })();
+  const { agent } = running;
+  await using _agent = agent;
+  const { accessToken } = await running.setUp();
+  await until('the backend listens to the agent', () => agent.streams() === 1);
+  await until('the link is known', () => running.log.events('agent_link_up').length === 1);
+  const clients = [await open(running), await open(running)];
+  for (const client of clients) {
+    send(client, { type: 'auth', token: accessToken });
+    assert.equal((await client.next('agent_link'))['connected'], true);
+  }
+  const event = { time: '2026-03-01T12:00:00.000Z', level: 'info', event: 'update_start', images: { backend: 'a:1' } };
+  agent.emit(event);
+  agent.emit({ no: 'event of ours' });
+  for (const client of clients) assert.deepEqual((await client.next('agent_event'))['event'], event);
+  agent.endStreams();
+  for (const client of clients) assert.equal((await client.next('agent_link'))['connected'], false);
+  for (const client of clients) assert.equal((await client.next('agent_link'))['connected'], true, 'by itself');
+  for (const { socket } of clients) socket.close();
+});
+
+test('when the backend stops, clients are told to come back', async () => {
+  await using running = await runBackend();
+  const { accessToken } = await running.setUp();
+  const client = await open(running);
+  send(client, { type: 'auth', token: accessToken });
+  await client.next('hello');
+  await running.backend[Symbol.asyncDispose]();
+  assert.equal(await client.closed, 1001);
+});
+
+test('a client that reads nothing is cut off at 8 MiB and holds up nobody', async () => {
+  await using agent = await simulateAgent();
+  await using running = await runBackend({ env: { AGENT_URL: agent.url } });
+  const { accessToken } = await running.setUp();
+  await until('the backend listens to the agent', () => agent.streams() === 1);
+  const frozen = await open(running);
+  const awake = await open(running);
+  for (const client of [frozen, awake]) {
+    send(client, { type: 'auth', token: accessToken });
+    await client.next('hello');
+  }
+  // Stops reading from the connection itself: the kernel's buffers fill, then ours.
+  (frozen.socket as unknown as { _socket: Socket })._socket.pause();
+  const filler = 'x'.repeat(100_000);
+  for (let index = 0; index < 300; index++) {
+    agent.emit({ time: '2026-03-01T12:00:00.000Z', level: 'info', event: 'note', index, filler });
+    await awake.next('agent_event');
+  }
+  await until('the frozen one is dropped', () => running.log.events('socket_client_dropped').length === 1);
+  awake.socket.close();
+  frozen.socket.terminate();
+});
+
+test('bytes that are no WebSocket frame end the link, not the backend', async () => {
+  await using running = await runBackend();
+  const { hostname, port } = new URL(running.backend.url);
+  const raw = connect(Number(port), hostname);
+  raw.write(
+    `GET /ws HTTP/1.1\r\nHost: ${hostname}:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`,
+  );
+  await once(raw, 'data');
+  raw.write(Buffer.alloc(64, 0xff));
+  raw.resume();
+  await once(raw, 'close');
+  assert.equal((await running.http.inject('/api/health')).statusCode, 200);
+});
