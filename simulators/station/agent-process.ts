@@ -1,0 +1,63 @@
+import { join } from 'node:path';
+import { createBoundedLog } from '@station/agent/adapters/process-engine/bounded-log';
+import { startGuarded, type GuardedProcess } from '@station/agent/adapters/process-engine/guard';
+import type { StationConfig } from './config.ts';
+import type { Folders } from './folders.ts';
+import type { Identity } from './identity.ts';
+
+/** The agent as a process of its own, as on a real station. Its log is `agent.log` in the state folder. */
+export type AgentProcess = AsyncDisposable & Pick<GuardedProcess, 'ended'> & { logFile: string };
+
+const logBytes = 4 * 1024 * 1024;
+/** Its own services have three seconds to end. */
+const stopGraceMs = 4500;
+
+export async function startAgentProcess(options: {
+  config: StationConfig;
+  folders: Folders;
+  identity: Identity;
+  manifestUrl: string;
+  backendPort: number;
+  socketPath: string;
+}): Promise<AgentProcess> {
+  const { config, folders, identity, manifestUrl, backendPort, socketPath } = options;
+  const logFile = join(folders.state, 'agent.log');
+  const log = createBoundedLog(logFile, logBytes);
+  const child = await startGuarded(process.execPath, [join(config.root, 'apps/agent/src/main.ts')], {
+    cwd: folders.agent,
+    graceMs: stopGraceMs,
+    env: {
+      PATH: config.path,
+      HOME: config.home,
+      STATION_ID: identity.stationId,
+      UPDATE_SERVER_URL: manifestUrl,
+      STACK_ENGINE: 'process',
+      STACK_PROCESS_DIR: folders.engine,
+      COMPOSE_PROJECT_PATH: folders.stack,
+      DATA_DIR: folders.agent,
+      FIRMWARE_CACHE_DIR: folders.firmware,
+      AGENT_SOCKET: socketPath,
+      AGENT_TOKEN: identity.agentToken,
+      PORT: '0',
+      HEALTHCHECK_URL: `http://127.0.0.1:${backendPort}/api/health`,
+      // Short, so that one sees an update and a rollback without waiting; a real station takes its time.
+      STABILIZATION_SECONDS: '3',
+      HEALTHCHECK_TIMEOUT_SECONDS: '12',
+      CHECK_INTERVAL_MINUTES: '0.5',
+      BOOTSTRAP_ON_START: 'true',
+      // The person presses the button.
+      AUTO_UPDATE: 'false',
+      WIFI_WATCHDOG: 'false',
+    },
+  });
+  child.stdout.on('data', log.write);
+  child.stderr.on('data', log.write);
+  return {
+    ended: child.ended,
+    logFile,
+    [Symbol.asyncDispose]: async () => {
+      await child.stop();
+      log[Symbol.dispose]();
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import { resolve } from 'node:path';
+
+/** What `npm start` is told by its environment. */
+export type StationConfig = {
+  root: string;
+  /** Everything it writes, but the built web app. */
+  stateFolder: string;
+  /** Port of the web page; null: 8080, or the next free one. */
+  port: number | null;
+  /** Port of the release server; null: 8090, or the next free one. */
+  releasePort: number | null;
+  /** For the programs it starts. */
+  path: string;
+  home: string;
+};
+
+export type StationConfigReading = { kind: 'ok'; config: StationConfig } | { kind: 'invalid'; problems: string[] };
+
+/** PORT, RELEASE_PORT and STATION_STATE_DIR (default `.station` in the repository). Reports every problem at once. */
+export function envToStationConfig(
+  env: Readonly<Record<string, string | undefined>>,
+  root: string,
+): StationConfigReading {
+  const problems: string[] = [];
+  const readPort = (name: string): number | null => {
+    const value = env[name]?.trim() ?? '';
+    if (value === '') return null;
+    const port = Number(value);
+    if (!/^\d+$/.test(value) || port > 65_535) problems.push(`${name} must be a number from 0 to 65535`);
+    return port;
+  };
+  const config: StationConfig = {
+    root,
+    stateFolder: resolve(root, env['STATION_STATE_DIR']?.trim() || '.station'),
+    port: readPort('PORT'),
+    releasePort: readPort('RELEASE_PORT'),
+    path: env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
+    home: env['HOME'] ?? '/',
+  };
+  return problems.length === 0 ? { kind: 'ok', config } : { kind: 'invalid', problems };
+}
+
+export const readStationConfig = (root: string): StationConfigReading => envToStationConfig(process.env, root);

@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Where `npm start` keeps what: all of it below the state folder, but sockets when that lies too deep for them. */
+export type Folders = {
+  state: string;
+  releases: string;
+  /** The agent's DATA_DIR. */
+  agent: string;
+  /** Compose file. */
+  stack: string;
+  /** Images and logs of the process engine. */
+  engine: string;
+  /** The backend's DATA_DIR. */
+  backend: string;
+  firmware: string;
+  sockets: string;
+};
+
+/** Longest path of a Unix socket: 108 bytes with its end (unix(7)). */
+const socketPathBytes = 107;
+const longestSocketName = 'running.sock';
+
+export async function makeFolders(state: string): Promise<Folders> {
+  const below = (name: string): string => join(state, name);
+  const folders: Folders = {
+    state,
+    releases: below('releases'),
+    agent: below('agent'),
+    stack: below('stack'),
+    engine: below('engine'),
+    backend: below('backend'),
+    firmware: below('firmware'),
+    sockets: below('run'),
+  };
+  if (Buffer.byteLength(join(folders.sockets, longestSocketName)) > socketPathBytes) {
+    folders.sockets = join(tmpdir(), `station-${createHash('sha256').update(state).digest('hex').slice(0, 16)}`);
+  }
+  for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true, mode: 0o700 });
+  return folders;
+}

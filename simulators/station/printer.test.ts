@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createPrinter } from './printer.ts';
+
+const recorder = (isTTY: boolean) => {
+  const written: string[] = [];
+  return { isTTY, write: (text: string) => written.push(text), written };
+};
+
+describe('the printer', () => {
+  it('says nothing about what is over soon', async () => {
+    const out = recorder(false);
+    assert.equal(await createPrinter(out).during('Looking', async () => 7), 7);
+    assert.deepEqual(out.written, []);
+  });
+
+  it('prints each step once where there is no terminal', async () => {
+    const out = recorder(false);
+    await createPrinter(out).during('Fetching', async (progress) => {
+      progress({ text: 'release 1.0.0', percent: 10 });
+      await delay(1500);
+      progress({ text: 'release 1.0.0', percent: 90 });
+      await delay(400);
+    });
+    assert.equal(out.written[0], '  Fetching: release 1.0.0\n');
+    assert.match(out.written[1] ?? '', /^ {2}Fetching: done \(\d+\.\d s\)\n$/);
+    assert.equal(out.written.length, 2);
+  });
+
+  it('draws a bar on a terminal, and leaves one line in the end', async () => {
+    const out = recorder(true);
+    const work = createPrinter(out).during('Fetching', async (progress) => {
+      progress({ text: 'release 1.0.0', percent: 50 });
+      await delay(1300);
+      throw new Error('no');
+    });
+    await assert.rejects(work, /^Error: no$/);
+    assert.equal(out.written[0], `\r\x1b[K  Fetching: release 1.0.0  ${'█'.repeat(12)}${'░'.repeat(12)} 50 %`);
+    assert.match(out.written.at(-1) ?? '', /^\r\x1b\[K {2}Fetching: not done \(\d+\.\d s\)\n$/);
+  });
+});

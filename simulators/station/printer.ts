@@ -1,0 +1,56 @@
+/** Prints for a person: one line for each thing that takes a while, with a bar on a terminal. */
+export type Printer = {
+  line(text?: string): void;
+  /**
+   * Says what is being done while `work` runs. On a terminal the line is drawn anew with its progress; elsewhere it is printed
+   * once, and once more at the end.
+   */
+  during<T>(what: string, work: (progress: (step: ProgressStep) => void) => Promise<T>): Promise<T>;
+};
+
+export type ProgressStep = { text: string; /** 0 to 100; null when nobody knows. */ percent: number | null };
+
+const barWidth = 24;
+const clearLine = '\r\x1b[K';
+/** What takes less is over before one has read about it. */
+const silentMs = 1000;
+
+export function createPrinter(out: { isTTY?: boolean; write(text: string): unknown }): Printer {
+  const isTerminal = out.isTTY === true;
+  const line = (text = ''): void => void out.write(`${text}\n`);
+  return {
+    line,
+    during: async (what, work) => {
+      const startedMs = performance.now();
+      let said = '';
+      const say = (step: ProgressStep | null): void => {
+        if (performance.now() - startedMs < silentMs) return;
+        const text = step && step.text !== '' ? `${what}: ${step.text}` : `${what} …`;
+        if (isTerminal) out.write(`${clearLine}  ${text}${step ? bar(step.percent) : ''}`);
+        else if (text !== said) line(`  ${text}`);
+        said = text;
+      };
+      let latest: ProgressStep | null = null;
+      const timer = setInterval(() => say(latest), 200);
+      const end = (word: string): void => {
+        clearInterval(timer);
+        const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
+        if (said !== '') out.write(`${isTerminal ? clearLine : ''}  ${what}: ${word} (${seconds} s)\n`);
+      };
+      try {
+        const result = await work((step) => (latest = step));
+        end('done');
+        return result;
+      } catch (error) {
+        end('not done');
+        throw error;
+      }
+    },
+  };
+}
+
+function bar(percent: number | null): string {
+  if (percent === null) return '';
+  const filled = Math.round((barWidth * percent) / 100);
+  return `  ${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)} ${Math.round(percent)} %`;
+}

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { WebSocket, WebSocketServer } from 'ws';
+import { findFreePort } from './ports.ts';
+import { startProxy } from './proxy.ts';
+
+/** A service that answers with its name, the path and the body it got. */
+async function serve(name: string, port: number): Promise<AsyncDisposable & { server: Server }> {
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      const { host, 'x-forwarded-for': forwardedFor } = request.headers;
+      const body = Buffer.concat(parts).toString();
+      response.end(JSON.stringify({ name, path: request.url, host, forwardedFor, body }));
+    });
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    server,
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function withProxy(work: (ports: { url: string; backendPort: number; frontendPort: number }) => Promise<void>) {
+  const [backendPort, frontendPort] = [await findFreePort(), await findFreePort()];
+  await using proxy = await startProxy({ port: 0, backendPort, frontendPort });
+  await work({ url: proxy.url, backendPort, frontendPort });
+}
+
+describe('the reverse proxy of npm start', () => {
+  it('gives each service what is its own, under the name that was asked for', () =>
+    withProxy(async ({ url, backendPort, frontendPort }) => {
+      await using _backend = await serve('backend', backendPort);
+      await using _frontend = await serve('frontend', frontendPort);
+      const nameAt = async (path: string) => ((await (await fetch(url + path)).json()) as { name: string }).name;
+      for (const path of ['/api', '/api/health', '/ws?x=1', '/provisioning/add']) {
+        assert.equal(await nameAt(path), 'backend', path);
+      }
+      for (const path of ['/', '/station', '/apis', '/assets/index.js'])
+        assert.equal(await nameAt(path), 'frontend', path);
+      const answer = (await (await fetch(`${url}/api`)).json()) as Record<string, string>;
+      assert.deepEqual([answer['host'], answer['forwardedFor']], [new URL(url).host, '127.0.0.1']);
+    }));
+
+  it('holds requests while nothing listens there, and loses none of them', () =>
+    withProxy(async ({ url, backendPort }) => {
+      const asked = Array.from({ length: 20 }, (_, index) =>
+        fetch(`${url}/api/${index}`, { method: 'POST', body: `body ${index}` }),
+      );
+      await delay(500);
+      await using _backend = await serve('backend', backendPort);
+      for (const [index, answer] of (await Promise.all(asked)).entries()) {
+        assert.equal(answer.status, 200);
+        const { path, body } = (await answer.json()) as { path: string; body: string };
+        assert.deepEqual([path, body], [`/api/${index}`, `body ${index}`]);
+      }
+    }));
+
+  it('answers 503 when the service breaks off', () =>
+    withProxy(async ({ url, backendPort }) => {
+      await using backend = await serve('backend', backendPort);
+      backend.server.removeAllListeners('request').on('request', (request) => request.socket.destroy());
+      assert.equal((await fetch(`${url}/api`)).status, 503);
+    }));
+
+  it('passes a WebSocket through, also one that comes while the service restarts', () =>
+    withProxy(async ({ url, backendPort }) => {
+      const socket = new WebSocket(`${url.replace('http', 'ws')}/ws`);
+      await delay(300);
+      await using backend = await serve('backend', backendPort);
+      const sockets = new WebSocketServer({ server: backend.server });
+      sockets.on('connection', (peer) => peer.on('message', (data: Buffer) => peer.send(`heard ${data.toString()}`)));
+      await once(socket, 'open');
+      socket.send('hello');
+      const [data] = (await once(socket, 'message')) as [Buffer];
+      assert.equal(data.toString(), 'heard hello');
+      socket.close();
+      await once(socket, 'close');
+    }));
+
+  it('ends at once, whatever is held or open', async () => {
+    const [backendPort, frontendPort] = [await findFreePort(), await findFreePort()];
+    const proxy = await startProxy({ port: 0, backendPort, frontendPort });
+    const held = assert.rejects(fetch(`${proxy.url}/api`));
+    await delay(100);
+    await proxy[Symbol.asyncDispose]();
+    await held;
+  });
+});

@@ -1,0 +1,39 @@
+import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+/** Says to whoever asks that this station runs, and where. */
+export type RunningMark = AsyncDisposable & { tell(address: string): void };
+
+/**
+ * Takes the state folder for this process by listening on a Unix socket in it. A socket that was left behind by a killed
+ * process answers nobody and is replaced.
+ * @returns the address at which a station already runs on that state folder, when one does.
+ */
+export async function markRunning(socketPath: string): Promise<RunningMark | { runsAt: string }> {
+  const runsAt = await ask(socketPath);
+  if (runsAt !== null) return { runsAt };
+  await rm(socketPath, { force: true });
+  let address = 'starting';
+  const server = createServer((socket) => socket.on('error', () => undefined).end(address));
+  server.listen(socketPath);
+  await once(server, 'listening');
+  return {
+    tell: (given) => {
+      address = given;
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function ask(socketPath: string): Promise<string | null> {
+  try {
+    return await text(connect(socketPath));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,42 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { nodeDisk, writeDurable } from '@station/kit/files';
+import { programVariables } from '../releases/station-images.ts';
+import type { Folders } from './folders.ts';
+import type { Identity } from './identity.ts';
+
+/** Writes the stack's compose file, as the process engine reads it: which services there are, and their environment. */
+export async function writeStack(options: {
+  root: string;
+  folders: Folders;
+  identity: Identity;
+  backendPort: number;
+  frontendPort: number;
+  agentSocket: string;
+}): Promise<void> {
+  const { root, folders, identity, backendPort, frontendPort, agentSocket } = options;
+  const program = (path: string): string => pathToFileURL(join(root, path)).href;
+  const services = {
+    backend: {
+      environment: {
+        HOST: '127.0.0.1',
+        PORT: String(backendPort),
+        DATA_DIR: folders.backend,
+        STATION_ID: identity.stationId,
+        AGENT_SOCKET: agentSocket,
+        AGENT_TOKEN: identity.agentToken,
+        [programVariables.backend]: program('apps/backend/src/main.ts'),
+      },
+    },
+    frontend: {
+      environment: {
+        HOST: '127.0.0.1',
+        PORT: String(frontendPort),
+        WEB_DIR: join(root, 'dist/web'),
+        [programVariables.frontend]: program('simulators/frontend/main.ts'),
+      },
+    },
+  };
+  // JSON is YAML. Only for this user: the token is in it.
+  await writeDurable(nodeDisk, join(folders.stack, 'docker-compose.yml'), `${JSON.stringify({ services }, null, 2)}\n`);
+}

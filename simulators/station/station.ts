@@ -1,0 +1,149 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { nodeDisk, readText } from '@station/kit/files';
+import type { OperationPhase, Status } from '@station/protocol/agent-api';
+import { startReleaseSimulator } from '../releases/release-simulator.ts';
+import { createAgentClient, type AgentClient } from './agent-client.ts';
+import { startAgentProcess, type AgentProcess } from './agent-process.ts';
+import type { StationConfig } from './config.ts';
+import { makeFolders } from './folders.ts';
+import { readIdentity } from './identity.ts';
+import { findFreePort, isTaken, listenOnUsual } from './ports.ts';
+import type { Printer } from './printer.ts';
+import { startProxy } from './proxy.ts';
+import { markRunning } from './running.ts';
+import { writeStack } from './stack.ts';
+import { buildWeb, isWebStale } from './web-build.ts';
+
+/** Something that ends `npm start` and that a person can understand. */
+export class StartFailure extends Error {}
+
+const usualPort = 8080;
+const usualReleasePort = 8090;
+/** A download that takes a few seconds, so that its progress can be watched. */
+const bytesPerSecond = 1.5 * 1024 * 1024;
+const upWithinMs = 120_000;
+
+/**
+ * Boots a whole station on loopback: release server, agent, and through the agent backend and web page, with a reverse proxy
+ * before them. Tells on `printer` what a person needs to know.
+ * @throws {StartFailure} when it cannot be started.
+ */
+export async function startStation(
+  config: StationConfig,
+  options: { printer: Printer; signal: AbortSignal; onAgentEnd: (message: string) => void },
+): Promise<AsyncDisposable> {
+  const { printer, signal } = options;
+  const folders = await makeFolders(config.stateFolder);
+  await using stack = new AsyncDisposableStack();
+  const mark = await markRunning(join(folders.sockets, 'running.sock'));
+  if ('runsAt' in mark) throw new StartFailure(`This station runs already: ${mark.runsAt}`);
+  stack.use(mark);
+  printer.line('Station');
+  if (await isWebStale(config.root)) {
+    await printer.during('Building the web page', () => buildWeb({ ...config, signal }));
+  }
+  const [backendPort, frontendPort] = [await findFreePort(), await findFreePort()];
+  const web = await listenOnUsual(config.port, usualPort, (port) =>
+    startProxy({ port, backendPort, frontendPort }),
+  ).catch((error: unknown) => failTaken(error, 'PORT', config.port));
+  stack.use(web);
+  const identity = await readIdentity(folders.state);
+  const agentSocket = join(folders.sockets, 'agent.sock');
+  const client = createAgentClient(agentSocket, identity.agentToken);
+  const releases = await listenOnUsual(config.releasePort, usualReleasePort, (port) =>
+    startReleaseSimulator({
+      folder: folders.releases,
+      port,
+      bytesPerSecond,
+      station: web.url,
+      // The station would find it within half a minute; so one sees it at once.
+      onOffer: () => void client.check(),
+    }),
+  ).catch((error: unknown) => failTaken(error, 'RELEASE_PORT', config.releasePort));
+  stack.use(releases);
+  await writeStack({ root: config.root, folders, identity, backendPort, frontendPort, agentSocket });
+  const { manifestUrl } = releases;
+  const agent = stack.use(
+    await startAgentProcess({ config, folders, identity, manifestUrl, backendPort, socketPath: agentSocket }),
+  );
+  const status = await untilUp({ client, agent, printer, signal });
+  mark.tell(web.url);
+  void agent.ended.then((code) => {
+    if (!signal.aborted) options.onAgentEnd(`The agent ended (exit code ${code}). What it said: ${agent.logFile}`);
+  });
+  tell(printer, {
+    status,
+    web: web.url,
+    releases: releases.url,
+    setupCode: await readText(nodeDisk, join(folders.backend, 'setup-code')),
+    logs: `${agent.logFile}, ${join(folders.engine, 'logs')}`,
+  });
+  return stack.move();
+}
+
+const phases: Record<OperationPhase, string> = {
+  preparing: 'looking at the release',
+  pulling: 'downloading',
+  switching: 'starting',
+  verifying: 'checking its health',
+  reverting: 'going back',
+  verifying_revert: 'checking its health',
+};
+
+/** Waits until the agent says that a release is up. */
+async function untilUp(parts: {
+  client: AgentClient;
+  agent: AgentProcess;
+  printer: Printer;
+  signal: AbortSignal;
+}): Promise<Status | null> {
+  const { client, agent, printer, signal } = parts;
+  let code: number | null = null;
+  void agent.ended.then((ended) => (code = ended));
+  const deadline = performance.now() + upWithinMs;
+  return printer.during('Starting the station', async (progress) => {
+    for (;;) {
+      signal.throwIfAborted();
+      if (code !== null) throw new StartFailure(`The agent ended (exit code ${code}). What it said: ${agent.logFile}`);
+      const status = await client.status();
+      if (status && isUp(status)) return status;
+      if (performance.now() > deadline) return null;
+      const operation = status?.operation;
+      if (operation) {
+        const percent = operation.phase === 'pulling' ? operation.progress.percent : null;
+        progress({ text: `release ${operation.version ?? ''}, ${phases[operation.phase]}`, percent });
+      }
+      await delay(100, undefined, { signal });
+    }
+  });
+}
+
+function isUp({ currentVersion, operation, stack }: Status): boolean {
+  const running = stack.services.filter(({ state }) => state === 'running');
+  return (
+    currentVersion !== null && operation === null && running.length > 0 && running.length === stack.services.length
+  );
+}
+
+function tell(
+  printer: Printer,
+  known: { status: Status | null; web: string; releases: string; setupCode: string | null; logs: string },
+): void {
+  const { status, web, releases, setupCode, logs } = known;
+  printer.line();
+  if (status === null) printer.line('  The station is not up yet. It keeps trying; its logs say why.');
+  printer.line(`  Open             ${web}`);
+  if (setupCode !== null)
+    printer.line(`  Set-up code      ${setupCode.trim()}   (asked for once: it makes you the owner)`);
+  if (status !== null) printer.line(`  Release          ${status.currentVersion ?? 'none'}`);
+  printer.line(`  Offer releases   ${releases}`);
+  printer.line(`  Logs             ${logs}`);
+  printer.line('  Stop             Ctrl-C');
+  printer.line();
+}
+
+function failTaken(error: unknown, variable: string, port: number | null): never {
+  if (!isTaken(error)) throw error;
+  throw new StartFailure(`Port ${port ?? ''} of ${variable} cannot be used: something else listens there.`);
+}
