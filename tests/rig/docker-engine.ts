@@ -2,7 +2,7 @@ import { chmod, copyFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CommandResult } from '@station/kit/command';
 import { composePlugin, needPackages } from './debian.ts';
-import { bridgePrefixFile, cgroupOf } from './leftovers.ts';
+import { bridgePrefixFile, labelOf } from './leftovers.ts';
 import { run, startDaemon, systemEnv, tryRun, waitFor, type Daemon, type RunOptions } from './program.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -39,8 +39,8 @@ export type EngineOptions = {
 };
 
 /**
- * Starts a Docker Engine of its own: data, sockets, containerd and bridges are the workspace's, and the machine's packet
- * filter is left alone (published ports go through docker-proxy). There is no default bridge: containers need a network
+ * Starts a Docker Engine of its own: data, sockets, containerd and bridges are the workspace's. It does not manage the
+ * packet filter (published ports go through docker-proxy), so engines do not disturb one another. There is no default bridge: containers need a network
  * of their own, as Compose makes, or `--network none|host`. Needs root. Takes about a second.
  */
 export async function createDockerEngine(workspace: Workspace, options: EngineOptions = {}): Promise<DockerEngine> {
@@ -52,6 +52,7 @@ export async function createDockerEngine(workspace: Workspace, options: EngineOp
   const socketPath = join(folder, 'docker.sock');
   const env = { ...systemEnv, ...(await clientEnv(workspace, folder, socketPath)) };
   const pool = await bridgePool(workspace);
+  await letBridgesThrough(workspace, pool);
   const args = [
     ...['--data-root', dataRoot, '--exec-root', join(folder, 'exec'), '-p', join(folder, 'docker.pid')],
     ...[
@@ -64,7 +65,7 @@ export async function createDockerEngine(workspace: Workspace, options: EngineOp
       '--ip-forward=false',
     ],
     ...['--default-address-pool', `base=${pool},size=24`, '--userland-proxy=true'],
-    ...['--exec-opt', 'native.cgroupdriver=cgroupfs', '--cgroup-parent', `/${cgroupOf(workspace.folder)}`],
+    ...['--exec-opt', 'native.cgroupdriver=cgroupfs', '--cgroup-parent', `/${labelOf(workspace.folder)}`],
     ...['--insecure-registry', '127.0.0.0/8', '--shutdown-timeout', '3', ...(options.daemonArgs ?? [])],
   ];
   let daemon: Daemon | undefined;
@@ -142,4 +143,15 @@ async function bridgePool(workspace: Workspace): Promise<string> {
   if (octet === undefined) throw new Error('no free range below 10.200.0.0/13 for the bridges');
   await writeFile(join(workspace.folder, bridgePrefixFile), `10.${octet}.`);
   return `10.${octet}.0.0/16`;
+}
+
+/**
+ * Where the machine forwards nothing by default (its own Docker Engine sets that), not even containers on one bridge
+ * reach each other: one rule for this pool, labelled with the workspace and removed with it, lets them.
+ */
+async function letBridgesThrough(workspace: Workspace, pool: string): Promise<void> {
+  const chain = await tryRun('iptables', ['-w', '-S', 'FORWARD']);
+  if (!chain.stdout.includes('-P FORWARD DROP')) return;
+  const comment = ['-m', 'comment', '--comment', labelOf(workspace.folder)];
+  await run('iptables', ['-w', '-I', 'FORWARD', '-s', pool, '-d', pool, ...comment, '-j', 'ACCEPT']);
 }

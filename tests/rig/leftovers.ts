@@ -8,35 +8,39 @@ export type Leftovers = {
   mounts: string[];
   interfaces: string[];
   cgroups: string[];
+  /** Rules of the packet filter, as arguments after `iptables -A`. */
+  filterRules: string[];
 };
 
-/** Name of the control group that holds the containers of the workspace at `folder`. */
-export const cgroupOf = (folder: string): string => basename(folder);
+/** Name that stands for the workspace at `folder` where no path can stand: its control group, comments of filter rules. */
+export const labelOf = (folder: string): string => basename(folder);
 
 /** File in a workspace that holds the address range of its engine's bridges, as a prefix such as `10.219.`. */
 export const bridgePrefixFile = 'bridge-prefix';
 
-/** Looks for processes, mounts, network interfaces and control groups that belong to the workspace at `folder`. */
+/** Looks for processes, mounts, network interfaces, control groups and filter rules that belong to the workspace at `folder`. */
 export async function findLeftovers(folder: string): Promise<Leftovers> {
   return {
     processes: await processesOf(folder),
     mounts: await mountsBelow(folder),
     interfaces: await bridgesOf(folder),
     cgroups: await cgroupsOf(folder),
+    filterRules: await filterRulesOf(folder),
   };
 }
 
 /** Ends and removes what {@link findLeftovers} finds. */
 export async function removeLeftovers(folder: string): Promise<void> {
   const isFree = async (): Promise<boolean> => {
-    const { processes, mounts, interfaces, cgroups } = await findLeftovers(folder);
+    const { processes, mounts, interfaces, cgroups, filterRules } = await findLeftovers(folder);
     for (const { pid } of processes) kill(pid);
     for (const path of mounts) await tryRun('umount', ['--detach-loop', path]);
     if (processes.length === 0) {
       for (const name of interfaces) await tryRun('ip', ['link', 'delete', name]);
       for (const path of cgroups) await rmdir(path).catch(() => undefined);
+      for (const rule of filterRules) await tryRun('iptables', ['-w', '-D', ...rule.split(' ')]);
     }
-    return processes.length + mounts.length + interfaces.length + cgroups.length === 0;
+    return [processes, mounts, interfaces, cgroups, filterRules].every((each) => each.length === 0);
   };
   await waitFor(`nothing of ${folder} to be left`, isFree, 20_000);
 }
@@ -55,7 +59,7 @@ async function processesOf(folder: string): Promise<Leftovers['processes']> {
     if (stat === null || command === null || command === '') continue;
     const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
     const groups = await readFile(`/proc/${entry}/cgroup`, 'utf8').catch(() => '');
-    const contained = groups.includes(`/${cgroupOf(folder)}/`);
+    const contained = groups.includes(`/${labelOf(folder)}/`);
     all.set(Number(entry), { parent, command: command.replaceAll('\0', ' ').trim(), contained });
   }
   const spared = new Set<number>();
@@ -82,7 +86,7 @@ async function cgroupsOf(folder: string): Promise<string[]> {
   const root = '/sys/fs/cgroup';
   const found: string[] = [];
   for (const hierarchy of ['', ...(await readdir(root).catch(() => []))]) {
-    const top = join(root, hierarchy, cgroupOf(folder));
+    const top = join(root, hierarchy, labelOf(folder));
     const below = await readdir(top, { recursive: true, withFileTypes: true }).catch(() => null);
     if (below === null) continue;
     found.push(top, ...below.filter((entry) => entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name)));
@@ -90,8 +94,16 @@ async function cgroupsOf(folder: string): Promise<string[]> {
   return found.sort((a, b) => b.length - a.length);
 }
 
+/** Only an engine makes such rules, and where none was started there may be no iptables to ask. */
+async function filterRulesOf(folder: string): Promise<string[]> {
+  if ((await bridgePrefixOf(folder)) === null) return [];
+  const label = labelOf(folder);
+  const lines = (await tryRun('iptables', ['-w', '-S', 'FORWARD'])).stdout.split('\n');
+  return lines.filter((line) => line.startsWith('-A ') && line.includes(label)).map((line) => line.slice('-A '.length));
+}
+
 async function bridgesOf(folder: string): Promise<string[]> {
-  const prefix = await readFile(join(folder, bridgePrefixFile), 'utf8').catch(() => null);
+  const prefix = await bridgePrefixOf(folder);
   if (prefix === null) return [];
   const listed = await tryRun('ip', ['-4', '-oneline', 'address', 'show']);
   return listed.stdout
@@ -108,3 +120,6 @@ function kill(pid: number): void {
     // It has ended by itself.
   }
 }
+
+const bridgePrefixOf = (folder: string): Promise<string | null> =>
+  readFile(join(folder, bridgePrefixFile), 'utf8').catch(() => null);

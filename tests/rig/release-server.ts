@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -38,16 +39,20 @@ export type ReleaseServer = AsyncDisposable & {
 export const manifestPath = '/releases/manifest.json';
 
 /**
- * Starts an HTTP server (HTTPS with `tls`) for manifests and files, with ETag and conditional requests. Byte ranges are
+ * Starts an HTTP server (HTTPS with `tls`, PEM files) for manifests and files, with ETag and conditional requests. Byte ranges are
  * not served.
  */
 export async function createReleaseServer(
   workspace: Workspace,
-  options: { tls?: { key: string; cert: string } } = {},
+  options: { tls?: { keyFile: string; certificateFile: string } } = {},
 ): Promise<ReleaseServer> {
   const files = new Map<string, ServedFile>();
   const requests: SeenRequest[] = [];
   let latency = 0;
+  const tls = options.tls && {
+    key: await readFile(options.tls.keyFile),
+    cert: await readFile(options.tls.certificateFile),
+  };
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const path = request.url ?? '/';
     request.resume();
@@ -60,7 +65,7 @@ export async function createReleaseServer(
   let port = 0;
   const goOnline = async (): Promise<void> => {
     if (server !== undefined) return;
-    server = options.tls ? createTlsServer(options.tls, listener) : createServer(listener);
+    server = tls ? createTlsServer(tls, listener) : createServer(listener);
     server.listen(port, '127.0.0.1');
     await once(server, 'listening');
     port = (server.address() as AddressInfo).port;
@@ -74,7 +79,7 @@ export async function createReleaseServer(
     await once(closing, 'close');
   };
   await goOnline();
-  const origin = `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`;
+  const origin = `${tls ? 'https' : 'http'}://127.0.0.1:${port}`;
   return workspace.own({
     origin,
     manifestUrl: `${origin}${manifestPath}`,
