@@ -48,7 +48,7 @@ export async function createPreview(options: { root: string }): Promise<FastifyI
   app.addHook('onRequest', async (request, reply) => {
     const asked = request.url.startsWith('/api') || request.url.startsWith('/ws');
     if (!world.away || !asked) return;
-    (request.raw.socket as Socket).destroy();
+    request.raw.socket.destroy();
     reply.hijack();
   });
   app.setNotFoundHandler((request, reply) =>

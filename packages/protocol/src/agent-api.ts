@@ -51,7 +51,9 @@ export const Operation = Type.Object({
 export type Operation = Static<typeof Operation>;
 
 /** Beside a reason in the agent's own words, so that a page can say it in the reader's language. */
-const ReasonCode = Nullable(Type.String({ description: 'Stable code of the reason, e.g. release_unhealthy, image_missing.' }));
+const ReasonCode = Nullable(
+  Type.String({ description: 'Stable code of the reason, e.g. release_unhealthy, image_missing.' }),
+);
 
 export const HistoryEntry = Type.Object({
   id: Type.String(),
@@ -171,7 +173,9 @@ export const RollbackResult = Type.Object({
   downtimeMs: Nullable(Type.Number()),
 });
 export const Accepted = Type.Object({ operationId: Type.String() });
+export type Accepted = Static<typeof Accepted>;
 export const CheckResult = Type.Object({
   release: Type.Object({ ok: Type.Boolean(), latestVersion: Nullable(Type.String()), updateAvailable: Type.Boolean() }),
   firmware: Type.Object({ ok: Type.Boolean() }),
 });
+export type CheckResult = Static<typeof CheckResult>;

@@ -65,7 +65,7 @@ function service(remembered = true): SessionService {
   };
   const clock = createStationClock(() => Date.now());
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const send = createSend((path, init) => fetch(`${base}${String(path)}`, init), clock.observeHeader);
+  const send = createSend((path, init) => fetch(new URL(path as string, base), init), clock.observeHeader);
   return createSessionService({ send, turns, clock, memory: createMemory(() => storage), pause: async () => {} });
 }
 

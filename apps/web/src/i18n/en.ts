@@ -358,7 +358,7 @@ export const en = {
       submit: 'Log in',
       expired: 'Your session has ended. Log in again to go on where you were.',
       left: 'You are logged out.',
-      forgot: 'Forgotten the password? The owner of the station can give you a new account.',
+      forgot: 'Forgotten the password? Ask the owner of the station.',
     },
     name: 'Your name',
     email: 'E-mail',

@@ -1,6 +1,5 @@
 import { useMutation, useQuery, type UseMutationResult } from '@tanstack/react-query';
 import type { Accepted, CheckResult, Status } from '@station/protocol/agent-api';
-import type { Static } from 'typebox';
 import { asProblem, type Problem } from '../api/problem.ts';
 import { useServices, useStore, useTick } from '../app/use-services.ts';
 import { statusKey } from './follow-agent.ts';
@@ -39,7 +38,7 @@ export function useStatus(): StatusView {
 type Command<Answer, Input = void> = UseMutationResult<Answer, Problem, Input>;
 
 /** Asks the release server now. */
-export function useCheck(): Command<Static<typeof CheckResult>> {
+export function useCheck(): Command<CheckResult> {
   const { session, queries } = useServices();
   return useMutation({
     mutationFn: () => session.call('POST', '/api/system/check', { timeoutMs: 45_000 }),
@@ -48,7 +47,7 @@ export function useCheck(): Command<Static<typeof CheckResult>> {
 }
 
 /** Starts an update; without a version, to the latest. Resolves once it has started and the status says so. */
-export function useUpdate(): Command<Static<typeof Accepted>, { version?: string }> {
+export function useUpdate(): Command<Accepted, { version?: string }> {
   const { session, queries } = useServices();
   return useMutation({
     mutationFn: (request) => session.call('POST', '/api/system/update', { body: request }),
@@ -57,7 +56,7 @@ export function useUpdate(): Command<Static<typeof Accepted>, { version?: string
 }
 
 /** Starts going back to the release before. */
-export function useRollback(): Command<Static<typeof Accepted>> {
+export function useRollback(): Command<Accepted> {
   const { session, queries } = useServices();
   return useMutation({
     mutationFn: () => session.call('POST', '/api/system/rollback'),

@@ -11,10 +11,8 @@ import type { Step } from './steps.ts';
  * station's own words are shown, never a bare key.
  */
 
-type Known<Prefix extends string> = Prefix & never;
-
 const orElse = (t: TFunction, key: string, fallback: string): string =>
-  t(key as Known<string>, { defaultValue: fallback });
+  (t as (key: string, options: { defaultValue: string }) => string)(key, { defaultValue: fallback });
 
 export function healthWords(t: TFunction, health: Health): string {
   const some = t('station.step.someRelease');
