@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Status } from '@station/protocol/agent-api';
+import type { Session } from '@station/protocol/rest';
+import { waitFor } from '../rig/program.ts';
+import { freePort } from '../rig/ports.ts';
+import { createWorkspace, type Workspace } from '../rig/workspace.ts';
+
+const root = join(import.meta.dirname, '../..');
+const owner = { email: 'olena@example.org', password: 'correct horse battery', name: 'Olena' };
+
+/** The processes that have the folder in their environment or arguments. */
+async function processesOf(folder: string): Promise<number[]> {
+  const pids: number[] = [];
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name) || Number(name) === process.pid) continue;
+    const read = (file: string): Promise<string> => readFile(`/proc/${name}/${file}`, 'utf8').catch(() => '');
+    if (`${await read('environ')}${await read('cmdline')}`.includes(folder)) pids.push(Number(name));
+  }
+  return pids;
+}
+
+type Started = {
+  program: ChildProcess;
+  printed: () => string;
+  web: string;
+  releases: string;
+  ended: Promise<number | null>;
+};
+
+describe('npm start', () => {
+  let workspace: Workspace;
+  let env: Record<string, string>;
+
+  before(async () => {
+    workspace = await createWorkspace();
+    const ports = { PORT: String(await freePort()), RELEASE_PORT: String(await freePort()) };
+    const { PATH = '', HOME = '' } = process.env;
+    env = { PATH, HOME, STATION_STATE_DIR: join(workspace.folder, 'state'), ...ports };
+  });
+  after(() => workspace[Symbol.asyncDispose]());
+
+  const run = (): Omit<Started, 'web' | 'releases'> => {
+    // As from a terminal: Ctrl-C goes to npm and to what it started, all in one process group.
+    const program = spawn('npm', ['start'], { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
+    let text = '';
+    program.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    return { program, printed: () => text, ended: once(program, 'close').then(([code]) => code as number | null) };
+  };
+
+  const start = async (): Promise<Started> => {
+    const started = run();
+    const printed = await waitFor(
+      'the station to be up',
+      () => /Stop +Ctrl-C/.test(started.printed()) && started.printed(),
+      180_000,
+    );
+    const address = (what: string): string =>
+      new RegExp(`${what} +(http://[\\d.:]+)`).exec(printed)?.[1] ?? assert.fail(printed);
+    return { ...started, web: address('Open'), releases: address('Offer releases') };
+  };
+
+  const interrupt = async ({ program, ended }: Pick<Started, 'program' | 'ended'>): Promise<void> => {
+    process.kill(-(program.pid ?? 0), 'SIGINT');
+    const over = await Promise.race([
+      ended.then(() => true),
+      new Promise((resolve) => setTimeout(resolve, 5000, false)),
+    ]);
+    assert.ok(over, 'it had not ended five seconds after Ctrl-C');
+    assert.deepEqual(await processesOf(workspace.folder), []);
+  };
+
+  const logIn = async (web: string): Promise<string> => {
+    const response = await post(`${web}/api/auth/login`, { email: owner.email, password: owner.password });
+    assert.equal(response.status, 200);
+    return ((await response.json()) as Session).accessToken;
+  };
+
+  const statusOf = async (web: string, token: string): Promise<Status> => {
+    const response = await fetch(`${web}/api/system/status`, { headers: { authorization: `Bearer ${token}` } });
+    return (await response.json()) as Status;
+  };
+
+  const health = async (web: string): Promise<string> => {
+    const response = await fetch(`${web}/api/health`);
+    assert.equal(response.status, 200);
+    return ((await response.json()) as { version: string }).version;
+  };
+
+  it('shows a station at work: set-up, an update without a failed request, a bad release rolled back; then ends', async () => {
+    const station = await start();
+    const { web, releases } = station;
+    assert.match(await (await fetch(web)).text(), /<div id="root">/);
+    const code = /Set-up code +([\dA-Z-]+)/.exec(station.printed())?.[1];
+    const setUp = await post(`${web}/api/auth/setup`, { code, ...owner });
+    assert.equal(setUp.status, 201);
+    const { accessToken: token } = (await setUp.json()) as Session;
+
+    assert.equal((await fetch(`${releases}/offers/good`, { method: 'POST' })).status, 200);
+    await waitFor('the offer to be seen', async () => (await statusOf(web, token)).latestVersion === '1.1.0');
+    assert.equal((await post(`${web}/api/system/update`, {}, token)).status, 202);
+    const seen = new Set<string>();
+    let updating = true;
+    const visitor = (async () => {
+      // Every answer is looked at in `health`: one that is not 200 fails the test.
+      while (updating) {
+        seen.add(await health(web));
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    })();
+    const updated = await waitFor(
+      'the update',
+      async () => {
+        const status = await statusOf(web, token);
+        return status.operation === null && status.history[0]?.to === '1.1.0' && status;
+      },
+      60_000,
+    );
+    updating = false;
+    await visitor;
+    assert.equal(updated.history[0]?.result, 'updated');
+    assert.deepEqual([...seen], ['1.0.0', '1.1.0']);
+
+    await fetch(`${releases}/offers/crashes`, { method: 'POST' });
+    await waitFor('the offer to be seen', async () => (await statusOf(web, token)).latestVersion === '1.2.0');
+    assert.equal((await post(`${web}/api/system/update`, {}, token)).status, 202);
+    const back = await waitFor(
+      'the rollback',
+      async () => {
+        const status = await statusOf(web, token);
+        return status.operation === null && status.history[0]?.to === '1.2.0' && status;
+      },
+      60_000,
+    );
+    assert.equal(back.history[0]?.result, 'rolled_back');
+    assert.equal(await health(web), '1.1.0');
+    await interrupt(station);
+  });
+
+  it('finds its state again: the same owner and release; and does not start twice', async () => {
+    const station = await start();
+    assert.doesNotMatch(station.printed(), /Set-up code/);
+    assert.equal(await health(station.web), '1.1.0');
+    const status = await statusOf(station.web, await logIn(station.web));
+    assert.deepEqual(
+      status.quarantined.map(({ version }) => version),
+      ['1.2.0'],
+    );
+    const second = run();
+    assert.equal(await second.ended, 1);
+    assert.ok(second.printed().includes(`This station runs already: ${station.web}`));
+    await interrupt(station);
+  });
+
+  it('leaves nothing behind when it is killed, and starts again', async () => {
+    const station = await start();
+    process.kill(-(station.program.pid ?? 0), 'SIGKILL');
+    await waitFor('nothing to be left', async () => (await processesOf(workspace.folder)).length === 0, 10_000);
+    const again = await start();
+    assert.equal(await health(again.web), '1.1.0');
+    await interrupt(again);
+  });
+});
+
+function post(url: string, body: object, token?: string): Promise<Response> {
+  const headers = { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) };
+  return fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+}
