@@ -82,7 +82,7 @@ export async function call(
     response.on('end', () => {
       const text = Buffer.concat(chunks).toString('utf8');
       const isJson = response.headers['content-type']?.startsWith('application/json') === true;
-      const json: unknown = isJson ? JSON.parse(text) : null;
+      const json: unknown = isJson && text !== '' ? JSON.parse(text) : null;
       resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json });
     });
   });

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { Writable } from 'node:stream';
+import { describe, it } from 'node:test';
+import type { Clock } from '@station/kit/clock';
+import type { Report } from '@station/kit/report';
+import { createEventStreams } from './event-stream.ts';
+import { call, startServer, told, type RunningServer } from './testing/running-server.ts';
+
+type Follower = {
+  socket: Socket;
+  text(): string;
+  /** Reads on until `part` has come, after what the call before it waited for. */
+  until(part: string): Promise<void>;
+};
+
+/** Opens the stream and reads until the first comment shows that it is followed. */
+async function follow(running: RunningServer): Promise<Follower> {
+  const socket = connect(running.tcp.port, running.tcp.host);
+  const chunks: string[] = [];
+  let unseen = '';
+  socket.setEncoding('utf8');
+  socket.on('data', (chunk: string) => {
+    chunks.push(chunk);
+    unseen += chunk;
+  });
+  socket.on('error', () => undefined);
+  socket.write('GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  const until = async (part: string): Promise<void> => {
+    while (!unseen.includes(part)) await once(socket, 'data');
+    unseen = unseen.slice(unseen.indexOf(part) + part.length);
+  };
+  await until(': the events');
+  return { socket, text: () => chunks.join(''), until };
+}
+
+const loud = (report: Report, message: string): void => report.event('unexpected_error', { where: 'test', message });
+
+describe('GET /events', () => {
+  it('streams each event as it happens, to everybody who follows', async () => {
+    await using running = await startServer();
+    loud(running.report, 'before anybody followed');
+    const [one, two] = [await follow(running), await follow(running)];
+    running.report.event('config_warning', { problem: 'line\nbreak' });
+    await Promise.all([one.until('break'), two.until('break')]);
+    for (const { text, socket } of [one, two]) {
+      const [head = '', ...rest] = text().split('\r\n\r\n');
+      assert.match(head, /content-type: text\/event-stream; charset=utf-8/);
+      assert.match(head, /cache-control: no-store/);
+      const data = rest
+        .join('')
+        .split('\n')
+        .filter((line) => line.startsWith('data: '));
+      assert.equal(data.length, 1);
+      const event = JSON.parse(data[0]?.slice('data: '.length) ?? '') as Record<string, unknown>;
+      assert.match(String(event['time']), /^\d{4}-.*Z$/);
+      assert.deepEqual(
+        { ...event, time: '' },
+        { time: '', level: 'warn', event: 'config_warning', problem: 'line\nbreak' },
+      );
+      socket.destroy();
+    }
+  });
+
+  it('drops a reader that does not read, and keeps the one that does', { timeout: 60_000 }, async () => {
+    await using running = await startServer();
+    const slow = await follow(running);
+    const fast = await follow(running);
+    slow.socket.pause();
+    const message = 'x'.repeat(64 * 1024);
+    const total = 1000;
+    for (let sent = 0; sent < total; sent += 1) {
+      loud(running.report, `${sent} ${message}`);
+      // The reader that reads gets the time to do so.
+      await fast.until(`"message":"${sent} `);
+      if (sent % 100 === 99) await new Promise(setImmediate);
+    }
+    const closed = once(slow.socket, 'close');
+    slow.socket.resume();
+    await closed;
+    assert.ok(slow.text().length < (total * message.length) / 2, `${slow.text().length} of ${total * message.length}`);
+    assert.equal(fast.socket.destroyed, false);
+    loud(running.report, 'still there');
+    await fast.until('still there');
+    fast.socket.destroy();
+  });
+
+  it('takes so many readers and no more, and has room again when one goes', async () => {
+    await using running = await startServer();
+    const readers = [];
+    for (let count = 0; count < 64; count += 1) readers.push(await follow(running));
+    assert.equal(told(await call(running.tcp, 'GET', '/events')), '503 unavailable');
+    readers[0]?.socket.destroy();
+    let answer: string;
+    do {
+      const probe = connect(running.tcp.port, running.tcp.host);
+      probe.write('GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n');
+      answer = String((await once(probe, 'data'))[0]).split(' ')[1] ?? '';
+      probe.destroy();
+    } while (answer !== '200');
+    for (const { socket } of readers) socket.destroy();
+  });
+});
+
+describe('an event stream', () => {
+  it('sends comments while nothing happens, and lets go of everything when the reader leaves', async () => {
+    const written: string[] = [];
+    const response = Object.assign(
+      new Writable({ write: (chunk: Buffer, _encoding, done) => (written.push(chunk.toString()), done()) }),
+      { writeHead: () => undefined },
+    ) as unknown as ServerResponse;
+    let wake = (): void => undefined;
+    const slept: number[] = [];
+    const clock: Clock = {
+      now: () => 0,
+      monotonic: () => 0,
+      sleep: (ms, signal) => {
+        slept.push(ms);
+        return new Promise((resolve, reject) => {
+          wake = resolve;
+          signal?.addEventListener('abort', () => reject(signal.reason as Error));
+        });
+      },
+    };
+    const listeners = new Set<unknown>();
+    const report: Report = {
+      event: () => undefined,
+      subscribe: (listener) => {
+        listeners.add(listener);
+        return { [Symbol.dispose]: () => void listeners.delete(listener) };
+      },
+    };
+    createEventStreams({ report, clock, stopping: new AbortController().signal }).follow(response);
+    wake();
+    await new Promise(setImmediate);
+    assert.deepEqual(written, [': the events of the agent as they happen\n\n', ':\n\n']);
+    assert.deepEqual(slept, [15_000, 15_000]);
+    assert.equal(listeners.size, 1);
+    response.destroy();
+    await once(response, 'close');
+    await new Promise(setImmediate);
+    assert.equal(listeners.size, 0);
+  });
+});
