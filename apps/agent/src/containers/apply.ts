@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-import { removeDurable, writeDurable } from '@station/kit/files';
 import type { Release } from '@station/protocol/release';
 import { addSample, restartBaseline, startWatch } from '../health/watch.ts';
 import type { Step } from './decide.ts';
@@ -8,6 +6,7 @@ import { pinnedRelease, type Change } from './operations.ts';
 import type { RegistryFailure } from './ports.ts';
 import { fetchRelease, healRelease } from './pull.ts';
 import type { RunState, UpdaterParts } from './run-state.ts';
+import { writeStateFiles } from './state-files.ts';
 
 type Context = UpdaterParts & { run: RunState; record: (change: Change) => Promise<void> };
 type Executable = Exclude<Step, { kind: 'idle' }>;
@@ -20,7 +19,7 @@ export type Executors = {
 export function createExecutors(context: Context): Executors {
   const { engine, run, clock, record } = context;
   return {
-    write_files: async ({ files }) => writeFiles(context, files),
+    write_files: async ({ files }) => writeStateFiles(context.disk, context.dataDir, files),
     record: async ({ change }) => record(change),
     check_space: async ({ delayMs }, signal) => {
       await clock.sleep(delayMs, signal);
@@ -51,19 +50,15 @@ export function createExecutors(context: Context): Executors {
       await sampleHealth(context, signal);
     },
     hold: async ({ imageIds }) => {
+      tidied(run, 'hold', imageIds);
       for (const id of imageIds) await engine.hold(id);
+      await engine.sync();
     },
     release_hold: async ({ imageIds }) => {
+      tidied(run, 'release_hold', imageIds);
       for (const id of imageIds) await engine.releaseHold(id);
     },
-    remove_images: async ({ imageIds }) => {
-      for (const id of imageIds) {
-        if ((await engine.removeImage(id, { force: true })) === 'removed') {
-          context.report.event('image_removed', { image: run.journal?.retired[id] ?? id });
-        }
-      }
-      await record({ kind: 'forget_images', imageIds });
-    },
+    remove_images: async ({ imageIds }) => removeImages(context, imageIds),
     bring_up: async () => {
       const installed = run.journal?.installed;
       if (!installed) return;
@@ -76,11 +71,24 @@ export function createExecutors(context: Context): Executors {
   };
 }
 
-async function writeFiles({ disk, dataDir }: Context, files: Readonly<Record<string, string | null>>): Promise<void> {
-  for (const [name, content] of Object.entries(files)) {
-    const path = join(dataDir, name);
-    await (content === null ? removeDurable(disk, path) : writeDurable(disk, path, content, 0o644));
+/** Noted before it is tried: what does not work is not tried again and again. */
+function tidied(run: RunState, step: keyof Attempts['tidied'], imageIds: readonly string[]): void {
+  const before = run.attempts.tidied;
+  run.attempts = { ...run.attempts, tidied: { ...before, [step]: [...before[step], ...imageIds] } };
+}
+
+/** Images still in use stay on the list: a later run removes them. */
+async function removeImages({ engine, run, report, record }: Context, imageIds: readonly string[]): Promise<void> {
+  tidied(run, 'remove_images', imageIds);
+  const gone: string[] = [];
+  for (const id of imageIds) {
+    const answer = await engine.removeImage(id, { force: true });
+    if (answer === 'removed') report.event('image_removed', { image: run.journal?.retired[id] ?? id });
+    if (answer !== 'in_use') gone.push(id);
   }
+  // An image whose removal is lost in a power cut may come back damaged, and would then be taken for a good one.
+  await engine.sync();
+  if (gone.length > 0) await record({ kind: 'forget_images', imageIds: gone });
 }
 
 /** Room for a layer while it is fetched and unpacked, as a multiple of its compressed size, and what is to stay free. */
@@ -121,7 +129,8 @@ async function bringUp(context: Context, signal: AbortSignal): Promise<void> {
     run.attempts = { ...run.attempts, up: failureAfter(run.attempts.up, failure, context) };
     return;
   }
-  run.stoppedAtMs ??= answer.stoppedAtMs;
+  // Before the switch it is the release that ran anyway that was brought up again.
+  if (run.journal?.operation?.switchedAt !== null) run.stoppedAtMs ??= answer.stoppedAtMs;
   await engine.sync();
   run.healthyAtMs = null;
   run.baseline = baseline;
@@ -130,7 +139,11 @@ async function bringUp(context: Context, signal: AbortSignal): Promise<void> {
 }
 
 async function sampleHealth({ engine, run, clock, probe }: Context, signal: AbortSignal): Promise<void> {
+  const watched = run.watch;
+  // Should the engine be away, then nothing is known of the time without it: the watch begins anew.
+  run.watch = null;
   const [containers, answer] = await Promise.all([engine.containers(), probe(signal)]);
+  run.watch = watched;
   if (!run.watch) return;
   const sample = { nowMs: clock.monotonic(), answer, containers, imageIds: pinned(run).imageIds };
   const { firstPassMs } = run.watch;

@@ -49,6 +49,7 @@ export function decide(facts: Facts): Step {
 }
 
 function decidePreparing(facts: Facts, operation: OperationRecord): Step {
+  if (isStackFirst(facts, operation)) return { kind: 'up', delayMs: 0 };
   const { images, imageIds } = operation.to;
   const here = Object.keys(images).every((service) => facts.presentImages.includes(imageIds[service] ?? ''));
   if (here) return record({ kind: 'switch', imageIds, digests: {} });
@@ -59,12 +60,21 @@ function decidePreparing(facts: Facts, operation: OperationRecord): Step {
 }
 
 function decidePulling(facts: Facts, operation: OperationRecord): Step {
+  if (isStackFirst(facts, operation)) return { kind: 'up', delayMs: 0 };
   const { pull } = facts.attempts;
   if (pull?.kind === 'ok') return record({ kind: 'switch', imageIds: pull.imageIds, digests: pull.digests });
   if (pull && isFinal(pull)) return failed(operation, pull);
-  // A phase entered in another boot: layers of that time may not have reached the disk.
-  return { kind: 'pull', delayMs: delayAfter(pull), suspect: operation.phaseBootId !== facts.bootId };
+  // Layers that were fetched in another boot may not have reached the disk, also those of an earlier operation.
+  const { fetchingSince } = facts.journal;
+  return { kind: 'pull', delayMs: delayAfter(pull), suspect: fetchingSince !== null && fetchingSince !== facts.bootId };
 }
+
+/**
+ * After a boot the installed release is brought up before anything is fetched: that may take long, or never come to an end,
+ * and the engine may not have started the containers again by itself. Once is enough: whatever fails is seen at the end.
+ */
+const isStackFirst = (facts: Facts, operation: OperationRecord): boolean =>
+  operation.from !== null && operation.phaseBootId !== facts.bootId && facts.attempts.up === null;
 
 function decideSwitching(facts: Facts, operation: OperationRecord): Step {
   if (operation.resumed >= interruptionsOfALoop)
@@ -120,11 +130,14 @@ function decideIdle(facts: Facts): Step {
   const { journal } = facts;
   if (facts.bringUpDue && journal.installed) return { kind: 'bring_up' };
   const wanted = wantedImages(journal);
-  const unheld = [...wanted].filter((id) => facts.presentImages.includes(id) && !facts.heldImages.includes(id));
+  const { tidied } = facts.attempts;
+  const unheld = [...wanted].filter(
+    (id) => facts.presentImages.includes(id) && !facts.heldImages.includes(id) && !tidied.hold.includes(id),
+  );
   if (unheld.length > 0) return { kind: 'hold', imageIds: unheld };
-  const heldForNothing = facts.heldImages.filter((id) => !wanted.has(id));
+  const heldForNothing = facts.heldImages.filter((id) => !wanted.has(id) && !tidied.release_hold.includes(id));
   if (heldForNothing.length > 0) return { kind: 'release_hold', imageIds: heldForNothing };
-  const retired = Object.keys(journal.retired);
+  const retired = Object.keys(journal.retired).filter((id) => !tidied.remove_images.includes(id));
   if (retired.length > 0) return { kind: 'remove_images', imageIds: retired };
   return { kind: 'idle' };
 }

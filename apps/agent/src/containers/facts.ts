@@ -27,6 +27,8 @@ export type Attempts = {
   up: { kind: 'ok' } | StepFailure | null;
   /** True once the images of this phase were looked through for damage. */
   healed: boolean;
+  /** Images that were to be held or removed since the last change, whatever came of it: they are not tried again at once. */
+  tidied: Readonly<Record<'hold' | 'release_hold' | 'remove_images', readonly string[]>>;
 };
 
 /** A step that did not work, how often so far, and whether trying again may help. */

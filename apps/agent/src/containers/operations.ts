@@ -55,11 +55,18 @@ export function changeJournal(journal: Journal, change: Change, moment: Moment):
     case 'resume':
       return { ...journal, operation: { ...operation, resumed: operation.resumed + 1 } };
     case 'fetch':
-      return enter('pulling', { to: { ...operation.to, layers: change.layers } });
+      return {
+        ...enter('pulling', { to: { ...operation.to, layers: change.layers } }),
+        fetchingSince: journal.fetchingSince ?? moment.bootId,
+      };
     case 'switch': {
       const { imageIds, digests } = change;
       const to = { ...operation.to, imageIds, digests: { ...operation.to.digests, ...digests } };
-      return enter('switching', { to, switchedAt: operation.switchedAt ?? moment.now });
+      return {
+        // Interruptions of the pull say nothing about the release.
+        ...enter('switching', { to, switchedAt: operation.switchedAt ?? moment.now, resumed: 0 }),
+        ...(operation.phase === 'pulling' ? { fetchingSince: null } : {}),
+      };
     }
     case 'verify':
       return enter('verifying');
@@ -78,7 +85,13 @@ export function changeJournal(journal: Journal, change: Change, moment: Moment):
     case 'fail':
       return end(journal, operation, moment, 'failed', change.failure, {
         fetched: { ...journal.fetched, ...change.fetched },
+        // A fetch that came to its end, even to a bad one, was synced; what an earlier boot left is still in doubt.
+        fetchingSince: journal.fetchingSince === moment.bootId ? null : journal.fetchingSince,
         ...(change.bringUpAgain ? { upInBoot: null } : {}),
+        // The release that was being left had failed, whatever became of going back.
+        ...(operation.failure
+          ? { quarantined: quarantine(journal, operation.to.version, operation.failure.reason, moment.now) }
+          : {}),
       });
   }
 }
@@ -179,13 +192,18 @@ function end(
     ...changes,
     operation: null,
     timeFloor: laterOf(journal.timeFloor, moment.now),
-    // A bring-up is no news; only its failure is.
-    history:
-      operation.kind === 'bootstrap' && result !== 'failed'
-        ? journal.history
-        : [entry, ...journal.history].slice(0, keptHistory),
+    history: withEntry(journal.history, entry),
   };
   return { ...ended, retired: retire(journal, ended) };
+}
+
+/** A bring-up is no news; only its failure is, and of a row of those only the last: they must not push out what happened before. */
+function withEntry(history: readonly HistoryEntry[], entry: HistoryEntry): HistoryEntry[] {
+  const isFailedBringUp = (one: HistoryEntry | undefined): boolean =>
+    one?.kind === 'bootstrap' && one.result === 'failed';
+  if (entry.kind === 'bootstrap' && !isFailedBringUp(entry)) return [...history];
+  const earlier = isFailedBringUp(entry) && isFailedBringUp(history[0]) ? history.slice(1) : history;
+  return [entry, ...earlier].slice(0, keptHistory);
 }
 
 /** Images that were wanted before the change and are not after it, besides those retired earlier. */

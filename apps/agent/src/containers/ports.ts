@@ -16,7 +16,10 @@ export type StackEngine = {
   /** Keeps an image from being pruned. `broken` when the engine has it but cannot use it (a power cut can do that). */
   hold(imageId: string): Promise<'held' | 'absent' | 'broken'>;
   releaseHold(imageId: string): Promise<void>;
-  /** Removes an image with all its names. In use or absent is no error: it is told. */
+  /**
+   * Removes an image with all its names; with `force` also the stack's stopped containers and the holds that stand on it, which
+   * would keep its layers. In use by a running container, or absent, is no error: it is told.
+   */
   removeImage(reference: string, options: { force: boolean }): Promise<'removed' | 'in_use' | 'absent'>;
   /** Sizes of an image's layers, asked of its registry before anything is fetched. */
   layers(reference: string, signal: AbortSignal): Promise<LayersAnswer>;
@@ -52,6 +55,8 @@ export type LayersAnswer =
   | RegistryFailure;
 
 export type PullAnswer =
+  /** The image is on the machine and the engine cannot use it. */
+  | { kind: 'broken' }
   | { kind: 'ok'; imageId: string; /** `name@sha256:…`; null when the registry gave none. */ digest: string | null }
   | RegistryFailure;
 

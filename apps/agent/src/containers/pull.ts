@@ -1,7 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 import type { Report } from '@station/kit/report';
 import type { Release } from '@station/protocol/release';
-import type { StackEngine, RegistryFailure, PullProgress } from './ports.ts';
+import type { PullAnswer, PullProgress, RegistryFailure, StackEngine } from './ports.ts';
 
 export type FetchParts = {
   engine: StackEngine;
@@ -45,27 +45,41 @@ export async function fetchRelease(release: Release, suspect: boolean, parts: Fe
 /** Looks through images that are on this machine already, and fetches the broken ones again. */
 export async function healRelease(release: Release, parts: FetchParts): Promise<void> {
   for (const [service, imageId] of Object.entries(release.imageIds)) {
-    if ((await parts.engine.hold(imageId)) === 'held') continue;
+    if (!(await isDamaged(imageId, parts))) continue;
     const image = release.images[service] ?? imageId;
     parts.report.event('image_healed', { service, image });
+    // What still stands on an image keeps its damaged layers, and the next pull would take them up again.
+    await parts.engine.releaseHold(imageId);
     await parts.engine.removeImage(imageId, { force: true });
     await fetchUsable(service, release.digests[service] ?? image, false, parts);
   }
   await parts.engine.sync();
 }
 
-async function fetchUsable(service: string, reference: string, suspect: boolean, parts: FetchParts) {
+/** An image that is held already is not looked at by holding it. Without the network it cannot be had again: it is read twice. */
+async function isDamaged(imageId: string, { engine, signal }: FetchParts): Promise<boolean> {
+  if ((await engine.hold(imageId)) !== 'held') return true;
+  return !(await engine.verifyImage(imageId, signal)) && !(await engine.verifyImage(imageId, signal));
+}
+
+async function fetchUsable(
+  service: string,
+  reference: string,
+  suspect: boolean,
+  parts: FetchParts,
+): Promise<Exclude<PullAnswer, { kind: 'broken' }>> {
   const { engine, report, signal } = parts;
   const first = await fetchOne(service, reference, parts);
-  if (first.kind !== 'ok') return first;
-  if (await isUsable(engine, first.imageId, suspect, signal)) return first;
+  if (first.kind === 'failed') return first;
+  if (first.kind === 'ok' && (await isUsable(engine, first.imageId, suspect, signal))) return first;
   report.event('image_healed', { service, image: reference });
-  await engine.releaseHold(first.imageId);
-  await engine.removeImage(first.imageId, { force: true });
+  if (first.kind === 'ok') await engine.releaseHold(first.imageId);
+  await engine.removeImage(first.kind === 'ok' ? first.imageId : reference, { force: true });
   const second = await fetchOne(service, reference, parts);
-  if (second.kind !== 'ok' || (await isUsable(engine, second.imageId, suspect, signal))) return second;
+  if (second.kind === 'failed') return second;
+  if (second.kind === 'ok' && (await isUsable(engine, second.imageId, suspect, signal))) return second;
   const reason = `the image of "${service}" cannot be used after it was fetched twice`;
-  return { kind: 'failed', code: 'engine_failed', reason, transient: true } satisfies RegistryFailure;
+  return { kind: 'failed', code: 'engine_failed', reason, transient: true };
 }
 
 async function isUsable(engine: StackEngine, imageId: string, suspect: boolean, signal: AbortSignal): Promise<boolean> {

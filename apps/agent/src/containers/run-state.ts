@@ -36,4 +36,10 @@ export type RunState = {
   healthyAtMs: number | null;
 };
 
-export const noAttempts = (): Attempts => ({ space: null, pull: null, up: null, healed: false });
+export const noAttempts = (): Attempts => ({
+  space: null,
+  pull: null,
+  up: null,
+  healed: false,
+  tidied: { hold: [], release_hold: [], remove_images: [] },
+});

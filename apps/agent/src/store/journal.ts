@@ -42,6 +42,11 @@ export const Journal = Type.Object({
   retired: Type.Record(Type.String(), Type.String()),
   /** Image id → reference of images fetched for a release that was not installed; retired with the next one that is. */
   fetched: Type.Record(Type.String(), Type.String()),
+  /**
+   * Boot since which images are being fetched without having been made durable: in a later boot, what is on this machine of any
+   * image may be damaged. Null when there is no such doubt.
+   */
+  fetchingSince: MaybeText,
   /** Boot in which the installed release was last seen up and healthy; null when it must be brought up. */
   upInBoot: MaybeText,
   /** Highest version of a manifest whose signature verified (a signed but old manifest is refused). */
@@ -60,6 +65,7 @@ export const emptyJournal: Journal = {
   history: [],
   retired: {},
   fetched: {},
+  fetchingSince: null,
   upInBoot: null,
   highestSignedVersion: null,
   timeFloor: null,

@@ -181,6 +181,9 @@ async function removeImage(
   const using = Value.Check(Type.Array(ListedContainer), users.body) ? users.body : [];
   // Forced removal would take an image from under a stopped container of somebody else.
   if (using.some(({ Labels }) => !(holdLabel in Labels) && !(projectLabel in Labels))) return 'in_use';
+  // A stopped container keeps the layers, and the next pull would take them up again however damaged they are. Without force
+  // the engine leaves a running one alone.
+  if (force) for (const { Id } of using) await api.call('DELETE', `/containers/${Id}`);
   const answer = await api.call('DELETE', `/images/${encodeURIComponent(reference)}`, {
     query: { force: String(force) },
   });
@@ -265,6 +268,7 @@ async function pull(api: EngineApi, text: string, options: PullOptions): Promise
 
 async function pulledImage(api: EngineApi, text: string, name: string): Promise<PullAnswer> {
   const answer = await api.call('GET', `/images/${encodeURIComponent(text)}/json`);
+  if (answer.status >= 500) return { kind: 'broken' };
   if (!Value.Check(Image, answer.body)) {
     const detail = messageOf(answer.body);
     return { kind: 'failed', code: 'engine_failed', reason: 'a fetched image cannot be read', detail, transient: true };
@@ -278,7 +282,9 @@ function registryAuth(credentials: RegistryCredentials | null, registry: string)
   if (credentials?.registry !== registry) return {};
   const { username, password } = credentials;
   const json = JSON.stringify({ username, password, serveraddress: registry });
-  return { 'x-registry-auth': Buffer.from(json).toString('base64url') };
+  // Older engines insist on the padding that Node's base64url leaves out.
+  const encoded = Buffer.from(json).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
+  return { 'x-registry-auth': encoded };
 }
 
 async function up(
