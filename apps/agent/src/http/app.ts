@@ -1,44 +1,18 @@
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { describeError, StationError } from '@station/kit/station-error';
-import type { Clock } from '@station/kit/clock';
 import type { Report } from '@station/kit/report';
-import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { MethodNotAllowed, shuttingDown, toErrorAnswer } from './errors.ts';
-import type { EventStreams } from './event-stream.ts';
 import type { Guard } from './guard.ts';
-import type { Metrics } from './metrics.ts';
-import type { AgentPort } from './port.ts';
-import { addRoutes } from './routes.ts';
-import { validatorCompiler } from './validation.ts';
+import { createFastify, type App } from './fastify.ts';
+import { addRoutes, type RouteParts } from './routes.ts';
 
-export type AppParts = {
-  port: AgentPort;
-  report: Report;
-  clock: Clock;
-  agentVersion: string;
-  /** Monotonic milliseconds. */
-  startedMs: number;
-  guard: Guard;
-  streams: EventStreams;
-  metrics: Metrics;
-  /** Aborted when the agent is to end: whoever waits is answered then. */
-  stopping: AbortSignal;
-};
-
-export type App = ReturnType<typeof createFastify>;
-
-const bodyLimitBytes = 256 * 1024;
-/** Time for a request to arrive as a whole; an answer may take as long as an update. */
-const requestTimeoutMs = 30_000;
+export type AppParts = RouteParts & { report: Report; guard: Guard };
 
 /** The agent's HTTP API (contracts, section 4), not listening yet. */
 export function buildApp(parts: AppParts): App {
   const { report, guard, stopping } = parts;
   const app = createFastify();
   const methods = collectMethods(app);
-  app.setValidatorCompiler(validatorCompiler);
-  app.setSerializerCompiler(() => (body) => JSON.stringify(body));
-  acceptJsonOnly(app);
 
   app.addHook('onRequest', async (request) => {
     if (stopping.aborted) throw shuttingDown();
@@ -64,36 +38,6 @@ export function buildApp(parts: AppParts): App {
   });
   addRoutes(app, parts);
   return app;
-}
-
-function createFastify() {
-  return fastify({
-    bodyLimit: bodyLimitBytes,
-    requestTimeout: requestTimeoutMs,
-    return503OnClosing: false,
-    logger: false,
-    frameworkErrors: (error: unknown, _request: FastifyRequest, reply: FastifyReply) => {
-      const { body, headers } = toErrorAnswer(error);
-      reply.code(body.statusCode).headers(headers).send(body);
-    },
-    clientErrorHandler: (_error, socket) => {
-      if (!socket.writable) return;
-      const { body } = toErrorAnswer(new StationError('bad_request', 'The request is not HTTP as the agent reads it.'));
-      const text = JSON.stringify(body);
-      const head = `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}`;
-      socket.end(`${head}\r\nconnection: close\r\n\r\n${text}`);
-    },
-  }).withTypeProvider<TypeBoxTypeProvider>();
-}
-
-/** Only JSON is read. A body of no bytes is none, whatever it says it is: clients send the header out of habit. */
-function acceptJsonOnly(app: App): void {
-  const parse = app.getDefaultJsonParser('error', 'error');
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body.length === 0) done(null, undefined);
-    else void parse(request, body as string, done);
-  });
 }
 
 function collectMethods(app: App): Map<string, Set<string>> {

@@ -1,6 +1,12 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { Status } from '@station/protocol/agent-api';
-import type { Tally } from './metrics.ts';
+
+/** What the agent counts while it runs. */
+export type Tally = {
+  operations: Record<'updated' | 'failed' | 'rolled_back' | 'rollback_failed', number>;
+  healthChecks: Record<'passed' | 'failed', number>;
+  unexpectedErrors: number;
+};
 
 export type Measured = { status: Status; tally: Tally; agentVersion: string; uptimeSeconds: number };
 

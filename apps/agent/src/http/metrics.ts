@@ -2,17 +2,11 @@ import type { Clock } from '@station/kit/clock';
 import type { Report } from '@station/kit/report';
 import type { Status } from '@station/protocol/agent-api';
 import type { EventName } from '@station/protocol/events';
+import type { Tally } from './metrics-registry.ts';
 
 export type Metrics = Disposable & {
   /** The text of `GET /metrics` and its content type. */
   render(status: Status): Promise<{ text: string; contentType: string }>;
-};
-
-/** What the agent counts while it runs. */
-export type Tally = {
-  operations: Record<'updated' | 'failed' | 'rolled_back' | 'rollback_failed', number>;
-  healthChecks: Record<'passed' | 'failed', number>;
-  unexpectedErrors: number;
 };
 
 /** Counts from the report's events; everything else is read when it is asked for. */

@@ -97,7 +97,7 @@ describe('requests that are wrong', () => {
       const answer = await call(running.tcp, method, path, options);
       assert.equal(told(answer), expected);
       assert.ok(Value.Check(ErrorBody, answer.json), answer.text);
-      assert.equal((answer.json as ErrorBody).statusCode, answer.status);
+      assert.equal(answer.json.statusCode, answer.status);
       assert.deepEqual([running.agent.asked, running.events], [[], []]);
     });
   }

@@ -10,17 +10,32 @@ import {
   WifiStatus,
   type HistoryEntry,
 } from '@station/protocol/agent-api';
+import type { Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
 import { Type, type Static } from 'typebox';
-import type { App, AppParts } from './app.ts';
+import type { EventStreams } from './event-stream.ts';
 import { shuttingDown } from './errors.ts';
-import type { StartAnswer } from './port.ts';
+import type { App } from './fastify.ts';
+import type { Metrics } from './metrics.ts';
+import type { AgentPort, StartAnswer } from './port.ts';
 import { rollbackResult, updateResult } from './results.ts';
 
 const NoKeys = Type.Object({}, { additionalProperties: false });
 const Waiting = Type.Object({ wait: Type.Optional(Type.Enum(['true', 'false'])) }, { additionalProperties: false });
 
-export function addRoutes(app: App, parts: AppParts): void {
+export type RouteParts = {
+  port: AgentPort;
+  clock: Clock;
+  agentVersion: string;
+  /** Monotonic milliseconds. */
+  startedMs: number;
+  streams: EventStreams;
+  metrics: Metrics;
+  /** Aborted when the agent is to end: whoever waits is answered then. */
+  stopping: AbortSignal;
+};
+
+export function addRoutes(app: App, parts: RouteParts): void {
   const { port, clock, agentVersion, metrics, streams, stopping } = parts;
   const orStop = <T>(work: Promise<T>): Promise<T> => unlessStopped(work, stopping);
   /** A missing body is an empty one; JSON `null` is not missing. */
