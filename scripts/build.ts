@@ -1,6 +1,6 @@
 // npm run build [-- agent|backend|web …] [--arch x64|arm64]: what ships, into dist/.
 //   dist/agent/station-agent   one executable (Node's single executable application)
-//   dist/backend/station-backend.mjs   one file
+//   dist/backend/station-backend.mjs   with pieces beside it that are loaded when they are needed
 //   dist/web/   static files
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -34,7 +34,7 @@ for (const [index, target] of wanted.entries()) {
   process.stdout.write(`[${index + 1}/${wanted.length}] ${target} … `);
   const started = performance.now();
   if (target === 'agent') await buildAgent(values.arch);
-  else if (target === 'backend') await bundle('apps/backend/src/main.ts', join(dist, 'backend', 'station-backend.mjs'));
+  else if (target === 'backend') await buildBackend();
   else run('npm', ['run', '--silent', 'build', '-w', '@station/web']);
   process.stdout.write(`ok (${((performance.now() - started) / 1000).toFixed(1)} s)\n`);
 }
@@ -48,14 +48,33 @@ function readTarget(text: string): Target {
 
 /** One ES module with everything in it but Node's own modules. */
 async function bundle(input: string, file: string): Promise<void> {
-  await using build = await rolldown({
+  await using build = await openBundle(input);
+  await build.write({ file, format: 'esm', codeSplitting: false, minify: { mangle: false }, sourcemap: false });
+}
+
+/** What is imported when it is needed (API reference, PostgreSQL) stays apart: in one file it would cost 26 MB of memory. */
+async function buildBackend(): Promise<void> {
+  const dir = join(dist, 'backend');
+  rmSync(dir, { recursive: true, force: true });
+  await using build = await openBundle('apps/backend/src/main.ts');
+  await build.write({
+    dir,
+    format: 'esm',
+    entryFileNames: 'station-backend.mjs',
+    chunkFileNames: '[name]-[hash].mjs',
+    minify: { mangle: false },
+    sourcemap: false,
+  });
+}
+
+function openBundle(input: string): ReturnType<typeof rolldown> {
+  return rolldown({
     input: join(root, input),
     platform: 'node',
     // Optional accelerators of libraries that are not installed: they do without.
     external: [/^node:/, 'pg-native', 'bufferutil', 'utf-8-validate'],
     logLevel: 'silent',
   });
-  await build.write({ file, format: 'esm', codeSplitting: false, minify: { mangle: false }, sourcemap: false });
 }
 
 async function buildAgent(arch: string): Promise<void> {

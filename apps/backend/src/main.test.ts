@@ -16,7 +16,7 @@ function runProgram(env: Record<string, string>): Program {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines: LoggedEvent[] = [];
-  createInterface(child.stdout!).on('line', (line) => void lines.push(JSON.parse(line) as LoggedEvent));
+  createInterface(child.stdout).on('line', (line) => void lines.push(JSON.parse(line) as LoggedEvent));
   const exit = once(child, 'close').then(([code]) => code as number | null);
   const dispose = async (): Promise<void> => {
     child.kill('SIGKILL');

@@ -78,7 +78,7 @@ async function verifiedPayload(
       currentDate: new Date(nowMs),
       clockTolerance: toleranceSeconds,
     });
-    return payload as Record<string, unknown>;
+    return payload;
   } catch {
     // Whatever is wrong with it, a token that does not verify is no token.
     return null;

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import type { Role } from '@station/protocol/rest';
-import { StationError } from '@station/kit/station-error';
 import { authorize } from './hooks/authorize.ts';
+import type { RequestHook, RequestUser } from './caller.ts';
 import { NoBody, NoQuery } from './validation.ts';
 
 /**
@@ -15,9 +15,6 @@ import { NoBody, NoQuery } from './validation.ts';
 export type AccessRule =
   'public' | 'user' | 'agent' | 'device' | 'operator' | { roles: readonly Role[] } | { station: Role };
 
-/** The person behind a request. */
-export type RequestUser = { userId: string; role: Role };
-
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: AccessRule;
@@ -29,8 +26,6 @@ declare module 'fastify' {
     deviceId: string | null;
   }
 }
-
-export type RequestHook = (request: FastifyRequest) => Promise<void>;
 
 /** The hooks that the rules are made of. */
 export type AccessHooks = {
@@ -112,14 +107,4 @@ function closeUndeclared(route: RouteOptions, methods: string[]): void {
   if (methods.some((method) => method === 'POST' || method === 'PUT' || method === 'PATCH' || method === 'DELETE')) {
     route.schema.body ??= NoBody;
   }
-}
-
-/** 401 with the challenge of RFC 6750. */
-export function unauthorized(message: string): StationError {
-  return new StationError('unauthorized', message);
-}
-
-/** The token of `Authorization: Bearer <token>`; null when there is none of that form. */
-export function bearerToken(request: FastifyRequest): string | null {
-  return /^Bearer ([^\s]+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? null;
 }

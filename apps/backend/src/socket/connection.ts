@@ -108,7 +108,8 @@ function hello(described: Pick<HelloMessage, 'version' | 'station'>, claims: Acc
 
 function parse(data: RawData): ClientMessage | null {
   try {
-    const value: unknown = JSON.parse(data.toString());
+    // One Buffer: the binaryType of `ws` is left as it is.
+    const value: unknown = JSON.parse((data as Buffer).toString('utf8'));
     return Value.Check(ClientMessage, value) ? value : null;
   } catch {
     return null;

@@ -3,7 +3,7 @@ import { copyFile, readdir, readFile, stat, truncate, writeFile } from 'node:fs/
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
-import { sql, type Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/files';
 import { openStore, type Store } from './database.ts';
@@ -221,7 +221,7 @@ test('damage that shows while the database is in use is said, and mended at the 
       onDamage: told.resolve,
     });
     await breakPages(file);
-    await assert.rejects(sql`select sum(length(value)) from settings`.execute(store.db as Kysely<unknown>));
+    await assert.rejects(sql`select sum(length(value)) from settings`.execute(store.db));
     await told.promise;
     assert.equal(log.events('database_damaged').length, 1);
   }

@@ -104,7 +104,8 @@ async function openPostgres(url: string, log: Log): Promise<Opened> {
     application_name: 'station-backend',
     // Times and counts are bigint columns; all of them are far below 2^53.
     types: {
-      getTypeParser: (id: number, format) => (id === int8 ? Number : pg.types.getTypeParser(id, format as 'text')),
+      getTypeParser: (id: number, format): ((text: string) => unknown) =>
+        id === int8 ? Number : (pg.types.getTypeParser(id, format) as (text: string) => unknown),
     },
   });
   // An idle connection that the server ends is not an error of anyone's query; the pool opens another.

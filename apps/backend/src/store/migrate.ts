@@ -131,4 +131,4 @@ type MigrationTables = {
   [requirementsTable]: { migration: string; requires: string };
 };
 
-const asTables = (db: Kysely<unknown>): Kysely<MigrationTables> => db as Kysely<MigrationTables>;
+const asTables = (db: Kysely<unknown>): Kysely<MigrationTables> => db;

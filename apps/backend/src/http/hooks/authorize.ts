@@ -1,6 +1,6 @@
 import type { Role } from '@station/protocol/rest';
 import { StationError } from '@station/kit/station-error';
-import type { RequestHook } from '../access.ts';
+import type { RequestHook } from '../caller.ts';
 
 /** 403 unless the user's global role is one of `roles` (specification, "Backend hooks", 2). Runs after verifyToken. */
 export function authorize(roles: readonly Role[]): RequestHook {

@@ -1,7 +1,7 @@
 import { roles, type Role } from '@station/protocol/rest';
 import { StationError } from '@station/kit/station-error';
 import type { StationStore } from '../../station/station-store.ts';
-import type { RequestHook } from '../access.ts';
+import type { RequestHook } from '../caller.ts';
 
 /**
  * Makes a hook that asks the station's own records who the user is (specification, "Backend hooks", 3): the owner of the station has

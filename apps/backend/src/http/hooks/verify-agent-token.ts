@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { hashToken } from '../../auth/token-hash.ts';
-import { bearerToken, unauthorized, type RequestHook } from '../access.ts';
+import { bearerToken, unauthorized, type RequestHook } from '../caller.ts';
 
 /**
  * Compares `Authorization: Bearer <token>` with AGENT_TOKEN (specification, "Backend hooks", 5), in constant time; else 401. With no

@@ -1,4 +1,4 @@
-import { unauthorized, type RequestHook } from '../access.ts';
+import { unauthorized, type RequestHook } from '../caller.ts';
 import { hashToken } from '../../auth/token-hash.ts';
 
 /** @returns id of the device whose token has this hash (SHA-256, hex); null when there is none. */

@@ -1,5 +1,5 @@
 import type { AccessTokens } from '../../auth/access-tokens.ts';
-import { bearerToken, unauthorized, type RequestHook } from '../access.ts';
+import { bearerToken, unauthorized, type RequestHook } from '../caller.ts';
 
 /**
  * Sets `request.user` from `Authorization: Bearer <jwt>` (specification, "Backend hooks", 1). The token must verify and contain `userId`

@@ -90,8 +90,8 @@ async function createReferencePage(): Promise<FastifyInstance> {
   ]);
   const instance = fastify();
   await instance.register(reference, {
-    routePrefix: pagePath as `/${string}`,
-    configuration: { url: documentPath, withDefaultFonts: false, nonce: 'station' } as never,
+    routePrefix: pagePath,
+    configuration: { url: documentPath, withDefaultFonts: false, nonce: 'station' },
   });
   await instance.ready();
   return instance;

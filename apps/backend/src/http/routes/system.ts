@@ -96,8 +96,5 @@ function passOn(reply: FastifyReply, { statusCode, body }: AgentAnswer): Fastify
   if (statusCode >= 400 && !Value.Check(ErrorBody, body)) {
     throw new StationError('agent_unreachable', `The agent answered with status ${statusCode}.`);
   }
-  return reply
-    .code(statusCode)
-    .type('application/json; charset=utf-8')
-    .send(body as object);
+  return reply.code(statusCode).type('application/json; charset=utf-8').send(body);
 }
