@@ -12,6 +12,9 @@ test('the description is OpenAPI 3.1 and knows every route of the API', async ()
   }
   const login = document.paths['/api/auth/login'].post;
   assert.deepEqual(login.requestBody.content['application/json'].schema.required, ['email', 'password']);
+  assert.deepEqual(login.security, []);
+  assert.deepEqual(document.paths['/api/system/update'].post.security, [{ user: [] }]);
+  assert.match(document.paths['/api/system/update'].post.description, /owner or admin/);
   assert.deepEqual((await running.http.inject('/api/openapi.json')).json(), document, 'again');
 });
 
@@ -19,10 +22,17 @@ test('the reference page has its script here and may talk to no other host', asy
   await using running = await runBackend();
   const moved = await running.http.inject('/api/docs');
   assert.equal(moved.statusCode, 301);
+  assert.equal(moved.headers.location, '/api/docs/');
   const page = await running.http.inject('/api/docs/');
   assert.equal(page.statusCode, 200);
   assert.match(String(page.headers['content-type']), /^text\/html/);
-  assert.match(String(page.headers['content-security-policy']), /connect-src 'self'/);
+  const policy = String(page.headers['content-security-policy']);
+  assert.match(policy, /connect-src 'self'/);
+  const nonce = /'nonce-([\w-]+)'/.exec(policy)?.[1] ?? '(none)';
+  const scripts = [...page.body.matchAll(/<script[^>]*>/g)].map(([tag]) => tag);
+  assert.equal(scripts.length, 2);
+  for (const tag of scripts) assert.ok(tag.includes(`nonce="${nonce}"`), tag);
+  assert.ok(!(await running.http.inject('/api/docs/')).body.includes(nonce), 'a new one each time');
   const sources = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? '');
   assert.deepEqual(
     sources.filter((source) => /^(https?:)?\/\//.test(source)),

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import type { AccessRule } from '../access.ts';
 import type { HttpServer } from '../server.ts';
@@ -7,9 +8,20 @@ export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema'> & {
 
 const documentPath = '/api/openapi.json';
 const pagePath = '/api/docs';
-/** Set by the page's own script: it has inline styles, nothing else inline, and talks to no other host. */
-const pagePolicy =
-  "default-src 'none'; script-src 'self' 'nonce-station'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+const noncePlace = 'nonce-goes-here';
+
+/** The page has inline styles and one inline script; it talks to no other host. */
+const pagePolicy = (nonce: string): string =>
+  [
+    "default-src 'none'",
+    `script-src 'self' 'nonce-${nonce}'`,
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
 
 /**
  * GET /api/openapi.json and the reference page /api/docs.
@@ -32,18 +44,20 @@ export async function registerDocsRoutes(
   );
 
   let page: Promise<FastifyInstance> | null = null;
-  for (const url of [pagePath, `${pagePath}/`, `${pagePath}/js/scalar.js`]) {
-    app.get(url, { config: { access: 'public' }, schema: { hide: true } }, async (_request, reply) => {
-      page ??= createReferencePage();
-      const { statusCode, headers, rawPayload } = await (await page).inject({ method: 'GET', url });
-      void reply.code(statusCode).header('content-security-policy', pagePolicy);
-      for (const name of ['content-type', 'location'] as const) {
-        const value = headers[name];
-        if (value !== undefined) void reply.header(name, value);
-      }
-      return reply.send(rawPayload);
-    });
-  }
+  const hidden = { config: { access: 'public' }, schema: { hide: true } } as const;
+  app.get(pagePath, hidden, async (_request, reply) => reply.redirect(`${pagePath}/`, 301));
+  app.get(`${pagePath}/`, hidden, async (_request, reply) => {
+    page ??= createReferencePage();
+    const { body } = await (await page).inject(`${pagePath}/`);
+    const nonce = randomBytes(16).toString('base64url');
+    void reply.header('content-security-policy', pagePolicy(nonce)).type('text/html; charset=utf-8');
+    return reply.send(body.replaceAll(noncePlace, nonce));
+  });
+  app.get(`${pagePath}/js/scalar.js`, hidden, async (_request, reply) => {
+    page ??= createReferencePage();
+    const { rawPayload } = await (await page).inject(`${pagePath}/js/scalar.js`);
+    return reply.type('text/javascript; charset=utf-8').send(rawPayload);
+  });
 }
 
 /** Notes every route that is registered from now on. */
@@ -55,6 +69,12 @@ export function collectRoutes(app: HttpServer): readonly DescribedRoute[] {
   });
   return routes;
 }
+
+const securitySchemes = {
+  user: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+  agent: { type: 'http', scheme: 'bearer' },
+  device: { type: 'apiKey', in: 'header', name: 'X-Device-Token' },
+} as const;
 
 async function writeOpenApi(routes: readonly DescribedRoute[], version: string): Promise<string> {
   const [{ default: fastify }, { default: swagger }] = await Promise.all([
@@ -69,18 +89,37 @@ async function writeOpenApi(routes: readonly DescribedRoute[], version: string):
     openapi: {
       openapi: '3.1.0',
       info: { title: 'Station', description: 'REST interface of the station’s backend.', version },
-      components: { securitySchemes: { user: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } } },
-      security: [{ user: [] }],
+      components: { securitySchemes },
     },
   });
-  for (const { method, url, schema } of routes) {
+  for (const { method, url, schema, access } of routes) {
     if ([method].flat().includes('HEAD')) continue;
-    scratch.route({ method, url, ...(schema === undefined ? {} : { schema }), handler: async () => undefined });
+    const described = { ...schema, ...describeAccess(access) };
+    scratch.route({ method, url, schema: described, handler: async () => undefined });
   }
   await scratch.ready();
   const text = JSON.stringify(scratch.swagger());
   await scratch.close();
   return text;
+}
+
+function describeAccess(access: AccessRule): { description: string; security: Record<string, string[]>[] } {
+  if (typeof access === 'object') {
+    const who = 'roles' in access ? access.roles.join(' or ') : `${access.station} of the station, or above`;
+    return { description: `For users with the role ${who}.`, security: [{ user: [] }] };
+  }
+  switch (access) {
+    case 'public':
+      return { description: 'For anyone.', security: [] };
+    case 'user':
+      return { description: 'For users who are logged in.', security: [{ user: [] }] };
+    case 'operator':
+      return { description: 'For programs on the station, owner and admins.', security: [{ user: [] }, {}] };
+    case 'agent':
+      return { description: 'For the agent.', security: [{ agent: [] }] };
+    case 'device':
+      return { description: 'For devices.', security: [{ device: [] }] };
+  }
 }
 
 async function createReferencePage(): Promise<FastifyInstance> {
@@ -91,7 +130,17 @@ async function createReferencePage(): Promise<FastifyInstance> {
   const instance = fastify();
   await instance.register(reference, {
     routePrefix: pagePath,
-    configuration: { url: documentPath, withDefaultFonts: false, nonce: 'station' },
+    configuration: {
+      url: documentPath,
+      pageTitle: 'Station: REST interface',
+      nonce: noncePlace,
+      withDefaultFonts: false,
+      telemetry: false,
+      // Parts that would send the reader, or what they read, to services elsewhere.
+      showDeveloperTools: 'never',
+      agent: { disabled: true },
+      mcp: { disabled: true },
+    },
   });
   await instance.ready();
   return instance;
