@@ -77,7 +77,9 @@ export async function startAgent(
   });
   report.event('agent_started', { agentVersion, bootId });
   const port = createStatus({ config, updater, loop, engine, conditions, startedAt, agentVersion });
-  const server = stack.use(await createHttpServer({ port, report, config: config.api, clock, agentVersion, random: Math.random }));
+  const server = stack.use(
+    await createHttpServer({ port, report, config: config.api, clock, agentVersion, random: Math.random }),
+  );
   conditions.set('agent_open_on_network', config.api.token === null && !isLoopback(config.api.host));
   const serviceManager = stack.use(
     createServiceManager({
@@ -94,7 +96,9 @@ export async function startAgent(
   });
   stack.defer(async () => {
     serviceManager.stopping();
-    report.event('agent_stopping', { signal: signal.aborted && signal.reason instanceof Error ? signal.reason.message : 'stop' });
+    report.event('agent_stopping', {
+      signal: signal.aborted && signal.reason instanceof Error ? signal.reason.message : 'stop',
+    });
     stopping.abort(new Stopping('stop'));
     await running;
   });

@@ -317,7 +317,9 @@ export function createLoop(parts: LoopParts): Loop {
   };
 
   function nextTickMs(): number {
-    const waits = [checkDueMs, installDueMs, bringUpDueMs].map((due) => due - clock.monotonic()).filter((ms) => ms > 0);
+    const now = clock.monotonic();
+    // The other two are only due when something failed before: their past times wait for nothing.
+    const waits = [checkDueMs, ...[installDueMs, bringUpDueMs].filter((due) => due > now)].map((due) => due - now);
     return Math.max(10, Math.min(longestTickMs, ...waits));
   }
 }

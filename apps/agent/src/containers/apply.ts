@@ -50,13 +50,13 @@ export function createExecutors(context: Context): Executors {
       await sampleHealth(context, signal);
     },
     hold: async ({ imageIds }) => {
-      tidied(run, 'hold', imageIds);
       for (const id of imageIds) await engine.hold(id);
       await engine.sync();
+      tidied(run, 'hold', imageIds);
     },
     release_hold: async ({ imageIds }) => {
-      tidied(run, 'release_hold', imageIds);
       for (const id of imageIds) await engine.releaseHold(id);
+      tidied(run, 'release_hold', imageIds);
     },
     remove_images: async ({ imageIds }) => removeImages(context, imageIds),
     bring_up: async () => {
@@ -71,7 +71,7 @@ export function createExecutors(context: Context): Executors {
   };
 }
 
-/** Noted before it is tried: what does not work is not tried again and again. */
+/** Notes what was tried, whatever came of it, so that it is not tried again and again. */
 function tidied(run: RunState, step: keyof Attempts['tidied'], imageIds: readonly string[]): void {
   const before = run.attempts.tidied;
   run.attempts = { ...run.attempts, tidied: { ...before, [step]: [...before[step], ...imageIds] } };
@@ -79,7 +79,6 @@ function tidied(run: RunState, step: keyof Attempts['tidied'], imageIds: readonl
 
 /** Images still in use stay on the list: a later run removes them. */
 async function removeImages({ engine, run, report, record }: Context, imageIds: readonly string[]): Promise<void> {
-  tidied(run, 'remove_images', imageIds);
   const gone: string[] = [];
   for (const id of imageIds) {
     const answer = await engine.removeImage(id, { force: true });
@@ -89,6 +88,7 @@ async function removeImages({ engine, run, report, record }: Context, imageIds: 
   // An image whose removal is lost in a power cut may come back damaged, and would then be taken for a good one.
   await engine.sync();
   if (gone.length > 0) await record({ kind: 'forget_images', imageIds: gone });
+  tidied(run, 'remove_images', imageIds);
 }
 
 /** Room for a layer while it is fetched and unpacked, as a multiple of its compressed size, and what is to stay free. */

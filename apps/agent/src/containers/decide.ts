@@ -120,7 +120,7 @@ function watchHealth(
     if (up?.kind === 'failed' && up.failures >= tries) return { kind: 'failed', reason: up.reason };
     return { kind: 'next', step: { kind: 'up', delayMs: delayAfter(up) } };
   }
-  const verdict = judgeHealth(watch, facts.gate, facts.nowMs);
+  const verdict = judgeHealth(watch, facts.gate);
   if (verdict.kind !== 'wait') return verdict;
   const delayMs = watch.attempts === 0 ? 0 : watch.passingSinceMs === null ? probeFastMs : probeSlowMs;
   return { kind: 'next', step: { kind: 'probe', delayMs } };

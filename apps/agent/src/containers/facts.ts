@@ -2,8 +2,6 @@ import type { Journal } from '../store/journal.ts';
 
 /** What the update engine knows when it decides. All of it is observed or read; nothing is remembered by the decision. */
 export type Facts = {
-  /** Monotonic milliseconds. */
-  nowMs: number;
   bootId: string;
   journal: Journal;
   /** Ids of the images that are on this machine, of those the journal names (looked at while no phase is under way that touches them). */

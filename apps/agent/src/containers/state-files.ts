@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Release } from '@station/protocol/release';
-import { readText, type Disk } from '@station/kit/files';
+import { readText, removeDurable, writeDurable, type Disk } from '@station/kit/files';
 import type { Journal } from '../store/journal.ts';
 import { pinnedRelease, rollbackTarget } from './operations.ts';
 
@@ -39,6 +39,18 @@ export async function findStaleFiles(
     if (!same) stale[name] = wanted;
   }
   return stale;
+}
+
+/** Makes state files what they are to be; each is whole at any moment. */
+export async function writeStateFiles(
+  disk: Disk,
+  dataDir: string,
+  files: Readonly<Record<string, string | null>>,
+): Promise<void> {
+  for (const [name, content] of Object.entries(files)) {
+    const path = join(dataDir, name);
+    await (content === null ? removeDurable(disk, path) : writeDurable(disk, path, content, 0o644));
+  }
 }
 
 /**

@@ -1,4 +1,5 @@
 import { isoTime } from '@station/kit/clock';
+import { makeDirectoryDurable } from '@station/kit/files';
 import type { HistoryEntry, Operation, OperationKind, Trigger } from '@station/protocol/agent-api';
 import type { Release } from '@station/protocol/release';
 import { readJournal, writeJournal, type Journal } from '../store/journal.ts';
@@ -11,7 +12,7 @@ import type { StackEngine } from './ports.ts';
 import { createProgressMeter } from './progress.ts';
 import { noAttempts, type RunState, type UpdaterParts } from './run-state.ts';
 import { reportChange } from './report-change.ts';
-import { findStaleFiles } from './state-files.ts';
+import { findStaleFiles, writeStateFiles } from './state-files.ts';
 
 /** How an operation ended; the entry is the one that stands in the history. */
 export type OperationOutcome = { id: string; entry: HistoryEntry | null };
@@ -56,6 +57,12 @@ export function createUpdater(parts: UpdaterParts): Updater {
     const at = moment(run, parts);
     const next = changeJournal(before, change, at);
     await writeJournal(disk, dataDir, next);
+    try {
+      // Before anybody hears of the change: who reads the files then reads what is true.
+      await writeStateFiles(disk, dataDir, await findStaleFiles(disk, dataDir, next));
+    } catch {
+      // The change is made all the same; the next decision sees the stale files, and says what hinders it.
+    }
     run.journal = next;
     const { watch } = run;
     if (change.kind !== 'forget_images') run.attempts = noAttempts();
@@ -68,7 +75,6 @@ export function createUpdater(parts: UpdaterParts): Updater {
     const idle = now.operation === null;
     const looksAtImages = idle || now.operation?.phase === 'preparing';
     return {
-      nowMs: clock.monotonic(),
       bootId,
       journal: now,
       presentImages: looksAtImages ? await presentImages(engine, now) : [],
@@ -87,7 +93,7 @@ export function createUpdater(parts: UpdaterParts): Updater {
     isLoaded: () => run.journal !== null,
     journal,
     load: async () => {
-      await disk.makeDirectory(dataDir, 0o755);
+      await makeDirectoryDurable(disk, dataDir, 0o755);
       const reading = await readJournal(disk, dataDir);
       if (reading.kind === 'ok') {
         run.journal = reading.journal;

@@ -62,15 +62,19 @@ export function addSample(
 
 export type HealthVerdict = { kind: 'wait' } | { kind: 'passed' } | { kind: 'failed'; reason: string };
 
-/** Whether the release may be called healthy, must be given up, or is to be watched on. */
-export function judgeHealth(watch: Watch, gate: HealthGate, nowMs: number): HealthVerdict {
-  const elapsed = nowMs - watch.startedMs;
+/**
+ * Whether the release may be called healthy, must be given up, or is to be watched on. Only what was seen counts: while nobody
+ * could look, nothing is known to have failed.
+ */
+export function judgeHealth(watch: Watch, gate: HealthGate): HealthVerdict {
+  if (watch.lastSampleMs === null) return { kind: 'wait' };
+  const elapsed = watch.lastSampleMs - watch.startedMs;
   if (watch.restarts >= restartsOfALoop) return failed('a service keeps crashing');
   if (watch.ended !== null) return failed(`service "${watch.ended}" ended with an error`);
   const stretch = Math.min(gate.stabilizationMs, longestStretchMs);
-  if (watch.passingSinceMs !== null && watch.lastSampleMs !== null) {
+  if (watch.passingSinceMs !== null) {
     const steady = watch.lastSampleMs - watch.passingSinceMs >= stretch;
-    if (steady && watch.lastSampleMs - watch.startedMs >= gate.stabilizationMs) return { kind: 'passed' };
+    if (steady && elapsed >= gate.stabilizationMs) return { kind: 'passed' };
   } else if (watch.restarts >= slowLoop.restarts && elapsed >= slowLoop.afterMs) {
     return failed('a service keeps crashing');
   }

@@ -160,7 +160,7 @@ describe('images', () => {
     const engine = await bench.openEngine();
     for (const name of ['web', 'api']) await bench.publish(`${name}:1.0.0`, { files: { 'main.mjs': httpService } });
     const answers = await Promise.all(['web:1.0.0', 'api:1.0.0'].map((name) => engine.pull(name, ignore, never)));
-    const ids = answers.map((answer) => (answer.kind === 'ok' ? answer.imageId : assert.fail(answer.reason)));
+    const ids = answers.map((answer) => (answer.kind === 'ok' ? answer.imageId : assert.fail(answer.kind)));
     assert.equal(ids[0], ids[1]);
     assert.deepEqual(await Promise.all(ids.map((id) => engine.hold(id))), ['held', 'held']);
     assert.deepEqual(await engine.heldImages(), [ids[0]]);

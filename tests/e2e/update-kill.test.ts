@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test } from 'node:test';
+import { waitFor } from '../rig/program.ts';
+import type { Behaviour } from '../rig/small-images.ts';
+import { assertRests, createStory, type Story } from './update/story.ts';
+
+/**
+ * kill -9 of the agent and of what it started, at moments spread evenly over an update or a rollback, and again while it
+ * recovers. Every end must be a healthy release, told truthfully, without anybody's help.
+ */
+type Scenario = {
+  name: string;
+  behaviour: Behaviour;
+  kind: 'update' | 'rollback';
+  /** Kills during the operation, and double kills: one during the operation, one during the recovery. */
+  single: number;
+  double: number;
+};
+
+const scenarios: Scenario[] = [
+  { name: 'update to a good release', behaviour: 'good', kind: 'update', single: 18, double: 6 },
+  { name: 'update to a release that crashes', behaviour: 'crash-loop', kind: 'update', single: 14, double: 5 },
+  { name: 'update to a release that is never healthy', behaviour: 'unhealthy', kind: 'update', single: 10, double: 3 },
+  { name: 'rollback by hand', behaviour: 'good', kind: 'rollback', single: 12, double: 4 },
+];
+
+/** How long the station may take from the restart of the agent to a healthy and truthful rest. */
+const recoveryMs = 60_000;
+
+const env = { STABILIZATION_SECONDS: '0', HEALTHCHECK_TIMEOUT_SECONDS: '4' };
+
+let kills = 0;
+let worstMs = 0;
+
+for (const scenario of scenarios) {
+  test(`killed at any moment: ${scenario.name}`, async () => {
+    await using story = await createStory({ env });
+    const lifetime = createLifetime(story, scenario);
+    await lifetime.prepare();
+    const durationMs = await lifetime.measure();
+    const moments = [
+      ...spread(scenario.single, durationMs).map((firstMs) => [firstMs]),
+      ...spread(scenario.double, durationMs).map((firstMs, index) => [
+        firstMs,
+        spread(scenario.double, durationMs)[index] as number,
+      ]),
+    ];
+    for (const moment of moments) await lifetime.killAt(moment);
+  });
+}
+
+test('every kill ended well', (t) => {
+  const wanted = scenarios.reduce((sum, { single, double }) => sum + single + 2 * double, 0);
+  assert.ok(wanted >= 60);
+  assert.equal(kills, wanted, 'every planned kill took place');
+  t.diagnostic(`${kills} kills, all ended healthy and truthful; the slowest recovery took ${Math.round(worstMs)} ms`);
+});
+
+/** Middles of `count` equal parts of a duration. */
+function spread(count: number, durationMs: number): number[] {
+  return Array.from({ length: count }, (_, index) => ((index + 0.5) / count) * durationMs);
+}
+
+function createLifetime({ rig, agent }: Story, scenario: Scenario) {
+  let minor = 1;
+  const publish = async (behaviour: Behaviour): Promise<string> => {
+    const version = `1.${minor++}.0`;
+    await rig.release({ version, behaviour, ballast: [1_500_000, 1_500_000] });
+    return version;
+  };
+  const current = async (): Promise<string> => (await agent.status()).currentVersion ?? '';
+  const begin = async (): Promise<void> => {
+    const path = scenario.kind === 'rollback' ? '/rollback?wait=false' : '/update?wait=false';
+    const answer = await agent.call('POST', path);
+    assert.equal(answer.status, 202, JSON.stringify(answer.body));
+  };
+  /** A rollback needs a release to go back to, and one that is not quarantined to go forward to again. */
+  const prepare = async (): Promise<void> => {
+    if (scenario.kind === 'update') return;
+    await publish('good');
+    assert.equal((await agent.call('POST', '/update')).body['result'], 'updated');
+    await agent.idle();
+  };
+  const target = async (): Promise<string> =>
+    scenario.kind === 'update' ? publish(scenario.behaviour) : ((await agent.status()).rollback?.version ?? '');
+
+  return {
+    prepare,
+    measure: async (): Promise<number> => {
+      await target();
+      const started = performance.now();
+      await begin();
+      await agent.idle();
+      return performance.now() - started;
+    },
+    killAt: async (moments: readonly number[]): Promise<void> => {
+      const before = await current();
+      const after = await target();
+      await begin();
+      let restarted = performance.now();
+      for (const moment of moments) {
+        await sleep(moment);
+        await agent.kill();
+        kills += 1;
+        restarted = performance.now();
+        await agent.start();
+      }
+      await agent.idle(recoveryMs);
+      const version = await current();
+      const allowed = scenario.behaviour === 'good' ? [before, after] : [before];
+      assert.ok(
+        allowed.includes(version),
+        `ended on ${version}, not on ${allowed.join(' or ')} (killed after ${moments.join(' and ')} ms)`,
+      );
+      await waitFor(
+        'a healthy stack',
+        async () => (await rig.stack.health())?.statusCode === 200,
+        recoveryMs - (performance.now() - restarted),
+      );
+      worstMs = Math.max(worstMs, performance.now() - restarted);
+      await assertRests({ rig, agent }, version);
+    },
+  };
+}

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { agentEnv, createAgentProcess } from '../../rig/agent-process.ts';
+import { needPackages } from '../../rig/debian.ts';
+import { run } from '../../rig/program.ts';
+import { createReleaseServer, manifestPath } from '../../rig/release-server.ts';
+import { assertRests, createStory, type Story } from './story.ts';
+
+const encode = (value: unknown): Uint8Array =>
+  new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value));
+
+async function assertUntouched(story: Story, action: () => Promise<void>): Promise<void> {
+  const before = (await story.rig.stack.containers()).map(({ id }) => id).sort();
+  await action();
+  assert.deepEqual((await story.rig.stack.containers()).map(({ id }) => id).sort(), before, 'the stack is untouched');
+  await assertRests(story, '1.0.0');
+}
+
+test('manifests that must not be followed', async (t) => {
+  await using story = await createStory();
+  const { rig, agent } = story;
+  const good = (await rig.release({ version: '1.1.0' })).manifest;
+  const bad: Record<string, Uint8Array> = {
+    'that is not JSON': encode('{"version": "1.1.0", '),
+    'of more than 1 MiB': encode({ ...good, padding: 'x'.repeat(1024 * 1024) }),
+    'with a service the stack does not have': encode({ ...good, images: { ...good.images, database: 'a:1' } }),
+    'with an option in place of a reference': encode({ ...good, images: { ...good.images, backend: '--privileged' } }),
+    'with a path in place of a reference': encode({ ...good, images: { ...good.images, backend: '../x' } }),
+    'whose version is not SemVer': encode({ ...good, version: 'latest' }),
+  };
+  for (const [name, bytes] of Object.entries(bad)) {
+    await t.test(`a manifest ${name} is rejected`, () =>
+      assertUntouched(story, async () => {
+        rig.releases.setManifest(bytes);
+        const before = agent.events.length;
+        const answer = await agent.call('POST', '/update');
+        assert.deepEqual([answer.status, answer.body['code']], [502, 'manifest_rejected']);
+        await agent.event('manifest_rejected', { after: before });
+        assert.ok((await agent.status()).conditions.some(({ id }) => id === 'manifest_rejected'));
+      }),
+    );
+  }
+
+  await t.test('a redirect to another scheme is not followed', () =>
+    assertUntouched(story, async () => {
+      await writeFile(join(rig.workspace.folder, 'manifest.json'), JSON.stringify(good));
+      const location = `file://${rig.workspace.folder}/manifest.json`;
+      rig.releases.put(manifestPath, { bytes: encode(''), status: 302, headers: { location } });
+      const answer = await agent.call('POST', '/update');
+      assert.deepEqual([answer.status, answer.body['code']], [502, 'manifest_rejected']);
+    }),
+  );
+
+  await t.test('a redirect within the scheme is', async () => {
+    rig.releases.put('/elsewhere.json', { bytes: encode({ ...good, version: '1.0.0' }) });
+    rig.releases.put(manifestPath, { bytes: encode(''), status: 302, headers: { location: '/elsewhere.json' } });
+    assert.equal((await agent.call('POST', '/update')).body['result'], 'already_current');
+    assert.ok(!(await agent.status()).conditions.some(({ id }) => id === 'manifest_rejected'), 'the condition is gone');
+  });
+
+  await t.test('an unchanged manifest is asked for conditionally', async () => {
+    rig.releases.setManifest({ ...good, version: '1.0.0' });
+    await agent.call('POST', '/check');
+    await agent.call('POST', '/check');
+    assert.equal(rig.releases.requests.at(-1)?.answered, 304);
+  });
+
+  await t.test('requests with bad versions and bodies are refused', () =>
+    assertUntouched(story, async () => {
+      for (const version of ['latest', '../x', '1.0', '']) {
+        const answer = await agent.call('POST', '/update', { body: { version } });
+        assert.equal(answer.status, 400, version);
+      }
+      assert.equal((await agent.call('POST', '/update', { body: { version: '1.1.0', extra: 1 } })).status, 400);
+      assert.equal(
+        (await agent.call('POST', '/update', { body: `{"version":"${'1'.repeat(10_000_000)}"}` })).status,
+        413,
+      );
+    }),
+  );
+});
+
+test('a release server whose certificate does not verify is not believed', async () => {
+  await needPackages(['openssl']);
+  await using story = await createStory({ started: false });
+  const { rig } = story;
+  const { manifest } = await rig.release({ version: '1.1.0' });
+  const [key, certificate] = [join(rig.workspace.folder, 'key.pem'), join(rig.workspace.folder, 'certificate.pem')];
+  await run('openssl', [
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:P-256',
+    '-nodes',
+    '-days',
+    '2',
+    '-subj',
+    '/CN=127.0.0.1',
+    '-addext',
+    'subjectAltName=IP:127.0.0.1',
+    '-keyout',
+    key,
+    '-out',
+    certificate,
+  ]);
+  const secure = await createReleaseServer(rig.workspace, {
+    tls: { keyFile: key, certificateFile: certificate },
+  });
+  secure.setManifest(manifest);
+  const agent = await createAgentProcess(
+    rig.workspace,
+    agentEnv(rig, { UPDATE_SERVER_URL: secure.manifestUrl }),
+    'secure',
+  );
+  await agent.start();
+  await agent.idle();
+  const answer = await agent.call('POST', '/update');
+  assert.deepEqual([answer.status, answer.body['code']], [502, 'manifest_unavailable']);
+  await assertRests({ rig, agent }, '1.0.0');
+});
+
+test('with a public key only signed manifests count, and none older than one seen', async (t) => {
+  await needPackages(['minisign']);
+  await using story = await createStory({ started: false });
+  const { rig } = story;
+  const file = (name: string): string => join(rig.workspace.folder, name);
+  await run('minisign', ['-G', '-W', '-p', file('key.pub'), '-s', file('key.sec')]);
+  const publicKey = (await run('tail', ['-n', '1', file('key.pub')])).trim();
+  const agent = await createAgentProcess(rig.workspace, agentEnv(rig, { UPDATE_PUBLIC_KEY: publicKey }), 'signed');
+  const publish = async (manifest: object, options: string[] = []): Promise<void> => {
+    const bytes = encode(manifest);
+    await writeFile(file('manifest.json'), bytes);
+    await run('minisign', ['-S', ...options, '-W', '-s', file('key.sec'), '-m', file('manifest.json')]);
+    rig.releases.setManifest(bytes);
+    rig.releases.put(`${manifestPath}.minisig`, {
+      bytes: new TextEncoder().encode(await run('cat', [file('manifest.json.minisig')])),
+    });
+  };
+  const { manifest } = await rig.release({ version: '1.1.0' });
+  await agent.start();
+  await agent.idle();
+
+  await t.test('no signature, or one of other bytes, is rejected', async () => {
+    assert.equal((await agent.call('POST', '/update')).status, 502);
+    await publish(manifest);
+    rig.releases.setManifest({ ...manifest, notes: 'changed after signing' });
+    const answer = await agent.call('POST', '/update');
+    assert.equal(answer.body['code'], 'manifest_rejected');
+    assert.equal((await rig.stack.health())?.version, '1.0.0');
+  });
+
+  await t.test('a good one is installed, signed either way that minisign knows', async () => {
+    await publish(manifest);
+    assert.equal((await agent.call('POST', '/update')).body['result'], 'updated');
+    const next = (await rig.release({ version: '1.2.0' })).manifest;
+    await publish(next, ['-l']);
+    assert.equal((await agent.call('POST', '/update')).body['result'], 'updated');
+    await assertRests({ rig, agent }, '1.2.0');
+  });
+
+  await t.test('an older one is rejected although its signature verifies', async () => {
+    await publish(manifest);
+    const answer = await agent.call('POST', '/update', { body: { version: '1.1.1' } });
+    assert.ok(
+      agent.events.some((line) => line.event === 'manifest_rejected' && String(line['reason']).includes('older')),
+    );
+    assert.notEqual(answer.status, 200);
+    assert.equal((await rig.stack.health())?.version, '1.2.0');
+  });
+});
