@@ -70,6 +70,19 @@ export async function writeDurable(
   await disk.sync(dirname(path));
 }
 
+/**
+ * Creates a directory so that what is made durable in it later is not lost with the directory itself. Of several directories
+ * that are created the upper ones are left to the file system. A parent that may not be opened is left to it as well.
+ */
+export async function makeDirectoryDurable(disk: Disk, path: string, mode: number): Promise<void> {
+  await disk.makeDirectory(path, mode);
+  try {
+    await disk.sync(dirname(path));
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EACCES')) throw error;
+  }
+}
+
 /** Removes a file durably. */
 export async function removeDurable(disk: Disk, path: string): Promise<void> {
   await disk.remove(path);
