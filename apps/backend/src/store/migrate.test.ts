@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Kysely, sql } from 'kysely';
+import { Kysely, PostgresDialect, sql, type Dialect } from 'kysely';
+import pg from 'pg';
 import { migrate, readSchemaState, SchemaTooNewError, type StationMigration } from './migrate.ts';
 import { createSqliteDialect } from './sqlite-dialect.ts';
 import { openSqliteFile } from './sqlite-file.ts';
+import { postgresDatabase, postgresUrl } from '../testing/test-postgres.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 
 type Notes = { notes: { id: number; text: string } };
@@ -43,14 +45,21 @@ const dropText: StationMigration = {
 };
 
 async function openDatabase(): Promise<AsyncDisposable & { db: Kysely<unknown> }> {
-  const folder = await temporaryFolder();
-  const file = openSqliteFile(join(folder.path, 'test.sqlite'));
-  const db = new Kysely<unknown>({ dialect: createSqliteDialect(file, (error) => assert.fail(error)) });
-  const dispose = async (): Promise<void> => {
-    await db.destroy();
-    await folder[Symbol.asyncDispose]();
-  };
-  return { db, [Symbol.asyncDispose]: dispose };
+  await using opening = new AsyncDisposableStack();
+  const folder = opening.use(await temporaryFolder());
+  const dialect = postgresUrl === null ? sqlite(folder.path) : await postgres(postgresUrl, folder.path, opening);
+  const db = new Kysely<unknown>({ dialect });
+  opening.defer(() => db.destroy());
+  const opened = opening.move();
+  return { db, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
+
+const sqlite = (folder: string): Dialect =>
+  createSqliteDialect(openSqliteFile(join(folder, 'test.sqlite')), (error) => assert.fail(error));
+
+async function postgres(server: string, owner: string, opening: AsyncDisposableStack): Promise<Dialect> {
+  const { url } = opening.use(await postgresDatabase(server, owner));
+  return new PostgresDialect({ pool: new pg.Pool({ connectionString: url }) });
 }
 
 test('runs what is pending, once', async () => {

@@ -6,6 +6,7 @@ import { startBackend, type Backend } from '../backend.ts';
 import { envToConfig, secretsOf } from '../config.ts';
 import type { HttpServer } from '../http/server.ts';
 import { recordedLog } from './recorded-log.ts';
+import { postgresDatabase, postgresUrl } from './test-postgres.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 export type RunningBackend = AsyncDisposable & {
@@ -28,11 +29,18 @@ export type BackendOptions = {
   dataDir?: string;
 };
 
-/** The whole backend as the program runs it, on a free port, with SQLite in a folder of its own. */
+/** The whole backend as the program runs it, on a free port, with a database of its own: SQLite, or PostgreSQL end to end. */
 export async function runBackend(options: BackendOptions = {}): Promise<RunningBackend> {
   await using starting = new AsyncDisposableStack();
   const dataDir = options.dataDir ?? join(starting.use(await temporaryFolder()).path, 'data');
-  const config = envToConfig({ PORT: '0', DATA_DIR: dataDir, LOG_LEVEL: 'debug', ...options.env });
+  const database = postgresUrl === null ? null : starting.use(await postgresDatabase(postgresUrl, dataDir));
+  const config = envToConfig({
+    PORT: '0',
+    DATA_DIR: dataDir,
+    LOG_LEVEL: 'debug',
+    ...(database && { DATABASE_URL: database.url }),
+    ...options.env,
+  });
   if (!config.ok) throw new Error(config.problems.join('; '));
   const log = recordedLog(secretsOf(config.config));
   const host = {

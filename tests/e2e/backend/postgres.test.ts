@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createPostgres } from '../../rig/postgres.ts';
+import { startDaemon, tryRun, waitFor } from '../../rig/program.ts';
+import { createWorkspace } from '../../rig/workspace.ts';
+import { freePort } from '../../rig/ports.ts';
+
+const root = join(import.meta.dirname, '../../..');
+const source = join(root, 'apps/backend/src');
+
+/** What `npm test` tells of SQLite. */
+const stories = [
+  'store/migrate.test.ts',
+  'http/access.test.ts',
+  'http/routes/auth.test.ts',
+  'http/routes/station.test.ts',
+  'http/routes/health.test.ts',
+  'socket/socket.test.ts',
+];
+
+test('the backend’s stories hold on PostgreSQL as they do on SQLite', async () => {
+  await using workspace = await createWorkspace();
+  const { url } = await createPostgres(workspace);
+  const files = stories.map((story) => join(source, story));
+  const args = ['--test', '--test-concurrency=2', '--test-reporter=tap', ...files];
+  const result = await tryRun(process.execPath, args, { cwd: root, env: { STATION_TEST_POSTGRES: url } });
+  assert.equal(result.exitCode, 0, result.stdout.slice(-6000));
+  assert.match(result.stdout, /^# pass ([3-9]\d|\d{3})$/m);
+  assert.match(result.stdout, /^# skipped 0$/m);
+});
+
+test('a database that goes away fails the health check, and is found again by itself', async () => {
+  await using workspace = await createWorkspace();
+  const postgres = await createPostgres(workspace);
+  const port = await freePort();
+  const env = { PORT: String(port), DATA_DIR: join(workspace.folder, 'data'), DATABASE_URL: postgres.url };
+  const logFile = join(workspace.folder, 'backend.log');
+  await using backend = await startDaemon(process.execPath, [join(source, 'main.ts')], { logFile, env });
+  const health = async (): Promise<string> => {
+    const response = await fetch(`http://127.0.0.1:${port}/api/health`);
+    return `${response.status} ${((await response.json()) as { checks: { database: boolean } }).checks.database}`;
+  };
+  await waitFor('the backend to be well', async () => (await health()) === '200 true');
+  await postgres.stop();
+  assert.equal(await health(), '503 false');
+  await postgres.start();
+  await waitFor('the backend to be well again', async () => (await health()) === '200 true');
+  assert.ok(backend.running(), await backend.logTail());
+  assert.match(await readFile(logFile, 'utf8'), /"where":"database connection"/, 'the lost connections were noticed');
+});
