@@ -14,6 +14,7 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   sleep: async (ms, signal) => {
+    signal?.throwIfAborted();
     // setTimeout holds 31 bits; a longer sleep is a chain of them.
     for (let left = ms; left > 0; left -= 2 ** 31 - 1) {
       try {

@@ -14,7 +14,10 @@ export type CommandOptions = {
   cwd?: string;
   /** The whole environment of the child: nothing is inherited that is not named here. */
   env: Record<string, string>;
-  /** Ends the child and its process group: SIGTERM, then SIGKILL after 5 s. The call then rejects with the signal's reason. */
+  /**
+   * Ends the child and its process group: SIGTERM, then SIGKILL after 5 s, or to what is left of the group once the child has
+   * ended. The call then rejects with the signal's reason.
+   */
   abort?: AbortSignal;
   /** How much of the end of each output stream to keep; 64 KiB when not given. */
   keptBytes?: number;
@@ -56,7 +59,12 @@ export async function runCommand(
   let killTimer: NodeJS.Timeout | undefined;
   const onAbort = (): void => {
     kill('SIGTERM');
-    killTimer = setTimeout(() => kill('SIGKILL'), killAfterMs);
+    killTimer = setTimeout(() => {
+      kill('SIGKILL');
+      // A process that left the group may hold the streams open for ever.
+      child.stdout.destroy();
+      child.stderr.destroy();
+    }, killAfterMs);
   };
   options.abort?.addEventListener('abort', onAbort, { once: true });
   try {
@@ -65,6 +73,7 @@ export async function runCommand(
     return { exitCode, signal, stdout: stdout(), stderr: stderr() };
   } finally {
     clearTimeout(killTimer);
+    if (options.abort?.aborted) kill('SIGKILL');
     options.abort?.removeEventListener('abort', onAbort);
   }
 }

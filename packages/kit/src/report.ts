@@ -1,5 +1,6 @@
 import { events, type AgentEvent, type EventFields, type EventName } from '@station/protocol/events';
 import { isoTime, type Clock } from './clock.ts';
+import { describeError } from './station-error.ts';
 
 export type Report = {
   /** Writes one event line and hands it to the listeners. Never throws. */
@@ -24,17 +25,35 @@ export function createReport(options: {
   level: LogLevel;
   secrets: readonly string[];
 }): Report {
-  // A very short secret would black out ordinary words; by name it is still kept out.
-  const secrets = options.secrets.filter((secret) => secret.length >= 4);
+  // A very short secret would black out ordinary words; by name it is still kept out. The longest first: one that another
+  // begins with would leave the rest of it to be read.
+  const secrets = options.secrets.filter((secret) => secret.length >= 4).sort((a, b) => b.length - a.length);
   const listeners = new Set<(event: AgentEvent) => void>();
   const minimum = logLevels.indexOf(options.level);
+  const write = (line: AgentEvent): void => {
+    try {
+      options.write(`${JSON.stringify(line)}\n`);
+    } catch {
+      // Where a failure would be told is what failed.
+    }
+  };
+  const lineOf = (name: EventName, fields: object): AgentEvent => {
+    const clean = redact(fields, secrets) as Record<string, unknown>;
+    const line = { time: isoTime(options.clock.now()), level: events[name].level, event: name, ...clean };
+    return line as unknown as AgentEvent;
+  };
   return {
     event: (name, fields) => {
-      const { level } = events[name];
-      const clean = redact(fields, secrets) as Record<string, unknown>;
-      const line = { time: isoTime(options.clock.now()), level, event: name, ...clean } as unknown as AgentEvent;
-      if (logLevels.indexOf(level) >= minimum) options.write(`${JSON.stringify(line)}\n`);
-      for (const listener of listeners) listener(line);
+      const line = lineOf(name, fields);
+      if (logLevels.indexOf(line.level) >= minimum) write(line);
+      for (const listener of listeners) {
+        try {
+          listener(line);
+        } catch (error) {
+          // Not to the listeners: this one would be among them.
+          write(lineOf('unexpected_error', { where: 'report', message: describeError(error) }));
+        }
+      }
     },
     subscribe: (listener) => {
       listeners.add(listener);

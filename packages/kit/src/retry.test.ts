@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createBackoff } from './retry.ts';
+
+const delays = (count: number, options: { jitter: number; random: () => number }): number[] => {
+  const backoff = createBackoff({ initialMs: 2000, maxMs: 60_000, ...options });
+  return Array.from({ length: count }, () => backoff.nextMs());
+};
+
+describe('a backoff', () => {
+  it('doubles from the first delay to the longest and stays there', () => {
+    const expected = [2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000];
+    assert.deepEqual(delays(8, { jitter: 0.2, random: () => 0.5 }), expected);
+    assert.deepEqual(delays(8, { jitter: 0, random: () => 0 }), expected);
+  });
+
+  it('spreads by its jitter, never beyond the longest, and without drifting', () => {
+    assert.deepEqual(delays(7, { jitter: 0.2, random: () => 0 }), [1600, 3200, 6400, 12_800, 25_600, 48_000, 48_000]);
+    const high = delays(7, { jitter: 0.2, random: () => 1 - Number.EPSILON });
+    assert.deepEqual(high, [2400, 4800, 9600, 19_200, 38_400, 60_000, 60_000]);
+  });
+
+  it('goes on for ever', () => {
+    assert.equal(delays(5000, { jitter: 0.2, random: () => 0.5 }).at(-1), 60_000);
+  });
+
+  it('starts over after a success', () => {
+    const backoff = createBackoff({ initialMs: 100, maxMs: 1000, jitter: 0, random: () => 0 });
+    backoff.nextMs();
+    backoff.nextMs();
+    backoff.reset();
+    assert.deepEqual([backoff.nextMs(), backoff.nextMs()], [100, 200]);
+  });
+});
