@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import websocket from '@fastify/websocket';
 import files from '@fastify/static';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';

@@ -19,8 +19,8 @@ export type LiveService = {
   onMessage(listener: (message: ServerMessage) => void): () => void;
 };
 
-const pingEveryMs = 20_000;
-const silenceMs = 10_000;
+const pingEveryMs = 10_000;
+const silenceMs = 6_000;
 const reauthBeforeMs = 60_000;
 const unauthorized = 4401;
 const shut: LiveState = { link: 'off', agent: null, hello: null };

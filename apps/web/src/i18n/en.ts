@@ -94,6 +94,7 @@ export const en = {
       consequence:
         'Devices and settings stay. The station is away for a few seconds; if the new release does not work, it goes back by itself.',
       back: 'Roll back to {{version}}',
+      forthAgain: 'Return to {{version}}',
       backUnknown: 'Roll back to the release before',
       previous: 'The release before, {{version}}, is kept on this station.',
       previousUnknown: 'The release before is kept on this station.',

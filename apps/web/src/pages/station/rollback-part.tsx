@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Status } from '@station/protocol/agent-api';
+import { isNewer } from '@station/protocol/version';
 import { useRollback } from '../../status/use-status.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -12,6 +13,8 @@ export function RollbackPart({ status, target, manage }: { status: Status; targe
   const { t } = useTranslation();
   const rollback = useRollback();
   const [asking, setAsking] = useState(false);
+  // After a return to an older release, the one before is the newer one.
+  const isForward = isNewer(target, status.currentVersion);
   return (
     <div className="mt-4 flex flex-wrap items-center justify-between gap-x-4 gap-y-2 border-t border-line pt-4">
       <p className="min-w-0 flex-1 basis-56 text-ink-soft">
@@ -23,13 +26,16 @@ export function RollbackPart({ status, target, manage }: { status: Status; targe
         className="w-full sm:w-auto"
         onClick={() => setAsking(true)}
       >
-        {target === null ? t('station.release.backUnknown') : t('station.release.back', { version: target })}
+        {target === null
+          ? t('station.release.backUnknown')
+          : t(isForward ? 'station.release.forthAgain' : 'station.release.back', { version: target })}
       </Button>
       {rollback.error && <ProblemNote problem={rollback.error} />}
       {asking && (
         <RollbackDialog
           current={status.currentVersion}
           target={target}
+          isForward={isForward}
           isHere={!status.conditions.some((condition) => condition.id === 'rollback_unavailable')}
           onCancel={() => setAsking(false)}
           onConfirm={() => {
@@ -45,12 +51,14 @@ export function RollbackPart({ status, target, manage }: { status: Status; targe
 function RollbackDialog({
   current,
   target,
+  isForward,
   isHere,
   onCancel,
   onConfirm,
 }: {
   current: string | null;
   target: string | null;
+  isForward: boolean;
   /** Whether its images are on the station, so that no network is needed. */
   isHere: boolean;
   onCancel: () => void;
@@ -75,7 +83,7 @@ function RollbackDialog({
       }
     >
       <p>{t('station.rollback.away')}</p>
-      {current !== null && <p>{t('station.rollback.held', { current })}</p>}
+      {current !== null && !isForward && <p>{t('station.rollback.held', { current })}</p>}
       {isHere && target !== null && <p>{t('station.rollback.offline', { version: target })}</p>}
     </Dialog>
   );

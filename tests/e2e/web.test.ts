@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { look, openBrowser, openPerson, patienceMs, recordChanges, type Person } from './web/browser.ts';
+import { startRunningStation, type RunningStation } from './web/running-station.ts';
+
+const owner = { name: 'Olena Kovalenko', email: 'olena@example.org', password: 'correct horse battery' };
+
+/** One evening with a new station; each journey goes on where the one before has ended. */
+describe('the web app, in a real Chromium, with a real agent and backend', { timeout: 900_000 }, () => {
+  const evening = new AsyncDisposableStack();
+  let station: RunningStation;
+  let browser: Browser;
+  let olena: Person;
+  let page: Page;
+
+  const headline = () => page.getByRole('heading', { level: 1 });
+  const see = (text: string | RegExp) => page.getByText(text).first().waitFor({ timeout: patienceMs });
+  const press = (name: string | RegExp) => page.getByRole('button', { name }).click();
+  const go = (name: string) => page.getByRole('navigation').getByRole('link', { name }).click();
+  const headlineIs = (text: string) =>
+    page.getByRole('heading', { level: 1, name: text }).waitFor({ timeout: patienceMs });
+
+  before(async () => {
+    station = evening.use(await startRunningStation());
+    browser = evening.use(await openBrowser());
+    olena = evening.use(await openPerson(browser, station.url, 'en-GB'));
+    page = olena.page;
+  });
+  after(() => evening.disposeAsync());
+
+  it('I set my station up with the code it shows, by keyboard alone, after mistyping it once', async () => {
+    await page.goto('/station');
+    await headlineIs('Set up this station');
+    await look(page, '1-set-up');
+    await page.getByLabel('Set-up code').focus();
+    for (const text of ['WRONG-CODE', 'Kyiv flat', owner.name, owner.email, owner.password]) {
+      await page.keyboard.type(text);
+      await page.keyboard.press('Tab');
+    }
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await see('The set-up code is not right. Compare it with the one the station shows.');
+    await page.getByLabel('Set-up code').fill(station.setupCode.toLowerCase().replaceAll('-', ' '));
+    await page.keyboard.press('Enter');
+    await headlineIs('All well: Everything is fine');
+    assert.match(page.url(), /\/station$/, 'I land where I wanted to go');
+    await see('Kyiv flat');
+  });
+
+  it('I see at home that everything is fine, and find the way to the station', async () => {
+    await go('Home');
+    await see('No devices yet');
+    await look(page, '2-home');
+    await page
+      .getByRole('link', { name: /Station/ })
+      .last()
+      .click();
+    await see('Release 1.0.0');
+    await look(page, '3-station');
+  });
+
+  it('I update, see the bytes come in, and stay on the page while the station restarts', async () => {
+    const version = await station.offer('good');
+    await press('Check now');
+    await see(`${version} is ready to install`);
+    await look(page, '4-update-ready');
+    const bytes = await recordChanges(
+      page,
+      `document.querySelector('[role=progressbar]')?.getAttribute('aria-valuenow') ?? ''`,
+    );
+    await press(`Update to ${version}`);
+    await headlineIs(`At work: Updating to ${version}`);
+    await page.getByRole('progressbar').waitFor();
+    await look(page, '5-downloading');
+    const shown = (await bytes.stop()).filter((value) => value !== '').map(Number);
+    assert.ok(shown.length >= 2, `the bar moved (${shown.join(', ')})`);
+    assert.deepEqual(
+      shown,
+      shown.toSorted((a, b) => a - b),
+      'and never back',
+    );
+    const headlines = await recordChanges(page, `document.querySelector('h1')?.textContent ?? 'no headline'`);
+    await page.getByRole('heading', { name: `Updated to ${version}` }).waitFor();
+    const seen = await headlines.stop();
+    assert.deepEqual(
+      seen.filter((text) => !/Updating to|Everything is fine/.test(text)),
+      [],
+      'calm all the way',
+    );
+    await see(/away for .* s/i);
+    await headlineIs('All well: Everything is fine');
+  });
+
+  it('the result stays until I have read it, and does not come back', async () => {
+    await page.reload();
+    await page.getByRole('heading', { name: 'Updated to 1.1.0' }).waitFor();
+    await look(page, '6-updated');
+    await press('Got it');
+    assert.equal(await page.evaluate('document.activeElement.id'), 'content', 'the focus is not lost');
+    await page.reload();
+    await see('Release 1.1.0');
+    assert.equal(await page.getByRole('button', { name: 'Got it' }).count(), 0);
+  });
+
+  it('a release that crashes comes back by itself, and the page says so and why', async () => {
+    const version = await station.offer('crashes');
+    await press('Check now');
+    await press(`Update to ${version}`);
+    await page.getByRole('heading', { name: `${version} did not become healthy and was rolled back` }).waitFor();
+    await see('1.1.0 is running.');
+    await see('It is held back and not tried again by itself.');
+    await see('Release 1.1.0');
+    await look(page, '7-rolled-back');
+    await press('Got it');
+  });
+
+  it('I think about installing it all the same, and Escape brings me back to where I was', async () => {
+    const button = page.getByRole('button', { name: 'Install 1.2.0 anyway' });
+    await button.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Install 1.2.0 anyway?' }).waitFor();
+    await look(page, '8-install-anyway');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Install 1.2.0 anyway');
+  });
+
+  it('I go back to the release before, knowing what that means', async () => {
+    await press('Roll back to 1.0.0');
+    const dialog = page.getByRole('dialog', { name: 'Go back to 1.0.0?' });
+    await dialog.getByText('1.1.0 is not installed again by itself.').waitFor();
+    await look(page, '9-roll-back');
+    await dialog.getByRole('button', { name: 'Go back to 1.0.0' }).click();
+    await page.getByRole('heading', { name: 'Went back to 1.0.0' }).waitFor();
+    await see('Release 1.0.0');
+    await press('Got it');
+    await page.getByRole('button', { name: 'Install 1.1.0 anyway' }).waitFor();
+  });
+
+  it('the release server is away: I am told, and everything else is fine', async () => {
+    await station.setPlugged(false);
+    await press('Check now');
+    await see('The release server gave no usable answer. It is asked again by itself.');
+    await see('The release server cannot be reached');
+    await headlineIs('All well: Everything is fine');
+    await look(page, '10-release-server-away');
+    await station.setPlugged(true);
+    await press('Check now');
+    await page.getByText('The release server cannot be reached').waitFor({ state: 'detached' });
+  });
+
+  it('the station falls silent: the page dims, says since when, and comes back by itself', async () => {
+    station.setFrozen(true);
+    await see(/Connection lost\. Last word \d\d:\d\d:\d\d\./);
+    await see('It reconnects by itself.');
+    await look(page, '11-connection-lost');
+    assert.equal(await page.getByRole('button', { name: 'Check now' }).getAttribute('aria-disabled'), 'true');
+    station.setFrozen(false);
+    await page.getByText('Connection lost').first().waitFor({ state: 'detached' });
+    await page.getByText('Live', { exact: true }).waitFor();
+  });
+
+  it('I read everything in Ukrainian, and it stays so', async () => {
+    await go('Account');
+    await page.getByText('Українська').click();
+    await page.getByRole('heading', { level: 2, name: 'Мова' }).waitFor();
+    await look(page, '12-account');
+    await go('Станція');
+    await see(/випуск 1\.0\.0/i);
+    await look(page, '13-station-uk');
+    await page.reload();
+    await see(/випуск 1\.0\.0/i);
+    assert.equal(await page.evaluate('document.documentElement.lang'), 'uk');
+    await go('Профіль');
+    await page.getByText('English').click();
+    await page.getByRole('heading', { level: 2, name: 'Language' }).waitFor();
+  });
+
+  it('I log out in one tab and am out in the other; a wrong password is told, the right one lets me back in', async () => {
+    const other = await olena.context.newPage();
+    await other.goto('/station');
+    await other
+      .getByText(/release 1\.0\.0/i)
+      .first()
+      .waitFor();
+    await press('Log out');
+    await headlineIs('Log in');
+    await other.getByRole('heading', { level: 1, name: 'Log in' }).waitFor();
+    await look(page, '14-log-in');
+    await page.getByLabel('E-mail').fill(owner.email);
+    await page.getByLabel('Password', { exact: true }).fill('not this one');
+    await press('Log in');
+    await see('E-mail or password is not right. Check both and try again.');
+    await page.getByLabel('Password', { exact: true }).fill(owner.password);
+    await press('Log in');
+    await headlineIs(owner.name);
+    await other
+      .getByText(/release 1\.0\.0/i)
+      .first()
+      .waitFor();
+    await other.close();
+  });
+
+  it('a stranger with a browser of their own sees nothing but the door', async () => {
+    await using stranger = await openPerson(browser, station.url, 'uk-UA');
+    await stranger.page.goto('/station');
+    await stranger.page.getByRole('heading', { level: 1, name: 'Вхід' }).waitFor();
+    assert.equal(await stranger.page.getByText('1.0.0').count(), 0);
+  });
+
+  it('an address that does not exist says so and leads home', async () => {
+    await page.goto('/nowhere');
+    await headlineIs('There is no such page');
+    await page.getByRole('link', { name: 'Go to Home' }).click();
+    await see('No devices yet');
+    assert.ok(await headline().isVisible());
+  });
+
+  it('all evening long, the browser had nothing to complain about', () => {
+    assert.deepEqual(olena.complaints, []);
+  });
+});

@@ -1,0 +1,62 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { startDaemon, systemEnv, waitFor } from '../../rig/program.ts';
+import { createWorkspace } from '../../rig/workspace.ts';
+
+/** A station as `npm start` boots it, with everything real but the container engine. */
+export type RunningStation = AsyncDisposable & {
+  url: string;
+  setupCode: string;
+  /** Publishes the next release; resolves to its version. */
+  offer(behaviour: 'good' | 'crashes'): Promise<string>;
+  /** Unplugged, the release server answers nobody. */
+  setPlugged(plugged: boolean): Promise<void>;
+  /** Stops the whole station, as a power switch does, or lets it go on. */
+  setFrozen(frozen: boolean): void;
+};
+
+const main = join(import.meta.dirname, '../../../simulators/station/main.ts');
+
+export async function startRunningStation(): Promise<RunningStation> {
+  const workspace = await createWorkspace();
+  try {
+    const logFile = join(workspace.folder, 'station.log');
+    const daemon = workspace.own(
+      await startDaemon(process.execPath, [main], {
+        logFile,
+        env: {
+          PATH: `${dirname(process.execPath)}:${systemEnv['PATH']}`,
+          STATION_STATE_DIR: await workspace.subfolder('state'),
+          PORT: '0',
+          RELEASE_PORT: '0',
+        },
+      }),
+    );
+    const find = async (pattern: RegExp): Promise<string | null> => {
+      if (!daemon.running()) throw new Error(`the station ended:\n${await daemon.logTail()}`);
+      return pattern.exec(await readFile(logFile, 'utf8'))?.[1] ?? null;
+    };
+    await waitFor('the station to be up', () => find(/(Ctrl-C)/), 180_000);
+    const read = (pattern: RegExp): Promise<string> => waitFor(String(pattern), () => find(pattern), 1_000);
+    const releases = await read(/Offer releases\s+(\S+)/);
+    const post = async (path: string): Promise<unknown> => {
+      const response = await fetch(new URL(path, releases), { method: 'POST' });
+      if (!response.ok) throw new Error(`${path}: ${response.status}`);
+      return response.json();
+    };
+    return {
+      url: (await read(/Open\s+(\S+)/)).replace(/\/$/, ''),
+      setupCode: await read(/Set-up code\s+(\S+)/),
+      offer: async (behaviour) => ((await post(`offers/${behaviour}`)) as { version: string }).version,
+      setPlugged: async (plugged) => void (await post(plugged ? 'plug-in' : 'unplug')),
+      setFrozen: (frozen) => daemon.kill(frozen ? 'SIGSTOP' : 'SIGCONT'),
+      [Symbol.asyncDispose]: async () => {
+        daemon.kill('SIGCONT');
+        await workspace[Symbol.asyncDispose]();
+      },
+    };
+  } catch (error) {
+    await workspace[Symbol.asyncDispose]();
+    throw error;
+  }
+}
