@@ -249,6 +249,8 @@ export function createLoop(parts: LoopParts): Loop {
   };
 
   const tick = async (): Promise<void> => {
+    // A request that failed half-way leaves its operation behind: it is ended like one that a crash has left.
+    if (updater.isUnsettled()) await settle(false);
     await persist(bringUp);
     if (clock.monotonic() >= checkDueMs) await persist(async () => void (await poll()));
     const manifest = source.latest();

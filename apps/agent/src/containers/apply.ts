@@ -1,5 +1,6 @@
 import type { Release } from '@station/protocol/release';
 import { addSample, restartBaseline, startWatch } from '../health/watch.ts';
+import { writeJournal, type Journal } from '../store/journal.ts';
 import type { Step } from './decide.ts';
 import type { Attempts, StepFailure } from './facts.ts';
 import { pinnedRelease, type Change } from './operations.ts';
@@ -19,6 +20,9 @@ export type Executors = {
 export function createExecutors(context: Context): Executors {
   const { engine, run, clock, record } = context;
   return {
+    write_journal: async () => {
+      if (run.journal) await keepJournal(context, run.journal);
+    },
     write_files: async ({ files }) => writeStateFiles(context.disk, context.dataDir, files),
     record: async ({ change }) => record(change),
     check_space: async ({ delayMs }, signal) => {
@@ -69,6 +73,16 @@ export function createExecutors(context: Context): Executors {
       });
     },
   };
+}
+
+/** Writes the journal; should that fail, then what is on disk may be either of the two, until one has been written. */
+export async function keepJournal(
+  { disk, dataDir, run }: UpdaterParts & { run: RunState },
+  next: Journal,
+): Promise<void> {
+  run.journalInDoubt = true;
+  await writeJournal(disk, dataDir, next);
+  run.journalInDoubt = false;
 }
 
 /** Notes what was tried, whatever came of it, so that it is not tried again and again. */

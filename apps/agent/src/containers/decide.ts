@@ -5,6 +5,7 @@ import { wantedImages, type Change } from './operations.ts';
 
 /** The next thing to do, as data. Each is safe to do again: after a crash the same decision comes from the same facts. */
 export type Step =
+  | { kind: 'write_journal' }
   | { kind: 'write_files'; files: Readonly<Record<string, string | null>> }
   | { kind: 'record'; change: Change }
   | { kind: 'check_space'; delayMs: number }
@@ -29,6 +30,7 @@ const probeSlowMs = 1000;
 
 /** Decides purely from facts (docs/adr/0003): no clock, no module state, no side effect. */
 export function decide(facts: Facts): Step {
+  if (facts.journalInDoubt) return { kind: 'write_journal' };
   if (Object.keys(facts.staleFiles).length > 0) return { kind: 'write_files', files: facts.staleFiles };
   const operation = facts.journal.operation;
   if (!operation) return decideIdle(facts);

@@ -4,6 +4,8 @@ import type { Journal } from '../store/journal.ts';
 export type Facts = {
   bootId: string;
   journal: Journal;
+  /** True when a write of the journal failed: which of the two is on disk is not known. */
+  journalInDoubt: boolean;
   /** Ids of the images that are on this machine, of those the journal names (looked at while no phase is under way that touches them). */
   presentImages: readonly string[];
   /** Ids of the images that are held against pruning. */

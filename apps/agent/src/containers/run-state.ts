@@ -25,6 +25,7 @@ export type UpdaterParts = {
 /** What one process knows beyond the journal; a new process starts without it. */
 export type RunState = {
   journal: Journal | null;
+  journalInDoubt: boolean;
   attempts: Attempts;
   watch: Watch | null;
   baseline: Restarts;

@@ -4,7 +4,7 @@ import type { HistoryEntry, Operation, OperationKind, Trigger } from '@station/p
 import type { Release } from '@station/protocol/release';
 import { readJournal, writeJournal, type Journal } from '../store/journal.ts';
 import { adoptStack } from './adopt.ts';
-import { createExecutors } from './apply.ts';
+import { createExecutors, keepJournal } from './apply.ts';
 import { decide } from './decide.ts';
 import type { Facts } from './facts.ts';
 import { changeJournal, wantedImages, type Change } from './operations.ts';
@@ -24,6 +24,8 @@ export type Updater = {
   begin(request: { kind: OperationKind; trigger: Trigger; to: Release }): Promise<{ id: string } | null>;
   /** Takes every step there is to take: ends the operation under way, however it stands, then tidies up. */
   settle(options: { signal: AbortSignal; bringUpDue?: boolean }): Promise<void>;
+  /** True while there are steps to take that a crash, or a fault in `begin`, has left. */
+  isUnsettled(): boolean;
   /** False until the journal has been read. */
   isLoaded(): boolean;
   journal(): Journal;
@@ -38,6 +40,7 @@ export function createUpdater(parts: UpdaterParts): Updater {
   const { engine, disk, dataDir, clock, report, bootId, gate } = parts;
   const run: RunState = {
     journal: null,
+    journalInDoubt: false,
     attempts: noAttempts(),
     watch: null,
     baseline: {},
@@ -56,7 +59,7 @@ export function createUpdater(parts: UpdaterParts): Updater {
     const before = journal();
     const at = moment(run, parts);
     const next = changeJournal(before, change, at);
-    await writeJournal(disk, dataDir, next);
+    await keepJournal({ ...parts, run }, next);
     try {
       // Before anybody hears of the change: who reads the files then reads what is true.
       await writeStateFiles(disk, dataDir, await findStaleFiles(disk, dataDir, next));
@@ -77,6 +80,7 @@ export function createUpdater(parts: UpdaterParts): Updater {
     return {
       bootId,
       journal: now,
+      journalInDoubt: run.journalInDoubt,
       presentImages: looksAtImages ? await presentImages(engine, now) : [],
       heldImages: idle ? await engine.heldImages() : [],
       staleFiles: await findStaleFiles(disk, dataDir, now),
@@ -90,6 +94,7 @@ export function createUpdater(parts: UpdaterParts): Updater {
   const executors = createExecutors({ ...parts, run, record });
 
   return {
+    isUnsettled: () => run.journalInDoubt || journal().operation !== null,
     isLoaded: () => run.journal !== null,
     journal,
     load: async () => {
@@ -130,7 +135,7 @@ export function createUpdater(parts: UpdaterParts): Updater {
     },
     remember: async (facts) => {
       const next = { ...journal(), ...facts };
-      await writeJournal(disk, dataDir, next);
+      await keepJournal({ ...parts, run }, next);
       run.journal = next;
     },
     operation: () => describeOperation(run),
