@@ -31,6 +31,11 @@ export type SessionService = {
 /** A token with less left than this is replaced before it is used. */
 const marginMs = 30_000;
 const startRetryMs = 2_000;
+/**
+ * Longer than the reverse proxy holds a request: one that is given up here may still reach the backend, and the next attempt
+ * would then bring a token that was used already.
+ */
+const refreshTimeoutMs = 60_000;
 
 export function createSessionService(deps: {
   send: Send;
@@ -69,7 +74,7 @@ export function createSessionService(deps: {
         // Another tab may have refreshed while this one waited for its turn.
         const handed = fresh();
         if (handed) return handed;
-        const session = await send<Session>('POST', '/api/auth/refresh');
+        const session = await send<Session>('POST', '/api/auth/refresh', { timeoutMs: refreshTimeoutMs });
         turns.announce(session);
         return adopt(session);
       })

@@ -16,11 +16,9 @@ export const en = {
   nav: { home: 'Home', station: 'Station', account: 'Account' },
   time: {
     moment: 'a moment ago',
-    never: 'never',
   },
   action: {
     cancel: 'Cancel',
-    close: 'Close',
     retry: 'Try again',
     gotIt: 'Got it',
     showAll: 'Show all',
@@ -59,7 +57,6 @@ export const en = {
   home: {
     title: 'Home',
     station: 'Station',
-    openStation: 'Release, updates and health',
     devices: 'Devices',
     noDevices: {
       title: 'No devices yet',
@@ -81,7 +78,6 @@ export const en = {
       checking: 'Asking the release server…',
       checked: {
         none: 'No newer release.',
-        found: '{{version}} is available.',
         failed: 'The release server gave no usable answer. It is asked again by itself.',
       },
       available: '{{version}} is ready to install',
@@ -100,7 +96,6 @@ export const en = {
       previousUnknown: 'The release before is kept on this station.',
       membersOnly: 'Only the owner and administrators can update this station.',
       empty: {
-        title: 'No release is installed yet',
         help: 'The station asks its release server by itself. You can ask right away.',
       },
     },
@@ -351,7 +346,6 @@ export const en = {
       stationName: 'Name of the station',
       stationNameHelp: 'For example “Home” or “Workshop”. You can leave it empty.',
       submit: 'Create account',
-      done: 'This station is already set up.',
     },
     login: {
       title: 'Log in',
