@@ -129,6 +129,25 @@ export type MemberPatch = Static<typeof MemberPatch>;
 /* DELETE /api/station/members/:userId (station role owner, or admin for members) → 204; the owner cannot be removed: 409. */
 
 /**
+ * POST /api/settings/agent (agent token) → 204: the Wi-Fi that the agent joined, for devices that are provisioned later. Kept encrypted;
+ * there is no way to read it back.
+ */
+export const AgentSettings = Type.Object(
+  {
+    wifi: Type.Object(
+      {
+        ssid: Type.String({ minLength: 1, maxLength: 32 }),
+        password: Type.String({ maxLength: 64, description: 'Empty for an open network.' }),
+        security: Type.Optional(Type.String({ minLength: 1, maxLength: 32 })),
+      },
+      closed,
+    ),
+  },
+  closed,
+);
+export type AgentSettings = Static<typeof AgentSettings>;
+
+/**
  * POST /api/system/update and /api/system/rollback (role owner or admin) → 202 `Accepted` of agent-api.ts. The backend never waits for the
  * end: an update replaces the backend itself. Follow it by `agent_event` on /ws, and GET /api/system/status after a reconnect.
  * Errors are the agent's own (409 update_in_progress, 409 nothing_to_roll_back, 422 version_not_derivable, …) or 502 agent_unreachable.

@@ -23,6 +23,8 @@ export type AgentClient = {
 
 /** Time until the head of the answer to an event stream. */
 const connectTimeoutMs = 5_000;
+/** The agent writes at least a comment every 15 s: silence for this long is a link that is dead without saying so. */
+const eventsIdleMs = 60_000;
 /** A full /status with its history is some tens of kilobytes. */
 const maxAnswerBytes = 4 * 1024 * 1024;
 
@@ -71,7 +73,10 @@ export function createAgentClient(target: AgentTarget | null, token: string | nu
         // Half of a broken TCP link would otherwise stay for ever.
         request.setSocketKeepAlive(true, 30_000);
         const response = await headOf(request, undefined);
-        if (response.statusCode === 200) return response;
+        if (response.statusCode === 200) {
+          response.setTimeout(eventsIdleMs, () => response.destroy(new Error('The agent fell silent')));
+          return response;
+        }
         response.destroy();
         throw unreachable(`The agent answered ${response.statusCode} when asked for its events.`);
       } catch (error) {
