@@ -56,8 +56,8 @@ export async function sweepWorkspaces(): Promise<void> {
     if (!name.startsWith(prefix)) continue;
     const folder = join(tmpdir(), name);
     const owner = await readFile(join(folder, 'owner'), 'utf8').catch(() => null);
-    // Without an owner file it is being made or being removed right now.
-    if (owner === null) continue;
+    // Without an owner it is being made or being removed right now.
+    if (!owner) continue;
     const [pid, startTime] = owner.split(' ');
     if ((await startTimeOf(Number(pid))) === startTime) continue;
     await removeLeftovers(folder);
