@@ -17,8 +17,11 @@ import type { StackEngine } from './containers/ports.ts';
 import { createReleaseSource } from './containers/release-source.ts';
 import { stateFiles } from './containers/state-files.ts';
 import { createUpdater } from './containers/updater.ts';
+import { listensBeyondLoopback } from './http/guard.ts';
 import { createHttpServer } from './http/server.ts';
 import { createLoop } from './loop.ts';
+import { createReleasePoll } from './release-poll.ts';
+import { createStackWork } from './stack-work.ts';
 import { createStatus } from './status.ts';
 import { agentVersion } from './version.ts';
 
@@ -59,28 +62,33 @@ export async function startAgent(
     // A stack that cannot be read now says so elsewhere; the manifest's shape is checked all the same.
     knownServices: () => engine.services().catch(() => null),
   });
-  const loop = createLoop({
-    updater,
-    engine,
+  const common = { updater, conditions, clock, report, random: Math.random };
+  const work = createStackWork({ ...common, engine });
+  const poll = createReleasePoll({
+    ...common,
     source,
-    conditions,
-    clock,
-    report,
-    bootId,
     stationId: config.stationId,
     agentVersion,
     autoUpdate: config.release.autoUpdate,
     bootstrapOnStart: config.stack.bootstrapOnStart,
     checkIntervalMs: config.release.checkIntervalMs,
     maintenanceWindow: config.release.maintenanceWindow,
-    random: Math.random,
+  });
+  const loop = createLoop({
+    ...common,
+    engine,
+    work,
+    poll,
+    bootId,
+    bootstrapOnStart: config.stack.bootstrapOnStart,
+    checkIntervalMs: config.release.checkIntervalMs,
   });
   report.event('agent_started', { agentVersion, bootId });
-  const port = createStatus({ config, updater, loop, engine, conditions, startedAt, agentVersion });
+  const port = createStatus({ config, updater, loop, poll, work, engine, conditions, startedAt, agentVersion });
   const server = stack.use(
     await createHttpServer({ port, report, config: config.api, clock, agentVersion, random: Math.random }),
   );
-  conditions.set('agent_open_on_network', config.api.token === null && !isLoopback(config.api.host));
+  conditions.set('agent_open_on_network', config.api.token === null && listensBeyondLoopback(config.api.host));
   const serviceManager = stack.use(
     createServiceManager({
       notifySocket: config.systemd.notifySocket,
@@ -88,7 +96,7 @@ export async function startAgent(
       path: config.childEnv['PATH'] ?? '/usr/bin:/bin',
       clock,
       report,
-      isAlive: () => clock.monotonic() - loop.lastAliveMs() < longestSilenceMs,
+      isAlive: () => clock.monotonic() - work.lastAliveMs() < longestSilenceMs,
     }),
   );
   const running = loop.run(signal).catch((error: unknown) => {
@@ -139,5 +147,3 @@ async function createEngine(
     onLink: (linked) => conditions.set('compose_not_linked', !linked),
   });
 }
-
-const isLoopback = (host: string): boolean => /^(127\.\d+\.\d+\.\d+|::1|localhost)$/.test(host);

@@ -6,6 +6,7 @@ import type { Report } from '@station/kit/report';
 /** Standing conditions of the agent: each is set by the fact behind it, and told when it changes. */
 export type Conditions = {
   set(id: ConditionId, holds: boolean): void;
+  has(id: ConditionId): boolean;
   list(): ConditionStatus[];
 };
 
@@ -23,6 +24,7 @@ export function createConditions(clock: Clock, report: Report): Conditions {
         report.event('condition_cleared', { condition: id });
       }
     },
+    has: (id) => standing.has(id),
     list: () =>
       [...standing].map(([id, since]) => ({
         id,

@@ -6,11 +6,15 @@ import type { StackEngine } from './containers/ports.ts';
 import type { Updater } from './containers/updater.ts';
 import type { AgentPort } from './http/port.ts';
 import type { Loop } from './loop.ts';
+import type { ReleasePoll } from './release-poll.ts';
+import type { StackWork } from './stack-work.ts';
 
 export type StatusParts = {
   config: Config;
   updater: Updater;
   loop: Loop;
+  poll: ReleasePoll;
+  work: StackWork;
   engine: StackEngine;
   conditions: Conditions;
   startedAt: string;
@@ -19,7 +23,7 @@ export type StatusParts = {
 
 /** What the agent says of itself over its API, put together from its rooms at each request. */
 export function createStatus(parts: StatusParts): AgentPort {
-  const { updater, loop, config, conditions } = parts;
+  const { updater, loop, poll, work, config, conditions } = parts;
   const wifiStatus = (): WifiStatus => ({
     mode: 'disabled',
     ssid: null,
@@ -31,7 +35,7 @@ export function createStatus(parts: StatusParts): AgentPort {
   });
   const versions = () => ({
     currentVersion: updater.isLoaded() ? (updater.journal().installed?.version ?? null) : null,
-    latestVersion: loop.latest()?.version ?? null,
+    latestVersion: poll.latest()?.version ?? null,
     agentVersion: parts.agentVersion,
   });
   return {
@@ -41,7 +45,7 @@ export function createStatus(parts: StatusParts): AgentPort {
     rollback: loop.rollback,
     check: async () => {
       const answer = await loop.check();
-      const latestVersion = loop.latest()?.version ?? null;
+      const latestVersion = poll.latest()?.version ?? null;
       // Firmware is not checked by this version of the agent: saying it was would not be true.
       return {
         release: { ok: answer.kind === 'ok', latestVersion, updateAvailable: loop.updateAvailable() },
@@ -56,12 +60,12 @@ export function createStatus(parts: StatusParts): AgentPort {
         stationId: config.stationId,
         startedAt: parts.startedAt,
         ...versions(),
-        latestNotes: loop.latest()?.notes ?? null,
+        latestNotes: poll.latest()?.notes ?? null,
         updateAvailable: loop.updateAvailable(),
         updating: operation !== null,
         autoUpdate: config.release.autoUpdate,
-        lastCheckAt: loop.lastCheckAt(),
-        lastError: loop.lastError(),
+        lastCheckAt: poll.lastCheckAt(),
+        lastError: work.lastError(),
         operation,
         rollback: target ? { version: target.release.version, createdAt: target.at } : null,
         quarantined: journal?.quarantined ?? [],

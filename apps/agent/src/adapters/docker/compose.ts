@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runCommand, type CommandResult } from '@station/kit/command';
+import { runCommand, type CommandOptions, type CommandResult } from '@station/kit/command';
 import { exists, readText, writeDurable, type Disk } from '@station/kit/files';
 import { StationError } from '@station/kit/station-error';
 import { Type } from 'typebox';
@@ -44,7 +44,7 @@ export function createCompose(parts: ComposeParts): Compose {
     // Before the first settled state there is no override yet, and Compose takes a missing file as an error.
     const present = await exists(parts.overridePath);
     const files = (await composeFiles(parts)).filter((file) => present || file !== parts.overridePath);
-    return runCommand(parts.program, ['compose', ...args], {
+    return runDocker(parts.program, ['compose', ...args], {
       cwd: parts.projectPath,
       keptBytes: 4 * 1024 * 1024,
       env: { ...parts.env, COMPOSE_FILE: files.join(':'), COMPOSE_PATH_SEPARATOR: ':' },
@@ -82,6 +82,15 @@ export function createCompose(parts: ComposeParts): Compose {
     // Images that the override pins are never pulled; a service of the stack's own file may still be missing its image.
     up: async (signal) => run(['up', '--detach', '--no-build', '--quiet-pull'], signal, upTimeoutMs),
   };
+}
+
+async function runDocker(program: string, args: readonly string[], options: CommandOptions): Promise<CommandResult> {
+  try {
+    return await runCommand(program, args, options);
+  } catch (error) {
+    options.abort?.throwIfAborted();
+    throw new StationError('unavailable', 'the docker program cannot be started', { cause: error });
+  }
 }
 
 /** The files of the project in order: what the operator named (or Compose's default), and the agent's override last. */

@@ -1,0 +1,131 @@
+import { isoTime, type Clock } from '@station/kit/clock';
+import type { Report } from '@station/kit/report';
+import { createBackoff } from '@station/kit/retry';
+import { describeError, StationError } from '@station/kit/station-error';
+import type { HistoryEntry, OperationKind, Trigger } from '@station/protocol/agent-api';
+import type { Release } from '@station/protocol/release';
+import type { Conditions } from './conditions.ts';
+import type { StackEngine } from './containers/ports.ts';
+import type { Updater } from './containers/updater.ts';
+
+export type OperationRequest = { kind: OperationKind; trigger: Trigger; to: Release };
+
+export type LastError = { code: string; message: string; at: string };
+
+/** Work on the stack that is brought to its end, however long the engine or the disk are away meanwhile. */
+export type StackWork = {
+  persist(work: () => Promise<void>, signal: AbortSignal): Promise<void>;
+  /** Settles the stack, then says what is the matter with it and who was waiting for it. */
+  settle(signal: AbortSignal, options?: { bringUpDue?: boolean }): Promise<void>;
+  operate(request: OperationRequest, signal: AbortSignal): Promise<HistoryEntry | null>;
+  /** Resolves when the operation has ended; null when the agent stops first. */
+  ended(id: string): Promise<HistoryEntry | null>;
+  stop(): void;
+  fail(code: string, message: string): void;
+  lastError(): LastError | null;
+  /** Monotonic time of the last sign of progress. */
+  lastAliveMs(): number;
+  alive(): void;
+};
+
+export type StackWorkParts = {
+  updater: Updater;
+  engine: StackEngine;
+  conditions: Conditions;
+  clock: Clock;
+  report: Report;
+  random: () => number;
+};
+
+export function createStackWork(parts: StackWorkParts): StackWork {
+  const { updater, engine, conditions, clock, report, random } = parts;
+  const waiting = new Map<string, (entry: HistoryEntry | null) => void>();
+  let lastError: LastError | null = null;
+  let aliveMs = clock.monotonic();
+
+  const fail = (code: string, message: string): void => {
+    lastError = { code, message, at: isoTime(clock.now()) };
+  };
+
+  const persist = async (work: () => Promise<void>, signal: AbortSignal): Promise<void> => {
+    const backoff = createBackoff({ initialMs: 1000, maxMs: 60_000, jitter: 0.2, random });
+    for (;;) {
+      aliveMs = clock.monotonic();
+      try {
+        await work();
+        conditions.set('engine_unreachable', false);
+        conditions.set('state_not_writable', false);
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        tellFault(error);
+        await clock.sleep(backoff.nextMs(), signal);
+      }
+    }
+  };
+
+  const tellFault = (error: unknown): void => {
+    const away = error instanceof StationError && error.code === 'unavailable';
+    const unwritable = isFileFault(error);
+    conditions.set('engine_unreachable', away);
+    conditions.set('state_not_writable', unwritable);
+    if (away) return fail('unavailable', 'The container engine does not answer.');
+    fail('internal', 'Stack work failed; it is tried again.');
+    if (!unwritable) report.event('unexpected_error', { where: 'stack', message: describeError(error) });
+  };
+
+  const settle: StackWork['settle'] = async (signal, { bringUpDue = false } = {}) => {
+    await persist(() => updater.settle({ signal, bringUpDue }), signal);
+    const { history, installed, upInBoot, kept } = updater.journal();
+    for (const [id, resolve] of waiting) {
+      if (updater.operation()?.id === id) continue;
+      waiting.delete(id);
+      resolve(updater.outcome(id));
+    }
+    const ended = history[0];
+    if (ended?.result === 'failed' && ended.reason !== null) fail(ended.code ?? 'update_failed', ended.reason);
+    conditions.set('stack_unhealthy', installed !== null && upInBoot === null);
+    conditions.set('disk_space_low', ended?.code === 'disk_space_low');
+    conditions.set('registry_auth_failed', ended?.code === 'registry_auth_failed');
+    conditions.set('registry_unreachable', ended?.code === 'registry_unavailable');
+    conditions.set('rollback_unavailable', await isMissingImages(engine, kept[0]?.release ?? null));
+  };
+
+  return {
+    persist,
+    settle,
+    operate: async (request, signal) => {
+      let id: string | null = null;
+      await persist(async () => {
+        id = (await updater.begin(request))?.id ?? id;
+      }, signal);
+      await settle(signal);
+      return id === null ? null : updater.outcome(id);
+    },
+    ended: (id) => new Promise((resolve) => waiting.set(id, resolve)),
+    stop: () => {
+      for (const resolve of waiting.values()) resolve(null);
+      waiting.clear();
+    },
+    fail,
+    lastError: () => lastError,
+    lastAliveMs: () => aliveMs,
+    alive: () => {
+      aliveMs = clock.monotonic();
+    },
+  };
+}
+
+async function isMissingImages(engine: StackEngine, release: Release | null): Promise<boolean> {
+  const ids = Object.values(release?.imageIds ?? {});
+  // An engine that does not answer is another condition; it says nothing of the images.
+  const found = await Promise.all(ids.map((id) => engine.imageId(id).catch(() => id)));
+  return found.some((id) => id === null);
+}
+
+/** Faults of a disk that is full, broken or read-only. */
+const isFileFault = (error: unknown): boolean =>
+  error instanceof Error &&
+  'syscall' in error &&
+  'code' in error &&
+  ['ENOSPC', 'EROFS', 'EIO', 'EACCES', 'EDQUOT'].includes(String(error.code));
