@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path';
 import { parseImageReference } from '@station/protocol/image-reference';
 import { blobPath, descriptionPath, parseProcessImage, type ProcessImage } from '@station/protocol/process-image';
 
-/** An image to be published. `command` is Node: it runs with `args`, in the folder with the files. */
+/** An image to be published: `command` (default: the Node that runs the engine) with `args`, in the folder with the files. */
 export type ImageContent = {
+  command?: string;
   args: readonly string[];
   env: Readonly<Record<string, string>>;
   files: Readonly<Record<string, string | Uint8Array>>;
@@ -27,13 +28,13 @@ export async function openImageFolder(folder: string): Promise<ImageFolder> {
     return digest;
   };
   return {
-    publish: async (reference, { args, env, files }) => {
+    publish: async (reference, { command = 'node', args, env, files }) => {
       const listed: ProcessImage['files'] = [];
       for (const [name, content] of Object.entries(files)) {
         const bytes = Buffer.from(content);
         listed.push({ name, digest: await put(bytes), size: bytes.length });
       }
-      const image: ProcessImage = { command: 'node', args: [...args], env: { ...env }, files: listed };
+      const image: ProcessImage = { command, args: [...args], env: { ...env }, files: listed };
       const bytes = Buffer.from(JSON.stringify(image));
       const path = join(folder, pathOf(reference));
       await mkdir(dirname(path), { recursive: true });

@@ -51,7 +51,8 @@ const backends: Record<Behaviour, string> = {
   crashes: 'process.exit(1);',
   unhealthy: httpService.replace('response.end(', 'response.writeHead(503); response.end('),
 };
-const gate = { stabilizationMs: 0, timeoutMs: 1500 };
+/** Time enough for a release that crashes to be told from one that only does not answer, also on a busy machine. */
+const gate = { stabilizationMs: 0, timeoutMs: 6000 };
 
 export async function createProcessStation(): Promise<ProcessStation> {
   const bench = await createTestBench(join('data', stateFiles.updateOverride));

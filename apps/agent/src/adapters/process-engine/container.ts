@@ -24,7 +24,7 @@ export type Container = {
   isActive(): boolean;
   /** Resolves when its first process has been started. Nothing happens while it is active. */
   start(image: LocalImage, definition: ServiceDefinition): Promise<void>;
-  /** SIGTERM, then SIGKILL after `graceMs`; it is not restarted. */
+  /** SIGTERM, then SIGKILL after `graceMs`; it is not restarted. Called again, the shorter time counts. */
   stop(graceMs: number): Promise<void>;
 };
 
@@ -41,6 +41,7 @@ export function createContainer(record: ContainerRecord, options: { found: boole
   let state: 'created' | 'running' | 'restarting' | 'exited' = options.found ? 'exited' : 'created';
   let exitCode = options.found ? killedExitCode : 0;
   let restartCount = 0;
+  let current: GuardedProcess | null = null;
   let running: Promise<void> | null = null;
   let stopping = new AbortController();
   let stopGraceMs = 0;
@@ -54,15 +55,15 @@ export function createContainer(record: ContainerRecord, options: { found: boole
     child.stdout.on('data', options.log.write);
     child.stderr.on('data', options.log.write);
     state = 'running';
+    current = child;
     return child;
   };
 
   const endOf = async (child: GuardedProcess, signal: AbortSignal): Promise<number> => {
-    const stop = (): void => void child.stop(stopGraceMs);
-    signal.addEventListener('abort', stop, { once: true });
-    if (signal.aborted) stop();
+    // It was being started when the stop came.
+    if (signal.aborted) await child.stop(stopGraceMs);
     const code = await child.ended;
-    signal.removeEventListener('abort', stop);
+    current = null;
     return code;
   };
 
@@ -107,7 +108,7 @@ export function createContainer(record: ContainerRecord, options: { found: boole
     stop: async (graceMs) => {
       stopGraceMs = graceMs;
       stopping.abort();
-      await running;
+      await Promise.all([current?.stop(graceMs), running]);
     },
   };
 }

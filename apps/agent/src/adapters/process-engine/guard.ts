@@ -44,7 +44,7 @@ export type GuardedProcess = AsyncDisposable & {
   stderr: Readable;
   /** Exit code of the program, 128 + n when signal n ended it, 127 when it was not found. It has ended then, with all it started. */
   ended: Promise<number>;
-  /** SIGTERM, then SIGKILL when it has not ended after `graceMs`. Resolves when it has. */
+  /** SIGTERM, then SIGKILL when it has not ended after `graceMs`; called again, the shorter time counts. Resolves when it has. */
   stop(graceMs?: number): Promise<void>;
 };
 
@@ -88,8 +88,10 @@ export async function startGuarded(
     return killedExitCode;
   });
   const stop = async (graceMs = ownGraceMs): Promise<void> => {
-    lifeline.end(`${graceMs / 1000}\n`);
-    const timer = setTimeout(killGroup, graceMs + 1000);
+    // The shell does it; from here only when the time was shortened afterwards, or the shell does not come to it.
+    const killAfterMs = lifeline.writableEnded ? graceMs : graceMs + 1000;
+    if (!lifeline.writableEnded) lifeline.end(`${graceMs / 1000}\n`);
+    const timer = setTimeout(killGroup, killAfterMs);
     await ended;
     clearTimeout(timer);
   };

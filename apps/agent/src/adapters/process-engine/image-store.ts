@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclusive-runner';
 import { nodeDisk, readText, writeDurable } from '@station/kit/files';
 import { parseProcessImage, type ProcessImage } from '@station/protocol/process-image';
 import { isMissingFile } from './file-faults.ts';
@@ -55,12 +54,7 @@ export async function openImageStore(directory: string): Promise<ImageStore> {
   await rm(incoming, { recursive: true, force: true });
   for (const path of [images, references, holds, incoming]) await mkdir(path, { recursive: true, mode: 0o700 });
   const unsynced = new Set<string>();
-  const runners = new Map<string, ExclusiveRunner>();
-  const exclusively = <T>(id: string, work: () => Promise<T>): Promise<T> => {
-    const runner = runners.get(id) ?? createExclusiveRunner();
-    runners.set(id, runner);
-    return runner.run(work);
-  };
+  const exclusively = createTurns();
   const at = (id: string): string => join(images, hexOf(id));
   const namePath = (reference: string): string => join(references, encodeURIComponent(reference));
 
@@ -132,6 +126,21 @@ export async function openImageStore(directory: string): Promise<ImageStore> {
         await syncPath(path);
       }
     },
+  };
+}
+
+/** Work on one id after another, work on different ids side by side. */
+function createTurns(): ImageStore['exclusively'] {
+  const last = new Map<string, Promise<unknown>>();
+  return (id, work) => {
+    const turn = (last.get(id) ?? Promise.resolve()).then(work);
+    const ended = turn.then(
+      () => undefined,
+      () => undefined,
+    );
+    last.set(id, ended);
+    void ended.then(() => last.get(id) === ended && last.delete(id));
+    return turn;
   };
 }
 

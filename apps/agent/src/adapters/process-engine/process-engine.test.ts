@@ -133,6 +133,28 @@ describe('a service that ends', () => {
   });
 });
 
+describe('a service that does not end when it is told to', () => {
+  const stubborn = httpService.replace('process.exit(0)', 'undefined');
+
+  it('holds up neither a bring-up that is aborted nor the end of the engine', async () => {
+    await using bench = await createTestBench();
+    const engine = await bench.openEngine();
+    const port = await freePort();
+    await bench.writeStack({ web: { environment: { PORT: String(port) } } });
+    await bench.pin({ web: await install(bench, engine, '1.0.0', stubborn) });
+    await engine.up(never);
+    const { pid } = await eventually('the service', () => ask(port));
+    await bench.pin({ web: await install(bench, engine, '2.0.0') });
+    const stopping = new AbortController();
+    const reason = new Error('enough');
+    setTimeout(() => stopping.abort(reason), 100);
+    await assert.rejects(engine.up(stopping.signal), (error) => error === reason);
+    assert.equal(await isAlive(pid), true);
+    await engine[Symbol.asyncDispose]();
+    assert.equal(await isAlive(pid), false);
+  });
+});
+
 describe('a restarted engine', () => {
   it('finds what the one before had made, ended, and starts it as the same container', async () => {
     await using bench = await createTestBench();

@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createExclusiveRunner } from '@station/kit/exclusive-runner';
+import { nodeDisk, readText, writeDurable } from '@station/kit/files';
+import { StationError } from '@station/kit/station-error';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { UpAnswer } from '../../containers/ports.ts';
+import { createBoundedLog, type BoundedLog } from './bounded-log.ts';
+import { createContainer, type Container, type ContainerRecord } from './container.ts';
+import type { ImageStore, LocalImage } from './image-store.ts';
+import { definitionHash, type ServiceDefinition } from './stack-file.ts';
+
+/** The containers of the stack. Disposing it stops them all; what they were is kept on disk. */
+export type Stack = AsyncDisposable & {
+  containers(): readonly Container[];
+  /** Starts, replaces and stops containers until the stack is the one that is described. Touches nothing that is right already. */
+  up(services: readonly ServiceDefinition[], signal: AbortSignal): Promise<UpAnswer>;
+};
+
+/** One service as it is to run. */
+type Planned = { definition: ServiceDefinition; image: LocalImage; hash: string };
+
+const stopGraceMs = 10_000;
+/** When the agent itself ends it must not take long. */
+const disposeGraceMs = 3000;
+const logBytes = 1024 * 1024;
+
+export async function openStack(directory: string, store: ImageStore): Promise<Stack> {
+  await using opened = new AsyncDisposableStack();
+  const logs = opened.use(await openLogs(join(directory, 'logs')));
+  const made = await openContainers(join(directory, 'containers.json'), logs);
+  const owned = opened.move();
+  // One at a time: `up` called twice at once would start a service twice.
+  const runner = createExclusiveRunner();
+  let closed = false;
+
+  const bringUp = async (services: readonly ServiceDefinition[], signal: AbortSignal): Promise<UpAnswer> => {
+    const plan = await planStack(services, store);
+    if ('reason' in plan) return { kind: 'failed', reason: plan.reason };
+    let stoppedAtMs: number | null = null;
+    const stop = async (container: Container): Promise<void> => {
+      if (container.isActive()) stoppedAtMs ??= Date.now();
+      await unlessAborted(container.stop(stopGraceMs), signal);
+    };
+    const isService = ({ record }: Container): boolean => services.some(({ name }) => name === record.service);
+    for (const container of made.list()) if (!isService(container)) await stop(container);
+    await made.keep(isService);
+    for (const { definition, image, hash } of plan) {
+      signal.throwIfAborted();
+      const ofService = made.list().filter(({ record }) => record.service === definition.name);
+      let container = ofService.find(({ record }) => record.definition === hash);
+      if (!container) {
+        for (const old of ofService) await stop(old);
+        container = await made.replace({ definition, image, hash });
+      }
+      await container.start(image, definition);
+    }
+    return { kind: 'ok', stoppedAtMs };
+  };
+
+  const stopAll = async (): Promise<void> => {
+    await Promise.all(made.list().map((container) => container.stop(disposeGraceMs)));
+  };
+  return {
+    containers: made.list,
+    up: (services, signal) =>
+      runner.run(() => {
+        if (closed) throw new StationError('unavailable', 'the process engine has been closed');
+        return bringUp(services, signal);
+      }),
+    [Symbol.asyncDispose]: async () => {
+      closed = true;
+      await stopAll();
+      // And what a bring-up that was under way has started meanwhile.
+      await runner.run(stopAll);
+      await owned.disposeAsync();
+    },
+  };
+}
+
+type Logs = Disposable & { of(service: string): BoundedLog };
+
+async function openLogs(folder: string): Promise<Logs> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const logs = new Map<string, BoundedLog>();
+  return {
+    of: (service) => {
+      const log = logs.get(service) ?? createBoundedLog(join(folder, `${service}.log`), logBytes);
+      logs.set(service, log);
+      return log;
+    },
+    [Symbol.dispose]: () => {
+      for (const log of logs.values()) log[Symbol.dispose]();
+    },
+  };
+}
+
+type Containers = {
+  list(): readonly Container[];
+  /** Forgets all others. */
+  keep(wanted: (container: Container) => boolean): Promise<void>;
+  /** A new container in place of those of its service; on disk before it is started. */
+  replace(planned: Planned): Promise<Container>;
+};
+
+async function openContainers(recordFile: string, logs: Logs): Promise<Containers> {
+  const make = (record: ContainerRecord, found: boolean): Container =>
+    createContainer(record, { found, log: logs.of(record.service) });
+  let containers = (await readRecords(recordFile)).map((record) => make(record, true));
+  const set = async (next: Container[]): Promise<void> => {
+    if (next.length === containers.length && next.every((each, index) => each === containers[index])) return;
+    containers = next;
+    await writeDurable(nodeDisk, recordFile, `${JSON.stringify(next.map(({ record }) => record))}\n`);
+  };
+  return {
+    list: () => containers,
+    keep: (wanted) => set(containers.filter(wanted)),
+    replace: async ({ definition: { name, image: spelling }, image, hash }) => {
+      const record = {
+        id: randomUUID(),
+        service: name,
+        image: spelling ?? image.id,
+        imageId: image.id,
+        definition: hash,
+      };
+      const container = make(record, false);
+      await set([...containers.filter((each) => each.record.service !== name), container]);
+      return container;
+    },
+  };
+}
+
+async function planStack(
+  services: readonly ServiceDefinition[],
+  store: ImageStore,
+): Promise<Planned[] | { reason: string }> {
+  const plan: Planned[] = [];
+  for (const definition of services) {
+    const id = definition.image === null ? null : await store.resolve(definition.image);
+    const reading = id === null ? null : await store.read(id);
+    if (reading?.kind !== 'ok') {
+      const fault = definition.image === null ? 'names no image' : reading ? 'has a broken image' : 'has no image here';
+      return { reason: `service "${definition.name}" ${fault}` };
+    }
+    plan.push({ definition, image: reading.image, hash: definitionHash(definition, reading.image.id) });
+  }
+  return plan;
+}
+
+/** Rejects with the signal's reason as soon as it aborts; the work goes on by itself. */
+async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort);
+  try {
+    await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+const Records = Type.Array(
+  Type.Object({
+    id: Type.String(),
+    service: Type.String(),
+    image: Type.String(),
+    imageId: Type.String(),
+    definition: Type.String(),
+  }),
+);
+
+async function readRecords(path: string): Promise<ContainerRecord[]> {
+  const text = await readText(nodeDisk, path);
+  try {
+    const records: unknown = JSON.parse(text ?? '[]');
+    return Value.Check(Records, records) ? records : [];
+  } catch {
+    // Then nothing is known of earlier containers: their processes have ended all the same.
+    return [];
+  }
+}
