@@ -80,7 +80,7 @@ export function changeJournal(journal: Journal, change: Change, moment: Moment):
       return end(journal, operation, moment, 'rolled_back', operation.failure, {
         installed: operation.from,
         upInBoot: moment.bootId,
-        quarantined: quarantine(journal, operation.to.version, operation.failure?.reason ?? 'not healthy', moment.now),
+        quarantined: quarantine(journal, operation.to.version, operation.failure ?? unhealthy, moment.now),
       });
     case 'fail':
       return end(journal, operation, moment, 'failed', change.failure, {
@@ -90,7 +90,7 @@ export function changeJournal(journal: Journal, change: Change, moment: Moment):
         ...(change.bringUpAgain ? { upInBoot: null } : {}),
         // The release that was being left had failed, whatever became of going back.
         ...(operation.failure
-          ? { quarantined: quarantine(journal, operation.to.version, operation.failure.reason, moment.now) }
+          ? { quarantined: quarantine(journal, operation.to.version, operation.failure, moment.now) }
           : {}),
       });
   }
@@ -160,7 +160,7 @@ function complete(journal: Journal, operation: OperationRecord, moment: Moment):
     fetched: {},
     upInBoot: moment.bootId,
     quarantined: undone
-      ? quarantine({ ...journal, quarantined }, undone, 'rolled back by hand', moment.now)
+      ? quarantine({ ...journal, quarantined }, undone, byHand, moment.now)
       : quarantined,
   });
 }
@@ -217,10 +217,14 @@ function retire(before: Journal, after: Journal): Journal['retired'] {
   return Object.fromEntries(Object.entries(retired).filter(([id]) => !wanted.has(id)));
 }
 
-function quarantine(journal: Journal, version: string | null, reason: string, at: string): Journal['quarantined'] {
+type Failure = { code: string; reason: string };
+const unhealthy: Failure = { code: 'release_unhealthy', reason: 'not healthy' };
+const byHand: Failure = { code: 'rolled_back_by_hand', reason: 'rolled back by hand' };
+
+function quarantine(journal: Journal, version: string | null, failure: Failure, at: string): Journal['quarantined'] {
   if (version === null) return journal.quarantined;
   const others = journal.quarantined.filter((entry) => entry.version !== version);
-  return [{ version, reason, at }, ...others].slice(0, keptQuarantine);
+  return [{ version, ...failure, at }, ...others].slice(0, keptQuarantine);
 }
 
 const laterOf = (a: string | null, b: string): string => (a !== null && a > b ? a : b);
