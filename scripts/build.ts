@@ -94,6 +94,8 @@ async function buildAgent(arch: string): Promise<void> {
       disableExperimentalSEAWarning: true,
       useCodeCache: false,
       useSnapshot: false,
+      // The agent lives for months beside others: a small heap that is tidied often, rather than one that grows by tens of MiB.
+      execArgv: ['--max-semi-space-size=1', '--optimize-for-size'],
     }),
   );
   run(process.execPath, ['--build-sea', config]);

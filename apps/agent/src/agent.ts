@@ -42,7 +42,8 @@ export async function startAgent(
   const signal = AbortSignal.any([options.signal, stopping.signal]);
 
   const engine = stack.use(await createEngine(config, conditions));
-  const bootId = await readBootId();
+  // Plain processes end with the agent: for them each of its starts is a boot.
+  const bootId = config.stack.engine === 'process' ? randomUUID() : await readBootId();
   const updater = createUpdater({
     engine,
     disk: nodeDisk,
