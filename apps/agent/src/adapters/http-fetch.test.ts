@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { fetchSmallFile } from './http-fetch.ts';
+
+const options = { maxBytes: 100, etag: null, signal: new AbortController().signal };
+
+async function serve(listener: RequestListener): Promise<AsyncDisposable & { url: URL }> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  };
+  return { url: new URL(`http://127.0.0.1:${port}/manifest.json`), [Symbol.asyncDispose]: close };
+}
+
+test('reads a file and asks for it conditionally the next time', async () => {
+  await using server = await serve((request, response) => {
+    response.setHeader('etag', '"1"');
+    response.statusCode = request.headers['if-none-match'] === '"1"' ? 304 : 200;
+    response.end(response.statusCode === 200 ? 'content' : undefined);
+  });
+  const first = await fetchSmallFile(server.url, options);
+  assert.ok(first.kind === 'ok' && first.etag === '"1"');
+  assert.equal(new TextDecoder().decode(first.bytes), 'content');
+  assert.equal((await fetchSmallFile(server.url, { ...options, etag: '"1"' })).kind, 'not_modified');
+});
+
+test('follows redirects within the scheme, and not for ever', async () => {
+  await using server = await serve((request, response) => {
+    if (request.url === '/end') return response.end('there');
+    const next: Record<string, string> = { '/manifest.json': '/middle', '/middle': '/end', '/endless': '/endless' };
+    response.writeHead(302, { location: next[request.url ?? ''] }).end();
+  });
+  const answer = await fetchSmallFile(server.url, options);
+  assert.equal(answer.kind === 'ok' && new TextDecoder().decode(answer.bytes), 'there');
+  const endless = await fetchSmallFile(new URL('/endless', server.url), options);
+  assert.deepEqual(endless, { kind: 'rejected', reason: 'redirected too often' });
+});
+
+test('does not follow a redirect to another scheme', async () => {
+  for (const location of ['file:///etc/hostname', 'data:text/plain,x', 'ftp://127.0.0.1/x', 'http://[']) {
+    await using server = await serve((_, response) => response.writeHead(302, { location }).end());
+    assert.equal((await fetchSmallFile(server.url, options)).kind, 'rejected', location);
+  }
+});
+
+test('stops reading at the limit, whatever the server announced', async () => {
+  await using server = await serve((_, response) => {
+    const timer = setInterval(() => response.write('x'.repeat(60)), 1);
+    response.on('close', () => clearInterval(timer));
+  });
+  assert.deepEqual(await fetchSmallFile(server.url, options), { kind: 'rejected', reason: 'larger than 100 bytes' });
+});
+
+test('tells what is not there from what must not be used', async () => {
+  await using server = await serve((_, response) => response.writeHead(503).end());
+  assert.deepEqual(await fetchSmallFile(server.url, options), {
+    kind: 'unavailable',
+    reason: 'the server answered 503',
+  });
+  const closed = await serve((_, response) => response.end());
+  await closed[Symbol.asyncDispose]();
+  assert.deepEqual(await fetchSmallFile(closed.url, options), { kind: 'unavailable', reason: 'ECONNREFUSED' });
+});
+
+test('reads a file of a mounted stick', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'station-fetch-'));
+  try {
+    await writeFile(join(folder, 'manifest.json'), 'content');
+    const answer = await fetchSmallFile(pathToFileURL(join(folder, 'manifest.json')), options);
+    assert.ok(answer.kind === 'ok' && answer.etag === null);
+    const absent = await fetchSmallFile(pathToFileURL(join(folder, 'absent.json')), options);
+    assert.deepEqual(absent, { kind: 'unavailable', reason: 'ENOENT' });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
