@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { DeviceCommand } from './device-commands.ts';
 import { Id, Role, Time } from './rest.ts';
 
 /**
@@ -61,5 +62,50 @@ export type AgentEventMessage = Static<typeof AgentEventMessage>;
 export const AgentLinkMessage = Type.Object({ type: Type.Literal('agent_link'), at: Time, connected: Type.Boolean() });
 export type AgentLinkMessage = Static<typeof AgentLinkMessage>;
 
-export const ServerMessage = Type.Union([HelloMessage, PongMessage, AgentEventMessage, AgentLinkMessage]);
+/** All that is known of a device's state, also what it did not report this time: the latest message replaces those before it. */
+export const DeviceStateMessage = Type.Object({
+  type: Type.Literal('device_state'),
+  at: Time,
+  deviceId: Id,
+  state: Type.Record(Type.String(), Type.Unknown()),
+  stateAt: Time,
+});
+export const DeviceStatusMessage = Type.Object({
+  type: Type.Literal('device_status'),
+  at: Time,
+  deviceId: Id,
+  status: Type.Enum(['unknown', 'online', 'offline']),
+});
+/** Something happened at a device; GET its events for the record. */
+export const DeviceEventMessage = Type.Object({
+  type: Type.Literal('device_event'),
+  at: Time,
+  deviceId: Id,
+  kind: Type.String(),
+  data: Type.Record(Type.String(), Type.Unknown()),
+});
+/** How a command goes on: pending first, then one of the others. */
+export const DeviceCommandMessage = Type.Object({
+  type: Type.Literal('device_command'),
+  at: Time,
+  ...DeviceCommand.properties,
+});
+export const DeviceRemovedMessage = Type.Object({ type: Type.Literal('device_removed'), at: Time, deviceId: Id });
+export type DeviceRemovedMessage = Static<typeof DeviceRemovedMessage>;
+export type DeviceStateMessage = Static<typeof DeviceStateMessage>;
+export type DeviceStatusMessage = Static<typeof DeviceStatusMessage>;
+export type DeviceEventMessage = Static<typeof DeviceEventMessage>;
+export type DeviceCommandMessage = Static<typeof DeviceCommandMessage>;
+
+export const ServerMessage = Type.Union([
+  HelloMessage,
+  PongMessage,
+  AgentEventMessage,
+  AgentLinkMessage,
+  DeviceStateMessage,
+  DeviceStatusMessage,
+  DeviceEventMessage,
+  DeviceCommandMessage,
+  DeviceRemovedMessage,
+]);
 export type ServerMessage = Static<typeof ServerMessage>;

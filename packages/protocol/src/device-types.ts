@@ -1,0 +1,83 @@
+import { Type, type Static, type TSchema } from 'typebox';
+
+/**
+ * What a device of a type reports and understands (contracts, sections 8 and 9). Commands are checked against it before they are published;
+ * pages draw a device from it, so that a type they have never heard of is drawn as well.
+ */
+
+const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+export const ValueKind = Type.Enum(['number', 'boolean', 'text']);
+
+/** One value of a device's state. */
+export const Capability = Type.Object({
+  name: Type.String({ description: 'Key in the state.' }),
+  kind: ValueKind,
+  unit: Nullable(Type.String({ description: 'SI symbol or %; null for none.' })),
+  min: Nullable(Type.Number()),
+  max: Nullable(Type.Number()),
+});
+export type Capability = Static<typeof Capability>;
+
+/** A parameter is required; what is not declared is refused. */
+export const CommandParameter = Type.Object({
+  name: Type.String(),
+  kind: ValueKind,
+  min: Nullable(Type.Number()),
+  max: Nullable(Type.Number()),
+  capability: Nullable(
+    Type.String({ description: 'The value of the state that this one becomes once it is carried out.' }),
+  ),
+});
+export type CommandParameter = Static<typeof CommandParameter>;
+
+export const CommandType = Type.Object({ action: Type.String(), parameters: Type.Array(CommandParameter) });
+export type CommandType = Static<typeof CommandType>;
+
+export const DeviceType = Type.Object({
+  type: Type.String(),
+  capabilities: Type.Array(Capability, { description: 'The one that matters most comes first.' }),
+  commands: Type.Array(CommandType, { description: 'Beside those that every device understands.' }),
+  events: Type.Array(Type.String(), { description: 'Values of `data.action` in its events.' }),
+});
+export type DeviceType = Static<typeof DeviceType>;
+export const DeviceTypes = Type.Array(DeviceType);
+
+const number = (name: string, unit: string | null, min: number | null, max: number | null): Capability => ({
+  name,
+  kind: 'number',
+  unit,
+  min,
+  max,
+});
+const boolean = (name: string): Capability => ({ name, kind: 'boolean', unit: null, min: null, max: null });
+const sets = ({ name, kind, min, max }: Capability): CommandParameter => ({ name, kind, min, max, capability: name });
+
+const power = boolean('power');
+const motion = boolean('motion');
+const brightness = number('brightness', '%', 1, 100);
+const battery = number('battery', '%', 0, 100);
+const setPower: CommandType = { action: 'set_power', parameters: [sets(power)] };
+
+/** The types that every station knows. */
+export const builtInDeviceTypes: readonly DeviceType[] = [
+  {
+    type: 'climate',
+    capabilities: [number('temperature', '°C', -40, 85), number('humidity', '%', 0, 100), battery],
+    commands: [],
+    events: [],
+  },
+  { type: 'pir', capabilities: [motion, battery], commands: [], events: ['motion_detected', 'motion_cleared'] },
+  {
+    type: 'switch-pir',
+    capabilities: [power, motion],
+    commands: [setPower],
+    events: ['motion_detected', 'motion_cleared', 'button_pressed'],
+  },
+  {
+    type: 'light',
+    capabilities: [power, brightness],
+    commands: [setPower, { action: 'set_brightness', parameters: [sets(brightness)] }],
+    events: ['button_pressed'],
+  },
+];
