@@ -18,6 +18,9 @@ const stories = [
   'http/routes/station.test.ts',
   'http/routes/health.test.ts',
   'socket/socket.test.ts',
+  'http/routes/devices.test.ts',
+  'devices/reports.test.ts',
+  'devices/history-store.test.ts',
 ];
 
 test('the backend’s stories hold on PostgreSQL as they do on SQLite', async () => {

@@ -83,7 +83,7 @@ async function makeDevice(running: RunningBackend): Promise<string> {
 
 /** Valid enough to get past the hooks; what lies behind them answers 4xx or 2xx, but never 401 or 403. */
 const urlOf = (url: string): string =>
-  url.replace(':userId', '01890000-0000-7000-8000-000000000000').replace('*', 'index.html');
+  url.replace(/:(userId|id)/, '01890000-0000-7000-8000-000000000000').replace('*', 'index.html');
 
 test('every route lets in exactly whom its rule names', async () => {
   await using running = await runBackend({ env: { AGENT_TOKEN: agentToken }, extraRoutes: moreRoutes });

@@ -15,6 +15,8 @@ export type Schema = {
   device_types: DeviceTypesTable;
   devices: DevicesTable;
   device_events: DeviceEventsTable;
+  device_samples: DeviceSamplesTable;
+  device_hours: DeviceHoursTable;
 };
 
 export type Database = Kysely<Schema>;
@@ -96,4 +98,19 @@ export type DeviceEventsTable = {
   /** JSON object. */
   data: string;
   at: number;
+};
+
+/** Every numeric value; kept for some days. */
+export type DeviceSamplesTable = { device_id: string; capability: string; at: number; value: number };
+
+/** What became of the samples of an hour. */
+export type DeviceHoursTable = {
+  device_id: string;
+  capability: string;
+  /** Milliseconds of its beginning. */
+  hour: number;
+  samples: number;
+  total: number;
+  lowest: number;
+  highest: number;
 };

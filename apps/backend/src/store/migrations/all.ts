@@ -1,6 +1,7 @@
 import type { StationMigration } from '../migrate.ts';
 import { people } from './0001-people.ts';
 import { devices } from './0002-devices.ts';
+import { history } from './0003-history.ts';
 
 /** Every migration, oldest first. Listed by hand, so that they are inside the one bundled file. Never change one that was released. */
-export const migrations: readonly StationMigration[] = [people, devices];
+export const migrations: readonly StationMigration[] = [people, devices, history];

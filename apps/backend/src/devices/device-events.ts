@@ -1,0 +1,57 @@
+import { describeError } from '@station/kit/station-error';
+import type { Log } from '../log.ts';
+import type { DeviceReport } from './device-report.ts';
+
+/** How a command stands. `sent` is followed by one of the others, unless the backend ends before. */
+export type CommandStatus = 'sent' | 'acknowledged' | 'failed';
+
+export type CommandChange = {
+  commandId: string;
+  deviceId: string;
+  action: string;
+  status: CommandStatus;
+  /** Who sent it; null when the station did by itself. */
+  userId: string | null;
+  /** Of this status, milliseconds since the epoch. */
+  at: number;
+  /** Of `failed`: no confirmation came in time, or the broker did not take it. */
+  reason: 'expired' | 'not_delivered' | null;
+};
+
+/** What happens to devices. Told after it is on disk, in the order it happened. */
+export type DeviceHappening =
+  /** Reports, as they were written; status reports among them come on every heartbeat: see `status` for changes. */
+  | { kind: 'reports'; reports: readonly DeviceReport[] }
+  /** A device went online or offline. */
+  | { kind: 'status'; deviceId: string; status: 'online' | 'offline'; at: number }
+  | { kind: 'command'; command: CommandChange }
+  /** Provisioned, anew or again (then it has another token): whoever changes the device table tells. */
+  | { kind: 'added'; deviceId: string; externalId: string }
+  | { kind: 'changed'; deviceId: string; externalId: string }
+  /** Removed: its connection is ended, its commands are dropped. */
+  | { kind: 'removed'; deviceId: string; externalId: string };
+
+export type DeviceEvents = {
+  tell(happening: DeviceHappening): void;
+  /** Listeners are called at once, one after another; one that throws is logged and does not stop the others. */
+  subscribe(listener: (happening: DeviceHappening) => void): Disposable;
+};
+
+export function createDeviceEvents(log: Log): DeviceEvents {
+  const listeners = new Set<(happening: DeviceHappening) => void>();
+  return {
+    tell: (happening) => {
+      for (const listener of listeners) {
+        try {
+          listener(happening);
+        } catch (error) {
+          log.event('unexpected_error', { where: `device event ${happening.kind}`, message: describeError(error) });
+        }
+      }
+    },
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    },
+  };
+}

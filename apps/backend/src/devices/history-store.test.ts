@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { manualClock } from '../testing/manual-clock.ts';
+import { openTestStore } from '../testing/test-store.ts';
+import { createDeviceStore } from './device-store.ts';
+import { createEventIds } from './event-ids.ts';
+import type { DeviceReport } from './device-report.ts';
+import { createHistoryStore, maxPoints } from './history-store.ts';
+import { writeReports } from './report-store.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+async function withHistory() {
+  const store = await openTestStore();
+  const clock = manualClock();
+  const devices = createDeviceStore({ db: store.db, clock });
+  const { id: deviceId } = await devices.provision({ externalId: 'x', type: 'climate', name: 'Hall', zoneId: null });
+  const history = createHistoryStore({ db: store.db, clock });
+  const record = (samples: readonly { at: number; value: number }[]): Promise<void> =>
+    writeReports(
+      store,
+      samples.map(({ at, value }): DeviceReport => ({ kind: 'state', deviceId, at, state: { temperature: value } })),
+      createEventIds(clock.now),
+    );
+  const read = (fromMs: number, toMs: number) => history.read({ deviceId, capability: 'temperature', fromMs, toMs });
+  return { store, clock, deviceId, history, record, read, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+}
+
+test('a short stretch is read as it was measured, a longer one as averages between lowest and highest', async () => {
+  await using all = await withHistory();
+  const start = all.clock.now() - day;
+  await all.record(Array.from({ length: 1_440 }, (_, n) => ({ at: start + n * minute, value: n % 2 === 0 ? 20 : 22 })));
+  const short = await all.read(start, start + 3 * minute);
+  assert.deepEqual(
+    short.map(({ at, value }) => [at - start, value]),
+    [
+      [0, 20],
+      [minute, 22],
+      [2 * minute, 20],
+    ],
+  );
+  const long = await all.read(start, start + day);
+  assert.ok(long.length <= maxPoints && long.length > maxPoints / 3, String(long.length));
+  assert.deepEqual([long[1]?.lowest, long[1]?.highest], [20, 22]);
+  assert.ok(long.every(({ value }) => value >= 20 && value <= 22));
+  assert.deepEqual(
+    long.map(({ at }) => at),
+    long.map(({ at }) => at).toSorted((a, b) => a - b),
+  );
+});
+
+test('old samples go, their hours stay, and doing it again changes nothing', async () => {
+  await using all = await withHistory();
+  const start = all.clock.now() - (all.clock.now() % hour);
+  await all.record([0, 10, 20].map((minutes, index) => ({ at: start + minutes * minute, value: 10 * (index + 1) })));
+  all.clock.advance(2 * hour);
+  await all.history.thinOut();
+  await all.history.thinOut();
+  const hours = () => all.store.db.selectFrom('device_hours').selectAll().execute();
+  const kept = (await hours())[0]!;
+  assert.deepEqual([kept.hour, kept.samples, kept.total, kept.lowest, kept.highest], [start, 3, 60, 10, 30]);
+
+  all.clock.advance(8 * day);
+  await all.record([{ at: all.clock.now() - hour, value: 50 }]);
+  await all.history.thinOut();
+  assert.equal((await all.store.db.selectFrom('device_samples').selectAll().execute()).length, 1);
+  assert.deepEqual(
+    (await hours()).find((row) => row.hour === start),
+    kept,
+  );
+  const points = await all.read(all.clock.now() - 30 * day, all.clock.now());
+  assert.deepEqual(
+    points.map(({ value, lowest, highest }) => [value, lowest, highest]),
+    [
+      [20, 10, 30],
+      [50, 50, 50],
+    ],
+  );
+
+  all.clock.advance(3 * 365 * day);
+  await all.history.thinOut();
+  assert.deepEqual(await hours(), []);
+});
+
+test('an hour that is not over yet is not summed up', async () => {
+  await using all = await withHistory();
+  await all.record([{ at: all.clock.now(), value: 1 }]);
+  await all.history.thinOut();
+  assert.deepEqual(await all.store.db.selectFrom('device_hours').selectAll().execute(), []);
+});
+
+test('the history of a device goes with it', async () => {
+  await using all = await withHistory();
+  await all.record([{ at: all.clock.now() - 2 * hour, value: 1 }]);
+  await all.history.thinOut();
+  await all.store.db.deleteFrom('devices').execute();
+  for (const table of ['device_samples', 'device_hours', 'device_events'] as const) {
+    assert.deepEqual(await all.store.db.selectFrom(table).selectAll().execute(), [], table);
+  }
+});

@@ -1,0 +1,81 @@
+import { sql } from 'kysely';
+import type { Clock } from '@station/kit/clock';
+import type { Database } from '../store/schema.ts';
+
+/** A stretch of time in a device's history: its average, lowest and highest value. */
+export type HistoryPoint = { at: number; value: number; lowest: number; highest: number };
+
+export type HistoryQuery = { deviceId: string; capability: string; fromMs: number; toMs: number };
+
+export type HistoryStore = {
+  /** At most `maxPoints` points in order of time: from the samples while they are kept, from the hours beyond that. */
+  read(query: HistoryQuery): Promise<HistoryPoint[]>;
+  /** Makes hours of samples whose hour is over, and removes what is older than it is kept for. Repeating it changes nothing. */
+  thinOut(): Promise<void>;
+};
+
+const hourMs = 60 * 60 * 1000;
+const dayMs = 24 * hourMs;
+export const samplesKeptMs = 7 * dayMs;
+export const hoursKeptMs = 2 * 365 * dayMs;
+export const eventsKeptMs = 90 * dayMs;
+export const maxPoints = 600;
+
+export function createHistoryStore({ db, clock }: { db: Database; clock: Clock }): HistoryStore {
+  const pointsOfSamples = async ({ deviceId, capability, fromMs, toMs }: HistoryQuery): Promise<HistoryPoint[]> => {
+    const width = Math.max(1, Math.ceil((toMs - fromMs) / maxPoints));
+    // Whole numbers, so that the division cuts; SQLite would take a parameter for a fraction.
+    const { rows } = await sql<HistoryPoint>`
+      select min(at) as at, avg(value) as value, min(value) as lowest, max(value) as highest from device_samples
+      where device_id = ${deviceId} and capability = ${capability} and at >= ${fromMs} and at < ${toMs}
+      group by (at - cast(${fromMs} as bigint)) / ${sql.lit(width)} order by 1`.execute(db);
+    return rows;
+  };
+
+  const pointsOfHours = async ({ deviceId, capability, fromMs, toMs }: HistoryQuery): Promise<HistoryPoint[]> => {
+    const width = Math.max(hourMs, Math.ceil((toMs - fromMs) / maxPoints / hourMs) * hourMs);
+    const { rows } = await sql<HistoryPoint>`
+      select min(hour) as at, sum(total) / sum(samples) as value, min(lowest) as lowest, max(highest) as highest
+      from device_hours
+      where device_id = ${deviceId} and capability = ${capability} and hour >= ${fromMs} and hour < ${toMs}
+      group by (hour - cast(${fromMs} as bigint)) / ${sql.lit(width)} order by 1`.execute(db);
+    return rows;
+  };
+
+  return {
+    read: async (query) => {
+      const samplesFrom = clock.now() - samplesKeptMs;
+      if (query.fromMs >= samplesFrom) return pointsOfSamples(query);
+      return pointsOfHours(query);
+    },
+    thinOut: async () => {
+      const now = clock.now();
+      const thisHour = now - (now % hourMs);
+      await sumUpHours(db, thisHour);
+      await db
+        .deleteFrom('device_samples')
+        .where('at', '<', now - samplesKeptMs)
+        .execute();
+      await db
+        .deleteFrom('device_hours')
+        .where('hour', '<', now - hoursKeptMs)
+        .execute();
+      await db
+        .deleteFrom('device_events')
+        .where('at', '<', now - eventsKeptMs)
+        .execute();
+    },
+  };
+}
+
+/** From the last hour that has been summed up on: times are those of receipt, so nothing is added to an hour before. */
+async function sumUpHours(db: Database, before: number): Promise<void> {
+  await sql`
+    insert into device_hours (device_id, capability, hour, samples, total, lowest, highest)
+    select device_id, capability, at - at % ${sql.lit(hourMs)}, count(*), sum(value), min(value), max(value)
+    from device_samples where at >= (select coalesce(max(hour), 0) from device_hours) and at < ${before}
+    group by 1, 2, 3
+    on conflict (device_id, capability, hour) do update
+    set samples = excluded.samples, total = excluded.total, lowest = excluded.lowest, highest = excluded.highest
+    where excluded.samples >= device_hours.samples`.execute(db);
+}

@@ -1,0 +1,100 @@
+import { sql } from 'kysely';
+import type { Database, DatabaseTransaction } from '../store/schema.ts';
+import { jsonRows } from '../store/json-rows.ts';
+import { foldReports, type DeviceChange, type DeviceReport, type FoldedReports } from './device-report.ts';
+
+type Kind = 'sqlite' | 'postgres';
+
+/**
+ * Writes a batch of reports in one transaction, in five statements whatever its size. What belongs to a device that was removed meanwhile
+ * is left out. Resolved means on disk.
+ * @param newId of events; see `createEventIds`.
+ */
+export async function writeReports(
+  { db, kind }: { db: Database; kind: Kind },
+  reports: readonly DeviceReport[],
+  newId: () => string,
+): Promise<void> {
+  const folded = foldReports(reports, newId);
+  await db.transaction().execute(async (transaction) => {
+    await mergeStates(transaction, kind, folded.changes);
+    await updateDevices(transaction, kind, folded.changes);
+    await insertEvents(transaction, kind, folded);
+    await insertSamples(transaction, kind, folded);
+  });
+}
+
+/**
+ * Makes each reported state the whole one. Read and written in the same transaction; in PostgreSQL the rows are locked in between, always in
+ * the same order, so that replicas wait for each other instead of losing a value or locking each other out.
+ */
+async function mergeStates(transaction: DatabaseTransaction, kind: Kind, changes: DeviceChange[]): Promise<void> {
+  const changed = changes.filter(({ state }) => state !== null);
+  if (changed.length === 0) return;
+  const given = jsonRows(
+    kind,
+    changed.map(({ id }) => ({ id })),
+    { id: 'text' },
+  );
+  const lock = kind === 'postgres' ? sql`order by devices.id for update of devices` : sql``;
+  const query = sql<{ id: string; state: string }>`
+    select devices.id, devices.state from devices join ${given} on given.id = devices.id ${lock}`;
+  const current = new Map((await query.execute(transaction)).rows.map(({ id, state }) => [id, state]));
+  for (const change of changed) {
+    const before = current.get(change.id);
+    if (before !== undefined) change.state = { ...(JSON.parse(before) as object), ...change.state };
+  }
+}
+
+async function updateDevices(transaction: DatabaseTransaction, kind: Kind, changes: DeviceChange[]): Promise<void> {
+  if (changes.length === 0) return;
+  const rows = changes.map((change) => ({
+    ...change,
+    state: change.state === null ? null : JSON.stringify(change.state),
+  }));
+  const given = jsonRows(kind, rows, {
+    id: 'text',
+    lastSeenAt: 'bigint',
+    state: 'text',
+    stateAt: 'bigint',
+    status: 'text',
+    statusAt: 'bigint',
+    firmwareVersion: 'text',
+    chip: 'text',
+    kitTag: 'text',
+  });
+  await sql`
+    update devices set
+      last_seen_at = coalesce(given."lastSeenAt", last_seen_at),
+      state = coalesce(given.state, devices.state),
+      state_at = coalesce(given."stateAt", state_at),
+      status_at = case when given.status <> devices.status then given."statusAt" else status_at end,
+      status = coalesce(given.status, devices.status),
+      firmware_version = coalesce(given."firmwareVersion", firmware_version),
+      chip = coalesce(given.chip, devices.chip),
+      kit_tag = coalesce(given."kitTag", kit_tag)
+    from ${given} where devices.id = given.id`.execute(transaction);
+}
+
+async function insertEvents(transaction: DatabaseTransaction, kind: Kind, { events }: FoldedReports): Promise<void> {
+  if (events.length === 0) return;
+  const rows = events.map((event) => ({ ...event, data: JSON.stringify(event.data) }));
+  const columns = { id: 'text', deviceId: 'text', kind: 'text', data: 'text', at: 'bigint' } as const;
+  await sql`
+    insert into device_events (id, device_id, kind, data, at)
+    select given.id, given."deviceId", given.kind, given.data, given.at
+    from ${jsonRows(kind, rows, columns)} join devices on devices.id = given."deviceId"`.execute(transaction);
+}
+
+async function insertSamples(transaction: DatabaseTransaction, kind: Kind, { samples }: FoldedReports): Promise<void> {
+  if (samples.length === 0) return;
+  // Two values in one millisecond: the later one counts. PostgreSQL refuses to update a row twice in a statement.
+  const latest = new Map(samples.map((sample) => [`${sample.deviceId} ${sample.at} ${sample.capability}`, sample]));
+  const columns = { deviceId: 'text', capability: 'text', at: 'bigint', value: 'double precision' } as const;
+  await sql`
+    insert into device_samples (device_id, capability, at, value)
+    select given."deviceId", given.capability, given.at, given.value
+    from ${jsonRows(kind, [...latest.values()], columns)} join devices on devices.id = given."deviceId"
+    where true
+    on conflict (device_id, capability, at) do update set value = excluded.value`.execute(transaction);
+}

@@ -1,0 +1,46 @@
+import { Type } from 'typebox';
+import { NewZone, Zone, Zones, type Zone as ZoneBody } from '@station/protocol/devices';
+import { Id } from '@station/protocol/rest';
+import { StationError } from '@station/kit/station-error';
+import type { ZoneRow, ZoneStore } from '../../devices/zone-store.ts';
+import type { HttpServer } from '../server.ts';
+
+const Params = Type.Object({ id: Id });
+
+/** /api/zones (contracts, section 9). */
+export async function registerZoneRoutes(app: HttpServer, { zones }: { zones: ZoneStore }): Promise<void> {
+  const forAdmins = { access: { station: 'admin' } } as const;
+  const tags = ['zones'];
+
+  app.get('/api/zones', { config: { access: 'user' }, schema: { tags, response: { 200: Zones } } }, async () =>
+    (await zones.list()).map(toZone),
+  );
+
+  app.post(
+    '/api/zones',
+    { config: forAdmins, schema: { tags, body: NewZone, response: { 201: Zone } } },
+    async (request, reply) => reply.code(201).send(toZone(await zones.add(request.body.name))),
+  );
+
+  app.patch(
+    '/api/zones/:id',
+    { config: forAdmins, schema: { tags, params: Params, body: NewZone, response: { 200: Zone } } },
+    async (request) => {
+      const zone = await zones.rename(request.params.id, request.body.name);
+      if (zone === null) throw noSuchZone();
+      return toZone(zone);
+    },
+  );
+
+  app.delete(
+    '/api/zones/:id',
+    { config: forAdmins, schema: { tags, params: Params, response: { 204: Type.Null() } } },
+    async (request, reply) => {
+      if (!(await zones.remove(request.params.id))) throw noSuchZone();
+      return reply.code(204).send(null);
+    },
+  );
+}
+
+const noSuchZone = (): StationError => new StationError('not_found', 'There is no such zone.');
+const toZone = ({ id, name }: ZoneRow): ZoneBody => ({ id, name });

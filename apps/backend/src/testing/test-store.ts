@@ -1,0 +1,29 @@
+import { join } from 'node:path';
+import { systemClock } from '@station/kit/clock';
+import { nodeDisk } from '@station/kit/files';
+import { openStore, type Store } from '../store/database.ts';
+import { migrations } from '../store/migrations/all.ts';
+import { recordedLog } from './recorded-log.ts';
+import { postgresDatabase, postgresUrl } from './test-postgres.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+/** A store of its own with the schema of this release: SQLite, or PostgreSQL end to end. */
+export async function openTestStore(): Promise<Store> {
+  await using opening = new AsyncDisposableStack();
+  const folder = opening.use(await temporaryFolder());
+  const postgres = postgresUrl === null ? null : opening.use(await postgresDatabase(postgresUrl, folder.path));
+  const store = opening.use(
+    await openStore({
+      config: postgres
+        ? { kind: 'postgres', url: postgres.url }
+        : { kind: 'sqlite', file: join(folder.path, 'station.sqlite') },
+      migrations,
+      clock: systemClock,
+      disk: nodeDisk,
+      log: recordedLog(),
+      onDamage: () => undefined,
+    }),
+  );
+  const opened = opening.move();
+  return { ...store, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}

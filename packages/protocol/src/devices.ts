@@ -1,0 +1,80 @@
+import { Type, type Static, type TSchema } from 'typebox';
+import { Id, Time } from './rest.ts';
+
+/** Bodies of /api/devices, /api/zones and /api/activity (contracts, section 9). */
+
+const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const closed = { additionalProperties: false } as const;
+const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
+const JsonObject = Type.Record(Type.String(), Type.Unknown());
+
+export const deviceStatuses = ['unknown', 'online', 'offline'] as const;
+
+/** GET /api/devices (user) → Device[], by name; GET /api/devices/:id (user) → Device. */
+export const Device = Type.Object({
+  id: Id,
+  externalId: Type.String({ description: 'The id in MQTT topics.' }),
+  type: Type.String(),
+  name: Type.String(),
+  zoneId: Nullable(Id),
+  status: Type.Enum([...deviceStatuses], { description: '"unknown" until it was heard for the first time.' }),
+  statusAt: Nullable(Type.String({ description: 'Since when.' })),
+  lastSeenAt: Nullable(Time),
+  state: JsonObject,
+  stateAt: Nullable(Time),
+  firmwareVersion: Nullable(Type.String()),
+  chip: Nullable(Type.String()),
+  createdAt: Time,
+});
+export type Device = Static<typeof Device>;
+export const Devices = Type.Array(Device);
+
+/** PATCH /api/devices/:id (station role admin) → Device; DELETE (station role admin) → 204, with all its history. */
+export const DevicePatch = Type.Object(
+  { name: Type.Optional(Name), zoneId: Type.Optional(Nullable(Id)) },
+  { ...closed, minProperties: 1 },
+);
+export type DevicePatch = Static<typeof DevicePatch>;
+
+/** GET /api/devices/:id/events and GET /api/activity (user), newest first. `before` is the id of the last one of the page before. */
+export const DeviceEvent = Type.Object({
+  id: Id,
+  deviceId: Id,
+  kind: Type.String({ description: '"device_event", "user_event", …' }),
+  data: JsonObject,
+  at: Time,
+});
+export type DeviceEvent = Static<typeof DeviceEvent>;
+export const DeviceEvents = Type.Array(DeviceEvent);
+export const EventsQuery = Type.Object(
+  { before: Type.Optional(Id), limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })) },
+  closed,
+);
+
+/**
+ * GET /api/devices/:id/history?capability=&from=&to= (user): at most 600 points; `to` is now when it is left out. The last seven days come
+ * from every value, what is older from the hours' averages.
+ */
+export const HistoryQuery = Type.Object(
+  {
+    capability: Type.String({ minLength: 1, maxLength: 64 }),
+    from: Type.String({ description: 'ISO 8601.' }),
+    to: Type.Optional(Type.String({ description: 'ISO 8601.' })),
+  },
+  closed,
+);
+export const HistoryPoint = Type.Object({
+  at: Time,
+  value: Type.Number({ description: 'Average of the stretch that begins at `at`.' }),
+  lowest: Type.Number(),
+  highest: Type.Number(),
+});
+export type HistoryPoint = Static<typeof HistoryPoint>;
+export const History = Type.Array(HistoryPoint);
+
+/** GET /api/zones (user) → Zone[], by name; POST (station role admin) → 201 Zone; PATCH /:id → Zone; DELETE /:id → 204, its devices stay. */
+export const Zone = Type.Object({ id: Id, name: Type.String() });
+export type Zone = Static<typeof Zone>;
+export const Zones = Type.Array(Zone);
+export const NewZone = Type.Object({ name: Name }, closed);
+export type NewZone = Static<typeof NewZone>;
