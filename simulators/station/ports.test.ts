@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { describe, it } from 'node:test';
+import { findFreePort, isTaken, listenOnUsual } from './ports.ts';
+
+async function take(port: number): Promise<AsyncDisposable> {
+  const server = createServer().listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+describe('a port for a person to open', () => {
+  it('is the usual one, or the next that is free', async () => {
+    const usual = await findFreePort();
+    await using _taken = await take(usual);
+    const tried: number[] = [];
+    await using _next = await listenOnUsual(null, usual, (port) => {
+      tried.push(port);
+      return take(port);
+    });
+    assert.equal(tried[0], usual);
+    assert.ok(tried.length > 1);
+  });
+
+  it('is the one asked for, or none', async () => {
+    const asked = await findFreePort();
+    await using _taken = await take(asked);
+    await assert.rejects(listenOnUsual(asked, 8080, take), isTaken);
+  });
+});
