@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
-import { deviceTypeOf } from '@station/protocol/device-types';
+import { actionsOf, commandSchema } from '@station/protocol/device-command-schemas';
 import { Value } from 'typebox/value';
 import type { CommandChange, DeviceEvents, DeviceHappening } from './device-events.ts';
 import type { DeviceReport } from './device-report.ts';
@@ -19,13 +19,11 @@ export type ParamFault = {
 };
 
 export type CommandResult =
-  /** The broker has it; `device-events` tells when it is acknowledged, or has failed. */
-  | { kind: 'sent'; commandId: string; expiresAt: number }
+  /** Pending, or failed at once when the broker did not take it. How it goes on is told by `device-events`. */
+  | { kind: 'accepted'; command: CommandChange }
   | { kind: 'unknown_device' }
   | { kind: 'unknown_action'; known: string[] }
-  | { kind: 'bad_params'; faults: ParamFault[] }
-  /** The broker cannot be reached, or too many commands wait. */
-  | { kind: 'not_delivered' };
+  | { kind: 'bad_params'; faults: ParamFault[] };
 
 export type Commands = Disposable & {
   send(request: CommandRequest): Promise<CommandResult>;
@@ -47,7 +45,11 @@ export const commandExpiryMs = 15_000;
 /** More than all devices of a large station at once; beyond it something is wrong with the broker. */
 const maxPending = 10_000;
 
-type Pending = CommandChange & { timer: NodeJS.Timeout };
+type Ending = Pick<CommandChange, 'status' | 'reason'>;
+type Pending = { change: CommandChange; timer: NodeJS.Timeout };
+
+const notTaken: Ending = { status: 'failed', reason: 'The broker did not take the command.' };
+const deviceRemoved: Ending = { status: 'failed', reason: 'The device was removed.' };
 
 /**
  * Sends commands to devices: validated against the type's registry, followed until the device confirms (`command_ack` with the id, or, from a
@@ -62,35 +64,38 @@ export function createCommands(options: {
 }): Commands {
   const { events, clock, expiryMs = commandExpiryMs } = options;
   const pending = new Map<string, Pending>();
-  /** Devices that have confirmed with an event: their state alone confirms nothing. */
+  /** Devices that confirm with an event: a state of theirs confirms nothing. */
   const confirming = new Set<string>();
 
-  const end = (command: Pending, status: 'acknowledged' | 'failed', reason: CommandChange['reason']): void => {
-    clearTimeout(command.timer);
-    if (!pending.delete(command.commandId)) return;
-    tell({ ...command, status, reason, at: clock.now() });
+  /** @returns how it ended; also when it had ended before. */
+  const end = ({ change, timer }: Pending, ending: Ending): CommandChange => {
+    clearTimeout(timer);
+    const ended = { ...change, ...ending, at: clock.now() };
+    if (pending.delete(change.commandId)) events.tell({ kind: 'command', command: ended });
+    return ended;
   };
-  const tell = ({ commandId, deviceId, action, status, userId, at, reason }: CommandChange): void =>
-    events.tell({ kind: 'command', command: { commandId, deviceId, action, status, userId, at, reason } });
+  const endAllOf = (deviceId: string, ending: Ending): void => {
+    for (const command of pending.values()) if (command.change.deviceId === deviceId) end(command, ending);
+  };
 
   const hear = (report: DeviceReport): void => {
     const { deviceId } = report;
+    const confirmed: Ending = { status: 'confirmed', reason: null };
     if (report.kind === 'event' && report.data['action'] === 'command_ack') {
       confirming.add(deviceId);
-      const command = pending.get(String(report.data['commandId']));
+      const { commandId } = report.data;
+      const command = typeof commandId === 'string' ? pending.get(commandId) : undefined;
       // By its id alone a device could confirm what another was told.
-      if (command?.deviceId === deviceId) end(command, 'acknowledged', null);
+      if (command?.change.deviceId === deviceId) end(command, confirmed);
     } else if ((report.kind === 'state' || report.kind === 'handshake') && !confirming.has(deviceId)) {
-      for (const command of pending.values()) if (command.deviceId === deviceId) end(command, 'acknowledged', null);
+      endAllOf(deviceId, confirmed);
     }
   };
   const listening = events.subscribe((happening: DeviceHappening) => {
-    if (pending.size > 0 && happening.kind === 'reports') happening.reports.forEach(hear);
+    if (happening.kind === 'reports' && pending.size > 0) happening.reports.forEach(hear);
     if (happening.kind !== 'removed') return;
     confirming.delete(happening.deviceId);
-    for (const command of pending.values()) {
-      if (command.deviceId === happening.deviceId) end(command, 'failed', 'not_delivered');
-    }
+    endAllOf(happening.deviceId, deviceRemoved);
   });
 
   return {
@@ -99,24 +104,30 @@ export function createCommands(options: {
       if (device === null) return { kind: 'unknown_device' };
       const checked = checkCommand(device.type, action, params);
       if (checked.kind !== 'good') return checked;
-      if (pending.size >= maxPending) return { kind: 'not_delivered' };
       const commandId = randomUUID();
-      const at = clock.now();
-      const change: CommandChange = { commandId, deviceId, action, status: 'sent', userId, at, reason: null };
+      const change: CommandChange = {
+        commandId,
+        deviceId,
+        action,
+        status: 'pending',
+        reason: null,
+        userId,
+        at: clock.now(),
+      };
+      if (pending.size >= maxPending) return { kind: 'accepted', command: { ...change, ...notTaken } };
       // Before it is sent: the device may be quicker than the broker's answer.
-      const timer = setTimeout(() => end(command, 'failed', 'expired'), expiryMs).unref();
-      const command: Pending = { ...change, timer };
+      const expire = (): void => void end(command, { status: 'expired', reason: null });
+      const command: Pending = { change, timer: setTimeout(expire, expiryMs).unref() };
       pending.set(commandId, command);
-      tell(change);
+      events.tell({ kind: 'command', command: change });
       try {
         await options.publish(device.externalId, { ...params, action, commandId }, expiryMs);
       } catch {
-        end(command, 'failed', 'not_delivered');
-        return { kind: 'not_delivered' };
+        return { kind: 'accepted', command: end(command, notTaken) };
       }
-      return { kind: 'sent', commandId, expiresAt: at + expiryMs };
+      return { kind: 'accepted', command: change };
     },
-    pending: () => [...pending.values()].map(({ timer: _timer, ...change }) => change),
+    pending: () => [...pending.values()].map(({ change }) => change),
     [Symbol.dispose]: () => {
       listening[Symbol.dispose]();
       for (const { timer } of pending.values()) clearTimeout(timer);
@@ -130,12 +141,8 @@ type Checked =
 
 /** Whether a device of this type understands it. Pure. */
 export function checkCommand(type: string, action: string, params: Readonly<Record<string, unknown>>): Checked {
-  const { commands } = deviceTypeOf(type);
-  const command = commands.find((known) => known.action === action);
-  if (!command) return { kind: 'unknown_action', known: commands.map((known) => known.action) };
-  const faults = Value.Errors(command.params, params).map(({ instancePath, message }) => ({
-    pointer: instancePath,
-    message,
-  }));
+  const schema = commandSchema(type, action);
+  if (schema === null) return { kind: 'unknown_action', known: actionsOf(type) };
+  const faults = Value.Errors(schema, params).map(({ instancePath, message }) => ({ pointer: instancePath, message }));
   return faults.length === 0 ? { kind: 'good' } : { kind: 'bad_params', faults };
 }

@@ -2,20 +2,20 @@ import { describeError } from '@station/kit/station-error';
 import type { Log } from '../log.ts';
 import type { DeviceReport } from './device-report.ts';
 
-/** How a command stands. `sent` is followed by one of the others, unless the backend ends before. */
-export type CommandStatus = 'sent' | 'acknowledged' | 'failed';
+/** `pending` is followed by one of the others, unless the backend ends before. */
+export type CommandStatus = 'pending' | 'confirmed' | 'failed' | 'expired';
 
 export type CommandChange = {
   commandId: string;
   deviceId: string;
   action: string;
   status: CommandStatus;
+  /** Of one that failed, in English; never a secret. */
+  reason: string | null;
   /** Who sent it; null when the station did by itself. */
   userId: string | null;
   /** Of this status, milliseconds since the epoch. */
   at: number;
-  /** Of `failed`: no confirmation came in time, or the broker did not take it. */
-  reason: 'expired' | 'not_delivered' | null;
 };
 
 /** What happens to devices. Told after it is on disk, in the order it happened. */
