@@ -8,7 +8,7 @@ import { Value } from 'typebox/value';
 import { emptyJournal, type Journal } from '../store/journal.ts';
 import type { ContainerFact } from './facts.ts';
 import type { StackEngine } from './ports.ts';
-import { stateFiles } from './state-files.ts';
+import { readPins, stateFiles } from './state-files.ts';
 
 /** Services that make up a release when nothing else says which do (specification, "Release manifest"). */
 const releaseServices = ['backend', 'frontend'];
@@ -41,10 +41,12 @@ export async function adoptStack(parts: {
   if (text !== null && recorded === null) {
     repaired.push({ file: stateFiles.currentVersion, reason: 'not a version' });
   }
-  const installed = runningRelease(containers, recorded?.text ?? null);
   const rollback = await readRollback(engine, disk, dataDir);
   if (rollback === 'damaged') repaired.push({ file: stateFiles.rollback, reason: 'not readable' });
   const earlier = rollback === 'damaged' ? null : rollback;
+  const pins = readPins(await readText(disk, join(dataDir, stateFiles.updateOverride)));
+  const interrupted = interruptedRelease(recorded?.text ?? null, earlier, pins);
+  const installed = interrupted === undefined ? runningRelease(containers, recorded?.text ?? null) : interrupted;
   const keeps = earlier !== null && earlier.version !== installed?.version;
   return {
     journal: {
@@ -57,10 +59,28 @@ export async function adoptStack(parts: {
   };
 }
 
+/**
+ * With the journal lost in the middle of an operation, what runs may be of two releases, or of one that does not work. The files
+ * made from the journal still tell: the release to go back to is the installed one only while an operation is leaving it, and
+ * something is pinned while nothing is installed only by a first install.
+ * @returns the release that shall run; null when none was installed yet; undefined when nothing was under way.
+ */
+function interruptedRelease(
+  recordedVersion: string | null,
+  earlier: Release | null,
+  pins: Readonly<Record<string, string>>,
+): Release | null | undefined {
+  if (earlier !== null && earlier.version !== null && earlier.version === recordedVersion) return earlier;
+  return recordedVersion === null && earlier === null && Object.keys(pins).length > 0 ? null : undefined;
+}
+
 /** A stack that was found up needs no bringing up. */
 function isRunning(containers: readonly ContainerFact[], release: Release | null): boolean {
-  const services = Object.keys(release?.imageIds ?? {});
-  return services.every((service) => containers.some((c) => c.service === service && c.state === 'running'));
+  const wanted = Object.entries(release?.imageIds ?? {});
+  return wanted.every(([service, id]) => {
+    const own = containers.filter((container) => container.service === service);
+    return own.length > 0 && own.every(({ state, imageId }) => state === 'running' && imageId === id);
+  });
 }
 
 function runningRelease(containers: readonly ContainerFact[], recordedVersion: string | null): Release | null {

@@ -108,10 +108,10 @@ export function wantedImages(journal: Journal): Set<string> {
   return new Set(namedReleases(journal).flatMap((release) => Object.values(release.imageIds)));
 }
 
-/** The release to go back to: while one is being installed the one before it, else the latest kept. */
+/** The release to go back to: while another is being installed or gone back to the one before it, else the latest kept. */
 export function rollbackTarget(journal: Journal): { release: Release; at: string } | null {
   const operation = journal.operation;
-  if (operation?.kind === 'update' && operation.from) return { release: operation.from, at: operation.startedAt };
+  if (operation && operation.kind !== 'bootstrap' && operation.from) return { release: operation.from, at: operation.startedAt };
   return journal.kept[0] ?? null;
 }
 
@@ -159,9 +159,7 @@ function complete(journal: Journal, operation: OperationRecord, moment: Moment):
     kept,
     fetched: {},
     upInBoot: moment.bootId,
-    quarantined: undone
-      ? quarantine({ ...journal, quarantined }, undone, byHand, moment.now)
-      : quarantined,
+    quarantined: undone ? quarantine({ ...journal, quarantined }, undone, byHand, moment.now) : quarantined,
   });
 }
 

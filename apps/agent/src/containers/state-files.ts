@@ -70,6 +70,12 @@ export function overrideFile(release: Release | null): string {
   return `${head}# Release ${release.version ?? 'of unknown version'}\nservices:\n${services.join('\n')}\n`;
 }
 
+/** Image ids that an override of this agent pins, by service; none when it is not one. */
+export function readPins(text: string | null): Record<string, string> {
+  const pins = (text ?? '').matchAll(/^  "([^"\\]+)":\n(?:    #.*\n)?    image: "(sha256:[0-9a-f]{64})"$/gm);
+  return Object.fromEntries([...pins].map(([, service, id]) => [service as string, id as string]));
+}
+
 function rollbackFile(release: Release, createdAt: string): string {
   const { version, images, imageIds } = release;
   return `${JSON.stringify({ version, images, imageIds, createdAt }, null, 2)}\n`;

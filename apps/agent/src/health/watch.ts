@@ -78,7 +78,8 @@ export function judgeHealth(watch: Watch, gate: HealthGate): HealthVerdict {
   } else if (watch.restarts >= slowLoop.restarts && elapsed >= slowLoop.afterMs) {
     return failed('a service keeps crashing');
   }
-  if (elapsed >= gate.stabilizationMs + gate.timeoutMs)
+  // Whoever passes when the time is up is given the rest of the stretch.
+  if (watch.passingSinceMs === null && elapsed >= gate.stabilizationMs + gate.timeoutMs)
     return failed(watch.lastReason ?? 'the health check did not stay passed');
   return { kind: 'wait' };
 }
