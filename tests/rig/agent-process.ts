@@ -60,11 +60,15 @@ export function agentEnv(rig: SmallRig, more: Record<string, string> = {}): Reco
   };
 }
 
-/** Makes an agent with its own state folder in the workspace; it does not run before `start`. */
+/**
+ * Makes an agent with its own state folder in the workspace; it does not run before `start`.
+ * @param command program and arguments; the sources run by this Node when not given.
+ */
 export async function createAgentProcess(
   workspace: Workspace,
   env: Record<string, string>,
   name = 'agent',
+  command: readonly [string, ...string[]] = [process.execPath, main],
 ): Promise<AgentProcess> {
   const dataDir = join(await workspace.subfolder(name), 'data');
   const socketPath = join(workspace.folder, name, 'agent.sock');
@@ -92,7 +96,7 @@ export async function createAgentProcess(
     output: () => output,
     start: async () => {
       const before = events.length;
-      const started = spawn(process.execPath, [main], {
+      const started = spawn(command[0], command.slice(1), {
         env: { ...env, DATA_DIR: dataDir, AGENT_SOCKET: socketPath },
         stdio: ['ignore', 'pipe', 'pipe'],
         detached: true,

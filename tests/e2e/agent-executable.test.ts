@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { copyFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { agentEnv, createAgentProcess } from '../rig/agent-process.ts';
+import { createSmallRig } from '../rig/small-rig.ts';
+import { assertRests } from './update/story.ts';
+
+const repository = join(import.meta.dirname, '../..');
+
+test('the built executable, with its environment file beside it, updates and rolls back', async (t) => {
+  const build = spawnSync(process.execPath, [join(repository, 'scripts/build.ts'), 'agent'], {
+    cwd: repository,
+    encoding: 'utf8',
+  });
+  assert.equal(build.status, 0, build.stderr);
+  await using rig = await createSmallRig();
+  await rig.stack.writeProject(await rig.release({ version: '1.0.0' }));
+  await rig.stack.up();
+  const folder = await rig.workspace.subfolder('opt');
+  const executable = join(folder, 'station-agent');
+  await copyFile(join(repository, 'dist/agent/station-agent'), executable);
+  const { PATH = '', ...variables } = agentEnv(rig);
+  const lines = Object.entries(variables).map(
+    ([name, value], index) => `${name}=${index % 2 === 0 ? `"${value}"` : value}`,
+  );
+  await writeFile(join(folder, '.env'), ['# station', 'STABILIZATION_SECONDS=40', ...lines, ''].join('\n'), {
+    mode: 0o600,
+  });
+  const agent = await createAgentProcess(rig.workspace, { PATH }, 'agent', [executable]);
+
+  await t.test('reads its file: quotes are taken off, of a duplicate the last counts and it is told', async () => {
+    await agent.start();
+    await agent.idle();
+    const warnings = agent.events
+      .filter((line) => line.event === 'config_warning')
+      .map((line) => String(line['problem']));
+    assert.ok(
+      warnings.some((text) => text.includes('STABILIZATION_SECONDS')),
+      warnings.join('; '),
+    );
+    assert.equal((await agent.status()).currentVersion, '1.0.0');
+  });
+
+  await t.test('installs a good release and goes back from a bad one', async () => {
+    await rig.release({ version: '1.1.0' });
+    assert.equal((await agent.call('POST', '/update')).body['result'], 'updated');
+    await rig.release({ version: '1.2.0', behaviour: 'crash-loop' });
+    assert.equal((await agent.call('POST', '/update')).body['code'], 'update_rolled_back');
+    await assertRests({ rig, agent }, '1.1.0');
+  });
+
+  await t.test('ends in order when it is told to', async () => {
+    assert.equal(await agent.stop(), 0);
+    assert.ok(agent.events.some((line) => line.event === 'agent_stopping'));
+  });
+});
