@@ -13,7 +13,9 @@ import { createSetupCode, type SetupCode } from './auth/setup-code.ts';
 import { createUserStore } from './auth/user-store.ts';
 import type { BackendConfig } from './config.ts';
 import { createActivityStore } from './devices/activity-store.ts';
-import { createDeviceStore } from './devices/device-store.ts';
+import { createCommands, type Commands } from './devices/commands.ts';
+import { createDeviceEvents, type DeviceEvents } from './devices/device-events.ts';
+import { createDeviceStore, type DeviceStore } from './devices/device-store.ts';
 import { createHistoryStore } from './devices/history-store.ts';
 import { startHousekeeping } from './devices/housekeeping.ts';
 import { createZoneStore } from './devices/zone-store.ts';
@@ -23,6 +25,7 @@ import { createVerifyAgentToken } from './http/hooks/verify-agent-token.ts';
 import { createVerifyDeviceToken } from './http/hooks/verify-device-token.ts';
 import { createVerifyToken } from './http/hooks/verify-token.ts';
 import { registerAuthRoutes } from './http/routes/auth.ts';
+import { registerDeviceCommandRoutes } from './http/routes/device-commands.ts';
 import { registerDeviceRoutes } from './http/routes/devices.ts';
 import { collectRoutes, registerDocsRoutes, type DescribedRoute } from './http/routes/docs.ts';
 import { registerHealthRoute } from './http/routes/health.ts';
@@ -37,6 +40,7 @@ import type { Log } from './log.ts';
 import { createMemberService } from './members/member-service.ts';
 import { openSecretBox } from './settings/secret-box.ts';
 import { createSettingsStore } from './settings/settings-store.ts';
+import { startDeviceMessages } from './socket/device-messages.ts';
 import { createSocketHub, type SocketHub } from './socket/hub.ts';
 import { registerSocketRoute } from './socket/route.ts';
 import { createStationStore, ensureStation, type StationStore } from './station/station-store.ts';
@@ -52,6 +56,7 @@ export type Backend = AsyncDisposable & {
   /** Where it listens, e.g. `http://127.0.0.1:3000`. */
   url: string;
   http: HttpServer;
+  deviceEvents: DeviceEvents;
   /** Everything that is registered, with its access rule. */
   routes: readonly DescribedRoute[];
   db: Database;
@@ -83,17 +88,35 @@ export async function startBackend(
   const hub = createSocketHub();
   starting.use(tokens.onRevoke((userId) => hub.closeUser(userId, closeCodes.unauthorized, 'Log in again')));
 
+  const deviceEvents = createDeviceEvents(log);
+  const devices = createDeviceStore({ db: store.db, clock });
+  starting.use(await startDeviceMessages({ hub, events: deviceEvents, devices, clock }));
+  const commands = starting.use(
+    createCommands({
+      findDevice: async (id) => {
+        const device = await devices.findById(id);
+        return device && { id, externalId: device.external_id, type: device.type };
+      },
+      // Until the bridge is there, nobody takes them.
+      publish: () => Promise.reject(new Error('there is no broker')),
+      events: deviceEvents,
+      clock,
+    }),
+  );
+
   const app = createHttpServer({ log });
   // Even when the start fails half way.
   starting.defer(() => closeInTime(app));
   const routes = collectRoutes(app);
-  await registerEverything(app, { config, host, store, tokens, hub, routes, closing: closingSignal(app) }, extraRoutes);
+  const closing = closingSignal(app);
+  const parts = { config, host, store, tokens, hub, routes, closing, deviceEvents, devices, commands };
+  await registerEverything(app, parts, extraRoutes);
   starting.use(startAgentEvents(config, host, hub));
   starting.use(startHousekeeping({ history: createHistoryStore({ db: store.db, clock }), clock, log }));
 
   const url = await app.listen({ port: config.port, host: config.host });
   const running = starting.move();
-  return { url, http: app, routes, db: store.db, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return { url, http: app, deviceEvents, routes, db: store.db, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
 type Parts = {
@@ -104,18 +127,20 @@ type Parts = {
   hub: SocketHub;
   routes: readonly DescribedRoute[];
   closing: AbortSignal;
+  deviceEvents: DeviceEvents;
+  devices: DeviceStore;
+  commands: Commands;
 };
 
 async function registerEverything(
   app: HttpServer,
-  { config, host, store, tokens, hub, routes, closing }: Parts,
+  { config, host, store, tokens, hub, routes, closing, deviceEvents, devices, commands }: Parts,
   extraRoutes: ((app: HttpServer) => Promise<void>) | undefined,
 ): Promise<void> {
   const { clock, disk, log } = host;
   const { db } = store;
   const station = createStationStore(db);
   const users = createUserStore(db);
-  const devices = createDeviceStore({ db, clock });
   const sessions = createSessions({ db, clock });
   const passwords = createPasswords();
   const setupCode = createSetupCode({ disk, path: join(config.dataDir, 'setup-code') });
@@ -152,7 +177,9 @@ async function registerEverything(
   await registerStationRoutes(app, { station, members, version });
   const zones = createZoneStore({ db, clock });
   const activity = createActivityStore(db);
-  await registerDeviceRoutes(app, { devices, zones, activity, history: createHistoryStore({ db, clock }), clock });
+  const history = createHistoryStore({ db, clock });
+  await registerDeviceRoutes(app, { devices, zones, activity, history, events: deviceEvents, clock });
+  await registerDeviceCommandRoutes(app, { devices, commands });
   await registerZoneRoutes(app, { zones });
   const box = await openSecretBox({ disk, path: join(config.dataDir, 'settings-key') });
   await registerSettingsRoutes(app, { settings: createSettingsStore({ db, box, clock }) });

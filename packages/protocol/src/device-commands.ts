@@ -6,8 +6,9 @@ import { Id } from './rest.ts';
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 /**
- * POST /api/devices/:id/command (user) → 202 DeviceCommand: handed to the broker, or failed at once. How it goes on is told by
- * `device_command` on /ws. Errors: 400 with the pointer of each fault when the device's type has no such command, 404.
+ * POST /api/devices/:id/command (user; what every device understands: role owner or admin) → 202 DeviceCommand: pending, or failed when the
+ * broker did not take it. How it goes on is told by `device_command` on /ws. Errors: 400 with the pointer of each fault when the device's
+ * type has no such command, 404 not_found, 409 device_offline.
  */
 export const CommandRequest = Type.Object(
   {

@@ -19,6 +19,7 @@ export const errorCodes = {
   method_not_allowed: 405,
   not_acceptable: 406,
   conflict: 409,
+  device_offline: 409,
   update_in_progress: 409,
   nothing_to_roll_back: 409,
   setup_already_done: 409,

@@ -90,6 +90,8 @@ export const DeviceCommandMessage = Type.Object({
   at: Time,
   ...DeviceCommand.properties,
 });
+/** A device was added, renamed or moved: read it again. */
+export const DeviceChangedMessage = Type.Object({ type: Type.Literal('device_changed'), at: Time, deviceId: Id });
 export const DeviceRemovedMessage = Type.Object({ type: Type.Literal('device_removed'), at: Time, deviceId: Id });
 export type DeviceRemovedMessage = Static<typeof DeviceRemovedMessage>;
 export type DeviceStateMessage = Static<typeof DeviceStateMessage>;
@@ -106,6 +108,7 @@ export const ServerMessage = Type.Union([
   DeviceStatusMessage,
   DeviceEventMessage,
   DeviceCommandMessage,
+  DeviceChangedMessage,
   DeviceRemovedMessage,
 ]);
 export type ServerMessage = Static<typeof ServerMessage>;

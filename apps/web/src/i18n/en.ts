@@ -300,6 +300,7 @@ export const en = {
     method_not_allowed: 'The station does not offer this. Load the page again, it may be out of date.',
     not_acceptable: 'The station cannot answer in this form. Load the page again, it may be out of date.',
     conflict: 'Something else changed in the meantime. Look at the present state and try again.',
+    device_offline: 'The device is offline. Check that it has power and is in range.',
     update_in_progress: 'Another update is under way. Wait until it has finished.',
     nothing_to_roll_back: 'There is no earlier release to go back to.',
     setup_already_done: 'This station is already set up. Log in instead.',

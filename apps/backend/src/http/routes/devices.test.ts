@@ -19,8 +19,9 @@ async function withDevices() {
     (await devices.provision({ externalId: `id-${name}`, type: 'climate', name, zoneId: null })).id;
   const call = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) =>
     running.http.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) });
+  const newId = createEventIds(Date.now);
   const report = (...reports: Parameters<typeof writeReports>[1]) =>
-    writeReports({ db, kind: postgresUrl === null ? 'sqlite' : 'postgres' }, reports, createEventIds(Date.now));
+    writeReports({ db, kind: postgresUrl === null ? 'sqlite' : 'postgres' }, reports, newId);
   return { running, add, call, report, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() };
 }
 

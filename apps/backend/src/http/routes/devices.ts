@@ -14,11 +14,13 @@ import { Id } from '@station/protocol/rest';
 import { isoTime, type Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
 import type { ActivityStore } from '../../devices/activity-store.ts';
+import type { DeviceEvents as DeviceHub } from '../../devices/device-events.ts';
 import type { DeviceRow, DeviceStore } from '../../devices/device-store.ts';
 import type { HistoryStore } from '../../devices/history-store.ts';
 import type { ZoneStore } from '../../devices/zone-store.ts';
 import type { DeviceEventsTable } from '../../store/schema.ts';
 import type { HttpServer } from '../server.ts';
+import { RequestInvalidError } from '../validation.ts';
 
 const Params = Type.Object({ id: Id });
 const defaultLimit = 50;
@@ -28,12 +30,14 @@ export type DeviceRoutesParts = {
   zones: ZoneStore;
   activity: ActivityStore;
   history: HistoryStore;
+  /** Told of what is changed and removed here. */
+  events: DeviceHub;
   clock: Clock;
 };
 
 /** /api/devices and /api/activity (contracts, section 9). */
 export async function registerDeviceRoutes(app: HttpServer, parts: DeviceRoutesParts): Promise<void> {
-  const { devices, zones, activity, history, clock } = parts;
+  const { devices, zones, activity, history, events, clock } = parts;
   const find = async (id: string): Promise<DeviceRow> => {
     const device = await devices.findById(id);
     if (device === null) throw noSuchDevice();
@@ -59,14 +63,17 @@ export async function registerDeviceRoutes(app: HttpServer, parts: DeviceRoutesP
     async (request) => {
       const { name, zoneId } = request.body;
       if (typeof zoneId === 'string' && !(await zones.has(zoneId))) {
-        throw new StationError('bad_request', 'There is no such zone.');
+        throw new RequestInvalidError([{ in: 'body', pointer: '/zoneId', message: 'is not the id of a zone' }]);
       }
       const patch = {
         ...(name === undefined ? {} : { name: name.trim() }),
         ...(zoneId === undefined ? {} : { zoneId }),
       };
-      await devices.change(request.params.id, patch);
-      return toDevice(await find(request.params.id));
+      const { id } = request.params;
+      await devices.change(id, patch);
+      const device = await find(id);
+      events.tell({ kind: 'changed', deviceId: id, externalId: device.external_id });
+      return toDevice(device);
     },
   );
 
@@ -74,7 +81,9 @@ export async function registerDeviceRoutes(app: HttpServer, parts: DeviceRoutesP
     '/api/devices/:id',
     { config: forAdmins, schema: { tags, params: Params, response: { 204: Type.Null() } } },
     async (request, reply) => {
-      if (!(await devices.remove(request.params.id))) throw noSuchDevice();
+      const { id, external_id: externalId } = await find(request.params.id);
+      if (!(await devices.remove(id))) throw noSuchDevice();
+      events.tell({ kind: 'removed', deviceId: id, externalId });
       return reply.code(204).send(null);
     },
   );
