@@ -1,0 +1,41 @@
+/** Which devices are to be shown as offline. Pure: times are monotonic milliseconds, and facts. */
+
+export type HeardDevice = {
+  id: string;
+  status: 'unknown' | 'online' | 'offline';
+  /** Its last word of any kind; null: none since the backend started. */
+  heardMs: number | null;
+  /** The broker published its last will. */
+  willMs: number | null;
+};
+
+export type AvailabilityFacts = {
+  nowMs: number;
+  /** Since when the station hears what devices say without a gap; null: it does not. */
+  listeningSinceMs: number | null;
+  devices: Iterable<HeardDevice>;
+};
+
+/** Contracts, section 8: three minutes without a heartbeat. */
+export const silenceMs = 3 * 60_000;
+/**
+ * A will that is followed by a word is of a connection that the device had replaced already; and one that comes because the broker is
+ * ending is followed by a gap in listening.
+ */
+export const willGraceMs = 3_000;
+
+/** @returns ids of devices that are offline but not shown so. */
+export function decideOffline({ nowMs, listeningSinceMs, devices }: AvailabilityFacts): string[] {
+  if (listeningSinceMs === null) return [];
+  const offline: string[] = [];
+  for (const { id, status, heardMs, willMs } of devices) {
+    if (status === 'offline') continue;
+    const isWillGood = willMs !== null && willMs >= listeningSinceMs && willMs >= (heardMs ?? willMs);
+    const isGone = isWillGood && nowMs - willMs >= willGraceMs;
+    // What was said while nobody listened cannot be held against it.
+    const quietSinceMs = Math.max(heardMs ?? listeningSinceMs, listeningSinceMs);
+    const isSilent = status === 'online' && nowMs - quietSinceMs >= silenceMs;
+    if (isGone || isSilent) offline.push(id);
+  }
+  return offline;
+}

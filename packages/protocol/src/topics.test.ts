@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { deviceTopic, deviceTopicEnds, parseDeviceTopic, subscriptions } from './topics.ts';
+
+test('a topic that was built is read back', () => {
+  for (const end of deviceTopicEnds) {
+    const topic = deviceTopic('5b6e7c3a', 'climate-1', end);
+    assert.deepEqual(parseDeviceTopic(topic), { stationId: '5b6e7c3a', externalId: 'climate-1', end });
+  }
+  assert.equal(deviceTopic('s', 'd', 'handshake/ack'), 'station/s/device/d/handshake/ack');
+  assert.equal(subscriptions[1], 'station/+/device/+/state');
+});
+
+test('what a device does not publish to is not read', () => {
+  const topics = [
+    '',
+    'station',
+    'station/s/device/d',
+    'station/s/device/d/',
+    'station/s/device/d/command',
+    'station/s/device/d/handshake/ack',
+    'station/s/device/d/state/',
+    'station/s/device/d/state/more/levels/than/that',
+    'station//device/d/state',
+    'station/s/device//state',
+    'station/s/gadget/d/state',
+    '/station/s/device/d/state',
+    `station/s/device/${'d'.repeat(65)}/state`,
+    'station/s/device/d\u0000/state',
+    'station/s/device/d/toString',
+  ];
+  for (const topic of topics) assert.equal(parseDeviceTopic(topic), null, topic);
+});
+
+test('an external id that would mean something in a topic is refused', () => {
+  for (const externalId of ['', '+', '#', 'a/b', 'a+b', 'line\nbreak', 'd'.repeat(65)]) {
+    assert.throws(() => deviceTopic('s', externalId, 'state'), RangeError, externalId);
+  }
+});

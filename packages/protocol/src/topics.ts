@@ -1,0 +1,42 @@
+/**
+ * MQTT topics of devices, `station/{stationId}/device/{externalId}/…` (contracts, section 8), and the limits of what goes through them.
+ */
+
+/** Ends of the topics that a device publishes to. */
+export const deviceTopicEnds = ['handshake', 'state', 'event', 'heartbeat'] as const;
+export type DeviceTopicEnd = (typeof deviceTopicEnds)[number];
+
+/** Ends of the topics that a device reads. */
+export const stationTopicEnds = ['handshake/ack', 'command'] as const;
+export type StationTopicEnd = (typeof stationTopicEnds)[number];
+
+export type DeviceTopic = { stationId: string; externalId: string; end: DeviceTopicEnd };
+
+/** Bytes. */
+export const maxPayloadBytes = 256 * 1024;
+export const maxExternalIdLength = 64;
+
+/** Without what would mean something in a topic, and without control characters (MQTT 3.1.1, sections 1.5.3 and 4.7). */
+const externalIdPattern = /^[^/+#\u0000-\u001f\u007f]+$/;
+
+/** What the backend subscribes to (specification, "MQTT subscriptions"). */
+export const subscriptions: readonly string[] = deviceTopicEnds.map((end) => `station/+/device/+/${end}`);
+
+/** Whether it can stand in a topic as one level. */
+export const isExternalId = (text: string): boolean =>
+  text.length <= maxExternalIdLength && externalIdPattern.test(text);
+
+/** @throws {RangeError} when the external id cannot stand in a topic. */
+export function deviceTopic(stationId: string, externalId: string, end: DeviceTopicEnd | StationTopicEnd): string {
+  if (!isExternalId(externalId)) throw new RangeError('The external id cannot stand in a topic');
+  return `station/${stationId}/device/${externalId}/${end}`;
+}
+
+/** Null when it is not a topic that a device publishes to. */
+export function parseDeviceTopic(topic: string): DeviceTopic | null {
+  const [station, stationId = '', device, externalId = '', last = '', ...more] = topic.split('/', 6);
+  if (station !== 'station' || device !== 'device' || more.length > 0) return null;
+  const end = deviceTopicEnds.find((known) => known === last);
+  if (end === undefined || stationId === '' || !isExternalId(externalId)) return null;
+  return { stationId, externalId, end };
+}
