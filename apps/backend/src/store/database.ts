@@ -112,6 +112,8 @@ async function openPostgres(url: string, log: Log): Promise<Opened> {
   pool.on('error', (error) =>
     log.event('unexpected_error', { where: 'database connection', message: describeError(error) }),
   );
+  // While it is being closed a connection has left the pool already: its error would be nobody's and end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return { db: new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) }), copy: null, copies: null };
 }
 

@@ -61,7 +61,7 @@ async function postgres(server: string, owner: string, opening: AsyncDisposableS
   const { url } = opening.use(await postgresDatabase(server, owner));
   const pool = new pg.Pool({ connectionString: url });
   // The database is dropped while the last connections to it are still closing.
-  pool.on('error', () => undefined);
+  pool.on('error', () => undefined).on('connect', (client) => client.on('error', () => undefined));
   return new PostgresDialect({ pool });
 }
 
