@@ -74,20 +74,26 @@ export function createStackWork(parts: StackWorkParts): StackWork {
     if (!unwritable) report.event('unexpected_error', { where: 'stack', message: describeError(error) });
   };
 
-  const settle: StackWork['settle'] = async (signal, { bringUpDue = false } = {}) => {
-    await persist(() => updater.settle({ signal, bringUpDue }), signal);
-    const { history, installed, upInBoot, kept } = updater.journal();
+  /** Says what is the matter now that an operation has ended, then tells who waits for it. */
+  const tellEnd = (): void => {
+    const ended = updater.journal().history[0];
+    if (ended?.result === 'failed' && ended.reason !== null) fail(ended.code ?? 'update_failed', ended.reason);
+    conditions.set('disk_space_low', ended?.code === 'disk_space_low');
+    conditions.set('registry_auth_failed', ended?.code === 'registry_auth_failed');
+    conditions.set('registry_unreachable', ended?.code === 'registry_unavailable');
     for (const [id, resolve] of waiting) {
       if (updater.operation()?.id === id) continue;
       waiting.delete(id);
       resolve(updater.outcome(id));
     }
-    const ended = history[0];
-    if (ended?.result === 'failed' && ended.reason !== null) fail(ended.code ?? 'update_failed', ended.reason);
+  };
+  updater.onEnd(tellEnd);
+
+  const settle: StackWork['settle'] = async (signal, { bringUpDue = false } = {}) => {
+    await persist(() => updater.settle({ signal, bringUpDue }), signal);
+    tellEnd();
+    const { installed, upInBoot, kept } = updater.journal();
     conditions.set('stack_unhealthy', installed !== null && upInBoot === null);
-    conditions.set('disk_space_low', ended?.code === 'disk_space_low');
-    conditions.set('registry_auth_failed', ended?.code === 'registry_auth_failed');
-    conditions.set('registry_unreachable', ended?.code === 'registry_unavailable');
     conditions.set('rollback_unavailable', await isMissingImages(engine, kept[0]?.release ?? null));
   };
 

@@ -25,7 +25,7 @@ const tries = 3;
 const retryDelaysMs = [1000, 4000, 10_000] as const;
 /** Interruptions after which a release is given up: something about it may be what ends the machine or the agent. */
 const interruptionsOfALoop = 5;
-const probeFastMs = 200;
+const probeFastMs = 100;
 const probeSlowMs = 1000;
 
 /** Decides purely from facts (docs/adr/0003): no clock, no module state, no side effect. */

@@ -111,7 +111,8 @@ export function wantedImages(journal: Journal): Set<string> {
 /** The release to go back to: while another is being installed or gone back to the one before it, else the latest kept. */
 export function rollbackTarget(journal: Journal): { release: Release; at: string } | null {
   const operation = journal.operation;
-  if (operation && operation.kind !== 'bootstrap' && operation.from) return { release: operation.from, at: operation.startedAt };
+  if (operation && operation.kind !== 'bootstrap' && operation.from)
+    return { release: operation.from, at: operation.startedAt };
   return journal.kept[0] ?? null;
 }
 

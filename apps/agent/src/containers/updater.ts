@@ -33,6 +33,8 @@ export type Updater = {
   remember(facts: Partial<Pick<Journal, 'highestSignedVersion' | 'timeFloor'>>): Promise<void>;
   operation(): Operation | null;
   outcome(id: string): HistoryEntry | null;
+  /** Calls `listener` when an operation has ended and its end is on disk, before the tidying up that follows. */
+  onEnd(listener: () => void): void;
 };
 
 /** The update engine: one loop of observe → decide → apply over the journal. The same loop recovers after a crash. */
@@ -49,6 +51,8 @@ export function createUpdater(parts: UpdaterParts): Updater {
     stoppedAtMs: null,
     healthyAtMs: null,
   };
+
+  const endListeners: (() => void)[] = [];
 
   const journal = (): Journal => {
     if (!run.journal) throw new Error('the journal has not been read');
@@ -71,6 +75,7 @@ export function createUpdater(parts: UpdaterParts): Updater {
     if (change.kind !== 'forget_images') run.attempts = noAttempts();
     if (change.kind !== 'verify' && change.kind !== 'verify_revert') run.watch = null;
     reportChange(report, change, { before, after: next, watch, nowMs: clock.monotonic(), durationMs: at.durationMs });
+    if (before.operation && !next.operation) for (const listener of endListeners) listener();
   };
 
   const observe = async (bringUpDue: boolean): Promise<Facts> => {
@@ -139,6 +144,7 @@ export function createUpdater(parts: UpdaterParts): Updater {
       run.journal = next;
     },
     operation: () => describeOperation(run),
+    onEnd: (listener) => void endListeners.push(listener),
     outcome: (id) => journal().history.find((entry) => entry.id === id) ?? null,
   };
 }

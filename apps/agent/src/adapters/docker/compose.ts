@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { runCommand, type CommandOptions, type CommandResult } from '@station/kit/command';
 import { exists, readText, writeDurable, type Disk } from '@station/kit/files';
 import { StationError } from '@station/kit/station-error';
@@ -28,6 +28,8 @@ export type Compose = {
    * environment file. False when that file cannot be written.
    */
   link(): Promise<boolean>;
+  /** Changes when a file of the project does (its own files; not what they include). */
+  version(): Promise<string>;
   /** Name and services as Compose itself resolves them. @throws StationError `unavailable` when the project is not valid. */
   describe(signal: AbortSignal): Promise<Project>;
   up(signal: AbortSignal): Promise<CommandResult>;
@@ -69,6 +71,14 @@ export function createCompose(parts: ComposeParts): Compose {
       } catch {
         return false;
       }
+    },
+    version: async () => {
+      const named = (await composeFiles(parts)).filter((file) => file !== parts.overridePath);
+      const files = ['.env', ...named].map((file) => resolve(parts.projectPath, file));
+      const stats = await Promise.all(files.map((file) => stat(file).catch(() => null)));
+      return files
+        .map((file, index) => `${file} ${stats[index]?.mtimeMs ?? 'absent'} ${stats[index]?.size ?? 0}`)
+        .join('\n');
     },
     describe: async (signal) => {
       const result = await run(['config', '--format', 'json'], signal, describeTimeoutMs);

@@ -64,7 +64,9 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
   const api = createEngineApi(parts.socketPath);
   const compose = createCompose({ ...parts, env: { ...parts.env, DOCKER_HOST: `unix://${parts.socketPath}` } });
   const sizes = new Map<string, Record<string, number>>();
+  const info = createInfo(api, parts.now);
   let project: { name: string; services: string[] } | null = null;
+  let readProject: string | null = null;
 
   const projectName = async (): Promise<string> => {
     project ??= await compose.describe(new AbortController().signal);
@@ -74,7 +76,10 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
 
   return {
     services: async () => {
-      project = await compose.describe(new AbortController().signal);
+      // Asking Compose takes longer than all the rest of a check: only when its files have changed.
+      const version = await compose.version();
+      if (!project || version !== readProject) project = await compose.describe(new AbortController().signal);
+      readProject = version;
       return project.services;
     },
     containers: async () => listContainers(api, await projectName()),
@@ -92,13 +97,18 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
     },
     removeImage: async (reference, { force }) => removeImage(api, reference, force),
     layers: async (reference, signal) => {
-      const answer = await askLayers(api, parts.credentials, reference, signal);
+      const answer = await askLayers(api, info, parts.credentials, reference, signal);
       if (answer.kind === 'ok') sizes.set(reference, answer.layers);
       return answer;
     },
-    freeBytes: async () => freeBytes((await info(api)).DockerRootDir),
+    freeBytes: async () => freeBytes((await info()).DockerRootDir),
     pull: async (reference, onProgress, signal) =>
-      pull(api, reference, { credentials: parts.credentials, sizes: sizes.get(reference) ?? {}, onProgress, signal }),
+      pull(api, info, reference, {
+        credentials: parts.credentials,
+        sizes: sizes.get(reference) ?? {},
+        onProgress,
+        signal,
+      }),
     verifyImage: async (imageId, signal) => {
       // The engine checks every layer against its digest while it hands the image out, and breaks off when one is wrong.
       const answer = await api.drain('GET', `/images/${encodeURIComponent(imageId)}/get`, { signal });
@@ -109,7 +119,7 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
       return up(api, compose, await projectName(), parts.now, signal);
     },
     sync: async () => {
-      const { DockerRootDir } = await info(api);
+      const { DockerRootDir } = await info();
       const result = await runCommand('sync', ['-f', DockerRootDir], { env: parts.env });
       if (result.exitCode !== 0)
         throw new StationError('internal', 'the file system of the container engine cannot be synced');
@@ -118,9 +128,18 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
   };
 }
 
-async function info(api: EngineApi) {
-  const answer = await api.call('GET', '/info');
-  return expectBody(answer, Info, 'GET /info');
+type ReadInfo = () => Promise<Static<typeof Info>>;
+
+/** What the engine says of itself is slow to ask and changes only with its restart. */
+const infoKeptMs = 60_000;
+
+function createInfo(api: EngineApi, now: () => number): ReadInfo {
+  let kept: { at: number; info: Static<typeof Info> } | null = null;
+  return async () => {
+    if (kept && Math.abs(now() - kept.at) < infoKeptMs) return kept.info;
+    kept = { at: now(), info: expectBody(await api.call('GET', '/info'), Info, 'GET /info') };
+    return kept.info;
+  };
 }
 
 async function listContainers(api: EngineApi, project: string): Promise<ContainerFact[]> {
@@ -193,6 +212,7 @@ async function removeImage(
 
 async function askLayers(
   api: EngineApi,
+  info: ReadInfo,
   credentials: RegistryCredentials | null,
   reference: string,
   signal: AbortSignal,
@@ -205,7 +225,7 @@ async function askLayers(
         const host = registry.replace(/:\d+$/, '');
         // Docker takes loopback registries as insecure by itself; others are named in its configuration.
         if (/^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/.test(host)) return true;
-        return (await info(api)).RegistryConfig?.IndexConfigs?.[registry]?.Secure === false;
+        return (await info()).RegistryConfig?.IndexConfigs?.[registry]?.Secure === false;
       },
       platform: async () => {
         const { Os, Arch } = expectBody(await api.call('GET', '/version'), EngineVersion, 'GET /version');
@@ -226,7 +246,7 @@ type PullOptions = {
 /** Room below which a failed pull is taken as a full disk. */
 const fullDiskBytes = 8 * 1024 * 1024;
 
-async function pull(api: EngineApi, text: string, options: PullOptions): Promise<PullAnswer> {
+async function pull(api: EngineApi, info: ReadInfo, text: string, options: PullOptions): Promise<PullAnswer> {
   const reference = parseImageReference(text);
   if (!reference) return { kind: 'failed', code: 'image_missing', reason: 'not an image reference', transient: false };
   const meter = createPullMeter(options.sizes);
@@ -253,7 +273,7 @@ async function pull(api: EngineApi, text: string, options: PullOptions): Promise
       transient: false,
     };
   }
-  const free = await freeBytes((await info(api)).DockerRootDir);
+  const free = await freeBytes((await info()).DockerRootDir);
   if (free !== null && free < fullDiskBytes) {
     return { kind: 'failed', code: 'disk_space_low', reason: 'the disk is full', detail, transient: false };
   }
