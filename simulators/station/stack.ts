@@ -12,15 +12,17 @@ export async function writeStack(options: {
   identity: Identity;
   backendPort: number;
   frontendPort: number;
+  mqttPort: number;
   agentSocket: string;
 }): Promise<void> {
-  const { root, folders, identity, backendPort, frontendPort, agentSocket } = options;
+  const { root, folders, identity, backendPort, frontendPort, mqttPort, agentSocket } = options;
   const program = (path: string): string => pathToFileURL(join(root, path)).href;
   const services = {
     backend: {
       environment: {
         HOST: '127.0.0.1',
         PORT: String(backendPort),
+        MQTT_PORT: String(mqttPort),
         DATA_DIR: folders.backend,
         STATION_ID: identity.stationId,
         AGENT_SOCKET: agentSocket,

@@ -44,6 +44,7 @@ export async function startStation(
     await printer.during('Building the web page', () => buildWeb({ ...config, signal }));
   }
   const [backendPort, frontendPort] = [await findFreePort(), await findFreePort()];
+  const mqttPort = await findFreePort();
   const web = await listenOnUsual(config.port, usualPort, (port) =>
     startProxy({ port, backendPort, frontendPort }),
   ).catch((error: unknown) => failTaken(error, 'PORT', config.port));
@@ -62,7 +63,7 @@ export async function startStation(
     }),
   ).catch((error: unknown) => failTaken(error, 'RELEASE_PORT', config.releasePort));
   stack.use(releases);
-  await writeStack({ root: config.root, folders, identity, backendPort, frontendPort, agentSocket });
+  await writeStack({ root: config.root, folders, identity, backendPort, frontendPort, mqttPort, agentSocket });
   const { manifestUrl } = releases;
   const agent = stack.use(
     await startAgentProcess({ config, folders, identity, manifestUrl, backendPort, socketPath: agentSocket }),

@@ -16,6 +16,7 @@ import { createActivityStore } from './devices/activity-store.ts';
 import { createCommands, type Commands } from './devices/commands.ts';
 import { createDeviceEvents, type DeviceEvents } from './devices/device-events.ts';
 import { createDeviceStore, type DeviceStore } from './devices/device-store.ts';
+import { importDevices } from './devices/devices-file.ts';
 import { createHistoryStore } from './devices/history-store.ts';
 import { startHousekeeping } from './devices/housekeeping.ts';
 import { createZoneStore } from './devices/zone-store.ts';
@@ -38,6 +39,8 @@ import { registerZoneRoutes } from './http/routes/zones.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import type { Log } from './log.ts';
 import { createMemberService } from './members/member-service.ts';
+import { dropReasons } from './mqtt/dropped-messages.ts';
+import { startMqtt, type Mqtt } from './mqtt/mqtt.ts';
 import { openSecretBox } from './settings/secret-box.ts';
 import { createSettingsStore } from './settings/settings-store.ts';
 import { startDeviceMessages } from './socket/device-messages.ts';
@@ -55,6 +58,8 @@ export type Host = { clock: Clock; disk: Disk; log: Log; random: () => number; t
 export type Backend = AsyncDisposable & {
   /** Where it listens, e.g. `http://127.0.0.1:3000`. */
   url: string;
+  /** Of the embedded broker, e.g. `mqtt://127.0.0.1:1883`; null with another one. */
+  mqttAddress: string | null;
   http: HttpServer;
   deviceEvents: DeviceEvents;
   /** Everything that is registered, with its access rule. */
@@ -91,14 +96,18 @@ export async function startBackend(
   const deviceEvents = createDeviceEvents(log);
   const devices = createDeviceStore({ db: store.db, clock });
   starting.use(await startDeviceMessages({ hub, events: deviceEvents, devices, clock }));
+  await importDevicesFile(config, host, store.db);
+  const { station_id } = await createStationStore(store.db).read();
+  const mqtt = starting.use(
+    await startMqtt({ config: config.mqtt, stationId: station_id, store, devices, events: deviceEvents, clock, log }),
+  );
   const commands = starting.use(
     createCommands({
       findDevice: async (id) => {
         const device = await devices.findById(id);
         return device && { id, externalId: device.external_id, type: device.type };
       },
-      // Until the bridge is there, nobody takes them.
-      publish: () => Promise.reject(new Error('there is no broker')),
+      publish: mqtt.publishCommand,
       events: deviceEvents,
       clock,
     }),
@@ -109,14 +118,22 @@ export async function startBackend(
   starting.defer(() => closeInTime(app));
   const routes = collectRoutes(app);
   const closing = closingSignal(app);
-  const parts = { config, host, store, tokens, hub, routes, closing, deviceEvents, devices, commands };
+  const parts = { config, host, store, tokens, hub, routes, closing, deviceEvents, devices, mqtt, commands };
   await registerEverything(app, parts, extraRoutes);
   starting.use(startAgentEvents(config, host, hub));
   starting.use(startHousekeeping({ history: createHistoryStore({ db: store.db, clock }), clock, log }));
 
   const url = await app.listen({ port: config.port, host: config.host });
   const running = starting.move();
-  return { url, http: app, deviceEvents, routes, db: store.db, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return {
+    url,
+    mqttAddress: mqtt.address,
+    http: app,
+    deviceEvents,
+    routes,
+    db: store.db,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
 }
 
 type Parts = {
@@ -129,12 +146,13 @@ type Parts = {
   closing: AbortSignal;
   deviceEvents: DeviceEvents;
   devices: DeviceStore;
+  mqtt: Mqtt;
   commands: Commands;
 };
 
 async function registerEverything(
   app: HttpServer,
-  { config, host, store, tokens, hub, routes, closing, deviceEvents, devices, commands }: Parts,
+  { config, host, store, tokens, hub, routes, closing, deviceEvents, devices, mqtt, commands }: Parts,
   extraRoutes: ((app: HttpServer) => Promise<void>) | undefined,
 ): Promise<void> {
   const { clock, disk, log } = host;
@@ -170,8 +188,10 @@ async function registerEverything(
   const metrics = createMetrics();
   metrics.gauge('station_socket_clients', 'Clients logged in at /ws.', () => hub.size());
   await registerMetrics(app, metrics);
-  // The broker's check comes with the MQTT bridge; until one is configured it is well.
-  const checks = { database: () => store.answers(), mqtt: async () => true };
+  for (const reason of dropReasons) {
+    metrics.gauge(`station_mqtt_dropped_${reason}`, 'Messages that were not taken.', () => mqtt.dropped.count(reason));
+  }
+  const checks = { database: () => store.answers(), mqtt: async () => mqtt.isWell() };
   await registerHealthRoute(app, { checks, version });
   await registerAuthRoutes(app, { auth, users, clock });
   await registerStationRoutes(app, { station, members, version });
@@ -190,6 +210,16 @@ async function registerEverything(
   if (config.webDir !== null) await registerWebApp(app, { directory: config.webDir });
   await extraRoutes?.(app);
   await tellSetupCode(log, setupCode, await auth.isSetupNeeded());
+}
+
+async function importDevicesFile(
+  { devicesFile }: BackendConfig,
+  { clock, disk, log }: Host,
+  db: Database,
+): Promise<void> {
+  if (devicesFile === null) return;
+  const count = await importDevices({ db, disk, path: devicesFile, clock });
+  if (count > 0) log.event('devices_imported', { count });
 }
 
 async function nameOf(station: StationStore): Promise<{ id: string; name: string }> {

@@ -11,6 +11,7 @@ test('an empty environment with a home folder runs on loopback with SQLite', () 
   assert.deepEqual(result.config.database, { kind: 'sqlite', file: '/home/station/station-data/station.sqlite' });
   assert.equal(result.config.agent, null);
   assert.equal(result.config.agentToken, null);
+  assert.deepEqual(result.config.mqtt, { kind: 'embedded', host: '127.0.0.1', port: 1883 });
   assert.match(result.config.version, /^\d+\.\d+\.\d+/);
 });
 
@@ -25,6 +26,9 @@ test('every setting is taken over', () => {
     AGENT_TOKEN: 'agent-secret',
     WEB_DIR: '/srv/web',
     MQTT_URL: 'mqtt://backend:broker-secret@mqtt:1883',
+    MQTT_USERNAME: 'station',
+    MQTT_PASSWORD: 'other-secret',
+    DEVICES_FILE: '/data/devices.json',
     STATION_ID: '5B6E7C3A-63F9-4DBC-9AC4-D33A1E3E1A54',
     STATION_VERSION: 'v1.2.3',
     LOG_LEVEL: 'debug',
@@ -39,14 +43,20 @@ test('every setting is taken over', () => {
     agent: { kind: 'socket', path: '/run/station-agent/agent.sock' },
     agentToken: 'agent-secret',
     webDir: '/srv/web',
-    mqttUrl: 'mqtt://backend:broker-secret@mqtt:1883',
+    mqtt: {
+      kind: 'external',
+      url: 'mqtt://backend:broker-secret@mqtt:1883',
+      username: 'station',
+      password: 'other-secret',
+    },
+    devicesFile: '/data/devices.json',
     stationId: '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54',
     version: '1.2.3',
     logLevel: 'debug',
   });
   assert.deepEqual(
     new Set(secretsOf(result.config)),
-    new Set(['x'.repeat(32), 'agent-secret', 'pa%20ss', 'pa ss', 'broker-secret']),
+    new Set(['x'.repeat(32), 'agent-secret', 'pa%20ss', 'pa ss', 'broker-secret', 'other-secret']),
   );
 });
 

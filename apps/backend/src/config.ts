@@ -4,6 +4,11 @@ import ownPackage from '../package.json' with { type: 'json' };
 
 export type DatabaseConfig = { kind: 'sqlite'; file: string } | { kind: 'postgres'; url: string };
 export type AgentTarget = { kind: 'socket'; path: string } | { kind: 'tcp'; url: string };
+/** The broker inside the backend, or another one. */
+export type MqttConfig =
+  /** Port 0 takes a free one. */
+  | { kind: 'embedded'; host: string; port: number }
+  | { kind: 'external'; url: string; username: string | null; password: string | null };
 
 export type BackendConfig = {
   /** Port 0 takes a free one. */
@@ -19,7 +24,10 @@ export type BackendConfig = {
   agentToken: string | null;
   /** Directory of the built web app, or null when something else serves it. */
   webDir: string | null;
-  mqttUrl: string | null;
+  /** The embedded broker, or the one that MQTT_URL names. */
+  mqtt: MqttConfig;
+  /** File of devices that were given their login beforehand, or null (see `devices/devices-file.ts`). */
+  devicesFile: string | null;
   /** Null: one is generated and kept in the database. */
   stationId: string | null;
   /** Release version that /api/health reports. */
@@ -52,10 +60,9 @@ export function envToConfig(env: Readonly<Record<string, string | undefined>>): 
   if (jwtSecret !== null && Buffer.byteLength(jwtSecret) < jwtSecretMinBytes) {
     problems.push(`JWT_SECRET must have at least ${jwtSecretMinBytes} bytes`);
   }
-  const mqttUrl = readUrl('MQTT_URL', read('MQTT_URL'), ['mqtt:', 'mqtts:'], problems);
 
   const config: BackendConfig = {
-    port: readPort(read('PORT'), problems),
+    port: readPort('PORT', read('PORT'), 3000, problems),
     host: read('HOST') ?? '127.0.0.1',
     dataDir: dataDir ?? '',
     database: readDatabase(read('DATABASE_URL'), dataDir ?? '', problems),
@@ -63,7 +70,8 @@ export function envToConfig(env: Readonly<Record<string, string | undefined>>): 
     agent: readAgent(read('AGENT_SOCKET'), read('AGENT_URL'), problems),
     agentToken: read('AGENT_TOKEN'),
     webDir: read('WEB_DIR'),
-    mqttUrl,
+    mqtt: readMqtt(read, problems),
+    devicesFile: read('DEVICES_FILE'),
     stationId: stationId?.toLowerCase() ?? null,
     version: (read('STATION_VERSION') ?? ownPackage.version).replace(/^v/, ''),
     logLevel: readLogLevel(read('LOG_LEVEL'), problems),
@@ -74,9 +82,10 @@ export function envToConfig(env: Readonly<Record<string, string | undefined>>): 
 /** Values that must never appear in a log line. */
 export function secretsOf(config: BackendConfig): string[] {
   const url = config.database.kind === 'postgres' ? config.database.url : null;
-  const urls = [url, config.mqttUrl].filter((value) => value !== null);
+  const mqtt = config.mqtt.kind === 'external' ? config.mqtt : null;
+  const urls = [url, mqtt?.url ?? null].filter((value) => value !== null);
   const passwords = urls.flatMap((value) => [new URL(value).password, decoded(new URL(value).password)]);
-  return [config.jwtSecret, config.agentToken, ...passwords].filter(
+  return [config.jwtSecret, config.agentToken, mqtt?.password ?? null, ...passwords].filter(
     (value) => value !== null && value !== '',
   ) as string[];
 }
@@ -91,11 +100,11 @@ function decoded(text: string): string {
 
 const homeFolder = (home: string | null): string | null => (home === null ? null : join(home, 'station-data'));
 
-function readPort(value: string | null, problems: string[]): number {
-  if (value === null) return 3000;
+function readPort(name: string, value: string | null, usual: number, problems: string[]): number {
+  if (value === null) return usual;
   const port = Number(value);
   if (/^\d+$/.test(value) && port <= 65_535) return port;
-  problems.push('PORT must be a number from 0 to 65535');
+  problems.push(`${name} must be a number from 0 to 65535`);
   return 0;
 }
 
@@ -109,6 +118,17 @@ function readDatabase(value: string | null, dataDir: string, problems: string[])
   if (value === null) return { kind: 'sqlite', file: join(dataDir, 'station.sqlite') };
   const url = readUrl('DATABASE_URL', value, ['postgres:', 'postgresql:'], problems);
   return { kind: 'postgres', url: url ?? '' };
+}
+
+/** MQTT_URL with MQTT_USERNAME and MQTT_PASSWORD; unset: the embedded broker on MQTT_HOST and MQTT_PORT. */
+function readMqtt(read: (name: string) => string | null, problems: string[]): MqttConfig {
+  const given = read('MQTT_URL');
+  if (given === null) {
+    const port = readPort('MQTT_PORT', read('MQTT_PORT'), 1883, problems);
+    return { kind: 'embedded', host: read('MQTT_HOST') ?? '127.0.0.1', port };
+  }
+  const url = readUrl('MQTT_URL', given, ['mqtt:', 'mqtts:'], problems) ?? '';
+  return { kind: 'external', url, username: read('MQTT_USERNAME'), password: read('MQTT_PASSWORD') };
 }
 
 function readAgent(socket: string | null, url: string | null, problems: string[]): AgentTarget | null {

@@ -12,7 +12,7 @@ type Program = AsyncDisposable & { child: ChildProcess; lines: LoggedEvent[]; ex
 
 function runProgram(env: Record<string, string>): Program {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'main.ts')], {
-    env,
+    env: { MQTT_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines: LoggedEvent[] = [];

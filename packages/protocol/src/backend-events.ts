@@ -40,6 +40,12 @@ export const backendEvents = {
 
   agent_link_up: event('info', {}),
   agent_link_down: event('warn', { reason: text, retryInMs: Type.Number() }),
+  mqtt_listening: event('info', { address: text }),
+  mqtt_connected: event('info', { broker: text }),
+  mqtt_disconnected: event('warn', { broker: text, reason: text }),
+  mqtt_login_refused: event('warn', { count, externalId: text }),
+  mqtt_message_dropped: event('warn', { reason: text, count, topic: text }),
+  devices_imported: event('info', { count }),
   socket_client_dropped: event('warn', { reason: text }),
 } as const;
 

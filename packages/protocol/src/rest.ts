@@ -31,7 +31,7 @@ const StationName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' }
 
 /**
  * GET /api/health (public): 200 when everything that is configured works, else 503 with the same shape,
- * `status: "failing"` and the failing check `false`. `mqtt` is true while no broker is configured.
+ * `status: "failing"` and the failing check `false`. `mqtt`: whether what devices say is heard.
  */
 export const BackendHealth = Type.Object({
   status: Type.Enum(['ok', 'failing']),

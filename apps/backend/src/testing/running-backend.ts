@@ -36,6 +36,7 @@ export async function runBackend(options: BackendOptions = {}): Promise<RunningB
   const database = postgresUrl === null ? null : starting.use(await postgresDatabase(postgresUrl, dataDir));
   const config = envToConfig({
     PORT: '0',
+    MQTT_PORT: '0',
     DATA_DIR: dataDir,
     LOG_LEVEL: 'debug',
     ...(database && { DATABASE_URL: database.url }),

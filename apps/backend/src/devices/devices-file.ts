@@ -1,0 +1,96 @@
+import { hash, randomUUIDv7 } from 'node:crypto';
+import type { Clock } from '@station/kit/clock';
+import { readText, type Disk } from '@station/kit/files';
+import { isExternalId } from '@station/protocol/topics';
+import { Type, type Static } from 'typebox';
+import { Value } from 'typebox/value';
+import { hashToken } from '../auth/token-hash.ts';
+import type { Database } from '../store/schema.ts';
+
+/**
+ * Devices that were given their login beforehand (at the factory, by an installer, in a simulation) instead of over BLE. DEVICES_FILE names a
+ * file of this form; it holds tokens, so only the station's user should be able to read it.
+ */
+export const DevicesFile = Type.Object({
+  devices: Type.Array(
+    Type.Object({
+      externalId: Type.String({ minLength: 1, maxLength: 64 }),
+      type: Type.String({ minLength: 1, maxLength: 64 }),
+      name: Type.String({ minLength: 1, maxLength: 100 }),
+      token: Type.String({ minLength: 32, maxLength: 256, description: 'The MQTT password; random.' }),
+    }),
+    { maxItems: 10_000 },
+  ),
+});
+export type DevicesFile = Static<typeof DevicesFile>;
+
+const settingKey = 'devices_file';
+
+/**
+ * Adds the devices of a file that the station does not know yet. The same content is read once, so that a device which someone removed does
+ * not come back with the next start.
+ * @returns how many were added.
+ * @throws {Error} when the file is missing or not of the form.
+ */
+export async function importDevices(options: {
+  db: Database;
+  disk: Disk;
+  path: string;
+  clock: Clock;
+}): Promise<number> {
+  const { db, clock } = options;
+  const text = await readText(options.disk, options.path);
+  if (text === null) throw new Error('There is no file where DEVICES_FILE points to');
+  const digest = hash('sha256', text);
+  const read = await db.selectFrom('settings').select('value').where('key', '=', settingKey).executeTakeFirst();
+  if (read?.value === digest) return 0;
+  const { devices } = parse(text);
+  const now = clock.now();
+  return db.transaction().execute(async (transaction) => {
+    let added = 0;
+    for (const { externalId, type, name, token } of devices) {
+      const row = { id: randomUUIDv7(), external_id: externalId, type, name, device_token: hashToken(token) };
+      const { numInsertedOrUpdatedRows = 0n } = await transaction
+        .insertInto('devices')
+        .values({ ...row, ...unheard, created_at: now })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirst();
+      added += Number(numInsertedOrUpdatedRows);
+    }
+    await transaction
+      .insertInto('settings')
+      .values({ key: settingKey, value: digest, updated_at: now })
+      .onConflict((conflict) => conflict.column('key').doUpdateSet({ value: digest, updated_at: now }))
+      .execute();
+    return added;
+  });
+}
+
+const unheard = {
+  zone_id: null,
+  status: 'unknown',
+  status_at: null,
+  last_seen_at: null,
+  state: '{}',
+  state_at: null,
+  firmware_version: null,
+  chip: null,
+  kit_tag: null,
+} as const;
+
+function parse(text: string): DevicesFile {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    // Not with the parser's own words: they repeat a piece of the text.
+    throw new Error('The file of DEVICES_FILE is not JSON');
+  }
+  if (!Value.Check(DevicesFile, body)) {
+    const [fault] = Value.Errors(DevicesFile, body);
+    throw new Error(`The file of DEVICES_FILE is not of its form, at ${fault?.instancePath ?? ''}`);
+  }
+  const bad = body.devices.findIndex(({ externalId }) => !isExternalId(externalId));
+  if (bad >= 0) throw new Error(`The external id at /devices/${bad} of DEVICES_FILE cannot stand in a topic`);
+  return body;
+}

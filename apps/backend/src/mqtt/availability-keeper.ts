@@ -1,0 +1,98 @@
+import type { Clock } from '@station/kit/clock';
+import type { DeviceEvents } from '../devices/device-events.ts';
+import type { DeviceReport } from '../devices/device-report.ts';
+import { decideOffline, type HeardDevice } from './availability.ts';
+
+type Status = HeardDevice['status'];
+
+export type AvailabilityKeeper = Disposable & {
+  /** A word of the device came in. */
+  heard(deviceId: string): void;
+  /** The broker published its last will. */
+  will(deviceId: string): void;
+  /** The broker is heard from now on, or no more. */
+  listening(isListening: boolean): void;
+  /** As it was last written, or is being written. */
+  status(deviceId: string): Status;
+  /** Takes over statuses that are on disk now, and tells of those that changed. */
+  written(reports: readonly DeviceReport[]): void;
+  /** Looks who is offline by now, and has it written. Called every second. */
+  check(): void;
+};
+
+const checkEveryMs = 1_000;
+/** The process itself stood still so long (suspended, starved): whatever devices said meanwhile waits to be read. */
+const stallMs = 10_000;
+
+/**
+ * Keeps when each device was heard, and says who has gone.
+ * @param devices statuses as they are on disk at the start.
+ * @param write of a status; it is told of by `written` once it is on disk.
+ */
+export function createAvailabilityKeeper(options: {
+  devices: readonly { id: string; status: Status }[];
+  write: (report: DeviceReport) => Promise<void>;
+  events: DeviceEvents;
+  clock: Clock;
+}): AvailabilityKeeper {
+  const { events, clock, write } = options;
+  const devices = new Map<string, HeardDevice>();
+  for (const { id, status } of options.devices) devices.set(id, { id, status, heardMs: null, willMs: null });
+  /** Said to be offline, and not yet written: is not said twice. */
+  const leaving = new Set<string>();
+  let listeningSinceMs: number | null = null;
+  let checkedMs = clock.monotonic();
+
+  const of = (id: string): HeardDevice => {
+    const device = devices.get(id) ?? { id, status: 'unknown', heardMs: null, willMs: null };
+    devices.set(id, device);
+    return device;
+  };
+  const check = (): void => {
+    const nowMs = clock.monotonic();
+    if (listeningSinceMs !== null && nowMs - checkedMs >= stallMs) listeningSinceMs = nowMs;
+    checkedMs = nowMs;
+    for (const id of decideOffline({ nowMs, listeningSinceMs, devices: devices.values() })) {
+      if (leaving.has(id)) continue;
+      leaving.add(id);
+      const report: DeviceReport = { kind: 'status', deviceId: id, at: clock.now(), status: 'offline' };
+      // Whatever went wrong, it is decided again the next time.
+      write(report).catch(() => leaving.delete(id));
+    }
+  };
+  const timer = setInterval(check, checkEveryMs).unref();
+  const removing = events.subscribe((happening) => {
+    if (happening.kind !== 'removed') return;
+    devices.delete(happening.deviceId);
+    leaving.delete(happening.deviceId);
+  });
+
+  return {
+    heard: (id) => {
+      of(id).heardMs = clock.monotonic();
+    },
+    will: (id) => {
+      of(id).willMs = clock.monotonic();
+    },
+    listening: (isListening) => {
+      listeningSinceMs = isListening ? clock.monotonic() : null;
+    },
+    status: (id) => (leaving.has(id) ? 'offline' : (devices.get(id)?.status ?? 'unknown')),
+    written: (reports) => {
+      for (const report of reports) {
+        if (report.kind !== 'status') continue;
+        const { deviceId, status, at } = report;
+        if (status === 'offline') leaving.delete(deviceId);
+        const device = of(deviceId);
+        if (device.status === status) continue;
+        device.status = status;
+        events.tell({ kind: 'status', deviceId, status, at });
+      }
+    },
+    check,
+    [Symbol.dispose]: () => {
+      clearInterval(timer);
+      removing[Symbol.dispose]();
+    },
+  };
+}

@@ -1,0 +1,168 @@
+import type { Clock } from '@station/kit/clock';
+import { describeError } from '@station/kit/station-error';
+import {
+  payloadSchemas,
+  type DeviceEventMessage,
+  type DeviceState,
+  type Handshake,
+  type HandshakeAck,
+  type Heartbeat,
+} from '@station/protocol/device-messages';
+import { deviceTopic, maxPayloadBytes, parseDeviceTopic, type DeviceTopicEnd } from '@station/protocol/topics';
+import { Compile } from 'typebox/compile';
+import type { DeviceDirectory, KnownDevice } from '../devices/device-directory.ts';
+import type { DeviceReport } from '../devices/device-report.ts';
+import type { ReportWriter } from '../devices/report-writer.ts';
+import type { Log } from '../log.ts';
+import type { AvailabilityKeeper } from './availability-keeper.ts';
+import type { DroppedMessages } from './dropped-messages.ts';
+
+export type IncomingMessage = { topic: string; payload: Buffer };
+
+export type Bridge = {
+  /**
+   * Takes a message of a device. Resolves when the broker may be told that it arrived: what is good is on disk then, what is not was dropped.
+   * Never rejects; while nothing can be written it stays unresolved.
+   */
+  receive(message: IncomingMessage): Promise<void>;
+};
+
+export type BridgeParts = {
+  stationId: string;
+  directory: DeviceDirectory;
+  writer: Pick<ReportWriter, 'write'>;
+  keeper: Pick<AvailabilityKeeper, 'heard' | 'will' | 'status'>;
+  dropped: DroppedMessages;
+  /** Hands a message for a device to the broker. */
+  publish: (topic: string, payload: string) => Promise<void>;
+  clock: Clock;
+  log: Log;
+  /** Aborts when the backend ends: what could not be written then stays with the broker. */
+  signal: AbortSignal;
+};
+
+const retryMs = 1_000;
+/** A report that failed so often while others were written is itself what is wrong. */
+const maxAttempts = 3;
+
+const checks = {
+  handshake: Compile(payloadSchemas.handshake),
+  state: Compile(payloadSchemas.state),
+  event: Compile(payloadSchemas.event),
+  heartbeat: Compile(payloadSchemas.heartbeat),
+};
+
+/** From the broker's messages to reports on disk (contracts, section 8). */
+export function createBridge(parts: BridgeParts): Bridge {
+  const { stationId, keeper, dropped, clock } = parts;
+  const write = createPersistentWrite(parts);
+
+  const acknowledge = (externalId: string, status: HandshakeAck['status']): void => {
+    const topic = deviceTopic(stationId, externalId, 'handshake/ack');
+    // The device asks again when it hears nothing.
+    parts.publish(topic, JSON.stringify({ status })).catch(() => undefined);
+  };
+
+  const take = async (device: KnownDevice, end: DeviceTopicEnd, body: unknown, topic: string): Promise<void> => {
+    if (end === 'heartbeat' && (body as Heartbeat).status === 'offline') return keeper.will(device.id);
+    keeper.heard(device.id);
+    const at = clock.now();
+    const online: DeviceReport = { kind: 'status', deviceId: device.id, at, status: 'online' };
+    const reports = [...reportOf(end, body, device.id, at), ...(isNews(end, device.id) ? [online] : [])];
+    // Handed over in one turn, so written in one transaction.
+    await Promise.all(reports.map((report) => write(report, topic)));
+    if (end === 'handshake') acknowledge(device.externalId, 'ok');
+  };
+  const isNews = (end: DeviceTopicEnd, deviceId: string): boolean =>
+    end === 'heartbeat' || keeper.status(deviceId) !== 'online';
+
+  return {
+    receive: async ({ topic, payload }) => {
+      const parsed = parseDeviceTopic(topic);
+      if (parsed === null) return dropped.drop('bad_topic', topic);
+      if (parsed.stationId !== stationId) return dropped.drop('foreign_station', topic);
+      if (payload.length > maxPayloadBytes) return dropped.drop('too_large', topic);
+      const body = readBody(parsed.end, payload);
+      if (body === undefined) return dropped.drop('bad_shape', topic);
+      const device = await findDevice(parts, parsed.externalId);
+      if (device === null) {
+        dropped.drop('unknown_device', topic);
+        if (parsed.end === 'handshake') acknowledge(parsed.externalId, 'unknown_device');
+        return;
+      }
+      await take(device, parsed.end, body, topic);
+    },
+  };
+}
+
+/** Undefined when it has not the shape. */
+function readBody(end: DeviceTopicEnd, payload: Buffer): unknown {
+  try {
+    const body: unknown = JSON.parse(payload.toString('utf8'));
+    return checks[end].Check(body) ? body : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function reportOf(end: DeviceTopicEnd, body: unknown, deviceId: string, at: number): DeviceReport[] {
+  switch (end) {
+    case 'state':
+      return [{ kind: 'state', deviceId, at, state: (body as DeviceState).state }];
+    case 'event': {
+      const { event: eventKind, data } = body as DeviceEventMessage;
+      return [{ kind: 'event', deviceId, at, eventKind, data }];
+    }
+    case 'handshake': {
+      const { firmwareVersion, chip, kit_tag: kitTag = null } = body as Handshake;
+      return [{ kind: 'handshake', deviceId, at, firmwareVersion, chip, kitTag }];
+    }
+    case 'heartbeat':
+      return [];
+  }
+}
+
+/** Asks until the database answers: "unknown" must be known, or a device would lose what it said. */
+async function findDevice(parts: BridgeParts, externalId: string): Promise<KnownDevice | null> {
+  for (;;) {
+    try {
+      return await parts.directory.find(externalId);
+    } catch (error) {
+      parts.log.event('unexpected_error', { where: 'looking up a device', message: describeError(error) });
+      await pause(parts);
+    }
+  }
+}
+
+/**
+ * Writes a report whatever it takes: tries again while the database is away or full. Only one that keeps failing while others are written
+ * is dropped, so that it does not hold up its device for ever.
+ */
+function createPersistentWrite(parts: BridgeParts): (report: DeviceReport, topic: string) => Promise<void> {
+  let written = 0;
+  return async (report, topic) => {
+    const writtenBefore = written;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await parts.writer.write(report);
+        written += 1;
+        return;
+      } catch (error) {
+        if (attempt === 1) {
+          parts.log.event('unexpected_error', { where: 'writing a report', message: describeError(error) });
+        }
+        if (attempt >= maxAttempts && written > writtenBefore) return parts.dropped.drop('not_written', topic);
+        await pause(parts);
+      }
+    }
+  };
+}
+
+/** Does not return once the backend ends. */
+async function pause({ clock, signal }: BridgeParts): Promise<void> {
+  try {
+    await clock.sleep(retryMs, signal);
+  } catch {
+    await new Promise(() => undefined);
+  }
+}

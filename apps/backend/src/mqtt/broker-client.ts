@@ -1,0 +1,172 @@
+import { connect, type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
+import { generate } from 'mqtt-packet';
+import { describeError } from '@station/kit/station-error';
+import { maxPayloadBytes, subscriptions } from '@station/protocol/topics';
+import type { Log } from '../log.ts';
+import type { BrokerLink, BrokerLinkHandler } from './broker-link.ts';
+
+export type BrokerClientOptions = {
+  /** `mqtt://` or `mqtts://`; a login in it is used when none is given beside. */
+  url: string;
+  username: string | null;
+  password: string | null;
+  stationId: string;
+  handler: BrokerLinkHandler;
+  /** Reports that wait to be written. */
+  waiting: () => number;
+  log: Log;
+};
+
+const reconnectMs = 1_000;
+const connectTimeoutMs = 10_000;
+const publishTimeoutMs = 5_000;
+/** While the backend is away the broker keeps what devices say for so long, seconds. */
+const sessionExpirySeconds = 14 * 24 * 60 * 60;
+/** Messages that the broker may send without an acknowledgement: as many as one wait for the disk can take along. */
+const receiveMaximum = 5_000;
+/** Above it nothing more is read, until what was read is written. */
+const maxWaiting = 20_000;
+const maxUnconfirmedPublishes = 1_000;
+/** CONNACK of a broker that only speaks MQTT 3.1.1 (there, section 3.2.2.3), or says so as MQTT 5 does. */
+const wrongVersion: readonly unknown[] = [1, 0x84];
+
+/**
+ * A connection to a broker of its own (Mosquitto or any other), by MQTT 5, or 3.1.1 where it knows no better. The session is kept by the
+ * broker: what devices publish at QoS 1 while the backend is away comes when it is back.
+ */
+export function connectBroker(options: BrokerClientOptions): BrokerLink {
+  const { handler, log } = options;
+  const broker = new URL(options.url).host;
+  const client = connect(options.url, clientOptions(options));
+  acknowledgeWhenDone(client, options);
+  let isSubscribed = false;
+  let unconfirmed = 0;
+  let failure: string | null = null;
+
+  const listening = (now: boolean): void => {
+    if (isSubscribed === now) return;
+    isSubscribed = now;
+    handler.onListening(now);
+    if (now) log.event('mqtt_connected', { broker });
+    else log.event('mqtt_disconnected', { broker, reason: failure ?? 'The connection ended' });
+  };
+  client.on('connect', () => {
+    subscribe(client).then(
+      () => {
+        failure = null;
+        listening(true);
+      },
+      (error: unknown) => tell(error),
+    );
+  });
+  client.on('close', () => listening(false));
+  const tell = (error: unknown): void => {
+    const reason = describeError(error);
+    // A broker that is away says the same every second.
+    if (!isSubscribed && reason !== failure) log.event('mqtt_disconnected', { broker, reason });
+    failure = reason;
+  };
+  client.on('error', (error) => {
+    if ('code' in error && wrongVersion.includes(error.code)) {
+      client.options.protocolVersion = 4;
+      delete client.options.properties;
+    }
+    tell(error);
+  });
+
+  return {
+    address: null,
+    isWell: () => isSubscribed && client.connected,
+    publish: async (topic, payload, expiresInMs) => {
+      if (!client.connected || unconfirmed >= maxUnconfirmedPublishes) throw new Error('The broker is away');
+      unconfirmed += 1;
+      const properties = { messageExpiryInterval: Math.max(1, Math.ceil(expiresInMs / 1000)) };
+      const isVersion5 = client.options.protocolVersion === 5;
+      const published = client
+        .publishAsync(topic, payload, { qos: 1, retain: false, ...(isVersion5 ? { properties } : {}) })
+        .finally(() => (unconfirmed -= 1));
+      await inTime(published);
+    },
+    // Its login is taken from it at the broker.
+    disconnect: () => undefined,
+    [Symbol.asyncDispose]: async () => {
+      listening(false);
+      // Waits for nothing: what the broker was not told of it sends again.
+      await client.endAsync(true);
+    },
+  };
+}
+
+function clientOptions({ stationId, username, password }: BrokerClientOptions): IClientOptions {
+  return {
+    protocolVersion: 5,
+    clientId: `station-${stationId}`,
+    clean: false,
+    properties: {
+      sessionExpiryInterval: sessionExpirySeconds,
+      receiveMaximum,
+      maximumPacketSize: maxPayloadBytes + 70_000,
+    },
+    ...(username === null ? {} : { username }),
+    ...(password === null ? {} : { password }),
+    reconnectPeriod: reconnectMs,
+    // Also after the broker refused the login: it may be provisioned a moment later.
+    reconnectOnConnackError: true,
+    connectTimeout: connectTimeoutMs,
+    queueQoSZero: false,
+    resubscribe: false,
+    keepalive: 30,
+  };
+}
+
+/** @throws (rejects) when the broker refuses one of the topics. */
+async function subscribe(client: MqttClient): Promise<void> {
+  // A retained message says how it once was; only what happens is taken (`rh: 2`, MQTT 5, section 3.8.3.1).
+  const granted = await client.subscribeAsync([...subscriptions], { qos: 1, rh: 2 });
+  const refused = granted.filter(({ qos }) => (qos as number) >= 128).map(({ topic }) => topic);
+  if (refused.length > 0) throw new Error(`The broker refuses ${refused.join(', ')}`);
+}
+
+/**
+ * The client library handles one message at a time and acknowledges it before the next; with a wait for the disk each, that would be slow.
+ * Here a message is handed over at once and its acknowledgement (PUBACK) sent when it is on disk, on the connection it came by.
+ */
+function acknowledgeWhenDone(client: MqttClient, { handler, waiting }: BrokerClientOptions): void {
+  const owed = new WeakMap<object, number>();
+  client.on('packetreceive', (packet) => {
+    if (packet.cmd !== 'publish' || packet.qos !== 1 || packet.messageId === undefined) return;
+    owed.set(packet, packet.messageId);
+    // So that the library owes nothing for it.
+    packet.qos = 0;
+  });
+  client.handleMessage = (packet: IPublishPacket, done) => {
+    const { stream } = client;
+    const messageId = owed.get(packet);
+    const { protocolVersion = 4 } = client.options;
+    const acknowledge = (): void => {
+      if (messageId === undefined || client.stream !== stream || stream.destroyed || !client.connected) return;
+      stream.write(generate({ cmd: 'puback', messageId, reasonCode: 0 }, { protocolVersion }));
+    };
+    if (packet.retain) {
+      acknowledge();
+      return done();
+    }
+    const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
+    const handled = handler.onMessage({ topic: packet.topic, payload }).then(acknowledge);
+    if (waiting() < maxWaiting) return done();
+    void handled.then(() => done());
+  };
+}
+
+async function inTime(published: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('The broker did not answer')), publishTimeoutMs);
+  });
+  published.catch(() => undefined);
+  try {
+    await Promise.race([published, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

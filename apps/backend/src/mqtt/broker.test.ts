@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { connect as connectSocket } from 'node:net';
+import { test } from 'node:test';
+import { connectAsync } from 'mqtt';
+import { deviceTopic } from '@station/protocol/topics';
+import { runBackend, type RunningBackend } from '../testing/running-backend.ts';
+import { addDevice, connectDevice, type DeviceLogin, type TestDevice } from '../testing/test-device.ts';
+import { until } from '../testing/until.ts';
+
+const addressOf = ({ backend }: RunningBackend): string => backend.mqttAddress ?? '';
+const rowOf = ({ backend }: RunningBackend, { id }: DeviceLogin) =>
+  backend.db.selectFrom('devices').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+const closingOf = ({ client }: TestDevice): Promise<void> => new Promise((resolve) => client.once('close', resolve));
+
+test('the life of a device: handshake, heartbeat, state, event; acknowledged means on disk', async () => {
+  await using running = await runBackend();
+  const login = await addDevice(running.backend.db, 'lamp-1');
+  await using lamp = await connectDevice(addressOf(running), login);
+  await lamp.say('handshake', { type: 'light', firmwareVersion: '1.2.3', chip: 'esp32', kit_tag: 'k7', extra: 1 });
+  const shaken = await rowOf(running, login);
+  assert.deepEqual(
+    [shaken.firmware_version, shaken.chip, shaken.kit_tag, shaken.status],
+    ['1.2.3', 'esp32', 'k7', 'online'],
+  );
+  await until('the handshake is answered', () => lamp.heard.length > 0);
+  assert.deepEqual(lamp.heard[0], {
+    topic: deviceTopic(login.stationId, 'lamp-1', 'handshake/ack'),
+    body: { status: 'ok' },
+  });
+  await lamp.say('heartbeat', { status: 'online' });
+  await lamp.say('state', { state: { power: true, brightness: 40 } });
+  await lamp.say('event', { event: 'user_event', data: { action: 'button_pressed' } });
+  assert.deepEqual(JSON.parse((await rowOf(running, login)).state), { power: true, brightness: 40 });
+  const events = await running.backend.db.selectFrom('device_events').select(['kind', 'data']).execute();
+  assert.deepEqual(
+    events.map(({ kind, data }) => [kind, JSON.parse(data)]),
+    [['user_event', { action: 'button_pressed' }]],
+  );
+  const health = await running.http.inject('/api/health');
+  assert.equal(health.json<{ checks: { mqtt: boolean } }>().checks.mqtt, true);
+});
+
+test('a wrong login is refused: no name, no device of that name, the token of another', async () => {
+  await using running = await runBackend();
+  const lamp = await addDevice(running.backend.db, 'lamp-1');
+  const other = await addDevice(running.backend.db, 'lamp-2');
+  for (const options of [
+    {},
+    { username: 'lamp-1' },
+    { username: 'lamp-1', password: '' },
+    { username: 'lamp-1', password: other.token },
+    { username: 'lamp-9', password: lamp.token },
+    { username: lamp.id, password: lamp.token },
+  ]) {
+    const attempt = connectAsync(addressOf(running), { reconnectPeriod: 0, ...options }, false);
+    await assert.rejects(attempt, /Not authorized|Bad username or password|Connection refused|closed/i);
+  }
+  assert.ok(running.log.events('mqtt_login_refused').length > 0);
+  assert.ok(running.log.lines.every((line) => !line.includes(lamp.token)));
+});
+
+test('a device reads and writes only its own topics; its session cannot be taken over by its client id', async () => {
+  await using running = await runBackend();
+  const mine = await addDevice(running.backend.db, 'lamp-1');
+  const theirs = await addDevice(running.backend.db, 'lamp-2');
+  const station = mine.stationId;
+  await using victim = await connectDevice(addressOf(running), theirs, { clientId: 'the-victim' });
+  await using lamp = await connectDevice(addressOf(running), mine, { clientId: 'the-victim' });
+  for (const topic of [
+    '#',
+    `station/${station}/device/+/command`,
+    deviceTopic(station, 'lamp-2', 'command'),
+    '$SYS/#',
+  ]) {
+    await assert.rejects(lamp.client.subscribeAsync(topic), /Unspecified error|refused|128/i, topic);
+  }
+  await lamp.client.publishAsync(deviceTopic(station, 'lamp-2', 'state'), '{"state":{"power":true}}', { qos: 1 });
+  const command = deviceTopic(station, 'lamp-2', 'command');
+  await lamp.client.publishAsync(command, '{"action":"factory_reset","commandId":"x"}', { qos: 1 });
+  // It is served still, and the other one hears what comes after that, and nothing else.
+  await lamp.say('state', { state: { power: false } });
+  await victim.say('handshake', { type: 'light', firmwareVersion: '1', chip: 'c' });
+  await until('the other is answered', () => victim.heard.length > 0);
+  assert.deepEqual(
+    victim.heard.map(({ topic }) => topic),
+    [deviceTopic(station, 'lamp-2', 'handshake/ack')],
+  );
+  assert.equal((await rowOf(running, theirs)).state, '{}');
+  assert.ok(victim.client.connected && lamp.client.connected);
+});
+
+test('what is bad is counted, said once, and dropped; the bridge goes on', async () => {
+  await using running = await runBackend();
+  const login = await addDevice(running.backend.db, 'lamp-1');
+  await using lamp = await connectDevice(addressOf(running), login);
+  const bad = ['', 'no json', '[]', 'null', '{"state":5}', Buffer.from([0xff, 0xfe, 0x00]), `${'['.repeat(100_000)}`];
+  for (const payload of bad) await lamp.say('state', Buffer.from(payload));
+  await lamp.say('state', Buffer.alloc(256 * 1024 + 1, 0x20));
+  const elsewhere = deviceTopic('00000000-0000-4000-8000-000000000000', 'lamp-1', 'state');
+  await lamp.client.publishAsync(elsewhere, '{"state":{"power":true}}', { qos: 1 });
+  await lamp.client.publishAsync(`station/${login.stationId}/device/lamp-1/other`, '{}', { qos: 1 });
+  await lamp.say('state', { state: { power: false } });
+  assert.equal((await rowOf(running, login)).state, '{"power":false}');
+  const said = running.log.events('mqtt_message_dropped').map(({ reason }) => reason);
+  assert.deepEqual(said, ['bad_shape', 'too_large', 'foreign_station', 'bad_topic']);
+  const metrics = (await running.http.inject('/metrics')).body;
+  assert.match(metrics, /^station_mqtt_dropped_bad_shape 7$/m);
+});
+
+test('a packet far over the limit ends the connection while it comes in, also before a login', async () => {
+  await using running = await runBackend();
+  const login = await addDevice(running.backend.db, 'lamp-1');
+  await using lamp = await connectDevice(addressOf(running), login);
+  const closed = closingOf(lamp);
+  lamp.client.publish(deviceTopic(login.stationId, 'lamp-1', 'state'), Buffer.alloc(2_000_000), { qos: 1 });
+  await closed;
+  const { hostname, port } = new URL(addressOf(running));
+  const socket = connectSocket(Number(port), hostname);
+  socket.on('error', () => undefined);
+  const ended = new Promise((resolve) => socket.once('close', resolve));
+  // A CONNECT that announces 256 MiB.
+  socket.write(Buffer.from([0x10, 0xff, 0xff, 0xff, 0x7f]));
+  socket.write(Buffer.alloc(1_000_000));
+  await ended;
+  await using again = await connectDevice(addressOf(running), login);
+  await again.say('state', { state: { power: true } });
+  assert.equal(running.log.events('mqtt_message_dropped')[0]?.['reason'], 'too_large');
+});
+
+test('a device that is removed is disconnected and not let in again', async () => {
+  await using running = await runBackend();
+  const login = await addDevice(running.backend.db, 'lamp-1');
+  await using lamp = await connectDevice(addressOf(running), login);
+  await lamp.say('heartbeat', { status: 'online' });
+  const closed = closingOf(lamp);
+  await running.backend.db.deleteFrom('devices').execute();
+  running.backend.deviceEvents.tell({ kind: 'removed', deviceId: login.id, externalId: 'lamp-1' });
+  await closed;
+  await assert.rejects(connectDevice(addressOf(running), login));
+});

@@ -1,0 +1,170 @@
+import { timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { Aedes, type AuthenticateError, type Client } from 'aedes';
+import { deviceTopic, maxPayloadBytes, parseDeviceTopic, stationTopicEnds } from '@station/protocol/topics';
+import { hashToken } from '../auth/token-hash.ts';
+import type { BrokerLink, BrokerLinkHandler } from './broker-link.ts';
+import type { DroppedMessages } from './dropped-messages.ts';
+
+export type BrokerOptions = {
+  host: string;
+  /** 0 takes a free one. */
+  port: number;
+  stationId: string;
+  /** @returns SHA-256 (hex) of the token of the device with this external id. */
+  findTokenHash: (externalId: string) => Promise<string | null>;
+  handler: BrokerLinkHandler;
+  dropped: DroppedMessages;
+  onRefused: (externalId: string) => void;
+};
+
+/** A device that does not read for so long is disconnected: else it would hold up the others. */
+const drainTimeoutMs = 10_000;
+const maxConnections = 10_000;
+/** A packet of the largest payload with its topic and header. */
+const maxPacketBytes = maxPayloadBytes + 70_000;
+/** CONNECT return code 4 (MQTT 3.1.1, section 3.2.2.3): bad user name or password. */
+const badLogin = 4;
+/** Where nobody listens: what a device publishes is for the station alone, and has been handed over by then. */
+const nowhere = '$station/taken';
+
+/**
+ * The broker inside the backend (MQTT 3.1.1), for stations without another. Devices log in with their external id and token; what one
+ * publishes is acknowledged when the station has it on disk.
+ */
+export async function startBroker(options: BrokerOptions): Promise<BrokerLink> {
+  const { stationId, handler, dropped } = options;
+  /** By client: who it has logged in as. */
+  const names = new WeakMap<Client, string>();
+  const clients = new Map<string, Set<Client>>();
+  /** When what waits for a device that is away is not worth sending any more, by payload; monotonic milliseconds. */
+  const deadlines = new WeakMap<object, number>();
+  let isClosing = false;
+
+  const broker = await Aedes.createBroker({
+    drainTimeout: drainTimeoutMs,
+    // A device's session is its own, whatever client id another one chooses.
+    preConnect: (_client, packet, done) => {
+      packet.clientId = `${packet.username ?? ''}/${packet.clientId}`;
+      done(null, true);
+    },
+    authenticate: (client, username, password, done) => {
+      mayLogIn(options, username, password).then(
+        (isAllowed) => {
+          if (isAllowed) names.set(client, username ?? '');
+          else options.onRefused(username ?? '');
+          done(isAllowed ? null : loginError(), isAllowed);
+        },
+        () => done(loginError(), false),
+      );
+    },
+    authorizeSubscribe: (client, subscription, done) => {
+      const name = names.get(client);
+      const isOwn = stationTopicEnds.some(
+        (end) => name !== undefined && subscription.topic === deviceTopic(stationId, name, end),
+      );
+      done(null, isOwn ? subscription : null);
+    },
+    // Called before the acknowledgement, which therefore waits for the disk; and for last wills, after their client has closed.
+    authorizePublish: (client, packet, done) => {
+      const { topic } = packet;
+      const payload = Buffer.from(packet.payload);
+      packet.topic = nowhere;
+      packet.retain = false;
+      packet.payload = Buffer.alloc(0);
+      // The broker goes, not the devices: that says nothing about them.
+      if (isClosing && client?.closed === true) return done();
+      const parsed = parseDeviceTopic(topic);
+      const name = client === null ? undefined : names.get(client);
+      if (parsed !== null && parsed.externalId !== name) {
+        dropped.drop('foreign_device', topic);
+        return done();
+      }
+      void handler.onMessage({ topic, payload }).then(() => done());
+    },
+    authorizeForward: (_client, packet) => {
+      const deadline = typeof packet.payload === 'object' ? deadlines.get(packet.payload) : undefined;
+      return deadline !== undefined && deadline < performance.now() ? null : packet;
+    },
+  });
+  broker.on('client', (client) => {
+    const name = names.get(client) ?? '';
+    clients.set(name, (clients.get(name) ?? new Set()).add(client));
+  });
+  broker.on('clientDisconnect', (client) => {
+    const name = names.get(client) ?? '';
+    const others = clients.get(name);
+    others?.delete(client);
+    if (others?.size === 0) clients.delete(name);
+  });
+
+  const server = createServer((socket) => {
+    boundPackets(socket, broker.handle(socket), () => dropped.drop('too_large', ''));
+  });
+  server.maxConnections = maxConnections;
+  const address = await listen(server, options);
+  handler.onListening(true);
+
+  return {
+    address,
+    isWell: () => !isClosing && server.listening,
+    publish: (topic, payload, expiresInMs) => {
+      const buffer = Buffer.from(payload);
+      deadlines.set(buffer, performance.now() + expiresInMs);
+      return new Promise((resolve, reject) => {
+        if (isClosing) return reject(new Error('The broker is closing'));
+        const packet = { cmd: 'publish', topic, payload: buffer, qos: 1, retain: false, dup: false } as const;
+        broker.publish(packet, (error) => (error ? reject(error) : resolve()));
+      });
+    },
+    disconnect: (externalId) => {
+      for (const client of clients.get(externalId) ?? []) client.close();
+    },
+    [Symbol.asyncDispose]: async () => {
+      isClosing = true;
+      handler.onListening(false);
+      const closed = once(server, 'close');
+      server.close();
+      await new Promise<void>((resolve) => broker.close(resolve));
+      await closed;
+    },
+  };
+}
+
+async function mayLogIn(
+  { findTokenHash }: BrokerOptions,
+  username: string | undefined,
+  password: Buffer | undefined,
+): Promise<boolean> {
+  if (username === undefined || password === undefined) return false;
+  const expected = await findTokenHash(username);
+  if (expected === null) return false;
+  return timingSafeEqual(Buffer.from(expected), Buffer.from(hashToken(password.toString('utf8'))));
+}
+
+function loginError(): AuthenticateError {
+  return Object.assign(new Error('The login is not known'), { returnCode: badLogin });
+}
+
+async function listen(server: Server, { host, port }: BrokerOptions): Promise<string> {
+  server.listen(port, host);
+  await once(server, 'listening');
+  const bound = server.address() as AddressInfo;
+  const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
+  return `mqtt://${name}:${bound.port}`;
+}
+
+/**
+ * Ends a connection that sends a packet over the limit while it is still coming in. The broker itself would gather up to the 256 MiB that
+ * MQTT allows, and from anyone, before they have logged in.
+ */
+function boundPackets(socket: Socket, client: Client, onTooLarge: () => void): void {
+  // What the broker's parser has gathered and not yet taken apart.
+  const { _parser: parser } = client as unknown as { _parser: { _list: { length: number } } };
+  socket.on('readable', () => {
+    if (socket.destroyed || parser._list.length <= maxPacketBytes) return;
+    onTooLarge();
+    socket.destroy();
+  });
+}

@@ -1,0 +1,108 @@
+import type { Clock } from '@station/kit/clock';
+import { deviceTopic } from '@station/protocol/topics';
+import type { MqttConfig } from '../config.ts';
+import type { PublishCommand } from '../devices/commands.ts';
+import { createDeviceDirectory } from '../devices/device-directory.ts';
+import type { DeviceEvents } from '../devices/device-events.ts';
+import type { DeviceStore } from '../devices/device-store.ts';
+import { createEventIds } from '../devices/event-ids.ts';
+import { writeReports } from '../devices/report-store.ts';
+import { createReportWriter } from '../devices/report-writer.ts';
+import type { Log } from '../log.ts';
+import type { Store } from '../store/database.ts';
+import { createAvailabilityKeeper, type AvailabilityKeeper } from './availability-keeper.ts';
+import { createBridge, type Bridge } from './bridge.ts';
+import { startBroker } from './broker.ts';
+import { connectBroker } from './broker-client.ts';
+import type { BrokerLink, BrokerLinkHandler } from './broker-link.ts';
+import { createDroppedMessages, type DroppedMessages } from './dropped-messages.ts';
+import { createRefusedLogins } from './refused-logins.ts';
+
+export type Mqtt = AsyncDisposable & {
+  publishCommand: PublishCommand;
+  /** Whether what devices say is heard. */
+  isWell(): boolean;
+  /** Of the embedded broker, `mqtt://host:port`; else null. */
+  address: string | null;
+  dropped: DroppedMessages;
+};
+
+export type MqttParts = {
+  config: MqttConfig;
+  stationId: string;
+  store: Store;
+  devices: DeviceStore;
+  events: DeviceEvents;
+  clock: Clock;
+  log: Log;
+};
+
+/** How long the broker keeps an answer to a handshake for a device that has gone again. */
+const ackExpiresInMs = 60_000;
+
+/**
+ * Everything between devices and the database: broker, bridge, writer, and who is online. Disposing it stops hearing first, then writes what
+ * was heard.
+ */
+export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
+  const { stationId, store, devices, events, clock, log } = parts;
+  await using starting = new AsyncDisposableStack();
+  const dropped = createDroppedMessages({ clock, log });
+  const newId = createEventIds(() => clock.now());
+  const writer = starting.use(
+    createReportWriter({
+      writeBatch: (reports) => writeReports(store, reports, newId),
+      onWritten: (reports) => {
+        events.tell({ kind: 'reports', reports });
+        keeper.written(reports);
+      },
+    }),
+  );
+  const keeper = starting.use(
+    createAvailabilityKeeper({ devices: await devices.list(), write: writer.write, events, clock }),
+  );
+  const directory = starting.use(createDeviceDirectory({ devices, events, clock }));
+  const closing = new AbortController();
+  starting.defer(() => closing.abort());
+  const bridge = createBridge({
+    stationId,
+    directory,
+    writer,
+    keeper,
+    dropped,
+    publish: (topic, payload) => link.publish(topic, payload, ackExpiresInMs),
+    clock,
+    log,
+    signal: closing.signal,
+  });
+  const link = starting.use(await openLink(parts, { bridge, keeper, dropped, waiting: writer.waiting }));
+  starting.use(
+    events.subscribe((happening) => {
+      if (happening.kind === 'added' || happening.kind === 'removed') link.disconnect(happening.externalId);
+    }),
+  );
+  if (link.address !== null) log.event('mqtt_listening', { address: link.address });
+  const running = starting.move();
+  return {
+    dropped,
+    address: link.address,
+    isWell: link.isWell,
+    publishCommand: (externalId, payload, expiresInMs) =>
+      link.publish(deviceTopic(stationId, externalId, 'command'), JSON.stringify(payload), expiresInMs),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+type LinkParts = { bridge: Bridge; keeper: AvailabilityKeeper; dropped: DroppedMessages; waiting: () => number };
+
+async function openLink(
+  { config, stationId, devices, clock, log }: MqttParts,
+  { bridge, keeper, dropped, waiting }: LinkParts,
+): Promise<BrokerLink> {
+  const handler: BrokerLinkHandler = { onMessage: bridge.receive, onListening: keeper.listening };
+  if (config.kind === 'external') return connectBroker({ ...config, stationId, handler, waiting, log });
+  const findTokenHash = async (externalId: string): Promise<string | null> =>
+    (await devices.findByExternalId(externalId))?.device_token ?? null;
+  const onRefused = createRefusedLogins({ clock, log });
+  return startBroker({ ...config, stationId, findTokenHash, handler, dropped, onRefused });
+}
