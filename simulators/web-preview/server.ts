@@ -2,6 +2,7 @@ import websocket from '@fastify/websocket';
 import files from '@fastify/static';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import type { ServerMessage } from '@station/protocol/socket';
+import { addDevices, deviceMoods } from './devices.ts';
 import { play, type World } from './run.ts';
 import { ago, scenes } from './scenes.ts';
 
@@ -55,6 +56,7 @@ export async function createPreview(options: { root: string }): Promise<FastifyI
   );
   addPeople(app, mood);
   addSystem(app, mood, world);
+  const devices = addDevices(app, tell);
   app.get('/ws', { websocket: true }, (socket) => {
     if (!mood.socket) return socket.close(1001);
     socket.on('message', (data: Buffer) => {
@@ -92,6 +94,7 @@ export async function createPreview(options: { root: string }): Promise<FastifyI
       mood.role = query['role'] === 'member' ? 'member' : 'owner';
       mood.agent = query['agent'] === 'silent' ? 'silent' : query['agent'] === 'slow' ? 'slow' : 'here';
       mood.socket = query['socket'] !== 'false';
+      devices.setMood(deviceMoods.find((one) => one === query['devices']) ?? 'some');
       if (world.away || !mood.socket) world.cutSockets();
       else world.emit('agent_ready', { addresses: [] });
       return { scene: request.params.scene };

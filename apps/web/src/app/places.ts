@@ -44,3 +44,11 @@ export const places: readonly Place[] = [
     (module) => module.AccountPage,
   ),
 ];
+
+const loadDevicePage = () => import('../pages/device/device-page.tsx');
+
+/** One device, reached from its tile. */
+export const DevicePage = lazy(async () => ({ default: (await loadDevicePage()).DevicePage }));
+
+/** Fetches the pages that are not open yet. */
+export const preloads: readonly (() => Promise<unknown>)[] = [...places.map(({ preload }) => preload), loadDevicePage];

@@ -6,6 +6,11 @@ import { createSend } from '../api/send.ts';
 import { createSessionService, type SessionService } from '../api/session.ts';
 import { createStationClock, type StationClock } from '../api/station-clock.ts';
 import { createStore, type Store, type WritableStore } from '../api/store.ts';
+import type { DeviceCommand } from '@station/protocol/device-commands';
+import type { Device } from '@station/protocol/devices';
+import { createDeviceControl, type DeviceControl } from '../devices/device-control.ts';
+import { followDevices } from '../devices/follow-devices.ts';
+import { devicesKey } from '../devices/keys.ts';
 import { followAgent } from '../status/follow-agent.ts';
 import { watchPageAge } from './page-age.ts';
 
@@ -13,6 +18,7 @@ import { watchPageAge } from './page-age.ts';
 export type Services = {
   session: SessionService;
   live: LiveService;
+  control: DeviceControl;
   queries: QueryClient;
   clock: StationClock;
   memory: Memory;
@@ -43,15 +49,27 @@ export function createServices(): Services {
   // decides for itself how often to ask, so a failed request is not repeated behind its back.
   const always = { networkMode: 'always', retry: false } as const;
   const queries = new QueryClient({ defaultOptions: { queries: always, mutations: always } });
+  const control = createDeviceControl({
+    send: (id, body) => session.call<DeviceCommand>('POST', `/api/devices/${id}/command`, { body }),
+    onConfirmed: (id, values) => {
+      const confirm = (device: Device): Device =>
+        device.id === id ? { ...device, state: { ...device.state, ...values } } : device;
+      queries.setQueryData<readonly Device[]>(devicesKey, (devices) => devices?.map(confirm));
+    },
+    after: (ms, run) => {
+      const timer = setTimeout(run, ms);
+      return () => clearTimeout(timer);
+    },
+  });
   const readResult = createStore(memory.get('read-result'));
   readResult.subscribe(() => memory.set('read-result', readResult.get()));
   const outdated = watchPageAge(live, async () => (await fetch('/', { cache: 'no-store' })).text());
-  return { session, live, queries, clock, memory, readResult, outdated };
+  return { session, live, control, queries, clock, memory, readResult, outdated };
 }
 
 /** Starts what lives as long as the page does. */
 export function startServices(services: Services): void {
-  const { session, live, queries } = services;
+  const { session, live, control, queries } = services;
   session.state.subscribe(() => {
     const { kind } = session.state.get();
     if (kind === 'signed_in') live.open();
@@ -59,8 +77,11 @@ export function startServices(services: Services): void {
     live.close();
     // The next person to log in here must not see what this one saw.
     queries.clear();
+    control.clear();
   });
   followAgent(live, queries);
+  followDevices(live, queries);
+  live.onMessage(control.hear);
   addEventListener('online', live.nudge);
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState === 'visible') live.nudge();

@@ -5,7 +5,7 @@ import { Button } from '../ui/button.tsx';
 import { classNames } from '../ui/class-names.ts';
 import { Skeleton } from '../ui/skeleton.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
-import { places } from './places.ts';
+import { DevicePage, places, preloads } from './places.ts';
 import { useServices, useStore } from './use-services.ts';
 
 /** The frame around every page: places at the bottom on a phone, at the side on a desk. */
@@ -22,7 +22,7 @@ export function Shell() {
   }, [path]);
   useEffect(() => {
     // The other pages are small: have them here before the connection is lost.
-    const timer = setTimeout(() => void Promise.allSettled(places.map((place) => place.preload())), 2_000);
+    const timer = setTimeout(() => void Promise.allSettled(preloads.map((preload) => preload())), 2_000);
     return () => clearTimeout(timer);
   }, []);
   return (
@@ -50,6 +50,7 @@ export function Shell() {
               {places.map(({ path: at, Page }) => (
                 <Route key={at} path={at} component={Page} />
               ))}
+              <Route path="/devices/:id">{({ id }) => <DevicePage key={id} id={id} />}</Route>
               <Route>
                 <NotFound />
               </Route>

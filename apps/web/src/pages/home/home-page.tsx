@@ -3,6 +3,10 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Status } from '@station/protocol/agent-api';
 import { PageHead } from '../../app/page-head.tsx';
+import { DeviceGrid, DeviceGridSkeleton } from '../../devices/device-grid.tsx';
+import { devicesHeadline } from '../../devices/device-words.ts';
+import { DevicesFault } from '../../devices/devices-fault.tsx';
+import { useDevices, useDeviceTypes, useZones, type DevicesView } from '../../devices/use-devices.ts';
 import { HealthLine } from '../../status/health-line.tsx';
 import { HealthSkeleton } from '../../status/health-skeleton.tsx';
 import { healthOf, offeredVersion, toneOf } from '../../status/health.ts';
@@ -17,31 +21,54 @@ import { ToneDisc } from '../../ui/tone.tsx';
 export function HomePage() {
   const { t } = useTranslation();
   const view = useStatus();
-  const stale = view.kind === 'shown' && view.freshness.kind === 'stale';
-  const head =
-    view.kind === 'shown' ? { freshness: view.freshness, restarting: isSwitching(view.status.operation) } : {};
+  const devices = useDevices();
+  // The devices go on without the update service, so its silence dims the headline alone.
+  const silent = view.kind === 'shown' && view.freshness.kind === 'stale';
+  const away = devices.kind === 'shown' && devices.freshness.kind === 'stale';
+  const freshness = away ? devices.freshness : view.kind === 'shown' ? view.freshness : undefined;
+  const offered = view.kind === 'shown' && view.status.operation === null && offeredVersion(view.status) !== null;
+  const station = view.kind === 'shown' && <StationTile status={view.status} />;
   return (
     <>
-      <PageHead page={t('home.title')} {...head}>
-        <div className={classNames('text-ink transition-[filter] duration-500', stale && 'dimmed')}>
-          <Headline view={view} />
+      <PageHead
+        page={t('home.title')}
+        restarting={view.kind === 'shown' && isSwitching(view.status.operation)}
+        {...(freshness && { freshness })}
+      >
+        <div className={classNames('text-ink transition-[filter] duration-500', (silent || away) && 'dimmed')}>
+          <Headline view={view} devices={devices} />
         </div>
       </PageHead>
-      <div
-        className={classNames('grid gap-6 text-ink transition-[filter] duration-500 lg:grid-cols-2', stale && 'dimmed')}
-      >
-        {view.kind === 'loading' && <Skeleton className="h-24 rounded-2xl lg:col-span-2" />}
-        {view.kind === 'shown' && <StationTile status={view.status} />}
-        <NoDevices />
+      <div className="grid grid-cols-1 gap-6 md:gap-8">
+        {offered && station}
+        <div className={classNames('grid gap-6 text-ink transition-[filter] duration-500 md:gap-8', away && 'dimmed')}>
+          <DevicesPart view={devices} usable={!away} />
+        </div>
+        {!offered && station}
+        {view.kind === 'loading' && <Skeleton className="h-20 rounded-2xl" />}
       </div>
     </>
   );
 }
 
-function Headline({ view }: { view: StatusView }) {
-  if (view.kind === 'shown') return <HealthLine status={view.status} />;
+function Headline({ view, devices }: { view: StatusView; devices: DevicesView }) {
+  const { t } = useTranslation();
+  if (view.kind === 'shown') {
+    const some = devices.kind === 'shown' && devices.devices.length > 0;
+    return <HealthLine status={view.status} devices={some ? devicesHeadline(t, devices.devices) : null} />;
+  }
   if (view.kind === 'fault') return <StatusFault {...view} />;
   return <HealthSkeleton />;
+}
+
+function DevicesPart({ view, usable }: { view: DevicesView; usable: boolean }) {
+  const types = useDeviceTypes();
+  const zones = useZones();
+  if (view.kind === 'fault') return <DevicesFault {...view} />;
+  // Zones would sort the tiles anew when they come: wait for both.
+  if (view.kind === 'loading' || zones === null) return <DeviceGridSkeleton />;
+  if (view.devices.length === 0) return <NoDevices />;
+  return <DeviceGrid devices={view.devices} types={types} zones={zones} usable={usable} />;
 }
 
 function StationTile({ status }: { status: Status }) {
@@ -50,7 +77,7 @@ function StationTile({ status }: { status: Status }) {
   return (
     <Link
       href="/station"
-      className="flex min-h-20 items-center gap-4 rounded-2xl border border-line bg-surface p-4 shadow-lift hover:border-line-strong lg:col-span-2"
+      className="flex min-h-20 items-center gap-4 rounded-2xl border border-line bg-surface p-4 shadow-lift hover:border-line-strong"
     >
       <ToneDisc tone={toneOf(healthOf(status))} />
       <span className="min-w-0 flex-1">
@@ -67,7 +94,7 @@ function StationTile({ status }: { status: Status }) {
 function NoDevices() {
   const { t } = useTranslation();
   return (
-    <section aria-labelledby="devices" className="lg:col-span-2">
+    <section aria-labelledby="devices">
       <h2 id="devices" className="mb-3 font-strong">
         {t('home.devices')}
       </h2>

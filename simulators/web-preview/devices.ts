@@ -1,0 +1,146 @@
+import type { FastifyInstance } from 'fastify';
+import type { CommandRequest } from '@station/protocol/device-commands';
+import { builtInDeviceTypes } from '@station/protocol/device-types';
+import type { Device, DeviceEvent, DevicePatch, HistoryPoint, Zone } from '@station/protocol/devices';
+import type { ServerMessage } from '@station/protocol/socket';
+import { ago } from './scenes.ts';
+
+/** How the pretended devices behave: `slow` and `deaf` ones take their time or never confirm, `fault` is the list that cannot be read. */
+export const deviceMoods = ['some', 'none', 'deaf', 'slow', 'refuse', 'fault', 'loading'] as const;
+export type DeviceMood = (typeof deviceMoods)[number];
+
+const minute = 60_000;
+const id = (group: number, number: number): string => `019a9d2f-000${group}-7000-8000-00000000000${number}`;
+
+const zones = (): Zone[] => [
+  { id: id(1, 1), name: 'Hall' },
+  { id: id(1, 2), name: 'Living room' },
+];
+
+function device(number: number, type: string, name: string, zone: number | null, more: Partial<Device>): Device {
+  return {
+    id: id(2, number),
+    externalId: `${type}-a1b2c${number}`,
+    type,
+    name,
+    zoneId: zone === null ? null : id(1, zone),
+    status: 'online',
+    statusAt: ago(90 * minute),
+    lastSeenAt: ago(minute / 3),
+    state: {},
+    stateAt: ago(2 * minute),
+    firmwareVersion: '1.4.2',
+    chip: 'esp32-c3',
+    createdAt: ago(40 * 24 * 60 * minute),
+    ...more,
+  };
+}
+
+const someDevices = (): Device[] => [
+  device(1, 'light', 'Ceiling light', 2, { state: { power: true, brightness: 64 } }),
+  device(2, 'climate', 'By the window', 2, { state: { temperature: 21.4, humidity: 45, battery: 83 } }),
+  device(3, 'light', 'Reading lamp', 2, { state: { power: false, brightness: 30 } }),
+  device(4, 'switch-pir', 'Hall switch', 1, { state: { power: false, motion: false } }),
+  device(5, 'pir', 'Front door', 1, { state: { motion: true, battery: 71 } }),
+  device(6, 'climate', 'Balcony', null, {
+    state: { temperature: -3, humidity: 81, battery: 4 },
+    status: 'offline',
+    statusAt: ago(130 * minute),
+    lastSeenAt: ago(133 * minute),
+  }),
+  device(7, 'kettle', 'Kettle', null, { state: { water: 0.8, hot: false }, status: 'online' }),
+  device(8, 'pir', 'Cellar', null, { status: 'unknown', stateAt: null, lastSeenAt: null }),
+];
+
+/** A day of values that looks like weather, or like somebody coming and going. */
+function day(capability: string): HistoryPoint[] {
+  return Array.from({ length: 288 }, (_, n) => {
+    const at = ago((288 - n) * 5 * minute);
+    if (capability === 'motion' || capability === 'power' || capability === 'hot') {
+      const value = n % 37 < 5 ? 1 : 0;
+      return { at, value, lowest: value, highest: value };
+    }
+    const base = { temperature: 21, humidity: 45, battery: 80, brightness: 50, water: 1 }[capability] ?? 10;
+    const value = base + 1.6 * Math.sin(n / 46) + 0.3 * Math.sin(n / 3);
+    return { at, value, lowest: value - 0.3, highest: value + 0.3 };
+  });
+}
+
+const eventsOf = (deviceId: string): DeviceEvent[] =>
+  ['motion_cleared', 'motion_detected', 'button_pressed', 'motion_cleared', 'motion_detected'].map((action, n) => ({
+    id: id(3, n + 1),
+    deviceId,
+    kind: 'device_event',
+    data: { action },
+    at: ago((4 + n * 47) * minute),
+  }));
+
+export type DeviceDouble = { setMood(mood: DeviceMood): void };
+
+/** The routes of devices and zones, with devices that answer as the mood wants it. */
+export function addDevices(app: FastifyInstance, tell: (message: ServerMessage) => void): DeviceDouble {
+  let mood: DeviceMood = 'some';
+  let devices = someDevices();
+  let rooms = zones();
+  const change = (deviceId: string, more: Partial<Device>): Device | undefined => {
+    devices = devices.map((one) => (one.id === deviceId ? { ...one, ...more } : one));
+    return devices.find((one) => one.id === deviceId);
+  };
+
+  app.get('/api/device-types', () => builtInDeviceTypes);
+  app.get('/api/zones', () => rooms);
+  app.post<{ Body: { name: string } }>('/api/zones', async (request, reply) => {
+    const zone = { id: id(1, rooms.length + 1), name: request.body.name.trim() };
+    rooms = [...rooms, zone];
+    return reply.code(201).send(zone);
+  });
+  app.get('/api/devices', async (_request, reply) => {
+    if (mood === 'loading') await new Promise((resolve) => setTimeout(resolve, 60_000));
+    if (mood === 'fault')
+      return reply.code(500).send({ statusCode: 500, error: 'Error', code: 'internal', message: '' });
+    return mood === 'none' ? [] : devices;
+  });
+  app.patch<{ Params: { id: string }; Body: DevicePatch }>('/api/devices/:id', (request) => {
+    const { name, zoneId } = request.body;
+    return change(request.params.id, {
+      ...(name === undefined ? {} : { name: name.trim() }),
+      ...(zoneId === undefined ? {} : { zoneId }),
+    });
+  });
+  app.delete<{ Params: { id: string } }>('/api/devices/:id', async (request, reply) => {
+    devices = devices.filter((one) => one.id !== request.params.id);
+    tell({ type: 'device_removed', at: ago(0), deviceId: request.params.id });
+    return reply.code(204).send();
+  });
+  app.get<{ Params: { id: string } }>('/api/devices/:id/events', (request) => eventsOf(request.params.id));
+  app.get('/api/activity', () => devices.slice(0, 3).flatMap((one) => eventsOf(one.id)));
+  app.get<{ Querystring: { capability: string } }>('/api/devices/:id/history', (request) =>
+    day(request.query.capability),
+  );
+
+  let commands = 0;
+  app.post<{ Params: { id: string }; Body: CommandRequest }>('/api/devices/:id/command', async (request, reply) => {
+    const { action, params = {} } = request.body;
+    const command = { commandId: `command-${++commands}`, deviceId: request.params.id, action, reason: null };
+    const end = (status: 'confirmed' | 'expired'): void => {
+      if (status === 'confirmed') {
+        const before = devices.find((one) => one.id === command.deviceId);
+        const changed = change(command.deviceId, { state: { ...before?.state, ...params }, stateAt: ago(0) });
+        const state = changed?.state ?? {};
+        tell({ type: 'device_state', at: ago(0), deviceId: command.deviceId, state, stateAt: ago(0) });
+      }
+      tell({ type: 'device_command', at: ago(0), ...command, status });
+    };
+    if (mood === 'refuse') return reply.code(202).send({ ...command, status: 'failed' });
+    setTimeout(() => end(mood === 'deaf' ? 'expired' : 'confirmed'), { slow: 3_000, deaf: 2_500 }[String(mood)] ?? 120);
+    return reply.code(202).send({ ...command, status: 'pending' });
+  });
+
+  return {
+    setMood: (next) => {
+      mood = next;
+      devices = someDevices();
+      rooms = zones();
+    },
+  };
+}
