@@ -151,9 +151,10 @@ async function main(): Promise<number> {
     if (cycle % 20 === 0) process.stdout.write(`cycle ${cycle} of ${cycles}: ${describe(readings.at(-1) ?? idle)}\n`);
   }
   const fifth = Math.floor(cycles / 5);
-  const floor = (from: number): number =>
-    Math.min(...readings.slice(from, from + fifth).map((each) => each.privateMiB));
-  const [before, after] = [floor(fifth), floor(cycles - fifth)];
+  const floor = (from: number, kind: keyof Memory): number =>
+    Math.min(...readings.slice(from, from + fifth).map((each) => each[kind]));
+  const floors = (kind: keyof Memory): [number, number] => [floor(fifth, kind), floor(cycles - fifth, kind)];
+  const [before, after] = floors('privateMiB');
   const ratio = Math.round((after / before) * 1000) / 1000;
   const result = {
     bench: 'agent-footprint',
@@ -166,6 +167,7 @@ async function main(): Promise<number> {
     minutes,
     cycles,
     floorsMiB: [before, after],
+    anonymousFloorsMiB: floors('anonymousMiB'),
   };
   process.stdout.write(`${JSON.stringify(result)}\n`);
   return result.ok ? 0 : 1;
