@@ -13,9 +13,11 @@ export async function writeStack(options: {
   backendPort: number;
   frontendPort: number;
   mqttPort: number;
+  /** Logins of the virtual devices, for the backend to know them. */
+  devicesFile: string;
   agentSocket: string;
 }): Promise<void> {
-  const { root, folders, identity, backendPort, frontendPort, mqttPort, agentSocket } = options;
+  const { root, folders, identity, backendPort, frontendPort, mqttPort, devicesFile, agentSocket } = options;
   const program = (path: string): string => pathToFileURL(join(root, path)).href;
   const services = {
     backend: {
@@ -23,6 +25,7 @@ export async function writeStack(options: {
         HOST: '127.0.0.1',
         PORT: String(backendPort),
         MQTT_PORT: String(mqttPort),
+        DEVICES_FILE: devicesFile,
         DATA_DIR: folders.backend,
         STATION_ID: identity.stationId,
         AGENT_SOCKET: agentSocket,

@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { nodeDisk, readText } from '@station/kit/files';
 import type { OperationPhase, Status } from '@station/protocol/agent-api';
+import { readOrMakeLogins } from '../devices/devices-file.ts';
+import { startFleet } from '../devices/fleet.ts';
 import { startReleaseSimulator } from '../releases/release-simulator.ts';
 import { createAgentClient, type AgentClient } from './agent-client.ts';
 import { startAgentProcess, type AgentProcess } from './agent-process.ts';
@@ -23,6 +25,8 @@ const usualReleasePort = 8090;
 /** A download that takes a few seconds, so that its progress can be watched. */
 const bytesPerSecond = 1.5 * 1024 * 1024;
 const upWithinMs = 120_000;
+/** Two of each type. */
+const deviceCount = 8;
 
 /**
  * Boots a whole station on loopback: release server, agent, and through the agent backend and web page, with a reverse proxy
@@ -63,8 +67,22 @@ export async function startStation(
     }),
   ).catch((error: unknown) => failTaken(error, 'RELEASE_PORT', config.releasePort));
   stack.use(releases);
-  await writeStack({ root: config.root, folders, identity, backendPort, frontendPort, mqttPort, agentSocket });
+  const devicesFile = join(folders.state, 'devices.json');
+  const logins = await readOrMakeLogins(devicesFile, deviceCount);
+  await writeStack({
+    root: config.root,
+    folders,
+    identity,
+    backendPort,
+    frontendPort,
+    mqttPort,
+    devicesFile,
+    agentSocket,
+  });
   const { manifestUrl } = releases;
+  // Before the backend and until after it: they wait for the broker, as real devices do when the power comes back.
+  const { stationId } = identity;
+  stack.use(startFleet({ url: `mqtt://127.0.0.1:${mqttPort}`, stationId, logins }));
   const agent = stack.use(
     await startAgentProcess({ config, folders, identity, manifestUrl, backendPort, socketPath: agentSocket }),
   );

@@ -1,0 +1,118 @@
+/** What a device is, apart from its connection: pure steps that change its state and say something. */
+
+export type DeviceState = Record<string, number | boolean>;
+export type Said = { event: 'device_event' | 'user_event'; data: { action: string } & Record<string, unknown> };
+
+export type Behaviour = {
+  state: DeviceState;
+  /** Milliseconds until the next step; drawn anew each time. */
+  pauseMs(random: () => number): number;
+  /** Time goes on: the state becomes another, and something may happen. */
+  step(random: () => number, dayFraction: number): Said[];
+  /** @returns whether it is understood. */
+  carryOut(action: string, params: Readonly<Record<string, unknown>>): boolean;
+};
+
+export const simulatedTypes = ['climate', 'pir', 'switch-pir', 'light'] as const;
+export type SimulatedType = (typeof simulatedTypes)[number];
+
+const between = (random: () => number, low: number, high: number): number => low + (high - low) * random();
+const tenth = (value: number): number => Math.round(value * 10) / 10;
+const clamp = (value: number, low: number, high: number): number => Math.min(high, Math.max(low, value));
+
+export function createBehaviour(type: SimulatedType, random: () => number): Behaviour {
+  switch (type) {
+    case 'climate':
+      return climate(random);
+    case 'pir':
+      return pir(random);
+    case 'switch-pir':
+      return switchPir();
+    case 'light':
+      return light(random);
+  }
+}
+
+/** Warmest in the afternoon, dampest then at least, with the wander of a real room. */
+function climate(random: () => number): Behaviour {
+  const usual = between(random, 18, 23);
+  let wander = 0;
+  const state: DeviceState = { temperature: tenth(usual), humidity: 45, battery: Math.round(between(random, 55, 100)) };
+  return {
+    state,
+    pauseMs: (next) => between(next, 8_000, 12_000),
+    step: (next, dayFraction) => {
+      wander = clamp(wander + between(next, -0.15, 0.15), -1.5, 1.5);
+      const day = Math.sin(2 * Math.PI * (dayFraction - 0.375));
+      state['temperature'] = tenth(usual + 1.5 * day + wander);
+      state['humidity'] = Math.round(clamp(45 - 6 * day - 4 * wander, 0, 100));
+      if (next() < 0.002) state['battery'] = Math.max(1, Number(state['battery']) - 1);
+      return [];
+    },
+    carryOut: () => false,
+  };
+}
+
+const motionSaid = (isSeen: boolean): Said => ({
+  event: 'device_event',
+  data: { action: isSeen ? 'motion_detected' : 'motion_cleared' },
+});
+
+function pir(random: () => number): Behaviour {
+  const state: DeviceState = { motion: false, battery: Math.round(between(random, 55, 100)) };
+  return {
+    state,
+    // Someone stays for a while; nobody is there for longer.
+    pauseMs: (next) => (state['motion'] === true ? between(next, 4_000, 15_000) : between(next, 15_000, 90_000)),
+    step: () => {
+      state['motion'] = state['motion'] !== true;
+      return [motionSaid(state['motion'])];
+    },
+    carryOut: () => false,
+  };
+}
+
+/** Switches a lamp on when someone comes and off some time after; now and then someone presses its button. */
+function switchPir(): Behaviour {
+  const state: DeviceState = { power: false, motion: false };
+  return {
+    state,
+    pauseMs: (next) => (state['motion'] === true ? between(next, 5_000, 15_000) : between(next, 20_000, 90_000)),
+    step: (next) => {
+      if (next() < 0.1) {
+        state['power'] = state['power'] !== true;
+        return [{ event: 'user_event', data: { action: 'button_pressed' } }];
+      }
+      state['motion'] = state['motion'] !== true;
+      state['power'] = state['motion'];
+      return [motionSaid(state['motion'])];
+    },
+    carryOut: (action, params) => takePower(state, action, params),
+  };
+}
+
+function light(random: () => number): Behaviour {
+  const state: DeviceState = { power: random() < 0.5, brightness: Math.round(between(random, 20, 100)) };
+  return {
+    state,
+    pauseMs: (next) => between(next, 30_000, 120_000),
+    step: (next) => {
+      if (next() < 0.8) return [];
+      state['power'] = state['power'] !== true;
+      return [{ event: 'user_event', data: { action: 'button_pressed' } }];
+    },
+    carryOut: (action, params) => {
+      if (takePower(state, action, params)) return true;
+      const { brightness } = params;
+      if (action !== 'set_brightness' || typeof brightness !== 'number') return false;
+      state['brightness'] = brightness;
+      return true;
+    },
+  };
+}
+
+function takePower(state: DeviceState, action: string, { power }: Readonly<Record<string, unknown>>): boolean {
+  if (action !== 'set_power' || typeof power !== 'boolean') return false;
+  state['power'] = power;
+  return true;
+}
