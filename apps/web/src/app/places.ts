@@ -1,10 +1,10 @@
-import { CircleUser, House, Server, type LucideIcon } from 'lucide-react';
+import { CircleUser, History, House, Server, type LucideIcon } from 'lucide-react';
 import { lazy, type ComponentType } from 'react';
 
 /** A place of the app: where it is, how it is called in the bar, and the chunk it comes in. */
 export type Place = {
   path: string;
-  name: 'home' | 'station' | 'account';
+  name: 'home' | 'activity' | 'station' | 'account';
   icon: LucideIcon;
   Page: ComponentType;
   preload: () => Promise<unknown>;
@@ -28,6 +28,13 @@ export const places: readonly Place[] = [
     House,
     () => import('../pages/home/home-page.tsx'),
     (module) => module.HomePage,
+  ),
+  place(
+    '/activity',
+    'activity',
+    History,
+    () => import('../pages/activity/activity-page.tsx'),
+    (module) => module.ActivityPage,
   ),
   place(
     '/station',

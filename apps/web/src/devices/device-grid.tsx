@@ -55,7 +55,7 @@ export function DeviceGridSkeleton() {
       <Skeleton className="mb-3 h-6 w-28" />
       <div className={grid}>
         {Array.from({ length: 4 }, (_, index) => (
-          <div key={index} className="flex min-h-44 flex-col rounded-2xl border border-line bg-surface p-4">
+          <div key={index} className="flex min-h-40 flex-col rounded-2xl border border-line bg-surface p-4">
             <Skeleton className="size-10 rounded-full" />
             <div className="mt-3 space-y-2">
               <Skeleton className="h-8 w-20" />

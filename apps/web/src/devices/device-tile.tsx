@@ -40,7 +40,7 @@ export function DeviceTile({
   return (
     <li
       className={classNames(
-        'relative flex min-h-44 flex-col rounded-2xl border bg-surface p-4 shadow-lift transition-colors has-[.tile-action:hover]:border-line-strong',
+        'relative flex min-h-40 flex-col rounded-2xl border bg-surface p-4 shadow-lift transition-colors has-[.tile-action:hover]:border-line-strong',
         on ? 'border-accent' : 'border-line',
       )}
     >

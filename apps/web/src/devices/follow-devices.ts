@@ -2,27 +2,59 @@ import type { QueryClient } from '@tanstack/react-query';
 import type { Device } from '@station/protocol/devices';
 import type { ServerMessage } from '@station/protocol/socket';
 import type { LiveService } from '../api/live.ts';
-import { activityKey, devicesKey, zonesKey } from './keys.ts';
+import { devicesKey, zonesKey } from './keys.ts';
+
+/** What comes within this time is drawn together: a hundred devices that speak at once are one change of the page. */
+const gatherMs = 50;
+/** While events pour in, they are read at most this often. */
+const readEventsEveryMs = 1_000;
 
 /** Keeps the list of devices in step with what the station tells, and reads it anew after each greeting: something may have been missed. */
 export function followDevices(live: LiveService, queries: QueryClient): void {
+  const readDevices = (): void => void queries.invalidateQueries({ queryKey: devicesKey });
+  const readEvents = atMostEvery(readEventsEveryMs, () => void queries.invalidateQueries({ queryKey: ['activity'] }));
+  let gathered: ServerMessage[] = [];
+  const apply = (): void => {
+    const messages = gathered;
+    gathered = [];
+    const before = queries.getQueryData<readonly Device[]>(devicesKey);
+    if (before === undefined) return;
+    let devices = before;
+    let incomplete = false;
+    for (const message of messages) {
+      const changed = withMessage(devices, message);
+      if (changed === 'read_again') incomplete = true;
+      else devices = changed;
+    }
+    if (devices !== before) queries.setQueryData(devicesKey, devices);
+    if (incomplete) readDevices();
+  };
   live.onMessage((message) => {
     if (message.type === 'hello') {
-      void queries.invalidateQueries({ queryKey: devicesKey });
+      readDevices();
       void queries.invalidateQueries({ queryKey: zonesKey });
-      void queries.invalidateQueries({ queryKey: ['activity'] });
-      return;
     }
-    if (message.type === 'device_event') {
-      void queries.invalidateQueries({ queryKey: activityKey(message.deviceId) });
-      return;
-    }
-    const devices = queries.getQueryData<readonly Device[]>(devicesKey);
-    if (devices === undefined) return;
-    const changed = withMessage(devices, message);
-    if (changed === 'read_again') void queries.invalidateQueries({ queryKey: devicesKey });
-    else if (changed !== devices) queries.setQueryData(devicesKey, changed);
+    if (message.type === 'hello' || message.type === 'device_event') readEvents();
+    if (!message.type.startsWith('device_')) return;
+    if (gathered.length === 0) setTimeout(apply, gatherMs);
+    gathered.push(message);
   });
+}
+
+/** Runs soon after it is called, and again only `everyMs` later, once for all calls in between. */
+function atMostEvery(everyMs: number, run: () => void): () => void {
+  let due: ReturnType<typeof setTimeout> | undefined;
+  let last = 0;
+  return () => {
+    due ??= setTimeout(
+      () => {
+        due = undefined;
+        last = Date.now();
+        run();
+      },
+      Math.max(0, last + everyMs - Date.now()),
+    );
+  };
 }
 
 /** The list after a message; itself when the message changes nothing of it. */

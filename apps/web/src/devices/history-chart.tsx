@@ -49,9 +49,10 @@ function dataOf({ kind }: Capability, points: readonly HistoryPoint[]): uPlot.Al
   if (kind === 'boolean') return [times, points.map(({ highest }) => (highest > 0 ? 1 : 0))];
   return [
     times,
-    points.map(({ value }) => value),
     points.map(({ highest }) => highest),
     points.map(({ lowest }) => lowest),
+    // Last, so that the line lies over the band.
+    points.map(({ value }) => value),
   ];
 }
 
@@ -103,8 +104,8 @@ function optionsOf(
     ],
     series: isSwitch
       ? [{}, { ...line, fill: color('--accent-soft'), fillTo: 0, ...stepped() }]
-      : [{}, line, edge, edge],
-    ...(isSwitch ? {} : { bands: [{ series: [2, 3] as [number, number], fill: color('--accent-soft') }] }),
+      : [{}, edge, edge, line],
+    ...(isSwitch ? {} : { bands: [{ series: [1, 2] as [number, number], fill: color('--accent-soft') }] }),
   };
 }
 

@@ -13,7 +13,7 @@ export const en = {
     },
     notFound: { title: 'There is no such page', help: 'The address may be old or mistyped.', home: 'Go to Home' },
   },
-  nav: { home: 'Home', station: 'Station', account: 'Account' },
+  nav: { home: 'Home', activity: 'Activity', station: 'Station', account: 'Account' },
   time: {
     moment: 'a moment ago',
   },
@@ -82,8 +82,8 @@ export const en = {
     status: { online: 'online', offline: 'offline', unknown: 'not heard yet' },
     gone: { title: 'This device is no longer here', help: 'It was removed, or the address is mistyped.' },
     refused: {
-      noAnswer: 'It did not answer, so nothing has changed. Try again.',
-      failed: 'The command did not reach it, so nothing has changed. Try again.',
+      noAnswer: 'No answer, so nothing has changed. Try again.',
+      failed: 'It could not be reached, so nothing has changed. Try again.',
     },
     type: {
       climate: 'Climate sensor',
@@ -150,6 +150,11 @@ export const en = {
       confirm: 'Remove',
       keep: 'Keep it',
     },
+  },
+  activity: {
+    title: 'Activity',
+    lead: 'What happened at the devices, newest first.',
+    removed: 'Removed device',
   },
   station: {
     title: 'Station',

@@ -27,7 +27,11 @@ export function HomePage() {
   const away = devices.kind === 'shown' && devices.freshness.kind === 'stale';
   const freshness = away ? devices.freshness : view.kind === 'shown' ? view.freshness : undefined;
   const offered = view.kind === 'shown' && view.status.operation === null && offeredVersion(view.status) !== null;
-  const station = view.kind === 'shown' && <StationTile status={view.status} />;
+  const station = view.kind === 'shown' && (
+    <div className={classNames('text-ink transition-[filter] duration-500', (silent || away) && 'dimmed')}>
+      <StationTile status={view.status} />
+    </div>
+  );
   return (
     <>
       <PageHead
