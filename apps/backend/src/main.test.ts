@@ -1,29 +1,10 @@
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createInterface } from 'node:readline';
 import type { LoggedEvent } from './testing/recorded-log.ts';
+import { runProgram } from './testing/running-program.ts';
 import { temporaryFolder } from './testing/temporary-folder.ts';
 import { until } from './testing/until.ts';
-
-type Program = AsyncDisposable & { child: ChildProcess; lines: LoggedEvent[]; exit: Promise<number | null> };
-
-function runProgram(env: Record<string, string>): Program {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'main.ts')], {
-    env: { MQTT_PORT: '0', ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const lines: LoggedEvent[] = [];
-  createInterface(child.stdout).on('line', (line) => void lines.push(JSON.parse(line) as LoggedEvent));
-  const exit = once(child, 'close').then(([code]) => code as number | null);
-  const dispose = async (): Promise<void> => {
-    child.kill('SIGKILL');
-    await exit;
-  };
-  return { child, lines, exit, [Symbol.asyncDispose]: dispose };
-}
 
 test('bad configuration: exit 78 and one line that lists every problem', async () => {
   await using program = runProgram({ PORT: 'eighty', JWT_SECRET: 'short', DATABASE_URL: 'ftp://x' });

@@ -1,0 +1,27 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { LoggedEvent } from './recorded-log.ts';
+
+export type RunningProgram = AsyncDisposable & {
+  child: ChildProcess;
+  lines: LoggedEvent[];
+  exit: Promise<number | null>;
+};
+
+/** The backend as a process of its own; killed in the end. Its broker takes a free port unless `env` says another. */
+export function runProgram(env: Record<string, string>): RunningProgram {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '..', 'main.ts')], {
+    env: { MQTT_PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines: LoggedEvent[] = [];
+  createInterface(child.stdout).on('line', (line) => void lines.push(JSON.parse(line) as LoggedEvent));
+  const exit = once(child, 'close').then(([code]) => code as number | null);
+  const dispose = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await exit;
+  };
+  return { child, lines, exit, [Symbol.asyncDispose]: dispose };
+}
