@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { finished } from 'node:stream/promises';
-import { text } from 'node:stream/consumers';
+import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 
 /**
@@ -10,9 +10,9 @@ import type { Readable } from 'node:stream';
  *
  * A shell stands between the two and holds the reading end of a pipe, the lifeline, whose writing end only this process has.
  * When the lifeline ends (closed on purpose, or by the kernel because this process is gone) the shell sends the program
- * SIGTERM and, after a while, SIGKILL; a line on it does the same, with the seconds in between. When the program ends, the shell tells its exit code on a second pipe and kills all that
- * is left of their process group, itself included. Node cannot set PR_SET_PDEATHSIG (prctl(2)), and that would not reach what
- * the program itself started.
+ * SIGTERM and, after a while, SIGKILL; a line on it does the same, with the seconds in between. On a second pipe the shell tells
+ * the program's process id and, when it has ended, its exit code; then it kills all that is left of their process group, itself
+ * included. Node cannot set PR_SET_PDEATHSIG (prctl(2)), and that would not reach what the program itself started.
  */
 const guardScript = (graceMs: number): string => `
 exec 4<&0
@@ -26,10 +26,10 @@ program=$!
   kill -s KILL "$program"
 ) 3>&- >/dev/null 2>&1 &
 exec 4<&-
-wait "$program"
-code=$?
 trap '' PIPE
-echo "$code" >&3
+echo "$program" >&3
+wait "$program"
+echo "$?" >&3
 kill -s KILL -- "-$$"
 `;
 
@@ -68,30 +68,28 @@ export async function startGuarded(
   });
   await once(shell, 'spawn');
   const pid = shell.pid as number;
-  const killGroup = (): void => {
-    try {
-      process.kill(-pid, 'SIGKILL');
-    } catch {
-      // It has ended.
-    }
-  };
   const lifeline = shell.stdin;
   lifeline.on('error', () => undefined);
   const outputEnded = finished(shell.stdout, { writable: false }).catch(() => undefined);
-  const told = text(shell.stdio[3] as Readable).catch(() => '');
+  const told = createInterface(shell.stdio[3] as Readable);
+  const heard: number[] = [];
+  told.on('line', (line) => heard.push(Number(line)));
+  const toldAll = once(told, 'close');
   const ended = once(shell, 'exit').then(async () => {
-    const code = (await told).trim();
-    if (code !== '') return Number(code);
+    await toldAll;
+    const [, code] = heard;
+    if (code !== undefined) return code;
     // The shell itself was killed: what it guarded must not stay. The end of its output tells that it is gone.
-    killGroup();
+    kill(-pid);
     await Promise.race([outputEnded, delay(1000, undefined, { ref: false })]);
     return killedExitCode;
   });
   const stop = async (graceMs = ownGraceMs): Promise<void> => {
-    // The shell does it; from here only when the time was shortened afterwards, or the shell does not come to it.
+    // The shell does it; from here only when the time was shortened afterwards, or the shell does not come to it. The id is
+    // the program's until its exit code was told: nobody else has waited for it.
     const killAfterMs = lifeline.writableEnded ? graceMs : graceMs + 1000;
     if (!lifeline.writableEnded) lifeline.end(`${graceMs / 1000}\n`);
-    const timer = setTimeout(killGroup, killAfterMs);
+    const timer = setTimeout(() => heard.length < 2 && kill(heard[0] ?? -pid), killAfterMs);
     await ended;
     clearTimeout(timer);
   };
@@ -103,4 +101,13 @@ export async function startGuarded(
     stop,
     [Symbol.asyncDispose]: () => stop(),
   };
+}
+
+/** @param pid of a process, or of a process group with a minus sign. */
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
 }
