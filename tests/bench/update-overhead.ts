@@ -42,8 +42,9 @@ process.stdout.write(
     value: round(extraSeconds),
     unit: 's',
     ratio: round(downtimeRatio),
-    goal: goals,
+    goal: goals.extraSeconds,
     ok,
+    goals,
     agent: {
       seconds: agentSamples.map(({ seconds }) => round(seconds)),
       downtimeMs: agentSamples.map((one) => Math.round(one.downtimeMs)),
