@@ -8,6 +8,7 @@ import { formatNumber, valueWords } from './device-words.ts';
 import { useLocale } from '../i18n/use-locale.ts';
 
 const heightPx = 224;
+const shortestMs = 10 * 60 * 1000;
 const font = '13px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
 
 type ChartProps = { capability: Capability; from: number; to: number; points: readonly HistoryPoint[] };
@@ -21,11 +22,11 @@ export function HistoryChart({ capability, from, to, points }: ChartProps) {
     const element = place.current;
     if (!element) return undefined;
     const words = (value: number): string => valueWords(t, locale, { capability, value: read(capability, value) });
-    const options = { capability, from, to, locale, words };
-    let chart = new uPlot(optionsOf(element, options), dataOf(capability, points), element);
+    const options = { capability, from: beginning(from, to, points), to, locale, words };
+    let chart = new uPlot(optionsOf(element, options), dataOf(capability, points, to), element);
     const again = (): void => {
       chart.destroy();
-      chart = new uPlot(optionsOf(element, options), dataOf(capability, points), element);
+      chart = new uPlot(optionsOf(element, options), dataOf(capability, points, to), element);
     };
     const dark = matchMedia('(prefers-color-scheme: dark)');
     // A canvas does not follow the variables by itself.
@@ -43,17 +44,27 @@ export function HistoryChart({ capability, from, to, points }: ChartProps) {
 
 const read = ({ kind }: Capability, value: number): unknown => (kind === 'boolean' ? value >= 0.5 : value);
 
-/** uPlot counts in seconds. */
-function dataOf({ kind }: Capability, points: readonly HistoryPoint[]): uPlot.AlignedData {
-  const times = points.map(({ at }) => Date.parse(at) / 1000);
-  if (kind === 'boolean') return [times, points.map(({ highest }) => (highest > 0 ? 1 : 0))];
+/** uPlot counts in seconds. The last value holds until now. */
+function dataOf({ kind }: Capability, points: readonly HistoryPoint[], to: number): uPlot.AlignedData {
+  const last = points.at(-1);
+  if (!last) return [[], []];
+  const held = [...points, { ...last, lowest: last.value, highest: last.value }];
+  const times = [...points.map(({ at }) => Date.parse(at) / 1000), to / 1000];
+  if (kind === 'boolean')
+    return [times, held.map(({ value, highest }, n) => Number((n < points.length ? highest : value) > 0))];
   return [
     times,
-    points.map(({ highest }) => highest),
-    points.map(({ lowest }) => lowest),
+    held.map(({ highest }) => highest),
+    held.map(({ lowest }) => lowest),
     // Last, so that the line lies over the band.
-    points.map(({ value }) => value),
+    held.map(({ value }) => value),
   ];
+}
+
+/** The whole day, or less of it when there is little to show: the first minutes of a new device would be a speck at the edge. */
+function beginning(from: number, to: number, points: readonly HistoryPoint[]): number {
+  const first = Date.parse(points[0]?.at ?? '');
+  return Number.isNaN(first) ? from : Math.max(from, Math.min(first, to - shortestMs));
 }
 
 function optionsOf(

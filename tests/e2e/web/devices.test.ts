@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { look, openBrowser, openPerson, patienceMs, type Person } from './browser.ts';
+import { startRunningStation, type RunningStation } from './running-station.ts';
+
+const owner = { name: 'Olena Kovalenko', email: 'olena@example.org', password: 'correct horse battery' };
+
+/** A morning with devices that speak real MQTT to the real backend; each journey goes on where the one before has ended. */
+describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () => {
+  const morning = new AsyncDisposableStack();
+  let station: RunningStation;
+  let browser: Browser;
+  let olena: Person;
+  let page: Page;
+  /** Name of the lamp of these journeys. */
+  let lamp = '';
+
+  const go = (name: string) => page.getByRole('navigation').getByRole('link', { name }).click();
+  const tile = (name: string) => page.getByRole('listitem').filter({ hasText: name });
+  const theSwitch = (name: string) => page.getByRole('switch', { name, exact: true });
+  const press = (name: string | RegExp) => page.getByRole('button', { name }).click();
+  const heading = (name: string | RegExp) =>
+    page.getByRole('heading', { name }).first().waitFor({ timeout: patienceMs });
+
+  before(async () => {
+    station = morning.use(await startRunningStation());
+    browser = morning.use(await openBrowser());
+    olena = morning.use(await openPerson(browser, station.url, 'en-GB'));
+    page = olena.page;
+    await page.goto('/');
+    for (const [label, text] of [
+      ['Set-up code', station.setupCode],
+      ['Name of the station', 'Kyiv flat'],
+      ['Your name', owner.name],
+      ['E-mail', owner.email],
+    ] as const) {
+      await page.getByLabel(label).fill(text);
+    }
+    await page.getByLabel('Password', { exact: true }).fill(owner.password);
+    await press('Create account');
+  });
+  after(() => morning.disposeAsync());
+
+  it('I see at home that all my devices are online, each with its value', async () => {
+    await heading(/All \d+ devices online/);
+    const sliders = page.getByRole('slider');
+    await sliders.first().waitFor();
+    lamp = ((await sliders.first().getAttribute('aria-label')) ?? '').replace('Brightness, ', '');
+    assert.notEqual(lamp, '');
+    await page.getByText('°C').first().waitFor();
+    await look(page, '20-devices');
+  });
+
+  it('I switch a lamp with a tap, and the device itself confirms it', async () => {
+    const before = await theSwitch(lamp).getAttribute('aria-checked');
+    const wanted = before === 'true' ? 'false' : 'true';
+    await theSwitch(lamp).click();
+    await page.waitForFunction(
+      `document.querySelector('[role=switch][aria-checked="${wanted}"]:not([aria-busy])') !== null`,
+    );
+    assert.equal(await theSwitch(lamp).getAttribute('aria-checked'), wanted);
+    // What the station itself says, not what this page believes.
+    await page.reload();
+    await theSwitch(lamp).waitFor();
+    assert.equal(await theSwitch(lamp).getAttribute('aria-checked'), wanted);
+  });
+
+  it('I dim it with the keyboard alone', async () => {
+    const slider = page.getByRole('slider', { name: `Brightness, ${lamp}` });
+    await slider.focus();
+    await page.keyboard.press('Home');
+    await tile(lamp).getByText('Brightness 1\u00a0%', { exact: true }).waitFor();
+    await page.reload();
+    await tile(lamp).getByText('Brightness 1\u00a0%', { exact: true }).waitFor();
+  });
+
+  it('I look at it closely: its state, its day, what happened', async () => {
+    await page.getByRole('link', { name: `${lamp}: details` }).click();
+    await heading(lamp);
+    await page.locator('canvas').waitFor();
+    await page.getByText(/On: \d+ times? in the last 24 hours/).waitFor();
+    await look(page, '21-lamp');
+  });
+
+  it('I give it a better name and a room of its own', async () => {
+    await page.getByLabel('Name', { exact: true }).fill('Night light');
+    await page.getByLabel('Zone', { exact: true }).selectOption({ label: 'New zone…' });
+    await page.getByLabel('Name of the new zone').fill('Study');
+    await press('Save');
+    await page.getByText('Saved.').waitFor();
+    await heading('Night light');
+    await go('Home');
+    await heading('Study');
+    await theSwitch('Night light').waitFor();
+    await look(page, '22-zones');
+    lamp = 'Night light';
+  });
+
+  it('a command that nobody carries out is taken back, with the reason', async () => {
+    const before = await theSwitch(lamp).getAttribute('aria-checked');
+    // The station is there, the browser has its page, but this request gets no further.
+    await page.route('**/command', (route) => route.abort());
+    await theSwitch(lamp).click();
+    await tile(lamp).getByRole('alert').getByText('The station does not answer.').waitFor();
+    assert.equal(await theSwitch(lamp).getAttribute('aria-checked'), before);
+    await look(page, '23-taken-back');
+    await page.unroute('**/command');
+    await theSwitch(lamp).click();
+    await page.getByText('The station does not answer.').waitFor({ state: 'detached' });
+  });
+
+  it('I read what happened at all devices', async () => {
+    await go('Activity');
+    await page.getByText('Motion detected').first().waitFor({ timeout: 120_000 });
+    await look(page, '24-activity');
+  });
+
+  it('I remove a device, after having been asked', async () => {
+    await go('Home');
+    await page.getByRole('link', { name: `${lamp}: details` }).click();
+    await press('Remove device');
+    const dialog = page.getByRole('dialog', { name: `Remove ${lamp}?` });
+    await dialog.waitFor();
+    await look(page, '25-remove');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await press('Remove device');
+    await dialog.getByRole('button', { name: 'Remove', exact: true }).click();
+    await heading(/devices online/);
+    assert.equal(await theSwitch(lamp).count(), 0);
+    await page.reload();
+    await heading(/devices online/);
+    assert.equal(await theSwitch(lamp).count(), 0);
+  });
+
+  it('all morning long, the browser had nothing to complain about', () => {
+    assert.deepEqual(olena.complaints, []);
+  });
+});
