@@ -16,7 +16,7 @@ export type CallOptions = {
 export type EngineApi = {
   /** Calls and reads a JSON answer. @throws StationError `unavailable` when the engine cannot be reached. */
   call(method: string, path: string, options?: CallOptions): Promise<ApiAnswer>;
-  /** Calls and hands out each JSON line of the answer as it comes. */
+  /** Calls and hands out each JSON line of the answer as it comes. @throws StationError `unavailable` when it breaks off. */
   lines(method: string, path: string, onLine: (line: unknown) => void, options?: CallOptions): Promise<ApiAnswer>;
   /** Calls and reads the answer to its end without keeping it. `complete` is false when it broke off. */
   drain(method: string, path: string, options?: CallOptions): Promise<{ status: number; complete: boolean }>;
@@ -91,10 +91,14 @@ export function createEngineApi(socketPath: string): EngineApi {
     lines: async (method, path, onLine, options) => {
       const response = await send(method, path, options);
       if (response.statusCode !== 200) return { status: response.statusCode ?? 0, body: await readJson(response) };
+      // Without a listener a connection that breaks off would end the process.
+      response.on('error', () => undefined);
       for await (const line of createInterface({ input: response, crlfDelay: Infinity })) {
         if (line.trim() !== '') onLine(parseLine(line));
       }
-      return { status: response.complete ? 200 : 0, body: null };
+      options?.signal?.throwIfAborted();
+      if (!response.complete) throw new StationError('unavailable', 'the container engine broke off its answer');
+      return { status: 200, body: null };
     },
     drain: async (method, path, options) => {
       const response = await send(method, path, options);

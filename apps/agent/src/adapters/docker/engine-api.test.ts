@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type RequestListener } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { StationError } from '@station/kit/station-error';
+import { createEngineApi } from './engine-api.ts';
+
+// Versions of the API that no engine of this machine speaks; the calls themselves are shown on a real engine (e2e update).
+type Engine = AsyncDisposable & { socketPath: string; paths: string[]; version: string };
+
+async function speak(version: string, answer: RequestListener): Promise<Engine> {
+  const folder = await mkdtemp(join(tmpdir(), 'station-engine-api-'));
+  const engine = { socketPath: join(folder, 'docker.sock'), paths: [] as string[], version };
+  const server = createServer((request, response) => {
+    if (request.url === '/version') return response.end(JSON.stringify({ ApiVersion: engine.version }));
+    engine.paths.push(request.url ?? '');
+    answer(request, response);
+  });
+  server.listen(engine.socketPath);
+  await once(server, 'listening');
+  return Object.assign(engine, {
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+      await rm(folder, { recursive: true });
+    },
+  });
+}
+
+const isUnavailable = (error: unknown): boolean => error instanceof StationError && error.code === 'unavailable';
+
+for (const [offered, spoken] of [
+  ['1.24', '1.24'],
+  ['1.41', '1.41'],
+  ['1.51', '1.51'],
+  ['1.99', '1.51'],
+  ['2.0', '1.51'],
+] as const) {
+  test(`speaks ${spoken} with an engine that offers ${offered}`, async () => {
+    await using engine = await speak(offered, (_, response) => response.end('{}'));
+    using api = createEngineApi(engine.socketPath);
+    await api.call('GET', '/info');
+    await api.call('GET', '/info');
+    assert.deepEqual(engine.paths, [`/v${spoken}/info`, `/v${spoken}/info`]);
+  });
+}
+
+test('asks again when an upgraded engine no longer takes the version', async () => {
+  await using engine = await speak('1.41', (request, response) => {
+    const taken = request.url?.startsWith(`/v${engine.version}/`) ?? false;
+    response.writeHead(taken ? 200 : 400).end(JSON.stringify(taken ? { ok: true } : { message: 'too old' }));
+  });
+  using api = createEngineApi(engine.socketPath);
+  assert.equal((await api.call('GET', '/info')).status, 200);
+  engine.version = '1.48';
+  assert.deepEqual(await api.call('GET', '/info'), { status: 200, body: { ok: true } });
+});
+
+test('a bad request stays one, and is sent once', async () => {
+  await using engine = await speak('1.41', (_, response) => response.writeHead(400).end('{"message":"no"}'));
+  using api = createEngineApi(engine.socketPath);
+  assert.deepEqual(await api.call('GET', '/x'), { status: 400, body: { message: 'no' } });
+  assert.equal(engine.paths.length, 1);
+});
+
+test('hands out lines as they come, and tells an answer that broke off', async () => {
+  await using engine = await speak('1.41', (request, response) => {
+    response.write('{"n":1}\n\n{"n":2}\n');
+    if (request.url?.endsWith('/whole')) response.end('{"n":3}');
+    else setTimeout(() => response.destroy(), 20);
+  });
+  using api = createEngineApi(engine.socketPath);
+  const lines: unknown[] = [];
+  await api.lines('GET', '/whole', (line) => lines.push(line));
+  assert.deepEqual(lines, [{ n: 1 }, { n: 2 }, { n: 3 }]);
+  await assert.rejects(
+    api.lines('GET', '/broken', () => undefined),
+    isUnavailable,
+  );
+  assert.deepEqual(await api.drain('GET', '/broken'), { status: 200, complete: false });
+  assert.deepEqual(await api.drain('GET', '/whole'), { status: 200, complete: true });
+});
+
+test('an engine that is not there is told as unavailable', async () => {
+  using api = createEngineApi(join(tmpdir(), 'station-no-such-engine.sock'));
+  await assert.rejects(api.call('GET', '/info'), isUnavailable);
+});
