@@ -91,13 +91,14 @@ export function createEngineApi(socketPath: string): EngineApi {
     lines: async (method, path, onLine, options) => {
       const response = await send(method, path, options);
       if (response.statusCode !== 200) return { status: response.statusCode ?? 0, body: await readJson(response) };
-      // Without a listener a connection that breaks off would end the process.
-      response.on('error', () => undefined);
-      for await (const line of createInterface({ input: response, crlfDelay: Infinity })) {
-        if (line.trim() !== '') onLine(parseLine(line));
+      try {
+        for await (const line of createInterface({ input: response, crlfDelay: Infinity })) {
+          if (line.trim() !== '') onLine(parseLine(line));
+        }
+      } catch (error) {
+        options?.signal?.throwIfAborted();
+        throw new StationError('unavailable', 'the container engine broke off its answer', { cause: error });
       }
-      options?.signal?.throwIfAborted();
-      if (!response.complete) throw new StationError('unavailable', 'the container engine broke off its answer');
       return { status: 200, body: null };
     },
     drain: async (method, path, options) => {
