@@ -97,7 +97,7 @@ export function createEngineApi(socketPath: string): EngineApi {
         }
       } catch (error) {
         options?.signal?.throwIfAborted();
-        throw new StationError('unavailable', 'the container engine broke off its answer', { cause: error });
+        throw brokenOff(error);
       }
       return { status: 200, body: null };
     },
@@ -117,9 +117,16 @@ export function createEngineApi(socketPath: string): EngineApi {
 
 async function readJson(response: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk as Buffer);
+  try {
+    for await (const chunk of response) chunks.push(chunk as Buffer);
+  } catch (error) {
+    throw brokenOff(error);
+  }
   return parseLine(Buffer.concat(chunks).toString('utf8'));
 }
+
+const brokenOff = (cause: unknown): StationError =>
+  new StationError('unavailable', 'the container engine broke off its answer', { cause });
 
 function parseLine(text: string): unknown {
   try {
