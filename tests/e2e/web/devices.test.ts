@@ -102,12 +102,12 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
     // The station is there, the browser has its page, but this request gets no further.
     await page.route('**/command', (route) => route.abort());
     await theSwitch(lamp).click();
-    await tile(lamp).getByRole('alert').getByText('The station does not answer.').waitFor();
+    await tile(lamp).getByRole('alert').getByText('The station did not answer. Try again.').waitFor();
     assert.equal(await theSwitch(lamp).getAttribute('aria-checked'), before);
     await look(page, '23-taken-back');
     await page.unroute('**/command');
     await theSwitch(lamp).click();
-    await page.getByText('The station does not answer.').waitFor({ state: 'detached' });
+    await page.getByText('The station did not answer. Try again.').waitFor({ state: 'detached' });
   });
 
   it('I read what happened at all devices', async () => {

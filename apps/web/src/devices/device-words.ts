@@ -1,6 +1,7 @@
 import type { TFunction } from 'i18next';
 import type { Capability } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
+import { isOutage } from '../api/problem.ts';
 import { problemWords } from '../status/words.ts';
 import type { Refusal } from './device-control.ts';
 import type { Reading } from './device-view.ts';
@@ -71,7 +72,8 @@ export function refusalWords(t: TFunction, locale: string, refusal: Refusal): st
     case 'refused':
       return t('device.refused.failed');
     case 'not_sent':
-      return problemWords(t, locale, refusal.problem);
+      // A tile has room for few words; the page itself says more when the station stays away.
+      return isOutage(refusal.problem) ? t('device.refused.notSent') : problemWords(t, locale, refusal.problem);
   }
 }
 

@@ -83,6 +83,7 @@ export const en = {
     gone: { title: 'This device is no longer here', help: 'It was removed, or the address is mistyped.' },
     refused: {
       noAnswer: 'No answer, so nothing has changed. Try again.',
+      notSent: 'The station did not answer. Try again.',
       failed: 'It could not be reached, so nothing has changed. Try again.',
     },
     type: {
