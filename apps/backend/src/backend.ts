@@ -16,7 +16,7 @@ import { createActivityStore } from './devices/activity-store.ts';
 import { createCommands, type Commands } from './devices/commands.ts';
 import { createDeviceEvents, type DeviceEvents } from './devices/device-events.ts';
 import { createDeviceStore, type DeviceStore } from './devices/device-store.ts';
-import { importDevices } from './devices/devices-file.ts';
+import { importDevices, type FileLogin } from './devices/devices-file.ts';
 import { createHistoryStore } from './devices/history-store.ts';
 import { startHousekeeping } from './devices/housekeeping.ts';
 import { createZoneStore } from './devices/zone-store.ts';
@@ -96,10 +96,19 @@ export async function startBackend(
   const deviceEvents = createDeviceEvents(log);
   const devices = createDeviceStore({ db: store.db, clock });
   starting.use(await startDeviceMessages({ hub, events: deviceEvents, devices, clock }));
-  await importDevicesFile(config, host, store.db);
+  const logins = await importDevicesFile(config, host, store.db);
   const { station_id } = await createStationStore(store.db).read();
   const mqtt = starting.use(
-    await startMqtt({ config: config.mqtt, stationId: station_id, store, devices, events: deviceEvents, clock, log }),
+    await startMqtt({
+      config: config.mqtt,
+      stationId: station_id,
+      logins,
+      store,
+      devices,
+      events: deviceEvents,
+      clock,
+      log,
+    }),
   );
   const commands = starting.use(
     createCommands({
@@ -216,10 +225,11 @@ async function importDevicesFile(
   { devicesFile }: BackendConfig,
   { clock, disk, log }: Host,
   db: Database,
-): Promise<void> {
-  if (devicesFile === null) return;
-  const count = await importDevices({ db, disk, path: devicesFile, clock });
-  if (count > 0) log.event('devices_imported', { count });
+): Promise<FileLogin[]> {
+  if (devicesFile === null) return [];
+  const { added, logins } = await importDevices({ db, disk, path: devicesFile, clock });
+  if (added > 0) log.event('devices_imported', { count: added });
+  return logins;
 }
 
 async function nameOf(station: StationStore): Promise<{ id: string; name: string }> {

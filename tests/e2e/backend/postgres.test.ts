@@ -38,7 +38,12 @@ test('a database that goes away fails the health check, and is found again by it
   await using workspace = await createWorkspace();
   const postgres = await createPostgres(workspace);
   const port = await freePort();
-  const env = { PORT: String(port), DATA_DIR: join(workspace.folder, 'data'), DATABASE_URL: postgres.url };
+  const env = {
+    PORT: String(port),
+    MQTT_PORT: '0',
+    DATA_DIR: join(workspace.folder, 'data'),
+    DATABASE_URL: postgres.url,
+  };
   const logFile = join(workspace.folder, 'backend.log');
   await using backend = await startDaemon(process.execPath, [join(source, 'main.ts')], { logFile, env });
   const health = async (): Promise<string> => {

@@ -24,12 +24,14 @@ export const DevicesFile = Type.Object({
 });
 export type DevicesFile = Static<typeof DevicesFile>;
 
+export type FileLogin = { externalId: string; token: string };
+
 const settingKey = 'devices_file';
 
 /**
  * Adds the devices of a file that the station does not know yet. The same content is read once, so that a device which someone removed does
  * not come back with the next start.
- * @returns how many were added.
+ * @returns how many were added, and the logins of all in the file that the station has as they stand there.
  * @throws {Error} when the file is missing or not of the form.
  */
 export async function importDevices(options: {
@@ -37,15 +39,21 @@ export async function importDevices(options: {
   disk: Disk;
   path: string;
   clock: Clock;
-}): Promise<number> {
+}): Promise<{ added: number; logins: FileLogin[] }> {
   const { db, clock } = options;
   const text = await readText(options.disk, options.path);
   if (text === null) throw new Error('There is no file where DEVICES_FILE points to');
   const digest = hash('sha256', text);
-  const read = await db.selectFrom('settings').select('value').where('key', '=', settingKey).executeTakeFirst();
-  if (read?.value === digest) return 0;
   const { devices } = parse(text);
-  const now = clock.now();
+  const read = await db.selectFrom('settings').select('value').where('key', '=', settingKey).executeTakeFirst();
+  const added = read?.value === digest ? 0 : await addDevices(db, devices, digest, clock.now());
+  const rows = await db.selectFrom('devices').select(['external_id', 'device_token']).execute();
+  const hashes = new Map(rows.map((row) => [row.external_id, row.device_token]));
+  const logins = devices.filter(({ externalId, token }) => hashes.get(externalId) === hashToken(token));
+  return { added, logins: logins.map(({ externalId, token }) => ({ externalId, token })) };
+}
+
+function addDevices(db: Database, devices: DevicesFile['devices'], digest: string, now: number): Promise<number> {
   return db.transaction().execute(async (transaction) => {
     let added = 0;
     for (const { externalId, type, name, token } of devices) {

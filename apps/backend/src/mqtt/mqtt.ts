@@ -15,11 +15,18 @@ import { createBridge, type Bridge } from './bridge.ts';
 import { startBroker } from './broker.ts';
 import { connectBroker } from './broker-client.ts';
 import type { BrokerLink, BrokerLinkHandler } from './broker-link.ts';
+import { startBrokerLogins, type BrokerLogins } from './broker-logins.ts';
+import { createDynsec, type DeviceLogin } from './dynsec.ts';
 import { createDroppedMessages, type DroppedMessages } from './dropped-messages.ts';
 import { createRefusedLogins } from './refused-logins.ts';
 
 export type Mqtt = AsyncDisposable & {
   publishCommand: PublishCommand;
+  /**
+   * Makes a new login known to the broker, where that keeps logins of its own: before the device is told it.
+   * @throws (rejects) when the broker is away or refuses.
+   */
+  addLogin(login: DeviceLogin): Promise<void>;
   /** Whether what devices say is heard. */
   isWell(): boolean;
   /** Of the embedded broker, `mqtt://host:port`; else null. */
@@ -30,6 +37,8 @@ export type Mqtt = AsyncDisposable & {
 export type MqttParts = {
   config: MqttConfig;
   stationId: string;
+  /** Logins that were given beforehand. */
+  logins: readonly DeviceLogin[];
   store: Store;
   devices: DeviceStore;
   events: DeviceEvents;
@@ -76,9 +85,12 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     signal: closing.signal,
   });
   const link = starting.use(await openLink(parts, { bridge, keeper, dropped, waiting: writer.waiting }));
+  const logins = openLogins(parts);
+  if (logins !== null) starting.use(logins);
   starting.use(
     events.subscribe((happening) => {
       if (happening.kind === 'added' || happening.kind === 'removed') link.disconnect(happening.externalId);
+      if (happening.kind === 'removed') logins?.remove(happening.externalId);
     }),
   );
   if (link.address !== null) log.event('mqtt_listening', { address: link.address });
@@ -87,10 +99,22 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     dropped,
     address: link.address,
     isWell: link.isWell,
+    addLogin: async (login) => logins?.add(login),
     publishCommand: (externalId, payload, expiresInMs) =>
       link.publish(deviceTopic(stationId, externalId, 'command'), JSON.stringify(payload), expiresInMs),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
+}
+
+/** Null when the broker asks the station for each login, or lets someone else keep them. */
+function openLogins({ config, stationId, logins: known, clock, log }: MqttParts): BrokerLogins | null {
+  if (config.kind === 'embedded') return null;
+  const address = new URL(config.url);
+  const username = config.username ?? decodeURIComponent(address.username);
+  if (username === '') return null;
+  const password = config.password ?? decodeURIComponent(address.password);
+  const dynsec = createDynsec({ url: config.url, username, password, stationId });
+  return startBrokerLogins({ dynsec, known, clock, log });
 }
 
 type LinkParts = { bridge: Bridge; keeper: AvailabilityKeeper; dropped: DroppedMessages; waiting: () => number };
