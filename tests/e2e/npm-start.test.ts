@@ -47,6 +47,12 @@ describe('npm start', () => {
   const run = (): Omit<Started, 'web' | 'releases'> => {
     // As from a terminal: Ctrl-C goes to npm and to what it started, all in one process group.
     const program = spawn('npm', ['start'], { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
+    // Whatever a test stumbles over, nothing stays.
+    workspace.own({
+      [Symbol.asyncDispose]: async () => {
+        if (program.exitCode === null && program.signalCode === null) process.kill(-(program.pid ?? 0), 'SIGKILL');
+      },
+    });
     let text = '';
     program.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
     return { program, printed: () => text, ended: once(program, 'close').then(([code]) => code as number | null) };
@@ -54,11 +60,11 @@ describe('npm start', () => {
 
   const start = async (): Promise<Started> => {
     const started = run();
-    const printed = await waitFor(
-      'the station to be up',
-      () => /Stop +Ctrl-C/.test(started.printed()) && started.printed(),
-      180_000,
-    );
+    let over = false;
+    void started.ended.then(() => (over = true));
+    await waitFor('the station to be up', () => over || /Stop +Ctrl-C/.test(started.printed()), 180_000);
+    const printed = started.printed();
+    assert.equal(over, false, printed);
     const address = (what: string): string =>
       new RegExp(`${what} +(http://[\\d.:]+)`).exec(printed)?.[1] ?? assert.fail(printed);
     return { ...started, web: address('Open'), releases: address('Offer releases') };
