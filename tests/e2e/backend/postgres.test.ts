@@ -21,6 +21,8 @@ const stories = [
   'http/routes/devices.test.ts',
   'devices/reports.test.ts',
   'devices/history-store.test.ts',
+  'devices/devices-file.test.ts',
+  'mqtt/broker.test.ts',
 ];
 
 test('the backend’s stories hold on PostgreSQL as they do on SQLite', async () => {

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createDeviceEvents } from '../devices/device-events.ts';
+import type { DeviceReport } from '../devices/device-report.ts';
+import { manualClock } from '../testing/manual-clock.ts';
+import { recordedLog } from '../testing/recorded-log.ts';
+import { silenceMs, willGraceMs } from './availability.ts';
+import { createAvailabilityKeeper } from './availability-keeper.ts';
+
+function keeperFor(status: 'online' | 'offline' | 'unknown') {
+  const clock = manualClock();
+  const events = createDeviceEvents(recordedLog());
+  const told: string[] = [];
+  events.subscribe((happening) => {
+    if (happening.kind === 'status') told.push(happening.status);
+  });
+  const written: DeviceReport[] = [];
+  let isFailing = false;
+  const keeper = createAvailabilityKeeper({
+    devices: [{ id: 'd', status }],
+    write: async (report) => {
+      if (isFailing) throw new Error('disk full');
+      written.push(report);
+      keeper.written([report]);
+    },
+    events,
+    clock,
+  });
+  /** Lets time pass as it does: with a look every second. */
+  const pass = (ms: number): void => {
+    for (let passed = 0; passed < ms; passed += 1_000) {
+      clock.advance(1_000);
+      keeper.check();
+    }
+  };
+  const fail = (now: boolean): void => void (isFailing = now);
+  return { clock, keeper, told, written, pass, fail, [Symbol.dispose]: () => keeper[Symbol.dispose]() };
+}
+
+test('three minutes of silence show a device as offline, once, and not before', () => {
+  using all = keeperFor('online');
+  all.keeper.listening(true);
+  all.pass(silenceMs - 1_000);
+  assert.deepEqual(all.told, []);
+  all.pass(60_000);
+  assert.deepEqual([all.told, all.written.length], [['offline'], 1]);
+});
+
+test('the time in which the process stood still, or the broker was away, is not held against anyone', () => {
+  using stalled = keeperFor('online');
+  stalled.keeper.listening(true);
+  stalled.clock.advance(silenceMs * 2);
+  stalled.pass(1_000);
+  assert.deepEqual(stalled.told, []);
+  using away = keeperFor('online');
+  away.keeper.listening(true);
+  away.pass(60_000);
+  away.keeper.listening(false);
+  away.pass(silenceMs * 2);
+  away.keeper.listening(true);
+  away.pass(silenceMs - 1_000);
+  assert.deepEqual(away.told, []);
+  away.pass(1_000);
+  assert.deepEqual(away.told, ['offline']);
+});
+
+test('a last will counts after its grace, unless a word follows or the broker goes', () => {
+  using all = keeperFor('online');
+  all.keeper.listening(true);
+  all.keeper.will('d');
+  all.clock.advance(1);
+  all.keeper.heard('d');
+  all.pass(10_000);
+  assert.deepEqual(all.told, []);
+  all.keeper.will('d');
+  all.keeper.listening(false);
+  all.clock.advance(1);
+  all.keeper.listening(true);
+  all.pass(10_000);
+  assert.deepEqual(all.told, []);
+  all.keeper.will('d');
+  all.pass(willGraceMs);
+  assert.deepEqual(all.told, ['offline']);
+});
+
+test('what could not be written is decided again', async () => {
+  using all = keeperFor('online');
+  all.keeper.listening(true);
+  all.fail(true);
+  all.pass(silenceMs);
+  assert.equal(all.keeper.status('d'), 'offline', 'being written');
+  await new Promise(setImmediate);
+  assert.deepEqual([all.told, all.keeper.status('d')], [[], 'online']);
+  all.fail(false);
+  all.pass(1_000);
+  assert.deepEqual(all.told, ['offline']);
+});

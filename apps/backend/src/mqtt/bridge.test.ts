@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock, type Clock } from '@station/kit/clock';
+import { deviceTopic } from '@station/protocol/topics';
+import type { KnownDevice } from '../devices/device-directory.ts';
+import type { DeviceReport } from '../devices/device-report.ts';
+import { recordedLog } from '../testing/recorded-log.ts';
+import { until } from '../testing/until.ts';
+import { createBridge } from './bridge.ts';
+import { createDroppedMessages } from './dropped-messages.ts';
+
+/** A clock whose sleepers wake at once. */
+const hasty: Clock = { ...systemClock, sleep: () => new Promise((resolve) => setImmediate(resolve)) };
+
+function bridgeWith(options: {
+  write?: (report: DeviceReport) => Promise<void>;
+  find?: (externalId: string) => Promise<KnownDevice | null>;
+}) {
+  const written: DeviceReport[] = [];
+  const published: string[] = [];
+  const log = recordedLog();
+  const dropped = createDroppedMessages({ clock: hasty, log });
+  const write = options.write ?? (() => Promise.resolve());
+  const bridge = createBridge({
+    stationId: 's',
+    directory: {
+      find:
+        options.find ??
+        (async (externalId) => (externalId === 'x' ? null : { id: `id-${externalId}`, externalId, type: 'light' })),
+      [Symbol.dispose]: () => undefined,
+    },
+    writer: {
+      write: async (report) => {
+        await write(report);
+        written.push(report);
+      },
+    },
+    keeper: { heard: () => undefined, will: () => undefined, status: () => 'online' },
+    dropped,
+    publish: async (topic, payload) => void published.push(`${topic} ${payload}`),
+    clock: hasty,
+    log,
+    signal: new AbortController().signal,
+  });
+  const receive = (externalId: string, end: 'state' | 'handshake', body: unknown): Promise<void> =>
+    bridge.receive({ topic: deviceTopic('s', externalId, end), payload: Buffer.from(JSON.stringify(body)) });
+  return { receive, written, published, dropped, log };
+}
+
+const state = (n: number) => ({ state: { n } });
+const isState = (report: DeviceReport, n: number): boolean => report.kind === 'state' && report.state['n'] === n;
+
+test('while nothing can be written a message stays unacknowledged; it is written when that is possible again', async () => {
+  let isAway = true;
+  const all = bridgeWith({ write: () => (isAway ? Promise.reject(new Error('disk full')) : Promise.resolve()) });
+  let isAcknowledged = false;
+  const receiving = all.receive('a', 'state', state(1)).then(() => (isAcknowledged = true));
+  for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate);
+  assert.deepEqual([isAcknowledged, all.written], [false, []]);
+  isAway = false;
+  await receiving;
+  assert.equal(all.written.length, 1);
+  assert.equal(all.dropped.count('not_written'), 0);
+  assert.equal(all.log.events('unexpected_error').length, 1);
+});
+
+test('a message that keeps failing while others are written is set aside and acknowledged', async () => {
+  const all = bridgeWith({
+    write: (report) => (isState(report, 13) ? Promise.reject(new Error('poison')) : Promise.resolve()),
+  });
+  const poison = all.receive('a', 'state', state(13));
+  await all.receive('b', 'state', state(1));
+  await poison;
+  assert.equal(all.dropped.count('not_written'), 1);
+  await all.receive('a', 'state', state(14));
+  assert.deepEqual(
+    all.written.map((report) => report.kind === 'state' && report.state['n']),
+    [1, 14],
+  );
+});
+
+test('a device that cannot be looked up is not taken for an unknown one', async () => {
+  let failures = 3;
+  const all = bridgeWith({
+    find: async (externalId) => {
+      if (failures-- > 0) throw new Error('away');
+      return { id: 'id', externalId, type: 'light' };
+    },
+  });
+  await all.receive('a', 'state', state(1));
+  assert.equal(all.written.length, 1);
+  assert.equal(all.dropped.count('unknown_device'), 0);
+});
+
+test('a handshake is answered: ok once it is on disk, unknown_device to whom nobody knows', async () => {
+  const all = bridgeWith({});
+  const handshake = { type: 'light', firmwareVersion: '1.0.0', chip: 'esp32' };
+  await all.receive('a', 'handshake', handshake);
+  await all.receive('x', 'handshake', handshake);
+  await until('both are answered', () => all.published.length === 2);
+  assert.deepEqual(all.published, [
+    'station/s/device/a/handshake/ack {"status":"ok"}',
+    'station/s/device/x/handshake/ack {"status":"unknown_device"}',
+  ]);
+  assert.equal(all.dropped.count('unknown_device'), 1);
+});
