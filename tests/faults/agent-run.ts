@@ -1,0 +1,230 @@
+import { createConditions } from '@station/agent/conditions';
+import type { StackEngine } from '@station/agent/containers/ports';
+import type { ReleaseSource } from '@station/agent/containers/release-source';
+import { createUpdater, type Updater } from '@station/agent/containers/updater';
+import { createLoop, type Loop } from '@station/agent/loop';
+import { createReleasePoll } from '@station/agent/release-poll';
+import { createStackWork } from '@station/agent/stack-work';
+import type { StartAnswer } from '@station/agent/http/port';
+import type { Disk } from '@station/kit/files';
+import type { Report } from '@station/kit/report';
+import type { ReleaseManifest } from '@station/protocol/release-manifest';
+import { createRandom } from './choice.ts';
+import { createProcess, Ended, Endless, type SimulatedProcess } from './process.ts';
+import { createSimulatedDisk, type DiskFault } from './simulated-disk.ts';
+import { createSimulatedEngine, probeStack } from './simulated-engine.ts';
+import { createVirtualClock, pass } from './virtual-clock.ts';
+import { bootId, dataDir, manifestOf, readProject, type World } from './world.ts';
+
+/** What is asked of the agent once it has recovered. */
+export type Request =
+  | { kind: 'none' }
+  /** The release server offers this version, and updates are automatic. */
+  | { kind: 'automatic'; version: string }
+  /** By the API, the release server offering `offered`. */
+  | { kind: 'update'; version: string | null; offered: string }
+  | { kind: 'rollback' };
+
+export type AgentRunOptions = {
+  request: Request;
+  /** See `ProcessOptions`. */
+  endAt?: number | null;
+  onPoint?: (index: number, label: string) => void;
+  diskFault?: DiskFault;
+  engineFault?: (call: string) => Error | null;
+  /** Stands between the agent and the simulated engine: a place for an engine with a flaw. */
+  wrapEngine?: (engine: StackEngine) => StackEngine;
+  wrapDisk?: (disk: Disk) => Disk;
+  /** What the agent takes for the id of the boot, whichever it is. */
+  bootId?: string;
+};
+
+export type AgentRun = {
+  /** `quiet`: nothing is left to do; `ended`: the process was ended; `endless`: it never came to rest. */
+  outcome: 'quiet' | 'ended' | 'endless';
+  points: number;
+  /** Virtual time of the whole run; of it the waits of the health gate, and those for a registry that does not answer. */
+  totalMs: number;
+  gateMs: number;
+  networkMs: number;
+  /** Virtual time until the stack first answered well; null when it never did. */
+  servedAfterMs: number | null;
+  events: string[];
+  /** Standing conditions in the end. */
+  conditions: string[];
+  answer: StartAnswer | null;
+  surprise: unknown;
+};
+
+const gate = { stabilizationMs: 45_000, timeoutMs: 30_000 };
+const longestMs = 2 * 3600_000;
+
+/** Runs the agent's own loop in a world until it is at rest (or until its process ends). The world is changed in place. */
+export async function runAgent(world: World, options: AgentRunOptions): Promise<AgentRun> {
+  const startedMs = world.time.monotonicMs;
+  const stopping = new AbortController();
+  let lookedMs = startedMs;
+  const look = (aheadMs = 0): void => {
+    if (run.servedAfterMs !== null) return;
+    const now = world.time.monotonicMs + aheadMs;
+    // Since the last look time may have passed in one leap: find when it was.
+    const serves = (at: number): boolean => probeStack(world.engine, { ...world.time, monotonicMs: at }).ok;
+    if (serves(now)) {
+      while (lookedMs < now && !serves(lookedMs)) lookedMs += 500;
+      run.servedAfterMs = Math.min(lookedMs, now) - startedMs;
+    }
+    lookedMs = now;
+  };
+  const process = createProcess({
+    endAt: options.endAt ?? null,
+    onPoint: (index, label) => {
+      look();
+      options.onPoint?.(index, label);
+    },
+    onEnd: (reason) => stopping.abort(reason),
+  });
+  const run: AgentRun = {
+    outcome: 'quiet',
+    points: 0,
+    totalMs: 0,
+    gateMs: 0,
+    networkMs: 0,
+    servedAfterMs: null,
+    events: [],
+    conditions: [],
+    answer: null,
+    surprise: null,
+  };
+  const { waitedMs } = world.engine;
+  const boot = options.bootId ?? bootId(world);
+  // Nobody is asked when the release server's offer, or nothing at all, is what moves the agent.
+  let asked = options.request.kind === 'none' || options.request.kind === 'automatic';
+  let answered = asked;
+  const clock = createVirtualClock(world.time, process, (_, signal) => {
+    if (world.time.monotonicMs - startedMs > longestMs)
+      stopping.abort(new Endless('more than two hours of virtual time'));
+    // The loop's sleep between two ticks is the one that can be woken: the others are given the loop's own signal.
+    if (signal === stopping.signal || !isAtRest(updater, boot)) return;
+    if (asked && answered) return stopping.abort(new AtRest());
+    if (asked) return;
+    asked = true;
+    void ask(loop, options.request).then(
+      (answer) => {
+        run.answer = answer;
+        answered = true;
+      },
+      (error: unknown) => {
+        run.surprise = error;
+        answered = true;
+      },
+    );
+  });
+  const parts = assemble(world, process, run, options);
+  const updater = createUpdater({
+    ...parts,
+    dataDir,
+    clock,
+    bootId: boot,
+    gate,
+    keepReleases: 1,
+    newId: () => `operation-${(world.ids += 1)}`,
+  });
+  const conditions = createConditions(clock, parts.report);
+  const common = { updater, conditions, clock, report: parts.report, random: createRandom(world.boot) };
+  const poll = createReleasePoll({
+    ...common,
+    source: sourceOf(world, options.request),
+    stationId: '6d1f6a2e-6f0b-4f2c-9a37-0d8d8f6c1a11',
+    agentVersion: '1.0.0',
+    autoUpdate: options.request.kind === 'automatic',
+    bootstrapOnStart: false,
+    checkIntervalMs,
+    maintenanceWindow: null,
+  });
+  const loop = createLoop({
+    ...common,
+    engine: parts.engine,
+    work: createStackWork({ ...common, engine: parts.engine }),
+    poll,
+    bootId: boot,
+    bootstrapOnStart: false,
+    checkIntervalMs,
+  });
+  try {
+    await loop.run(stopping.signal);
+  } catch (error) {
+    const reason: unknown = stopping.signal.aborted ? stopping.signal.reason : error;
+    clock.stop(reason);
+    run.outcome = reason instanceof AtRest ? 'quiet' : reason instanceof Ended ? 'ended' : 'endless';
+    if (run.outcome === 'endless') run.surprise = reason;
+  }
+  // What was started just before the end serves a moment later.
+  look(3000);
+  run.conditions = conditions.list().map(({ id }) => id);
+  run.points = process.points();
+  run.networkMs = world.engine.waitedMs - waitedMs;
+  run.totalMs = world.time.monotonicMs - startedMs;
+  return run;
+}
+
+const checkIntervalMs = 3600_000;
+
+class AtRest extends Error {}
+
+function isAtRest(updater: Updater, boot: string): boolean {
+  const { operation, installed, upInBoot } = updater.journal();
+  return operation === null && (installed === null || upInBoot === boot);
+}
+
+async function ask(loop: Loop, request: Request): Promise<StartAnswer> {
+  const answer = await (request.kind === 'update' ? loop.update(request.version) : loop.rollback());
+  if (answer.kind === 'started') await answer.ended;
+  return answer;
+}
+
+function assemble(world: World, process: SimulatedProcess, run: AgentRun, options: AgentRunOptions) {
+  let lastProbeMs: number | null = null;
+  const disk = createSimulatedDisk(world.disk, process, options.diskFault);
+  const engine = createSimulatedEngine({
+    state: world.engine,
+    time: world.time,
+    process,
+    readProject: () => readProject(world),
+    fault: (call) => {
+      if (call !== 'containers') lastProbeMs = null;
+      return options.engineFault?.(call) ?? null;
+    },
+  });
+  const report: Report = {
+    event: (name) => void run.events.push(name),
+    subscribe: () => ({ [Symbol.dispose]: () => undefined }),
+  };
+  return {
+    disk: options.wrapDisk?.(disk) ?? disk,
+    engine: options.wrapEngine?.(engine) ?? engine,
+    report,
+    probe: async () => {
+      process.point('probe');
+      pass(world.time, 10);
+      const now = world.time.monotonicMs;
+      if (lastProbeMs !== null) run.gateMs += now - lastProbeMs;
+      lastProbeMs = now;
+      return probeStack(world.engine, world.time);
+    },
+  };
+}
+
+/** The release server: reachable exactly when the registry is. */
+function sourceOf(world: World, request: Request): ReleaseSource {
+  const offered = request.kind === 'automatic' ? request.version : request.kind === 'update' ? request.offered : null;
+  let last: ReleaseManifest | null = null;
+  return {
+    isSigned: false,
+    latest: () => last,
+    check: async () => {
+      if (offered === null || world.engine.registry !== 'up') return { kind: 'unavailable', reason: 'no network' };
+      last = manifestOf(offered);
+      return { kind: 'ok', manifest: last, changed: true };
+    },
+  };
+}

@@ -1,0 +1,35 @@
+/** What a power cut decides about: each question offers its possible answers, the least that may survive first. */
+export type Question = 'name' | 'content' | 'image' | 'container' | 'hold' | 'engine';
+
+/** Picks one of `options` answers: a number from 0 to `options - 1`. */
+export type Choose = (question: Question, options: number) => number;
+
+/** The extremes, which every crash point is tried with; above them the variants are random by their number. */
+export const extremes = 4;
+
+/**
+ * Survival variant of a power cut. 0: nothing that was not synced survives; 1: all of it does; 2: names and containers do,
+ * contents and images do not; 3: the other way round; from 4 on: each thing by itself, random, the number being the seed.
+ */
+export function survival(variant: number): Choose {
+  const random = createRandom(variant);
+  return (question, options) => {
+    const isMetadata = question === 'name' || question === 'container' || question === 'hold';
+    if (variant === 0) return 0;
+    if (variant === 1) return options - 1;
+    if (variant === 2) return isMetadata ? options - 1 : 0;
+    if (variant === 3) return isMetadata ? 0 : options - 1;
+    return Math.floor(random() * options);
+  };
+}
+
+/** Seeded random numbers in [0, 1): mulberry32, public domain (Tommy Ettinger). */
+export function createRandom(seed: number): () => number {
+  let state = (seed * 0x9e3779b1) >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}

@@ -1,0 +1,126 @@
+import type { Choose } from './choice.ts';
+
+/** What a container engine keeps on its disk. Entries are replaced, never changed: copying the maps is a whole copy. */
+export type EngineStorage = {
+  /** Image id → its names. The record of an image, without its content. */
+  images: Map<string, { references: readonly string[] }>;
+  /** Image id → its unpacked content. It outlives the record as long as a container stands on it. */
+  layers: Map<string, Layers>;
+  /** Image ids that a hold stands for. */
+  holds: Set<string>;
+  containers: Map<string, StoredContainer>;
+};
+
+/** `unusable`: no container can be made of it; `rotten`: it can, and crashes. Both come of a power cut only. */
+export type LayerCondition = 'whole' | 'rotten' | 'unusable';
+/** `serial` tells an image's content from the same one fetched again. */
+export type Layers = { condition: LayerCondition; serial: number };
+
+export type StoredContainer = {
+  id: string;
+  service: string;
+  /** Image as the container's configuration spells it. */
+  image: string;
+  imageId: string;
+  status: 'created' | 'started' | 'exited';
+  /** Monotonic milliseconds of the last start. */
+  sinceMs: number;
+  exitCode: number;
+};
+
+export const emptyStorage = (): EngineStorage => ({
+  images: new Map(),
+  layers: new Map(),
+  holds: new Set(),
+  containers: new Map(),
+});
+
+export const copyStorage = (storage: EngineStorage): EngineStorage => ({
+  images: new Map(storage.images),
+  layers: new Map(storage.layers),
+  holds: new Set(storage.holds),
+  containers: new Map(storage.containers),
+});
+
+/** True when a power cut now could leave more than one state. */
+export function isStorageOpen(live: EngineStorage, durable: EngineStorage): boolean {
+  const differs = <T>(a: ReadonlyMap<string, T>, b: ReadonlyMap<string, T>): boolean =>
+    a.size !== b.size || [...a].some(([key, value]) => b.get(key) !== value);
+  const holds = live.holds.size !== durable.holds.size || [...live.holds].some((id) => !durable.holds.has(id));
+  return (
+    holds ||
+    differs(live.images, durable.images) ||
+    differs(live.layers, durable.layers) ||
+    differs(live.containers, durable.containers)
+  );
+}
+
+/**
+ * What is found after a power cut and a boot at `nowMs`. Whatever was not synced may be there, gone, or damaged; containers
+ * that are durably known as started run again, others do not.
+ */
+export function cutStorage(live: EngineStorage, durable: EngineStorage, choose: Choose, nowMs: number): EngineStorage {
+  const found = emptyStorage();
+  for (const id of keysOf(live.images, durable.images)) {
+    const kept = pick(choose, 'name', [durable.images.get(id) ?? null, live.images.get(id) ?? null]);
+    if (kept) found.images.set(id, kept);
+  }
+  for (const id of keysOf(live.layers, durable.layers)) {
+    const kept = pick(choose, 'image', survivingLayers(live.layers.get(id), durable.layers.get(id)));
+    if (kept) found.layers.set(id, kept);
+  }
+  for (const id of new Set([...live.holds, ...durable.holds])) {
+    if (pick(choose, 'hold', [durable.holds.has(id), live.holds.has(id)])) found.holds.add(id);
+  }
+  for (const id of keysOf(live.containers, durable.containers)) {
+    const kept = pick(choose, 'container', survivingContainers(live.containers.get(id), durable.containers.get(id)));
+    if (kept) found.containers.set(id, restarted(kept, found, nowMs));
+  }
+  return found;
+}
+
+/** Content that no image and no container stands on any more is thrown away. */
+export function collectLayers(storage: EngineStorage): void {
+  const used = new Set([...storage.holds, ...[...storage.containers.values()].map((one) => one.imageId)]);
+  for (const id of [...storage.layers.keys()]) {
+    if (!storage.images.has(id) && !used.has(id)) storage.layers.delete(id);
+  }
+}
+
+function survivingLayers(live: Layers | undefined, durable: Layers | undefined): (Layers | null)[] {
+  if (live && durable && live.serial === durable.serial) return [durable];
+  const damaged = (of: Layers): Layers[] => [
+    { ...of, condition: 'unusable' },
+    { ...of, condition: 'rotten' },
+  ];
+  if (live && durable) return [durable, null, ...damaged(live), live];
+  if (live) return [null, ...damaged(live), live];
+  return durable ? [durable, ...damaged(durable), null] : [null];
+}
+
+function survivingContainers(
+  live: StoredContainer | undefined,
+  durable: StoredContainer | undefined,
+): (StoredContainer | null)[] {
+  const exited = (one: StoredContainer): StoredContainer => ({ ...one, status: 'exited', exitCode: 137 });
+  if (live && live === durable) return [live];
+  if (live && durable) return [durable, exited(live), live];
+  if (live) return [null, { ...live, status: 'created' }, exited(live), live];
+  return durable ? [durable, exited(durable), null] : [null];
+}
+
+/** Docker starts again what it knows as started; a container whose image is damaged cannot be. */
+function restarted(container: StoredContainer, found: EngineStorage, nowMs: number): StoredContainer {
+  if (container.status !== 'started') return container;
+  const condition = found.layers.get(container.imageId)?.condition ?? 'unusable';
+  if (condition === 'unusable') return { ...container, status: 'exited', exitCode: 128 };
+  return { ...container, sinceMs: nowMs };
+}
+
+function pick<T>(choose: Choose, question: 'name' | 'image' | 'hold' | 'container', candidates: readonly T[]): T {
+  const distinct = [...new Set(candidates)];
+  return distinct[distinct.length === 1 ? 0 : choose(question, distinct.length)] as T;
+}
+
+const keysOf = <T>(a: ReadonlyMap<string, T>, b: ReadonlyMap<string, T>): Set<string> =>
+  new Set([...a.keys(), ...b.keys()]);

@@ -1,0 +1,57 @@
+import type { AgentRunOptions } from './agent-run.ts';
+
+/** `foundIn`: a scenario in which it shows; `rare`: at few points only, or not before the next update. */
+export type Flaw = { name: string; foundIn: string; rare?: boolean } & Pick<
+  AgentRunOptions,
+  'wrapDisk' | 'wrapEngine' | 'bootId'
+>;
+
+/** Agents and machines with one flaw each: an exploration that finds nothing wrong with them explores nothing. */
+export const flaws: readonly Flaw[] = [
+  {
+    name: 'files are not synced before they are renamed',
+    foundIn: 'update-good',
+    wrapDisk: (disk) => ({ ...disk, sync: async (path) => (path.endsWith('.tmp') ? undefined : disk.sync(path)) }),
+  },
+  {
+    name: 'directories are not synced',
+    foundIn: 'update-good',
+    wrapDisk: (disk) => ({ ...disk, sync: async (path) => (path.endsWith('.tmp') ? disk.sync(path) : undefined) }),
+  },
+  {
+    name: 'files are written in place',
+    foundIn: 'update-good',
+    wrapDisk: (disk) => ({
+      ...disk,
+      write: async (path, bytes, mode) => disk.write(inPlace(path), bytes, mode),
+      sync: async (path) => disk.sync(inPlace(path)),
+      rename: async () => undefined,
+    }),
+  },
+  {
+    name: 'the engine is not synced',
+    foundIn: 'update-good',
+    wrapEngine: (engine) => ({ ...engine, sync: async () => undefined }),
+  },
+  { name: 'a boot is not noticed', foundIn: 'bring-up-at-boot', bootId: 'always the same' },
+  {
+    name: 'images are not held',
+    foundIn: 'bring-up-at-boot',
+    wrapEngine: (engine) => ({ ...engine, hold: async () => 'held', heldImages: async () => [] }),
+  },
+  {
+    name: 'damaged images are taken for whole',
+    rare: true,
+    foundIn: 'registry-gone-between',
+    wrapEngine: (engine) => ({
+      ...engine,
+      verifyImage: async () => true,
+      hold: async (imageId) => {
+        const answer = await engine.hold(imageId);
+        return answer === 'broken' ? 'held' : answer;
+      },
+    }),
+  },
+];
+
+const inPlace = (path: string): string => path.replace(/\/\.([^/]+)\.tmp$/, '/$1');

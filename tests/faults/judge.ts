@@ -1,0 +1,152 @@
+import { join } from 'node:path';
+import { stateFiles } from '@station/agent/containers/state-files';
+import { readJournal, type Journal } from '@station/agent/store/journal';
+import type { AgentRun } from './agent-run.ts';
+import { createProcess } from './process.ts';
+import { createSimulatedDisk, readNow } from './simulated-disk.ts';
+import { conditionOf, describe, probeStack } from './simulated-engine.ts';
+import { pass } from './virtual-clock.ts';
+import { bootId, dataDir, imageIdOf, readFileNow, readImages, services, type World } from './world.ts';
+
+/** What a scenario may end on. */
+export type Expectation = {
+  /** Versions that work; the stack must end on one of them. */
+  healthy: readonly string[];
+  /** Versions whose failure is no news: they may be quarantined. */
+  unhealthy: readonly string[];
+  /** `fresh`: nothing was installed before; then there may be nothing to end on. */
+  start: 'fresh' | 'installed' | 'booted' | 'older';
+  /** True when a release that works takes long to start. */
+  slow: boolean;
+  /** True when a fault lasted for a while: the agent waited for its end. */
+  disturbed?: boolean;
+  /** True when a state file was damaged: what only it told may be lost. */
+  damaged?: boolean;
+  /** True when the agent was interrupted so often that it may have given a release up for that. */
+  stormy?: boolean;
+  /** Operations before the scenario began. */
+  operationsBefore: number;
+};
+
+/** Longest time from the start of the agent to the end of its work; waits for the health gate and the network not counted. */
+const longestWorkMs = 60_000;
+const settlingMs = 3000;
+/** Longest time until the stack serves again when a working release was meant to run. */
+const longestAwayMs = 60_000;
+
+/** Looks at a station from outside once its agent is at rest. @returns what is wrong with it; empty when it ended well. */
+export async function judge(world: World, run: AgentRun, expected: Expectation): Promise<string[]> {
+  // Containers that have only just been started are given the time they take.
+  pass(world.time, settlingMs);
+  if (run.outcome !== 'quiet') return [`the agent is not at rest: ${run.outcome}, ${String(run.surprise)}`];
+  const disk = createSimulatedDisk(world.disk, createProcess({ endAt: null }));
+  const reading = await readJournal(disk, dataDir);
+  if (reading.kind !== 'ok') return [`the journal is ${reading.kind}`];
+  const { journal } = reading;
+  const faults = [...judgeJournal(journal, world, expected), ...judgeFiles(journal, world)];
+  // A stack that nobody's record tells of is taken as it is found.
+  const isFound = expected.start === 'fresh' && expected.damaged === true && journal.installed?.version === null;
+  if (isFound) return faults;
+  if (journal.installed) faults.push(...judgeStack(journal, world, expected), ...judgeImages(journal, world, expected));
+  else if (expected.start !== 'fresh') faults.push('the agent has forgotten what is installed');
+  if (run.events.includes('unexpected_error')) faults.push('a surprise was logged');
+  const workMs = run.totalMs - run.gateMs - run.networkMs;
+  if (!expected.disturbed && workMs > longestWorkMs) faults.push(`worked for ${seconds(workMs)}`);
+  return faults;
+}
+
+/** Whether a recovery left the stack away for long although a working release was to run. */
+export function judgeAbsence(run: AgentRun, expected: Expectation): string[] {
+  if (expected.start === 'fresh' || expected.unhealthy.length > 0 || expected.slow) return [];
+  if (run.servedAfterMs !== null && run.servedAfterMs <= longestAwayMs) return [];
+  return [`the stack did not serve for ${run.servedAfterMs === null ? 'ever' : seconds(run.servedAfterMs)}`];
+}
+
+function judgeJournal(journal: Journal, world: World, expected: Expectation): string[] {
+  const faults: string[] = [];
+  if (journal.operation) faults.push(`the journal is in ${journal.operation.phase}`);
+  if (journal.installed && journal.upInBoot !== bootId(world)) faults.push('the stack was not brought up in this boot');
+  const ids = journal.history.map((entry) => entry.id);
+  if (new Set(ids).size !== ids.length) faults.push('an operation ended twice');
+  const hasPast = expected.start === 'installed' || expected.start === 'booted';
+  if (hasPast && !expected.damaged) {
+    if (journal.kept.length === 0) faults.push('the release to go back to is forgotten');
+    if (!ids.includes('operation-1')) faults.push('the history is forgotten');
+  }
+  for (const { version, reason } of journal.quarantined) {
+    const byHand = reason === 'rolled back by hand';
+    const givenUp = expected.stormy === true && reason === 'interrupted too often';
+    if (expected.healthy.includes(version) && !byHand && !givenUp)
+      faults.push(`${version} works and is quarantined: ${reason}`);
+  }
+  const own = journal.history.filter(({ id }) => Number(id.split('-')[1]) > expected.operationsBefore);
+  for (const entry of own) {
+    const worked = entry.result === 'updated' || (entry.kind === 'rollback' && entry.reason === null);
+    if (worked && expected.unhealthy.includes(entry.to ?? '')) faults.push(`${entry.to} is called ${entry.result}`);
+    const undone = entry.result === 'rolled_back' && entry.kind === 'update';
+    const known = journal.quarantined.some(({ version }) => version === entry.to);
+    if (undone && !known && journal.installed?.version !== entry.to) faults.push(`${entry.to} failed, unquarantined`);
+  }
+  return faults;
+}
+
+function judgeFiles(journal: Journal, world: World): string[] {
+  const faults: string[] = [];
+  const { installed, kept } = journal;
+  const current = readFileNow(world, stateFiles.currentVersion);
+  const wanted = installed?.version ? `${installed.version}\n` : null;
+  if (current !== wanted) faults.push(`current_version.txt is ${JSON.stringify(current)}`);
+  const pins = readImages(readNow(world.disk, join(dataDir, stateFiles.updateOverride)));
+  if (!pins || !samePins(pins, installed?.imageIds ?? {})) faults.push('the update override pins something else');
+  const rollback = readFileNow(world, stateFiles.rollback);
+  const target = kept[0]?.release ?? null;
+  const told =
+    rollback === null ? null : (JSON.parse(rollback) as { version: string; imageIds: Record<string, string> });
+  if (told?.version !== target?.version) faults.push(`rollback.json tells of ${told?.version}`);
+  if (told && told.version === installed?.version) faults.push('rollback.json names the installed release');
+  if (told && JSON.stringify(told.imageIds) !== JSON.stringify(target?.imageIds))
+    faults.push('rollback.json names other images');
+  return faults;
+}
+
+/** All containers are of the one installed release, which is one that works, and they answer well. */
+function judgeStack(journal: Journal, world: World, expected: Expectation): string[] {
+  const faults: string[] = [];
+  const version = journal.installed?.version ?? 'none';
+  if (!expected.healthy.includes(version)) faults.push(`ended on ${version}`);
+  const { live } = world.engine;
+  for (const service of services) {
+    const own = [...live.containers.values()].filter((one) => one.service === service);
+    const states = own.map((one) => describe(world.engine, one, world.time.monotonicMs).state).join();
+    if (states !== 'running') faults.push(`${service} is ${states || 'without a container'}`);
+    if (own.some((one) => one.imageId !== journal.installed?.imageIds[service]))
+      faults.push(`${service} runs another image`);
+  }
+  // The id says which release it really is, whatever the journal calls it.
+  if (journal.installed?.imageIds['backend'] !== imageIdOf('backend', version))
+    faults.push(`what runs is not ${version}`);
+  if (!probeStack(world.engine, world.time).ok) faults.push('the health check fails');
+  return faults;
+}
+
+/** Every image that is to stay is whole and held; nothing that this agent brought is left behind. */
+function judgeImages(journal: Journal, world: World, expected: Expectation): string[] {
+  const faults: string[] = [];
+  const { live } = world.engine;
+  const releases = [journal.installed, ...journal.kept.map(({ release }) => release)];
+  const wanted = releases.flatMap((release) => Object.values(release?.imageIds ?? {}));
+  // What somebody removed before the agent had ever run is not there to be held, and that is told.
+  // It has no way to know whether the others are whole, until it goes back to them.
+  for (const id of expected.start === 'older' ? Object.values(journal.installed?.imageIds ?? {}) : wanted) {
+    if (!live.images.has(id) || conditionOf(live, id) !== 'whole') faults.push(`a wanted image is not whole`);
+    if (!live.holds.has(id)) faults.push('a wanted image is not held');
+  }
+  for (const id of live.holds) if (!wanted.includes(id)) faults.push('an image is held for nothing');
+  if (Object.keys(journal.retired).length > 0) faults.push('retired images were not removed');
+  return faults;
+}
+
+const samePins = (pins: ReadonlyMap<string, string>, ids: Readonly<Record<string, string>>): boolean =>
+  pins.size === Object.keys(ids).length && [...pins].every(([service, id]) => ids[service] === id);
+
+const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;

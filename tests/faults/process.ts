@@ -1,0 +1,64 @@
+/** The simulated process is no more: its power was cut, or it was killed. Thrown by every port it still calls. */
+export class Ended extends Error {
+  constructor() {
+    super('the simulated process has ended');
+    this.name = 'Ended';
+  }
+}
+
+/** A run that never comes to rest; the explorer counts it as a bad end. */
+export class Endless extends Error {
+  constructor(reason: string) {
+    super(reason);
+    this.name = 'Endless';
+  }
+}
+
+export type SimulatedProcess = {
+  /**
+   * Called right before each effect on the world (and before each question to the engine): the moments at which a crash can
+   * make a difference. Ends the process when this is the chosen one.
+   * @throws Ended from then on, whatever the process still tries.
+   */
+  point(label: string): void;
+  /** @throws Ended once the process has ended; no crash point. */
+  alive(): void;
+  /** Crash points passed so far. */
+  points(): number;
+};
+
+export type ProcessOptions = {
+  /** Number of the crash point, from 1, at which the process ends; null: it lives. */
+  endAt: number | null;
+  /** Sees every crash point, before it takes effect. */
+  onPoint?: (index: number, label: string) => void;
+  /** Told once when the process ends. */
+  onEnd?: (reason: Error) => void;
+};
+
+/** More than any healthy run passes; a loop without sleep ends here. */
+const mostPoints = 20_000;
+
+export function createProcess({ endAt, onPoint, onEnd }: ProcessOptions): SimulatedProcess {
+  let count = 0;
+  let end: Error | null = null;
+  const alive = (): void => {
+    if (end) throw end;
+  };
+  const finish = (error: Error): void => {
+    end = error;
+    onEnd?.(error);
+  };
+  return {
+    alive,
+    points: () => count,
+    point: (label) => {
+      alive();
+      count += 1;
+      onPoint?.(count, label);
+      if (count === endAt) finish(new Ended());
+      if (count > mostPoints) finish(new Endless(`more than ${mostPoints} effects`));
+      alive();
+    },
+  };
+}

@@ -1,0 +1,232 @@
+import { runAgent, type Request } from './agent-run.ts';
+import type { Expectation } from './judge.ts';
+import { createProcess } from './process.ts';
+import { createSimulatedEngine } from './simulated-engine.ts';
+import {
+  addImage,
+  copyWorld,
+  createCatalogue,
+  createWorld,
+  cutPower,
+  flushWorld,
+  putOlderState,
+  readProject,
+  reference,
+  services,
+  type ReleaseDefinition,
+  type World,
+} from './world.ts';
+
+export type Scenario = {
+  name: string;
+  /** What the station is before: nothing installed; 1.1.0 with 1.0.0 to go back to; the same, and just booted; an older agent's. */
+  start: 'fresh' | 'installed' | 'booted' | 'older';
+  request: Request;
+  /** Releases besides 1.0.0 and 1.1.0, or other behaviours of those from the scenario's beginning on. */
+  releases: readonly ReleaseDefinition[];
+  /** The registry is gone after so many pulls. */
+  pullsLeft?: number;
+  /** How the network is missing in the recovery: told at once, or by waiting in vain. */
+  recovery: 'down' | 'hanging';
+  /** What is asked for in the end, with the network back: it must be installed. */
+  afterwards: string;
+};
+
+const good: ReleaseDefinition = { version: '2.0.0' };
+const later: ReleaseDefinition = { version: '3.0.0' };
+const offer = (version: string): Request => ({ kind: 'automatic', version });
+
+const base = { start: 'installed', recovery: 'down', afterwards: '3.0.0' } as const;
+
+export const scenarios: readonly Scenario[] = [
+  { ...base, name: 'update-good', request: offer('2.0.0'), releases: [good, later], afterwards: '2.0.0' },
+  {
+    ...base,
+    name: 'update-unhealthy',
+    request: offer('2.0.0'),
+    releases: [{ version: '2.0.0', behaviour: 'unhealthy' }, later],
+  },
+  {
+    ...base,
+    name: 'update-crash-looping',
+    request: offer('2.0.0'),
+    releases: [{ version: '2.0.0', behaviour: 'crash-looping' }, later],
+    recovery: 'hanging',
+  },
+  {
+    ...base,
+    name: 'update-frontend-crash-looping',
+    request: offer('2.0.0'),
+    releases: [{ version: '2.0.0', frontend: 'crash-looping' }, later],
+  },
+  {
+    ...base,
+    name: 'update-sick-later',
+    request: offer('2.0.0'),
+    releases: [{ version: '2.0.0', behaviour: { kind: 'sick-after', ms: 30_000 } }, later],
+  },
+  {
+    ...base,
+    name: 'update-slow-start',
+    request: offer('2.0.0'),
+    releases: [{ version: '2.0.0', behaviour: { kind: 'healthy-after', ms: 60_000 } }, later],
+    afterwards: '2.0.0',
+  },
+  {
+    ...base,
+    name: 'update-shared-image',
+    request: offer('2.0.0'),
+    releases: [{ version: '2.0.0', frontendOf: '1.1.0' }, later],
+    recovery: 'hanging',
+    afterwards: '2.0.0',
+  },
+  {
+    ...base,
+    name: 'update-missing-image',
+    request: offer('2.0.0'),
+    releases: [{ version: '2.0.0', missing: true }, later],
+  },
+  {
+    ...base,
+    name: 'update-by-name',
+    request: { kind: 'update', version: '2.0.0', offered: '3.0.0' },
+    releases: [good, later],
+    afterwards: '2.0.0',
+  },
+  {
+    ...base,
+    name: 'update-to-the-kept',
+    request: { kind: 'update', version: '1.0.0', offered: '3.0.0' },
+    releases: [later],
+  },
+  { ...base, name: 'rollback-good', request: { kind: 'rollback' }, releases: [later] },
+  {
+    ...base,
+    name: 'rollback-unhealthy',
+    request: { kind: 'rollback' },
+    releases: [{ version: '1.0.0', behaviour: 'unhealthy' }, later],
+  },
+  {
+    ...base,
+    name: 'install-good',
+    start: 'fresh',
+    request: offer('2.0.0'),
+    releases: [good, later],
+    afterwards: '2.0.0',
+  },
+  {
+    ...base,
+    name: 'install-unhealthy',
+    start: 'fresh',
+    request: offer('2.0.0'),
+    releases: [{ version: '2.0.0', behaviour: 'unhealthy' }, later],
+  },
+  {
+    ...base,
+    name: 'registry-gone-good',
+    request: offer('2.0.0'),
+    releases: [good, later],
+    pullsLeft: 2,
+    recovery: 'hanging',
+    afterwards: '2.0.0',
+  },
+  {
+    ...base,
+    name: 'registry-gone-crash-looping',
+    request: offer('2.0.0'),
+    releases: [{ version: '2.0.0', behaviour: 'crash-looping' }, later],
+    pullsLeft: 2,
+  },
+  {
+    ...base,
+    name: 'registry-gone-between',
+    request: offer('2.0.0'),
+    releases: [good, later],
+    pullsLeft: 1,
+    afterwards: '2.0.0',
+  },
+  {
+    ...base,
+    name: 'bring-up-at-boot',
+    start: 'booted',
+    request: { kind: 'none' },
+    releases: [later],
+    recovery: 'hanging',
+  },
+  {
+    ...base,
+    name: 'older-agent',
+    start: 'older',
+    request: offer('2.0.0'),
+    releases: [good, later],
+    afterwards: '2.0.0',
+  },
+];
+
+/** The two releases every station of the scenarios starts from; a scenario may let one of them fall ill later. */
+const established: readonly ReleaseDefinition[] = [{ version: '1.0.0' }, { version: '1.1.0' }];
+
+/** @param operationsBefore operations of the station's past, which the judge does not look at. */
+export function expectationOf(scenario: Scenario, operationsBefore: number): Expectation {
+  const all = releasesOf(scenario);
+  const works = ({ behaviour, frontend, missing }: ReleaseDefinition): boolean =>
+    !missing &&
+    !frontend &&
+    (behaviour === undefined || (typeof behaviour === 'object' && behaviour.kind === 'healthy-after'));
+  return {
+    healthy: all.filter(works).map(({ version }) => version),
+    unhealthy: all.filter((one) => !works(one)).map(({ version }) => version),
+    start: scenario.start,
+    slow: all.some(({ behaviour }) => typeof behaviour === 'object' && behaviour.kind === 'healthy-after'),
+    operationsBefore,
+  };
+}
+
+function releasesOf({ releases }: Scenario): ReleaseDefinition[] {
+  const own = releases.map(({ version }) => version);
+  return [...established.filter(({ version }) => !own.includes(version)), ...releases];
+}
+
+/** The world right before the scenario's agent starts (or, when it runs already, right before the request). */
+export async function prepare(scenario: Scenario): Promise<World> {
+  const world = await prepareStart(scenario.start);
+  world.engine.catalogue = createCatalogue(releasesOf(scenario));
+  world.engine.pullsLeft = scenario.pullsLeft ?? null;
+  return world;
+}
+
+const starts = new Map<Scenario['start'], World>();
+
+async function prepareStart(start: Scenario['start']): Promise<World> {
+  const known = starts.get(start);
+  if (known) return copyWorld(known);
+  const world = createWorld(createCatalogue(established), '1.1.0');
+  if (start === 'installed' || start === 'booted') {
+    for (const version of ['1.0.0', '1.1.0']) await settled(world, offer(version));
+    flushWorld(world);
+  }
+  if (start === 'booted') cutPower(world, 0);
+  if (start === 'older') {
+    for (const service of services)
+      for (const version of ['1.0.0', '1.1.0']) addImage(world, reference(service, version));
+    putOlderState(world, '1.1.0', '1.0.0');
+    await startByHand(world);
+    flushWorld(world);
+  }
+  starts.set(start, copyWorld(world));
+  return world;
+}
+
+/** What an operator's own `docker compose up` does: the stack runs, and no agent has had a hand in it. */
+async function startByHand(world: World): Promise<void> {
+  const process = createProcess({ endAt: null });
+  const parts = { state: world.engine, time: world.time, process, readProject: () => readProject(world) };
+  const answer = await createSimulatedEngine(parts).up(new AbortController().signal);
+  if (answer.kind !== 'ok') throw new Error(answer.reason);
+}
+
+async function settled(world: World, request: Request): Promise<void> {
+  const run = await runAgent(world, { request });
+  if (run.outcome !== 'quiet')
+    throw new Error('the station of the scenarios cannot be set up', { cause: run.surprise });
+}

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { explore } from './explorer.ts';
+import { exploreFaults } from './fault-explorer.ts';
+import { flaws } from './flaws.ts';
+import { assertNoBadEnds } from './report-ends.ts';
+import { scenarios } from './scenarios.ts';
+
+/** A slice of `npm run e2e -- update-powercut`, small enough for every test run. */
+const slice = {
+  randomVariants: 1,
+  quietEvery: 50,
+  every: 23,
+  doubleEvery: 4,
+  secondCrashes: 1,
+  afterwardsEvery: 6,
+  damages: 0,
+  storms: 2,
+};
+
+describe('an interrupted station', () => {
+  for (const scenario of scenarios) {
+    test(`ends healthy and truthful: ${scenario.name}`, async () => {
+      const { counts, badEnds } = await explore(scenario, slice);
+      assert.ok(counts.single > 0 && counts.double > 0);
+      assertNoBadEnds(badEnds);
+    });
+  }
+
+  test('goes on by itself after faults that pass', async () => {
+    const [scenario] = scenarios;
+    assert.ok(scenario);
+    const { points, badEnds } = await exploreFaults(scenario, { every: 60 });
+    assert.ok(points > 0);
+    assertNoBadEnds(badEnds);
+  });
+});
+
+test('an agent that does not sync files is found out', async () => {
+  const [flaw] = flaws;
+  const [scenario] = scenarios;
+  assert.ok(flaw && scenario);
+  const { badEnds } = await explore(scenario, { ...slice, every: 5, flaw });
+  assert.ok(badEnds.length > 0);
+});
