@@ -94,6 +94,15 @@ export function addDevices(app: FastifyInstance, tell: (message: ServerMessage) 
     rooms = [...rooms, zone];
     return reply.code(201).send(zone);
   });
+  app.patch<{ Params: { id: string }; Body: { name: string } }>('/api/zones/:id', (request) => {
+    const changed = { id: request.params.id, name: request.body.name.trim() };
+    rooms = rooms.map((zone) => (zone.id === changed.id ? changed : zone));
+    return changed;
+  });
+  app.delete<{ Params: { id: string } }>('/api/zones/:id', async (request, reply) => {
+    rooms = rooms.filter((zone) => zone.id !== request.params.id);
+    return reply.code(204).send();
+  });
   app.get('/api/devices', async (_request, reply) => {
     if (mood === 'loading') await new Promise((resolve) => setTimeout(resolve, 60_000));
     if (mood === 'fault')

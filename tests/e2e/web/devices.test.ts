@@ -97,6 +97,17 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
     lamp = 'Night light';
   });
 
+  it('I call the room by its better name', async () => {
+    await press('Change zone Study');
+    const dialog = page.getByRole('dialog', { name: 'Zone Study' });
+    await dialog.getByLabel('Name', { exact: true }).fill('Library');
+    await look(page, '22-zone');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await heading('Library');
+    await page.reload();
+    await heading('Library');
+  });
+
   it('a command that nobody carries out is taken back, with the reason', async () => {
     const before = await theSwitch(lamp).getAttribute('aria-checked');
     // The station is there, the browser has its page, but this request gets no further.

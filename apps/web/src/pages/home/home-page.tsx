@@ -7,6 +7,7 @@ import { DeviceGrid, DeviceGridSkeleton } from '../../devices/device-grid.tsx';
 import { devicesHeadline } from '../../devices/device-words.ts';
 import { DevicesFault } from '../../devices/devices-fault.tsx';
 import { useDevices, useDeviceTypes, useZones, type DevicesView } from '../../devices/use-devices.ts';
+import { useUser } from '../../app/use-services.ts';
 import { HealthLine } from '../../status/health-line.tsx';
 import { HealthSkeleton } from '../../status/health-skeleton.tsx';
 import { healthOf, offeredVersion, toneOf } from '../../status/health.ts';
@@ -58,6 +59,11 @@ export function HomePage() {
 function Headline({ view, devices }: { view: StatusView; devices: DevicesView }) {
   const { t } = useTranslation();
   if (view.kind === 'shown') {
+    // The headline speaks of the devices: it does not say that all is well before they are known.
+    if (devices.kind === 'loading' && toneOf(healthOf(view.status)) === 'ok') return <HealthSkeleton />;
+    if (devices.kind === 'fault') {
+      return <HealthLine status={view.status} devices={{ allWell: false, words: t('device.fault') }} />;
+    }
     const some = devices.kind === 'shown' && devices.devices.length > 0;
     return <HealthLine status={view.status} devices={some ? devicesHeadline(t, devices.devices) : null} />;
   }
@@ -68,11 +74,12 @@ function Headline({ view, devices }: { view: StatusView; devices: DevicesView })
 function DevicesPart({ view, usable }: { view: DevicesView; usable: boolean }) {
   const types = useDeviceTypes();
   const zones = useZones();
+  const mayManage = useUser().role !== 'member';
   if (view.kind === 'fault') return <DevicesFault {...view} />;
   // Zones would sort the tiles anew when they come: wait for both.
   if (view.kind === 'loading' || zones === null) return <DeviceGridSkeleton />;
   if (view.devices.length === 0) return <NoDevices />;
-  return <DeviceGrid devices={view.devices} types={types} zones={zones} usable={usable} />;
+  return <DeviceGrid devices={view.devices} types={types} zones={zones} usable={usable} mayManage={mayManage} />;
 }
 
 function StationTile({ status }: { status: Status }) {
