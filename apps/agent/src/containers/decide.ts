@@ -1,6 +1,6 @@
 import { judgeHealth } from '../health/watch.ts';
 import type { OperationRecord } from '../store/journal.ts';
-import type { Facts, StepFailure } from './facts.ts';
+import type { Facts, StepFailure, Watch } from './facts.ts';
 import { wantedImages, type Change } from './operations.ts';
 
 /** The next thing to do, as data. Each is safe to do again: after a crash the same decision comes from the same facts. */
@@ -25,7 +25,9 @@ const tries = 3;
 const retryDelaysMs = [1000, 4000, 10_000] as const;
 /** Interruptions after which a release is given up: something about it may be what ends the machine or the agent. */
 const interruptionsOfALoop = 5;
+/** Health is looked for often at first, since until then the station is away; one that takes longer is left to its start. */
 const probeFastMs = 100;
+const probeFastForMs = 10_000;
 const probeSlowMs = 1000;
 
 /** Decides purely from facts (docs/adr/0003): no clock, no module state, no side effect. */
@@ -124,8 +126,12 @@ function watchHealth(
   }
   const verdict = judgeHealth(watch, facts.gate);
   if (verdict.kind !== 'wait') return verdict;
-  const delayMs = watch.attempts === 0 ? 0 : watch.passingSinceMs === null ? probeFastMs : probeSlowMs;
-  return { kind: 'next', step: { kind: 'probe', delayMs } };
+  return { kind: 'next', step: { kind: 'probe', delayMs: probeDelay(watch) } };
+}
+
+function probeDelay({ startedMs, lastSampleMs, passingSinceMs }: Watch): number {
+  if (lastSampleMs === null) return 0;
+  return passingSinceMs === null && lastSampleMs - startedMs < probeFastForMs ? probeFastMs : probeSlowMs;
 }
 
 function decideIdle(facts: Facts): Step {

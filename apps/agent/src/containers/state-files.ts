@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Release } from '@station/protocol/release';
-import { readText, removeDurable, writeDurable, type Disk } from '@station/kit/files';
+import { removeDurable, writeDurable, type Disk } from '@station/kit/files';
 import type { Journal } from '../store/journal.ts';
 import { pinnedRelease, rollbackTarget } from './operations.ts';
 
@@ -34,8 +34,8 @@ export async function findStaleFiles(
   const stale: Record<string, string | null> = {};
   for (const [name, wanted] of Object.entries(wantedFiles(journal))) {
     const found = await disk.read(join(dataDir, name));
-    const same =
-      wanted === null ? found === null : found !== null && (await readText(disk, join(dataDir, name))) === wanted;
+    const bytes = wanted === null ? null : new TextEncoder().encode(wanted);
+    const same = found === null || bytes === null ? found === bytes : Buffer.compare(found, bytes) === 0;
     if (!same) stale[name] = wanted;
   }
   return stale;
