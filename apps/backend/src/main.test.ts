@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { LoggedEvent } from './testing/recorded-log.ts';
@@ -43,4 +45,16 @@ test('a database that cannot be opened: exit 1 and a line that says why', async 
   await using program = runProgram({ PORT: '0', DATA_DIR: '/dev/null/station' });
   assert.equal(await program.exit, 1);
   assert.equal(program.lines.at(-1)?.event, 'backend_start_failed');
+});
+
+test('a port for devices that is taken: exit 1 and a line that says so', async () => {
+  await using folder = await temporaryFolder();
+  await using taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  await using program = runProgram({ PORT: '0', MQTT_PORT: String(port), DATA_DIR: join(folder.path, 'data') });
+  assert.equal(await program.exit, 1);
+  const last = program.lines.at(-1);
+  assert.equal(last?.event, 'backend_start_failed');
+  assert.match(String(last?.['message']), /EADDRINUSE/);
 });

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { once } from 'node:events';
+import { once, type EventEmitter } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Aedes, type AuthenticateError, type Client } from 'aedes';
 import { deviceTopic, maxPayloadBytes, parseDeviceTopic, stationTopicEnds } from '@station/protocol/topics';
@@ -17,6 +17,8 @@ export type BrokerOptions = {
   handler: BrokerLinkHandler;
   dropped: DroppedMessages;
   onRefused: (externalId: string) => void;
+  /** Something failed that concerns no single device. */
+  onError: (error: unknown) => void;
 };
 
 /** A device that does not read for so long is disconnected: else it would hold up the others. */
@@ -88,6 +90,8 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerLink> {
       return deadline !== undefined && deadline < performance.now() ? null : packet;
     },
   });
+  // Without a listener either of them would end the process: when no more files can be opened, for one.
+  (broker as EventEmitter).on('error', options.onError);
   broker.on('client', (client) => {
     const name = names.get(client) ?? '';
     clients.set(name, (clients.get(name) ?? new Set()).add(client));
@@ -103,7 +107,12 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerLink> {
     boundPackets(socket, broker.handle(socket), () => dropped.drop('too_large', ''));
   });
   server.maxConnections = maxConnections;
-  const address = await listen(server, options);
+  const address = await listen(server, options).catch(async (error: unknown) => {
+    // Its timers would keep the process.
+    await new Promise<void>((resolve) => broker.close(resolve));
+    throw error;
+  });
+  server.on('error', options.onError);
   handler.onListening(true);
 
   return {

@@ -1,4 +1,5 @@
 import type { Clock } from '@station/kit/clock';
+import { describeError } from '@station/kit/station-error';
 import { deviceTopic } from '@station/protocol/topics';
 import type { MqttConfig } from '../config.ts';
 import type { PublishCommand } from '../devices/commands.ts';
@@ -12,11 +13,9 @@ import type { Log } from '../log.ts';
 import type { Store } from '../store/database.ts';
 import { createAvailabilityKeeper, type AvailabilityKeeper } from './availability-keeper.ts';
 import { createBridge, type Bridge } from './bridge.ts';
-import { startBroker } from './broker.ts';
-import { connectBroker } from './broker-client.ts';
 import type { BrokerLink, BrokerLinkHandler } from './broker-link.ts';
 import { startBrokerLogins, type BrokerLogins } from './broker-logins.ts';
-import { createDynsec, type DeviceLogin } from './dynsec.ts';
+import type { DeviceLogin } from './dynsec.ts';
 import { createDroppedMessages, type DroppedMessages } from './dropped-messages.ts';
 import { createRefusedLogins } from './refused-logins.ts';
 
@@ -85,7 +84,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     signal: closing.signal,
   });
   const link = starting.use(await openLink(parts, { bridge, keeper, dropped, waiting: writer.waiting }));
-  const logins = openLogins(parts);
+  const logins = await openLogins(parts);
   if (logins !== null) starting.use(logins);
   starting.use(
     events.subscribe((happening) => {
@@ -107,12 +106,13 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
 }
 
 /** Null when the broker asks the station for each login, or lets someone else keep them. */
-function openLogins({ config, stationId, logins: known, clock, log }: MqttParts): BrokerLogins | null {
+async function openLogins({ config, stationId, logins: known, clock, log }: MqttParts): Promise<BrokerLogins | null> {
   if (config.kind === 'embedded') return null;
   const address = new URL(config.url);
   const username = config.username ?? decodeURIComponent(address.username);
   if (username === '') return null;
   const password = config.password ?? decodeURIComponent(address.password);
+  const { createDynsec } = await import('./dynsec.ts');
   const dynsec = createDynsec({ url: config.url, username, password, stationId });
   return startBrokerLogins({ dynsec, known, clock, log });
 }
@@ -124,9 +124,16 @@ async function openLink(
   { bridge, keeper, dropped, waiting }: LinkParts,
 ): Promise<BrokerLink> {
   const handler: BrokerLinkHandler = { onMessage: bridge.receive, onListening: keeper.listening };
-  if (config.kind === 'external') return connectBroker({ ...config, stationId, handler, waiting, log });
+  // Only the one that is used: each comes with a library of its own.
+  if (config.kind === 'external') {
+    const { connectBroker } = await import('./broker-client.ts');
+    return connectBroker({ ...config, stationId, handler, waiting, log });
+  }
   const findTokenHash = async (externalId: string): Promise<string | null> =>
     (await devices.findByExternalId(externalId))?.device_token ?? null;
   const onRefused = createRefusedLogins({ clock, log });
-  return startBroker({ ...config, stationId, findTokenHash, handler, dropped, onRefused });
+  const onError = (error: unknown): void =>
+    log.event('unexpected_error', { where: 'the embedded broker', message: describeError(error) });
+  const { startBroker } = await import('./broker.ts');
+  return startBroker({ ...config, stationId, findTokenHash, handler, dropped, onRefused, onError });
 }
