@@ -12,14 +12,14 @@ import { scenarios } from '../faults/scenarios.ts';
  * command that runs it again.
  */
 const thorough = {
-  randomVariants: 3,
-  quietEvery: 20,
+  randomVariants: 2,
+  quietEvery: 40,
   every: 1,
   doubleEvery: 3,
   secondCrashes: 2,
   afterwardsEvery: 5,
   damages: 2,
-  storms: 60,
+  storms: 40,
 };
 const leastPoints = 10_000;
 const faultEvery = 20;

@@ -20,6 +20,7 @@ export const flaws: readonly Flaw[] = [
   },
   {
     name: 'files are written in place',
+    rare: true,
     foundIn: 'update-good',
     wrapDisk: (disk) => ({
       ...disk,
@@ -36,6 +37,7 @@ export const flaws: readonly Flaw[] = [
   { name: 'a boot is not noticed', foundIn: 'bring-up-at-boot', bootId: 'always the same' },
   {
     name: 'images are not held',
+    rare: true,
     foundIn: 'bring-up-at-boot',
     wrapEngine: (engine) => ({ ...engine, hold: async () => 'held', heldImages: async () => [] }),
   },
