@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test } from 'node:test';
+import { systemClock } from '@station/kit/clock';
+import { deviceTopic } from '@station/protocol/topics';
+import { hashToken, newToken } from '../auth/token-hash.ts';
+import { recordedLog } from '../testing/recorded-log.ts';
+import { connectDevice } from '../testing/test-device.ts';
+import { until } from '../testing/until.ts';
+import { startBroker } from './broker.ts';
+import { createDroppedMessages } from './dropped-messages.ts';
+
+test('a command waits for a device that keeps its session, but not beyond its expiry', async () => {
+  const login = { stationId: 's', id: '', externalId: 'lamp-1', token: newToken() };
+  await using broker = await startBroker({
+    host: '127.0.0.1',
+    port: 0,
+    stationId: 's',
+    findTokenHash: async () => hashToken(login.token),
+    handler: { onMessage: () => Promise.resolve(), onListening: () => undefined },
+    dropped: createDroppedMessages({ clock: systemClock, log: recordedLog() }),
+    onRefused: () => undefined,
+    onError: () => undefined,
+  });
+  const session = { clientId: 'lamp', clean: false };
+  {
+    await using _once = await connectDevice(broker.address ?? '', login, session);
+  }
+  const topic = deviceTopic('s', 'lamp-1', 'command');
+  await broker.publish(topic, '{"action":"late"}', 20);
+  await broker.publish(topic, '{"action":"in time"}', 60_000);
+  await sleep(40);
+  await using lamp = await connectDevice(broker.address ?? '', login, session);
+  await broker.publish(topic, '{"action":"last"}', 60_000);
+  await until('the last one arrives', () => lamp.heard.some(({ body }) => body['action'] === 'last'));
+  assert.deepEqual(
+    lamp.heard.map(({ body }) => body['action']),
+    ['in time', 'last'],
+  );
+});
