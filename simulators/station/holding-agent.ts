@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 /** As in the stack's reverse proxy (deploy/proxy/Caddyfile). */
-const retryMs = 100;
-const holdMs = 30_000;
+export const retryMs = 100;
+export const holdMs = 30_000;
 
 /**
  * Connections to a service that may just be restarting: while nothing listens there, connecting is tried again. Nothing of a

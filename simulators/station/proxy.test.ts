@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket, WebSocketServer } from 'ws';
@@ -65,11 +65,21 @@ describe('the reverse proxy of npm start', () => {
       }
     }));
 
-  it('answers 503 when the service breaks off', () =>
+  it('asks again for what is only read when the service breaks off, and tells of the rest', () =>
     withProxy(async ({ url, backendPort }) => {
       await using backend = await serve('backend', backendPort);
-      backend.server.removeAllListeners('request').on('request', (request) => request.socket.destroy());
-      assert.equal((await fetch(`${url}/api`)).status, 503);
+      const [answer] = backend.server.listeners('request') as RequestListener[];
+      assert.ok(answer);
+      let asked = 0;
+      backend.server.removeAllListeners('request').on('request', (request, response) => {
+        if (request.method === 'POST' || ++asked < 3) request.socket.destroy();
+        else answer(request, response);
+      });
+      const read = await fetch(`${url}/api`);
+      assert.equal(read.status, 200);
+      assert.equal(((await read.json()) as { forwardedFor: string }).forwardedFor, '127.0.0.1');
+      assert.equal(asked, 3);
+      assert.equal((await fetch(`${url}/api`, { method: 'POST', body: 'once' })).status, 503);
     }));
 
   it('passes a WebSocket through, also one that comes while the service restarts', () =>

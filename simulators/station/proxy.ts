@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createProxyServer } from 'http-proxy-3';
-import { HoldingAgent } from './holding-agent.ts';
+import { HoldingAgent, holdMs, retryMs } from './holding-agent.ts';
 
 export type Proxy = AsyncDisposable & { url: string };
 
@@ -21,8 +21,21 @@ export async function startProxy(options: { port: number; backendPort: number; f
     host: '127.0.0.1',
     port: toBackend.test(url) ? options.backendPort : options.frontendPort,
   });
-  proxy.on('error', (_error, _request, answer) => fail(answer));
-  const server = createServer((request, response) => proxy.web(request, response, { target: targetOf(request) }));
+  const arrivals = new WeakMap<IncomingMessage, Arrival>();
+  const pass = (request: IncomingMessage, response: ServerResponse): void =>
+    proxy.web(request, response, { target: targetOf(request) });
+  proxy.on('error', (_error, request, answer) => {
+    const arrival = arrivals.get(request);
+    const again =
+      arrival && 'writeHead' in answer && isRepeatable(request, answer) && performance.now() < arrival.untilMs;
+    if (!again || stopping.signal.aborted) return fail(answer);
+    request.headers = { ...arrival.headers };
+    setTimeout(() => pass(request, answer), retryMs);
+  });
+  const server = createServer((request, response) => {
+    arrivals.set(request, { headers: { ...request.headers }, untilMs: performance.now() + holdMs });
+    pass(request, response);
+  });
   const upgraded = new Set<Duplex>();
   server.on('upgrade', (request, socket: Duplex, head) => {
     upgraded.add(socket);
@@ -43,6 +56,17 @@ export async function startProxy(options: { port: number; backendPort: number; f
       await closed;
     },
   };
+}
+
+/** A request as it came, before headers were added for the service. */
+type Arrival = { headers: IncomingHttpHeaders; untilMs: number };
+
+/**
+ * A service that ends may close a connection on which a request is just arriving. What only reads is then asked again, as the
+ * stack's reverse proxy does.
+ */
+function isRepeatable({ method }: IncomingMessage, response: ServerResponse): boolean {
+  return (method === 'GET' || method === 'HEAD') && !response.headersSent && !response.destroyed;
 }
 
 function fail(answer: ServerResponse | Duplex): void {

@@ -93,8 +93,9 @@ describe('npm start', () => {
 
   const health = async (web: string): Promise<string> => {
     const response = await fetch(`${web}/api/health`);
-    assert.equal(response.status, 200);
-    return ((await response.json()) as { version: string }).version;
+    const body = await response.text();
+    assert.equal(response.status, 200, body);
+    return (JSON.parse(body) as { version: string }).version;
   };
 
   it('shows a station at work: set-up, an update without a failed request, a bad release rolled back; then ends', async () => {
