@@ -107,6 +107,8 @@ export function createLoop(parts: LoopParts): Loop {
   };
 
   const tick = async (): Promise<void> => {
+    // A request that failed half-way leaves its operation behind: it is ended like one that a crash has left.
+    if (updater.isUnsettled()) await work.settle(signal);
     await work.persist(bringUp, signal);
     if (clock.monotonic() >= poll.dueMs()) await work.persist(async () => void (await check()), signal);
     const manifest = poll.latest();

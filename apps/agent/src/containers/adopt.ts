@@ -36,7 +36,7 @@ export async function adoptStack(parts: {
   const { engine, disk, dataDir, now, bootId } = parts;
   const repaired: Adoption['repaired'] = [];
   const containers = await engine.containers();
-  const text = await readText(disk, join(dataDir, stateFiles.currentVersion));
+  const text = await readOr(null, () => readText(disk, join(dataDir, stateFiles.currentVersion)));
   const recorded = text === null ? null : parseVersion(text.trim());
   if (text !== null && recorded === null) {
     repaired.push({ file: stateFiles.currentVersion, reason: 'not a version' });
@@ -44,7 +44,7 @@ export async function adoptStack(parts: {
   const rollback = await readRollback(engine, disk, dataDir);
   if (rollback === 'damaged') repaired.push({ file: stateFiles.rollback, reason: 'not readable' });
   const earlier = rollback === 'damaged' ? null : rollback;
-  const pins = readPins(await readText(disk, join(dataDir, stateFiles.updateOverride)));
+  const pins = readPins(await readOr(null, () => readText(disk, join(dataDir, stateFiles.updateOverride))));
   const interrupted = interruptedRelease(recorded?.text ?? null, earlier, pins);
   const installed = interrupted === undefined ? runningRelease(containers, recorded?.text ?? null) : interrupted;
   const keeps = earlier !== null && earlier.version !== installed?.version;
@@ -74,6 +74,15 @@ function interruptedRelease(
   return recordedVersion === null && earlier === null && Object.keys(pins).length > 0 ? null : undefined;
 }
 
+/** A file that the disk does not give out tells nothing; it is replaced later. */
+async function readOr<T>(otherwise: T, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch {
+    return otherwise;
+  }
+}
+
 /** A stack that was found up needs no bringing up. */
 function isRunning(containers: readonly ContainerFact[], release: Release | null): boolean {
   const wanted = Object.entries(release?.imageIds ?? {});
@@ -99,9 +108,9 @@ function runningRelease(containers: readonly ContainerFact[], recordedVersion: s
 
 async function readRollback(engine: StackEngine, disk: Disk, dataDir: string): Promise<Release | null | 'damaged'> {
   const path = join(dataDir, stateFiles.rollback);
-  if ((await disk.read(path)) === null) return null;
   let parsed: unknown;
   try {
+    if ((await disk.read(path)) === null) return null;
     parsed = JSON.parse((await readText(disk, path)) ?? '');
   } catch {
     return 'damaged';

@@ -139,7 +139,7 @@ async function bringUp(context: Context, signal: AbortSignal): Promise<void> {
   const baseline = restartBaseline(await engine.containers(), services);
   const answer = await engine.up(signal);
   if (answer.kind === 'failed') {
-    const failure: RegistryFailure = { ...answer, code: 'engine_failed', transient: true };
+    const failure: RegistryFailure = { ...answer, code: 'engine_failed', transient: answer.hung !== true };
     run.attempts = { ...run.attempts, up: failureAfter(run.attempts.up, failure, context) };
     return;
   }

@@ -22,6 +22,8 @@ export type Step =
 
 /** Tries of one step inside an operation; the operation itself is tried again later, for ever. */
 const tries = 3;
+/** Images are read through, which takes long while the stack is down, only when trying again was not enough. */
+const failuresBeforeHealing = 2;
 const retryDelaysMs = [1000, 4000, 10_000] as const;
 /** Interruptions after which a release is given up: something about it may be what ends the machine or the agent. */
 const interruptionsOfALoop = 5;
@@ -85,8 +87,8 @@ function decideSwitching(facts: Facts, operation: OperationRecord): Step {
     return giveUp(operation, { code: 'release_unhealthy', reason: 'interrupted too often' });
   const { up, healed } = facts.attempts;
   if (up?.kind === 'ok') return record({ kind: 'verify' });
-  if (up && up.failures >= tries) return giveUp(operation, up);
-  if (up && !healed) return { kind: 'heal', release: 'to' };
+  if (up && isFinal(up)) return giveUp(operation, up);
+  if (up && up.failures >= failuresBeforeHealing && !healed) return { kind: 'heal', release: 'to' };
   return { kind: 'up', delayMs: delayAfter(up) };
 }
 
@@ -102,8 +104,8 @@ function decideVerifying(facts: Facts, operation: OperationRecord): Step {
 function decideReverting(facts: Facts): Step {
   const { up, healed } = facts.attempts;
   if (up?.kind === 'ok') return record({ kind: 'verify_revert' });
-  if (up && up.failures >= tries) return stuck(up);
-  if (up && !healed) return { kind: 'heal', release: 'from' };
+  if (up && isFinal(up)) return stuck(up);
+  if (up && up.failures >= failuresBeforeHealing && !healed) return { kind: 'heal', release: 'from' };
   return { kind: 'up', delayMs: delayAfter(up) };
 }
 
@@ -121,7 +123,7 @@ function watchHealth(
   const { watch } = facts;
   if (!watch) {
     const { up } = facts.attempts;
-    if (up?.kind === 'failed' && up.failures >= tries) return { kind: 'failed', reason: up.reason };
+    if (up?.kind === 'failed' && isFinal(up)) return { kind: 'failed', reason: up.reason };
     return { kind: 'next', step: { kind: 'up', delayMs: delayAfter(up) } };
   }
   const verdict = judgeHealth(watch, facts.gate);

@@ -66,4 +66,11 @@ export type UpAnswer =
       /** When the first container of the stack was stopped for it, epoch milliseconds; null when none was. */ stoppedAtMs:
         number | null;
     }
-  | { kind: 'failed'; reason: string; /** For the log only. */ detail?: string };
+  | {
+      kind: 'failed';
+      reason: string;
+      /** For the log only. */
+      detail?: string;
+      /** True when it did not come to an end and was broken off: trying again would only take as long again. */
+      hung?: boolean;
+    };

@@ -56,11 +56,14 @@ export async function healRelease(release: Release, parts: FetchParts): Promise<
   await parts.engine.sync();
 }
 
-/** An image that is held already is not looked at by holding it. Without the network it cannot be had again: it is read twice. */
+/** An image that is held already is not looked at by holding it. */
 async function isDamaged(imageId: string, { engine, signal }: FetchParts): Promise<boolean> {
-  if ((await engine.hold(imageId)) !== 'held') return true;
-  return !(await engine.verifyImage(imageId, signal)) && !(await engine.verifyImage(imageId, signal));
+  return (await engine.hold(imageId)) !== 'held' || !(await isWhole(engine, imageId, signal));
 }
+
+/** An engine that breaks off in the middle answers like a damaged image, and an image once removed may not be had again: read twice. */
+const isWhole = async (engine: StackEngine, imageId: string, signal: AbortSignal): Promise<boolean> =>
+  (await engine.verifyImage(imageId, signal)) || (await engine.verifyImage(imageId, signal));
 
 async function fetchUsable(
   service: string,
@@ -84,23 +87,42 @@ async function fetchUsable(
 
 async function isUsable(engine: StackEngine, imageId: string, suspect: boolean, signal: AbortSignal): Promise<boolean> {
   if ((await engine.hold(imageId)) !== 'held') return false;
-  return !suspect || (await engine.verifyImage(imageId, signal));
+  return !suspect || isWhole(engine, imageId, signal);
 }
 
 const reportEveryMs = 1000;
+/** A pull that makes no progress for so long is broken off: its connection is dead, and nobody says so. */
+const stalledAfterMs = 5 * 60_000;
+const lookEveryMs = 30_000;
 
-async function fetchOne(service: string, reference: string, { engine, report, clock, signal, onProgress }: FetchParts) {
+async function fetchOne(service: string, reference: string, parts: FetchParts): Promise<PullAnswer> {
+  const { engine, report, clock, signal, onProgress } = parts;
+  const stalled = new AbortController();
+  const ended = new AbortController();
   let reportedMs = -Infinity;
-  const answer = await engine.pull(
-    reference,
-    (progress) => {
-      onProgress(service, progress);
-      const now = clock.monotonic();
-      if (now - reportedMs < reportEveryMs) return;
-      reportedMs = now;
-      report.event('docker_pull', { service, image: reference, ...progress });
-    },
-    signal,
-  );
-  return answer;
+  let progressMs = clock.monotonic();
+  const watchProgress = async (): Promise<void> => {
+    while (clock.monotonic() - progressMs < stalledAfterMs) await clock.sleep(lookEveryMs, ended.signal);
+    stalled.abort();
+  };
+  const watching = watchProgress().catch(() => undefined);
+  try {
+    return await engine.pull(
+      reference,
+      (progress) => {
+        onProgress(service, progress);
+        progressMs = clock.monotonic();
+        if (progressMs - reportedMs < reportEveryMs) return;
+        reportedMs = progressMs;
+        report.event('docker_pull', { service, image: reference, ...progress });
+      },
+      AbortSignal.any([signal, stalled.signal]),
+    );
+  } catch (error) {
+    if (!stalled.signal.aborted || signal.aborted) throw error;
+    return { kind: 'failed', code: 'registry_unavailable', reason: 'the registry fell silent', transient: true };
+  } finally {
+    ended.abort();
+    await watching;
+  }
 }

@@ -33,9 +33,10 @@ export async function findStaleFiles(
 ): Promise<Record<string, string | null>> {
   const stale: Record<string, string | null> = {};
   for (const [name, wanted] of Object.entries(wantedFiles(journal))) {
-    const found = await disk.read(join(dataDir, name));
+    // A file that cannot be read, as on a worn card, is replaced by a new one.
+    const found = await disk.read(join(dataDir, name)).catch(() => undefined);
     const bytes = wanted === null ? null : new TextEncoder().encode(wanted);
-    const same = found === null || bytes === null ? found === bytes : Buffer.compare(found, bytes) === 0;
+    const same = found && bytes ? Buffer.compare(found, bytes) === 0 : found === bytes;
     if (!same) stale[name] = wanted;
   }
   return stale;

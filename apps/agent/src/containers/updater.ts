@@ -2,7 +2,7 @@ import { isoTime } from '@station/kit/clock';
 import { makeDirectoryDurable } from '@station/kit/files';
 import type { HistoryEntry, Operation, OperationKind, Trigger } from '@station/protocol/agent-api';
 import type { Release } from '@station/protocol/release';
-import { readJournal, writeJournal, type Journal } from '../store/journal.ts';
+import { readJournal, writeJournal, type Journal, type JournalReading } from '../store/journal.ts';
 import { adoptStack } from './adopt.ts';
 import { createExecutors, keepJournal } from './apply.ts';
 import { decide } from './decide.ts';
@@ -37,6 +37,9 @@ export type Updater = {
   onEnd(listener: () => void): void;
 };
 
+/** Tries to read the journal before it is given up. */
+const readTries = 4;
+
 /** The update engine: one loop of observe → decide → apply over the journal. The same loop recovers after a crash. */
 export function createUpdater(parts: UpdaterParts): Updater {
   const { engine, disk, dataDir, clock, report, bootId, gate } = parts;
@@ -52,6 +55,7 @@ export function createUpdater(parts: UpdaterParts): Updater {
     healthyAtMs: null,
   };
 
+  let unreadable = 0;
   const endListeners: (() => void)[] = [];
 
   const journal = (): Journal => {
@@ -104,7 +108,12 @@ export function createUpdater(parts: UpdaterParts): Updater {
     journal,
     load: async () => {
       await makeDirectoryDurable(disk, dataDir, 0o755);
-      const reading = await readJournal(disk, dataDir);
+      const reading = await readJournal(disk, dataDir).catch((error: unknown): JournalReading => {
+        // A disk may fail once; a file that it never gives out is as good as damaged.
+        unreadable += 1;
+        if (unreadable < readTries) throw error;
+        return { kind: 'damaged', reason: 'the disk does not give it out' };
+      });
       if (reading.kind === 'ok') {
         run.journal = reading.journal;
         if (reading.journal.operation) await record({ kind: 'resume' });
@@ -161,7 +170,10 @@ function moment(run: RunState, { clock, bootId, keepReleases }: UpdaterParts) {
   // After a restart the time before it is only known by the wall clock, which may have jumped.
   const sinceStart = operation ? Math.max(0, now - Date.parse(operation.startedAt)) : 0;
   const stoppedAt = run.stoppedAtMs ?? (operation?.switchedAt ? Date.parse(operation.switchedAt) : null);
-  const downtime = stoppedAt === null || run.healthyAtMs === null ? null : Math.max(0, run.healthyAtMs - stoppedAt);
+  // Where nothing ran before, nothing was away.
+  const nothingRan = !operation?.from;
+  const downtime =
+    nothingRan || stoppedAt === null || run.healthyAtMs === null ? null : Math.max(0, run.healthyAtMs - stoppedAt);
   return {
     now: isoTime(now),
     bootId,

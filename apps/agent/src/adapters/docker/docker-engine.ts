@@ -315,7 +315,12 @@ async function up(
   signal: AbortSignal,
 ): Promise<UpAnswer> {
   const since = now();
-  const result = await compose.up(signal);
+  const result = await compose.up(signal).catch((error: unknown) => {
+    signal.throwIfAborted();
+    if (error instanceof DOMException && error.name === 'TimeoutError') return null;
+    throw error;
+  });
+  if (!result) return { kind: 'failed', reason: 'starting the release did not come to an end', hung: true };
   if (result.exitCode !== 0) {
     return {
       kind: 'failed',
