@@ -12,7 +12,8 @@ import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import { createRandom } from './choice.ts';
 import { createProcess, Ended, Endless, type SimulatedProcess } from './process.ts';
 import { createSimulatedDisk, type DiskFault } from './simulated-disk.ts';
-import { createSimulatedEngine, probeStack } from './simulated-engine.ts';
+import { createSimulatedEngine } from './simulated-engine.ts';
+import { probeStack } from './engine-state.ts';
 import { createVirtualClock, pass } from './virtual-clock.ts';
 import { bootId, dataDir, manifestOf, readProject, type World } from './world.ts';
 

@@ -1,5 +1,5 @@
 import { extremes } from './choice.ts';
-import { pruneImages } from './simulated-engine.ts';
+import { pruneImages } from './engine-state.ts';
 import type { Scenario } from './scenarios.ts';
 import { copyWorld, cutPower, damageStateFile, isOpen, killAgent, type World } from './world.ts';
 

@@ -11,7 +11,7 @@ import {
 } from './crashes.ts';
 import { judge, judgeAbsence, type Expectation } from './judge.ts';
 import { expectationOf, prepare, type Scenario } from './scenarios.ts';
-import { killAgent, readFileNow, type World } from './world.ts';
+import { damages, killAgent, readFileNow, type World } from './world.ts';
 
 /** An end that must not be: how it came about, as `replay.ts` takes it, and what is wrong. */
 export type BadEnd = { replay: string; stage: string; faults: readonly string[] };
@@ -99,7 +99,7 @@ async function tryCrash(explored: Explored, snapshot: Snapshot, crash: Crash, nu
 /** A state file is found damaged after the agent was killed; the journal's loss costs what only the journal knew. */
 async function tryDamages(explored: Explored, snapshot: Snapshot): Promise<void> {
   for (let tries = 0; tries < explored.options.damages; tries += 1) {
-    const variant = Math.floor(explored.random() * 20);
+    const variant = Math.floor(explored.random() * damages);
     const crash: Crash = { point: snapshot.index, kind: 'damage', variant };
     const world = crashed(snapshot, crash, explored.scenario);
     const run = await recover(explored, world);

@@ -3,7 +3,8 @@ import type { BadEnd } from './explorer.ts';
 import { judge } from './judge.ts';
 import { expectationOf, prepare, type Scenario } from './scenarios.ts';
 import { systemError } from './simulated-disk.ts';
-import { engineAway, pruneImages } from './simulated-engine.ts';
+import { engineAway } from './simulated-engine.ts';
+import { pruneImages } from './engine-state.ts';
 import { readFileNow, type World } from './world.ts';
 
 /** Something that goes wrong without ending the agent, at the n-th operation of its kind. */

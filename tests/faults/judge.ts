@@ -4,7 +4,7 @@ import { readJournal, type Journal } from '@station/agent/store/journal';
 import type { AgentRun } from './agent-run.ts';
 import { createProcess } from './process.ts';
 import { createSimulatedDisk, readNow } from './simulated-disk.ts';
-import { conditionOf, describe, probeStack } from './simulated-engine.ts';
+import { conditionOf, describe, probeStack } from './engine-state.ts';
 import { pass } from './virtual-clock.ts';
 import { bootId, dataDir, imageIdOf, readFileNow, readImages, services, type World } from './world.ts';
 

@@ -26,8 +26,8 @@ export type Scenario = {
   releases: readonly ReleaseDefinition[];
   /** The registry is gone after so many pulls. */
   pullsLeft?: number;
-  /** How the network is missing in the recovery: told at once, or by waiting in vain. */
-  recovery: 'down' | 'hanging';
+  /** How the network is missing in the recovery: told at once, by a long wait, or not at all. */
+  recovery: 'down' | 'hanging' | 'silent';
   /** What is asked for in the end, with the network back: it must be installed. */
   afterwards: string;
 };
@@ -67,9 +67,15 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     ...base,
+    name: 'update-never-ready',
+    request: offer('2.0.0'),
+    releases: [{ version: '2.0.0', behaviour: 'never-ready' }, later],
+  },
+  {
+    ...base,
     name: 'update-slow-start',
     request: offer('2.0.0'),
-    releases: [{ version: '2.0.0', behaviour: { kind: 'healthy-after', ms: 60_000 } }, later],
+    releases: [{ version: '2.0.0', behaviour: { kind: 'healthy-after', ms: 40_000 } }, later],
     afterwards: '2.0.0',
   },
   {
@@ -89,6 +95,7 @@ export const scenarios: readonly Scenario[] = [
   {
     ...base,
     name: 'update-by-name',
+    recovery: 'silent',
     request: { kind: 'update', version: '2.0.0', offered: '3.0.0' },
     releases: [good, later],
     afterwards: '2.0.0',

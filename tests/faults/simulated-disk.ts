@@ -18,6 +18,8 @@ export type DiskState = {
 
 type Inode =
   | { kind: 'directory' }
+  /** A file on a worn part of the card. */
+  | { kind: 'unreadable' }
   | {
       kind: 'file';
       content: Uint8Array;
@@ -75,7 +77,9 @@ export function createSimulatedDisk(state: DiskState, process: SimulatedProcess,
     read: async (path) => {
       process.alive();
       throwFault(fault('read', path));
-      if (inodeAt(state, path)?.kind === 'directory') throw systemError('EISDIR', 'read', path);
+      const kind = inodeAt(state, path)?.kind;
+      if (kind === 'directory') throw systemError('EISDIR', 'read', path);
+      if (kind === 'unreadable') throw systemError('EIO', 'read', path);
       return readNow(state, path);
     },
     list: async (directory) => {
@@ -164,7 +168,7 @@ function writeFile(state: DiskState, path: string, bytes: Uint8Array): void {
   if (inodeAt(state, dirname(path))?.kind !== 'directory') throw systemError('ENOENT', 'open', path);
   const id = state.names.get(path) ?? state.nextInode++;
   const before = state.inodes.get(id);
-  if (before?.kind === 'directory') throw systemError('EISDIR', 'open', path);
+  if (before !== undefined && before.kind !== 'file') throw systemError('EIO', 'open', path);
   const earlier =
     before === undefined ? [] : before.earlier === null ? [before.content] : [...before.earlier, before.content];
   state.inodes.set(id, { kind: 'file', content: Uint8Array.from(bytes), earlier });
@@ -180,6 +184,7 @@ function syncPath(state: DiskState, path: string): void {
     state.inodes.set(id, { ...inode, earlier: null });
     return;
   }
+  if (inode.kind === 'unreadable') throw systemError('EIO', 'fsync', path);
   for (const name of [...state.earlierNames.keys()]) if (dirname(name) === path) state.earlierNames.delete(name);
 }
 

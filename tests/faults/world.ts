@@ -16,7 +16,7 @@ import {
   type Desired,
   type EngineState,
   type PublishedImage,
-} from './simulated-engine.ts';
+} from './engine-state.ts';
 import { pass, type WorldTime } from './virtual-clock.ts';
 
 /** A station's machine: everything that is there whether an agent runs or not. */
@@ -110,6 +110,13 @@ export function addImage(world: World, name: string): void {
   live.layers.set(image.id, { condition: 'whole', serial: world.engine.nextSerial++ });
 }
 
+/** A file whose content the disk does not give out any more. */
+function putBadSector(disk: DiskState, path: string): void {
+  const id = disk.nextInode++;
+  disk.inodes.set(id, { kind: 'unreadable' });
+  disk.names.set(path, id);
+}
+
 /** Puts a file (or a directory, with null) on the disk, durably. */
 export function putFile(disk: DiskState, path: string, content: string | Uint8Array | null): void {
   const id = disk.nextInode++;
@@ -195,6 +202,10 @@ function parseYaml(text: string): unknown {
   }
 }
 
+const damageModes = 5;
+/** How many different damages `damageStateFile` can do. */
+export const damages = damageModes * (1 + Object.keys(stateFiles).length);
+
 /** Damages a state file as nothing in the agent's own doing can: a worn card, or somebody's hand. */
 export function damageStateFile(world: World, variant: number): void {
   const names = ['journal.json', ...Object.values(stateFiles)];
@@ -202,10 +213,11 @@ export function damageStateFile(world: World, variant: number): void {
   const path = join(dataDir, name);
   const found = readNow(world.disk, path);
   if (!found) return;
-  const mode = Math.floor(variant / names.length) % 4;
+  const mode = Math.floor(variant / names.length) % damageModes;
   if (mode === 0) world.disk.names.delete(path);
   else if (mode === 1) putFile(world.disk, path, '');
   else if (mode === 2) putFile(world.disk, path, found.subarray(0, Math.floor(found.length / 2)));
+  else if (mode === 3) putBadSector(world.disk, path);
   else
     putFile(
       world.disk,

@@ -1,0 +1,146 @@
+import type { ContainerFact } from '@station/agent/containers/facts';
+import type { ProbeAnswer } from '@station/agent/health/watch';
+import type { Choose } from './choice.ts';
+import {
+  collectLayers,
+  copyStorage,
+  cutStorage,
+  emptyStorage,
+  type EngineStorage,
+  type LayerCondition,
+  type StoredContainer,
+} from './engine-storage.ts';
+import type { WorldTime } from './virtual-clock.ts';
+
+/** How the program inside an image behaves once it runs. */
+export type Behaviour =
+  | 'good'
+  | 'unhealthy'
+  | 'crash-looping'
+  /** Its container is started, and Compose waits for ever for it to be ready. */
+  | 'never-ready'
+  /** Healthy only after a while, or only for a while. */
+  | { kind: 'healthy-after' | 'sick-after'; ms: number };
+
+/** An image as registries have it. */
+export type PublishedImage = { id: string; digest: string };
+
+/** What does not change while the world runs. */
+export type Catalogue = {
+  /** Reference → image; what is missing here is missing at the registry. */
+  published: ReadonlyMap<string, PublishedImage>;
+  /** Image id → behaviour; `good` when it is not named. */
+  behaviours: ReadonlyMap<string, Behaviour>;
+};
+
+/** How the way to the registry is: `hanging` gives up after a long time, `silent` never says anything again. */
+export type RegistryState = 'up' | 'down' | 'hanging' | 'silent';
+
+export type EngineState = {
+  catalogue: Catalogue;
+  /** As everybody sees it, and as a power cut would find it. */
+  live: EngineStorage;
+  durable: EngineStorage;
+  registry: RegistryState;
+  /** The registry goes away after this many more pulls; null: it stays. */
+  pullsLeft: number | null;
+  /** An `up` whose caller was killed and which comes to its end by itself. */
+  orphan: { desired: Desired; dueMs: number } | null;
+  nextSerial: number;
+  /** How long the registry, or a container that never is ready, was waited for in vain, in all. */
+  waitedMs: number;
+};
+
+/** Compose service → image as the compose files spell it; null when they cannot be read. */
+export type Desired = ReadonlyMap<string, string> | null;
+
+const orphanMs = 3000;
+
+export function emptyEngine(catalogue: Catalogue): EngineState {
+  return {
+    catalogue,
+    live: emptyStorage(),
+    durable: emptyStorage(),
+    registry: 'up',
+    pullsLeft: null,
+    orphan: null,
+    nextSerial: 1,
+    waitedMs: 0,
+  };
+}
+
+export const copyEngine = (state: EngineState): EngineState => ({
+  ...state,
+  live: copyStorage(state.live),
+  durable: copyStorage(state.durable),
+});
+
+/** `docker image prune --all --force`: what no container and no hold stands on is removed. */
+export function pruneImages(state: EngineState): void {
+  const used = new Set([...state.live.holds, ...[...state.live.containers.values()].map((one) => one.imageId)]);
+  for (const id of [...state.live.images.keys()]) if (!used.has(id)) state.live.images.delete(id);
+  collectLayers(state.live);
+}
+
+/** Power cut and boot: what was not synced is lost as `choose` says, and Docker starts what it knows as started. */
+export function cutEngine(state: EngineState, choose: Choose, nowMs: number): void {
+  state.orphan = null;
+  state.live = cutStorage(state.live, state.durable, choose, nowMs);
+  state.durable = copyStorage(state.live);
+}
+
+/** The agent is killed in the middle of `up`: Compose dies with it, or comes to its end by itself. */
+export function orphanUp(state: EngineState, desired: Desired, nowMs: number): void {
+  state.orphan = { desired, dueMs: nowMs + orphanMs };
+}
+
+export function findImage(storage: EngineStorage, reference: string): string | null {
+  if (storage.images.has(reference)) return reference;
+  for (const [id, { references }] of storage.images) if (references.includes(reference)) return id;
+  return null;
+}
+
+export const conditionOf = (storage: EngineStorage, imageId: string): LayerCondition =>
+  storage.layers.get(imageId)?.condition ?? 'unusable';
+
+export const behaviourOf = (state: EngineState, imageId: string): Behaviour =>
+  state.catalogue.behaviours.get(imageId) ?? 'good';
+
+/** An image that loops runs for so long; then Docker waits 100 ms, doubled each time, a minute at most. */
+const crashesAfterMs = 400;
+
+/** A container as the engine reports it at a moment. */
+export function describe(state: EngineState, container: StoredContainer, nowMs: number): ContainerFact {
+  const { id, service, image, imageId, status, exitCode } = container;
+  const fact = { id, service, image, imageId, health: 'none', restartCount: 0, exitCode };
+  if (status !== 'started') return { ...fact, state: status };
+  const crashes = behaviourOf(state, imageId) === 'crash-looping' || conditionOf(state.live, imageId) === 'rotten';
+  if (!crashes) return { ...fact, state: 'running', exitCode: 0 };
+  let restartCount = 0;
+  for (let at = container.sinceMs; ; restartCount += 1) {
+    at += crashesAfterMs;
+    if (nowMs < at) return { ...fact, state: 'running', restartCount };
+    at += Math.min(60_000, 100 * 2 ** restartCount);
+    if (nowMs < at) return { ...fact, state: 'restarting', restartCount, exitCode: 1 };
+  }
+}
+
+const startsWithinMs = 1500;
+
+/** One request to the health check address, as the running containers answer it. */
+export function probeStack(state: EngineState, time: WorldTime): ProbeAnswer {
+  const running = [...state.live.containers.values()].filter(
+    (one) => describe(state, one, time.monotonicMs).state === 'running',
+  );
+  const runs = (service: string): boolean => running.some((one) => one.service === service);
+  const backend = running.find((one) => one.service === 'backend');
+  if (!runs('mqtt') || !runs('frontend')) return { status: 502, ok: false, reason: 'the proxy has nobody to ask' };
+  const age = backend ? time.monotonicMs - backend.sinceMs : 0;
+  if (!backend || age < startsWithinMs) return { status: null, ok: false, reason: 'connection refused' };
+  const behaviour = behaviourOf(state, backend.imageId);
+  const sick =
+    behaviour === 'unhealthy' ||
+    behaviour === 'never-ready' ||
+    (typeof behaviour === 'object' && (behaviour.kind === 'sick-after') === age >= behaviour.ms);
+  return sick ? { status: 503, ok: false, reason: 'the database is away' } : { status: 200, ok: true, reason: null };
+}

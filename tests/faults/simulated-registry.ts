@@ -1,0 +1,70 @@
+import type { LayersAnswer, PullAnswer, RegistryFailure } from '@station/agent/containers/ports';
+import type { EngineState } from './engine-state.ts';
+import type { SimulatedProcess } from './process.ts';
+import { pass, type WorldTime } from './virtual-clock.ts';
+
+export type RegistryParts = { state: EngineState; time: WorldTime; process: SimulatedProcess };
+
+const askTimeoutMs = 30_000;
+const pullTimeoutMs = 120_000;
+const pullMs = 1500;
+
+/** Sizes of an image's layers; a registry that does not answer is no failure here: the pull will tell. */
+export async function askLayers({ state, time }: RegistryParts, reference: string): Promise<LayersAnswer> {
+  if (state.registry !== 'up') {
+    waitInVain(state, time, askTimeoutMs);
+    return { kind: 'unknown' };
+  }
+  const image = state.catalogue.published.get(reference);
+  return image ? { kind: 'ok', layers: { [`layer-of-${image.id}`]: 1_000_000 } } : missing(reference);
+}
+
+/** Fetches an image. One that is there is not looked at again, however broken it is; nor are layers. */
+export async function pullImage(parts: RegistryParts, reference: string, signal: AbortSignal): Promise<PullAnswer> {
+  const { state, time, process } = parts;
+  if (state.registry === 'silent') return silence(parts, signal);
+  if (state.registry !== 'up') {
+    waitInVain(state, time, pullTimeoutMs);
+    return { kind: 'failed', code: 'registry_unavailable', reason: 'the registry does not answer', transient: true };
+  }
+  const image = state.catalogue.published.get(reference);
+  if (!image) return missing(reference);
+  if (!state.live.layers.has(image.id)) {
+    state.live.layers.set(image.id, { condition: 'whole', serial: state.nextSerial++ });
+    process.point('engine.pull, layers unpacked');
+  }
+  pass(time, pullMs);
+  const references = new Set([...(state.live.images.get(image.id)?.references ?? []), reference, image.digest]);
+  state.live.images.set(image.id, { references: [...references] });
+  if (state.pullsLeft !== null) {
+    state.pullsLeft -= 1;
+    if (state.pullsLeft <= 0) state.registry = 'down';
+  }
+  return { kind: 'ok', imageId: image.id, digest: image.digest };
+}
+
+/** A dead connection: nothing ever comes of it, unless the caller breaks off. */
+async function silence({ state, time }: RegistryParts, signal: AbortSignal): Promise<never> {
+  const fromMs = time.monotonicMs;
+  const broken = Promise.withResolvers<never>();
+  signal.addEventListener('abort', () => broken.reject(signal.reason), { once: true });
+  try {
+    return await broken.promise;
+  } finally {
+    state.waitedMs += time.monotonicMs - fromMs;
+  }
+}
+
+/** Told at once when the network is known to be away, after a long wait when packets only vanish. */
+function waitInVain(state: EngineState, time: WorldTime, longestMs: number): void {
+  const ms = state.registry === 'down' ? 200 : longestMs;
+  state.waitedMs += ms;
+  pass(time, ms);
+}
+
+const missing = (reference: string): RegistryFailure => ({
+  kind: 'failed',
+  code: 'image_missing',
+  reason: `${reference} is not at its registry`,
+  transient: false,
+});
