@@ -69,6 +69,8 @@ export type Backend = AsyncDisposable & {
 
 /** How long requests that are under way may take when the backend stops; with the rest it must be over within 5 s. */
 const drainMs = 3_000;
+/** How long the start waits for a broker that does not answer. */
+const brokerWaitMs = 2_000;
 
 /**
  * Builds the whole backend and starts listening. Disposing it stops in reverse order: no new connections, requests under way
@@ -132,6 +134,7 @@ export async function startBackend(
   starting.use(startAgentEvents(config, host, hub));
   starting.use(startHousekeeping({ history: createHistoryStore({ db: store.db, clock }), clock, log }));
 
+  await waitForBroker(mqtt, clock);
   const url = await app.listen({ port: config.port, host: config.host });
   const running = starting.move();
   return {
@@ -219,6 +222,12 @@ async function registerEverything(
   if (config.webDir !== null) await registerWebApp(app, { directory: config.webDir });
   await extraRoutes?.(app);
   await tellSetupCode(log, setupCode, await auth.isSetupNeeded());
+}
+
+/** A backend whose broker is there is well from its first answer; one whose broker is away serves people all the same. */
+async function waitForBroker(mqtt: Mqtt, clock: Clock): Promise<void> {
+  const deadline = clock.monotonic() + brokerWaitMs;
+  while (!mqtt.isWell() && clock.monotonic() < deadline) await clock.sleep(20);
 }
 
 async function importDevicesFile(

@@ -76,11 +76,13 @@ async function collect(
   return Buffer.concat(chunks);
 }
 
-/** The innermost code of a failed request (ECONNREFUSED, CERT_HAS_EXPIRED, ENOENT …), or the kind of the error. */
+/** The code of a failed request (ECONNREFUSED, CERT_HAS_EXPIRED, ENOENT …), or what its innermost cause says. */
 function faultOf(error: unknown): string {
+  let innermost = 'unknown fault';
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     if ('code' in at && typeof at.code === 'string') return at.code;
     if (at.name === 'TimeoutError') return 'no answer in time';
+    innermost = at.message.slice(0, 100) || at.name;
   }
-  return error instanceof Error ? error.name : 'unknown fault';
+  return innermost;
 }
