@@ -23,5 +23,29 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
     process.stderr.write('Setting up failed: npm did not succeed. Is a package registry reachable?\n');
     process.exit(result.status ?? 1);
   }
+  if (!runs()) install('libatomic1');
+  if (!runs()) {
+    process.stderr.write(
+      'Setting up failed: the Node 26 of node_modules does not start. It needs the package libatomic1.\n',
+    );
+    process.exit(1);
+  }
   writeFileSync(stamp, wanted);
+}
+
+/** Whether the Node that the packages brought starts here: a bare system may lack a library of the compiler's. */
+function runs() {
+  return spawnSync(join(root, 'node_modules', '.bin', 'node'), ['--version']).status === 0;
+}
+
+/** Installs a Debian package where that is possible without asking. */
+function install(name) {
+  if (process.getuid?.() !== 0) return;
+  process.stderr.write(`Setting up: installing the Debian package ${name}.\n`);
+  const options = {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  };
+  spawnSync('apt-get', ['update', '-q'], options);
+  spawnSync('apt-get', ['install', '-y', '-q', '--no-install-recommends', name], options);
 }
