@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Report } from '@station/kit/report';
+import type { Release } from '@station/protocol/release';
+import type { PullAnswer, StackEngine } from './ports.ts';
+import { fetchRelease, healRelease, type FetchParts } from './pull.ts';
+
+const release: Release = {
+  version: '2.0.0',
+  images: { backend: 'registry.test/backend:2.0.0', frontend: 'registry.test/frontend:2.0.0' },
+  imageIds: { backend: 'sha256:b', frontend: 'sha256:f' },
+  digests: { frontend: 'registry.test/frontend@sha256:d' },
+  layers: {},
+};
+const backend = 'registry.test/backend:2.0.0';
+const frontend = 'registry.test/frontend@sha256:d';
+const away: PullAnswer = { kind: 'failed', code: 'registry_unavailable', reason: 'no answer', transient: true };
+
+type State = 'whole' | 'rotten' | 'broken' | 'absent';
+
+/** A machine with images in some state; a pull brings a whole one, unless the image is there already. */
+function createMachine(images: Record<string, State>, registry: Record<string, PullAnswer> = {}) {
+  const calls: string[] = [];
+  const events: string[] = [];
+  const held = new Set<string>();
+  let nowMs = 0;
+  const idOf = (reference: string): string => (reference.includes('backend') ? 'sha256:b' : 'sha256:f');
+  const engine: Partial<StackEngine> = {
+    pull: async (reference, onProgress) => {
+      calls.push(`pull ${reference}`);
+      const answer = registry[reference];
+      if (answer) return answer;
+      for (let doneBytes = 0; doneBytes <= 10; doneBytes += 1) {
+        nowMs += 300;
+        onProgress({ doneBytes, totalBytes: 10 });
+      }
+      const id = idOf(reference);
+      if ((images[id] ?? 'absent') === 'absent') images[id] = 'whole';
+      return { kind: 'ok', imageId: id, digest: `${reference} as pulled` };
+    },
+    hold: async (id) => {
+      calls.push(`hold ${id}`);
+      const state = images[id] ?? 'absent';
+      if (held.has(id)) return 'held';
+      if (state === 'absent' || state === 'broken') return state;
+      held.add(id);
+      return 'held';
+    },
+    releaseHold: async (id) => {
+      calls.push(`releaseHold ${id}`);
+      held.delete(id);
+    },
+    removeImage: async (id) => {
+      calls.push(`removeImage ${id}`);
+      images[id] = 'absent';
+      return 'removed';
+    },
+    verifyImage: async (id) => {
+      calls.push(`verify ${id}`);
+      return images[id] === 'whole';
+    },
+    sync: async () => void calls.push('sync'),
+  };
+  const report: Report = {
+    event: (name) => void events.push(name),
+    subscribe: () => ({ [Symbol.dispose]: () => undefined }),
+  };
+  const parts: FetchParts = {
+    engine: engine as StackEngine,
+    report,
+    clock: {
+      now: () => nowMs,
+      monotonic: () => nowMs,
+      sleep: (_, signal) =>
+        new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error))),
+    },
+    signal: new AbortController().signal,
+    onProgress: (service, { doneBytes }) => void calls.push(`progress ${service} ${doneBytes}`),
+  };
+  const told = (prefix: string): string[] => calls.filter((call) => call.startsWith(prefix));
+  return { parts, calls, told, events, images, held };
+}
+
+describe('fetching a release', () => {
+  test('pulls by digest where one is known, holds every image and syncs last', async () => {
+    const { parts, calls, told } = createMachine({});
+    assert.deepEqual(await fetchRelease(release, false, parts), {
+      kind: 'ok',
+      imageIds: { backend: 'sha256:b', frontend: 'sha256:f' },
+      digests: { backend: `${backend} as pulled`, frontend: `${frontend} as pulled` },
+    });
+    assert.deepEqual(told('pull'), [`pull ${backend}`, `pull ${frontend}`]);
+    assert.deepEqual([told('hold').length, told('verify').length, calls.at(-1)], [2, 0, 'sync']);
+  });
+
+  test('tells each progress on, and logs one a second', async () => {
+    const { parts, told, events } = createMachine({});
+    await fetchRelease({ ...release, images: { backend } }, false, parts);
+    assert.equal(told('progress backend').length, 11);
+    assert.equal(events.filter((name) => name === 'docker_pull').length, 3);
+  });
+
+  test('tells the failure, and what came all the same', async () => {
+    const { parts, calls } = createMachine({}, { [frontend]: away });
+    assert.deepEqual(await fetchRelease(release, false, parts), { ...away, fetched: { 'sha256:b': backend } });
+    assert.equal(calls.at(-1), 'sync');
+  });
+
+  test('replaces an image that the engine cannot use', async () => {
+    const { parts, told, events, images } = createMachine({ 'sha256:b': 'broken' });
+    assert.equal((await fetchRelease(release, false, parts)).kind, 'ok');
+    assert.equal(images['sha256:b'], 'whole');
+    assert.equal(told(`pull ${backend}`).length, 2);
+    assert.ok(events.includes('image_healed'));
+  });
+
+  test('reads suspect images through, twice before it throws one away', async () => {
+    const { parts, told, images } = createMachine({ 'sha256:b': 'rotten', 'sha256:f': 'whole' });
+    assert.equal((await fetchRelease(release, true, parts)).kind, 'ok');
+    assert.equal(images['sha256:b'], 'whole');
+    assert.deepEqual(told('removeImage'), ['removeImage sha256:b']);
+    assert.deepEqual([told('verify sha256:b').length, told('verify sha256:f').length], [3, 1]);
+  });
+
+  test('takes an unsuspected image as it is', async () => {
+    const { parts, images } = createMachine({ 'sha256:b': 'rotten' });
+    assert.equal((await fetchRelease(release, false, parts)).kind, 'ok');
+    assert.equal(images['sha256:b'], 'rotten');
+  });
+
+  test('gives up an image that is broken again', async () => {
+    const { parts } = createMachine({ 'sha256:b': 'broken' });
+    parts.engine.removeImage = async () => 'in_use';
+    const answer = await fetchRelease(release, false, parts);
+    assert.ok(answer.kind === 'failed' && answer.code === 'engine_failed' && answer.transient);
+  });
+
+  test('tells that the second pull failed', async () => {
+    const { parts } = createMachine({ 'sha256:b': 'broken' });
+    const { pull } = parts.engine;
+    let pulls = 0;
+    parts.engine.pull = async (...args) => (args[0] === backend && (pulls += 1) > 1 ? away : pull(...args));
+    assert.deepEqual(await fetchRelease(release, false, parts), {
+      ...away,
+      fetched: { 'sha256:f': 'registry.test/frontend:2.0.0' },
+    });
+  });
+});
+
+describe('a pull that falls silent', () => {
+  /** Time moves on with each sleep; a pull answers nothing until it is broken off. */
+  function createSilence(progressEveryMs: number | null) {
+    const { parts } = createMachine({ 'sha256:b': 'whole' });
+    let nowMs = 0;
+    const asked: AbortSignal[] = [];
+    const silent: FetchParts = {
+      ...parts,
+      clock: {
+        now: () => nowMs,
+        monotonic: () => nowMs,
+        sleep: async (ms, signal) => {
+          await new Promise((resolve) => setImmediate(resolve));
+          signal?.throwIfAborted();
+          nowMs += ms;
+        },
+      },
+      engine: {
+        ...parts.engine,
+        pull: (_, onProgress, signal) =>
+          new Promise((resolve, reject) => {
+            asked.push(signal);
+            signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+            if (progressEveryMs === null) return;
+            const report = (done: number): void => {
+              onProgress({ doneBytes: done, totalBytes: 100 });
+              if (done === 100) resolve({ kind: 'ok', imageId: 'sha256:b', digest: null });
+              else void silent.clock.sleep(progressEveryMs).then(() => report(done + 1));
+            };
+            report(0);
+          }),
+      },
+    };
+    return { parts: silent, asked, elapsedMs: () => nowMs };
+  }
+  const one: Release = { ...release, images: { backend } };
+
+  test('is broken off, to be tried again', async () => {
+    const { parts, asked, elapsedMs } = createSilence(null);
+    const answer = await fetchRelease(one, false, parts);
+    assert.ok(answer.kind === 'failed' && answer.code === 'registry_unavailable' && answer.transient);
+    assert.equal(asked[0]?.aborted, true);
+    assert.equal(elapsedMs(), 300_000);
+  });
+
+  test('is left alone while it makes any progress', async () => {
+    const { parts, asked } = createSilence(60_000);
+    assert.equal((await fetchRelease(one, false, parts)).kind, 'ok');
+    assert.equal(asked[0]?.aborted, false);
+  });
+
+  test('ends with the agent', async () => {
+    const { parts } = createSilence(null);
+    const stopping = new AbortController();
+    const fetching = fetchRelease(one, false, { ...parts, signal: stopping.signal });
+    stopping.abort(new Error('stop'));
+    await assert.rejects(fetching, /stop/);
+  });
+});
+
+describe('healing a release', () => {
+  test('leaves whole images alone', async () => {
+    const { parts, told } = createMachine({ 'sha256:b': 'whole', 'sha256:f': 'whole' });
+    await healRelease(release, parts);
+    assert.deepEqual([told('pull'), told('removeImage'), told('sync').length], [[], [], 1]);
+  });
+
+  test('finds damage in an image that is held, and takes away what keeps its layers', async () => {
+    const { parts, told, images, held, events } = createMachine({ 'sha256:b': 'rotten', 'sha256:f': 'whole' });
+    held.add('sha256:b');
+    await healRelease(release, parts);
+    assert.equal(images['sha256:b'], 'whole');
+    assert.deepEqual(told('releaseHold'), ['releaseHold sha256:b']);
+    assert.ok(events.includes('image_healed'));
+  });
+
+  test('fetches an image that is gone', async () => {
+    const { parts, images } = createMachine({ 'sha256:b': 'whole' });
+    await healRelease(release, parts);
+    assert.equal(images['sha256:f'], 'whole');
+  });
+
+  test('goes on when the registry is away', async () => {
+    const { parts, told } = createMachine({ 'sha256:b': 'broken' }, { [backend]: away, [frontend]: away });
+    await healRelease(release, parts);
+    assert.equal(told('pull').length, 2);
+    assert.equal(told('sync').length, 1);
+  });
+});

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { ContainerFact, Watch } from '../containers/facts.ts';
+import { addSample, judgeHealth, restartBaseline, startWatch, type Restarts } from './watch.ts';
+
+const gate = { stabilizationMs: 45_000, timeoutMs: 60_000 };
+const imageIds = { backend: 'sha256:b', frontend: 'sha256:f' };
+const ok = { ok: true, status: 200, reason: null };
+const refused = { ok: false, status: null, reason: 'connection refused' };
+
+const container = (service: 'backend' | 'frontend', changes: Partial<ContainerFact> = {}): ContainerFact => ({
+  id: service,
+  service,
+  image: 'any',
+  imageId: imageIds[service],
+  state: 'running',
+  health: 'none',
+  restartCount: 0,
+  exitCode: 0,
+  ...changes,
+});
+const running = [container('backend'), container('frontend')];
+
+type Sample = { at: number; answer?: typeof ok | typeof refused; containers?: ContainerFact[] };
+
+const watch = (samples: readonly Sample[], baseline: Restarts = {}): Watch =>
+  samples.reduce(
+    (before, { at, answer = ok, containers = running }) =>
+      addSample(before, { nowMs: at, answer, containers, imageIds }, baseline),
+    startWatch(0),
+  );
+const every = (from: number, to: number, stepMs: number, sample: Omit<Sample, 'at'> = {}): Sample[] =>
+  Array.from({ length: Math.floor((to - from) / stepMs) + 1 }, (_, index) => ({
+    at: from + index * stepMs,
+    ...sample,
+  }));
+
+describe('the verdict', () => {
+  const verdicts: readonly [string, readonly Sample[], string | RegExp][] = [
+    ['waits before anything was seen', [], 'wait'],
+    ['waits out the stabilization time', every(0, 44_000, 1000), 'wait'],
+    ['passes when it held to the end of it', every(0, 45_000, 1000), 'passed'],
+    [
+      'asks for ten steady seconds',
+      [...every(0, 36_000, 1000, { answer: refused }), ...every(37_000, 46_000, 1000)],
+      'wait',
+    ],
+    ['passes after them', [...every(0, 36_000, 1000, { answer: refused }), ...every(37_000, 47_000, 1000)], 'passed'],
+    ['fails when the time is up', every(0, 105_000, 1000, { answer: refused }), /connection refused/],
+    ['waits until then', every(0, 104_000, 1000, { answer: refused }), 'wait'],
+    [
+      'gives the rest of the stretch to whoever passes when the time is up',
+      [...every(0, 99_000, 1000, { answer: refused }), ...every(100_000, 106_000, 1000)],
+      'wait',
+    ],
+    ['counts only what was seen, not the time nobody looked', [{ at: 0 }, { at: 40_000 }], 'wait'],
+    [
+      'fails a service that was restarted four times',
+      [
+        {
+          at: 3000,
+          answer: refused,
+          containers: [container('backend', { restartCount: 4 }), running[1] as ContainerFact],
+        },
+      ],
+      /keeps crashing/,
+    ],
+    [
+      'waits at three restarts in little time',
+      [
+        {
+          at: 3000,
+          answer: refused,
+          containers: [container('backend', { restartCount: 3 }), running[1] as ContainerFact],
+        },
+      ],
+      'wait',
+    ],
+    [
+      'fails two restarts when it is not healthy after twelve seconds',
+      [
+        {
+          at: 12_000,
+          answer: refused,
+          containers: [container('backend', { restartCount: 2 }), running[1] as ContainerFact],
+        },
+      ],
+      /keeps crashing/,
+    ],
+    [
+      'forgives two restarts to a service that is healthy then',
+      [{ at: 12_000, containers: [container('backend', { restartCount: 2 }), running[1] as ContainerFact] }],
+      'wait',
+    ],
+    [
+      'fails a container that ended and is not restarted',
+      [
+        {
+          at: 500,
+          answer: refused,
+          containers: [container('backend', { state: 'exited', exitCode: 1 }), running[1] as ContainerFact],
+        },
+      ],
+      /"backend" ended/,
+    ],
+  ];
+  for (const [name, samples, expected] of verdicts) {
+    test(name, () => {
+      const verdict = judgeHealth(watch(samples), gate);
+      if (typeof expected === 'string') assert.equal(verdict.kind, expected);
+      else {
+        assert.equal(verdict.kind, 'failed');
+        assert.match(verdict.kind === 'failed' ? verdict.reason : '', expected);
+      }
+    });
+  }
+
+  test('passes with the first pass when there is no stabilization time', () => {
+    assert.deepEqual(judgeHealth(watch([{ at: 0 }]), { stabilizationMs: 0, timeoutMs: 1000 }), { kind: 'passed' });
+  });
+
+  test('asks for no longer stretch than the stabilization time', () => {
+    const short = { stabilizationMs: 2000, timeoutMs: 1000 };
+    assert.equal(judgeHealth(watch([{ at: 0 }, { at: 2000 }]), short).kind, 'passed');
+  });
+});
+
+describe('a sample', () => {
+  const problems: readonly [string, ContainerFact[], string | null][] = [
+    ['all containers running', running, null],
+    ['a service without a container', [container('frontend')], 'service "backend" has no container'],
+    [
+      'another image',
+      [container('backend', { imageId: 'sha256:old' }), container('frontend')],
+      'service "backend" runs another image',
+    ],
+    [
+      'a leftover beside the right container',
+      [...running, container('backend', { id: 'left', imageId: 'sha256:old', state: 'exited' })],
+      'service "backend" runs another image',
+    ],
+    [
+      'a restarting container',
+      [container('backend', { state: 'restarting' }), container('frontend')],
+      'service "backend" is restarting',
+    ],
+    [
+      'a container that calls itself unhealthy',
+      [container('backend', { health: 'unhealthy' }), container('frontend')],
+      'service "backend" reports itself unhealthy',
+    ],
+    ['one that is still starting', [container('backend', { health: 'starting' }), container('frontend')], null],
+    ['one that has done its work', [container('backend'), container('frontend', { state: 'exited' })], null],
+    [
+      'a container of a service that is no part of the release',
+      [...running, { ...container('backend'), id: 'x', service: 'mqtt', state: 'exited', exitCode: 1 }],
+      null,
+    ],
+  ];
+  for (const [name, containers, reason] of problems) {
+    test(`with ${name} ${reason === null ? 'passes' : 'does not pass'}`, () => {
+      const seen = watch([{ at: 100, containers }]);
+      assert.equal(seen.lastReason, reason);
+      assert.equal(seen.passingSinceMs, reason === null ? 100 : null);
+    });
+  }
+
+  test('ends a run of passes, and keeps when the first one was', () => {
+    const seen = watch([{ at: 100 }, { at: 200, answer: refused }, { at: 300 }]);
+    assert.deepEqual([seen.passingSinceMs, seen.firstPassMs, seen.attempts], [300, 100, 3]);
+  });
+
+  test('counts restarts from the start of the watch on', () => {
+    const before = [container('backend', { restartCount: 7 }), container('frontend')];
+    const baseline = restartBaseline(before, ['backend', 'frontend']);
+    const seen = watch(
+      [{ at: 0, containers: [container('backend', { restartCount: 9 }), container('frontend')] }],
+      baseline,
+    );
+    assert.equal(seen.restarts, 2);
+    assert.equal(
+      watch([{ at: 0, containers: [container('backend', { id: 'new', restartCount: 3 })] }], baseline).restarts,
+      3,
+    );
+    // Starting a container by hand sets its count back.
+    assert.equal(watch([{ at: 0, containers: before }], { backend: 9 }).restarts, 0);
+  });
+});
