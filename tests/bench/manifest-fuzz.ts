@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { mergeEnvironment, envToConfig } from '@station/agent/config';
 import { parseEnvFile } from '@station/agent/config/env-file';
 import type { StackEngine } from '@station/agent/containers/ports';
-import { stateFiles } from '@station/agent/containers/state-files';
+import { overrideFile, readPins, stateFiles } from '@station/agent/containers/state-files';
 import { createUpdater } from '@station/agent/containers/updater';
 import { startServer } from '@station/agent/http/testing/running-server';
 import { verifyMinisign } from '@station/agent/manifests/minisign';
@@ -166,12 +166,15 @@ async function tryState(): Promise<string | null> {
       imageIds: { backend: digest },
       createdAt: '',
     }),
-    [stateFiles.updateOverride]: 'services:\n  backend:\n    image: "b:1"\n',
+    [stateFiles.updateOverride]: random() < 0.5 ? overrideFile(release) : 'services:\n  backend:\n    image: "b:1"\n',
+    [stateFiles.rollbackOverride]: overrideFile(release),
   };
   for (const [name, text] of Object.entries(seeds)) {
     files.delete(`/data/${name}`);
     if (random() < 0.8) files.set(`/data/${name}`, toBytes(random() < 0.7 ? mutateText(text, random) : text, random));
   }
+  const textOf = (name: string): string => new TextDecoder().decode(files.get(`/data/${name}`));
+  const [current, pinned] = [textOf(stateFiles.currentVersion), textOf(stateFiles.updateOverride)];
   const changes: string[] = [];
   const updater = createUpdater({
     engine: watchedEngine(changes),
@@ -189,7 +192,10 @@ async function tryState(): Promise<string | null> {
   const { installed, operation } = updater.journal();
   if (changes.length > 0) return `called ${changes.join(', ')}`;
   if (operation !== null) return 'made up an operation';
-  return installed?.imageIds['backend'] === digest ? null : 'does not know what runs';
+  // Something pinned and no version anywhere is what an interrupted first install leaves.
+  const isFirstInstall = parseVersion(current.trim()) === null && Object.keys(readPins(pinned)).length > 0;
+  if (installed === null) return isFirstInstall ? null : 'does not know what runs';
+  return installed.imageIds['backend'] === digest ? null : 'knows something else than what runs';
 }
 
 function memoryDisk(files: Map<string, Uint8Array>): Disk {
