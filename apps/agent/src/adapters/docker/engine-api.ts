@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
 import { StationError } from '@station/kit/station-error';
+import type { Static, TSchema } from 'typebox';
+import { Value } from 'typebox/value';
 
 export type ApiAnswer = { status: number; body: unknown };
 
@@ -134,4 +136,18 @@ function parseLine(text: string): unknown {
   } catch {
     return { message: text.slice(0, 500) };
   }
+}
+
+/** The body of a good answer. @throws StationError `unavailable` when the engine refused or answered something else. */
+export function expectBody<T extends TSchema>(answer: ApiAnswer, schema: T, what: string): Static<T> {
+  if (answer.status < 300 && Value.Check(schema, answer.body)) return answer.body;
+  throw new StationError('unavailable', `the container engine did not answer ${what} as expected`, {
+    cause: new Error(messageOf(answer.body)),
+  });
+}
+
+/** What the engine says of a refusal. */
+export function messageOf(body: unknown): string {
+  const message = typeof body === 'object' && body !== null && 'message' in body ? body.message : null;
+  return typeof message === 'string' ? message.slice(0, 500) : 'no reason given';
 }

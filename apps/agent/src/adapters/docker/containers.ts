@@ -1,0 +1,78 @@
+import { Type } from 'typebox';
+import type { ContainerFact } from '../../containers/facts.ts';
+import { expectBody, messageOf, type EngineApi } from './engine-api.ts';
+import { StationError } from '@station/kit/station-error';
+
+/** Label of the containers that hold an image: never started, they keep it from `docker image prune -a`. */
+export const holdLabel = 'station.hold';
+export const projectLabel = 'com.docker.compose.project';
+const serviceLabel = 'com.docker.compose.service';
+const oneOffLabel = 'com.docker.compose.oneoff';
+
+export const ListedContainer = Type.Object({
+  Id: Type.String(),
+  ImageID: Type.String(),
+  Labels: Type.Record(Type.String(), Type.String()),
+});
+const Container = Type.Object({
+  Id: Type.String(),
+  Image: Type.String(),
+  RestartCount: Type.Number(),
+  Config: Type.Object({ Image: Type.String() }),
+  State: Type.Object({
+    Status: Type.String(),
+    ExitCode: Type.Number(),
+    Health: Type.Optional(Type.Union([Type.Object({ Status: Type.String() }), Type.Null()])),
+  }),
+});
+
+/** Containers of the project's services; those of `docker compose run` are none. */
+export async function listContainers(api: EngineApi, project: string): Promise<ContainerFact[]> {
+  const filters = JSON.stringify({ label: [`${projectLabel}=${project}`] });
+  const answer = await api.call('GET', '/containers/json', { query: { all: 'true', filters } });
+  const listed = expectBody(answer, Type.Array(ListedContainer), 'GET /containers/json');
+  const ours = listed.filter(({ Labels }) => serviceLabel in Labels && Labels[oneOffLabel] !== 'True');
+  const inspected = await Promise.all(
+    ours.map(async ({ Id, Labels }) => {
+      const details = await api.call('GET', `/containers/${Id}/json`);
+      // Gone between the two calls: then it is no container of the stack any more.
+      if (details.status === 404) return null;
+      const container = expectBody(details, Container, 'GET /containers/{id}/json');
+      return {
+        id: Id,
+        service: Labels[serviceLabel] as string,
+        image: container.Config.Image,
+        imageId: container.Image,
+        state: container.State.Status,
+        health: container.State.Health?.Status ?? 'none',
+        restartCount: container.RestartCount,
+        exitCode: container.State.ExitCode,
+      };
+    }),
+  );
+  return inspected.filter((container) => container !== null);
+}
+
+/** Containers that hold an image for the project. */
+export async function listHolders(api: EngineApi, project: string) {
+  const filters = JSON.stringify({ label: [`${holdLabel}=${project}`] });
+  const answer = await api.call('GET', '/containers/json', { query: { all: 'true', filters } });
+  return expectBody(answer, Type.Array(ListedContainer), 'GET /containers/json');
+}
+
+/** Holds an image; making the container is the proof that the engine can use it. */
+export async function hold(api: EngineApi, project: string, imageId: string): Promise<'held' | 'absent' | 'broken'> {
+  const name = `station-hold-${project}-${imageId.replace('sha256:', '').slice(0, 16)}`;
+  const body = {
+    Image: imageId,
+    Cmd: ['hold'],
+    NetworkDisabled: true,
+    Labels: { [holdLabel]: project },
+    HostConfig: { NetworkMode: 'none', RestartPolicy: { Name: 'no' } },
+  };
+  const { status, body: told } = await api.call('POST', '/containers/create', { query: { name }, body });
+  if (status === 201 || status === 409) return 'held';
+  if (status === 404) return 'absent';
+  if (status >= 500) return 'broken';
+  throw new StationError('internal', 'an image could not be held', { cause: new Error(messageOf(told)) });
+}
