@@ -51,7 +51,8 @@ export type AgentRun = {
   /** Virtual time until the stack first answered well; null when it never did. */
   servedAfterMs: number | null;
   events: string[];
-  /** Standing conditions in the end. */
+  /** Conditions that were raised, and those that stand in the end. */
+  raised: string[];
   conditions: string[];
   answer: StartAnswer | null;
   surprise: unknown;
@@ -92,6 +93,7 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
     networkMs: 0,
     servedAfterMs: null,
     events: [],
+    raised: [],
     conditions: [],
     answer: null,
     surprise: null,
@@ -197,7 +199,10 @@ function assemble(world: World, process: SimulatedProcess, run: AgentRun, option
     },
   });
   const report: Report = {
-    event: (name) => void run.events.push(name),
+    event: (name, fields) => {
+      run.events.push(name);
+      if (name === 'condition_raised' && 'condition' in fields) run.raised.push(fields.condition);
+    },
     subscribe: () => ({ [Symbol.dispose]: () => undefined }),
   };
   return {

@@ -62,6 +62,7 @@ export function createCatalogue(releases: readonly ReleaseDefinition[]): Catalog
     published.set(reference('backend', version), publish('backend', version));
     published.set(reference('frontend', version), publish('frontend', frontendOf ?? version));
   }
+  for (const image of [...published.values()]) published.set(image.digest, image);
   return { published, behaviours };
 }
 

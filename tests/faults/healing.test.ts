@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { runAgent, type AgentRun } from './agent-run.ts';
+import type { LayerCondition } from './engine-storage.ts';
+import type { RegistryState } from './engine-state.ts';
+import { judge } from './judge.ts';
+import { expectationOf, prepare, scenarios } from './scenarios.ts';
+import { cutPower, imageIdOf, type World } from './world.ts';
+
+/**
+ * Images that were whole when the agent looked, and are not after a boot: somebody else's pull was not synced, or the card is
+ * worn. The agent's own images cannot come to this.
+ */
+const scenario = scenarios.find((one) => one.name === 'bring-up-at-boot');
+
+async function bootWith(damaged: Record<string, LayerCondition>, registry: RegistryState): Promise<World> {
+  assert.ok(scenario);
+  const world = await prepare(scenario);
+  for (const storage of [world.engine.live, world.engine.durable]) {
+    for (const [id, condition] of Object.entries(damaged)) storage.layers.set(id, { condition, serial: 0 });
+  }
+  cutPower(world, 0);
+  world.engine.registry = registry;
+  return world;
+}
+
+async function faultsOf(world: World, run: AgentRun): Promise<string[]> {
+  assert.ok(scenario);
+  return judge(world, run, { ...expectationOf(scenario, world.ids), disturbed: true });
+}
+
+const backend = imageIdOf('backend', '1.1.0');
+
+describe('an installed release whose image is damaged', () => {
+  test('is fetched again and brought up', async () => {
+    const world = await bootWith({ [backend]: 'unusable' }, 'up');
+    const run = await runAgent(world, { request: { kind: 'none' } });
+    assert.ok(run.events.includes('image_healed'));
+    assert.deepEqual(await faultsOf(world, run), []);
+  });
+
+  test('is brought up as soon as the network is back, and told of until then', async () => {
+    const world = await bootWith({ [backend]: 'unusable' }, 'down');
+    const backMs = world.time.monotonicMs + 20 * 60_000;
+    const run = await runAgent(world, {
+      request: { kind: 'none' },
+      onPoint: () => {
+        if (world.time.monotonicMs > backMs) world.engine.registry = 'up';
+      },
+    });
+    assert.deepEqual(await faultsOf(world, run), []);
+    assert.ok(run.raised.includes('stack_unhealthy'));
+    assert.ok(!run.conditions.includes('stack_unhealthy'));
+  });
+});
+
+test('the images of the release to go back to are looked at when it is gone back to', async () => {
+  const world = await bootWith({ [imageIdOf('backend', '1.0.0')]: 'unusable' }, 'up');
+  const run = await runAgent(world, { request: { kind: 'rollback' } });
+  assert.ok(run.events.includes('image_healed'));
+  assert.deepEqual(await faultsOf(world, run), []);
+});
