@@ -13,9 +13,10 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
   process.stderr.write('Setting up: installing the packages of package-lock.json (once).\n');
   const npm = process.env.npm_execpath;
   const [program, prefix] = npm ? [process.execPath, [npm]] : ['npm', []];
+  // Its warnings are about this machine's own Node, which runs nothing but npm itself.
   // A clean install for a fresh clone; in a tree that is being worked in, only what changed.
   const command = existsSync(join(root, 'node_modules')) ? ['install', '--no-save'] : ['ci'];
-  const result = spawnSync(program, [...prefix, ...command, '--no-fund', '--no-audit'], {
+  const result = spawnSync(program, [...prefix, ...command, '--no-fund', '--no-audit', '--loglevel=error'], {
     cwd: root,
     stdio: ['ignore', 'inherit', 'inherit'],
   });
