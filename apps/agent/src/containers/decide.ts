@@ -32,7 +32,7 @@ const probeFastMs = 100;
 const probeFastForMs = 10_000;
 const probeSlowMs = 1000;
 
-/** Decides purely from facts (docs/adr/0003): no clock, no module state, no side effect. */
+/** Decides purely from facts (docs/adr/0002): no clock, no module state, no side effect. */
 export function decide(facts: Facts): Step {
   if (facts.journalInDoubt) return { kind: 'write_journal' };
   if (Object.keys(facts.staleFiles).length > 0) return { kind: 'write_files', files: facts.staleFiles };
