@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { StationError } from '@station/kit/station-error';
+import { discardUnreadBody } from '@station/kit/unread-body';
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -37,6 +38,9 @@ export function createFastify(): App {
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(() => (body) => JSON.stringify(body));
   acceptJsonOnly(app);
+  app.addHook('onSend', async (request, reply) => {
+    if (reply.statusCode >= 400) await discardUnreadBody(request.raw);
+  });
   return app;
 }
 

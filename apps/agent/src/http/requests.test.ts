@@ -132,6 +132,14 @@ describe('requests that are wrong', () => {
     assert.equal(told(await call(running.tcp, 'GET', '/health')), '200');
   });
 
+  it('with such a body are answered also to a client that writes before it reads, and closes afterwards', async () => {
+    await using running = await startServer();
+    const target = { socketPath: `${running.folder}/agent.sock` };
+    const headers = { ...json, connection: 'close' };
+    const body = Buffer.alloc(10_000_000, 0x20);
+    assert.equal(told(await call(target, 'POST', '/update', { headers, body })), '413 payload_too_large');
+  });
+
   it('with a body just below the limit are read', async () => {
     await using running = await startServer();
     const body = `{${' '.repeat(256 * 1024 - 2)}}`;

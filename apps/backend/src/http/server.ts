@@ -12,6 +12,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { describeError } from '@station/kit/station-error';
+import { discardUnreadBody } from '@station/kit/unread-body';
 import type { Log } from '../log.ts';
 import { errorBody, toErrorResponse } from './errors.ts';
 import { createValidatorCompiler } from './validation.ts';
@@ -66,6 +67,9 @@ export function createHttpServer({ log }: { log: Log }): HttpServer {
 
   app.addHook('onRequest', async (request, reply) => {
     reply.headers({ ...apiHeaders, 'x-request-id': request.id });
+  });
+  app.addHook('onSend', async (request, reply) => {
+    if (reply.statusCode >= 400) await discardUnreadBody(request.raw);
   });
   app.addHook('onResponse', async (request, reply) => {
     log.event('request', {
