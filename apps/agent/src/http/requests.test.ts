@@ -133,7 +133,7 @@ describe('requests that are wrong', () => {
   });
 
   it('with such a body are answered also to a client that writes before it reads, and closes afterwards', async () => {
-    await using running = await startServer();
+    await using running = await startServer({ socketName: 'agent.sock' });
     const target = { socketPath: `${running.folder}/agent.sock` };
     const headers = { ...json, connection: 'close' };
     const body = Buffer.alloc(10_000_000, 0x20);
