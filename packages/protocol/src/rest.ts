@@ -114,14 +114,29 @@ export type Member = Static<typeof Member>;
 export const Members = Type.Array(Member);
 
 /**
- * POST /api/station/members (station role owner or admin) → 201 Member. `role: "owner"` cannot be given away here.
- * Errors: 409 conflict when the address is already a member.
+ * POST /api/station/members (station role owner or admin) → 201 AddedMember. `role: "owner"` cannot be given away here. Without a
+ * password the station makes a first one. Errors: 409 conflict when the address is already a member.
  */
 export const NewMember = Type.Object(
-  { email: Email, name: PersonName, password: NewPassword, role: Type.Enum(['admin', 'member']) },
+  { email: Email, name: PersonName, password: Type.Optional(NewPassword), role: Type.Enum(['admin', 'member']) },
   closed,
 );
 export type NewMember = Static<typeof NewMember>;
+
+export const AddedMember = Type.Object({
+  ...Member.properties,
+  firstPassword: Nullable(
+    Type.String({ description: 'Made by the station, told this once; null when the request brought a password.' }),
+  ),
+});
+export type AddedMember = Static<typeof AddedMember>;
+
+/**
+ * POST /api/station/members/:userId/password (no body; station role owner, or admin for members) → 200 MadePassword: for someone who has
+ * forgotten theirs. Ends all their sessions. The owner's is changed by the owner alone (/api/auth/password): 409 conflict.
+ */
+export const MadePassword = Type.Object({ password: Type.String({ description: 'Told this once.' }) });
+export type MadePassword = Static<typeof MadePassword>;
 
 /** PATCH /api/station/members/:userId (station role owner) → 200 Member. The owner cannot be changed: 409 conflict. */
 export const MemberPatch = Type.Object({ role: Type.Enum(['admin', 'member']) }, closed);
@@ -146,6 +161,24 @@ export const AgentSettings = Type.Object(
   closed,
 );
 export type AgentSettings = Static<typeof AgentSettings>;
+
+/** GET /api/settings/wifi (station role owner or admin): the Wi-Fi that new devices get. Its password is never told. */
+export const DeviceWifi = Type.Object({
+  ssid: Nullable(Type.String({ description: 'Null when none is set.' })),
+  isOpen: Type.Boolean({ description: 'Whether the network needs no password.' }),
+  updatedAt: Nullable(Time),
+});
+export type DeviceWifi = Static<typeof DeviceWifi>;
+
+/** PUT /api/settings/wifi (station role owner or admin) → 200 DeviceWifi; DELETE → 204. */
+export const DeviceWifiPut = Type.Object(
+  {
+    ssid: Type.String({ minLength: 1, maxLength: 32 }),
+    password: Type.String({ maxLength: 64, description: 'Empty for an open network.' }),
+  },
+  closed,
+);
+export type DeviceWifiPut = Static<typeof DeviceWifiPut>;
 
 /**
  * POST /api/system/update and /api/system/rollback (role owner or admin) → 202 `Accepted` of agent-api.ts. The backend never waits for the

@@ -22,7 +22,7 @@ export function createSetupCode({ disk, path }: { disk: Disk; path: string }): S
   const read = async (): Promise<string> => {
     const kept = (await readText(disk, path))?.trim();
     if (kept !== undefined && kept !== '') return kept;
-    const code = newCode();
+    const code = newCode(groups);
     await writeDurable(disk, path, `${code}\n`);
     return code;
   };
@@ -33,9 +33,10 @@ export function createSetupCode({ disk, path }: { disk: Disk; path: string }): S
   };
 }
 
-function newCode(): string {
+/** A secret that is easy to read out and to type: "BCDF-2345-GHJK"; 19 bits a group. */
+export function newCode(groupCount: number): string {
   const group = (): string => Array.from({ length: groupLength }, () => alphabet[randomInt(alphabet.length)]).join('');
-  return Array.from({ length: groups }, group).join('-');
+  return Array.from({ length: groupCount }, group).join('-');
 }
 
 const comparable = (code: string): Buffer => Buffer.from(hashToken(code.toUpperCase().replaceAll(/[\s-]/g, '')));

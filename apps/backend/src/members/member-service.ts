@@ -1,25 +1,34 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { Member, NewMember, Role } from '@station/protocol/rest';
+import type { AddedMember, Member, NewMember, Role } from '@station/protocol/rest';
 import { isoTime, type Clock } from '@station/kit/clock';
 import type { AccessTokens } from '../auth/access-tokens.ts';
 import type { Passwords } from '../auth/passwords.ts';
 import type { Sessions } from '../auth/sessions.ts';
+import { newCode } from '../auth/setup-code.ts';
 import { insertUser } from '../auth/user-store.ts';
 import type { Database } from '../store/schema.ts';
 
-export type AddResult = { kind: 'added'; member: Member } | { kind: 'exists' };
+export type AddResult = { kind: 'added'; member: AddedMember } | { kind: 'exists' };
 export type ChangeResult = { kind: 'changed'; member: Member } | { kind: 'unknown' } | { kind: 'is_owner' };
-export type RemoveResult = { kind: 'removed' } | { kind: 'unknown' } | { kind: 'is_owner' } | { kind: 'needs_owner' };
+type Refused = { kind: 'unknown' } | { kind: 'is_owner' } | { kind: 'needs_owner' };
+export type RemoveResult = { kind: 'removed' } | Refused;
+export type PasswordMadeResult = { kind: 'made'; password: string } | Refused;
 
 /** People of the station. A person's global role and role on the station are kept the same. */
 export type MemberService = {
   /** The owner first, then by name. */
   list(): Promise<Member[]>;
+  /** Without a password of its own the new member gets a made one, told in the result and never again. */
   add(member: NewMember): Promise<AddResult>;
   changeRole(userId: string, role: 'admin' | 'member'): Promise<ChangeResult>;
   /** Removes the user with their sessions; an admin may remove members only. */
   remove(userId: string, by: { role: Role | null }): Promise<RemoveResult>;
+  /** Replaces a forgotten password by a made one and ends the user's sessions; an admin may do that for members only. */
+  makePassword(userId: string, by: { role: Role | null }): Promise<PasswordMadeResult>;
 };
+
+/** 77 bits: enough for good, also when nobody ever changes it. */
+const passwordGroups = 4;
 
 export function createMemberService(dependencies: {
   db: Database;
@@ -50,7 +59,8 @@ export function createMemberService(dependencies: {
   return {
     list,
     add: async ({ email, name, password, role }) => {
-      const passwordHash = await passwords.hash(password);
+      const firstPassword = password === undefined ? newCode(passwordGroups) : null;
+      const passwordHash = await passwords.hash(password ?? firstPassword ?? '');
       const id = randomUUIDv7();
       const now = clock.now();
       const inserted = await db.transaction().execute(async (transaction) => {
@@ -60,7 +70,7 @@ export function createMemberService(dependencies: {
         return fresh;
       });
       const member = inserted ? await find(id) : null;
-      return member === null ? { kind: 'exists' } : { kind: 'added', member };
+      return member === null ? { kind: 'exists' } : { kind: 'added', member: { ...member, firstPassword } };
     },
     changeRole: async (userId, role) => {
       const before = await find(userId);
@@ -74,16 +84,31 @@ export function createMemberService(dependencies: {
       return { kind: 'changed', member: { ...before, role } };
     },
     remove: async (userId, by) => {
-      const before = await find(userId);
-      if (before === null) return { kind: 'unknown' };
-      if (before.role === 'owner') return { kind: 'is_owner' };
-      if (before.role === 'admin' && by.role !== 'owner') return { kind: 'needs_owner' };
+      const refused = refusal(await find(userId), by);
+      if (refused !== null) return refused;
       await sessions.endAll(userId);
       await db.deleteFrom('users').where('id', '=', userId).execute();
       accessTokens.revoke(userId);
       return { kind: 'removed' };
     },
+    makePassword: async (userId, by) => {
+      const refused = refusal(await find(userId), by);
+      if (refused !== null) return refused;
+      const password = newCode(passwordGroups);
+      const hash = await passwords.hash(password);
+      await db.updateTable('users').set({ station_password_hash: hash }).where('id', '=', userId).execute();
+      await sessions.endAll(userId);
+      accessTokens.revoke(userId);
+      return { kind: 'made', password };
+    },
   };
+}
+
+/** Why `by` may not touch this member; null when nothing stands against it. */
+function refusal(member: Member | null, by: { role: Role | null }): Refused | null {
+  if (member === null) return { kind: 'unknown' };
+  if (member.role === 'owner') return { kind: 'is_owner' };
+  return member.role === 'admin' && by.role !== 'owner' ? { kind: 'needs_owner' } : null;
 }
 
 type MemberRow = { id: string; email: string; name: string; role: Role; joined_at: number };

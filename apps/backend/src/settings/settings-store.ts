@@ -12,6 +12,9 @@ export type SettingsStore = {
   /** Null also when the key it was encrypted with is gone. */
   readSecret<T extends TSchema>(key: string, schema: T): Promise<Static<T> | null>;
   writeSecret(key: string, value: unknown): Promise<void>;
+  /** Epoch milliseconds; null when it was never set. */
+  updatedAt(key: string): Promise<number | null>;
+  remove(key: string): Promise<void>;
 };
 
 export function createSettingsStore({ db, box, clock }: { db: Database; box: SecretBox; clock: Clock }): SettingsStore {
@@ -40,5 +43,12 @@ export function createSettingsStore({ db, box, clock }: { db: Database; box: Sec
       return fitting(sealed === null ? null : box.open(sealed, key), schema);
     },
     writeSecret: (key, value) => writeText(key, box.seal(JSON.stringify(value), key)),
+    updatedAt: async (key) => {
+      const row = await db.selectFrom('settings').select('updated_at').where('key', '=', key).executeTakeFirst();
+      return row?.updated_at ?? null;
+    },
+    remove: async (key) => {
+      await db.deleteFrom('settings').where('key', '=', key).execute();
+    },
   };
 }

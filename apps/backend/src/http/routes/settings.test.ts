@@ -34,6 +34,31 @@ test('the Wi-Fi that the agent forwards is kept, encrypted', async () => {
   assert.ok(!running.log.lines.some((line) => line.includes(wifi.password)));
 });
 
+test('people set the Wi-Fi for new devices, read its name back, and never its password', async () => {
+  await using running = await runBackend({ env: { AGENT_TOKEN: agentToken } });
+  const headers = bearer((await running.setUp()).accessToken);
+  const url = '/api/settings/wifi';
+  assert.deepEqual((await running.http.inject({ method: 'GET', url, headers })).json(), {
+    ssid: null,
+    isOpen: false,
+    updatedAt: null,
+  });
+  const payload = { ssid: wifi.ssid, password: wifi.password };
+  const set = await running.http.inject({ method: 'PUT', url, headers, payload });
+  assert.equal(set.statusCode, 200);
+  const shown = await running.http.inject({ method: 'GET', url, headers });
+  assert.equal(shown.json().ssid, wifi.ssid);
+  assert.equal(shown.json().isOpen, false);
+  assert.ok(!`${set.body}${shown.body}`.includes(wifi.password));
+  assert.deepEqual(await readBack(running), payload);
+  // What the agent forwards later stands in its place.
+  await post(running, { wifi: { ssid: 'Open', password: '' } });
+  assert.equal((await running.http.inject({ method: 'GET', url, headers })).json().isOpen, true);
+  assert.equal((await running.http.inject({ method: 'DELETE', url, headers })).statusCode, 204);
+  assert.equal(await readBack(running), null);
+  assert.equal((await running.http.inject({ method: 'PUT', url, headers, payload: { ssid: '' } })).statusCode, 400);
+});
+
 test('with another key the old value is gone, not wrong', async () => {
   await using running = await runBackend({ env: { AGENT_TOKEN: agentToken } });
   await post(running, { wifi });

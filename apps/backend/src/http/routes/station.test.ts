@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Member, Session } from '@station/protocol/rest';
+import type { AddedMember, MadePassword, Member, Session } from '@station/protocol/rest';
 import { bearer, owner, runBackend, type RunningBackend } from '../../testing/running-backend.ts';
 
 const password = 'a long enough password';
@@ -34,6 +34,41 @@ test('the owner names the station and its time zone', async () => {
   assert.equal((await call('PATCH', '/api/station', { timeZone: 'Moon/Base' })).statusCode, 400);
   assert.equal((await call('PATCH', '/api/station', {})).statusCode, 400);
   assert.deepEqual((await call('GET', '/api/station')).json(), changed.json());
+});
+
+test('a member who brings no password is given one, told once, and a forgotten one is replaced', async () => {
+  await using running = await runBackend();
+  const { call, add, ownerId } = await setUp(running);
+  const made = (
+    await call('POST', '/api/station/members', { email: 'olha@example.org', name: 'Olha', role: 'member' })
+  ).json<AddedMember>();
+  const first = made.firstPassword ?? '';
+  assert.match(first, /^([B-Z2-9]{4}-){3}[B-Z2-9]{4}$/);
+  const enter = async (given: string): Promise<{ status: number; as: Record<string, string> }> => {
+    const answer = await call('POST', '/api/auth/login', { email: 'olha@example.org', password: given }, {});
+    return { status: answer.statusCode, as: bearer(answer.json<Session>().accessToken) };
+  };
+  const inside = await enter(first);
+  assert.equal(inside.status, 200);
+
+  const again = await call('POST', `/api/station/members/${made.userId}/password`);
+  assert.equal(again.statusCode, 200);
+  assert.equal(again.headers['cache-control'], 'no-store');
+  assert.equal((await enter(first)).status, 401);
+  assert.equal((await call('GET', '/api/auth/me', undefined, inside.as)).statusCode, 401, 'nobody stays logged in');
+  assert.equal((await enter(again.json<MadePassword>().password)).status, 200);
+  assert.ok(!running.log.lines.some((line) => line.includes(first)));
+
+  const adam = await add('adam', 'admin');
+  const berta = await add('berta', 'admin');
+  const login = await call('POST', '/api/auth/login', { email: 'adam@example.org', password }, {});
+  const asAdam = bearer(login.json<Session>().accessToken);
+  const refusals = [ownerId, berta.userId, '0198c5c4-0000-7000-8000-00000000abcd'].map(async (id) => {
+    const answer = await call('POST', `/api/station/members/${id}/password`, undefined, asAdam);
+    return answer.json<{ code: string }>().code;
+  });
+  assert.deepEqual(await Promise.all(refusals), ['conflict', 'forbidden', 'not_found']);
+  assert.equal((await call('POST', `/api/station/members/${adam.userId}/password`)).statusCode, 200);
 });
 
 test('members come, change and go; the owner stays', async () => {

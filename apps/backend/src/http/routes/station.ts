@@ -1,6 +1,8 @@
 import { Type } from 'typebox';
 import {
+  AddedMember,
   Id,
+  MadePassword,
   Member,
   MemberPatch,
   Members,
@@ -62,7 +64,7 @@ export async function registerStationRoutes(
     '/api/station/members',
     {
       config: { access: { station: 'admin' } },
-      schema: { tags: ['station'], body: NewMember, response: { 201: Member } },
+      schema: { tags: ['station'], body: NewMember, response: { 201: AddedMember } },
     },
     async (request, reply) => {
       const result = await members.add(request.body);
@@ -108,13 +110,36 @@ export async function registerStationRoutes(
         case 'is_owner':
           throw ownerStays();
         case 'needs_owner':
-          throw new StationError('forbidden', 'Only the owner can remove an admin.');
+          throw needsOwner();
+      }
+    },
+  );
+
+  app.post(
+    '/api/station/members/:userId/password',
+    {
+      config: { access: { station: 'admin' } },
+      schema: { tags: ['station'], params: UserParams, response: { 200: MadePassword } },
+    },
+    async (request, reply) => {
+      const by = { role: await station.roleOf(userOf(request).userId) };
+      const result = await members.makePassword(request.params.userId, by);
+      switch (result.kind) {
+        case 'made':
+          return reply.header('cache-control', 'no-store').send({ password: result.password });
+        case 'unknown':
+          throw noSuchMember();
+        case 'is_owner':
+          throw ownerStays();
+        case 'needs_owner':
+          throw needsOwner();
       }
     },
   );
 }
 
 const noSuchMember = (): StationError => new StationError('not_found', 'There is no such member.');
+const needsOwner = (): StationError => new StationError('forbidden', 'Only the owner can do this to an admin.');
 const ownerStays = (): StationError => new StationError('conflict', 'The owner of the station cannot be changed here.');
 
 function isTimeZone(name: string): boolean {
