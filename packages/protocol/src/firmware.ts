@@ -1,0 +1,67 @@
+import { Type, type Static, type TSchema } from 'typebox';
+import { parseVersion } from './version.ts';
+
+/** What agent and backend say to each other about firmware (contracts, sections 2 and 9). Both calls carry the agent token. */
+
+const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+/** Name of a firmware: it is the device type that the firmware is for (contracts, section 2). */
+export const firmwareNamePattern = '^[a-z0-9][a-z0-9._-]{0,63}$';
+const namePattern = new RegExp(firmwareNamePattern);
+
+export const isFirmwareName = (text: string): boolean => namePattern.test(text);
+
+/** File name of a firmware in the cache, and below FIRMWARE_FOLDER at the proxy: `<name>@<version>.bin`. */
+export const firmwareFileName = (name: string, version: string): string => `${name}@${version}.bin`;
+
+/** Name and version of a file in the cache; null when the name is not one of {@link firmwareFileName}. */
+export function parseFirmwareFileName(file: string): { name: string; version: string } | null {
+  const match = /^([^@]+)@(.+)\.bin$/.exec(file);
+  const [, name = '', text = ''] = match ?? [];
+  const version = parseVersion(text);
+  return version !== null && version.text === text && isFirmwareName(name) ? { name, version: text } : null;
+}
+
+const Name = Type.String({ pattern: firmwareNamePattern });
+const VersionText = Type.String({ minLength: 1, maxLength: 128, description: 'SemVer 2.0.0, without a leading `v`.' });
+const Checksum = Type.String({ pattern: '^sha256:[0-9a-f]{64}$', description: 'SHA-256 of the whole file.' });
+
+/**
+ * POST /api/ota/firmware-ready (agent token) → 204: this file is complete, checked and on disk in the cache, and devices may be sent to it.
+ * The same body again is accepted again: the agent repeats it until it knows that it arrived. A version that was handed over before with
+ * another checksum: 409 conflict.
+ */
+export const FirmwareReady = Type.Object(
+  {
+    name: Name,
+    version: VersionText,
+    file: Type.String({ maxLength: 255, description: 'Name in the cache, `<name>@<version>.bin`.' }),
+    checksum: Checksum,
+    size: Type.Integer({ minimum: 1, description: 'Bytes.' }),
+    chip: Type.Optional(
+      Type.String({ maxLength: 32, description: 'Chip the image is built for, e.g. esp32s3; left out when unknown.' }),
+    ),
+    minVersion: Type.Optional(
+      Type.String({ maxLength: 128, description: 'Devices with an older version than this cannot take it.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type FirmwareReady = Static<typeof FirmwareReady>;
+
+/**
+ * GET /api/ota/device-types (agent token): one entry for each type that has a device or a firmware. From it the agent sees what the backend
+ * has lost, and which old files nobody needs any more.
+ */
+export const OtaDeviceTypes = Type.Array(
+  Type.Object({
+    type: Type.String(),
+    installed: Type.Array(Type.String(), {
+      description: 'Versions that devices of the type reported, each once; "" for one that has reported none.',
+    }),
+    cached: Nullable(
+      Type.String({ description: 'Highest version that was handed over and whose file is there; null: none.' }),
+    ),
+  }),
+);
+export type OtaDeviceTypes = Static<typeof OtaDeviceTypes>;
