@@ -26,6 +26,7 @@ export const errorCodes = {
   payload_too_large: 413,
   unsupported_media_type: 415,
   version_not_derivable: 422,
+  automation_invalid: 422,
   too_many_requests: 429,
   internal: 500,
   update_failed: 500,

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { RunSummary } from './automations.ts';
 import { DeviceCommand } from './device-commands.ts';
 import { Id, Role, Time } from './rest.ts';
 
@@ -99,6 +100,26 @@ export type DeviceStatusMessage = Static<typeof DeviceStatusMessage>;
 export type DeviceEventMessage = Static<typeof DeviceEventMessage>;
 export type DeviceCommandMessage = Static<typeof DeviceCommandMessage>;
 
+/** A run of an automation began or ended: its steps are at GET /api/automations/:id/runs. */
+export const AutomationRunMessage = Type.Object({ type: Type.Literal('automation_run'), at: Time, run: RunSummary });
+/** An automation was added, edited, published, taken back or removed: read it again. */
+export const AutomationChangedMessage = Type.Object({
+  type: Type.Literal('automation_changed'),
+  at: Time,
+  automationId: Id,
+});
+/** An automation has something to say to people; it stands in the activity as well. */
+export const NotificationMessage = Type.Object({
+  type: Type.Literal('notification'),
+  at: Time,
+  id: Id,
+  automationId: Id,
+  automationName: Type.String(),
+  message: Type.String(),
+});
+export type AutomationRunMessage = Static<typeof AutomationRunMessage>;
+export type NotificationMessage = Static<typeof NotificationMessage>;
+
 export const ServerMessage = Type.Union([
   HelloMessage,
   PongMessage,
@@ -110,5 +131,8 @@ export const ServerMessage = Type.Union([
   DeviceCommandMessage,
   DeviceChangedMessage,
   DeviceRemovedMessage,
+  AutomationRunMessage,
+  AutomationChangedMessage,
+  NotificationMessage,
 ]);
 export type ServerMessage = Static<typeof ServerMessage>;
