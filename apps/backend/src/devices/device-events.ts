@@ -1,6 +1,7 @@
 import { describeError } from '@station/kit/station-error';
 import type { Log } from '../log.ts';
 import type { DeviceReport } from './device-report.ts';
+import type { StatesBefore } from './report-store.ts';
 
 /** `pending` is followed by one of the others, unless the backend ends before. */
 export type CommandStatus = 'pending' | 'confirmed' | 'failed' | 'expired';
@@ -20,8 +21,11 @@ export type CommandChange = {
 
 /** What happens to devices. Told after it is on disk, in the order it happened. */
 export type DeviceHappening =
-  /** Reports, as they were written; status reports among them come on every heartbeat: see `status` for changes. */
-  | { kind: 'reports'; reports: readonly DeviceReport[] }
+  /**
+   * Reports, as they were written; status reports among them come on every heartbeat: see `status` for changes. `before` comes with those
+   * that this process wrote itself: what may be done once only, on whichever replica, is done for them.
+   */
+  | { kind: 'reports'; reports: readonly DeviceReport[]; before?: StatesBefore }
   /** A device went online or offline. */
   | { kind: 'status'; deviceId: string; status: 'online' | 'offline'; at: number }
   | { kind: 'command'; command: CommandChange }

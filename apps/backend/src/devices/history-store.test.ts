@@ -18,7 +18,7 @@ async function withHistory() {
   const devices = createDeviceStore({ db: store.db, clock });
   const { id: deviceId } = await devices.provision({ externalId: 'x', type: 'climate', name: 'Hall', zoneId: null });
   const history = createHistoryStore({ db: store.db, clock });
-  const record = (samples: readonly { at: number; value: number }[]): Promise<void> =>
+  const record = (samples: readonly { at: number; value: number }[]) =>
     writeReports(
       store,
       samples.map(({ at, value }): DeviceReport => ({ kind: 'state', deviceId, at, state: { temperature: value } })),

@@ -3,24 +3,29 @@ import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import { jsonRows } from '../store/json-rows.ts';
 import { foldReports, type DeviceChange, type DeviceReport, type FoldedReports } from './device-report.ts';
 
+/** States as they were before a batch, JSON texts by device: of those whose state the batch reports. */
+export type StatesBefore = ReadonlyMap<string, string>;
+
 type Kind = 'sqlite' | 'postgres';
 
 /**
  * Writes a batch of reports in one transaction, in five statements whatever its size. What belongs to a device that was removed meanwhile
  * is left out. Resolved means on disk.
  * @param newId of events; see `createEventIds`.
+ * @returns the states that it found: what became different is known exactly, whichever replica wrote before.
  */
 export async function writeReports(
   { db, kind }: { db: Database; kind: Kind },
   reports: readonly DeviceReport[],
   newId: () => string,
-): Promise<void> {
+): Promise<StatesBefore> {
   const folded = foldReports(reports, newId);
-  await db.transaction().execute(async (transaction) => {
-    await mergeStates(transaction, kind, folded.changes);
+  return db.transaction().execute(async (transaction) => {
+    const before = await mergeStates(transaction, kind, folded.changes);
     await updateDevices(transaction, kind, folded.changes);
     await insertEvents(transaction, kind, folded);
     await insertSamples(transaction, kind, folded);
+    return before;
   });
 }
 
@@ -28,9 +33,13 @@ export async function writeReports(
  * Makes each reported state the whole one. Read and written in the same transaction; in PostgreSQL the rows are locked in between, always in
  * the same order, so that replicas wait for each other instead of losing a value or locking each other out.
  */
-async function mergeStates(transaction: DatabaseTransaction, kind: Kind, changes: DeviceChange[]): Promise<void> {
+async function mergeStates(
+  transaction: DatabaseTransaction,
+  kind: Kind,
+  changes: DeviceChange[],
+): Promise<StatesBefore> {
   const changed = changes.filter(({ state }) => state !== null);
-  if (changed.length === 0) return;
+  if (changed.length === 0) return new Map();
   const given = jsonRows(
     kind,
     changed.map(({ id }) => ({ id })),
@@ -44,6 +53,7 @@ async function mergeStates(transaction: DatabaseTransaction, kind: Kind, changes
     const before = current.get(change.id);
     if (before !== undefined) change.state = { ...(JSON.parse(before) as object), ...change.state };
   }
+  return current;
 }
 
 async function updateDevices(transaction: DatabaseTransaction, kind: Kind, changes: DeviceChange[]): Promise<void> {

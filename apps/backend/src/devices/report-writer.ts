@@ -19,11 +19,11 @@ const maxBatch = 5_000;
  * Gathers reports while a transaction is being written, and writes all of them in the next one: one wait for the disk is shared by all that
  * came in the meantime. Under little load a report is written at once.
  * @param writeBatch writes a batch as a whole or not at all.
- * @param onWritten called with each batch once it is on disk, before its writers know.
+ * @param onWritten called with each batch, and what writing it gave, once it is on disk, before its writers know.
  */
-export function createReportWriter(options: {
-  writeBatch: (reports: readonly DeviceReport[]) => Promise<void>;
-  onWritten: (reports: readonly DeviceReport[]) => void;
+export function createReportWriter<T>(options: {
+  writeBatch: (reports: readonly DeviceReport[]) => Promise<T>;
+  onWritten: (reports: readonly DeviceReport[], result: T) => void;
 }): ReportWriter {
   let queue: Waiting[] = [];
   let running: Promise<void> | null = null;
@@ -31,8 +31,9 @@ export function createReportWriter(options: {
   /** A batch that fails is halved until what cannot be written stands alone: one bad report does not stop the others. */
   const writeParts = async (batch: readonly Waiting[]): Promise<void> => {
     const reports = batch.map(({ report }) => report);
+    let result: T;
     try {
-      await options.writeBatch(reports);
+      result = await options.writeBatch(reports);
     } catch (error) {
       const middle = Math.ceil(batch.length / 2);
       if (batch.length <= 1) {
@@ -43,7 +44,7 @@ export function createReportWriter(options: {
       }
       return;
     }
-    options.onWritten(reports);
+    options.onWritten(reports, result);
     for (const { resolve } of batch) resolve();
   };
 

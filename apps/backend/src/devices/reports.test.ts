@@ -22,7 +22,7 @@ async function withDevices(...names: string[]) {
 
 const newId = createEventIds(Date.now);
 
-const write = (store: Store, ...reports: DeviceReport[]): Promise<void> => writeReports(store, reports, newId);
+const write = (store: Store, ...reports: DeviceReport[]) => writeReports(store, reports, newId);
 
 test('the capabilities of a state are merged, over several reports and batches', async () => {
   await using all = await withDevices('hall', 'porch');

@@ -60,8 +60,8 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
   const writer = starting.use(
     createReportWriter({
       writeBatch: (reports) => writeReports(store, reports, newId),
-      onWritten: (reports) => {
-        events.tell({ kind: 'reports', reports });
+      onWritten: (reports, before) => {
+        events.tell({ kind: 'reports', reports, before });
         keeper.written(reports);
       },
     }),

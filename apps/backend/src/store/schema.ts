@@ -1,4 +1,6 @@
 import type { Kysely, Transaction } from 'kysely';
+import type { RolloutState, TargetPhase, TargetState } from '@station/protocol/firmware-rollouts';
+import type { RunMode, RunReason, RunStatus, RunStep } from '@station/protocol/automations';
 import type { Role } from '@station/protocol/rest';
 
 /**
@@ -17,6 +19,14 @@ export type Schema = {
   device_events: DeviceEventsTable;
   device_samples: DeviceSamplesTable;
   device_hours: DeviceHoursTable;
+  automations: AutomationsTable;
+  automation_runs: AutomationRunsTable;
+  automation_steps: AutomationStepsTable;
+  notifications: NotificationsTable;
+  firmware_images: FirmwareImagesTable;
+  firmware_modes: FirmwareModesTable;
+  firmware_rollouts: FirmwareRolloutsTable;
+  firmware_targets: FirmwareTargetsTable;
 };
 
 export type Database = Kysely<Schema>;
@@ -113,4 +123,114 @@ export type DeviceHoursTable = {
   total: number;
   lowest: number;
   highest: number;
+};
+
+/** Complete files that the proxy serves, as the agent handed them over. */
+export type FirmwareImagesTable = {
+  /** Name of the firmware, which is the device type. */
+  type: string;
+  version: string;
+  /** Name below FIRMWARE_FOLDER. */
+  file: string;
+  /** SHA-256, hex. */
+  checksum: string;
+  size: number;
+  ready_at: number;
+};
+
+/** How new firmware reaches the devices of a type; without a row by itself. */
+export type FirmwareModesTable = { type: string; mode: 'automatic' | 'approval'; updated_at: number };
+
+export type FirmwareRolloutsTable = {
+  id: string;
+  type: string;
+  version: string;
+  state: RolloutState;
+  /** JSON of RolloutSettings. */
+  settings: string;
+  wave: number;
+  reason: string | null;
+  /** Null when the station began it by itself. */
+  requested_by: string | null;
+  created_at: number;
+  ended_at: number | null;
+};
+
+/** One row a device of a rollout; the columns are those of Target. */
+export type FirmwareTargetsTable = {
+  rollout_id: string;
+  device_id: string;
+  state: TargetState;
+  phase: TargetPhase | null;
+  percent: number | null;
+  wave: number | null;
+  failures: number;
+  interruptions: number;
+  reason: string | null;
+  not_before: number;
+  started_at: number | null;
+  changed_at: number;
+};
+
+export type AutomationsTable = {
+  id: string;
+  name: string;
+  mode: RunMode;
+  /** JSON, as it is edited. */
+  flow: string;
+  /** As they are run; null in a draft. */
+  published_mode: RunMode | null;
+  published_flow: string | null;
+  revision: number;
+  created_at: number;
+  updated_at: number;
+  published_at: number | null;
+};
+
+export type AutomationRunsTable = {
+  /** UUIDv7: sorts by time. */
+  id: string;
+  automation_id: string;
+  status: RunStatus;
+  reason: RunReason | null;
+  /** What started it, unique for the automation: two processes that see the same cause start one run. */
+  cause: string;
+  /** JSON of `RunTrigger`. */
+  trigger: string;
+  /** JSON: the flow as it was when the run began, which is what it ends by; empty when it never began. */
+  flow: string;
+  /** The process that does it while it is `running`, and until when that process needs to have said so again. */
+  owner: string | null;
+  lease_until: number | null;
+  /** When the next delay of one that is `waiting` is over. */
+  wake_at: number | null;
+  started_at: number;
+  ended_at: number | null;
+};
+
+/** A node of a run, from when it is begun. */
+export type AutomationStepsTable = {
+  run_id: string;
+  node_id: string;
+  /** In the order they were begun. */
+  position: number;
+  kind: string;
+  status: RunStep['status'];
+  started_at: number;
+  ended_at: number | null;
+  due_at: number | null;
+  late_ms: number | null;
+  /** For people; never a secret. */
+  detail: string | null;
+};
+
+/** What automations said to people; stands in the activity. */
+export type NotificationsTable = {
+  /** UUIDv7: sorts by time, also among the events of devices. */
+  id: string;
+  automation_id: string;
+  automation_name: string;
+  run_id: string;
+  message: string;
+  at: number;
 };
