@@ -45,6 +45,7 @@ export const backendEvents = {
   mqtt_disconnected: event('warn', { broker: text, reason: text }),
   mqtt_login_refused: event('warn', { count, externalId: text }),
   mqtt_message_dropped: event('warn', { reason: text, count, topic: text }),
+  device_type_differs: event('warn', { externalId: text, type: text, reportedType: text }),
   devices_imported: event('info', { count }),
   socket_client_dropped: event('warn', { reason: text }),
 } as const;

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
-import type { Database, ZonesTable } from '../store/schema.ts';
+import type { Database, DatabaseTransaction, ZonesTable } from '../store/schema.ts';
 
 export type ZoneRow = ZonesTable;
 
@@ -8,9 +8,10 @@ export type ZoneStore = {
   /** By name. */
   list(): Promise<ZoneRow[]>;
   has(id: string): Promise<boolean>;
-  add(name: string): Promise<ZoneRow>;
+  /** No two zones have the same name, however it is written: people could not tell them apart. */
+  add(name: string): Promise<ZoneRow | 'name_taken'>;
   /** Null when there is no such zone. */
-  rename(id: string, name: string): Promise<ZoneRow | null>;
+  rename(id: string, name: string): Promise<ZoneRow | 'name_taken' | null>;
   /** Its devices stay, without a zone. @returns false when there is no such zone. */
   remove(id: string): Promise<boolean>;
 };
@@ -20,15 +21,35 @@ export function createZoneStore({ db, clock }: { db: Database; clock: Clock }): 
     list: () => db.selectFrom('zones').selectAll().orderBy('name').orderBy('id').execute(),
     has: async (id) =>
       (await db.selectFrom('zones').select('id').where('id', '=', id).executeTakeFirst()) !== undefined,
-    add: async (name) => {
-      const zone = { id: randomUUIDv7(), name: name.trim(), created_at: clock.now() };
-      await db.insertInto('zones').values(zone).execute();
-      return zone;
-    },
-    rename: async (id, name) => {
-      const update = db.updateTable('zones').set({ name: name.trim() }).where('id', '=', id).returningAll();
-      return (await update.executeTakeFirst()) ?? null;
-    },
+    add: (name) =>
+      db.transaction().execute(async (transaction) => {
+        if (await isTaken(transaction, name, null)) return 'name_taken';
+        const zone = { id: randomUUIDv7(), name: name.trim(), created_at: clock.now() };
+        await transaction.insertInto('zones').values(zone).execute();
+        return zone;
+      }),
+    rename: (id, name) =>
+      db.transaction().execute(async (transaction) => {
+        if (await isTaken(transaction, name, id)) return 'name_taken';
+        const update = transaction.updateTable('zones').set({ name: name.trim() }).where('id', '=', id).returningAll();
+        return (await update.executeTakeFirst()) ?? null;
+      }),
     remove: async (id) => (await db.deleteFrom('zones').where('id', '=', id).executeTakeFirst()).numDeletedRows === 1n,
   };
 }
+
+/**
+ * Whether another zone has this name. No index says so: stations may have two from before, and those must go on. Lower case is made here, for
+ * SQLite knows it of ASCII alone.
+ */
+async function isTaken(transaction: DatabaseTransaction, name: string, exceptId: string | null): Promise<boolean> {
+  // Both databases let only one at a time do this; so two that come together do not both find the name free.
+  await transaction
+    .updateTable('station')
+    .set(({ ref }) => ({ name: ref('name') }))
+    .execute();
+  const zones = await transaction.selectFrom('zones').select(['id', 'name']).execute();
+  return zones.some((zone) => zone.id !== exceptId && sameName(zone.name) === sameName(name));
+}
+
+const sameName = (name: string): string => name.trim().normalize('NFKC').toLowerCase();

@@ -104,3 +104,22 @@ test('a handshake is answered: ok once it is on disk, unknown_device to whom nob
   ]);
   assert.equal(all.dropped.count('unknown_device'), 1);
 });
+
+test('a device that takes itself for another type is told of once for each type, and taken all the same', async () => {
+  const all = bridgeWith({});
+  const shake = (type: string): Promise<void> =>
+    all.receive('a', 'handshake', { type, firmwareVersion: '1.0.0', chip: 'esp32' });
+  for (const type of ['light', 'pir', 'pir', 'climate', 'light', 'pir']) await shake(type);
+  const told = all.log
+    .events('device_type_differs')
+    .map(({ externalId, type, reportedType }) => [externalId, type, reportedType]);
+  assert.deepEqual(told, [
+    ['a', 'light', 'pir'],
+    ['a', 'light', 'climate'],
+    ['a', 'light', 'pir'],
+  ]);
+  const events = all.written.flatMap((report) => (report.kind === 'event' ? [[report.eventKind, report.data]] : []));
+  assert.deepEqual(events[0], ['station_event', { action: 'type_differs', type: 'light', reportedType: 'pir' }]);
+  assert.equal(events.length, 3);
+  assert.equal(all.written.filter(({ kind }) => kind === 'handshake').length, 6);
+});

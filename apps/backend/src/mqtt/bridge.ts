@@ -56,6 +56,7 @@ const checks = {
 export function createBridge(parts: BridgeParts): Bridge {
   const { stationId, keeper, dropped, clock } = parts;
   const write = createPersistentWrite(parts);
+  const differing = createTypeCheck(parts.log);
 
   const acknowledge = (externalId: string, status: HandshakeAck['status']): void => {
     const topic = deviceTopic(stationId, externalId, 'handshake/ack');
@@ -69,6 +70,7 @@ export function createBridge(parts: BridgeParts): Bridge {
     const at = clock.now();
     const online: DeviceReport = { kind: 'status', deviceId: device.id, at, status: 'online' };
     const reports = [...reportOf(end, body, device.id, at), ...(isNews(end, device.id) ? [online] : [])];
+    if (end === 'handshake') reports.push(...differing(device, (body as Handshake).type, at));
     // Handed over in one turn, so written in one transaction.
     await Promise.all(reports.map((report) => write(report, topic)));
     if (end === 'handshake') acknowledge(device.externalId, 'ok');
@@ -120,6 +122,22 @@ function reportOf(end: DeviceTopicEnd, body: unknown, deviceId: string, at: numb
     case 'heartbeat':
       return [];
   }
+}
+
+/**
+ * Says that a device takes itself for another type than the station does, once for each type that it tells. The record stays: commands are
+ * checked against what the device was added as, and whoever reads of it decides which of the two is wrong.
+ */
+function createTypeCheck(log: Log): (device: KnownDevice, reportedType: string, at: number) => DeviceReport[] {
+  const told = new Map<string, string>();
+  return ({ id: deviceId, externalId, type }, reportedType, at) => {
+    if (reportedType === type) told.delete(deviceId);
+    if (reportedType === type || told.get(deviceId) === reportedType) return [];
+    told.set(deviceId, reportedType);
+    log.event('device_type_differs', { externalId, type, reportedType });
+    const data = { action: 'type_differs', type, reportedType };
+    return [{ kind: 'event', deviceId, at, eventKind: 'station_event', data }];
+  };
 }
 
 /** Asks until the database answers: "unknown" must be known, or a device would lose what it said. */

@@ -83,6 +83,25 @@ test('a device is renamed, put into a zone and removed; a zone that goes leaves 
   assert.deepEqual((await all.call('GET', '/api/devices')).json(), []);
 });
 
+test('two zones cannot be given one name, however it is written; zones of one name from before stay as they are', async () => {
+  await using all = await withDevices();
+  const { db } = all.running.backend;
+  const add = async (name: string): Promise<number> => (await all.call('POST', '/api/zones', { name })).statusCode;
+  const together = await Promise.all(['Küche', 'küche ', 'KÜCHE', 'Хол', 'хОЛ'].map(add));
+  assert.deepEqual(together.sort(), [201, 201, 409, 409, 409]);
+  const taken = await all.call('POST', '/api/zones', { name: 'kÜche' });
+  assert.equal(taken.json<{ code: string }>().code, 'conflict');
+
+  for (const id of [nobody, nobody.replace(/0$/, '1')]) {
+    await db.insertInto('zones').values({ id, name: 'Attic', created_at: 0 }).execute();
+  }
+  const rename = async (name: string): Promise<number> =>
+    (await all.call('PATCH', `/api/zones/${nobody}`, { name })).statusCode;
+  assert.deepEqual([await rename('хол'), await rename('attic'), await rename('Loft')], [409, 409, 200]);
+  assert.equal(await rename('LOFT'), 200, 'its own name, written in another way');
+  assert.equal((await all.call('GET', '/api/zones')).json<Zone[]>().length, 4);
+});
+
 test('events are read page by page, of one device and of all', async () => {
   await using all = await withDevices();
   const [hall, porch] = [await all.add('Hall'), await all.add('Porch')];

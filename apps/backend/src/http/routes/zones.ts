@@ -19,7 +19,11 @@ export async function registerZoneRoutes(app: HttpServer, { zones }: { zones: Zo
   app.post(
     '/api/zones',
     { config: forAdmins, schema: { tags, body: NewZone, response: { 201: Zone } } },
-    async (request, reply) => reply.code(201).send(toZone(await zones.add(request.body.name))),
+    async (request, reply) => {
+      const zone = await zones.add(request.body.name);
+      if (zone === 'name_taken') throw nameTaken();
+      return reply.code(201).send(toZone(zone));
+    },
   );
 
   app.patch(
@@ -28,6 +32,7 @@ export async function registerZoneRoutes(app: HttpServer, { zones }: { zones: Zo
     async (request) => {
       const zone = await zones.rename(request.params.id, request.body.name);
       if (zone === null) throw noSuchZone();
+      if (zone === 'name_taken') throw nameTaken();
       return toZone(zone);
     },
   );
@@ -43,4 +48,5 @@ export async function registerZoneRoutes(app: HttpServer, { zones }: { zones: Zo
 }
 
 const noSuchZone = (): StationError => new StationError('not_found', 'There is no such zone.');
+const nameTaken = (): StationError => new StationError('conflict', 'There is a zone of this name already.');
 const toZone = ({ id, name }: ZoneRow): ZoneBody => ({ id, name });
