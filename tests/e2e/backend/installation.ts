@@ -1,0 +1,146 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import pg from 'pg';
+import { readOrMakeLogins } from '@station/simulators/devices/devices-file';
+import type { DeviceLogin } from '@station/simulators/devices/virtual-device';
+import { createMosquitto, type Mosquitto } from '../../rig/mosquitto.ts';
+import { createPostgres } from '../../rig/postgres.ts';
+import { freePort } from '../../rig/ports.ts';
+import { startDaemon, waitFor, type Daemon } from '../../rig/program.ts';
+import { createWorkspace } from '../../rig/workspace.ts';
+
+/** The two ways to run a backend. */
+export const kinds = ['the embedded broker and SQLite', 'Mosquitto and PostgreSQL'] as const;
+export type Kind = (typeof kinds)[number];
+
+const root = join(import.meta.dirname, '../../..');
+const main = join(root, 'apps/backend/src/main.ts');
+export const stationId = '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54';
+export const owner = { name: 'Olena Kovalenko', email: 'olena@example.org', password: 'correct horse battery' };
+
+/** A backend in a process of its own that can be ended and started again, with all it needs; where everyone finds it stays the same. */
+export type Installation = AsyncDisposable & {
+  folder: string;
+  url: string;
+  /** Where devices log in. */
+  mqttUrl: string;
+  /** Null: the backend is the broker. */
+  mosquitto: Mosquitto | null;
+  /** What the backend makes devices of at its first start. */
+  logins: readonly DeviceLogin[];
+  devicesFile: string;
+  /** Resolves when it is well. */
+  startBackend(): Promise<void>;
+  /** Resolves when it has ended. */
+  stopBackend(signal: NodeJS.Signals): Promise<void>;
+  query<Row>(sql: string): Promise<Row[]>;
+  /** Lines of the backend's log, of all its lives, with this event. */
+  logged(event: string): Promise<Record<string, unknown>[]>;
+  /** Makes the owner at the first call. @returns a fresh access token. */
+  logIn(): Promise<string>;
+};
+
+/** @param env of the backend, beside what the installation needs. */
+export async function install(
+  kind: Kind,
+  options: { devices: number; env?: Record<string, string> },
+): Promise<Installation> {
+  await using starting = new AsyncDisposableStack();
+  const workspace = starting.use(await createWorkspace());
+  const { folder } = workspace;
+  const isLarge = kind === 'Mosquitto and PostgreSQL';
+  const mosquitto = isLarge ? await createMosquitto(workspace) : null;
+  const postgres = isLarge ? await createPostgres(workspace) : null;
+  const devicesFile = join(folder, 'devices.json');
+  const logins = await readOrMakeLogins(devicesFile, options.devices);
+  const [port, mqttPort, dataDir] = [await freePort(), mosquitto?.port ?? (await freePort()), join(folder, 'data')];
+  const [url, mqttUrl] = [`http://127.0.0.1:${port}`, `mqtt://127.0.0.1:${mqttPort}`];
+  const env = {
+    PORT: String(port),
+    DATA_DIR: dataDir,
+    STATION_ID: stationId,
+    DEVICES_FILE: devicesFile,
+    ...(postgres === null ? {} : { DATABASE_URL: postgres.url }),
+    ...(mosquitto === null
+      ? { MQTT_PORT: String(mqttPort) }
+      : { MQTT_URL: mqttUrl, MQTT_USERNAME: 'backend', MQTT_PASSWORD: mosquitto.password }),
+    ...options.env,
+  };
+  const logFile = join(folder, 'backend.log');
+  let backend: Daemon | null = null;
+  const all = starting.move();
+  return {
+    folder,
+    url,
+    mqttUrl,
+    mosquitto,
+    logins,
+    devicesFile,
+    startBackend: async () => {
+      const started = await startDaemon(process.execPath, [main], { logFile, env });
+      backend = workspace.own(started);
+      await waitFor('the backend to be well', async () => {
+        if (!started.running()) return 'it ended';
+        return (await fetch(`${url}/api/health`)).ok;
+      });
+      if (!started.running()) throw new Error(`the backend ended: ${await started.logTail()}`);
+    },
+    stopBackend: async (signal) => {
+      backend?.kill(signal);
+      await backend?.ended;
+    },
+    query: postgres === null ? openSqliteQuery(join(dataDir, 'station.sqlite')) : openPostgresQuery(postgres.url),
+    logged: async (event) => (await readLog(logFile)).filter((line) => line['event'] === event),
+    logIn: createLogIn(url, dataDir),
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+const openSqliteQuery =
+  (file: string) =>
+  async <Row>(sql: string): Promise<Row[]> => {
+    using database = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
+    return database.prepare(sql).all() as Row[];
+  };
+
+const openPostgresQuery =
+  (connectionString: string) =>
+  async <Row>(sql: string): Promise<Row[]> => {
+    const client = new pg.Client({ connectionString });
+    await client.connect();
+    try {
+      return (await client.query(sql)).rows as Row[];
+    } finally {
+      await client.end();
+    }
+  };
+
+/** Lines that are no JSON are what a process that dies writes by itself. */
+async function readLog(file: string): Promise<Record<string, unknown>[]> {
+  const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
+  return lines.map((line) => {
+    try {
+      return JSON.parse(line) as Record<string, unknown>;
+    } catch {
+      return { event: 'not a log line', line };
+    }
+  });
+}
+
+function createLogIn(url: string, dataDir: string): () => Promise<string> {
+  let isSetUp = false;
+  return async () => {
+    const code = isSetUp ? '' : (await readFile(join(dataDir, 'setup-code'), 'utf8')).trim();
+    const { email, password } = owner;
+    const [path, body] = isSetUp ? ['login', { email, password }] : ['setup', { code, ...owner }];
+    const response = await fetch(`${url}/api/auth/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    isSetUp = true;
+    return ((await response.json()) as { accessToken: string }).accessToken;
+  };
+}

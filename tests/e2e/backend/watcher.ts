@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import WebSocket from 'ws';
+import type { Installation } from './installation.ts';
+
+export type Watcher = AsyncDisposable & {
+  /** What was said of devices that is not "online", at /ws and in the database; empty when all is well. */
+  seen: string[];
+  /** Logged in at /ws right now. */
+  isListening(): boolean;
+  /** How often the database was looked at. */
+  looks(): number;
+};
+
+/** Watches which devices are shown as offline: as a browser, which comes back after each restart, and in the database, ten times a second. */
+export async function watchStatuses(station: Installation): Promise<Watcher> {
+  const token = await station.logIn();
+  const seen: string[] = [];
+  let socket: WebSocket | null = null;
+  let [isListening, isEnding, looks] = [false, false, 0];
+
+  const listen = (): void => {
+    const opened = new WebSocket(`${station.url.replace('http', 'ws')}/ws`);
+    socket = opened;
+    opened.on('error', () => undefined);
+    opened.on('open', () => opened.send(JSON.stringify({ type: 'auth', token })));
+    opened.on('message', (data: Buffer) => {
+      const message = JSON.parse(data.toString('utf8')) as { type: string; status?: string; deviceId?: string };
+      if (message.type === 'hello') isListening = true;
+      if (message.type === 'device_status' && message.status !== 'online') {
+        seen.push(`/ws: ${message.deviceId} ${message.status}`);
+      }
+    });
+    opened.on('close', () => {
+      isListening = false;
+      if (!isEnding) setTimeout(listen, 100);
+    });
+  };
+  listen();
+
+  const watch = async (): Promise<void> => {
+    while (!isEnding) {
+      const rows = await station.query<{ id: string; status: string }>(
+        `select id, status from devices where status <> 'online'`,
+      );
+      looks += 1;
+      for (const { id, status } of rows) seen.push(`database: ${id} ${status}`);
+      await sleep(100);
+    }
+  };
+  const watching = watch();
+  return {
+    seen,
+    isListening: () => isListening,
+    looks: () => looks,
+    [Symbol.asyncDispose]: async () => {
+      isEnding = true;
+      socket?.terminate();
+      await watching;
+    },
+  };
+}
