@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { buildBootloader, buildImage, mergeImages } from '@station/simulators/firmware/image-builder';
+import { chipNames, inspectImage, normalizeChip, type ImageInspection } from './firmware-image.ts';
+
+const inspect = (bytes: Uint8Array): ImageInspection =>
+  inspectImage(bytes, (input) => createHash('sha256').update(input).digest());
+const reasonOf = (bytes: Uint8Array): string => {
+  const found = inspect(bytes);
+  return found.kind === 'refused' ? found.reason : found.kind;
+};
+const recipe = { project: 'lamp', version: '1.2.3', bytes: 8192 };
+const changed = (bytes: Uint8Array, change: (copy: Buffer) => void): Uint8Array => {
+  const copy = Buffer.from(bytes);
+  change(copy);
+  return copy;
+};
+
+describe('an application', () => {
+  for (const chip of Object.values(chipNames)) {
+    it(`for ${chip} is recognised`, () => {
+      assert.deepEqual(inspect(buildImage({ ...recipe, chip })), {
+        kind: 'application',
+        chip,
+        project: 'lamp',
+        descriptorVersion: '1.2.3',
+      });
+    });
+  }
+
+  it('of any size, with and without a hash, is recognised', () => {
+    for (const bytes of [1024, 1031, 65_536, 1_200_000]) {
+      for (const hashed of [true, false]) {
+        assert.equal(inspect(buildImage({ ...recipe, bytes, hashed })).kind, 'application', `${bytes} ${hashed}`);
+      }
+    }
+  });
+
+  it('that is signed is recognised, and not with another signature', () => {
+    const signed = sign(buildImage(recipe));
+    assert.equal(inspect(signed).kind, 'application');
+    for (const at of [signed.length - 4096, signed.length - 4095, signed.length - 4092, signed.length - 4097]) {
+      assert.match(
+        reasonOf(changed(signed, (copy) => void (copy[at] = ~(copy[at] ?? 0)))),
+        /behind its end/,
+        `byte ${at}`,
+      );
+    }
+  });
+
+  it('is told without characters that a terminal would obey', () => {
+    const found = inspect(buildImage({ ...recipe, project: '\u001b[2Jlamp' }));
+    assert.equal(found.kind === 'application' && found.project, '?[2Jlamp');
+  });
+});
+
+describe('what is refused', () => {
+  const image = buildImage(recipe);
+  const hashless = buildImage({ ...recipe, hashed: false });
+  const cases: Record<string, [Uint8Array, RegExp]> = {
+    'nothing at all': [new Uint8Array(0), /empty/],
+    'a header alone': [image.subarray(0, 24), /shorter than/],
+    'a bootloader': [buildBootloader(), /bootloader/],
+    'an image without descriptor': [changed(image, (copy) => copy.writeUInt32LE(1, 0x20)), /descriptor/],
+    'a merged image that begins with empty flash': [mergeImages(image), /merged/],
+    'a merged image that begins with a bootloader': [mergeImages(image, 'esp32s3'), /merged/],
+    'a damaged first byte': [changed(image, (copy) => void (copy[0] = 0xe8)), /first byte/],
+    'an unknown chip': [changed(image, (copy) => copy.writeUInt16LE(0x4321, 0x0c)), /chip \(0x4321\)/],
+    'no segment': [changed(image, (copy) => void (copy[1] = 0)), /0 segments/],
+    'too many segments': [changed(image, (copy) => void (copy[1] = 17)), /17 segments/],
+    'a segment beyond the end': [changed(image, (copy) => copy.writeUInt32LE(0x7ffffffc, 0x1c)), /in segment 1/],
+    'a segment of no whole words': [changed(image, (copy) => copy.writeUInt32LE(1001, 0x1c)), /whole words/],
+    'a first segment shorter than the descriptor': [
+      changed(image, (copy) => copy.writeUInt32LE(252, 0x1c)),
+      /too short for the descriptor/,
+    ],
+    'one segment more than there are': [changed(hashless, (copy) => void (copy[1] = 4)), /segment 4 of 4/],
+    'a damaged segment': [changed(hashless, (copy) => void (copy[3000] = ~(copy[3000] ?? 0))), /checksum/],
+    'a damaged hash': [changed(image, (copy) => void (copy[copy.length - 1] = ~(copy.at(-1) ?? 0))), /hash at its end/],
+    'a changed header under the hash': [changed(image, (copy) => void (copy[3] = 0x1f)), /hash at its end/],
+    'a hash flag that is no flag': [changed(image, (copy) => void (copy[0x17] = 2)), /neither/],
+    'a hash that the header denies': [changed(image, (copy) => void (copy[0x17] = 0)), /behind its end/],
+    'a hash that is not there': [changed(hashless, (copy) => void (copy[0x17] = 1)), /in its hash/],
+    'something behind the end': [Buffer.concat([image, Buffer.alloc(100)]), /100 bytes behind/],
+    'a missing last segment': [image.subarray(0, 6000), /in segment/],
+    'a missing checksum': [hashless.subarray(0, hashless.length - 1), /before its checksum/],
+  };
+  for (const [name, [bytes, reason]] of Object.entries(cases)) {
+    it(`is ${name}`, () => assert.match(reasonOf(bytes), reason));
+  }
+});
+
+it('what is no ESP32 image at all is not judged', () => {
+  assert.equal(inspect(Buffer.from('UBI# something of another chip')).kind, 'other');
+});
+
+it('names of chips are compared without their punctuation', () => {
+  assert.deepEqual(['ESP32-S3', 'esp32_s3', 'Esp32 S3'].map(normalizeChip), ['esp32s3', 'esp32s3', 'esp32s3']);
+});
+
+/** As `espsecure sign_data` fills up and appends; the key and the signature themselves are not looked at. */
+function sign(image: Uint8Array): Uint8Array {
+  const filled = Buffer.alloc(Math.ceil(image.length / 4096) * 4096, 0xff);
+  filled.set(image);
+  const sector = Buffer.alloc(4096, 0xff);
+  sector.set([0xe7, 2, 0, 0]);
+  sector.set(createHash('sha256').update(filled).digest(), 4);
+  return Buffer.concat([filled, sector]);
+}

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { readFirmwareManifest, type FirmwareManifestReading } from './firmware-manifest.ts';
+import { topLevelKeys } from './json-keys.ts';
+
+const hex = 'ab'.repeat(32);
+const manifestUrl = 'https://releases.example/station/firmware/manifest.json';
+const lamp = { version: '1.2.3', file: 'lamp-1.2.3.bin', checksum: `sha256:${hex}` };
+const encode = (value: unknown): Uint8Array =>
+  new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value));
+const read = (value: unknown, url = manifestUrl): FirmwareManifestReading =>
+  readFirmwareManifest(encode(value), { manifestUrl: url, maxBytes: 16 * 2 ** 20 });
+
+/** Reasons by name; the names of the entries that were taken are in `taken`. */
+function judged(value: unknown, url?: string): { taken: string[]; refused: Record<string, string> } {
+  const reading = read(value, url);
+  assert.ok(reading.kind === 'ok', JSON.stringify(reading));
+  return {
+    taken: reading.entries.map(({ name }) => name),
+    refused: Object.fromEntries(reading.refused.map(({ name, reason }) => [name, reason])),
+  };
+}
+
+describe('both forms', () => {
+  const entry = {
+    name: 'lamp',
+    version: '1.2.3',
+    url: 'https://releases.example/station/firmware/lamp-1.2.3.bin',
+    checksum: `sha256:${hex}`,
+    size: null,
+    chip: null,
+    minVersion: null,
+  };
+
+  it('are read: a map by name', () => {
+    assert.deepEqual(read({ lamp: { ...lamp, later: true } }), { kind: 'ok', entries: [entry], refused: [] });
+  });
+
+  it('are read: a list of types', () => {
+    assert.deepEqual(read({ generatedAt: 'now', types: [{ type: 'lamp', ...lamp }] }), {
+      kind: 'ok',
+      entries: [entry],
+      refused: [],
+    });
+  });
+
+  it('with a bare checksum, a "v" before the version and all that is optional', () => {
+    const full = {
+      ...lamp,
+      version: 'v1.2.3',
+      checksum: hex.toUpperCase(),
+      size: 10,
+      chip: 'ESP32-S3',
+      minVersion: 'v1.0.0',
+    };
+    const reading = read({ lamp: full });
+    assert.deepEqual(reading.kind === 'ok' && reading.entries, [
+      { ...entry, size: 10, chip: 'esp32s3', minVersion: '1.0.0' },
+    ]);
+  });
+
+  it('may be empty', () => {
+    for (const empty of [{}, { types: [] }]) assert.deepEqual(read(empty), { kind: 'ok', entries: [], refused: [] });
+  });
+
+  it('a firmware may be called "types" or like something every object has', () => {
+    assert.deepEqual(judged({ types: lamp, constructor: lamp }).taken, ['types', 'constructor']);
+  });
+});
+
+describe('a manifest is rejected as a whole', () => {
+  for (const [name, [body, reason]] of Object.entries<[unknown, RegExp]>({
+    'that is not JSON': ['{"lamp":', /not JSON/],
+    'that is a list': [[], /not a JSON object/],
+    'that is nothing': ['null', /not a JSON object/],
+    'of more than 1 MiB': [{ lamp, padding: 'x'.repeat(2 ** 20) }, /larger than 1048576/],
+    'with more entries than any station has': [
+      Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`n${index}`, 1])),
+      /more than 1000/,
+    ],
+  })) {
+    it(name, () => {
+      const reading = read(body);
+      assert.match(reading.kind === 'rejected' ? reading.reason : '', reason);
+    });
+  }
+});
+
+describe('an entry is refused by itself', () => {
+  for (const [name, [change, reason]] of Object.entries<[object, RegExp]>({
+    'a path that leads up': [{ file: '../../etc/passwd' }, /leads out/],
+    'a path that leads up in its middle': [{ file: 'a/../../b.bin' }, /leads out/],
+    'an encoded path that leads up': [{ file: '%2e%2E/b.bin' }, /leads out/],
+    'an encoded slash': [{ file: '..%2fb.bin' }, /leads out/],
+    'a backslash': [{ file: '..\\b.bin' }, /backslashes/],
+    'a zero in the name': [{ file: 'a\u0000b' }, /control characters/],
+    'a file of this machine': [{ file: 'file:///etc/passwd' }, /neither beside/],
+    'data in the address': [{ file: 'data:,x' }, /neither beside/],
+    'a plain http address elsewhere': [{ file: 'http://elsewhere.example/x.bin' }, /neither beside/],
+    'another machine without a scheme': [{ file: '//elsewhere.example/x.bin' }, /neither beside/],
+    'a user name in the address': [{ file: 'https://a:b@elsewhere.example/x.bin' }, /user name/],
+    'a version that is not SemVer': [{ version: '1.2' }, /SemVer/],
+    'a version with a path': [{ version: '1.2.3/../../x' }, /SemVer/],
+    'a version that is a number': [{ version: 2 }, /\/version/],
+    'a short checksum': [{ checksum: hex.slice(2) }, /checksum/],
+    'a checksum of another kind': [{ checksum: `md5:${hex}` }, /checksum/],
+    'a file of 1 GB': [{ size: 2 ** 30 }, /larger than/],
+    'a size that is none': [{ size: 0 }, /\/size/],
+    'a lowest version that is none': [{ minVersion: 'old' }, /minVersion/],
+    'a missing file': [{ file: undefined }, /file/],
+  })) {
+    it(name, () => {
+      const { taken, refused } = judged({ lamp: { ...lamp, ...change }, climate: lamp });
+      assert.deepEqual(taken, ['climate']);
+      assert.match(refused['lamp'] ?? '', reason);
+    });
+  }
+
+  it('a name that is no name', () => {
+    for (const name of ['../lamp', 'Lamp', '', '.lamp', 'x'.repeat(65), 'la mp', 'lamp@1', '__proto__', 'lamp/']) {
+      const { taken, refused } = judged(`{${JSON.stringify(name)}: ${JSON.stringify(lamp)}}`);
+      assert.deepEqual(taken, []);
+      assert.equal(Object.keys(refused).length, 1, name);
+    }
+  });
+
+  it('a value that is no entry', () => {
+    assert.deepEqual(Object.keys(judged({ lamp: '1.2.3', climate: null }).refused), ['lamp', 'climate']);
+    assert.deepEqual(Object.keys(judged({ types: [null, 'lamp', { ...lamp }] }).refused), ['']);
+  });
+
+  it('names that are there twice, in either form', () => {
+    const entry = JSON.stringify(lamp);
+    assert.match(judged(`{"lamp": ${entry}, "lamp": ${entry}}`).refused['lamp'] ?? '', /more than once/);
+    assert.match(judged(`{"lamp": ${entry}, "l\\u0061mp": ${entry}}`).refused['lamp'] ?? '', /more than once/);
+    const typed = { type: 'lamp', ...lamp };
+    assert.match(judged({ types: [typed, { ...typed, version: '1.2.4' }] }).refused['lamp'] ?? '', /more than once/);
+  });
+
+  it('names that differ only in capitals', () => {
+    const { taken, refused } = judged({ lamp, LAMP: lamp, climate: lamp });
+    assert.deepEqual([taken, Object.keys(refused)], [['climate'], ['lamp', 'LAMP']]);
+  });
+});
+
+describe('a file is found', () => {
+  const urlOf = (file: string, url?: string): string | undefined => {
+    const reading = read({ lamp: { ...lamp, file } }, url);
+    return reading.kind === 'ok' ? reading.entries[0]?.url : undefined;
+  };
+
+  it('beside the manifest, at its origin, or at an https address', () => {
+    assert.equal(urlOf('sub/a+b.bin?x=1#y'), 'https://releases.example/station/firmware/sub/a+b.bin?x=1');
+    assert.equal(urlOf('/other/a.bin'), 'https://releases.example/other/a.bin');
+    assert.equal(urlOf('https://cdn.example/a.bin'), 'https://cdn.example/a.bin');
+    assert.equal(urlOf('http://127.0.0.1:8080/a.bin', 'http://127.0.0.1:8080/m.json'), 'http://127.0.0.1:8080/a.bin');
+  });
+
+  it('not with less protection than the manifest has', () => {
+    assert.equal(urlOf('http://releases.example/a.bin'), undefined);
+  });
+
+  it('on a stick only below the manifest’s folder', () => {
+    const stick = 'file:///media/stick/firmware/manifest.json';
+    assert.equal(urlOf('sub/a.bin', stick), 'file:///media/stick/firmware/sub/a.bin');
+    for (const file of ['/etc/passwd', 'file:///etc/passwd', '//server/a.bin'])
+      assert.equal(urlOf(file, stick), undefined);
+    assert.equal(urlOf('https://cdn.example/a.bin', stick), 'https://cdn.example/a.bin');
+  });
+});
+
+it('keys of the outermost object are told apart from all else', () => {
+  const text = '{"a": {"b": 1, "c": ["d", {"e": "f"}]}, "g": "h,{\\"i\\": 1}", "j": [1, "k"], "a": null, "l": "m"}';
+  assert.deepEqual(topLevelKeys(text), ['a', 'g', 'j', 'a', 'l']);
+});

@@ -1,0 +1,172 @@
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { normalizeChip } from './firmware-image.ts';
+import { isFirmwareName } from './firmware.ts';
+import { maxManifestBytes } from './release-manifest.ts';
+import { topLevelKeys } from './json-keys.ts';
+import { parseVersion } from './version.ts';
+
+/** One firmware of a manifest (contracts, section 2). Unknown keys are ignored: manifests grow. */
+const Body = Type.Object({
+  version: Type.String({ minLength: 1, maxLength: 128 }),
+  file: Type.String({ minLength: 1, maxLength: 2048 }),
+  checksum: Type.String({ minLength: 1, maxLength: 128 }),
+  size: Type.Optional(Type.Integer({ minimum: 1 })),
+  chip: Type.Optional(Type.String({ minLength: 1, maxLength: 32 })),
+  minVersion: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+});
+
+export type FirmwareEntry = {
+  name: string;
+  /** Canonical SemVer, without a leading `v`. */
+  version: string;
+  /** Absolute address of the file. */
+  url: string;
+  /** `sha256:` and 64 lower-case hex digits. */
+  checksum: string;
+  /** Bytes; null when the manifest does not say. */
+  size: number | null;
+  /** As {@link normalizeChip} has it; null when the manifest does not say. */
+  chip: string | null;
+  minVersion: string | null;
+};
+
+export type FirmwareRefusal = { name: string; version: string | null; reason: string };
+
+export type FirmwareManifestReading =
+  /** One bad entry does not keep the others from the devices: it is refused by itself. */
+  { kind: 'ok'; entries: FirmwareEntry[]; refused: FirmwareRefusal[] } | { kind: 'rejected'; reason: string };
+
+export type FirmwareManifestLimits = {
+  /** Where the manifest came from: files are resolved against it. */
+  manifestUrl: string;
+  /** Largest firmware file, bytes. */
+  maxBytes: number;
+};
+
+/** More than any station has; a list without end would be work without end. */
+const mostEntries = 1000;
+
+/** Reads the exact bytes of a firmware manifest in either of its forms: a map by name, or a list under `types`. */
+export function readFirmwareManifest(bytes: Uint8Array, limits: FirmwareManifestLimits): FirmwareManifestReading {
+  if (bytes.byteLength > maxManifestBytes) return rejected(`larger than ${maxManifestBytes} bytes`);
+  let text: string;
+  let body: unknown;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    body = JSON.parse(text);
+  } catch {
+    return rejected('not JSON');
+  }
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return rejected('not a JSON object');
+  const listed = listEntries(body as Record<string, unknown>, text);
+  if (listed.length > mostEntries) return rejected(`more than ${mostEntries} entries`);
+  const taken = countNames(listed.map(([name]) => name));
+  const entries: FirmwareEntry[] = [];
+  const refused: FirmwareRefusal[] = [];
+  for (const [name, value] of listed) {
+    const reading = readEntry(name, value, limits, taken);
+    if (typeof reading !== 'string') entries.push(reading);
+    else if (!refused.some((each) => each.name === showName(name))) {
+      refused.push({ name: showName(name), version: versionOf(value), reason: reading });
+    }
+  }
+  return { kind: 'ok', entries, refused };
+}
+
+/** Name → value as they are written, a name that is there twice twice. */
+function listEntries(body: Record<string, unknown>, text: string): [string, unknown][] {
+  const { types } = body;
+  if (Array.isArray(types)) return types.map((item: unknown) => [nameOf(item), item]);
+  // JSON.parse keeps only the last of two equal keys: which one was meant cannot be told.
+  return topLevelKeys(text).map((name) => [name, body[name]]);
+}
+
+function nameOf(item: unknown): string {
+  const type: unknown = typeof item === 'object' && item !== null && 'type' in item ? item.type : undefined;
+  return typeof type === 'string' ? type : '';
+}
+
+function countNames(names: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name.toLowerCase(), (counts.get(name.toLowerCase()) ?? 0) + 1);
+  return counts;
+}
+
+/** The entry, or why it is refused. */
+function readEntry(
+  name: string,
+  value: unknown,
+  { manifestUrl, maxBytes }: FirmwareManifestLimits,
+  taken: ReadonlyMap<string, number>,
+): FirmwareEntry | string {
+  if (!isFirmwareName(name)) return 'the name is not made of 1 to 64 of a-z, 0-9, ".", "_" and "-"';
+  if ((taken.get(name.toLowerCase()) ?? 0) > 1) return 'the name is there more than once (capitals do not count)';
+  if (!Value.Check(Body, value)) return firstFault(value);
+  const version = parseVersion(value.version);
+  if (!version) return 'the version is not SemVer 2.0.0';
+  const hex = /^(?:sha256:)?([0-9a-f]{64})$/i.exec(value.checksum)?.[1];
+  if (hex === undefined) return 'the checksum is not "sha256:" and 64 hex digits';
+  if (value.size !== undefined && value.size > maxBytes) return `larger than ${maxBytes} bytes`;
+  if (value.minVersion !== undefined && !parseVersion(value.minVersion)) return 'minVersion is not SemVer 2.0.0';
+  const address = resolveFile(value.file, manifestUrl);
+  if (address.kind === 'refused') return address.reason;
+  return {
+    name,
+    version: version.text,
+    url: address.url,
+    checksum: `sha256:${hex.toLowerCase()}`,
+    size: value.size ?? null,
+    chip: value.chip === undefined ? null : normalizeChip(value.chip),
+    minVersion: value.minVersion === undefined ? null : (parseVersion(value.minVersion)?.text ?? null),
+  };
+}
+
+/**
+ * Where a file of the manifest is: at the manifest's own origin, or at an absolute https address. Of a manifest on a stick the file
+ * is below the manifest's folder.
+ */
+function resolveFile(
+  file: string,
+  manifestUrl: string,
+): { kind: 'ok'; url: string } | { kind: 'refused'; reason: string } {
+  const refuse = (reason: string) => ({ kind: 'refused', reason }) as const;
+  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
+  if (/[\u0000-\u0020\u007f\\]/.test(file))
+    return refuse('the file name has blanks, backslashes or control characters');
+  if (file.split(/[/?#]/).some(isDots) || /%(2f|5c|00)/i.test(file))
+    return refuse('the file name leads out of its folder');
+  const base = new URL(manifestUrl);
+  const url = URL.parse(file, base);
+  if (url === null) return refuse('the file is no address');
+  if (url.username !== '' || url.password !== '') return refuse('the address of the file carries a user name');
+  url.hash = '';
+  if (base.protocol === 'file:') {
+    const folder = new URL('.', base).pathname;
+    const below = url.protocol === 'file:' && url.host === base.host && url.pathname.startsWith(folder);
+    if (below) return { kind: 'ok', url: url.href };
+  } else if (url.origin === base.origin && url.protocol === base.protocol) {
+    return { kind: 'ok', url: url.href };
+  }
+  if (file.toLowerCase().startsWith('https://')) return { kind: 'ok', url: url.href };
+  return refuse('the file is neither beside the manifest nor at an https address');
+}
+
+const isDots = (segment: string): boolean => /^(\.|%2e){2}$/i.test(segment);
+
+function versionOf(value: unknown): string | null {
+  const version: unknown = typeof value === 'object' && value !== null && 'version' in value ? value.version : null;
+  return typeof version === 'string' ? (parseVersion(version)?.text ?? null) : null;
+}
+
+/** A name as it can be told: it may be anything. */
+const showName = (name: string): string => name.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 80);
+
+function firstFault(value: unknown): string {
+  for (const fault of Value.Errors(Body, value)) {
+    return `${fault.instancePath === '' ? 'the entry' : fault.instancePath} ${fault.message}`.slice(0, 200);
+  }
+  return 'not a firmware entry';
+}
+
+const rejected = (reason: string): FirmwareManifestReading => ({ kind: 'rejected', reason });
