@@ -38,7 +38,7 @@ describe('an application', () => {
   });
 
   it('that is signed is recognised, and not with another signature', () => {
-    const signed = sign(buildImage(recipe));
+    const signed = sign(buildImage({ ...recipe, bytes: 6000 }));
     assert.equal(inspect(signed).kind, 'application');
     for (const at of [signed.length - 4096, signed.length - 4095, signed.length - 4092, signed.length - 4097]) {
       assert.match(

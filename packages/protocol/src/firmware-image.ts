@@ -109,6 +109,7 @@ function walkSegments(bytes: Uint8Array, view: DataView): Segments | { kind: 're
     if (at + segmentHeaderBytes > bytes.length) return refused(`cut off before segment ${index} of ${count}`);
     const length = view.getUint32(at + 4, true);
     at += segmentHeaderBytes;
+    if (length === 0) return refused(`segment ${index} of ${count} is empty`);
     if (length % 4 !== 0)
       return refused(`segment ${index} of ${count} is ${length} bytes long, which is no whole words`);
     if (length > bytes.length - at) return refused(`cut off in segment ${index} of ${count}`);

@@ -131,7 +131,6 @@ function resolveFile(
   manifestUrl: string,
 ): { kind: 'ok'; url: string } | { kind: 'refused'; reason: string } {
   const refuse = (reason: string) => ({ kind: 'refused', reason }) as const;
-  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
   if (/[\u0000-\u0020\u007f\\]/.test(file))
     return refuse('the file name has blanks, backslashes or control characters');
   if (file.split(/[/?#]/).some(isDots) || /%(2f|5c|00)/i.test(file))
