@@ -2,8 +2,8 @@ import type { StationMigration } from '../migrate.ts';
 import { people } from './0001-people.ts';
 import { devices } from './0002-devices.ts';
 import { history } from './0003-history.ts';
-import { firmware } from './0006-firmware.ts';
 import { automations } from './0004-automations.ts';
+import { firmware } from './0006-firmware.ts';
 
 /** Every migration, oldest first. Listed by hand, so that they are inside the one bundled file. Never change one that was released. */
-export const migrations: readonly StationMigration[] = [people, devices, history, automations];
+export const migrations: readonly StationMigration[] = [people, devices, history, automations, firmware];

@@ -1,0 +1,245 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { Clock } from '@station/kit/clock';
+import type { RolloutState } from '@station/protocol/firmware-rollouts';
+import type { Database, DatabaseTransaction, FirmwareRolloutsTable, FirmwareTargetsTable } from '../store/schema.ts';
+import { isWanted, type DeviceFacts, type Rollout, type RolloutSettings, type Target } from './rollout.ts';
+
+export type RolloutRecord = Rollout & {
+  /** Null when the station began it by itself. */
+  requestedBy: string | null;
+  createdAt: number;
+  endedAt: number | null;
+};
+
+export type NewRollout = {
+  type: string;
+  version: string;
+  state: 'running' | 'waiting_approval';
+  settings: RolloutSettings;
+  requestedBy: string | null;
+  /** Also devices that run a newer version, and those that failed with this one before. */
+  isOnRequest: boolean;
+};
+
+export type RolloutStore = {
+  /** Newest first. */
+  list(limit: number): Promise<RolloutRecord[]>;
+  find(id: string): Promise<RolloutRecord | null>;
+  /** The newest one of this version for the type. */
+  findFor(type: string, version: string): Promise<RolloutRecord | null>;
+  /** Those under way, and ended ones that a device is still busy with; oldest first. */
+  active(): Promise<RolloutRecord[]>;
+  targets(rolloutId: string): Promise<Target[]>;
+  devices(type: string): Promise<Map<string, DeviceFacts>>;
+  /**
+   * Adds a rollout with every device that wants it; what is under way for the type gives way to it.
+   * @returns null when no device wants it.
+   */
+  create(rollout: NewRollout): Promise<RolloutRecord | null>;
+  /** Adds one more device, when it is not in it yet. One that was done goes on. @returns whether it was added. */
+  enrol(rolloutId: string, deviceId: string): Promise<boolean>;
+  /** @returns the rollout as it is now; null when its state is none of `from`. */
+  turn(
+    id: string,
+    from: readonly RolloutState[],
+    to: RolloutState,
+    reason: string | null,
+  ): Promise<RolloutRecord | null>;
+  /** Writes what was decided. @returns false, having written nothing, when the rollout was changed meanwhile. */
+  save(before: Rollout, after: Rollout, changed: readonly Target[]): Promise<boolean>;
+};
+
+const underWay = ['waiting_approval', 'running', 'paused'] as const satisfies RolloutState[];
+const endings: readonly RolloutState[] = ['done', 'stopped', 'aborted', 'superseded'];
+
+export function createRolloutStore({ db, clock }: { db: Database; clock: Clock }): RolloutStore {
+  const all = (source: Database | DatabaseTransaction = db) => source.selectFrom('firmware_rollouts').selectAll();
+  const one = async (query: {
+    executeTakeFirst(): Promise<FirmwareRolloutsTable | undefined>;
+  }): Promise<RolloutRecord | null> => {
+    const row = await query.executeTakeFirst();
+    return row === undefined ? null : toRollout(row);
+  };
+
+  return {
+    list: async (limit) => (await all().orderBy('id', 'desc').limit(limit).execute()).map(toRollout),
+    find: (id) => one(all().where('id', '=', id)),
+    findFor: (type, version) =>
+      one(all().where('type', '=', type).where('version', '=', version).orderBy('id', 'desc').limit(1)),
+    active: async () => {
+      const busy = db.selectFrom('firmware_targets').select('rollout_id').where('state', '=', 'updating');
+      const query = all().where((is) => is.or([is('state', 'in', ['running', 'paused']), is('id', 'in', busy)]));
+      return (await query.orderBy('id').execute()).map(toRollout);
+    },
+    targets: async (rolloutId) => {
+      const query = db.selectFrom('firmware_targets').selectAll().where('rollout_id', '=', rolloutId);
+      return (await query.orderBy('device_id').execute()).map(toTarget);
+    },
+    devices: (type) => readDevices(db, type),
+    create: (rollout) => db.transaction().execute((transaction) => create(transaction, rollout, clock.now())),
+    enrol: (rolloutId, deviceId) =>
+      db.transaction().execute(async (transaction) => {
+        const target = toRow(rolloutId, newTarget(deviceId, clock.now()));
+        const insert = transaction.insertInto('firmware_targets').values(target);
+        const { numInsertedOrUpdatedRows } = await insert
+          .onConflict((conflict) => conflict.columns(['rollout_id', 'device_id']).doNothing())
+          .executeTakeFirstOrThrow();
+        if (numInsertedOrUpdatedRows !== 1n) return false;
+        const again = { state: 'running' as const, ended_at: null };
+        const update = transaction.updateTable('firmware_rollouts').set(again);
+        await update.where('id', '=', rolloutId).where('state', '=', 'done').execute();
+        return true;
+      }),
+    turn: (id, from, to, reason) =>
+      db.transaction().execute(async (transaction) => {
+        const update = transaction
+          .updateTable('firmware_rollouts')
+          .set({ state: to, reason, ...endOf(to, clock.now()) })
+          .where('id', '=', id)
+          .where('state', 'in', [...from]);
+        if ((await update.executeTakeFirst()).numUpdatedRows === 0n) return null;
+        if (endings.includes(to)) await skipWaiting(transaction, [id], clock.now());
+        return one(all(transaction).where('id', '=', id));
+      }),
+    save: (before, after, changed) =>
+      db.transaction().execute(async (transaction) => {
+        const { state, wave, reason } = after;
+        const ending = state !== before.state ? endOf(state, clock.now()) : {};
+        const update = transaction
+          .updateTable('firmware_rollouts')
+          .set({ state, wave, reason, ...ending })
+          .where('id', '=', before.id)
+          .where('state', '=', before.state)
+          .where('wave', '=', before.wave);
+        if ((await update.executeTakeFirst()).numUpdatedRows === 0n) return false;
+        for (const target of changed) {
+          const { rollout_id, device_id, ...values } = toRow(before.id, target);
+          const query = transaction.updateTable('firmware_targets').set(values);
+          await query.where('rollout_id', '=', rollout_id).where('device_id', '=', device_id).execute();
+        }
+        return true;
+      }),
+  };
+}
+
+async function create(transaction: DatabaseTransaction, given: NewRollout, now: number): Promise<RolloutRecord | null> {
+  const { type, version, state, settings, requestedBy, isOnRequest } = given;
+  const devices = await readDevices(transaction, type);
+  const burnt = isOnRequest ? new Set<string>() : await failedBefore(transaction, type, version);
+  const wanting = [...devices]
+    .filter(([id, { firmwareVersion }]) => !burnt.has(id) && isWanted(version, firmwareVersion, isOnRequest))
+    .map(([id]) => id);
+  if (wanting.length === 0) return null;
+  const rows = transaction.selectFrom('firmware_rollouts').select('id').where('type', '=', type);
+  const olderIds = (await rows.where('state', 'in', underWay).execute()).map(({ id }) => id);
+  if (olderIds.length > 0) {
+    const superseded = { state: 'superseded' as const, reason: `Version ${version} took its place.`, ended_at: now };
+    await transaction.updateTable('firmware_rollouts').set(superseded).where('id', 'in', olderIds).execute();
+    await skipWaiting(transaction, olderIds, now);
+  }
+  const row: FirmwareRolloutsTable = {
+    id: randomUUIDv7(),
+    type,
+    version,
+    state,
+    settings: JSON.stringify(settings),
+    wave: 0,
+    reason: null,
+    requested_by: requestedBy,
+    created_at: now,
+    ended_at: null,
+  };
+  await transaction.insertInto('firmware_rollouts').values(row).execute();
+  for (const deviceId of wanting) {
+    await transaction
+      .insertInto('firmware_targets')
+      .values(toRow(row.id, newTarget(deviceId, now)))
+      .execute();
+  }
+  return toRollout(row);
+}
+
+async function readDevices(db: Database | DatabaseTransaction, type: string): Promise<Map<string, DeviceFacts>> {
+  const query = db.selectFrom('devices').select(['id', 'status', 'firmware_version', 'last_seen_at']);
+  const rows = await query.where('type', '=', type).orderBy('id').execute();
+  return new Map(
+    rows.map(({ id, status, firmware_version: firmwareVersion, last_seen_at: lastSeenAt }) => [
+      id,
+      { isOnline: status === 'online', firmwareVersion, lastSeenAt },
+    ]),
+  );
+}
+
+/** Devices that this version failed on: the station does not try it on them again by itself. */
+async function failedBefore(transaction: DatabaseTransaction, type: string, version: string): Promise<Set<string>> {
+  const query = transaction
+    .selectFrom('firmware_targets')
+    .innerJoin('firmware_rollouts', 'firmware_rollouts.id', 'firmware_targets.rollout_id')
+    .select('firmware_targets.device_id')
+    .where('firmware_rollouts.type', '=', type)
+    .where('firmware_rollouts.version', '=', version)
+    .where('firmware_targets.state', '=', 'failed');
+  return new Set((await query.execute()).map(({ device_id }) => device_id));
+}
+
+async function skipWaiting(transaction: DatabaseTransaction, ids: readonly string[], now: number): Promise<void> {
+  const skipped = { state: 'skipped' as const, phase: null, percent: null, changed_at: now };
+  const update = transaction
+    .updateTable('firmware_targets')
+    .set(skipped)
+    .where('rollout_id', 'in', [...ids]);
+  await update.where('state', '=', 'waiting').execute();
+}
+
+const endOf = (state: RolloutState, now: number): { ended_at?: number } =>
+  endings.includes(state) ? { ended_at: now } : {};
+
+const newTarget = (deviceId: string, now: number): Target => ({
+  deviceId,
+  state: 'waiting',
+  phase: null,
+  percent: null,
+  wave: null,
+  failures: 0,
+  interruptions: 0,
+  reason: null,
+  notBefore: 0,
+  startedAt: null,
+  changedAt: now,
+});
+
+function toRollout(row: FirmwareRolloutsTable): RolloutRecord {
+  const { id, type, version, state, wave, reason } = row;
+  const settings = JSON.parse(row.settings) as RolloutSettings;
+  const { requested_by: requestedBy, created_at: createdAt, ended_at: endedAt } = row;
+  return { id, type, version, state, settings, wave, reason, requestedBy, createdAt, endedAt };
+}
+
+const toTarget = (row: FirmwareTargetsTable): Target => ({
+  deviceId: row.device_id,
+  state: row.state,
+  phase: row.phase,
+  percent: row.percent,
+  wave: row.wave,
+  failures: row.failures,
+  interruptions: row.interruptions,
+  reason: row.reason,
+  notBefore: row.not_before,
+  startedAt: row.started_at,
+  changedAt: row.changed_at,
+});
+
+const toRow = (rolloutId: string, target: Target): FirmwareTargetsTable => ({
+  rollout_id: rolloutId,
+  device_id: target.deviceId,
+  state: target.state,
+  phase: target.phase,
+  percent: target.percent,
+  wave: target.wave,
+  failures: target.failures,
+  interruptions: target.interruptions,
+  reason: target.reason,
+  not_before: target.notBefore,
+  started_at: target.startedAt,
+  changed_at: target.changedAt,
+});

@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  decide,
+  defaultSettings,
+  hear,
+  isWanted,
+  silenceLimits,
+  waveLimits,
+  type DeviceFacts,
+  type Rollout,
+  type Target,
+} from './rollout.ts';
+
+const now = Date.parse('2026-03-01T12:00:00.000Z');
+const rollout: Rollout = {
+  id: 'r',
+  type: 'climate',
+  version: '2.0.0',
+  state: 'running',
+  settings: defaultSettings,
+  wave: 0,
+  reason: null,
+};
+const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `device-${index}`);
+const waiting = (deviceId: string, more: Partial<Target> = {}): Target => ({
+  deviceId,
+  state: 'waiting',
+  phase: null,
+  percent: null,
+  wave: null,
+  failures: 0,
+  interruptions: 0,
+  reason: null,
+  notBefore: 0,
+  startedAt: null,
+  changedAt: now,
+  ...more,
+});
+const updating = (deviceId: string, more: Partial<Target> = {}): Target =>
+  waiting(deviceId, { state: 'updating', phase: 'downloading', percent: 40, wave: 0, startedAt: now, ...more });
+const old: DeviceFacts = { isOnline: true, firmwareVersion: '1.0.0', lastSeenAt: now };
+
+type Given = Partial<Parameters<typeof decide>[0]>;
+function decided(targets: Target[], given: Given = {}, devices: Record<string, Partial<DeviceFacts>> = {}) {
+  const facts = new Map(targets.map(({ deviceId }) => [deviceId, { ...old, ...devices[deviceId] }]));
+  return decide({ rollout, targets, devices: facts, busy: new Set(), listeningSince: 0, now, ...given });
+}
+const statesOf = (targets: readonly Target[]): string[] => targets.map(({ state }) => state);
+
+describe('waves', () => {
+  it('are the canary, then shares of all, each more than the one before', () => {
+    assert.deepEqual(waveLimits(defaultSettings, 100), [1, 10, 50, 100]);
+    assert.deepEqual(waveLimits(defaultSettings, 3), [1, 2, 3]);
+    assert.deepEqual(waveLimits(defaultSettings, 1), [1]);
+    assert.deepEqual(waveLimits({ ...defaultSettings, canary: 5, waves: [] }, 8), [5, 8]);
+  });
+
+  it('begin with one device', () => {
+    const { offers, targets } = decided(names(20).map((name) => waiting(name)));
+    assert.equal(offers.length, 1);
+    assert.deepEqual(
+      targets.filter(({ state }) => state === 'updating').map(({ deviceId, wave }) => [deviceId, wave]),
+      [[offers[0], 0]],
+    );
+  });
+
+  it('begin with one that is awake', () => {
+    const targets = names(3).map((name) => waiting(name));
+    const asleep = { isOnline: false };
+    assert.deepEqual(decided(targets, {}, { 'device-0': asleep, 'device-1': asleep }).offers, ['device-2']);
+  });
+
+  it('wait until the one before has stood for a while', () => {
+    const done = waiting('device-0', { state: 'updated', wave: 0 });
+    const targets = [
+      done,
+      ...names(20)
+        .slice(1)
+        .map((name) => waiting(name)),
+    ];
+    assert.deepEqual(decided(targets).offers, []);
+    const later = now + defaultSettings.soakMs;
+    const after = decided(targets, { now: later });
+    assert.equal(after.rollout.wave, 1);
+    assert.equal(after.offers.length, 1, 'a tenth of twenty, with the canary');
+  });
+
+  it('keep to how many at a time and how many a minute', () => {
+    const last = { ...rollout, wave: 3 };
+    const targets = names(100).map((name) => waiting(name));
+    assert.equal(decided(targets, { rollout: last }).offers.length, defaultSettings.concurrency);
+    const settings = { ...defaultSettings, concurrency: 1000 };
+    assert.equal(decided(targets, { rollout: { ...last, settings } }).offers.length, settings.startsPerMinute);
+    const lately = targets.map((target, index) =>
+      index < 55 ? { ...target, state: 'updated' as const, wave: 0, startedAt: now - 1_000 } : target,
+    );
+    assert.equal(decided(lately, { rollout: { ...last, settings } }).offers.length, 5);
+  });
+
+  it('leave alone who is busy with another rollout', () => {
+    assert.deepEqual(decided([waiting('a')], { busy: new Set(['a']) }).offers, []);
+  });
+});
+
+describe('a device', () => {
+  const said = (target: Target, firmwareVersion: string) =>
+    hear(rollout, target, { kind: 'handshake', firmwareVersion, at: now });
+
+  it('has succeeded only when it says so in a handshake', () => {
+    const installing = hear(rollout, updating('a'), { kind: 'progress', percent: 100, at: now });
+    assert.deepEqual([installing.state, installing.phase], ['updating', 'installing']);
+    assert.equal(said(installing, '2.0.0').state, 'updated');
+    assert.equal(said(installing, '2.0.0+build.7').state, 'updated');
+  });
+
+  it('that comes back with the old version has fallen back; twice is enough', () => {
+    const once = said(updating('a', { phase: 'installing' }), '1.0.0');
+    assert.deepEqual([once.state, once.failures, once.phase], ['waiting', 1, null]);
+    const twice = said({ ...once, state: 'updating', phase: 'installing' }, '1.0.0');
+    assert.deepEqual([twice.state, twice.failures], ['failed', 2]);
+    assert.match(twice.reason ?? '', /1\.0\.0 again/);
+  });
+
+  it('that is cut while downloading is no failure, and goes on soon', () => {
+    const cut = said(updating('a'), '1.0.0');
+    assert.deepEqual([cut.state, cut.failures, cut.interruptions], ['waiting', 0, 1]);
+    assert.deepEqual(decided([cut]).offers, []);
+    assert.deepEqual(decided([cut], { now: now + 5_000 }).offers, ['a']);
+  });
+
+  it('that is cut for ever is given up', () => {
+    let target = updating('a');
+    for (let time = 0; time < defaultSettings.maxInterruptions; time += 1) {
+      target = said({ ...target, state: 'updating', phase: 'downloading' }, '1.0.0');
+    }
+    assert.equal(target.state, 'failed');
+  });
+
+  it('that refuses the image says why', () => {
+    const refused = hear(rollout, updating('a'), { kind: 'error', reason: 'checksum', at: now });
+    assert.deepEqual([refused.state, refused.failures, refused.reason], ['waiting', 1, 'checksum']);
+  });
+
+  it('that is updated and falls back later has failed', () => {
+    assert.equal(said(waiting('a', { state: 'updated' }), '1.0.0').state, 'failed');
+  });
+
+  it('that speaks of progress again is updating, whatever was thought of it', () => {
+    const thoughtLost = waiting('a', { startedAt: now - 1_000 });
+    assert.equal(hear(rollout, thoughtLost, { kind: 'progress', percent: 60, at: now }).state, 'updating');
+    const neverStarted = waiting('a');
+    assert.equal(hear(rollout, neverStarted, { kind: 'progress', percent: 60, at: now }), neverStarted);
+  });
+
+  it('that falls silent is not updating any more, in any phase, within a minute', () => {
+    for (const phase of ['offered', 'downloading', 'installing'] as const) {
+      assert.ok(silenceLimits[phase] < 60_000);
+      const later = now + silenceLimits[phase];
+      const { targets } = decided([updating('a', { phase })], { now: later }, { a: { isOnline: false } });
+      assert.deepEqual(statesOf(targets), ['waiting'], phase);
+    }
+  });
+
+  it('is given time when it is the station that was away', () => {
+    const later = now + 3_600_000;
+    const { targets } = decided([updating('a')], { now: later, listeningSince: later - 1_000 });
+    assert.deepEqual(statesOf(targets), ['updating']);
+  });
+
+  it('that should have started anew and speaks on with the old version has failed once', () => {
+    const installing = updating('a', { phase: 'installing', percent: 100 });
+    const later = now + silenceLimits.installing;
+    const { targets } = decided([installing], { now: later }, { a: { lastSeenAt: later - 1_000 } });
+    assert.deepEqual([targets[0]?.failures, targets[0]?.phase], [1, null]);
+  });
+
+  it('that has not come back is not started again before it does', () => {
+    const away = waiting('a', { phase: 'installing', startedAt: now, wave: 0 });
+    assert.deepEqual(decided([away], { now: now + 10_000 }).offers, []);
+    assert.equal(said(away, '2.0.0').state, 'updated');
+    assert.equal(said(away, '1.0.0').failures, 1);
+  });
+
+  it('whose record shows the version is done, though nobody heard it say so', () => {
+    assert.deepEqual(statesOf(decided([updating('a')], {}, { a: { firmwareVersion: '2.0.0' } }).targets), ['updated']);
+  });
+});
+
+describe('a rollout', () => {
+  const failed = (deviceId: string, wave: number): Target =>
+    waiting(deviceId, { state: 'failed', wave, reason: 'bad' });
+
+  it('stops at a canary that failed', () => {
+    const { rollout: after, targets, offers } = decided([failed('a', 0), waiting('b'), waiting('c')]);
+    assert.equal(after.state, 'stopped');
+    assert.match(after.reason ?? '', /bad/);
+    assert.deepEqual(statesOf(targets), ['failed', 'skipped', 'skipped']);
+    assert.deepEqual(offers, []);
+  });
+
+  it('stops at three that failed', () => {
+    const targets = [
+      ...names(3).map((name) => failed(name, 2)),
+      ...names(10)
+        .slice(3)
+        .map((name) => waiting(name)),
+    ];
+    assert.equal(decided(targets.slice(1)).rollout.state, 'running');
+    assert.equal(decided(targets).rollout.state, 'stopped');
+  });
+
+  it('stops at a tenth that failed', () => {
+    const updated = names(20)
+      .slice(2)
+      .map((name) => waiting(name, { state: 'updated', wave: 1 }));
+    const targets = [failed('x', 1), failed('y', 1), ...updated, waiting('z')];
+    assert.equal(decided(targets).rollout.state, 'stopped');
+    assert.equal(decided(targets.slice(1)).rollout.state, 'running');
+  });
+
+  it('is done when every device is, and not while one sleeps', () => {
+    const updated = waiting('a', { state: 'updated', wave: 0 });
+    assert.equal(decided([updated]).rollout.state, 'done');
+    const { rollout: after } = decided([updated, waiting('b')], { now: now + 100_000 }, { b: { isOnline: false } });
+    assert.equal(after.state, 'running');
+  });
+
+  it('that is paused starts nobody, and lets go on who has begun', () => {
+    const paused = { ...rollout, state: 'paused' as const };
+    const { targets, offers } = decided([updating('a'), waiting('b')], { rollout: paused });
+    assert.deepEqual([statesOf(targets), offers], [['updating', 'waiting'], []]);
+  });
+
+  it('that was aborted gives up who is interrupted', () => {
+    const aborted = { ...rollout, state: 'aborted' as const };
+    const later = now + silenceLimits.downloading;
+    assert.deepEqual(statesOf(decided([updating('a')], { rollout: aborted, now: later }).targets), ['skipped']);
+  });
+});
+
+describe('a version is wanted', () => {
+  const cases: [string, string | null, boolean, boolean][] = [
+    ['2.0.0', '1.0.0', false, true],
+    ['2.0.0', null, false, true],
+    ['2.0.0', 'not a version', false, true],
+    ['2.0.0', '2.0.0', false, false],
+    ['2.0.0', '2.0.0+x', true, false],
+    ['1.0.0', '2.0.0', false, false],
+    ['1.0.0', '2.0.0', true, true],
+  ];
+  for (const [version, current, isOnRequest, expected] of cases) {
+    it(`${version} over ${current}${isOnRequest ? ', on request' : ''}: ${expected}`, () =>
+      assert.equal(isWanted(version, current, isOnRequest), expected));
+  }
+});

@@ -1,0 +1,282 @@
+import type { RolloutState, TargetPhase, TargetState } from '@station/protocol/firmware-rollouts';
+import { compareVersions, isNewer, parseVersion } from '@station/protocol/version';
+
+/**
+ * How a firmware goes to the devices of a type: a canary first, then waves, each only when the one before it has stood the test. Pure: the
+ * next state follows from the records, what the devices said, and the time; whoever crashes in between comes to the same.
+ */
+
+export type RolloutSettings = {
+  /** How many devices the first wave has. */
+  canary: number;
+  /** Shares of all devices that may have been started by the end of each wave after it; the last is 1. */
+  waves: readonly number[];
+  /** Devices that update at the same time. */
+  concurrency: number;
+  startsPerMinute: number;
+  /** How long a wave must have stood before the next begins. */
+  soakMs: number;
+  /** Images that a device may refuse or fall back from before it is left alone: a loop of flashing wears it out. */
+  maxFailures: number;
+  /** Cut downloads, which cost nothing but time. */
+  maxInterruptions: number;
+  /** Failed devices that stop the rollout: so many, or this share of at least ten. One failed canary always does. */
+  stopAtFailures: number;
+  stopAtFailedShare: number;
+};
+
+export const defaultSettings: RolloutSettings = {
+  canary: 1,
+  waves: [0.1, 0.5, 1],
+  concurrency: 10,
+  startsPerMinute: 60,
+  soakMs: 60_000,
+  maxFailures: 2,
+  maxInterruptions: 50,
+  stopAtFailures: 3,
+  stopAtFailedShare: 0.1,
+};
+
+export type Rollout = {
+  id: string;
+  type: string;
+  version: string;
+  state: RolloutState;
+  settings: RolloutSettings;
+  /** 0: the canary. */
+  wave: number;
+  reason: string | null;
+};
+
+export type Target = {
+  deviceId: string;
+  state: TargetState;
+  /** How far it is; of a waiting one, how far it was when it was last heard. */
+  phase: TargetPhase | null;
+  percent: number | null;
+  /** The wave it was started in. */
+  wave: number | null;
+  failures: number;
+  interruptions: number;
+  reason: string | null;
+  /** Not to be started before; milliseconds since the epoch. */
+  notBefore: number;
+  /** When it was last started. */
+  startedAt: number | null;
+  /** Of its last sign of life in the update. */
+  changedAt: number;
+};
+
+/** What the devices' records say. */
+export type DeviceFacts = { isOnline: boolean; firmwareVersion: string | null; lastSeenAt: number | null };
+
+/** How long each phase may be without a word, milliseconds. Devices that report progress do so every few per cent. */
+export const silenceLimits: Readonly<Record<TargetPhase, number>> = {
+  offered: 30_000,
+  accepted: 300_000,
+  downloading: 45_000,
+  installing: 50_000,
+};
+const minuteMs = 60_000;
+const firstPauseMs = 5_000;
+const longestPauseMs = 600_000;
+/** A share of fewer devices says nothing. */
+const shareCountsFrom = 10;
+
+/** What a device said that concerns its update. */
+export type DeviceWord =
+  | { kind: 'handshake'; firmwareVersion: string; at: number }
+  | { kind: 'progress'; percent: number; at: number }
+  | { kind: 'error'; reason: string; at: number }
+  /** It asked over HTTP, running this version. */
+  | { kind: 'asked'; firmwareVersion: string; at: number }
+  | { kind: 'accepted'; at: number }
+  | { kind: 'not_sent'; reason: string; at: number };
+
+/** What a word makes of a target. */
+export function hear(rollout: Rollout, target: Target, word: DeviceWord): Target {
+  const heard = { ...target, changedAt: word.at };
+  switch (word.kind) {
+    case 'handshake':
+      return hearHandshake(rollout, heard, word.firmwareVersion, word.at);
+    case 'progress':
+      // One that was not started here is at another rollout's version.
+      if (target.startedAt === null || (target.state !== 'updating' && target.state !== 'waiting')) return target;
+      return {
+        ...heard,
+        state: 'updating',
+        phase: word.percent >= 100 ? 'installing' : 'downloading',
+        percent: word.percent,
+        reason: null,
+      };
+    case 'error':
+      return target.state === 'updating' ? fail(rollout, heard, word.reason, word.at) : target;
+    case 'asked': {
+      const isBack = target.phase === 'installing' && !isSame(word.firmwareVersion, rollout.version);
+      return isBack ? hearHandshake(rollout, heard, word.firmwareVersion, word.at) : target;
+    }
+    case 'accepted':
+      return target.state === 'updating' && target.phase === 'offered' ? { ...heard, phase: 'accepted' } : target;
+    case 'not_sent':
+      return target.state === 'updating' && target.phase === 'offered'
+        ? interrupt(rollout, heard, word.reason, word.at)
+        : target;
+  }
+}
+
+function hearHandshake(rollout: Rollout, target: Target, version: string, at: number): Target {
+  if (isSame(version, rollout.version)) return updated(target);
+  const fellBack = `It started with ${version} again: the new firmware did not hold.`;
+  if (target.state === 'updated') return { ...target, state: 'failed', reason: fellBack };
+  if (target.state === 'failed' || target.state === 'skipped') return target;
+  if (target.phase === 'installing') return fail(rollout, target, fellBack, at);
+  return target.state === 'updating' ? interrupt(rollout, target, 'It was interrupted.', at) : target;
+}
+
+const updated = (target: Target): Target => ({ ...target, state: 'updated', phase: null, percent: null, reason: null });
+
+function fail({ settings }: Rollout, target: Target, reason: string, now: number): Target {
+  const failures = target.failures + 1;
+  const isOver = failures >= settings.maxFailures;
+  const next = { ...target, phase: null, percent: null, failures, reason, notBefore: now + firstPauseMs };
+  return { ...next, state: isOver ? 'failed' : 'waiting' };
+}
+
+function interrupt({ settings }: Rollout, target: Target, reason: string, now: number): Target {
+  const interruptions = target.interruptions + 1;
+  if (interruptions >= settings.maxInterruptions) {
+    return { ...target, state: 'failed', phase: null, percent: null, interruptions, reason };
+  }
+  // A device that was cut once goes on soon; one that is cut again and again must not occupy the line.
+  const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.max(0, interruptions - 5));
+  return { ...target, state: 'waiting', phase: null, interruptions, reason, notBefore: now + pauseMs };
+}
+
+export type RolloutFacts = {
+  rollout: Rollout;
+  targets: readonly Target[];
+  devices: ReadonlyMap<string, DeviceFacts>;
+  /** Devices that another rollout is updating. */
+  busy: ReadonlySet<string>;
+  /** Since when the station hears its devices: what they said before may not have been heard. */
+  listeningSince: number;
+  now: number;
+};
+
+export type Decision = {
+  rollout: Rollout;
+  /** All of them, as they are from now on. */
+  targets: Target[];
+  /** Whom to send the command, once this is on disk. */
+  offers: string[];
+};
+
+/** The next state of a rollout. */
+export function decide(facts: RolloutFacts): Decision {
+  const targets = facts.targets.map((target) => look(facts, target));
+  const after = { ...facts, targets };
+  const rollout = judge(after);
+  if (rollout.state === 'paused' || rollout.state === 'waiting_approval') return { rollout, targets, offers: [] };
+  if (rollout.state !== 'running') return { rollout, targets: targets.map(leave), offers: [] };
+  const startable = new Set(choose({ ...after, rollout }));
+  return {
+    rollout,
+    offers: [...startable],
+    targets: targets.map((target) =>
+      startable.has(target.deviceId) ? start(target, rollout.wave, facts.now) : target,
+    ),
+  };
+}
+
+const leave = (target: Target): Target =>
+  target.state === 'waiting' ? { ...target, state: 'skipped', phase: null, percent: null } : target;
+
+const start = (target: Target, wave: number, now: number): Target => ({
+  ...target,
+  state: 'updating',
+  phase: 'offered',
+  percent: null,
+  wave: target.wave ?? wave,
+  startedAt: now,
+  changedAt: now,
+});
+
+/** What a target has come to without a word of its own: it has the version, or was silent for too long. */
+function look({ rollout, devices, listeningSince, now }: RolloutFacts, target: Target): Target {
+  const device = devices.get(target.deviceId);
+  if (device === undefined || (target.state !== 'updating' && target.state !== 'waiting')) return target;
+  if (isSame(device.firmwareVersion, rollout.version)) return { ...updated(target), changedAt: now };
+  if (target.phase === null) return target;
+  if (now - Math.max(target.changedAt, listeningSince) < silenceLimits[target.phase]) return target;
+  if (target.phase !== 'installing') return interrupt(rollout, target, 'Nothing was heard of it for too long.', now);
+  // It should have started anew: one that speaks has not; of one that is silent we shall hear when it is back.
+  const hasSpoken = device.isOnline && (device.lastSeenAt ?? 0) > target.changedAt;
+  if (hasSpoken) return fail(rollout, target, 'It did not start with the new firmware.', now);
+  return { ...target, state: 'waiting', reason: 'It has not come back yet.' };
+}
+
+/** Whether the rollout goes on, and in which wave it is. */
+function judge({ rollout, targets, now }: RolloutFacts): Rollout {
+  if (rollout.state !== 'running') return rollout;
+  const count = (state: TargetState): number => targets.filter((target) => target.state === state).length;
+  const [failed, done] = [count('failed'), count('updated')];
+  const { stopAtFailures, stopAtFailedShare, soakMs } = rollout.settings;
+  const stop = (reason: string): Rollout => ({ ...rollout, state: 'stopped', reason });
+  const canary = targets.find((target) => target.wave === 0 && target.state === 'failed');
+  if (canary !== undefined) return stop(`The first device failed: ${canary.reason ?? ''}`.trim());
+  if (failed >= stopAtFailures) return stop(`${failed} devices failed.`);
+  const tried = failed + done;
+  if (tried >= shareCountsFrom && failed / tried >= stopAtFailedShare)
+    return stop(`${failed} of ${tried} devices failed.`);
+  if (tried + count('skipped') === targets.length) return { ...rollout, state: 'done' };
+  const limits = waveLimits(rollout.settings, targets.length);
+  const isLast = rollout.wave >= limits.length - 1;
+  const hasStood = targets.every(({ state, changedAt }) => state !== 'updated' || now - changedAt >= soakMs);
+  const isFull = tried >= (limits[rollout.wave] ?? targets.length);
+  return isFull && hasStood && !isLast ? { ...rollout, wave: rollout.wave + 1 } : rollout;
+}
+
+/** How many devices may have been started by the end of each wave. */
+export function waveLimits({ canary, waves }: RolloutSettings, total: number): number[] {
+  const limits = [Math.min(canary, total)];
+  for (const share of waves) {
+    const limit = Math.ceil(share * total);
+    if (limit > (limits.at(-1) as number)) limits.push(limit);
+  }
+  if (limits.at(-1) !== total) limits.push(total);
+  return limits;
+}
+
+/** Who is started now: awake, due, and within wave, concurrency and rate. The least troublesome first. */
+function choose({ rollout, targets, devices, busy, now }: RolloutFacts): string[] {
+  const { settings, wave } = rollout;
+  const inFlight = targets.filter(({ state }) => state === 'updating').length;
+  const lately = targets.filter(({ startedAt }) => startedAt !== null && now - startedAt < minuteMs).length;
+  const room = Math.max(0, Math.min(settings.concurrency - inFlight, settings.startsPerMinute - lately));
+  const begun = targets.filter(({ wave: own }) => own !== null).length;
+  let fresh = (waveLimits(settings, targets.length)[wave] ?? targets.length) - begun;
+  const due = targets
+    .filter(({ state, phase, notBefore }) => state === 'waiting' && phase !== 'installing' && notBefore <= now)
+    .filter(({ deviceId }) => devices.get(deviceId)?.isOnline === true && !busy.has(deviceId))
+    .sort((a, b) => trouble(a) - trouble(b));
+  // Who was begun before may go on in any wave; who was not takes a place in this one.
+  return due
+    .filter(({ wave: own }) => own !== null || (fresh -= 1) >= 0)
+    .slice(0, room)
+    .map(({ deviceId }) => deviceId);
+}
+
+const trouble = ({ failures, interruptions }: Target): number => failures * 100 + interruptions;
+
+/** Whether a device of this version is one for the rollout. Downgrades only when they were asked for. */
+export function isWanted(version: string, current: string | null, allowDowngrade: boolean): boolean {
+  if (isSame(current, version)) return false;
+  return allowDowngrade || isNewer(version, current);
+}
+
+/** Build metadata does not make another version. */
+function isSame(a: string | null, b: string): boolean {
+  if (a === null) return false;
+  const [left, right] = [parseVersion(a), parseVersion(b)];
+  return left !== null && right !== null ? compareVersions(left, right) === 0 : a === b;
+}

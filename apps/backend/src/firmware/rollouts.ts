@@ -1,0 +1,258 @@
+import { isDeepStrictEqual } from 'node:util';
+import { createExclusiveRunner } from '@station/kit/exclusive-runner';
+import type { Clock } from '@station/kit/clock';
+import { describeError } from '@station/kit/station-error';
+import type { RolloutAction, RolloutState } from '@station/protocol/firmware-rollouts';
+import type { CommandChange, DeviceEvents, DeviceHappening } from '../devices/device-events.ts';
+import type { Commands } from '../devices/commands.ts';
+import type { DeviceReport } from '../devices/device-report.ts';
+import type { Log } from '../log.ts';
+import type { FirmwareImage, ImageStore } from './image-store.ts';
+import {
+  decide,
+  defaultSettings,
+  hear,
+  isWanted,
+  type DeviceWord,
+  type RolloutSettings,
+  type Target,
+} from './rollout.ts';
+import type { RolloutRecord, RolloutStore } from './rollout-store.ts';
+
+/** What changed, once it is on disk. */
+export type RolloutChange = { rollout: RolloutRecord; targets: readonly Target[]; changed: readonly Target[] };
+
+export type Rollouts = AsyncDisposable & {
+  /** An image is ready: goes out, or waits for approval, as its type is set. */
+  offer(image: FirmwareImage): Promise<void>;
+  /** Somebody wants this version on the devices of its type, whatever they run. @returns null when none of them wants it. */
+  request(image: FirmwareImage, userId: string): Promise<RolloutRecord | null>;
+  /** @returns null when the rollout is in no state for that. */
+  act(id: string, action: RolloutAction): Promise<RolloutRecord | null>;
+  /** A device asks: whether it is its turn now, which then has begun. */
+  ask(device: { deviceId: string; type: string; version: string }): Promise<FirmwareImage | null>;
+  /** Resolves when everything heard so far has been dealt with. */
+  settled(): Promise<void>;
+};
+
+export type RolloutsParts = {
+  store: RolloutStore;
+  images: ImageStore;
+  events: DeviceEvents;
+  commands: Pick<Commands, 'send'>;
+  /** Where a device on the local network finds a file. */
+  urlOf: (file: string) => string;
+  tell: (change: RolloutChange) => void;
+  clock: Clock;
+  log: Log;
+  /** With several backends only one of them decides. */
+  isLeader?: () => boolean;
+  settings?: RolloutSettings;
+  /** Between two looks at what is under way, when nothing is heard. */
+  lookEveryMs?: number;
+};
+
+type Look = { heard: ReadonlyMap<string, DeviceWord[]>; busy: Set<string>; asking: string | null };
+
+const usualLookMs = 5_000;
+/** Words of many devices are taken together. */
+const gatherMs = 200;
+
+/** A device that turns up late still gets the version of such a rollout. */
+const takesMore: ReadonlySet<RolloutState> = new Set(['waiting_approval', 'running', 'paused', 'done']);
+
+const actions: Readonly<Record<RolloutAction, { from: readonly RolloutState[]; to: RolloutState }>> = {
+  approve: { from: ['waiting_approval'], to: 'running' },
+  pause: { from: ['running'], to: 'paused' },
+  resume: { from: ['paused'], to: 'running' },
+  abort: { from: ['waiting_approval', 'running', 'paused'], to: 'aborted' },
+};
+
+/**
+ * Brings firmware to the devices: observes what is recorded and said, decides (`rollout.ts`), writes it down, and only then sends commands.
+ * After a crash at any point the next look comes to the same end.
+ */
+export function startRollouts(parts: RolloutsParts): Rollouts {
+  const { store, images, events, commands, clock, log, tell, settings = defaultSettings } = parts;
+  const { isLeader = () => true, lookEveryMs = usualLookMs } = parts;
+  const line = createExclusiveRunner();
+  const stopping = new AbortController();
+  const listeningSince = clock.now();
+  let words = new Map<string, DeviceWord[]>();
+  let wake = Promise.withResolvers<void>();
+
+  const hearWord = (deviceId: string, word: DeviceWord): void => {
+    words.set(deviceId, [...(words.get(deviceId) ?? []), word]);
+    wake.resolve();
+  };
+  const listening = events.subscribe((happening: DeviceHappening) => {
+    for (const [deviceId, word] of wordsOf(happening)) hearWord(deviceId, word);
+    if (happening.kind === 'status' && happening.status === 'online') wake.resolve();
+  });
+
+  const tellAll = async (id: string, changed: readonly Target[]): Promise<void> => {
+    const rollout = await store.find(id);
+    if (rollout !== null) tell({ rollout, targets: await store.targets(id), changed });
+  };
+
+  const sendOffers = async (image: FirmwareImage, offers: readonly string[]): Promise<void> => {
+    const { version, file, checksum, size } = image;
+    const params = { url: parts.urlOf(file), version, checksum, size };
+    for (const deviceId of offers) {
+      const sent = await commands.send({ deviceId, action: 'ota_update', params, userId: null });
+      if (sent.kind === 'accepted' && sent.command.status !== 'failed') continue;
+      const reason = sent.kind === 'accepted' ? sent.command.reason : `The command was refused: ${sent.kind}.`;
+      hearWord(deviceId, { kind: 'not_sent', reason: reason ?? 'The command failed.', at: clock.now() });
+    }
+  };
+
+  /** One look at one rollout. @returns false when it was changed meanwhile and must be looked at again. */
+  const look = async (rollout: RolloutRecord, { heard, busy, asking }: Look): Promise<boolean> => {
+    const before = await store.targets(rollout.id);
+    const targets = before.map((target) => {
+      const said = heard.get(target.deviceId) ?? [];
+      return said.reduce((now, word) => hear(rollout, now, word), target);
+    });
+    const devices = await store.devices(rollout.type);
+    const asker = asking === null ? undefined : devices.get(asking);
+    // A device that asks is awake, whether the broker knows it or not.
+    if (asking !== null && asker !== undefined) devices.set(asking, { ...asker, isOnline: true });
+    const image = await images.find(rollout.type, rollout.version);
+    const decision = decide({ rollout, targets, devices, busy, listeningSince, now: clock.now() });
+    const changed = decision.targets.filter((target, index) => !isDeepStrictEqual(target, before[index]));
+    for (const { deviceId, state } of decision.targets) if (state === 'updating') busy.add(deviceId);
+    if (changed.length === 0 && isDeepStrictEqual(decision.rollout, rollout)) return true;
+    if (!(await store.save(rollout, decision.rollout, changed))) return false;
+    await tellAll(rollout.id, changed);
+    const offers = decision.offers.filter((deviceId) => deviceId !== asking);
+    if (image !== null) await sendOffers(image, offers);
+    return true;
+  };
+
+  const begin = async (image: FirmwareImage, by: string | null): Promise<RolloutRecord | null> => {
+    const { type, version } = image;
+    const isOnRequest = by !== null;
+    const needsApproval = !isOnRequest && (await images.modeOf(type)) === 'approval';
+    const state = needsApproval ? 'waiting_approval' : 'running';
+    const rollout = await store.create({ type, version, state, settings, requestedBy: by, isOnRequest });
+    if (rollout !== null) await tellAll(rollout.id, []);
+    wake.resolve();
+    return rollout;
+  };
+
+  /** The newest image of a type goes to devices that turn up with an older one. */
+  const welcome = async (heard: ReadonlyMap<string, DeviceWord[]>): Promise<void> => {
+    const newest = new Map((await images.list()).toReversed().map((image) => [image.type, image]));
+    if (newest.size === 0) return;
+    for (const [type, image] of newest) {
+      const devices = await store.devices(type);
+      const rollout = await store.findFor(type, image.version);
+      const behind = [...devices].filter(([, { firmwareVersion }]) => isWanted(image.version, firmwareVersion, false));
+      if (behind.length === 0) continue;
+      if (rollout === null) await begin(image, null);
+      else if (takesMore.has(rollout.state)) {
+        for (const [deviceId] of behind) if (heard.has(deviceId)) await store.enrol(rollout.id, deviceId);
+      }
+    }
+  };
+
+  let isFresh = true;
+  const turn = async (asking: string | null = null): Promise<void> => {
+    const heard = words;
+    words = new Map();
+    if (!isLeader()) return;
+    try {
+      const isSomebodyBack = [...heard.values()].some((said) => said.some(({ kind }) => kind === 'handshake'));
+      if (isFresh || isSomebodyBack) await welcome(heard);
+      isFresh = false;
+      const busy = new Set<string>();
+      for (const rollout of await store.active()) {
+        if (!(await look(rollout, { heard, busy, asking }))) wake.resolve();
+      }
+    } catch (error) {
+      // What was heard is not lost: it counts in the next turn.
+      for (const [deviceId, said] of heard) words.set(deviceId, [...said, ...(words.get(deviceId) ?? [])]);
+      throw error;
+    }
+  };
+
+  const run = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      await line
+        .run(() => turn())
+        .catch((error: unknown) => {
+          log.event('unexpected_error', { where: 'firmware rollouts', message: describeError(error) });
+        });
+      const pause = clock.sleep(lookEveryMs, stopping.signal).catch(() => undefined);
+      await Promise.race([wake.promise, pause]);
+      wake = Promise.withResolvers<void>();
+      await clock.sleep(gatherMs, stopping.signal).catch(() => undefined);
+    }
+  };
+  const running = run();
+
+  return {
+    offer: (image) =>
+      line.run(async () => {
+        const known = await store.findFor(image.type, image.version);
+        const newest = await images.newest(image.type);
+        if (known === null && newest?.version === image.version) await begin(image, null);
+      }),
+    request: (image, userId) => line.run(() => begin(image, userId)),
+    act: (id, action) =>
+      line.run(async () => {
+        const { from, to } = actions[action];
+        const rollout = await store.turn(id, from, to, null);
+        if (rollout !== null) await tellAll(id, []);
+        wake.resolve();
+        return rollout;
+      }),
+    ask: ({ deviceId, type, version }) =>
+      line.run(async () => {
+        hearWord(deviceId, { kind: 'asked', firmwareVersion: version, at: clock.now() });
+        await turn(deviceId);
+        for (const rollout of await store.active()) {
+          if (rollout.type !== type || rollout.state !== 'running') continue;
+          const target = (await store.targets(rollout.id)).find((one) => one.deviceId === deviceId);
+          if (target?.state === 'updating') return images.find(type, rollout.version);
+        }
+        return null;
+      }),
+    settled: () => line.run(() => turn()),
+    [Symbol.asyncDispose]: async () => {
+      listening[Symbol.dispose]();
+      stopping.abort();
+      wake.resolve();
+      await running;
+    },
+  };
+}
+
+/** What a happening tells about updates of devices. */
+function wordsOf(happening: DeviceHappening): [deviceId: string, word: DeviceWord][] {
+  if (happening.kind === 'command') return ackOf(happening.command);
+  if (happening.kind !== 'reports') return [];
+  return happening.reports.flatMap((report) => {
+    const word = wordOf(report);
+    return word === null ? [] : [[report.deviceId, word]];
+  });
+}
+
+const ackOf = ({ action, status, deviceId, at }: CommandChange): [string, DeviceWord][] =>
+  action === 'ota_update' && status === 'confirmed' ? [[deviceId, { kind: 'accepted', at }]] : [];
+
+function wordOf(report: DeviceReport): DeviceWord | null {
+  const { at } = report;
+  if (report.kind === 'handshake') return { kind: 'handshake', firmwareVersion: report.firmwareVersion, at };
+  if (report.kind !== 'event') return null;
+  const { action, percent, reason } = report.data;
+  if (action === 'ota_progress' && typeof percent === 'number') {
+    return { kind: 'progress', percent: Math.round(Math.min(100, Math.max(0, percent))), at };
+  }
+  if (action !== 'ota_failed') return null;
+  return {
+    kind: 'error',
+    reason: typeof reason === 'string' ? reason.slice(0, 200) : 'The device gave no reason.',
+    at,
+  };
+}

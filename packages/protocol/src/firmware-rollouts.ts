@@ -1,0 +1,106 @@
+import { Type, type Static, type TSchema } from 'typebox';
+import { Id, Time } from './rest.ts';
+
+/** Bodies of /api/firmware and /api/firmware/rollouts (contracts, section 9), and how a rollout is told at /ws. */
+
+const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const closed = { additionalProperties: false } as const;
+const Version = Type.String({ minLength: 1, maxLength: 128, description: 'SemVer.' });
+const DeviceType = Type.String({ minLength: 1, maxLength: 128 });
+
+export const rolloutStates = [
+  'waiting_approval',
+  'running',
+  'paused',
+  'done',
+  'stopped',
+  'aborted',
+  'superseded',
+] as const;
+export type RolloutState = (typeof rolloutStates)[number];
+
+/** `waiting` also while a device sleeps; `skipped` when the rollout ended before its turn. */
+export const targetStates = ['waiting', 'updating', 'updated', 'failed', 'skipped'] as const;
+export type TargetState = (typeof targetStates)[number];
+
+export const targetPhases = ['offered', 'accepted', 'downloading', 'installing'] as const;
+export type TargetPhase = (typeof targetPhases)[number];
+
+/** New firmware goes out by itself (still canary first), or waits for somebody to approve it. */
+export const firmwareModes = ['automatic', 'approval'] as const;
+export type FirmwareMode = (typeof firmwareModes)[number];
+
+export const RolloutTarget = Type.Object({
+  deviceId: Id,
+  state: Type.Enum([...targetStates]),
+  phase: Nullable(Type.Enum([...targetPhases])),
+  percent: Nullable(
+    Type.Integer({ minimum: 0, maximum: 100, description: 'Of the download, as the device reports it.' }),
+  ),
+  wave: Nullable(Type.Integer({ description: '0 is the canary; null before its turn.' })),
+  failures: Type.Integer({ description: 'Images it refused or fell back from.' }),
+  reason: Nullable(Type.String({ description: 'In English, when it failed or was interrupted.' })),
+  changedAt: Time,
+});
+export type RolloutTarget = Static<typeof RolloutTarget>;
+
+const counts = Object.fromEntries(targetStates.map((state) => [state, Type.Integer({ minimum: 0 })])) as Record<
+  TargetState,
+  ReturnType<typeof Type.Integer>
+>;
+
+export const Rollout = Type.Object({
+  id: Id,
+  type: DeviceType,
+  version: Version,
+  state: Type.Enum([...rolloutStates]),
+  wave: Type.Integer({ description: '0 while the canary is tried.' }),
+  reason: Nullable(Type.String({ description: 'Why it was stopped or superseded, in English.' })),
+  requestedBy: Nullable(Id),
+  createdAt: Time,
+  endedAt: Nullable(Time),
+  devices: Type.Object(counts, { description: 'How many devices are in each state.' }),
+});
+export type Rollout = Static<typeof Rollout>;
+
+/** GET /api/firmware/rollouts (user), newest first, at most 50; GET /:id (user) → RolloutDetails. */
+export const Rollouts = Type.Array(Rollout);
+export const RolloutDetails = Type.Object({ ...Rollout.properties, targets: Type.Array(RolloutTarget) });
+export type RolloutDetails = Static<typeof RolloutDetails>;
+
+/**
+ * POST /api/firmware/rollouts (station role admin) → 201 RolloutDetails. On request also a version that is older than what runs, and one that
+ * failed before. POST /:id/{approve,pause,resume,abort} (station role admin) → Rollout.
+ * Errors: 404 not_found (no such image, no such rollout), 409 conflict (no device wants it; not possible in this state).
+ */
+export const NewRollout = Type.Object({ type: DeviceType, version: Version }, closed);
+export type NewRollout = Static<typeof NewRollout>;
+export const rolloutActions = ['approve', 'pause', 'resume', 'abort'] as const;
+export type RolloutAction = (typeof rolloutActions)[number];
+
+/** GET /api/firmware (user): one entry for each device type that has a firmware or a device. */
+export const Firmware = Type.Object({
+  type: DeviceType,
+  mode: Type.Enum([...firmwareModes]),
+  images: Type.Array(Type.Object({ version: Version, size: Type.Integer({ description: 'Bytes.' }), readyAt: Time }), {
+    description: 'What can be installed, newest version first.',
+  }),
+  installed: Type.Array(Type.Object({ version: Nullable(Version), devices: Type.Integer() }), {
+    description: 'How many devices run which version; null: not heard yet.',
+  }),
+});
+export type Firmware = Static<typeof Firmware>;
+export const FirmwareList = Type.Array(Firmware);
+
+/** PATCH /api/firmware/:type (station role admin) → Firmware. */
+export const FirmwarePatch = Type.Object({ mode: Type.Enum([...firmwareModes]) }, closed);
+export type FirmwarePatch = Static<typeof FirmwarePatch>;
+
+/** A rollout or one of its devices changed. */
+export const FirmwareRolloutMessage = Type.Object({
+  type: Type.Literal('firmware_rollout'),
+  at: Time,
+  rollout: Rollout,
+  target: Nullable(RolloutTarget),
+});
+export type FirmwareRolloutMessage = Static<typeof FirmwareRolloutMessage>;
