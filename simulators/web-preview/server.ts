@@ -1,8 +1,10 @@
 import websocket from '@fastify/websocket';
 import files from '@fastify/static';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import { roles } from '@station/protocol/rest';
 import type { ServerMessage } from '@station/protocol/socket';
 import { addDevices, deviceMoods } from './devices.ts';
+import { addMembersAndSettings, peopleMoods } from './people.ts';
 import { play, type World } from './run.ts';
 import { ago, scenes } from './scenes.ts';
 
@@ -21,7 +23,7 @@ const user = {
 type Mood = {
   setUp: boolean;
   signedIn: boolean;
-  role: 'owner' | 'member';
+  role: 'owner' | 'admin' | 'member';
   agent: 'here' | 'silent' | 'slow';
   socket: boolean;
 };
@@ -57,6 +59,7 @@ export async function createPreview(options: { root: string }): Promise<FastifyI
   addPeople(app, mood);
   addSystem(app, mood, world);
   const devices = addDevices(app, tell);
+  const people = addMembersAndSettings(app, () => ({ user: { ...user, role: mood.role }, status: world.status }));
   app.get('/ws', { websocket: true }, (socket) => {
     if (!mood.socket) return socket.close(1001);
     socket.on('message', (data: Buffer) => {
@@ -91,9 +94,10 @@ export async function createPreview(options: { root: string }): Promise<FastifyI
       world.away = query['away'] === 'true';
       mood.setUp = query['setUp'] !== 'false';
       mood.signedIn = query['signedIn'] !== 'false';
-      mood.role = query['role'] === 'member' ? 'member' : 'owner';
+      mood.role = roles.find((role) => role === query['role']) ?? 'owner';
       mood.agent = query['agent'] === 'silent' ? 'silent' : query['agent'] === 'slow' ? 'slow' : 'here';
       mood.socket = query['socket'] !== 'false';
+      people.setMood(peopleMoods.find((one) => one === query['people']) ?? 'some');
       devices.setMood(deviceMoods.find((one) => one === query['devices']) ?? 'some');
       if (world.away || !mood.socket) world.cutSockets();
       else world.emit('agent_ready', { addresses: [] });
@@ -135,13 +139,6 @@ function addPeople(app: FastifyInstance, mood: Mood): void {
 }
 
 function addSystem(app: FastifyInstance, mood: Mood, world: World): void {
-  app.get('/api/station', () => ({
-    id: world.status.stationId,
-    name: 'Kyiv flat',
-    timeZone: 'Europe/Kyiv',
-    ownerId: user.id,
-    version: '1.1.0',
-  }));
   app.get('/api/system/status', async (_request, reply) => {
     if (mood.agent === 'silent') return fail(reply, 502, 'agent_unreachable');
     if (mood.agent === 'slow') await new Promise((resolve) => setTimeout(resolve, 60_000));

@@ -150,7 +150,8 @@ export function createSessionService(deps: {
       } catch (error) {
         const problem = asProblem(error);
         options.signal?.throwIfAborted();
-        if (problem.status !== 401) throw problem;
+        // A password that is not right is no matter of the token.
+        if (problem.status !== 401 || problem.code === 'invalid_credentials') throw problem;
         if (current?.accessToken === first) current = null;
         return send(method, path, { ...options, token: await token() });
       }

@@ -1,54 +1,76 @@
-import { CircleUser, History, House, Server, type LucideIcon } from 'lucide-react';
+import { CircleUser, History, House, Menu, Server, Settings, Users, type LucideIcon } from 'lucide-react';
 import { lazy, type ComponentType } from 'react';
+import { loadMoreTexts } from '../i18n/more-texts.ts';
 
 /** A place of the app: where it is, how it is called in the bar, and the chunk it comes in. */
 export type Place = {
   path: string;
-  name: 'home' | 'activity' | 'station' | 'account';
+  name: 'home' | 'automations' | 'activity' | 'station' | 'members' | 'settings' | 'account' | 'more';
   icon: LucideIcon;
+  /** A desk has room for all but `phone`; a phone shows those that are on its bar, the others are reached by "more". */
+  on: 'both' | 'desk' | 'phone';
   Page: ComponentType;
   preload: () => Promise<unknown>;
 };
 
 function place<Module extends object>(
   path: string,
-  name: Place['name'],
-  icon: LucideIcon,
+  { name, icon, on }: Pick<Place, 'name' | 'icon' | 'on'>,
   load: () => Promise<Module>,
   pick: (module: Module) => ComponentType,
 ): Place {
-  return { path, name, icon, preload: load, Page: lazy(async () => ({ default: pick(await load()) })) };
+  return { path, name, icon, on, preload: load, Page: lazy(async () => ({ default: pick(await load()) })) };
 }
 
-/** The bar shows these, at most four on a phone; the address of each is its path. */
+/** A page whose texts do not come with the first ones. */
+async function withTexts<Module>(page: Promise<Module>): Promise<Module> {
+  const [module] = await Promise.all([page, loadMoreTexts()]);
+  return module;
+}
+
+/** The bar shows these, four of them on a phone; the address of each is its path. */
 export const places: readonly Place[] = [
   place(
     '/',
-    'home',
-    House,
+    { name: 'home', icon: House, on: 'both' },
     () => import('../pages/home/home-page.tsx'),
     (module) => module.HomePage,
   ),
   place(
     '/activity',
-    'activity',
-    History,
+    { name: 'activity', icon: History, on: 'both' },
     () => import('../pages/activity/activity-page.tsx'),
     (module) => module.ActivityPage,
   ),
   place(
     '/station',
-    'station',
-    Server,
+    { name: 'station', icon: Server, on: 'desk' },
     () => import('../pages/station/station-page.tsx'),
     (module) => module.StationPage,
   ),
   place(
+    '/members',
+    { name: 'members', icon: Users, on: 'desk' },
+    () => withTexts(import('../pages/members/members-page.tsx')),
+    (module) => module.MembersPage,
+  ),
+  place(
+    '/settings',
+    { name: 'settings', icon: Settings, on: 'desk' },
+    () => withTexts(import('../pages/settings/settings-page.tsx')),
+    (module) => module.SettingsPage,
+  ),
+  place(
     '/account',
-    'account',
-    CircleUser,
-    () => import('../pages/account/account-page.tsx'),
+    { name: 'account', icon: CircleUser, on: 'desk' },
+    () => withTexts(import('../pages/account/account-page.tsx')),
     (module) => module.AccountPage,
+  ),
+  place(
+    '/more',
+    { name: 'more', icon: Menu, on: 'phone' },
+    () => withTexts(import('../pages/more/more-page.tsx')),
+    (module) => module.MorePage,
   ),
 ];
 

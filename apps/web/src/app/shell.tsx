@@ -5,7 +5,7 @@ import { Button } from '../ui/button.tsx';
 import { classNames } from '../ui/class-names.ts';
 import { Skeleton } from '../ui/skeleton.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
-import { DevicePage, places, preloads } from './places.ts';
+import { DevicePage, places, preloads, type Place } from './places.ts';
 import { useServices, useStore } from './use-services.ts';
 
 /** The frame around every page: places at the bottom on a phone, at the side on a desk. */
@@ -26,7 +26,7 @@ export function Shell() {
     return () => clearTimeout(timer);
   }, []);
   return (
-    <div className="md:pl-24">
+    <div className="md:pl-28">
       <a
         href="#content"
         className="fixed top-2 left-2 z-30 -translate-y-20 rounded-xl bg-accent px-4 py-3 text-accent-ink focus:translate-y-0"
@@ -63,19 +63,30 @@ export function Shell() {
   );
 }
 
+/** A page below a place belongs to it; only home has all the others below its address. */
+const isHere = (place: string, path: string): boolean =>
+  place === '/' ? path === '/' || path.startsWith('/devices/') : path === place || path.startsWith(`${place}/`);
+
+const shownOn: Record<Place['on'], string> = {
+  both: 'flex-1 md:flex-none',
+  desk: 'hidden md:block',
+  phone: 'flex-1 md:hidden',
+};
+
 function Places({ path }: { path: string }) {
   const { t } = useTranslation();
   return (
     <nav
       aria-label={t('app.places')}
-      className="fixed inset-x-0 bottom-0 z-20 border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:inset-y-0 md:right-auto md:w-24 md:border-t-0 md:border-r md:pt-6"
+      className="fixed inset-x-0 bottom-0 z-20 border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:inset-y-0 md:right-auto md:w-28 md:overflow-y-auto md:border-t-0 md:border-r md:pt-6"
     >
       <img src="/icon.svg" alt="" width="36" height="36" className="mx-auto mb-6 hidden rounded-lg md:block" />
       <ul className="flex justify-around md:flex-col md:gap-2 md:px-2">
-        {places.map(({ path: at, name, icon: Icon }) => {
-          const here = at === path;
+        {places.map(({ path: at, name, icon: Icon, on }) => {
+          const here =
+            isHere(at, path) || (on === 'phone' && !places.some((one) => one.on === 'both' && isHere(one.path, path)));
           return (
-            <li key={at} className="flex-1 md:flex-none">
+            <li key={at} className={shownOn[on]}>
               <Link
                 href={at}
                 aria-current={here ? 'page' : undefined}

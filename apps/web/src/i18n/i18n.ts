@@ -2,6 +2,7 @@ import { createInstance, type i18n as I18n } from 'i18next';
 import { initReactI18next } from 'react-i18next';
 import type { Memory } from '../api/memory.ts';
 import { preferredLanguage, type Language } from './languages.ts';
+import { loadMoreTexts } from './more-texts.ts';
 
 /** Each language is a chunk of its own; only the reader's is fetched. */
 const texts: Record<Language, () => Promise<object>> = {
@@ -28,6 +29,7 @@ export async function speak(i18n: I18n, memory: Memory, language: Language): Pro
   if (!i18n.hasResourceBundle(language, 'translation')) {
     i18n.addResourceBundle(language, 'translation', await texts[language]());
   }
+  await loadMoreTexts(language);
   await i18n.changeLanguage(language);
   memory.set('language', language);
   document.documentElement.lang = language;

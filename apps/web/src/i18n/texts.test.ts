@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import { conditions } from '@station/protocol/conditions';
 import { errorCodes } from '@station/protocol/errors';
 import { en } from './en.ts';
+import { moreEn } from './more-en.ts';
+import { moreUk } from './more-uk.ts';
 import { uk } from './uk.ts';
 import { preferredLanguage, localeFor } from './languages.ts';
 
@@ -22,7 +24,11 @@ const bases = (flat: Map<string, string>): string[] =>
   [...new Set([...flat.keys()].map((key) => key.replace(plural, '')))].sort();
 const names = (text: string): string[] =>
   [...new Set([...text.matchAll(/\{\{(\w+)\}\}/g)].map((match) => match[1] ?? ''))].sort();
-const [english, ukrainian] = [flatten(en), flatten(uk)];
+const [english, ukrainian] = [flatten({ ...en, ...moreEn }), flatten({ ...uk, ...moreUk })];
+
+test('texts that come later replace none of those that are there', () => {
+  for (const key of Object.keys(moreEn)) assert.ok(!(key in en), key);
+});
 
 test('both languages have the same keys', () => {
   assert.ok(english.size > 200, `saw only ${english.size} texts`);

@@ -8,6 +8,7 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { LanguageChoice } from '../../ui/language-choice.tsx';
 import { ProblemNote } from '../../ui/problem-note.tsx';
+import { PasswordCard } from './password-card.tsx';
 
 export function AccountPage() {
   const { t } = useTranslation();
@@ -26,6 +27,7 @@ export function AccountPage() {
         <Card title={t('account.language')}>
           <LanguageChoice />
         </Card>
+        <PasswordCard email={user.email} />
         <section className="flex flex-wrap items-center gap-4">
           <Button busy={leave.isPending} onClick={() => leave.mutate()}>
             <LogOut aria-hidden className="size-5" />
