@@ -47,6 +47,16 @@ export const backendEvents = {
   mqtt_message_dropped: event('warn', { reason: text, count, topic: text }),
   device_type_differs: event('warn', { externalId: text, type: text, reportedType: text }),
   devices_imported: event('info', { count }),
+  cloud_link_up: event('info', { host: text }),
+  cloud_link_down: event('warn', { host: text, reason: text, retryInMs: Type.Number() }),
+  cloud_rejected: event('error', { host: text, reason: text, retryInMs: Type.Number() }),
+  cloud_claimed: event('info', { host: text }),
+  cloud_unclaimed: event('info', { reason: text }),
+  cloud_identity_changed: event('info', { message: text }),
+  cloud_message_ignored: event('warn', { reason: text, count }),
+  cloud_message_set_aside: event('error', { seq: count, channel: text, reason: text }),
+  cloud_outbox_full: event('error', { dropped: count }),
+  cloud_station_reset: event('warn', { phase: text, devices: count, reached: count }),
   socket_client_dropped: event('warn', { reason: text }),
 } as const;
 

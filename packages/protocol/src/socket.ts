@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { RunSummary } from './automations.ts';
+import { CloudStatusMessage } from './cloud.ts';
 import { DeviceCommand } from './device-commands.ts';
 import { Id, Role, Time } from './rest.ts';
 
@@ -134,5 +135,6 @@ export const ServerMessage = Type.Union([
   AutomationRunMessage,
   AutomationChangedMessage,
   NotificationMessage,
+  CloudStatusMessage,
 ]);
 export type ServerMessage = Static<typeof ServerMessage>;

@@ -1,0 +1,100 @@
+import { Type, type Static } from 'typebox';
+
+/**
+ * The plain JSON messages of the cloud link: who is who, identities, acknowledgements (specification, "Cloud legacy messages";
+ * contracts, section 12). One object a text frame, told apart from JSON-RPC by `type`. Keys that are not known are ignored: the cloud grows.
+ */
+
+/** Path of the link at the cloud. */
+export const cloudPath = '/ws/station';
+/** Largest frame either side accepts, bytes. */
+export const maxCloudFrameBytes = 1_048_576;
+/** Close code of a cloud that does not accept the station's token. */
+export const tokenRejectedCode = 4401;
+
+const CloudUserId = Type.String({ minLength: 1, maxLength: 128 });
+const Email = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^\\s@]+@[^\\s@]+$' });
+const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
+const PasswordHash = Type.String({ minLength: 1, maxLength: 512, description: 'PHC string, argon2id.' });
+
+/** From a station that nobody has claimed yet. */
+export const ClaimHandshake = Type.Object({
+  type: Type.Literal('claim_handshake'),
+  chipId: Type.String(),
+  claimSecret: Type.String(),
+});
+export type ClaimHandshake = Static<typeof ClaimHandshake>;
+export const ClaimSuccess = Type.Object({
+  type: Type.Literal('claim_success'),
+  stationToken: Type.String({ minLength: 16, maxLength: 4096 }),
+});
+
+export const StationAuth = Type.Object({ type: Type.Literal('station_auth'), stationToken: Type.String() });
+export type StationAuth = Static<typeof StationAuth>;
+/** With `acks` the cloud promises to acknowledge what carries a `seq`; without, it counts as delivered once it is sent. */
+export const AuthOk = Type.Object({ type: Type.Literal('auth_ok'), acks: Type.Optional(Type.Boolean()) });
+export const AuthError = Type.Object({
+  type: Type.Literal('auth_error'),
+  reason: Type.Optional(Type.String({ maxLength: 1000 })),
+});
+/** Everything that came on this connection up to and with the message of this `seq` is safe with the cloud. */
+export const Ack = Type.Object({ type: Type.Literal('ack'), seq: Type.Integer({ minimum: 0 }) });
+
+export const CloudMember = Type.Object({
+  cloudUserId: CloudUserId,
+  email: Email,
+  name: Name,
+  role: Type.Enum(['owner', 'admin', 'member']),
+  stationPasswordHash: Type.Optional(Type.Union([PasswordHash, Type.Null()])),
+});
+export type CloudMember = Static<typeof CloudMember>;
+
+export const IdentitySync = Type.Object({
+  type: Type.Literal('identity_sync'),
+  station: Type.Object({ name: Name }),
+  ownerId: Type.String({ minLength: 1, maxLength: 128, description: '`cloudUserId` of one of the members.' }),
+  members: Type.Array(CloudMember, { maxItems: 1000 }),
+});
+export type IdentitySync = Static<typeof IdentitySync>;
+export const StationRenamed = Type.Object({ type: Type.Literal('station_renamed'), name: Name });
+export const MemberAdded = Type.Object({ type: Type.Literal('member_added'), member: CloudMember });
+export const MemberUpdated = Type.Object({ type: Type.Literal('member_updated'), member: CloudMember });
+export const MemberRemoved = Type.Object({ type: Type.Literal('member_removed'), cloudUserId: CloudUserId });
+export const StationPasswordChanged = Type.Object({
+  type: Type.Literal('station_password_changed'),
+  cloudUserId: CloudUserId,
+  stationPasswordHash: PasswordHash,
+});
+export const StationReset = Type.Object({ type: Type.Literal('station_reset') });
+/** The station's answer, before anything is reset. */
+export const StationResetAck = Type.Object({ type: Type.Literal('station_reset_ack') });
+
+/** What the cloud sends, by `type`. */
+export const cloudMessages = {
+  claim_success: ClaimSuccess,
+  auth_ok: AuthOk,
+  auth_error: AuthError,
+  ack: Ack,
+  identity_sync: IdentitySync,
+  station_renamed: StationRenamed,
+  member_added: MemberAdded,
+  member_updated: MemberUpdated,
+  member_removed: MemberRemoved,
+  station_password_changed: StationPasswordChanged,
+  station_reset: StationReset,
+} as const;
+export type CloudMessageType = keyof typeof cloudMessages;
+export type CloudMessage = { [T in CloudMessageType]: Static<(typeof cloudMessages)[T]> }[CloudMessageType];
+
+/** The seven that change the station (specification, "Cloud legacy messages"). They count only after `auth_ok`. */
+export const legacyMessageTypes = [
+  'identity_sync',
+  'station_renamed',
+  'member_added',
+  'member_updated',
+  'member_removed',
+  'station_password_changed',
+  'station_reset',
+] as const satisfies readonly CloudMessageType[];
+export type LegacyMessageType = (typeof legacyMessageTypes)[number];
+export type LegacyMessage = Extract<CloudMessage, { type: LegacyMessageType }>;

@@ -1,0 +1,111 @@
+import { Type, type Static, type TSchema } from 'typebox';
+import { EventChannel, type EventChannel as Channel } from './cloud.ts';
+import { Device } from './devices.ts';
+import { DeviceType } from './device-types.ts';
+import { Time } from './rest.ts';
+
+/** JSON-RPC 2.0 between station and cloud (specification, "Cloud JSON-RPC methods" and "Cloud notifications"; contracts, section 12). */
+
+export const rpcErrors = {
+  /** What went wrong is in the message; nothing was done. */
+  failed: -32000,
+  notAuthenticated: -32001,
+  /** Too many calls under way; none of this one was done. */
+  busy: -32002,
+  /** The station ended while it did this; it may have had its effect. It is not tried again by itself. */
+  outcomeUnknown: -32003,
+  unknownDevice: -32004,
+  deviceOffline: -32005,
+  invalidRequest: -32600,
+  unknownMethod: -32601,
+  badParams: -32602,
+  internal: -32603,
+  parseError: -32700,
+} as const;
+
+/** Most calls in one batch; a larger one gets one error. */
+export const maxBatchCalls = 100;
+
+export const DeviceCommandParams = Type.Object({
+  deviceId: Type.String({ minLength: 1, maxLength: 128 }),
+  command: Type.Object(
+    { action: Type.String({ minLength: 1, maxLength: 64 }) },
+    { additionalProperties: true, description: 'The parameters of the action stand beside it.' },
+  ),
+  idempotencyKey: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description: 'The same one again within 24 h has no second effect. Without it, the id of the call is taken.',
+    }),
+  ),
+});
+export type DeviceCommandParams = Static<typeof DeviceCommandParams>;
+export const NoParams = Type.Optional(Type.Union([Type.Object({}), Type.Array(Type.Unknown(), { maxItems: 0 })]));
+export const SetActiveChannelsParams = Type.Object({ channels: Type.Array(EventChannel, { maxItems: 64 }) });
+
+/** What the cloud calls. Available after `auth_ok`; before, each gets -32001. */
+export const cloudMethods = {
+  'device.command': { params: DeviceCommandParams, result: Type.Object({ status: Type.Literal('ok') }) },
+  'devices.snapshot': { params: NoParams, result: Type.Object({ devices: Type.Array(Device) }) },
+  'device_types.list': { params: NoParams, result: Type.Object({ deviceTypes: Type.Array(DeviceType) }) },
+  'station.setActiveChannels': { params: SetActiveChannelsParams, result: Type.Object({ ok: Type.Literal(true) }) },
+} as const satisfies Record<string, { params: TSchema; result: TSchema }>;
+export type CloudMethod = keyof typeof cloudMethods;
+
+const Id = Type.String();
+/** What is kept until the cloud has it carries both: `seq` to be acknowledged, `id` the same each time it is sent. */
+const kept = { id: Type.String(), seq: Type.Integer() };
+
+/** What the station tells, by method, and on which channel. */
+export const cloudNotifications = {
+  'device.stateChanged': {
+    channel: 'state',
+    params: Type.Object({ deviceId: Id, state: Type.Record(Type.String(), Type.Unknown()), at: Time }),
+  },
+  'device.statusChanged': {
+    channel: 'status',
+    params: Type.Object({ deviceId: Id, status: Type.Enum(['online', 'offline']), at: Time, ...kept }),
+  },
+  'device.event': {
+    channel: 'events',
+    params: Type.Object({
+      deviceId: Id,
+      kind: Type.String(),
+      data: Type.Record(Type.String(), Type.Unknown()),
+      at: Time,
+      ...kept,
+    }),
+  },
+  'device.commandSent': {
+    channel: 'commands',
+    params: Type.Object({
+      deviceId: Id,
+      commandId: Id,
+      action: Type.String(),
+      status: Type.String(),
+      at: Time,
+      ...kept,
+    }),
+  },
+  'device.added': { channel: 'lifecycle', params: Type.Object({ deviceId: Id, externalId: Id, at: Time, ...kept }) },
+  'device.removed': { channel: 'lifecycle', params: Type.Object({ deviceId: Id, externalId: Id, at: Time, ...kept }) },
+  'automation.runCompleted': {
+    channel: 'automations',
+    params: Type.Object({ automationId: Id, runId: Id, status: Type.String(), at: Time, ...kept }),
+  },
+  'firmware.progress': {
+    channel: 'firmware',
+    params: Type.Object({
+      deviceId: Id,
+      status: Type.String(),
+      percent: Type.Union([Type.Number(), Type.Null()]),
+      at: Time,
+    }),
+  },
+  'station.event': {
+    channel: 'system',
+    params: Type.Object({ event: Type.String(), data: Type.Record(Type.String(), Type.Unknown()), at: Time, ...kept }),
+  },
+} as const satisfies Record<string, { channel: Channel; params: TSchema }>;
+export type CloudNotification = keyof typeof cloudNotifications;

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Value } from 'typebox/value';
+import { eventChannels } from './cloud.ts';
+import { cloudMessages, legacyMessageTypes } from './cloud-messages.ts';
+import { cloudMethods, cloudNotifications } from './cloud-rpc.ts';
+
+test('the specification’s four methods and seven legacy messages are all there', () => {
+  const methods = ['device.command', 'devices.snapshot', 'device_types.list', 'station.setActiveChannels'];
+  assert.deepEqual(Object.keys(cloudMethods), methods);
+  assert.equal(new Set(legacyMessageTypes).size, 7);
+  for (const type of legacyMessageTypes) assert.ok(Object.hasOwn(cloudMessages, type));
+});
+
+test('each channel has a notification, and each notification is on a channel', () => {
+  const used = new Set(Object.values(cloudNotifications).map(({ channel }) => channel));
+  assert.deepEqual([...used].sort(), [...eventChannels].sort());
+});
+
+const member = { cloudUserId: 'c1', email: 'olena@example.org', name: 'Olena', role: 'owner' };
+
+test('messages of the cloud may grow: keys that are not known are ignored', () => {
+  const grown = { type: 'member_added', at: 'now', member: { ...member, avatar: 'x' } };
+  assert.ok(Value.Check(cloudMessages.member_added, grown));
+  assert.ok(Value.Check(cloudMessages.auth_ok, { type: 'auth_ok', acks: true, serverTime: 1 }));
+});
+
+test('what would do harm has not the shape', () => {
+  const refused: [keyof typeof cloudMessages, unknown][] = [
+    ['member_added', { type: 'member_added', member: { ...member, email: 'nobody' } }],
+    ['member_added', { type: 'member_added', member: { ...member, role: 'root' } }],
+    ['station_renamed', { type: 'station_renamed', name: '   ' }],
+    ['identity_sync', { type: 'identity_sync', station: { name: 'Home' }, members: [] }],
+    ['ack', { type: 'ack', seq: '1' }],
+    ['claim_success', { type: 'claim_success', stationToken: '' }],
+  ];
+  for (const [type, message] of refused) {
+    assert.ok(!Value.Check(cloudMessages[type], message), JSON.stringify(message));
+  }
+  const { params } = cloudMethods['station.setActiveChannels'];
+  assert.ok(!Value.Check(params, { channels: ['state', 'nonsense'] }));
+  assert.ok(Value.Check(params, { channels: [] }));
+  assert.ok(!Value.Check(cloudMethods['device.command'].params, { deviceId: 'd', command: {} }));
+});
