@@ -1,0 +1,223 @@
+import type { TObject } from 'typebox';
+import { Value } from 'typebox/value';
+import {
+  commandsNotForAutomations,
+  maxEdges,
+  maxNodes,
+  nodeConfigs,
+  type ActionData,
+  type CheckedFlow,
+  type ConditionData,
+  type Flow,
+  type FlowNode,
+  type TriggerData,
+} from './automation-flow.ts';
+import type { FlowFault } from './automations.ts';
+import { actionsOf, commandSchema } from './device-command-schemas.ts';
+
+/** What a flow is checked against. */
+export type FlowSurroundings = {
+  /** Type of a device of the station; null when there is no such device. */
+  deviceType: (deviceId: string) => string | null;
+  /** What is wrong with a cron expression, in English; null when nothing is. */
+  cronProblem: (expression: string) => string | null;
+};
+
+/** Everything that is wrong with a flow; without an error among it, the flow can be published and is a `CheckedFlow`. Pure. */
+export function checkFlow(flow: Flow, surroundings: FlowSurroundings): FlowFault[] {
+  return [
+    ...checkSize(flow),
+    ...flow.nodes.flatMap((node, index) => checkNode(node, index, surroundings)),
+    ...checkEdges(flow),
+    ...findCycles(flow),
+    ...findUnreachable(flow),
+  ];
+}
+
+/** Whether a flow can be published. */
+export function isSound(_flow: Flow, faults: readonly FlowFault[]): _flow is Flow & CheckedFlow {
+  return faults.every(({ severity }) => severity === 'warning');
+}
+
+type Found = Pick<FlowFault, 'code' | 'pointer' | 'message'>;
+const faultOf = (nodeId: string | null, found: Found): FlowFault => ({ severity: 'error', ...found, nodeId });
+
+function checkSize({ nodes, edges }: Flow): FlowFault[] {
+  const faults: FlowFault[] = [];
+  const add = (code: FlowFault['code'], pointer: string, message: string): void =>
+    void faults.push(faultOf(null, { code, pointer, message }));
+  if (nodes.length > maxNodes) add('too_many_nodes', '/nodes', `There are more than ${maxNodes} nodes.`);
+  if (edges.length > maxEdges) add('too_many_edges', '/edges', `There are more than ${maxEdges} edges.`);
+  if (!nodes.some(({ type }) => type === 'trigger')) add('no_trigger', '/nodes', 'Nothing starts it: add a trigger.');
+  for (const index of repeated(nodes)) add('duplicate_node', `/nodes/${index}/id`, 'Another node has this id.');
+  for (const index of repeated(edges)) add('duplicate_edge', `/edges/${index}/id`, 'Another edge has this id.');
+  return faults;
+}
+
+function repeated(items: readonly { id: string }[]): number[] {
+  const seen = new Set<string>();
+  return items.flatMap(({ id }, index) => {
+    if (seen.has(id)) return [index];
+    seen.add(id);
+    return [];
+  });
+}
+
+function checkNode(node: FlowNode, index: number, surroundings: FlowSurroundings): FlowFault[] {
+  const { id, type, data } = node;
+  const at = `/nodes/${index}/data`;
+  const configs: Record<string, TObject> = nodeConfigs[type];
+  const schema = Object.hasOwn(configs, data.kind) ? configs[data.kind] : undefined;
+  if (schema === undefined) {
+    const message = `There is no ${type} of this kind; known are: ${Object.keys(configs).join(', ')}.`;
+    return [faultOf(id, { code: 'unknown_kind', pointer: `${at}/kind`, message })];
+  }
+  const errors = schemaFaults(schema, data.config).map(({ pointer, message }): Found => {
+    return { code: 'config_invalid', pointer: `${at}/config${pointer}`, message };
+  });
+  if (errors.length > 0) return errors.map((error) => faultOf(id, error));
+  const further = checkConfig(data as TriggerData | ConditionData | ActionData, surroundings);
+  return further.map((found) => faultOf(id, { ...found, pointer: `${at}/config${found.pointer}` }));
+}
+
+/** Of a config that has the right form. */
+function checkConfig(data: TriggerData | ConditionData | ActionData, surroundings: FlowSurroundings): Found[] {
+  const { kind, config } = data;
+  switch (kind) {
+    case 'schedule':
+      return checkSchedule(config, surroundings);
+    case 'device_command':
+      return checkCommand(config, surroundings);
+    case 'device_state_changed':
+      return [...checkDevice(config.deviceId, surroundings), ...checkComparison(config)];
+    case 'device_event_received':
+    case 'device_status_changed':
+    case 'state_equals':
+    case 'numeric_compare':
+      return checkDevice(config.deviceId, surroundings);
+    case 'webhook':
+      return URL.canParse(config.url)
+        ? []
+        : [{ code: 'config_invalid', pointer: '/url', message: 'This is not an address.' }];
+    case 'time_range':
+    case 'delay':
+    case 'notify':
+      return [];
+  }
+}
+
+function checkDevice(deviceId: string, { deviceType }: FlowSurroundings): Found[] {
+  if (deviceType(deviceId) !== null) return [];
+  return [{ code: 'unknown_device', pointer: '/deviceId', message: 'There is no such device.' }];
+}
+
+type StateChanged = Extract<TriggerData, { kind: 'device_state_changed' }>['config'];
+
+function checkComparison({ operator, value }: StateChanged): Found[] {
+  const wrong = (pointer: string, message: string): Found[] => [{ code: 'config_invalid', pointer, message }];
+  if (operator === undefined && value === undefined) return [];
+  if (operator === undefined) return wrong('/operator', 'A value needs an operator.');
+  if (value === undefined) return wrong('/value', 'An operator needs a value.');
+  const isOrder = operator !== 'eq' && operator !== 'ne';
+  return isOrder && typeof value !== 'number' ? wrong('/value', 'Only numbers are less or greater.') : [];
+}
+
+type Schedule = Extract<TriggerData, { kind: 'schedule' }>['config'];
+
+function checkSchedule({ cron, time, days }: Schedule, { cronProblem }: FlowSurroundings): Found[] {
+  const wrong = (pointer: string, message: string): Found[] => [{ code: 'schedule_invalid', pointer, message }];
+  if ((cron === undefined) === (time === undefined)) return wrong('', 'Give either "cron" or "time".');
+  if (cron === undefined) return [];
+  if (days !== undefined) return wrong('/days', 'Days go with "time"; a cron expression has its own.');
+  const problem = cronProblem(cron);
+  return problem === null ? [] : wrong('/cron', problem);
+}
+
+type DeviceCommandConfig = Extract<ActionData, { kind: 'device_command' }>['config'];
+
+function checkCommand({ deviceId, action, params = {} }: DeviceCommandConfig, around: FlowSurroundings): Found[] {
+  const type = around.deviceType(deviceId);
+  if (type === null) return checkDevice(deviceId, around);
+  if (commandsNotForAutomations.includes(action)) {
+    return [{ code: 'command_not_allowed', pointer: '/action', message: 'An automation may not send this command.' }];
+  }
+  const schema = commandSchema(type, action);
+  if (schema === null) {
+    const known = actionsOf(type).filter((one) => !commandsNotForAutomations.includes(one));
+    const message = `The device does not understand it; it understands: ${known.join(', ')}.`;
+    return [{ code: 'unknown_command', pointer: '/action', message }];
+  }
+  return schemaFaults(schema, params).map(({ pointer, message }) => {
+    return { code: 'command_params', pointer: `/params${pointer}`, message };
+  });
+}
+
+/** One fault a place, as the validation of requests tells it. */
+function schemaFaults(schema: TObject, value: unknown): { pointer: string; message: string }[] {
+  const faults = new Map<string, string>();
+  for (const { keyword, instancePath, params, message } of Value.Errors(schema, value)) {
+    if (keyword === 'required') {
+      for (const name of params.requiredProperties) faults.set(`${instancePath}/${name}`, 'This is required.');
+    } else if (keyword === 'boolean') {
+      faults.set(instancePath, 'This is not a known key.');
+    } else if (keyword !== 'additionalProperties' && !faults.has(instancePath)) {
+      faults.set(instancePath, `This ${message}.`);
+    }
+  }
+  return [...faults].map(([pointer, message]) => ({ pointer, message }));
+}
+
+function checkEdges({ nodes, edges }: Flow): FlowFault[] {
+  const types = new Map(nodes.map(({ id, type }) => [id, type]));
+  return edges.flatMap(({ source, target, sourceHandle }, index) => {
+    const found: Found[] = [];
+    const at = `/edges/${index}`;
+    const missing = 'There is no node with this id.';
+    if (!types.has(source)) found.push({ code: 'dangling_edge', pointer: `${at}/source`, message: missing });
+    if (!types.has(target)) found.push({ code: 'dangling_edge', pointer: `${at}/target`, message: missing });
+    if (types.get(target) === 'trigger') {
+      found.push({ code: 'edge_into_trigger', pointer: `${at}/target`, message: 'Nothing leads into a trigger.' });
+    }
+    if (sourceHandle !== undefined && types.has(source) && types.get(source) !== 'condition') {
+      const message = 'Only a condition has two ways out.';
+      found.push({ code: 'edge_handle', pointer: `${at}/sourceHandle`, message });
+    }
+    return found.map((one) => faultOf(types.has(source) ? source : null, one));
+  });
+}
+
+/** Tells of every edge that leads back to where its path came from. */
+function findCycles({ nodes, edges }: Flow): FlowFault[] {
+  const faults: FlowFault[] = [];
+  const outgoing = Map.groupBy(
+    edges.map(({ source, target }, index) => ({ source, target, index })),
+    ({ source }) => source,
+  );
+  const state = new Map<string, 'open' | 'done'>();
+  const visit = (id: string): void => {
+    state.set(id, 'open');
+    for (const { target, index } of outgoing.get(id) ?? []) {
+      if (state.get(target) === 'open') {
+        const message = 'This closes a circle: it would go on for ever.';
+        faults.push(faultOf(id, { code: 'cycle', pointer: `/edges/${index}`, message }));
+      } else if (!state.has(target)) visit(target);
+    }
+    state.set(id, 'done');
+  };
+  for (const { id } of nodes) if (!state.has(id)) visit(id);
+  return faults;
+}
+
+function findUnreachable({ nodes, edges }: Flow): FlowFault[] {
+  const reached = new Set(nodes.filter(({ type }) => type === 'trigger').map(({ id }) => id));
+  const outgoing = Map.groupBy(edges, ({ source }) => source);
+  // A set is iterated together with what is added meanwhile.
+  for (const id of reached) for (const { target } of outgoing.get(id) ?? []) reached.add(target);
+  return nodes.flatMap(({ id }, index) => {
+    if (reached.has(id)) return [];
+    const message = 'No trigger leads here.';
+    return [
+      { ...faultOf(id, { code: 'unreachable', pointer: `/nodes/${index}`, message }), severity: 'warning' as const },
+    ];
+  });
+}
