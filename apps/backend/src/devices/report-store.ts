@@ -8,20 +8,26 @@ export type StatesBefore = ReadonlyMap<string, string>;
 
 type Kind = 'sqlite' | 'postgres';
 
+/** Keeps more of a batch in its transaction, before the devices are updated. */
+export type WriteAlong = (transaction: DatabaseTransaction, kind: Kind, folded: FoldedReports) => Promise<void>;
+
 /**
  * Writes a batch of reports in one transaction, in five statements whatever its size. What belongs to a device that was removed meanwhile
  * is left out. Resolved means on disk.
  * @param newId of events; see `createEventIds`.
+ * @param writeAlong what else must be on disk with it or not at all.
  * @returns the states that it found: what became different is known exactly, whichever replica wrote before.
  */
 export async function writeReports(
   { db, kind }: { db: Database; kind: Kind },
   reports: readonly DeviceReport[],
   newId: () => string,
+  writeAlong?: WriteAlong,
 ): Promise<StatesBefore> {
   const folded = foldReports(reports, newId);
   return db.transaction().execute(async (transaction) => {
     const before = await mergeStates(transaction, kind, folded.changes);
+    await writeAlong?.(transaction, kind, folded);
     await updateDevices(transaction, kind, folded.changes);
     await insertEvents(transaction, kind, folded);
     await insertSamples(transaction, kind, folded);
@@ -56,7 +62,11 @@ async function mergeStates(
   return current;
 }
 
-async function updateDevices(transaction: DatabaseTransaction, kind: Kind, changes: DeviceChange[]): Promise<void> {
+export async function updateDevices(
+  transaction: DatabaseTransaction,
+  kind: Kind,
+  changes: DeviceChange[],
+): Promise<void> {
   if (changes.length === 0) return;
   const rows = changes.map((change) => ({
     ...change,
@@ -86,7 +96,11 @@ async function updateDevices(transaction: DatabaseTransaction, kind: Kind, chang
     from ${given} where devices.id = given.id`.execute(transaction);
 }
 
-async function insertEvents(transaction: DatabaseTransaction, kind: Kind, { events }: FoldedReports): Promise<void> {
+export async function insertEvents(
+  transaction: DatabaseTransaction,
+  kind: Kind,
+  { events }: FoldedReports,
+): Promise<void> {
   if (events.length === 0) return;
   const rows = events.map((event) => ({ ...event, data: JSON.stringify(event.data) }));
   const columns = { id: 'text', deviceId: 'text', kind: 'text', data: 'text', at: 'bigint' } as const;
@@ -96,7 +110,11 @@ async function insertEvents(transaction: DatabaseTransaction, kind: Kind, { even
     from ${jsonRows(kind, rows, columns)} join devices on devices.id = given."deviceId"`.execute(transaction);
 }
 
-async function insertSamples(transaction: DatabaseTransaction, kind: Kind, { samples }: FoldedReports): Promise<void> {
+export async function insertSamples(
+  transaction: DatabaseTransaction,
+  kind: Kind,
+  { samples }: FoldedReports,
+): Promise<void> {
   if (samples.length === 0) return;
   // Two values in one millisecond: the later one counts. PostgreSQL refuses to update a row twice in a statement.
   const latest = new Map(samples.map((sample) => [`${sample.deviceId} ${sample.at} ${sample.capability}`, sample]));

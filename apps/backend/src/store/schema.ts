@@ -1,4 +1,4 @@
-import type { Kysely, Transaction } from 'kysely';
+import type { Generated, Kysely, Transaction } from 'kysely';
 import type { RolloutState, TargetPhase, TargetState } from '@station/protocol/firmware-rollouts';
 import type { RunMode, RunReason, RunStatus, RunStep } from '@station/protocol/automations';
 import type { Role } from '@station/protocol/rest';
@@ -19,6 +19,10 @@ export type Schema = {
   device_events: DeviceEventsTable;
   device_samples: DeviceSamplesTable;
   device_hours: DeviceHoursTable;
+  device_commands: DeviceCommandsTable;
+  replicas: ReplicasTable;
+  leadership: LeadershipTable;
+  token_revocations: TokenRevocationsTable;
   automations: AutomationsTable;
   automation_runs: AutomationRunsTable;
   automation_steps: AutomationStepsTable;
@@ -27,6 +31,10 @@ export type Schema = {
   firmware_modes: FirmwareModesTable;
   firmware_rollouts: FirmwareRolloutsTable;
   firmware_targets: FirmwareTargetsTable;
+  cloud_config: CloudConfigTable;
+  cloud_outbox: CloudOutboxTable;
+  cloud_set_aside: CloudSetAsideTable;
+  cloud_commands: CloudCommandsTable;
 };
 
 export type Database = Kysely<Schema>;
@@ -132,9 +140,13 @@ export type FirmwareImagesTable = {
   version: string;
   /** Name below FIRMWARE_FOLDER. */
   file: string;
-  /** SHA-256, hex. */
+  /** `sha256:` and 64 hex digits. */
   checksum: string;
   size: number;
+  /** Chip it is built for, e.g. `esp32s3`; null when unknown. */
+  chip: string | null;
+  /** The oldest version that can take it. */
+  min_version: string | null;
   ready_at: number;
 };
 
@@ -232,5 +244,76 @@ export type NotificationsTable = {
   automation_name: string;
   run_id: string;
   message: string;
+  at: number;
+};
+
+export type DeviceCommandsTable = {
+  id: string;
+  device_id: string;
+  action: string;
+  /** Null when the station sent it by itself. */
+  user_id: string | null;
+  status: 'pending' | 'confirmed' | 'failed' | 'expired';
+  reason: string | null;
+  /** Of this status. */
+  at: number;
+  expires_at: number;
+};
+
+/** Backends that share this database. */
+export type ReplicasTable = {
+  id: string;
+  /** Number of the server process behind its connection. */
+  process: number;
+  /** 1: it hears what devices say. */
+  hears: number;
+  seen_at: number;
+};
+
+/** One row: whose term it is. */
+export type LeadershipTable = { id: 'leader'; epoch: number; replica_id: string };
+
+/** Users whose access tokens were revoked, while such tokens may live; only where there are several backends. */
+export type TokenRevocationsTable = { user_id: string; at: number };
+
+/** One row, or none while the station has never been near a cloud. */
+export type CloudConfigTable = {
+  /** Always 'cloud'. */
+  id: 'cloud';
+  /** Sealed by the secret box; null while nobody has claimed the station. */
+  station_token: string | null;
+  claimed_at: number | null;
+  /** Sealed as well: shown to whoever claims the station. */
+  claim_secret: string | null;
+  /** JSON array of channels. */
+  active_channels: string;
+  /** States from before are known to have reached the cloud. */
+  states_sent_at: number;
+  /** Messages lost because the outbox was full. */
+  dropped: number;
+  /** A reset was asked for then and is not over. */
+  reset_at: number | null;
+};
+
+/** What the cloud has not acknowledged, in the order it happened. */
+export type CloudOutboxTable = {
+  seq: Generated<number>;
+  channel: string;
+  /** Id of the row of `device_events` that has the content; else `content` has it. */
+  ref: string | null;
+  /** JSON object. */
+  content: string | null;
+  /** Null where `ref` leads to it. */
+  at: number | null;
+};
+
+/** At which the cloud ended the link, again and again. */
+export type CloudSetAsideTable = { seq: number; channel: string; content: string; reason: string; at: number };
+
+/** Commands of the cloud by idempotency key; kept for a day. */
+export type CloudCommandsTable = {
+  key: string;
+  /** JSON; null while it is being carried out. */
+  outcome: string | null;
   at: number;
 };

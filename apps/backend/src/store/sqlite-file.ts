@@ -17,7 +17,9 @@ export function openSqliteFile(file: string): DatabaseSync {
     defensive: true,
   });
   try {
+    // Counts for a new file only, and must come first: what was deleted can be given back to the disk bit by bit.
     database.exec(`
+      pragma auto_vacuum = incremental;
       pragma journal_mode = wal;
       pragma synchronous = full;
       pragma journal_size_limit = 16777216;

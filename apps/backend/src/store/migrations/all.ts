@@ -4,6 +4,16 @@ import { devices } from './0002-devices.ts';
 import { history } from './0003-history.ts';
 import { automations } from './0004-automations.ts';
 import { firmware } from './0006-firmware.ts';
+import { cloud } from './0007-cloud.ts';
+import { replicas } from './0012-replicas.ts';
 
 /** Every migration, oldest first. Listed by hand, so that they are inside the one bundled file. Never change one that was released. */
-export const migrations: readonly StationMigration[] = [people, devices, history, automations, firmware];
+export const migrations: readonly StationMigration[] = [
+  people,
+  devices,
+  history,
+  automations,
+  firmware,
+  cloud,
+  replicas,
+];

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '@station/kit/clock';
+import { eventChannels } from '@station/protocol/cloud';
+import type { DeviceReport } from '../devices/device-report.ts';
+import { createDeviceStore } from '../devices/device-store.ts';
+import { createEventIds } from '../devices/event-ids.ts';
+import { writeReports } from '../devices/report-store.ts';
+import { openTestStore } from '../testing/test-store.ts';
+import { enqueueReports } from './outbox-enqueue.ts';
+import { createOutboxStore } from './outbox-store.ts';
+
+async function open(options: { claimed?: boolean; channels?: readonly string[] } = {}) {
+  const { claimed = true, channels = eventChannels } = options;
+  const store = await openTestStore();
+  const { db } = store;
+  const devices = createDeviceStore({ db, clock: systemClock });
+  const { id } = await devices.provision({ externalId: 'x', type: 'pir', name: 'Hall', zoneId: null });
+  const token = claimed ? 'sealed' : null;
+  await db
+    .insertInto('cloud_config')
+    .values({ id: 'cloud', station_token: token, active_channels: JSON.stringify(channels), dropped: 0 } as never)
+    .execute();
+  const newId = createEventIds(Date.now);
+  const outbox = createOutboxStore({ ...store, clock: systemClock });
+  const write = (...reports: DeviceReport[]) => writeReports(store, reports, newId, enqueueReports);
+  return { store, db, devices, id, outbox, write, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+}
+
+const event = (deviceId: string, n: number): DeviceReport => ({
+  kind: 'event',
+  deviceId,
+  at: 1_000 + n,
+  eventKind: 'device_event',
+  data: { action: 'motion_detected', n },
+});
+const status = (deviceId: string, to: 'online' | 'offline', at: number): DeviceReport => ({
+  kind: 'status',
+  deviceId,
+  at,
+  status: to,
+});
+
+test('events and changes of status are kept in the order they happened, each with an id that stays', async () => {
+  await using all = await open();
+  const { id, outbox } = all;
+  await all.write(status(id, 'online', 1), event(id, 1));
+  await all.write(status(id, 'online', 2), event(id, 2));
+  await all.write(status(id, 'offline', 3));
+  const messages = await outbox.read(0, 100);
+  const told = messages.map(({ channel, params }) => {
+    const { status: to, data } = params as { status?: string; data?: { n: number } };
+    return `${channel} ${to ?? data?.n}`;
+  });
+  assert.deepEqual(told, ['status online', 'events 1', 'events 2', 'status offline']);
+  assert.deepEqual(await outbox.read(0, 100), messages, 'the same again');
+  assert.equal(new Set(messages.map(({ params }) => params?.['id'])).size, 4);
+});
+
+test('what was acknowledged is gone, and its number is not used again', async () => {
+  await using all = await open();
+  await all.write(event(all.id, 1), event(all.id, 2));
+  const seqs = (await all.outbox.read(0, 10)).map(({ seq }) => seq);
+  await all.outbox.remove(seqs);
+  assert.deepEqual(await all.outbox.size(), { pending: 0, oldestAt: null });
+  await all.write(event(all.id, 3));
+  const [next] = await all.outbox.read(0, 10);
+  assert.ok(next !== undefined && next.seq > Math.max(...seqs));
+  assert.deepEqual(await all.outbox.size(), { pending: 1, oldestAt: 1_003 });
+});
+
+test('nothing is kept for a cloud that is not there or did not ask', async () => {
+  await using unclaimed = await open({ claimed: false });
+  await unclaimed.write(status(unclaimed.id, 'online', 1), event(unclaimed.id, 1));
+  assert.equal((await unclaimed.outbox.size()).pending, 0);
+  await using quiet = await open({ channels: ['status'] });
+  await quiet.write(status(quiet.id, 'online', 1), event(quiet.id, 1));
+  await quiet.outbox.add({ channel: 'lifecycle', content: { id: 'a' }, at: 1 });
+  assert.deepEqual(
+    (await quiet.outbox.read(0, 10)).map(({ channel }) => channel),
+    ['status'],
+  );
+});
+
+test('a batch that cannot be written leaves nothing in the outbox', async () => {
+  await using all = await open();
+  const failing = async () => {
+    throw new Error('no');
+  };
+  const enqueueThenFail: typeof enqueueReports = async (...given) => {
+    await enqueueReports(...given);
+    await failing();
+  };
+  const newId = createEventIds(Date.now);
+  await assert.rejects(writeReports(all.store, [event(all.id, 1)], newId, enqueueThenFail));
+  assert.equal((await all.outbox.size()).pending, 0);
+});
+
+test('what a removed device told is removed with it', async () => {
+  await using all = await open();
+  await all.write(event(all.id, 1));
+  await all.devices.remove(all.id);
+  assert.deepEqual(
+    (await all.outbox.read(0, 10)).map(({ params }) => params),
+    [null],
+  );
+});
+
+test('over its limit the oldest are dropped, and counted', async () => {
+  await using all = await open();
+  for (let batch = 0; batch < 20; batch++) {
+    await all.write(...Array.from({ length: 100 }, (_, n) => event(all.id, batch * 100 + n)));
+  }
+  assert.equal(await all.outbox.trim(1_000_000), 0);
+  const dropped = await all.outbox.trim(66_000);
+  assert.ok(dropped > 900 && dropped < 1_200, `${dropped}`);
+  const left = await all.outbox.read(0, 3_000);
+  assert.equal(left.length, 2_000 - dropped);
+  assert.deepEqual((left.at(-1)?.params?.['data'] as { n: number }).n, 1_999, 'the newest are kept');
+  const row = await all.db.selectFrom('cloud_config').select('dropped').executeTakeFirst();
+  assert.equal(row?.dropped, dropped);
+});
+
+test('what the cloud chokes on is set aside', async () => {
+  await using all = await open();
+  await all.write(event(all.id, 1), event(all.id, 2));
+  const [poison] = await all.outbox.read(0, 10);
+  await all.outbox.setAside(poison?.seq ?? 0, 'closed with 1008');
+  await all.outbox.setAside(poison?.seq ?? 0, 'once more');
+  assert.equal(await all.outbox.countSetAside(), 1);
+  assert.equal((await all.outbox.size()).pending, 1);
+});

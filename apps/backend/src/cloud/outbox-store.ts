@@ -1,0 +1,166 @@
+import { sql } from 'kysely';
+import { isoTime, type Clock } from '@station/kit/clock';
+import type { EventChannel } from '@station/protocol/cloud';
+import { jsonRows } from '../store/json-rows.ts';
+import type { Database } from '../store/schema.ts';
+import { isWanted } from './outbox-enqueue.ts';
+
+/** A message for the cloud. `params` are those of its notification without `seq`; null when what it told of was removed. */
+export type OutboxMessage = { seq: number; channel: EventChannel; params: Record<string, unknown> | null };
+
+export type OutboxSize = { pending: number; oldestAt: number | null };
+
+export type OutboxStore = {
+  /** Keeps a message, if the cloud asks for its channel. @param content has an `id` of its own. */
+  add(message: { channel: EventChannel; content: { id: string } & Record<string, unknown>; at: number }): Promise<void>;
+  /** In order, from after this number on. */
+  read(afterSeq: number, limit: number): Promise<OutboxMessage[]>;
+  remove(seqs: readonly number[]): Promise<void>;
+  /** Exact up to 10,000, an estimate above. */
+  size(): Promise<OutboxSize>;
+  /** Drops the oldest while it takes more than so many bytes; counted in `cloud_config.dropped`. @returns how many. */
+  trim(maxBytes: number): Promise<number>;
+  setAside(seq: number, reason: string): Promise<void>;
+  countSetAside(): Promise<number>;
+  /** Gives free pages of the SQLite file back to the disk, a few at a time. @returns false when there is nothing more to give. */
+  giveBack(): Promise<boolean>;
+};
+
+const exactUpTo = 10_000;
+/** What a row takes beside its texts: its number, header, place in the page, time. */
+const rowOverheadBytes = 24;
+const sampleRows = 100;
+const trimChunk = 5_000;
+const maxSetAside = 1_000;
+/** Pages of 4 KiB in one transaction: some milliseconds. */
+const pagesAtOnce = 128;
+/** Fewer are soon written to again. */
+const pagesKeptFree = 256;
+
+type Row = {
+  seq: number;
+  channel: EventChannel;
+  content: string | null;
+  id: string | null;
+  deviceId: string;
+  kind: string;
+  data: string;
+  eventAt: number;
+};
+
+export function createOutboxStore(options: { db: Database; kind: 'sqlite' | 'postgres'; clock: Clock }): OutboxStore {
+  const { db, kind, clock } = options;
+  const bounds = async (): Promise<{ first: number; last: number } | null> => {
+    const { rows } = await sql<{ first: number | null; last: number | null }>`
+      select (select min(seq) from cloud_outbox) as first, (select max(seq) from cloud_outbox) as last`.execute(db);
+    const { first = null, last = null } = rows[0] ?? {};
+    return first === null || last === null ? null : { first, last };
+  };
+  const averageBytes = async (): Promise<number> => {
+    const part = (order: 'asc' | 'desc') => sql`select * from (
+      select length(channel) + coalesce(length(ref), 0) + coalesce(length(content), 0) as bytes
+      from cloud_outbox order by seq ${sql.raw(order)} limit ${sql.lit(sampleRows)}) as some`;
+    const { rows } = await sql<{ bytes: number | string | null }>`
+      select avg(bytes) as bytes from (${part('asc')} union all ${part('desc')}) as sample`.execute(db);
+    return rowOverheadBytes + Number(rows[0]?.bytes ?? 0);
+  };
+
+  return {
+    add: async ({ channel, content, at }) => {
+      await sql`
+        insert into cloud_outbox (channel, content, at)
+        select ${channel}, ${JSON.stringify(content)}, cast(${at} as bigint) where ${isWanted(channel)}`.execute(db);
+    },
+    read: async (afterSeq, limit) => {
+      const { rows } = await sql<Row>`
+        select seq, channel, content, device_events.id as id, device_id as "deviceId", kind, data,
+          device_events.at as "eventAt"
+        from (select * from cloud_outbox where seq > ${afterSeq} order by seq limit ${limit}) as waiting
+        left join device_events on device_events.id = waiting.ref order by seq`.execute(db);
+      return rows.map((row) => ({ seq: row.seq, channel: row.channel, params: paramsOf(row) }));
+    },
+    remove: async (seqs) => {
+      if (seqs.length === 0) return;
+      const given = jsonRows(
+        kind,
+        seqs.map((seq) => ({ seq })),
+        { seq: 'bigint' },
+      );
+      await sql`delete from cloud_outbox where seq in (select seq from ${given})`.execute(db);
+    },
+    size: async () => {
+      const found = await bounds();
+      if (found === null) return { pending: 0, oldestAt: null };
+      const { rows } = await sql<{ at: number | null }>`
+        select coalesce(waiting.at, device_events.at) as at from cloud_outbox as waiting
+        left join device_events on device_events.id = waiting.ref where seq = ${found.first}`.execute(db);
+      const estimate = found.last - found.first + 1;
+      return { pending: estimate > exactUpTo ? estimate : await count(db), oldestAt: rows[0]?.at ?? null };
+    },
+    trim: async (maxBytes) => {
+      const found = await bounds();
+      if (found === null) return 0;
+      const perRow = await averageBytes();
+      const excess = (found.last - found.first + 1) * perRow - maxBytes;
+      if (excess <= 0) return 0;
+      const end = Math.min(found.last, found.first + Math.ceil(excess / perRow));
+      let dropped = 0;
+      for (let from = found.first; from < end; from += trimChunk) {
+        const upTo = Math.min(end, from + trimChunk);
+        dropped += await db.transaction().execute(async (transaction) => {
+          const gone = await transaction.deleteFrom('cloud_outbox').where('seq', '<', upTo).executeTakeFirst();
+          const number = Number(gone.numDeletedRows);
+          await sql`update cloud_config set dropped = dropped + cast(${number} as bigint)`.execute(transaction);
+          return number;
+        });
+      }
+      return dropped;
+    },
+    setAside: async (seq, reason) => {
+      await db.transaction().execute(async (transaction) => {
+        await sql`
+          insert into cloud_set_aside (seq, channel, content, reason, at)
+          select seq, channel, coalesce(content, ref, ''), ${reason}, cast(${clock.now()} as bigint)
+          from cloud_outbox where seq = ${seq}
+          on conflict (seq) do nothing`.execute(transaction);
+        await sql`delete from cloud_outbox where seq = ${seq}`.execute(transaction);
+        await sql`delete from cloud_set_aside where seq not in (
+          select seq from cloud_set_aside order by at desc, seq desc limit ${sql.lit(maxSetAside)})`.execute(
+          transaction,
+        );
+      });
+    },
+    countSetAside: async () => {
+      const { count: number } = db.fn;
+      const row = await db.selectFrom('cloud_set_aside').select(number<number>('seq').as('number')).executeTakeFirst();
+      return Number(row?.number ?? 0);
+    },
+    giveBack: async () => {
+      if (kind === 'postgres') return false;
+      const { rows } = await sql<{ freelist_count: number }>`pragma freelist_count`.execute(db);
+      const free = (rows[0]?.freelist_count ?? 0) - pagesKeptFree;
+      if (free <= 0) return false;
+      const { rows: modes } = await sql<{ auto_vacuum: number }>`pragma auto_vacuum`.execute(db);
+      // A file from before this could be asked of it keeps its size; its free pages are used again.
+      if (modes[0]?.auto_vacuum !== 2) return false;
+      await db.transaction().execute(async (transaction) => {
+        // One page a call, whatever number is named: the driver asks for the first row only.
+        for (let page = 0; page < Math.min(free, pagesAtOnce); page++) {
+          await sql`pragma incremental_vacuum(1)`.execute(transaction);
+        }
+      });
+      return free > pagesAtOnce;
+    },
+  };
+}
+
+function paramsOf({ content, id, deviceId, kind, data, eventAt }: Row): Record<string, unknown> | null {
+  if (content !== null) return JSON.parse(content) as Record<string, unknown>;
+  if (id === null) return null;
+  return { id, deviceId, kind, data: JSON.parse(data) as unknown, at: isoTime(eventAt) };
+}
+
+async function count(db: Database): Promise<number> {
+  const row = await db.selectFrom('cloud_outbox').select(db.fn.countAll<number>().as('number')).executeTakeFirst();
+  return Number(row?.number ?? 0);
+}
