@@ -11,6 +11,8 @@ export type Mosquitto = AsyncDisposable & {
   port: number;
   /** Login of its administrator, as the station's stack makes it: `backend`. */
   password: string;
+  /** A second listener, by TLS alone, and the file of the one who vouches for it; null when it was not asked for. */
+  tls: { port: number; caFile: string } | null;
   stop(signal?: NodeJS.Signals): Promise<void>;
   start(): Promise<void>;
 };
@@ -19,7 +21,7 @@ const plugin = '/usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so';
 const password = 'the-password-of-the-backend';
 
 /** Starts Mosquitto on a free loopback port with the dynamic-security plugin, which knows nobody but `backend`; its sessions survive a restart. */
-export async function createMosquitto(workspace: Workspace): Promise<Mosquitto> {
+export async function createMosquitto(workspace: Workspace, options: { tls?: boolean } = {}): Promise<Mosquitto> {
   await needPackages(['mosquitto']);
   const folder = await workspace.subfolder('mosquitto');
   const [logins, config] = [join(folder, 'logins.json'), join(folder, 'mosquitto.conf')];
@@ -36,11 +38,14 @@ export async function createMosquitto(workspace: Workspace): Promise<Mosquitto> 
     'max_inflight_messages 5000',
     'max_queued_messages 100000',
   ];
+  const tls = options.tls === true ? await makeTls(folder) : null;
+  if (tls !== null) settings.push(...tls.settings);
   await writeFile(config, `${settings.join('\n')}\n`);
   let daemon: Daemon | undefined;
   const mosquitto: Mosquitto = {
     port,
     password,
+    tls: tls && { port: tls.port, caFile: tls.caFile },
     stop: async (signal = 'SIGTERM') => {
       daemon?.kill(signal);
       await daemon?.ended;
@@ -63,4 +68,15 @@ export async function createMosquitto(workspace: Workspace): Promise<Mosquitto> 
   workspace.own(mosquitto);
   await mosquitto.start();
   return mosquitto;
+}
+
+/** A certificate for 127.0.0.1 that vouches for itself. */
+async function makeTls(folder: string): Promise<{ port: number; caFile: string; settings: string[] }> {
+  await needPackages(['openssl']);
+  const [caFile, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')];
+  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
+  const subject = ['-subj', '/CN=Test broker', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  await run('openssl', [...request, ...subject, '-keyout', key, '-out', caFile]);
+  const port = await freePort();
+  return { port, caFile, settings: [`listener ${port} 127.0.0.1`, `certfile ${caFile}`, `keyfile ${key}`] };
 }

@@ -109,6 +109,7 @@ export async function startBackend(
       devices,
       events: deviceEvents,
       clock,
+      disk,
       log,
     }),
   );

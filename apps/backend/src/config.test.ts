@@ -25,9 +25,10 @@ test('every setting is taken over', () => {
     AGENT_SOCKET: '/run/station-agent/agent.sock',
     AGENT_TOKEN: 'agent-secret',
     WEB_DIR: '/srv/web',
-    MQTT_URL: 'mqtt://backend:broker-secret@mqtt:1883',
+    MQTT_URL: 'mqtts://backend:broker-secret@mqtt:8883',
     MQTT_USERNAME: 'station',
     MQTT_PASSWORD: 'other-secret',
+    MQTT_CA_FILE: '/data/ca.pem',
     DEVICES_FILE: '/data/devices.json',
     STATION_ID: '5B6E7C3A-63F9-4DBC-9AC4-D33A1E3E1A54',
     STATION_VERSION: 'v1.2.3',
@@ -45,9 +46,10 @@ test('every setting is taken over', () => {
     webDir: '/srv/web',
     mqtt: {
       kind: 'external',
-      url: 'mqtt://backend:broker-secret@mqtt:1883',
+      url: 'mqtts://backend:broker-secret@mqtt:8883',
       username: 'station',
       password: 'other-secret',
+      caFile: '/data/ca.pem',
     },
     devicesFile: '/data/devices.json',
     stationId: '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54',
@@ -88,4 +90,9 @@ test('all problems are told at once, and no value is repeated', () => {
   }
   assert.equal(result.problems.length, 8);
   assert.doesNotMatch(result.problems.join(' '), /hunter22|short-secret|nonsense/);
+});
+
+test('certificates for a broker that is spoken to in the clear are a mistake', () => {
+  const result = envToConfig({ DATA_DIR: '/data', MQTT_URL: 'mqtt://broker', MQTT_CA_FILE: '/data/ca.pem' });
+  assert.deepEqual(result, { ok: false, problems: ['MQTT_CA_FILE needs an MQTT_URL that begins with mqtts://'] });
 });

@@ -8,7 +8,14 @@ export type AgentTarget = { kind: 'socket'; path: string } | { kind: 'tcp'; url:
 export type MqttConfig =
   /** Port 0 takes a free one. */
   | { kind: 'embedded'; host: string; port: number }
-  | { kind: 'external'; url: string; username: string | null; password: string | null };
+  | {
+      kind: 'external';
+      url: string;
+      username: string | null;
+      password: string | null;
+      /** PEM file of those who vouch for an `mqtts://` broker; null: those that Node knows. */
+      caFile: string | null;
+    };
 
 export type BackendConfig = {
   /** Port 0 takes a free one. */
@@ -120,7 +127,7 @@ function readDatabase(value: string | null, dataDir: string, problems: string[])
   return { kind: 'postgres', url: url ?? '' };
 }
 
-/** MQTT_URL with MQTT_USERNAME and MQTT_PASSWORD; unset: the embedded broker on MQTT_HOST and MQTT_PORT. */
+/** MQTT_URL with MQTT_USERNAME, MQTT_PASSWORD and MQTT_CA_FILE; unset: the embedded broker on MQTT_HOST and MQTT_PORT. */
 function readMqtt(read: (name: string) => string | null, problems: string[]): MqttConfig {
   const given = read('MQTT_URL');
   if (given === null) {
@@ -128,7 +135,10 @@ function readMqtt(read: (name: string) => string | null, problems: string[]): Mq
     return { kind: 'embedded', host: read('MQTT_HOST') ?? '127.0.0.1', port };
   }
   const url = readUrl('MQTT_URL', given, ['mqtt:', 'mqtts:'], problems) ?? '';
-  return { kind: 'external', url, username: read('MQTT_USERNAME'), password: read('MQTT_PASSWORD') };
+  const caFile = read('MQTT_CA_FILE');
+  if (caFile !== null && url.startsWith('mqtt:'))
+    problems.push('MQTT_CA_FILE needs an MQTT_URL that begins with mqtts://');
+  return { kind: 'external', url, username: read('MQTT_USERNAME'), password: read('MQTT_PASSWORD'), caFile };
 }
 
 function readAgent(socket: string | null, url: string | null, problems: string[]): AgentTarget | null {

@@ -10,6 +10,8 @@ export type BrokerClientOptions = {
   url: string;
   username: string | null;
   password: string | null;
+  /** Certificates (PEM) that vouch for an `mqtts://` broker; null: those that Node knows. */
+  authority: string | null;
   stationId: string;
   handler: BrokerLinkHandler;
   /** Reports that wait to be written. */
@@ -97,7 +99,7 @@ export function connectBroker(options: BrokerClientOptions): BrokerLink {
   };
 }
 
-function clientOptions({ stationId, username, password }: BrokerClientOptions): IClientOptions {
+function clientOptions({ stationId, username, password, authority }: BrokerClientOptions): IClientOptions {
   return {
     protocolVersion: 5,
     clientId: `station-${stationId}`,
@@ -109,6 +111,7 @@ function clientOptions({ stationId, username, password }: BrokerClientOptions): 
     },
     ...(username === null ? {} : { username }),
     ...(password === null ? {} : { password }),
+    ...(authority === null ? {} : { ca: authority }),
     reconnectPeriod: reconnectMs,
     // Also after the broker refused the login: it may be provisioned a moment later.
     reconnectOnConnackError: true,

@@ -20,7 +20,14 @@ export type Dynsec = {
   list(): Promise<Set<string>>;
 };
 
-export type DynsecOptions = { url: string; username: string; password: string; stationId: string };
+export type DynsecOptions = {
+  url: string;
+  username: string;
+  password: string;
+  /** As {@link BrokerClientOptions}. */
+  authority: string | null;
+  stationId: string;
+};
 
 type Command = { command: string } & Record<string, unknown>;
 type Answer = { command: string; error?: string; data?: Record<string, unknown> };
@@ -122,8 +129,13 @@ const isSoAlready = ({ command, error }: Answer): boolean =>
 class NoAnswer extends Error {}
 
 /** Over a connection of its own: it is needed seldom, and the other one is for devices. */
-async function askBroker({ url, username, password }: DynsecOptions, commands: readonly Command[]): Promise<Answer[]> {
-  const client = await connectAsync(url, { username, password, reconnectPeriod: 0, connectTimeout: connectMs }, false);
+async function askBroker(
+  { url, username, password, authority }: DynsecOptions,
+  commands: readonly Command[],
+): Promise<Answer[]> {
+  const trust = authority === null ? {} : { ca: authority };
+  const options = { username, password, reconnectPeriod: 0, connectTimeout: connectMs, ...trust };
+  const client = await connectAsync(url, options, false);
   try {
     const answer = nextAnswer(client);
     const asking = async (): Promise<Answer[]> => {

@@ -1,4 +1,5 @@
 import type { Clock } from '@station/kit/clock';
+import type { Disk } from '@station/kit/files';
 import { describeError } from '@station/kit/station-error';
 import { deviceTopic } from '@station/protocol/topics';
 import type { MqttConfig } from '../config.ts';
@@ -13,6 +14,7 @@ import type { Log } from '../log.ts';
 import type { Store } from '../store/database.ts';
 import { createAvailabilityKeeper, type AvailabilityKeeper } from './availability-keeper.ts';
 import { createBridge, type Bridge } from './bridge.ts';
+import { readBrokerAuthority } from './broker-authority.ts';
 import type { BrokerLink, BrokerLinkHandler } from './broker-link.ts';
 import { startBrokerLogins, type BrokerLogins } from './broker-logins.ts';
 import type { DeviceLogin } from './dynsec.ts';
@@ -42,6 +44,7 @@ export type MqttParts = {
   devices: DeviceStore;
   events: DeviceEvents;
   clock: Clock;
+  disk: Disk;
   log: Log;
 };
 
@@ -83,8 +86,9 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     log,
     signal: closing.signal,
   });
-  const link = starting.use(await openLink(parts, { bridge, keeper, dropped, waiting: writer.waiting }));
-  const logins = await openLogins(parts);
+  const authority = await readBrokerAuthority(parts.config, parts.disk);
+  const link = starting.use(await openLink(parts, authority, { bridge, keeper, dropped, waiting: writer.waiting }));
+  const logins = await openLogins(parts, authority);
   if (logins !== null) starting.use(logins);
   starting.use(
     events.subscribe((happening) => {
@@ -106,14 +110,17 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
 }
 
 /** Null when the broker asks the station for each login, or lets someone else keep them. */
-async function openLogins({ config, stationId, logins: known, clock, log }: MqttParts): Promise<BrokerLogins | null> {
+async function openLogins(
+  { config, stationId, logins: known, clock, log }: MqttParts,
+  authority: string | null,
+): Promise<BrokerLogins | null> {
   if (config.kind === 'embedded') return null;
   const address = new URL(config.url);
   const username = config.username ?? decodeURIComponent(address.username);
   if (username === '') return null;
   const password = config.password ?? decodeURIComponent(address.password);
   const { createDynsec } = await import('./dynsec.ts');
-  const dynsec = createDynsec({ url: config.url, username, password, stationId });
+  const dynsec = createDynsec({ url: config.url, username, password, authority, stationId });
   return startBrokerLogins({ dynsec, known, clock, log });
 }
 
@@ -121,13 +128,14 @@ type LinkParts = { bridge: Bridge; keeper: AvailabilityKeeper; dropped: DroppedM
 
 async function openLink(
   { config, stationId, devices, clock, log }: MqttParts,
+  authority: string | null,
   { bridge, keeper, dropped, waiting }: LinkParts,
 ): Promise<BrokerLink> {
   const handler: BrokerLinkHandler = { onMessage: bridge.receive, onListening: keeper.listening };
   // Only the one that is used: each comes with a library of its own.
   if (config.kind === 'external') {
     const { connectBroker } = await import('./broker-client.ts');
-    return connectBroker({ ...config, stationId, handler, waiting, log });
+    return connectBroker({ ...config, authority, stationId, handler, waiting, log });
   }
   const findTokenHash = async (externalId: string): Promise<string | null> =>
     (await devices.findByExternalId(externalId))?.device_token ?? null;
