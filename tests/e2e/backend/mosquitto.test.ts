@@ -1,147 +1,230 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { test } from 'node:test';
-import { connectAsync } from 'mqtt';
+import { after, before, describe, it } from 'node:test';
+import { connectAsync, type IClientOptions } from 'mqtt';
+import WebSocket from 'ws';
+import { connectDevice, type TestDevice } from '@station/backend/testing/test-device';
 import { deviceTopic } from '@station/protocol/topics';
-import { readOrMakeLogins } from '@station/simulators/devices/devices-file';
-import { startFleet } from '@station/simulators/devices/fleet';
 import type { DeviceLogin } from '@station/simulators/devices/virtual-device';
-import { createMosquitto } from '../../rig/mosquitto.ts';
-import { freePort } from '../../rig/ports.ts';
-import { startDaemon, waitFor } from '../../rig/program.ts';
-import { createWorkspace } from '../../rig/workspace.ts';
+import { waitFor } from '../../rig/program.ts';
+import { install, owner, stationId, type Installation } from './installation.ts';
 
-const main = join(import.meta.dirname, '../../../apps/backend/src/main.ts');
-const stationId = '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54';
-const killings = 3;
+type Said = { type: string; deviceId?: string; status?: string; commandId?: string };
 
-/** Backend, Mosquitto, and logins of devices that the backend makes at the broker. */
-async function setUp(count: number) {
-  await using starting = new AsyncDisposableStack();
-  const workspace = starting.use(await createWorkspace());
-  const mosquitto = await createMosquitto(workspace);
-  const url = `mqtt://127.0.0.1:${mosquitto.port}`;
-  const devicesFile = join(workspace.folder, 'devices.json');
-  const logins = await readOrMakeLogins(devicesFile, count);
-  const port = await freePort();
-  const dataDir = join(workspace.folder, 'data');
-  const env = {
-    PORT: String(port),
-    DATA_DIR: dataDir,
-    STATION_ID: stationId,
-    DEVICES_FILE: devicesFile,
-    MQTT_URL: url,
-    MQTT_USERNAME: 'backend',
-    MQTT_PASSWORD: mosquitto.password,
+/** Each step goes on where the one before has ended. */
+describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 }, () => {
+  const life = new AsyncDisposableStack();
+  let station: Installation;
+  let [lampLogin, otherLogin]: [DeviceLogin?, DeviceLogin?] = [];
+  let lamp: TestDevice;
+  let lampId = '';
+  let token = '';
+  /** What a browser was told. */
+  const told: Said[] = [];
+
+  const loginOf = (login: DeviceLogin | undefined) => {
+    assert.ok(login);
+    return { stationId, id: '', externalId: login.externalId, token: login.token };
   };
-  const startBackend = async () => {
-    const daemon = await startDaemon(process.execPath, [main], { logFile: join(workspace.folder, 'backend.log'), env });
-    await waitFor('the backend to be well', async () => (await fetch(`http://127.0.0.1:${port}/api/health`)).ok);
-    return daemon;
+  const call = (method: string, path: string, body?: object): Promise<Response> =>
+    fetch(`${station.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, ...(body ? { 'content-type': 'application/json' } : {}) },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+  const read = async () =>
+    (await (await call('GET', `/api/devices/${lampId}`)).json()) as {
+      status: string;
+      state: Record<string, unknown>;
+      firmwareVersion: string;
+    };
+  const command = async (action: string, params: object): Promise<string> => {
+    const answer = await call('POST', `/api/devices/${lampId}/command`, { action, params });
+    assert.equal(answer.status, 202);
+    return ((await answer.json()) as { commandId: string }).commandId;
   };
-  const query = <T>(sql: string): T[] => {
-    using database = new DatabaseSync(join(dataDir, 'station.sqlite'), { readOnly: true });
-    return database.prepare(sql).all() as T[];
-  };
-  const all = starting.move();
-  return { mosquitto, url, logins, startBackend, query, [Symbol.asyncDispose]: () => all.disposeAsync() };
-}
+  const untilTold = (what: Partial<Said>): Promise<Said> =>
+    waitFor(JSON.stringify(what), () =>
+      told.find((one) => Object.entries(what).every(([key, value]) => one[key as keyof Said] === value)),
+    );
+  const heardCommand = (commandId: string) =>
+    waitFor('the command', () => lamp.heard.find(({ body }) => body['commandId'] === commandId));
+  const isLoggedIn = (options: IClientOptions): Promise<boolean> =>
+    connectAsync(station.mqttUrl, { reconnectPeriod: 0, ...options }, false).then(
+      async (client) => {
+        await client.endAsync(true);
+        return true;
+      },
+      () => false,
+    );
 
-async function logIn(url: string, { externalId: username, token: password }: DeviceLogin) {
-  const device = await connectAsync(url, { username, password, reconnectPeriod: 0 }, false);
-  return { device, [Symbol.asyncDispose]: () => device.endAsync(true) };
-}
-
-test('devices log in at Mosquitto with what the backend made for them, and reach their own topics alone', async () => {
-  await using all = await setUp(8);
-  await using backend = await all.startBackend();
-  await using fleet = startFleet({ url: all.url, stationId, logins: all.logins });
-  await waitFor('all devices to be known', () => fleet.known() === 8 || null);
-  const [first, second] = all.logins;
-  assert.ok(first && second);
-  const wrong = { username: first.externalId, password: second.token, reconnectPeriod: 0 };
-  await assert.rejects(connectAsync(all.url, wrong, false));
-  await using connection = await logIn(all.url, first);
-  const { device } = connection;
-  await assert.rejects(device.subscribeAsync(`station/${stationId}/device/+/command`, { qos: 1 }));
-  await assert.rejects(device.subscribeAsync('#', { qos: 1 }));
-  const foreign = deviceTopic(stationId, second.externalId, 'event');
-  await device.publishAsync(foreign, '{"event":"device_event","data":{"action":"forged"}}', { qos: 1 });
-  const own = deviceTopic(stationId, first.externalId, 'event');
-  await device.publishAsync(own, '{"event":"device_event","data":{"action":"own"}}', { qos: 1 });
-  await waitFor('its own to be written', () => count(all.query, 'own') === 1 || null);
-  assert.equal(count(all.query, 'forged'), 0);
-  assert.ok(backend.running());
-});
-
-const count = (query: <T>(sql: string) => T[], action: string): number =>
-  query<{ n: number }>(`select count(*) as n from device_events where data like '%"${action}"%'`)[0]?.n ?? -1;
-
-test('what Mosquitto took is not lost when the backend is killed, again and again, nor what came while it was away', async () => {
-  await using all = await setUp(1);
-  const [login] = all.logins;
-  assert.ok(login);
-  let backend = await all.startBackend();
-  await waitFor('the login to be made', async () => {
-    await using _attempt = await logIn(all.url, login);
-    return true;
+  before(async () => {
+    station = life.use(await install('Mosquitto and PostgreSQL', { devices: 8 }));
+    await station.startBackend();
+    // The fourth and the last are lamps.
+    [lampLogin, otherLogin] = [station.logins[3], station.logins[7]];
+    token = await station.logIn();
+    const browser = new WebSocket(`${station.url.replace('http', 'ws')}/ws`);
+    life.defer(() => browser.terminate());
+    browser.on('open', () => browser.send(JSON.stringify({ type: 'auth', token })));
+    browser.on('message', (data: Buffer) => void told.push(JSON.parse(data.toString('utf8')) as Said));
+    await untilTold({ type: 'hello' });
   });
-  await using connection = await logIn(all.url, login);
-  const { device } = connection;
-  const topic = deviceTopic(stationId, login.externalId, 'event');
-  let said = 0;
-  const say = async (times: number): Promise<void> => {
-    const one = (): Promise<unknown> =>
-      device.publishAsync(topic, JSON.stringify({ event: 'device_event', data: { action: 'counted', n: said++ } }), {
+  after(() => life.disposeAsync());
+
+  it('logs in with what the backend made for it at the broker', async () => {
+    lamp = await waitFor('its login', () => connectDevice(station.mqttUrl, loginOf(lampLogin)));
+    life.defer(() => lamp[Symbol.asyncDispose]());
+    const devices = (await (await call('GET', '/api/devices')).json()) as { id: string; externalId: string }[];
+    lampId = devices.find(({ externalId }) => externalId === lampLogin?.externalId)?.id ?? '';
+  });
+
+  it('is greeted, and what it says is there to read: handshake, heartbeat, state, event', async () => {
+    await lamp.say('handshake', { type: 'light', firmwareVersion: '1.2.3', chip: 'esp32' });
+    await waitFor('the answer', () => lamp.heard.some(({ body }) => body['status'] === 'ok'));
+    await lamp.say('heartbeat', { status: 'online' });
+    await lamp.say('state', { state: { power: false, brightness: 40 } });
+    await lamp.say('event', { event: 'user_event', data: { action: 'button_pressed' } });
+    await untilTold({ type: 'device_status', deviceId: lampId, status: 'online' });
+    await untilTold({ type: 'device_event', deviceId: lampId });
+    const { status, state, firmwareVersion } = await read();
+    assert.deepEqual([status, state, firmwareVersion], ['online', { power: false, brightness: 40 }, '1.2.3']);
+    const events = (await (await call('GET', `/api/devices/${lampId}/events`)).json()) as { data: object }[];
+    assert.deepEqual(
+      events.map(({ data }) => data),
+      [{ action: 'button_pressed' }],
+    );
+  });
+
+  it('carries out a command and confirms it', async () => {
+    const commandId = await command('set_power', { power: true });
+    const { body } = await heardCommand(commandId);
+    assert.deepEqual(body, { action: 'set_power', power: true, commandId });
+    await lamp.say('state', { state: { power: true } });
+    await lamp.say('event', { event: 'device_event', data: { action: 'command_ack', commandId } });
+    await untilTold({ type: 'device_command', commandId, status: 'confirmed' });
+    assert.equal((await read()).state['power'], true);
+  });
+
+  it('lets a command expire, which is told', async () => {
+    const commandId = await command('set_power', { power: false });
+    await heardCommand(commandId);
+    await untilTold({ type: 'device_command', commandId, status: 'expired' });
+  });
+
+  it('nobody gets in with a wrong login', async () => {
+    const [own, other] = [loginOf(lampLogin), loginOf(otherLogin)];
+    const attempts: IClientOptions[] = [
+      {},
+      { username: own.externalId },
+      { username: own.externalId, password: '' },
+      { username: own.externalId, password: other.token },
+      { username: own.externalId, password: `${own.token} ` },
+      { username: 'nobody', password: own.token },
+      { username: lampId, password: own.token },
+      { username: 'backend', password: own.token },
+      { username: 'backend', password: '' },
+    ];
+    for (const attempt of attempts) assert.equal(await isLoggedIn(attempt), false, JSON.stringify(attempt));
+    assert.equal(await isLoggedIn({ username: own.externalId, password: own.token, clientId: 'right' }), true);
+  });
+
+  it('reads nothing but its own commands and answers', async () => {
+    const { externalId, token: password } = loginOf(lampLogin);
+    const other = deviceTopic(stationId, loginOf(otherLogin).externalId, 'command');
+    const login = { username: externalId, password, reconnectPeriod: 0, protocolVersion: 5 } as const;
+    const client = await connectAsync(station.mqttUrl, login, false);
+    try {
+      const topics = [
+        other,
+        deviceTopic(stationId, loginOf(otherLogin).externalId, 'state'),
+        deviceTopic(stationId, externalId, 'state'),
+        other.replace(stationId, '00000000-0000-4000-8000-000000000000'),
+        `station/${stationId}/device/+/command`,
+        `station/+/device/${externalId}/command`,
+        `station/${stationId}/device/${externalId}/#`,
+        `$share/x/station/${stationId}/device/+/command`,
+        'station/#',
+        '#',
+        '+/+/+/+/+',
+        '$SYS/#',
+        '$SYS/broker/clients/connected',
+        '$CONTROL/#',
+        '$CONTROL/dynamic-security/v1/response',
+      ];
+      for (const topic of topics) {
+        await assert.rejects(client.subscribeAsync(topic, { qos: 1 }), Error, topic);
+      }
+      await client.subscribeAsync(deviceTopic(stationId, externalId, 'command'), { qos: 1 });
+    } finally {
+      await client.endAsync(true);
+    }
+  });
+
+  it('says nothing in the name of another, of another station, of the station itself, or to the broker', async () => {
+    const { externalId, token: password } = loginOf(lampLogin);
+    const other = loginOf(otherLogin).externalId;
+    const login = { username: externalId, password, reconnectPeriod: 0, protocolVersion: 5 } as const;
+    const client = await connectAsync(station.mqttUrl, login, false);
+    try {
+      const forged = JSON.stringify({ event: 'device_event', data: { action: 'forged' } });
+      const topics = [
+        deviceTopic(stationId, other, 'event'),
+        deviceTopic(stationId, other, 'command'),
+        deviceTopic(stationId, other, 'handshake/ack'),
+        deviceTopic(stationId, externalId, 'command'),
+        deviceTopic('00000000-0000-4000-8000-000000000000', externalId, 'event'),
+        `station/${stationId}/device/${externalId}`,
+        `station/${stationId}/device/${externalId}/event/more`,
+        'anything',
+        '$CONTROL/dynamic-security/v1',
+      ];
+      for (const topic of topics) {
+        // A broker may take what it does not pass on (MQTT 3.1.1, section 3.3.5.2); by MQTT 5 it says so.
+        await assert.rejects(client.publishAsync(topic, forged, { qos: 1 }), /Not authorized|Topic/i, topic);
+      }
+      await client.publishAsync(deviceTopic(stationId, externalId, 'event'), forged.replace('forged', 'own'), {
         qos: 1,
       });
-    await Promise.all(Array.from({ length: times }, one));
-  };
-  for (let killing = 0; killing < killings; killing++) {
-    const saying = say(2_000);
-    await sleep(50);
-    backend.kill('SIGKILL');
-    await backend.ended;
-    await saying;
-    await say(500);
-    backend = await all.startBackend();
-  }
-  await using _last = backend;
-  const kept = (): number => {
-    const rows = all.query<{ data: string }>('select data from device_events');
-    return new Set(rows.map(({ data }) => (JSON.parse(data) as { n: number }).n)).size;
-  };
-  assert.equal(said, killings * 2_500);
-  await waitFor('everything to be written', () => kept() === said || null);
-});
-
-test('a restart of Mosquitto or of the backend shows no device as offline', async () => {
-  await using all = await setUp(20);
-  let backend = await all.startBackend();
-  await using fleet = startFleet({ url: all.url, stationId, logins: all.logins, heartbeatMs: 1_000 });
-  await waitFor('all devices to be known', () => fleet.known() === 20 || null);
-  const offline = (): number =>
-    all.query<{ n: number }>(`select count(*) as n from devices where status <> 'online'`)[0]?.n ?? -1;
-  await waitFor('all devices to be online', () => offline() === 0 || null);
-  let seen = 0;
-  const watching = setInterval(() => (seen = Math.max(seen, offline())), 100);
-  try {
-    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-      await all.mosquitto.stop(signal);
-      await sleep(4_000);
-      await all.mosquitto.start();
-      await waitFor('all devices to be back', () => fleet.known() === 20 || null);
-      backend.kill(signal);
-      await backend.ended;
-      backend = await all.startBackend();
-      // Longer than the grace of a last will.
-      await sleep(5_000);
+    } finally {
+      await client.endAsync(true);
     }
-  } finally {
-    clearInterval(watching);
-  }
-  await using _last = backend;
-  assert.equal(seen, 0);
+    await waitFor('its own to be written', async () => (await rowsWith('"own"')) === 1);
+    assert.equal(await rowsWith('"forged"'), 0);
+  });
+  const rowsWith = async (text: string): Promise<number> => {
+    const rows = await station.query<{ data: string }>('select data from device_events');
+    return rows.filter(({ data }) => data.includes(text)).length;
+  };
+
+  it('is offline when the broker tells its last will, and online again with its next word', async () => {
+    told.length = 0;
+    lamp.client.stream.destroy();
+    await untilTold({ type: 'device_status', deviceId: lampId, status: 'offline' });
+    assert.equal((await read()).status, 'offline');
+    lamp = await connectDevice(station.mqttUrl, loginOf(lampLogin));
+    await lamp.say('heartbeat', { status: 'online' });
+    await untilTold({ type: 'device_status', deviceId: lampId, status: 'online' });
+  });
+
+  it('is removed: its connection ends, its login is gone, the others go on', async () => {
+    assert.equal((await call('DELETE', `/api/devices/${lampId}`)).status, 204);
+    await untilTold({ type: 'device_removed', deviceId: lampId });
+    await waitFor('its connection to end', () => !lamp.client.connected);
+    const { externalId: username, token: password } = loginOf(lampLogin);
+    await waitFor('its login to be gone', async () => !(await isLoggedIn({ username, password })));
+    assert.equal((await call('GET', `/api/devices/${lampId}`)).status, 404);
+    await using other = await connectDevice(station.mqttUrl, loginOf(otherLogin));
+    await other.say('handshake', { type: 'light', firmwareVersion: '1.0.0', chip: 'esp32' });
+    await waitFor('the other one to be greeted', () => other.heard.some(({ body }) => body['status'] === 'ok'));
+  });
+
+  it('nothing unexpected happened, and no token came into the log', async () => {
+    assert.deepEqual(await station.logged('unexpected_error'), []);
+    const log = await readFile(join(station.folder, 'backend.log'), 'utf8');
+    for (const secret of [...station.logins.map((login) => login.token), owner.password, token]) {
+      assert.ok(!log.includes(secret));
+    }
+  });
 });
