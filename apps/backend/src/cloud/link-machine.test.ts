@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createLinkMachine, pingEveryMs, type LinkAction, type LinkEvent } from './link-machine.ts';
+import { createReconnect, spreadMs } from './reconnect.ts';
+
+/** A machine on a clock of its own. @param luck what the dice say, 0.5 is no jitter. */
+function start(claimed = true, luck = 0.5) {
+  const machine = createLinkMachine(createReconnect(() => luck));
+  let now = 0;
+  const on = (event: LinkEvent): LinkAction[] => machine.on(event, now);
+  const log: string[] = on({ kind: 'start', claimed }).map((action) => `0 ${action}`);
+  /** Lets the time pass, waking it whenever it asks for that. */
+  const pass = (ms: number, answer: (action: LinkAction) => void = () => undefined): void => {
+    const end = now + ms;
+    for (;;) {
+      const wake = machine.wakeAtMs();
+      if (wake === null || wake > end) break;
+      now = Math.max(now, wake);
+      for (const action of on({ kind: 'time' })) {
+        log.push(`${now} ${action}`);
+        answer(action);
+      }
+    }
+    now = end;
+  };
+  const authenticate = (): void => {
+    on({ kind: 'opened' });
+    on({ kind: 'accepted' });
+  };
+  return { machine, on, log, pass, authenticate, now: () => now };
+}
+
+const closed = (by: 'cloud' | 'network', code: number | null = null) =>
+  ({ kind: 'closed', by, code, reason: 'gone' }) as const;
+
+test('a claimed station shows its token, an unclaimed one its secret', () => {
+  const claimed = start(true);
+  assert.deepEqual(claimed.log, ['0 connect']);
+  assert.equal(claimed.machine.view().state, 'connecting');
+  assert.deepEqual(claimed.on({ kind: 'opened' }), ['send_auth']);
+  claimed.on({ kind: 'accepted' });
+  assert.equal(claimed.machine.view().state, 'authenticated');
+  const unclaimed = start(false);
+  assert.deepEqual(unclaimed.on({ kind: 'opened' }), ['send_claim']);
+  assert.equal(unclaimed.machine.view().state, 'unclaimed');
+  // An hour later nobody has claimed it: the link stays, as long as it answers.
+  unclaimed.pass(3_600_000, () => unclaimed.on({ kind: 'pong' }));
+  assert.equal(unclaimed.log.filter((line) => line.includes('ping')).length, 120);
+  assert.deepEqual(unclaimed.on({ kind: 'claimed' }), ['end', 'connect']);
+  assert.deepEqual(unclaimed.on({ kind: 'opened' }), ['send_auth']);
+});
+
+test('an unclaimed station is not let in by an auth_ok', () => {
+  const link = start(false);
+  link.authenticate();
+  assert.equal(link.machine.view().state, 'unclaimed');
+});
+
+test('a cloud that is away is asked after 2, 4, 8 … 60 seconds', () => {
+  const link = start();
+  const waits: number[] = [];
+  for (let attempt = 0; attempt < 8; attempt++) {
+    link.on(closed('network'));
+    const { nextAttemptAtMs, state } = link.machine.view();
+    assert.equal(state, 'offline');
+    waits.push((nextAttemptAtMs ?? 0) - link.now());
+    link.pass((nextAttemptAtMs ?? 0) - link.now());
+  }
+  assert.deepEqual(waits, [2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
+});
+
+test('the waits vary by a fifth and never go beyond 60 seconds', () => {
+  const low = createReconnect(() => 0);
+  const high = createReconnect(() => 0.999_999);
+  assert.equal(low.nextMs('not_reached'), 1_600);
+  assert.equal(high.nextMs('not_reached'), 2_400);
+  for (let n = 0; n < 10; n++) high.nextMs('not_reached');
+  assert.equal(high.nextMs('not_reached'), 60_000);
+});
+
+test('when the cloud ends the link the return is spread over half a minute', () => {
+  const early = start(true, 0);
+  early.authenticate();
+  early.on(closed('cloud', 1001));
+  assert.equal(early.machine.view().nextAttemptAtMs, 1_600);
+  const late = start(true, 0.999_999);
+  late.authenticate();
+  late.on(closed('cloud', 1001));
+  assert.equal(late.machine.view().nextAttemptAtMs, 2_400 + spreadMs);
+});
+
+test('only a link that lasted 20 seconds makes the waits short again', () => {
+  const link = start();
+  const flap = (lastsMs: number): number => {
+    link.authenticate();
+    link.pass(lastsMs);
+    link.on(closed('network'));
+    const wait = (link.machine.view().nextAttemptAtMs ?? 0) - link.now();
+    link.pass(wait);
+    return wait;
+  };
+  assert.deepEqual(
+    [flap(1_000), flap(1_000), flap(19_000), flap(20_000), flap(1_000)],
+    [2_000, 4_000, 8_000, 2_000, 4_000],
+  );
+});
+
+test('a half-open link is found within 60 seconds, whenever it dies', () => {
+  for (let diesAt = 1; diesAt < 120_000; diesAt += 997) {
+    const link = start();
+    link.authenticate();
+    link.pass(diesAt, (action) => void (action === 'ping' && link.on({ kind: 'pong' })));
+    const died = link.now();
+    link.pass(120_000);
+    const end = Number(link.log.find((line) => line.endsWith(' end'))?.split(' ')[0]);
+    assert.ok(end - died <= 2 * pingEveryMs, `died at ${died}, found at ${end}`);
+  }
+});
+
+test('a rejected token is tried again after 5 minutes, at most 12 times an hour, for ever, and seldom in the end', () => {
+  const link = start(true, 0);
+  let attempts = 0;
+  const refuse = (action: LinkAction): void => {
+    if (action !== 'connect') return;
+    attempts += 1;
+    link.on({ kind: 'opened' });
+    link.on({ kind: 'refused', reason: 'unknown token' });
+    assert.equal(link.machine.view().state, 'rejected');
+  };
+  refuse('connect');
+  link.pass(3_600_000, refuse);
+  assert.ok(attempts <= 12, `${attempts} in the first hour`);
+  attempts = 0;
+  link.pass(24 * 3_600_000, refuse);
+  assert.ok(attempts >= 23 && attempts <= 31, `${attempts} in a day`);
+});
+
+test('close code 4401 is a rejection; the link heals by itself when the token is accepted again', () => {
+  const link = start();
+  link.on({ kind: 'opened' });
+  link.on(closed('cloud', 4401));
+  assert.equal(link.machine.view().state, 'rejected');
+  assert.equal(link.machine.view().nextAttemptAtMs, 300_000);
+  link.pass(300_000);
+  assert.equal(link.machine.view().state, 'rejected', 'while it is tried');
+  link.authenticate();
+  assert.equal(link.machine.view().state, 'authenticated');
+  assert.equal(link.machine.view().lastError, null);
+});
+
+test('a connection that never opens and a log-in that is never answered come to an end', () => {
+  const silent = start();
+  silent.pass(15_000);
+  assert.deepEqual(silent.log, ['0 connect', '15000 end']);
+  const mute = start();
+  mute.on({ kind: 'opened' });
+  mute.pass(15_000);
+  assert.deepEqual(mute.log, ['0 connect', '15000 end']);
+});
+
+test('whatever comes in whatever order, it goes on and holds one connection at most', () => {
+  let seed = 7;
+  const random = (): number => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
+  const kinds: LinkEvent[] = [
+    { kind: 'opened' },
+    { kind: 'claimed' },
+    { kind: 'accepted' },
+    { kind: 'refused', reason: 'no' },
+    { kind: 'pong' },
+    closed('cloud', 1001),
+    closed('cloud', 4401),
+    closed('network'),
+    { kind: 'time' },
+    { kind: 'start', claimed: true },
+    { kind: 'stop' },
+  ];
+  const machine = createLinkMachine(createReconnect(random));
+  let now = 0;
+  let open = 0;
+  for (let step = 0; step < 50_000; step++) {
+    const event = kinds[Math.floor(random() * kinds.length)]!;
+    now += Math.floor(random() * 40_000);
+    if (event.kind === 'closed') open = 0;
+    const before = machine.view().state;
+    for (const action of machine.on(event, now)) {
+      if (action === 'end') open = 0;
+      if (action === 'connect') open += 1;
+    }
+    assert.ok(open <= 1, `${before} and ${event.kind} make ${open} connections`);
+    if (event.kind !== 'stop' && machine.view().state === 'offline' && before !== 'offline') {
+      assert.ok(machine.wakeAtMs() !== null);
+    }
+  }
+});
