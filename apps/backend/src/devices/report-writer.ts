@@ -1,3 +1,4 @@
+import { setImmediate as afterReading, setTimeout as sleep } from 'node:timers/promises';
 import type { DeviceReport } from './device-report.ts';
 
 export type ReportWriter = AsyncDisposable & {
@@ -15,9 +16,13 @@ type Waiting = { report: DeviceReport; resolve: () => void; reject: (error: unkn
 /** As many as one transaction takes without holding up other queries for long. */
 const maxBatch = 5_000;
 
+/** How long reports are gathered at most after a transaction. */
+const maxGatherMs = 10;
+
 /**
- * Gathers reports while a transaction is being written, and writes all of them in the next one: one wait for the disk is shared by all that
- * came in the meantime. Under little load a report is written at once.
+ * Writes all reports that came in the meantime in one transaction: one wait for the disk, and one visit to each page, is shared by all of
+ * them. The first report after a pause is written at once. A transaction holds up reading, so after one as much time goes to reading as went
+ * to writing, up to 10 ms: else the next would begin with the first few that are read.
  * @param writeBatch writes a batch as a whole or not at all.
  * @param onWritten called with each batch, and what writing it gave, once it is on disk, before its writers know.
  */
@@ -49,10 +54,16 @@ export function createReportWriter<T>(options: {
   };
 
   const run = async (): Promise<void> => {
-    while (queue.length > 0) {
+    // What is handed over together is written together, and so is all that can be read right now.
+    await afterReading();
+    for (;;) {
       const batch = queue.slice(0, maxBatch);
       queue = queue.slice(maxBatch);
+      const startedMs = performance.now();
       await writeParts(batch);
+      const writtenMs = performance.now() - startedMs;
+      if (queue.length < maxBatch) await sleep(Math.min(writtenMs, maxGatherMs));
+      if (queue.length === 0) break;
     }
     running = null;
   };
@@ -61,8 +72,7 @@ export function createReportWriter<T>(options: {
     write: (report) =>
       new Promise((resolve, reject) => {
         queue.push({ report, resolve, reject });
-        // Not in this very turn: what is handed over together is written together.
-        running ??= Promise.resolve().then(run);
+        running ??= run();
       }),
     waiting: () => queue.length,
     [Symbol.asyncDispose]: async () => {

@@ -1,0 +1,159 @@
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { freePort } from '../../rig/ports.ts';
+import { run, startDaemon, waitFor, type Daemon } from '../../rig/program.ts';
+import type { Workspace } from '../../rig/workspace.ts';
+import { cores, onCore } from './pinned.ts';
+
+const versions = { 'node-red': '5.0.7', 'node-red-node-sqlite': '1.1.1' };
+const cache = join(import.meta.dirname, '../../../node_modules/.cache/station');
+
+export type NodeRed = { daemon: Daemon; rows(): number };
+
+/**
+ * How states get into the table: `usual` is the flow as one draws it, an insert a message with SQLite as it comes; `best` gathers messages in
+ * its function node and writes each hundred milliseconds' in one transaction of a write-ahead log that is not waited for.
+ */
+export type NodeRedStyle = 'usual' | 'best';
+
+/** Node-RED with its SQLite node from npm, kept for the next time. @returns its main script. */
+export async function installNodeRed(): Promise<string> {
+  const name = Object.entries(versions).map(([one, version]) => `${one}-${version}`);
+  const folder = join(cache, `${name.join('-')}-node-${process.versions.node}`);
+  const script = join(folder, 'node_modules/node-red/red.js');
+  if (existsSync(script)) return script;
+  process.stdout.write('installing Node-RED (about a minute) …\n');
+  await rm(`${folder}.new`, { recursive: true, force: true });
+  await mkdir(`${folder}.new`, { recursive: true });
+  // The addon of the SQLite node is built for the Node that runs it, which must therefore be the first in the path.
+  const path = `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`;
+  await writeFile(
+    join(`${folder}.new`, 'package.json'),
+    JSON.stringify({ private: true, dependencies: versions, allowScripts: { sqlite3: true } }),
+  );
+  await run('npm', ['install', '--no-audit', '--no-fund', '--silent'], {
+    cwd: `${folder}.new`,
+    env: { ...process.env, PATH: path } as Record<string, string>,
+  });
+  await rename(`${folder}.new`, folder);
+  return script;
+}
+
+/** Node-RED on the core of what is measured: MQTT in at QoS 1 → function → SQLite, without its editor. */
+export async function startNodeRed(
+  workspace: Workspace,
+  options: { script: string; style: NodeRedStyle; mqtt: { port: number; username: string; password: string } },
+): Promise<NodeRed> {
+  const { script, style, mqtt } = options;
+  const folder = await workspace.subfolder(`node-red-${style}`);
+  const file = join(folder, 'states.sqlite');
+  const database = new DatabaseSync(file);
+  database.exec('create table states (device text not null, at integer not null, state text not null)');
+  if (style === 'best') database.exec('pragma journal_mode = wal');
+  const settings = {
+    flowFile: 'flows.json',
+    userDir: folder,
+    nodesDir: join(dirname(script), '../node-red-node-sqlite'),
+    uiPort: await freePort(),
+    uiHost: '127.0.0.1',
+    httpAdminRoot: false,
+    credentialSecret: false,
+    logging: { console: { level: 'info' } },
+  };
+  const { username: user, password } = mqtt;
+  await writeFile(join(folder, 'settings.js'), `module.exports = ${JSON.stringify(settings)}`);
+  await writeFile(join(folder, 'flows.json'), JSON.stringify(flow(style, file, mqtt.port)));
+  await writeFile(join(folder, 'flows_cred.json'), JSON.stringify({ broker: { user, password } }));
+  const [taskset, ...args] = onCore(cores.measured, [
+    process.execPath,
+    script,
+    '--settings',
+    join(folder, 'settings.js'),
+  ]);
+  const daemon = workspace.own(
+    await startDaemon(taskset, args, { logFile: join(folder, 'log'), cwd: folder, env: { HOME: folder } }),
+  );
+  await waitFor('Node-RED to connect', async () => {
+    if (!daemon.running()) throw new Error(await daemon.logTail());
+    return (await daemon.logTail()).includes('Connected to broker');
+  });
+  const last = database.prepare('select coalesce(max(rowid), 0) as n from states');
+  workspace.own({ [Symbol.asyncDispose]: async () => database.close() });
+  return { daemon, rows: () => Number(last.get()?.['n']) };
+}
+
+/** The flow as its editor exports it. */
+function flow(style: NodeRedStyle, file: string, port: number): object[] {
+  const insert = 'insert into states (device, at, state) values ($device, $at, $state)';
+  const each = `
+    msg.params = { $device: msg.topic.split('/')[3], $at: Date.now(), $state: JSON.stringify(msg.payload.state) };
+    return msg;`;
+  const gather = `
+    const quoted = (text) => "'" + text.replaceAll("'", "''") + "'";
+    const rows = context.get('rows');
+    rows.push('(' + quoted(msg.topic.split('/')[3]) + ',' + Date.now() + ',' + quoted(JSON.stringify(msg.payload.state)) + ')');
+    return null;`;
+  const start = `
+    context.set('rows', []);
+    node.send({ topic: 'pragma synchronous = normal' });
+    const timer = setInterval(() => {
+      const rows = context.get('rows').splice(0);
+      if (rows.length > 0) node.send({ topic: 'insert into states (device, at, state) values ' + rows.join(',') });
+    }, 100);
+    context.set('timer', timer);`;
+  const usual = style === 'usual';
+  const own = usual
+    ? { func: each }
+    : { func: gather, initialize: start, finalize: `clearInterval(context.get('timer'))` };
+  return [
+    { id: 'tab', type: 'tab', label: 'States' },
+    {
+      id: 'broker',
+      type: 'mqtt-broker',
+      broker: '127.0.0.1',
+      port: String(port),
+      clientid: 'node-red',
+      autoConnect: true,
+      usetls: false,
+      protocolVersion: '4',
+      keepalive: '60',
+      cleansession: true,
+    },
+    {
+      id: 'in',
+      type: 'mqtt in',
+      z: 'tab',
+      topic: 'station/+/device/+/state',
+      qos: '1',
+      datatype: 'json',
+      broker: 'broker',
+      inputs: 0,
+      wires: [['function']],
+    },
+    {
+      id: 'function',
+      type: 'function',
+      z: 'tab',
+      outputs: 1,
+      timeout: 0,
+      noerr: 0,
+      libs: [],
+      initialize: '',
+      finalize: '',
+      ...own,
+      wires: [['sqlite']],
+    },
+    {
+      id: 'sqlite',
+      type: 'sqlite',
+      z: 'tab',
+      mydb: 'file',
+      sqlquery: usual ? 'prepared' : 'batch',
+      sql: insert,
+      wires: [[]],
+    },
+    { id: 'file', type: 'sqlitedb', db: file, mode: 'RWC' },
+  ];
+}

@@ -1,0 +1,77 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync, closeSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { systemEnv } from '../../rig/program.ts';
+
+/** The core of whatever is measured, and the one of everything that only drives it. */
+export const cores = { measured: 0, load: 1 } as const;
+
+/** @throws when there is no second core to keep the load away from what is measured. */
+export function needTwoCores(): void {
+  if (availableParallelism() < 2) throw new Error('Needs two cores: one for what is measured, one for the load');
+}
+
+export type Pinned = AsyncDisposable & { pid: number; child: ChildProcess };
+
+/** Command line that runs a program on one core alone. */
+export const onCore = (core: number, command: readonly string[]): [string, ...string[]] => [
+  'taskset',
+  '--cpu-list',
+  String(core),
+  ...command,
+];
+
+/** A script of ours on one core, with a channel for `request`; killed when disposed. */
+export async function startScript(core: number, script: string, options: { logFile: string }): Promise<Pinned> {
+  const [program, ...args] = onCore(core, [process.execPath, script]);
+  const log = openSync(options.logFile, 'a');
+  const child = spawn(program, args, { env: systemEnv, stdio: ['ignore', log, log, 'ipc'] });
+  closeSync(log);
+  await once(child, 'spawn');
+  const ended = once(child, 'exit');
+  return {
+    pid: child.pid as number,
+    child,
+    [Symbol.asyncDispose]: async () => {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+/**
+ * Asks a script (see `answerRequests`), and waits for its answer.
+ * @throws when it ends instead, or answers with an error.
+ */
+export async function request<T>({ child }: Pinned, body: object): Promise<T> {
+  const answer = new AbortController();
+  const { signal } = answer;
+  try {
+    const answered = Promise.race([
+      once(child, 'message', { signal }),
+      once(child, 'exit', { signal }).then(([code]) =>
+        Promise.reject(new Error(`A script ended with ${String(code)}`)),
+      ),
+    ]);
+    child.send(body);
+    const [message] = (await answered) as [{ error: string } | { result: T }];
+    if ('error' in message) throw new Error(message.error);
+    return message.result;
+  } finally {
+    answer.abort();
+  }
+}
+
+/** The other end of `request`, in a script. */
+export function answerRequests<B>(handle: (body: B) => Promise<unknown>): void {
+  process.on('message', (body) => {
+    handle(body as B).then(
+      (result) => process.send?.({ result: result ?? null }),
+      (error: unknown) => process.send?.({ error: String(error) }),
+    );
+  });
+}
+
+/** Milliseconds of a clock that all processes of the machine share. */
+export const monotonicMs = (): number => Number(process.hrtime.bigint() / 1_000n) / 1_000;

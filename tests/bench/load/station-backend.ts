@@ -1,0 +1,98 @@
+import { cp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { DeviceLogin } from '@station/simulators/devices/virtual-device';
+import { freePort } from '../../rig/ports.ts';
+import { run, startDaemon, waitFor, type Daemon } from '../../rig/program.ts';
+import type { Workspace } from '../../rig/workspace.ts';
+import { cores, onCore } from './pinned.ts';
+
+const root = join(import.meta.dirname, '../../..');
+export const stationId = '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54';
+
+export type StationBackend = {
+  daemon: Daemon;
+  url: string;
+  dataDir: string;
+  /** Of the embedded broker. */
+  mqttPort: number;
+  /** From the start of the process to the first good answer of /api/health. */
+  startMs: number;
+  /** The owner's access token; sets the station up the first time. */
+  logIn(): Promise<string>;
+  query<T>(sql: string): T[];
+};
+
+/** Builds what ships, and copies it into the workspace. @returns the program's file. */
+export async function buildBackend(workspace: Workspace): Promise<string> {
+  process.stdout.write('building the backend …\n');
+  await run(process.execPath, [join(root, 'scripts/build.ts'), 'backend'], { cwd: root });
+  const folder = join(workspace.folder, 'program');
+  await cp(join(root, 'dist/backend'), folder, { recursive: true });
+  return join(folder, 'station-backend.mjs');
+}
+
+/** The flags of `node` that the container image runs with. */
+async function imageFlags(): Promise<string[]> {
+  const dockerfile = await readFile(join(root, 'deploy/backend/Dockerfile'), 'utf8');
+  const command = /^CMD (\[.*\])$/m.exec(dockerfile)?.[1];
+  if (command === undefined) throw new Error('The Dockerfile of the backend has no CMD');
+  return (JSON.parse(command) as string[]).filter((word) => word.startsWith('--'));
+}
+
+/**
+ * Starts the built backend as its image does, on the core of what is measured, with devices that have their logins already.
+ * @param mqtt settings of another broker; without, the embedded one.
+ */
+export async function startStationBackend(
+  workspace: Workspace,
+  options: { name: string; program: string; logins: readonly DeviceLogin[]; mqtt?: Record<string, string> },
+): Promise<StationBackend> {
+  const { name, program, logins, mqtt } = options;
+  const folder = await workspace.subfolder(name);
+  const devicesFile = join(folder, 'devices.json');
+  await writeFile(devicesFile, JSON.stringify({ devices: logins }), { mode: 0o600 });
+  const [port, mqttPort] = [await freePort(), await freePort()];
+  const dataDir = join(folder, 'data');
+  const url = `http://127.0.0.1:${port}`;
+  const env = {
+    NODE_ENV: 'production',
+    PORT: String(port),
+    DATA_DIR: dataDir,
+    STATION_ID: stationId,
+    DEVICES_FILE: devicesFile,
+    ...(mqtt ?? { MQTT_PORT: String(mqttPort) }),
+  };
+  const [taskset, ...args] = onCore(cores.measured, [process.execPath, ...(await imageFlags()), program]);
+  const started = performance.now();
+  const daemon = workspace.own(await startDaemon(taskset, args, { logFile: join(folder, 'log'), cwd: folder, env }));
+  await waitFor('the backend to be well', async () => {
+    if (!daemon.running()) throw new Error(await daemon.logTail());
+    return (await fetch(`${url}/api/health`)).ok;
+  });
+  const startMs = performance.now() - started;
+  return {
+    daemon,
+    url,
+    dataDir,
+    mqttPort,
+    startMs,
+    logIn: () => setUp(url, dataDir),
+    query: (sql) => query(dataDir, sql),
+  };
+}
+
+async function setUp(url: string, dataDir: string): Promise<string> {
+  const code = (await readFile(join(dataDir, 'setup-code'), 'utf8')).trim();
+  const owner = { code, email: 'olena@example.org', password: 'correct horse battery', name: 'Olena' };
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(`${url}/api/auth/setup`, { method: 'POST', headers, body: JSON.stringify(owner) });
+  const body = (await response.json()) as { accessToken?: string };
+  if (body.accessToken === undefined) throw new Error(`The set-up failed: ${JSON.stringify(body)}`);
+  return body.accessToken;
+}
+
+function query<T>(dataDir: string, sql: string): T[] {
+  using database = new DatabaseSync(join(dataDir, 'station.sqlite'), { readOnly: true, timeout: 5_000 });
+  return database.prepare(sql).all() as T[];
+}
