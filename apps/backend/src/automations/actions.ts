@@ -1,0 +1,126 @@
+import type { ActionData } from '@station/protocol/automation-flow';
+import type { Clock } from '@station/kit/clock';
+import type { WebhookClient } from '../adapters/webhook-client.ts';
+import { commandExpiryMs, type Commands } from '../devices/commands.ts';
+import type { CommandChange, DeviceEvents } from '../devices/device-events.ts';
+import type { DeviceStore } from '../devices/device-store.ts';
+
+/** Actions that reach out of the station's own records. A delay and a notification are rows. */
+export type Effect = Extract<ActionData, { kind: 'device_command' | 'webhook' }>;
+
+export type EffectResult = { status: 'done' | 'failed' | 'expired'; detail: string | null };
+
+export type EffectContext = {
+  /** What a webhook is sent when its configuration names nothing else. */
+  about: Readonly<Record<string, unknown>>;
+  /** The backend stops: how it ends is not waited for. */
+  signal: AbortSignal;
+};
+
+/** @throws (rejects) the signal's reason when it aborts. */
+export type PerformEffect = (effect: Effect, context: EffectContext) => Promise<EffectResult>;
+
+export type EffectParts = {
+  devices: Pick<DeviceStore, 'findById'>;
+  commands: Pick<Commands, 'send'>;
+  events: DeviceEvents;
+  webhooks: WebhookClient;
+  clock: Clock;
+};
+
+export function createEffects(parts: EffectParts): PerformEffect {
+  const { webhooks } = parts;
+  return async (effect, { about, signal }) => {
+    switch (effect.kind) {
+      case 'device_command':
+        return sendCommand(parts, effect.config, signal);
+      case 'webhook': {
+        const { url, method = 'POST', body = about } = effect.config;
+        const answer = await webhooks.call({ url, method, body: method === 'POST' ? body : null, signal });
+        if (answer.kind === 'failed') return { status: 'failed', detail: answer.reason };
+        const isGood = answer.statusCode >= 200 && answer.statusCode < 300;
+        return { status: isGood ? 'done' : 'failed', detail: `It answered with status ${answer.statusCode}.` };
+      }
+    }
+  };
+}
+
+type CommandConfig = Extract<ActionData, { kind: 'device_command' }>['config'];
+const failed = (detail: string): EffectResult => ({ status: 'failed', detail });
+
+async function sendCommand(
+  { devices, commands, events, clock }: EffectParts,
+  { deviceId, action, params = {} }: CommandConfig,
+  signal: AbortSignal,
+): Promise<EffectResult> {
+  const device = await devices.findById(deviceId);
+  if (device === null) return failed('There is no such device.');
+  if (device.status === 'offline') return failed('The device is offline.');
+  // From before it is sent: the device may be quicker than the answer of the broker.
+  using endings = listenForEndings(events, deviceId);
+  const result = await commands.send({ deviceId, action, params, userId: null });
+  switch (result.kind) {
+    case 'unknown_device':
+      return failed('There is no such device.');
+    case 'unknown_action':
+    case 'bad_params':
+      return failed('The device does not understand the command.');
+    case 'accepted':
+      break;
+  }
+  const { command } = result;
+  return resultOf(command.status === 'pending' ? await endings.of(command, clock, signal) : command);
+}
+
+function resultOf({ status, reason }: Pick<CommandChange, 'status' | 'reason'>): EffectResult {
+  switch (status) {
+    case 'confirmed':
+      return { status: 'done', detail: null };
+    case 'failed':
+      return failed(reason ?? 'The command failed.');
+    case 'pending':
+    case 'expired':
+      return { status: 'expired', detail: 'The device did not confirm it in time.' };
+  }
+}
+
+/** Commands are ended in time by who sent them; this only keeps a run from waiting for ever. */
+const patienceMs = 2 * commandExpiryMs;
+
+function listenForEndings(
+  events: DeviceEvents,
+  deviceId: string,
+): Disposable & { of(command: CommandChange, clock: Clock, signal: AbortSignal): Promise<CommandChange> } {
+  const ended = new Map<string, CommandChange>();
+  let wake: () => void = () => undefined;
+  const listening = events.subscribe((happening) => {
+    if (happening.kind !== 'command' || happening.command.deviceId !== deviceId) return;
+    if (happening.command.status === 'pending') return;
+    ended.set(happening.command.commandId, happening.command);
+    wake();
+  });
+  return {
+    of: async (command, clock, signal) => {
+      const patience = new AbortController();
+      const giveUp = clock.sleep(patienceMs, AbortSignal.any([signal, patience.signal])).catch(() => undefined);
+      let isOver = false;
+      void giveUp.then(() => {
+        isOver = true;
+      });
+      try {
+        for (;;) {
+          signal.throwIfAborted();
+          const ending = ended.get(command.commandId);
+          if (ending !== undefined) return ending;
+          if (isOver) return { ...command, status: 'expired' };
+          const { promise, resolve } = Promise.withResolvers<void>();
+          wake = resolve;
+          await Promise.race([promise, giveUp]);
+        }
+      } finally {
+        patience.abort();
+      }
+    },
+    [Symbol.dispose]: () => listening[Symbol.dispose](),
+  };
+}

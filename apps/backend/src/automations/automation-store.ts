@@ -1,0 +1,100 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { Flow } from '@station/protocol/automation-flow';
+import type { RunMode } from '@station/protocol/automations';
+import type { Clock } from '@station/kit/clock';
+import type { AutomationsTable, Database } from '../store/schema.ts';
+
+export type AutomationRow = AutomationsTable;
+
+export type AutomationStore = {
+  /** By name. */
+  list(): Promise<AutomationRow[]>;
+  find(id: string): Promise<AutomationRow | null>;
+  count(): Promise<number>;
+  add(automation: { name: string; mode: RunMode; flow: Flow }): Promise<AutomationRow>;
+  /**
+   * @param revision the change counts only if it is still this one; null: in any case.
+   * @returns null when there is no such automation, or it has another revision.
+   */
+  change(id: string, change: AutomationChange, revision: number | null): Promise<AutomationRow | null>;
+  remove(id: string): Promise<boolean>;
+  /** Something that is different when another process has changed automations. */
+  fingerprint(): Promise<string>;
+};
+
+export type AutomationChange = {
+  name?: string;
+  mode?: RunMode;
+  flow?: Flow;
+  /** What is run from now on; null: nothing. */
+  published?: { mode: RunMode; flow: string } | null;
+};
+
+export function createAutomationStore({ db, clock }: { db: Database; clock: Clock }): AutomationStore {
+  return {
+    list: () => db.selectFrom('automations').selectAll().orderBy('name').orderBy('id').execute(),
+    find: async (id) =>
+      (await db.selectFrom('automations').selectAll().where('id', '=', id).executeTakeFirst()) ?? null,
+    count: async () => {
+      const { count } = await db
+        .selectFrom('automations')
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .executeTakeFirstOrThrow();
+      return Number(count);
+    },
+    add: ({ name, mode, flow }) =>
+      db
+        .insertInto('automations')
+        .values({
+          id: randomUUIDv7(),
+          name,
+          mode,
+          flow: JSON.stringify(flow),
+          published_mode: null,
+          published_flow: null,
+          revision: 1,
+          created_at: clock.now(),
+          updated_at: clock.now(),
+          published_at: null,
+        })
+        .returningAll()
+        .executeTakeFirstOrThrow(),
+    change: async (id, change, revision) => {
+      let query = db.updateTable('automations').set(columnsOf(change, clock.now())).where('id', '=', id);
+      query = query.set((eb) => ({ revision: eb('revision', '+', 1) }));
+      if (revision !== null) query = query.where('revision', '=', revision);
+      return (await query.returningAll().executeTakeFirst()) ?? null;
+    },
+    remove: async (id) => {
+      const deleted = await db.deleteFrom('automations').where('id', '=', id).executeTakeFirst();
+      return deleted.numDeletedRows === 1n;
+    },
+    fingerprint: async () => {
+      const { count, revisions } = await db
+        .selectFrom('automations')
+        .select(({ fn }) => [fn.countAll<number>().as('count'), fn.sum<number>('revision').as('revisions')])
+        .executeTakeFirstOrThrow();
+      const { updated } = await db
+        .selectFrom('automations')
+        .select(({ fn }) => fn.max('updated_at').as('updated'))
+        .executeTakeFirstOrThrow();
+      return `${count} ${revisions} ${updated}`;
+    },
+  };
+}
+
+function columnsOf({ name, mode, flow, published }: AutomationChange, now: number): Partial<AutomationRow> {
+  return {
+    updated_at: now,
+    ...(name === undefined ? {} : { name }),
+    ...(mode === undefined ? {} : { mode }),
+    ...(flow === undefined ? {} : { flow: JSON.stringify(flow) }),
+    ...(published === undefined
+      ? {}
+      : {
+          published_mode: published?.mode ?? null,
+          published_flow: published?.flow ?? null,
+          published_at: published === null ? null : now,
+        }),
+  };
+}

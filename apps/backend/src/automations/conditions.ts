@@ -1,0 +1,70 @@
+import type { ConditionData, Operator, StateValue, Weekday } from '@station/protocol/automation-flow';
+import { weekdays } from '@station/protocol/automation-flow';
+import type { LocalTime } from './local-time.ts';
+
+/** What conditions are judged by. */
+export type ConditionFacts = {
+  /** State of the device that the condition names; null when there is no such device, or the condition names none. */
+  state: Readonly<Record<string, unknown>> | null;
+  /** In the time zone of the station. */
+  time: LocalTime;
+};
+
+export type Judgement = { met: boolean; detail: string };
+
+/** Whether a condition is met, and by what. Pure. */
+export function judge({ kind, config }: ConditionData, { state, time }: ConditionFacts): Judgement {
+  switch (kind) {
+    case 'state_equals':
+      return judgeValue(state, config.capability, (value) => compare('eq', value, config.value));
+    case 'numeric_compare':
+      return judgeValue(state, config.capability, (value) => compare(config.operator, value, config.value));
+    case 'time_range':
+      return { met: isWithin(time, config), detail: `It was ${time.weekday} ${clockFace(time.minutes)}.` };
+  }
+}
+
+/** Deviceless kinds give null. */
+export const deviceOf = (data: ConditionData): string | null =>
+  data.kind === 'time_range' ? null : data.config.deviceId;
+
+function judgeValue(state: ConditionFacts['state'], capability: string, test: (value: unknown) => boolean): Judgement {
+  if (state === null) return { met: false, detail: 'There is no such device.' };
+  const value = Object.hasOwn(state, capability) ? state[capability] : undefined;
+  if (value === undefined) return { met: false, detail: 'The device never reported this value.' };
+  return { met: test(value), detail: `The value was ${JSON.stringify(value).slice(0, 100)}.` };
+}
+
+/** What was never reported compares to nothing. */
+export function compare(operator: Operator, left: unknown, right: StateValue): boolean {
+  if (left === undefined || left === null) return false;
+  if (operator === 'eq') return left === right;
+  if (operator === 'ne') return left !== right;
+  if (typeof left !== 'number' || typeof right !== 'number') return false;
+  switch (operator) {
+    case 'lt':
+      return left < right;
+    case 'lte':
+      return left <= right;
+    case 'gt':
+      return left > right;
+    case 'gte':
+      return left >= right;
+  }
+}
+
+type Range = Extract<ConditionData, { kind: 'time_range' }>['config'];
+
+function isWithin({ minutes, weekday }: LocalTime, { from, to, days }: Range): boolean {
+  const [begin, end] = [minutesOf(from), minutesOf(to)];
+  const isDay = (day: Weekday): boolean => days === undefined || days.includes(day);
+  if (begin < end) return begin <= minutes && minutes < end && isDay(weekday);
+  // Over midnight: the evening belongs to its own day, what is left in the morning to the day before.
+  if (minutes >= begin) return isDay(weekday);
+  return minutes < end && isDay(dayBefore(weekday));
+}
+
+const minutesOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
+const clockFace = (minutes: number): string =>
+  `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
+const dayBefore = (day: Weekday): Weekday => weekdays[(weekdays.indexOf(day) + 6) % 7] ?? day;

@@ -1,0 +1,88 @@
+import type { CheckedFlow, CheckedNode } from '@station/protocol/automation-flow';
+import { maxDelayLateMs, type RunReason, type RunStatus, type RunStep } from '@station/protocol/automations';
+
+/** What is on record of a node that was begun. */
+export type StepFact = { nodeId: string; status: RunStep['status']; dueAt: number | null };
+
+export type RunFacts = {
+  flow: CheckedFlow;
+  /** The triggers that came. */
+  triggers: readonly string[];
+  /** Those that were begun, a node at most once. */
+  steps: readonly StepFact[];
+  /** Milliseconds since the epoch. */
+  nowMs: number;
+  /** Whoever was doing it is gone: nobody will tell how what is `running` ended. */
+  abandoned: boolean;
+};
+
+export type RunDecision =
+  /** These were begun, and whether they were done is not known. */
+  | { kind: 'interrupt'; nodeIds: readonly string[] }
+  /** These delays were over too long ago. */
+  | { kind: 'miss'; nodeIds: readonly string[] }
+  | { kind: 'end_delays'; delays: readonly { nodeId: string; lateMs: number }[] }
+  | { kind: 'begin'; nodes: readonly CheckedNode[] }
+  /** Something is being done; `until` is when a delay beside it is over. */
+  | { kind: 'busy'; until: number | null }
+  /** Nothing to do until then. */
+  | { kind: 'wait'; until: number }
+  | { kind: 'end'; status: Extract<RunStatus, 'completed' | 'failed'>; reason: RunReason | null };
+
+/** What a run does next, from what is on record of it. Pure. */
+export function decideRun(facts: RunFacts): RunDecision {
+  const { steps, nowMs, abandoned } = facts;
+  const running = steps.filter(({ status }) => status === 'running');
+  if (abandoned && running.length > 0) return { kind: 'interrupt', nodeIds: running.map(({ nodeId }) => nodeId) };
+
+  const delays = steps.flatMap(({ nodeId, status, dueAt }) =>
+    status === 'waiting' && dueAt !== null ? [{ nodeId, dueAt, lateMs: nowMs - dueAt }] : [],
+  );
+  const missed = delays.filter(({ lateMs }) => lateMs > maxDelayLateMs);
+  if (missed.length > 0) return { kind: 'miss', nodeIds: missed.map(({ nodeId }) => nodeId) };
+  const over = delays.filter(({ lateMs }) => lateMs >= 0);
+  if (over.length > 0) return { kind: 'end_delays', delays: over.map(({ nodeId, lateMs }) => ({ nodeId, lateMs })) };
+
+  const nodes = nextNodes(facts);
+  if (nodes.length > 0) return { kind: 'begin', nodes };
+  const until = delays.length === 0 ? null : Math.min(...delays.map(({ dueAt }) => dueAt));
+  if (running.length > 0) return { kind: 'busy', until };
+  if (until !== null) return { kind: 'wait', until };
+  if (steps.some(({ status }) => status === 'failed' || status === 'expired')) {
+    return { kind: 'end', status: 'failed', reason: 'action_failed' };
+  }
+  const acted = steps.some(({ status }) => status !== 'met' && status !== 'not_met');
+  return { kind: 'end', status: 'completed', reason: acted ? null : 'conditions_not_met' };
+}
+
+/** Nodes that a path has come to and that were not begun, in the order of the flow. */
+export function nextNodes({ flow, triggers, steps }: Pick<RunFacts, 'flow' | 'triggers' | 'steps'>): CheckedNode[] {
+  const begun = new Map(steps.map(({ nodeId, status }) => [nodeId, status]));
+  const reached = new Set<string>();
+  for (const { source, target, sourceHandle = 'true' } of flow.edges) {
+    if (triggers.includes(source)) reached.add(target);
+    const status = begun.get(source);
+    if (status !== undefined && letsPass(status, sourceHandle)) reached.add(target);
+  }
+  return flow.nodes.filter(({ id, type }) => type !== 'trigger' && reached.has(id) && !begun.has(id));
+}
+
+/** Conditions decide; an action is passed when it was tried. */
+function letsPass(status: RunStep['status'], handle: 'true' | 'false'): boolean {
+  switch (status) {
+    case 'met':
+      return handle === 'true';
+    case 'not_met':
+      return handle === 'false';
+    case 'done':
+    case 'failed':
+    case 'expired':
+      return true;
+    case 'running':
+    case 'waiting':
+    case 'unknown':
+    case 'cancelled':
+    case 'missed':
+      return false;
+  }
+}

@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import type { CheckedFlow, TriggerData } from '@station/protocol/automation-flow';
+import type { RunMode } from '@station/protocol/automations';
+import type { AutomationRow, AutomationStore } from './automation-store.ts';
+
+/** An automation as it is run. */
+export type Published = { id: string; name: string; mode: RunMode; flow: CheckedFlow };
+
+/** A trigger of a published automation. */
+export type ArmedTrigger = { automation: Published; nodeId: string; data: TriggerData };
+
+export type Registry = {
+  /** Reads again what is published. */
+  reload(): Promise<void>;
+  /** Reads again if another process changed something. */
+  refresh(): Promise<void>;
+  ofDevice(deviceId: string): readonly ArmedTrigger[];
+  schedules(): readonly ArmedTrigger[];
+  /** Differs after each reload. */
+  version(): string;
+};
+
+/** What is published, in memory: every report of every device is held against it. */
+export function createRegistry(store: Pick<AutomationStore, 'list' | 'fingerprint'>): Registry {
+  let byDevice = new Map<string, ArmedTrigger[]>();
+  let schedules: ArmedTrigger[] = [];
+  let fingerprint = '';
+  let version = randomUUID();
+
+  const reload = async (): Promise<void> => {
+    // First the fingerprint: a change in between is seen the next time.
+    const seen = await store.fingerprint();
+    const armed = (await store.list()).flatMap((row) => triggersOf(row));
+    const next = new Map<string, ArmedTrigger[]>();
+    for (const trigger of armed) {
+      const { data } = trigger;
+      if (data.kind === 'schedule') continue;
+      next.set(data.config.deviceId, [...(next.get(data.config.deviceId) ?? []), trigger]);
+    }
+    byDevice = next;
+    schedules = armed.filter(({ data }) => data.kind === 'schedule');
+    [fingerprint, version] = [seen, randomUUID()];
+  };
+  return {
+    reload,
+    refresh: async () => {
+      if ((await store.fingerprint()) !== fingerprint) await reload();
+    },
+    ofDevice: (deviceId) => byDevice.get(deviceId) ?? [],
+    schedules: () => schedules,
+    version: () => version,
+  };
+}
+
+/** Null in a draft. */
+export function publishedOf({ id, name, published_mode, published_flow }: AutomationRow): Published | null {
+  if (published_mode === null || published_flow === null) return null;
+  return { id, name, mode: published_mode, flow: JSON.parse(published_flow) as CheckedFlow };
+}
+
+function triggersOf(row: AutomationRow): ArmedTrigger[] {
+  const automation = publishedOf(row);
+  if (automation === null) return [];
+  return automation.flow.nodes.flatMap((node) =>
+    node.type === 'trigger' ? [{ automation, nodeId: node.id, data: node.data }] : [],
+  );
+}

@@ -1,0 +1,255 @@
+import type { Selectable } from 'kysely';
+import { maxParallelRuns, maxRunsPerMinute, type RunMode, type RunReason } from '@station/protocol/automations';
+import type { Store } from '../store/database.ts';
+import type {
+  AutomationRunsTable,
+  AutomationStepsTable,
+  DatabaseTransaction,
+  NotificationsTable,
+} from '../store/schema.ts';
+
+export type RunRow = Selectable<AutomationRunsTable>;
+export type StepRow = Selectable<AutomationStepsTable>;
+export type NotificationRow = Selectable<NotificationsTable>;
+
+/** What becomes of a run in one transaction. */
+export type RunChange = {
+  run: Partial<Pick<RunRow, 'status' | 'reason' | 'owner' | 'lease_until' | 'wake_at' | 'ended_at'>>;
+  begun: readonly StepRow[];
+  /** Each counts only while the step is still `running` or `waiting`. */
+  ended: readonly (Pick<StepRow, 'node_id' | 'status' | 'ended_at' | 'detail'> & { late_ms?: number })[];
+  notifications: readonly NotificationRow[];
+};
+
+export type Opening =
+  | { kind: 'opened'; replaced: RunRow[] }
+  | { kind: 'skipped'; reason: Extract<RunReason, 'rate_limited' | 'already_running' | 'too_many_parallel'> }
+  /** Another process was quicker with this cause, or the automation is no longer there. */
+  | { kind: 'not_ours' };
+
+export type RunStore = {
+  /**
+   * Begins a run with its first steps, as the mode allows it: all at once or not at all. The runs of one automation are opened one after
+   * another, whichever processes do.
+   */
+  open(run: RunRow, first: Pick<RunChange, 'begun' | 'notifications'>, mode: RunMode): Promise<Opening>;
+  /** Keeps a run that is over already. @returns false when its cause is on record. */
+  record(run: RunRow, steps: readonly StepRow[]): Promise<boolean>;
+  /**
+   * Changes a run that `owner` is doing.
+   * @returns false, and nothing is changed but the ends of steps, when it is no longer this one's: replaced, stopped, removed, or taken over.
+   */
+  save(runId: string, owner: string, change: RunChange): Promise<boolean>;
+  /** Takes a run to do it: one that waits and is due by then, or one whose owner has not been heard of. @returns false: not to be had. */
+  claim(run: Pick<RunRow, 'id' | 'status'>, claim: Claim): Promise<boolean>;
+  /** Says again that `owner` is doing these. */
+  renew(runIds: readonly string[], owner: string, leaseUntil: number): Promise<void>;
+  /** Ends what is open of an automation. */
+  stop(automationId: string, reason: RunReason, now: number): Promise<RunRow[]>;
+  steps(runId: string): Promise<StepRow[]>;
+  /** Waiting, and over by then; the first that is due comes first. */
+  due(now: number): Promise<RunRow[]>;
+  /** Waiting: the first that is over after all that are by now. */
+  nextWake(now: number): Promise<number | null>;
+  /** Being done by someone who should have said so again before `leaseBefore`, or by anyone but the `owner` that is given. */
+  abandoned(by: { leaseBefore: number } | { notBy: string }): Promise<RunRow[]>;
+};
+
+export type Claim = {
+  owner: string;
+  leaseUntil: number;
+  /** Milliseconds since the epoch, as the run sees it. */
+  now: number;
+  /** Who has it, of one that is `running`. */
+  from: string | null;
+};
+
+const open = ['running', 'waiting'] as const;
+const rateWindowMs = 60_000;
+
+export function createRunStore({ db, kind }: Pick<Store, 'db' | 'kind'>): RunStore {
+  const runs = () => db.selectFrom('automation_runs').selectAll();
+  return {
+    open: (run, { begun, notifications }, mode) =>
+      db.transaction().execute(async (transaction): Promise<Opening> => {
+        if (!(await lockAutomation(transaction, kind, run.automation_id))) return { kind: 'not_ours' };
+        const known = await transaction
+          .selectFrom('automation_runs')
+          .select('id')
+          .where('automation_id', '=', run.automation_id)
+          .where('cause', '=', run.cause)
+          .executeTakeFirst();
+        if (known !== undefined) return { kind: 'not_ours' };
+        const reason = await refusal(transaction, run, mode);
+        if (reason !== null) return { kind: 'skipped', reason };
+        const replaced =
+          mode === 'restart'
+            ? await endOpen(transaction, run.automation_id, 'replaced', 'new_trigger', run.started_at)
+            : [];
+        await transaction.insertInto('automation_runs').values(run).execute();
+        if (begun.length > 0)
+          await transaction
+            .insertInto('automation_steps')
+            .values([...begun])
+            .execute();
+        if (notifications.length > 0)
+          await transaction
+            .insertInto('notifications')
+            .values([...notifications])
+            .execute();
+        return { kind: 'opened', replaced };
+      }),
+    record: (run, steps) =>
+      db.transaction().execute(async (transaction) => {
+        if (!(await lockAutomation(transaction, kind, run.automation_id))) return false;
+        const inserted = await transaction
+          .insertInto('automation_runs')
+          .values(run)
+          .onConflict((conflict) => conflict.columns(['automation_id', 'cause']).doNothing())
+          .executeTakeFirst();
+        if (inserted.numInsertedOrUpdatedRows !== 1n) return false;
+        if (steps.length > 0)
+          await transaction
+            .insertInto('automation_steps')
+            .values([...steps])
+            .execute();
+        return true;
+      }),
+    save: (runId, owner, change) => db.transaction().execute((transaction) => save(transaction, runId, owner, change)),
+    claim: async ({ id, status }, { owner, leaseUntil, now, from }) => {
+      let query = db
+        .updateTable('automation_runs')
+        .set({ status: 'running', owner, lease_until: leaseUntil, wake_at: null })
+        .where('id', '=', id)
+        .where('status', '=', status);
+      query =
+        status === 'waiting' ? query.where('wake_at', '<=', now) : query.where('owner', 'is not distinct from', from);
+      return (await query.executeTakeFirst()).numUpdatedRows === 1n;
+    },
+    renew: async (runIds, owner, leaseUntil) => {
+      const query = db
+        .updateTable('automation_runs')
+        .set({ lease_until: leaseUntil })
+        .where('id', 'in', [...runIds]);
+      await query.where('owner', '=', owner).where('status', '=', 'running').execute();
+    },
+    stop: (automationId, reason, now) =>
+      db.transaction().execute((transaction) => endOpen(transaction, automationId, 'stopped', reason, now)),
+    steps: (runId) =>
+      db.selectFrom('automation_steps').selectAll().where('run_id', '=', runId).orderBy('position').execute(),
+    due: (now) =>
+      runs()
+        .where('ended_at', 'is', null)
+        .where('status', '=', 'waiting')
+        .where('wake_at', '<=', now)
+        .orderBy('wake_at')
+        .limit(500)
+        .execute(),
+    nextWake: async (now) => {
+      const next = db.selectFrom('automation_runs').select(({ fn }) => fn.min('wake_at').as('at'));
+      const row = await next
+        .where('ended_at', 'is', null)
+        .where('status', '=', 'waiting')
+        .where('wake_at', '>', now)
+        .executeTakeFirst();
+      return row?.at ?? null;
+    },
+    abandoned: (by) => {
+      const query = runs().where('ended_at', 'is', null).where('status', '=', 'running');
+      const lost =
+        'notBy' in by ? query.where('owner', '<>', by.notBy) : query.where('lease_until', '<', by.leaseBefore);
+      return lost.execute();
+    },
+  };
+}
+
+/** In PostgreSQL; in SQLite a transaction is alone anyway. @returns false when it is gone. */
+async function lockAutomation(transaction: DatabaseTransaction, kind: Store['kind'], id: string): Promise<boolean> {
+  const query = transaction.selectFrom('automations').select('id').where('id', '=', id);
+  return (await (kind === 'postgres' ? query.forUpdate() : query).executeTakeFirst()) !== undefined;
+}
+
+async function refusal(
+  transaction: DatabaseTransaction,
+  { automation_id: id, started_at: now }: RunRow,
+  mode: RunMode,
+): Promise<Extract<Opening, { kind: 'skipped' }>['reason'] | null> {
+  const ofThis = transaction.selectFrom('automation_runs').where('automation_id', '=', id);
+  const lately = await ofThis
+    .select('id')
+    .where('started_at', '>', now - rateWindowMs)
+    .where('status', '<>', 'skipped')
+    .where((eb) => eb.or([eb('reason', 'is', null), eb('reason', '<>', 'conditions_not_met')]))
+    .limit(maxRunsPerMinute)
+    .execute();
+  if (lately.length >= maxRunsPerMinute) return 'rate_limited';
+  if (mode === 'restart') return null;
+  const going = await ofThis.select('id').where('ended_at', 'is', null).limit(maxParallelRuns).execute();
+  if (mode === 'single') return going.length > 0 ? 'already_running' : null;
+  return going.length >= maxParallelRuns ? 'too_many_parallel' : null;
+}
+
+async function endOpen(
+  transaction: DatabaseTransaction,
+  automationId: string,
+  status: 'replaced' | 'stopped',
+  reason: RunReason,
+  now: number,
+): Promise<RunRow[]> {
+  const ended = await transaction
+    .updateTable('automation_runs')
+    .set({ status, reason, ended_at: now, owner: null, lease_until: null, wake_at: null })
+    .where('automation_id', '=', automationId)
+    .where('status', 'in', open)
+    .returningAll()
+    .execute();
+  const ids = ended.map(({ id }) => id);
+  if (ids.length > 0) {
+    await transaction
+      .updateTable('automation_steps')
+      .set({ status: 'cancelled', ended_at: now })
+      .where('run_id', 'in', ids)
+      .where('status', '=', 'waiting')
+      .execute();
+  }
+  return ended;
+}
+
+async function save(
+  transaction: DatabaseTransaction,
+  runId: string,
+  owner: string,
+  { run, begun, ended, notifications }: RunChange,
+): Promise<boolean> {
+  const held = await transaction
+    .updateTable('automation_runs')
+    // An update of nothing takes the row's lock all the same.
+    .set({ owner, ...run })
+    .where('id', '=', runId)
+    .where('owner', '=', owner)
+    .where('status', '=', 'running')
+    .executeTakeFirst();
+  const isOurs = held.numUpdatedRows === 1n;
+  for (const { node_id, ...result } of ended) {
+    await transaction
+      .updateTable('automation_steps')
+      .set(result)
+      .where('run_id', '=', runId)
+      .where('node_id', '=', node_id)
+      // Of one that is no longer ours only what was being done still ends: its delays were cancelled.
+      .where('status', 'in', isOurs ? open : (['running'] as const))
+      .execute();
+  }
+  if (!isOurs) return false;
+  if (begun.length > 0)
+    await transaction
+      .insertInto('automation_steps')
+      .values([...begun])
+      .execute();
+  if (notifications.length > 0)
+    await transaction
+      .insertInto('notifications')
+      .values([...notifications])
+      .execute();
+  return true;
+}
