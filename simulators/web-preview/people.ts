@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Status } from '@station/protocol/agent-api';
-import type { DeviceWifi, Member, NewMember, Role, Station, User } from '@station/protocol/rest';
+import type { DeviceWifi, Member, NewMember, Station, User } from '@station/protocol/rest';
 import { ago } from './scenes.ts';
 
 /** How many people there are, and whether they and the settings can be read. */

@@ -12,7 +12,7 @@ const orElse = (t: TFunction, key: string, fallback: string): string =>
   (t as (key: string, options: { defaultValue: string }) => string)(key, { defaultValue: fallback });
 
 /** "set_point" → "Set point" */
-const spelled = (name: string): string => {
+export const spelled = (name: string): string => {
   const words = name
     .replace(/([a-z])([A-Z])/g, '$1 $2')
     .replaceAll(/[_-]+/g, ' ')

@@ -1,3 +1,5 @@
+import { automationsEn } from './automations-en.ts';
+
 /** English texts of the pages that come after the first one; `more-uk.ts` has the same keys. */
 export const moreEn = {
   more: { title: 'More', lead: 'Everything else about this station.' },
@@ -100,6 +102,7 @@ export const moreEn = {
       unknown: 'unknown',
     },
   },
+  automations: automationsEn,
   password: {
     title: 'Password',
     current: 'Present password',

@@ -1,3 +1,5 @@
+import { automationsUk } from './automations-uk.ts';
+
 /** Українські тексти сторінок, що завантажуються після першої; ключі ті самі, що в `more-en.ts`. */
 export const moreUk = {
   more: { title: 'Більше', lead: 'Усе інше про цю станцію.' },
@@ -103,6 +105,7 @@ export const moreUk = {
       unknown: 'невідомо',
     },
   },
+  automations: automationsUk,
   password: {
     title: 'Пароль',
     current: 'Теперішній пароль',

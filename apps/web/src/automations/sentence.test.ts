@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Flow, FlowNode } from '@station/protocol/automation-flow';
+import { checkFlow } from '@station/protocol/automation-flow-check';
+import { flowOf, sentenceOf, waysOf, type Sentence } from './sentence.ts';
+
+const hall = '019a9d2f-0002-7000-8000-000000000004';
+const motion = { kind: 'device_event_received', config: { deviceId: hall, action: 'motion_detected' } } as const;
+const evening = { kind: 'schedule', config: { time: '21:30', days: ['mon', 'sun'] } } as const;
+const night = { kind: 'time_range', config: { from: '22:00', to: '06:00' } } as const;
+const warm = {
+  kind: 'numeric_compare',
+  config: { deviceId: hall, capability: 'temperature', operator: 'gt', value: 25 },
+} as const;
+const on = {
+  kind: 'device_command',
+  config: { deviceId: hall, action: 'set_power', params: { power: true } },
+} as const;
+const wait = { kind: 'delay', config: { seconds: 120 } } as const;
+const tell = { kind: 'notify', config: { message: 'Good night' } } as const;
+
+const sentences: readonly Sentence[] = [
+  { triggers: [motion], conditions: [], actions: [on] },
+  { triggers: [motion, evening], conditions: [night, warm], actions: [on, wait, tell, on] },
+  { triggers: [evening], conditions: [night], actions: [] },
+  { triggers: [evening, motion], conditions: [], actions: [] },
+  { triggers: [], conditions: [], actions: [] },
+].map(
+  (one) => ({ triggers: [...one.triggers], conditions: [...one.conditions], actions: [...one.actions] }) as Sentence,
+);
+
+test('a sentence becomes a flow and comes back as it was', () => {
+  for (const sentence of sentences) assert.deepEqual(sentenceOf(flowOf(sentence)), sentence);
+});
+
+test('the station finds no fault in the graph of a sentence', () => {
+  for (const sentence of sentences.slice(0, 3)) {
+    const faults = checkFlow(flowOf(sentence), { deviceType: () => 'light', cronProblem: () => null });
+    assert.deepEqual(
+      faults.filter(({ severity }) => severity === 'error'),
+      [],
+    );
+  }
+});
+
+const node = (id: string, type: FlowNode['type'], data: FlowNode['data']): FlowNode => ({ id, type, data });
+const fork: Flow = {
+  nodes: [
+    node('t', 'trigger', motion as never),
+    node('c', 'condition', night as never),
+    node('a', 'action', on as never),
+    node('b', 'action', tell as never),
+  ],
+  edges: [
+    { id: '1', source: 't', target: 'c' },
+    { id: '2', source: 'c', target: 'a' },
+    { id: '3', source: 'c', target: 'b', sourceHandle: 'false' },
+  ],
+};
+
+test('a flow that forks, joins, goes round or has loose ends is no sentence', () => {
+  const line = flowOf(sentences[1]!);
+  const others: Flow[] = [
+    fork,
+    { nodes: line.nodes, edges: line.edges.slice(1) },
+    { nodes: line.nodes, edges: line.edges.slice(0, -1) },
+    { nodes: line.nodes, edges: [...line.edges, { id: 'x', source: 'action-4', target: 'condition-1' }] },
+    { nodes: line.nodes, edges: [...line.edges, { id: 'x', source: 'trigger-1', target: 'action-2' }] },
+    { nodes: [...line.nodes, node('lonely', 'action', tell as never)], edges: line.edges },
+    { nodes: line.nodes, edges: line.edges.map((edge) => ({ ...edge, target: 'nowhere' })) },
+    { nodes: [node('t', 'trigger', { kind: 'sunset', config: {} })], edges: [] },
+    { nodes: [node('t', 'trigger', { kind: 'schedule', config: {} })], edges: [] },
+  ];
+  for (const flow of others) assert.equal(sentenceOf(flow), null, JSON.stringify(flow.edges));
+  const late = flowOf({ triggers: [motion as never], conditions: [], actions: [on as never, wait] });
+  late.nodes[2] = node('action-2', 'condition', night as never);
+  assert.equal(sentenceOf(late), null, 'a condition after an action');
+});
+
+test('every way through a fork is told, and a circle ends', () => {
+  const ways = waysOf(fork, 10);
+  assert.deepEqual(
+    ways.map((way) => way.map(({ nodeId, isNegated }) => (isNegated ? `not ${nodeId}` : nodeId)).join(' ')),
+    ['t c a', 't not c b'],
+  );
+  assert.equal(waysOf(fork, 1).length, 1);
+  const circle = { nodes: fork.nodes, edges: [...fork.edges, { id: '4', source: 'a', target: 'c' }] };
+  assert.ok(waysOf(circle, 10).length >= 1);
+});
