@@ -13,6 +13,7 @@ import { createSetupCode, type SetupCode } from './auth/setup-code.ts';
 import { createUserStore } from './auth/user-store.ts';
 import type { BackendConfig } from './config.ts';
 import { createActivityStore } from './devices/activity-store.ts';
+import { createCommandStore, tellHere } from './devices/command-store.ts';
 import { createCommands, type Commands } from './devices/commands.ts';
 import { createDeviceEvents, type DeviceEvents } from './devices/device-events.ts';
 import { createDeviceStore, type DeviceStore } from './devices/device-store.ts';
@@ -20,6 +21,7 @@ import { importDevices, type FileLogin } from './devices/devices-file.ts';
 import { createHistoryStore } from './devices/history-store.ts';
 import { startHousekeeping } from './devices/housekeeping.ts';
 import { createZoneStore } from './devices/zone-store.ts';
+import { startFirmware, type Firmware } from './firmware/firmware.ts';
 import { enforceAccess } from './http/access.ts';
 import { createRequireStationRole } from './http/hooks/require-station-role.ts';
 import { createVerifyAgentToken } from './http/hooks/verify-agent-token.ts';
@@ -29,8 +31,10 @@ import { registerAuthRoutes } from './http/routes/auth.ts';
 import { registerDeviceCommandRoutes } from './http/routes/device-commands.ts';
 import { registerDeviceRoutes } from './http/routes/devices.ts';
 import { collectRoutes, registerDocsRoutes, type DescribedRoute } from './http/routes/docs.ts';
+import { registerFirmwareRoutes } from './http/routes/firmware.ts';
 import { registerHealthRoute } from './http/routes/health.ts';
 import { createMetrics, registerMetrics } from './http/routes/metrics.ts';
+import { registerOtaRoutes } from './http/routes/ota.ts';
 import { registerSettingsRoutes } from './http/routes/settings.ts';
 import { registerStationRoutes } from './http/routes/station.ts';
 import { registerSystemRoutes } from './http/routes/system.ts';
@@ -41,6 +45,10 @@ import type { Log } from './log.ts';
 import { createMemberService } from './members/member-service.ts';
 import { dropReasons } from './mqtt/dropped-messages.ts';
 import { startMqtt, type Mqtt } from './mqtt/mqtt.ts';
+import { alwaysLeader } from './replicas/leadership.ts';
+import type { Replicas } from './replicas/replicas.ts';
+import { deriveSecrets } from './replicas/shared-secrets.ts';
+import { startSharing } from './replicas/start-sharing.ts';
 import { openSecretBox } from './settings/secret-box.ts';
 import { createSettingsStore } from './settings/settings-store.ts';
 import { startDeviceMessages } from './socket/device-messages.ts';
@@ -79,31 +87,40 @@ const brokerWaitMs = 2_000;
  */
 export async function startBackend(
   config: BackendConfig,
-  host: Host,
+  machine: Host,
   { onDamage, extraRoutes }: { onDamage: () => void; extraRoutes?: (app: HttpServer) => Promise<void> },
 ): Promise<Backend> {
-  const { clock, disk, log } = host;
+  const { disk, log } = machine;
   await using starting = new AsyncDisposableStack();
   await disk.makeDirectory(config.dataDir, 0o700);
-  const store = starting.use(await openStore({ config: config.database, migrations, clock, disk, log, onDamage }));
+  const opening = { config: config.database, migrations, clock: machine.clock, disk, log, onDamage };
+  const store = starting.use(await openStore(opening));
+  const hub = createSocketHub();
+  const replicas = await startSharing(config, machine, store.db, hub);
+  if (replicas !== null) starting.use(replicas);
+  const clock = replicas?.clock ?? machine.clock;
+  const host = { ...machine, clock };
   const { stationId } = config;
   await ensureStation(store.db, { stationId, generateId: randomUUID, timeZone: host.timeZone, clock });
 
   const secret = await readJwtSecret({ configured: config.jwtSecret, disk, path: join(config.dataDir, 'jwt-secret') });
   log.keepSecret(secret);
   const tokens = createAccessTokens({ secret, clock });
-  const hub = createSocketHub();
   starting.use(tokens.onRevoke((userId) => hub.closeUser(userId, closeCodes.unauthorized, 'Log in again')));
 
-  const deviceEvents = createDeviceEvents(log);
+  if (replicas !== null) starting.use(await replicas.shareRevocations(tokens));
+
+  const happenings = createDeviceEvents(log);
+  const deviceEvents = replicas?.share(happenings) ?? happenings;
   const devices = createDeviceStore({ db: store.db, clock });
-  starting.use(await startDeviceMessages({ hub, events: deviceEvents, devices, clock }));
+  const told = starting.use(await startDeviceMessages({ hub, events: deviceEvents, devices, clock }));
   const logins = await importDevicesFile(config, host, store.db);
   const { station_id } = await createStationStore(store.db).read();
   const mqtt = starting.use(
     await startMqtt({
       config: config.mqtt,
       stationId: station_id,
+      replicas,
       logins,
       store,
       devices,
@@ -120,9 +137,18 @@ export async function startBackend(
         return device && { id, externalId: device.external_id, type: device.type };
       },
       publish: mqtt.publishCommand,
+      store: createCommandStore({
+        db: store.db,
+        tell: replicas?.tellCommands ?? tellHere(store.db, deviceEvents),
+      }),
       events: deviceEvents,
       clock,
+      log,
     }),
+  );
+  await commands.load();
+  const firmware = starting.use(
+    startFirmware({ config: config.firmware, db: store.db, hub, events: deviceEvents, commands, clock, log }),
   );
 
   const app = createHttpServer({ log });
@@ -130,12 +156,28 @@ export async function startBackend(
   starting.defer(() => closeInTime(app));
   const routes = collectRoutes(app);
   const closing = closingSignal(app);
-  const parts = { config, host, store, tokens, hub, routes, closing, deviceEvents, devices, mqtt, commands };
+  const parts = {
+    config,
+    host,
+    store,
+    tokens,
+    hub,
+    routes,
+    closing,
+    deviceEvents,
+    devices,
+    mqtt,
+    commands,
+    firmware,
+    replicas,
+  };
   await registerEverything(app, parts, extraRoutes);
   starting.use(startAgentEvents(config, host, hub));
-  starting.use(startHousekeeping({ history: createHistoryStore({ db: store.db, clock }), clock, log }));
+  const { leadership = alwaysLeader } = replicas ?? {};
+  starting.use(startHousekeeping({ history: createHistoryStore({ db: store.db, clock }), leadership, clock, log }));
 
   await waitForBroker(mqtt, clock);
+  replicas?.begin([told.reload, commands.load]);
   const url = await app.listen({ port: config.port, host: config.host });
   const running = starting.move();
   return {
@@ -161,11 +203,27 @@ type Parts = {
   devices: DeviceStore;
   mqtt: Mqtt;
   commands: Commands;
+  firmware: Firmware;
+  replicas: Replicas | null;
 };
 
 async function registerEverything(
   app: HttpServer,
-  { config, host, store, tokens, hub, routes, closing, deviceEvents, devices, mqtt, commands }: Parts,
+  {
+    config,
+    host,
+    store,
+    tokens,
+    hub,
+    routes,
+    closing,
+    deviceEvents,
+    devices,
+    mqtt,
+    commands,
+    firmware,
+    replicas,
+  }: Parts,
   extraRoutes: ((app: HttpServer) => Promise<void>) | undefined,
 ): Promise<void> {
   const { clock, disk, log } = host;
@@ -174,7 +232,8 @@ async function registerEverything(
   const users = createUserStore(db);
   const sessions = createSessions({ db, clock });
   const passwords = createPasswords();
-  const setupCode = createSetupCode({ disk, path: join(config.dataDir, 'setup-code') });
+  const shared = replicas !== null && config.jwtSecret !== null ? deriveSecrets(config.jwtSecret) : null;
+  const setupCode = createSetupCode({ disk, path: join(config.dataDir, 'setup-code'), seed: shared?.setupSeed });
   const limiter = createLoginLimiter(clock);
   const accessTokens = tokens;
   const auth = createAuthService({
@@ -205,7 +264,8 @@ async function registerEverything(
     metrics.gauge(`station_mqtt_dropped_${reason}`, 'Messages that were not taken.', () => mqtt.dropped.count(reason));
   }
   const checks = { database: () => store.answers(), mqtt: async () => mqtt.isWell() };
-  await registerHealthRoute(app, { checks, version });
+  const replica = () => replicas && { id: replicas.id, leader: replicas.leadership.isLeader() };
+  await registerHealthRoute(app, { checks, version, replica });
   await registerAuthRoutes(app, { auth, users, clock });
   await registerStationRoutes(app, { station, members, version });
   const zones = createZoneStore({ db, clock });
@@ -214,7 +274,9 @@ async function registerEverything(
   await registerDeviceRoutes(app, { devices, zones, activity, history, events: deviceEvents, clock });
   await registerDeviceCommandRoutes(app, { devices, commands });
   await registerZoneRoutes(app, { zones });
-  const box = await openSecretBox({ disk, path: join(config.dataDir, 'settings-key') });
+  await registerFirmwareRoutes(app, firmware);
+  await registerOtaRoutes(app, { firmware, devices });
+  const box = await openSecretBox({ disk, path: join(config.dataDir, 'settings-key'), key: shared?.settingsKey });
   await registerSettingsRoutes(app, { settings: createSettingsStore({ db, box, clock }) });
   await registerSystemRoutes(app, { agent: createAgentClient(config.agent, config.agentToken), closing });
   const describe = async () => ({ version, station: await nameOf(station) });

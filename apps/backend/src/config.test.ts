@@ -31,6 +31,7 @@ test('every setting is taken over', () => {
     MQTT_CA_FILE: '/data/ca.pem',
     DEVICES_FILE: '/data/devices.json',
     STATION_ID: '5B6E7C3A-63F9-4DBC-9AC4-D33A1E3E1A54',
+    REPLICA_ID: 'one',
     STATION_VERSION: 'v1.2.3',
     LOG_LEVEL: 'debug',
   });
@@ -52,6 +53,7 @@ test('every setting is taken over', () => {
       caFile: '/data/ca.pem',
     },
     devicesFile: '/data/devices.json',
+    replicaId: 'one',
     stationId: '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54',
     version: '1.2.3',
     logLevel: 'debug',
@@ -95,4 +97,17 @@ test('all problems are told at once, and no value is repeated', () => {
 test('certificates for a broker that is spoken to in the clear are a mistake', () => {
   const result = envToConfig({ DATA_DIR: '/data', MQTT_URL: 'mqtt://broker', MQTT_CA_FILE: '/data/ca.pem' });
   assert.deepEqual(result, { ok: false, problems: ['MQTT_CA_FILE needs an MQTT_URL that begins with mqtts://'] });
+});
+
+test('a replica needs what it shares with the others', () => {
+  const result = envToConfig({ HOME: '/home/station', REPLICA_ID: 'Not a name' });
+  assert.ok(!result.ok);
+  const told = [
+    'REPLICA_ID must',
+    'REPLICA_ID needs DATABASE_URL',
+    'REPLICA_ID needs MQTT_URL',
+    'REPLICA_ID needs JWT',
+  ];
+  assert.equal(result.problems.length, told.length);
+  for (const [index, text] of told.entries()) assert.ok(result.problems[index]?.startsWith(text), text);
 });

@@ -17,6 +17,9 @@ export type MqttConfig =
       caFile: string | null;
     };
 
+/** Where devices fetch their firmware: `publicUrl` is the reverse proxy as the local network sees it, `folder` a path there. */
+export type FirmwareConfig = { publicUrl: string; folder: string };
+
 export type BackendConfig = {
   /** Port 0 takes a free one. */
   port: number;
@@ -35,6 +38,9 @@ export type BackendConfig = {
   mqtt: MqttConfig;
   /** File of devices that were given their login beforehand, or null (see `devices/devices-file.ts`). */
   devicesFile: string | null;
+  firmware: FirmwareConfig;
+  /** Name of this backend among several on the same database and broker; null: it is alone. */
+  replicaId: string | null;
   /** Null: one is generated and kept in the database. */
   stationId: string | null;
   /** Release version that /api/health reports. */
@@ -44,6 +50,8 @@ export type BackendConfig = {
 
 export type ConfigResult = { ok: true; config: BackendConfig } | { ok: false; problems: string[] };
 
+/** By mDNS; the install script writes the station's real name. */
+const usualPublicUrl = 'http://station.local';
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** HS256 wants a key of at least its hash's size (RFC 7518, section 3.2). */
 const jwtSecretMinBytes = 32;
@@ -79,6 +87,13 @@ export function envToConfig(env: Readonly<Record<string, string | undefined>>): 
     webDir: read('WEB_DIR'),
     mqtt: readMqtt(read, problems),
     devicesFile: read('DEVICES_FILE'),
+    firmware: {
+      publicUrl: (
+        readUrl('PUBLIC_URL', read('PUBLIC_URL') ?? usualPublicUrl, ['http:', 'https:'], problems) ?? ''
+      ).replace(/\/+$/, ''),
+      folder: readFolder(read('FIRMWARE_FOLDER') ?? '/firmware', problems),
+    },
+    replicaId: readReplicaId(read, problems),
     stationId: stationId?.toLowerCase() ?? null,
     version: (read('STATION_VERSION') ?? ownPackage.version).replace(/^v/, ''),
     logLevel: readLogLevel(read('LOG_LEVEL'), problems),
@@ -139,6 +154,23 @@ function readMqtt(read: (name: string) => string | null, problems: string[]): Mq
   if (caFile !== null && url.startsWith('mqtt:'))
     problems.push('MQTT_CA_FILE needs an MQTT_URL that begins with mqtts://');
   return { kind: 'external', url, username: read('MQTT_USERNAME'), password: read('MQTT_PASSWORD'), caFile };
+}
+
+/** What several backends share is in the database, at the broker, and in the secret that signs their tokens. */
+function readReplicaId(read: (name: string) => string | null, problems: string[]): string | null {
+  const id = read('REPLICA_ID');
+  if (id === null) return null;
+  if (!/^[a-z0-9][a-z0-9-]{0,31}$/.test(id)) problems.push('REPLICA_ID must be of a-z, 0-9 and -, at most 32');
+  const needs = { DATABASE_URL: 'the one PostgreSQL', MQTT_URL: 'the one broker', JWT_SECRET: 'the one secret' };
+  for (const [name, what] of Object.entries(needs)) {
+    if (read(name) === null) problems.push(`REPLICA_ID needs ${name}: ${what} of all replicas`);
+  }
+  return id;
+}
+
+function readFolder(value: string, problems: string[]): string {
+  if (!/^(\/[A-Za-z0-9._~-]+)+$/.test(value)) problems.push('FIRMWARE_FOLDER must be a URL path as /firmware');
+  return value;
 }
 
 function readAgent(socket: string | null, url: string | null, problems: string[]): AgentTarget | null {

@@ -57,7 +57,15 @@ export const backendEvents = {
   cloud_message_set_aside: event('error', { seq: count, channel: text, reason: text }),
   cloud_outbox_full: event('error', { dropped: count }),
   cloud_station_reset: event('warn', { phase: text, devices: count, reached: count }),
+  automation_skipped: event('warn', { automationId: text, reason: text }),
   socket_client_dropped: event('warn', { reason: text }),
+
+  replica_leads: event('info', { replicaId: text, term: count }),
+  replica_leads_no_more: event('warn', { replicaId: text }),
+  replica_cut_off: event('warn', { replicaId: text, reason: text }),
+  replica_caught_up: event('info', { replicaId: text }),
+  replica_adopted: event('warn', { replicaId: text }),
+  replica_retired: event('info', { replicaId: text }),
 } as const;
 
 export type BackendEventName = keyof typeof backendEvents;

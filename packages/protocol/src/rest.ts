@@ -37,6 +37,9 @@ export const BackendHealth = Type.Object({
   status: Type.Enum(['ok', 'failing']),
   version: Type.String({ description: 'Release version.' }),
   checks: Type.Object({ database: Type.Boolean(), mqtt: Type.Boolean() }),
+  replica: Type.Optional(
+    Type.Object({ id: Type.String(), leader: Type.Boolean() }, { description: 'Which of several backends answers.' }),
+  ),
 });
 export type BackendHealth = Static<typeof BackendHealth>;
 

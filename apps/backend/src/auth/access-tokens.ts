@@ -15,9 +15,14 @@ export type AccessTokens = {
   verify(token: string): Promise<AccessClaims | null>;
   /** Ends every token issued to this user until now: their role changed, or they are gone. */
   revoke(userId: string): void;
+  /** As `revoke`, of what another replica revoked at that time. */
+  takeOver(userId: string, at: number): void;
   /** Calls `listener` with each user that is revoked, until disposed. */
-  onRevoke(listener: (userId: string) => void): Disposable;
+  onRevoke(listener: RevokeListener): Disposable;
 };
+
+/** `at` in milliseconds since the epoch; `isOurs`: revoked here, not taken over. */
+export type RevokeListener = (userId: string, revocation: { at: number; isOurs: boolean }) => void;
 
 export const accessTokenLifetimeMs = 15 * 60 * 1000;
 const toleranceSeconds = 5;
@@ -32,9 +37,16 @@ export function createAccessTokens(options: { secret: string; clock: Clock }): A
   const { clock } = options;
   const key = new TextEncoder().encode(options.secret);
   const revokedAt = new Map<string, number>();
-  const listeners = new Set<(userId: string) => void>();
+  const listeners = new Set<RevokeListener>();
 
   const isRevoked = (userId: string, issuedAtMs: number): boolean => issuedAtMs <= (revokedAt.get(userId) ?? -1);
+
+  const revoke = (userId: string, at: number, isOurs: boolean): void => {
+    const oldest = clock.now() - accessTokenLifetimeMs - toleranceSeconds * 1000;
+    for (const [id, revoked] of revokedAt) if (revoked < oldest) revokedAt.delete(id);
+    revokedAt.set(userId, at);
+    for (const listener of listeners) listener(userId, { at, isOurs });
+  };
 
   return {
     issue: async ({ id, role }) => {
@@ -53,12 +65,9 @@ export function createAccessTokens(options: { secret: string; clock: Clock }): A
       if (isRevoked(userId, (iat ?? 0) * 1000)) return null;
       return { userId, role, expiresAt: exp === undefined ? clock.now() + accessTokenLifetimeMs : exp * 1000 };
     },
-    revoke: (userId) => {
-      const now = clock.now();
-      for (const [id, at] of revokedAt)
-        if (at < now - accessTokenLifetimeMs - toleranceSeconds * 1000) revokedAt.delete(id);
-      revokedAt.set(userId, now);
-      for (const listener of listeners) listener(userId);
+    revoke: (userId) => revoke(userId, clock.now(), true),
+    takeOver: (userId, at) => {
+      if (at > (revokedAt.get(userId) ?? -1)) revoke(userId, at, false);
     },
     onRevoke: (listener) => {
       listeners.add(listener);

@@ -18,11 +18,18 @@ const groups = 3;
 const groupLength = 4;
 
 /** The code that proves that whoever sets the station up can see it: on its console, or through the agent, which reads the file. */
-export function createSetupCode({ disk, path }: { disk: Disk; path: string }): SetupCode {
+export function createSetupCode(options: {
+  disk: Disk;
+  path: string;
+  /** Random bytes that the code is made of where several backends share it; else each has its own. */
+  seed?: Buffer | undefined;
+}): SetupCode {
+  const { disk, path, seed } = options;
   const read = async (): Promise<string> => {
     const kept = (await readText(disk, path))?.trim();
-    if (kept !== undefined && kept !== '') return kept;
-    const code = newCode(groups);
+    const shared = seed && codeOf(groups, (index) => seed.readUInt16BE(2 * index) % alphabet.length);
+    if (kept !== undefined && kept !== '' && (shared === undefined || kept === shared)) return kept;
+    const code = shared ?? newCode(groups);
     await writeDurable(disk, path, `${code}\n`);
     return code;
   };
@@ -35,7 +42,13 @@ export function createSetupCode({ disk, path }: { disk: Disk; path: string }): S
 
 /** A secret that is easy to read out and to type: "BCDF-2345-GHJK"; 19 bits a group. */
 export function newCode(groupCount: number): string {
-  const group = (): string => Array.from({ length: groupLength }, () => alphabet[randomInt(alphabet.length)]).join('');
+  return codeOf(groupCount, () => randomInt(alphabet.length));
+}
+
+function codeOf(groupCount: number, letter: (index: number) => number): string {
+  const at = (index: number): string => alphabet[letter(index)] ?? '';
+  const group = (_: unknown, number: number): string =>
+    Array.from({ length: groupLength }, (_letter, place) => at(number * groupLength + place)).join('');
   return Array.from({ length: groupCount }, group).join('-');
 }
 

@@ -3,40 +3,58 @@ import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { until } from '../testing/until.ts';
+import type { Store } from '../store/database.ts';
+import { openTestStore } from '../testing/test-store.ts';
+import { createCommandStore, tellHere } from './command-store.ts';
 import { createCommands, type PublishCommand } from './commands.ts';
-import { createDeviceEvents, type CommandChange } from './device-events.ts';
+import { createDeviceEvents, type CommandChange, type DeviceHappening } from './device-events.ts';
 import type { DeviceReport } from './device-report.ts';
 
-function commandsFor(options: { publish?: PublishCommand; expiryMs?: number } = {}) {
+async function commandsFor(options: { publish?: PublishCommand; expiryMs?: number; on?: Store } = {}) {
+  await using starting = new AsyncDisposableStack();
+  const { on, ...settings } = options;
+  const { db } = on ?? starting.use(await openTestStore());
   const published: { externalId: string; payload: Record<string, unknown> }[] = [];
   const told: CommandChange[] = [];
   const events = createDeviceEvents(recordedLog());
   events.subscribe((happening) => {
     if (happening.kind === 'command') told.push(happening.command);
   });
-  const commands = createCommands({
-    findDevice: async (id) => (id === 'gone' ? null : { id, externalId: `x-${id}`, type: 'light' }),
-    publish: async (externalId, payload) => void published.push({ externalId, payload }),
-    events,
-    clock: systemClock,
-    ...options,
-  });
-  const hear = (...reports: DeviceReport[]): void => events.tell({ kind: 'reports', reports });
+  const store = createCommandStore({ db, tell: tellHere(db, events) });
+  const commands = starting.use(
+    createCommands({
+      findDevice: async (id) => (id === 'gone' ? null : { id, externalId: `x-${id}`, type: 'light' }),
+      publish: async (externalId, payload) => void published.push({ externalId, payload }),
+      store,
+      events,
+      clock: systemClock,
+      log: recordedLog(),
+      ...settings,
+    }),
+  );
+  /** Until what it ends is on disk: queries follow one another. */
+  const tell = async (happening: DeviceHappening): Promise<void> => {
+    events.tell(happening);
+    await store.pending();
+  };
+  const hear = (...reports: DeviceReport[]): Promise<void> => tell({ kind: 'reports', reports });
   const send = async (deviceId: string): Promise<CommandChange> => {
     const result = await commands.send({ deviceId, action: 'set_power', params: { power: true }, userId: 'u' });
     assert.ok(result.kind === 'accepted');
     return result.command;
   };
   const statuses = (): string[] => told.map(({ status }) => status);
+  const all = starting.move();
   return {
     commands,
-    events,
+    store,
     published,
     told,
+    tell,
     hear,
     send,
     statuses,
-    [Symbol.dispose]: () => commands[Symbol.dispose](),
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
 
@@ -50,57 +68,57 @@ const ack = (deviceId: string, commandId: unknown): DeviceReport => ({
 const state = (deviceId: string): DeviceReport => ({ kind: 'state', deviceId, at: 1, state: { power: true } });
 
 test('a command goes out with its id, is pending, and is confirmed by the device it was sent to', async () => {
-  using all = commandsFor();
+  await using all = await commandsFor();
   const command = await all.send('a');
   assert.deepEqual(all.published, [
     { externalId: 'x-a', payload: { action: 'set_power', power: true, commandId: command.commandId } },
   ]);
-  all.hear(ack('b', command.commandId), ack('a', 'another'), ack('a', 5));
+  await all.hear(ack('b', command.commandId), ack('a', 'another'), ack('a', 5));
   assert.deepEqual(all.statuses(), ['pending']);
-  all.hear(ack('a', command.commandId), ack('a', command.commandId));
+  await all.hear(ack('a', command.commandId), ack('a', command.commandId));
   assert.deepEqual(all.statuses(), ['pending', 'confirmed']);
   assert.equal(all.told[1]?.userId, 'u');
   assert.deepEqual(all.commands.pending(), []);
 });
 
 test('a device that never confirms by event does so by its next state or handshake; one that does, only so', async () => {
-  using all = commandsFor();
+  await using all = await commandsFor();
   await all.send('a');
-  all.hear(state('b'));
+  await all.hear(state('b'));
   assert.deepEqual(all.statuses(), ['pending']);
-  all.hear(state('a'));
+  await all.hear(state('a'));
   assert.deepEqual(all.statuses(), ['pending', 'confirmed']);
   await all.send('a');
-  all.hear({ kind: 'handshake', deviceId: 'a', at: 1, firmwareVersion: '1', chip: 'c', kitTag: null });
+  await all.hear({ kind: 'handshake', deviceId: 'a', at: 1, firmwareVersion: '1', chip: 'c', kitTag: null });
   assert.equal(all.statuses().at(-1), 'confirmed');
   const { commandId } = await all.send('a');
-  all.hear(ack('a', commandId));
+  await all.hear(ack('a', commandId));
   await all.send('a');
-  all.hear(state('a'));
+  await all.hear(state('a'));
   assert.equal(all.statuses().at(-1), 'pending');
 });
 
 test('a command that nobody confirms expires; a confirmation after that changes nothing', async () => {
-  using all = commandsFor({ expiryMs: 10 });
+  await using all = await commandsFor({ expiryMs: 10 });
   const { commandId } = await all.send('a');
   await until('it expires', () => all.statuses().length === 2);
-  all.hear(ack('a', commandId), state('a'));
+  await all.hear(ack('a', commandId), state('a'));
   assert.deepEqual(all.statuses(), ['pending', 'expired']);
 });
 
 test('a command that the broker does not take has failed at once, also when the device is removed meanwhile', async () => {
-  using refused = commandsFor({ publish: () => Promise.reject(new Error('away')) });
+  await using refused = await commandsFor({ publish: () => Promise.reject(new Error('away')) });
   const command = await refused.send('a');
   assert.equal(command.status, 'failed');
   assert.deepEqual(refused.statuses(), ['pending', 'failed']);
-  using removed = commandsFor();
+  await using removed = await commandsFor();
   await removed.send('a');
-  removed.events.tell({ kind: 'removed', deviceId: 'a', externalId: 'x-a' });
+  await removed.tell({ kind: 'removed', deviceId: 'a', externalId: 'x-a' });
   assert.deepEqual(removed.statuses(), ['pending', 'failed']);
 });
 
 test('what the type does not understand is not sent, and it is said what is wrong', async () => {
-  using all = commandsFor();
+  await using all = await commandsFor();
   const send = (deviceId: string, action: string, params: Record<string, unknown>) =>
     all.commands.send({ deviceId, action, params, userId: null });
   assert.deepEqual(await send('gone', 'reboot', {}), { kind: 'unknown_device' });
@@ -113,4 +131,39 @@ test('what the type does not understand is not sent, and it is said what is wron
     ['/brightness'],
   );
   assert.deepEqual([all.published, all.told], [[], []]);
+});
+
+test('a command that is under way when the backend ends is followed by the next one, until confirmed or expired', async () => {
+  await using on = await openTestStore();
+  const sent: CommandChange[] = [];
+  {
+    await using before = await commandsFor({ on });
+    sent.push(await before.send('a'), await before.send('b'));
+  }
+  await using after = await commandsFor({ on, expiryMs: 200 });
+  await after.commands.load();
+  assert.deepEqual(
+    after.commands.pending().map(({ commandId }) => commandId),
+    sent.map(({ commandId }) => commandId),
+  );
+  await after.hear(ack('a', sent[0]?.commandId));
+  await until('the other one expires', () => after.statuses().length === 2);
+  assert.deepEqual(
+    after.told.map(({ deviceId, status, userId }) => [deviceId, status, userId]),
+    [
+      ['a', 'confirmed', 'u'],
+      ['b', 'expired', 'u'],
+    ],
+  );
+  assert.deepEqual(await after.store.pending(), []);
+});
+
+test('of two that follow the same command one ends it, and only that one tells', async () => {
+  await using on = await openTestStore();
+  await using one = await commandsFor({ on });
+  await using other = await commandsFor({ on });
+  const { commandId } = await one.send('a');
+  await other.commands.load();
+  await Promise.all([one.hear(ack('a', commandId)), other.hear(ack('a', commandId))]);
+  assert.deepEqual([...one.statuses(), ...other.statuses()].sort(), ['confirmed', 'pending']);
 });

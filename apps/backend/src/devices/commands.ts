@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
+import { describeError } from '@station/kit/station-error';
 import { actionsOf, commandSchema } from '@station/protocol/device-command-schemas';
 import { Value } from 'typebox/value';
+import type { Log } from '../log.ts';
+import type { CommandStore, Ending } from './command-store.ts';
 import type { CommandChange, DeviceEvents, DeviceHappening } from './device-events.ts';
 import type { DeviceReport } from './device-report.ts';
 
@@ -29,6 +32,8 @@ export type Commands = Disposable & {
   send(request: CommandRequest): Promise<CommandResult>;
   /** Those that nobody has confirmed yet, oldest first. */
   pending(): readonly CommandChange[];
+  /** Follows what is pending on disk: at the start, and when something may have been missed. */
+  load(): Promise<void>;
 };
 
 /** What is needed of the broker. @throws (rejects) when it did not take the command. */
@@ -45,57 +50,86 @@ export const commandExpiryMs = 15_000;
 /** More than all devices of a large station at once; beyond it something is wrong with the broker. */
 const maxPending = 10_000;
 
-type Ending = Pick<CommandChange, 'status' | 'reason'>;
-type Pending = { change: CommandChange; timer: NodeJS.Timeout };
+type Pending = { change: CommandChange; expiresAt: number; timer: NodeJS.Timeout };
 
 const notTaken: Ending = { status: 'failed', reason: 'The broker did not take the command.' };
 const deviceRemoved: Ending = { status: 'failed', reason: 'The device was removed.' };
+const confirmed: Ending = { status: 'confirmed', reason: null };
+const expired: Ending = { status: 'expired', reason: null };
+const retryMs = 1_000;
 
 /**
  * Sends commands to devices: validated against the type's registry, followed until the device confirms (`command_ack` with the id, or, from a
- * device that never does so, its next state or handshake) or the command expires.
+ * device that never does so, its next state or handshake) or the command expires. What is under way is on disk: `load` takes up what an
+ * earlier run, or another replica, has sent.
  */
 export function createCommands(options: {
   findDevice: (deviceId: string) => Promise<CommandTarget | null>;
   publish: PublishCommand;
+  store: CommandStore;
   events: DeviceEvents;
   clock: Clock;
+  log: Log;
   expiryMs?: number;
 }): Commands {
-  const { events, clock, expiryMs = commandExpiryMs } = options;
+  const { store, events, clock, log, expiryMs = commandExpiryMs } = options;
   const pending = new Map<string, Pending>();
   /** Devices that confirm with an event: a state of theirs confirms nothing. */
   const confirming = new Set<string>();
+  const ending = new AbortController();
 
-  /** @returns how it ended; also when it had ended before. */
-  const end = ({ change, timer }: Pending, ending: Ending): CommandChange => {
-    clearTimeout(timer);
-    const ended = { ...change, ...ending, at: clock.now() };
-    if (pending.delete(change.commandId)) events.tell({ kind: 'command', command: ended });
-    return ended;
+  const forget = (commandId: string): void => {
+    clearTimeout(pending.get(commandId)?.timer);
+    pending.delete(commandId);
   };
-  const endAllOf = (deviceId: string, ending: Ending): void => {
-    for (const command of pending.values()) if (command.change.deviceId === deviceId) end(command, ending);
+  /** Ends them on disk, whoever does it first, and tells so. Tried until it is done: a command must not stay pending for ever. */
+  const end = async (commandIds: readonly string[], how: Ending): Promise<void> => {
+    if (commandIds.length === 0) return;
+    commandIds.forEach(forget);
+    for (let attempt = 1; !ending.signal.aborted; attempt++) {
+      try {
+        return await store.end(commandIds, how, clock.now());
+      } catch (error) {
+        const message = describeError(error);
+        if (attempt === 1) log.event('unexpected_error', { where: 'ending a command', message });
+        await clock.sleep(retryMs, ending.signal).catch(() => undefined);
+      }
+    }
   };
+  const follow = (change: CommandChange, expiresAt: number): void => {
+    if (pending.has(change.commandId)) return;
+    const expire = (): void => void end([change.commandId], expired);
+    const timer = setTimeout(expire, Math.min(expiryMs, Math.max(0, expiresAt - clock.now()))).unref();
+    pending.set(change.commandId, { change, expiresAt, timer });
+  };
+  const idsOf = (deviceId: string): string[] =>
+    [...pending.values()].flatMap(({ change }) => (change.deviceId === deviceId ? [change.commandId] : []));
 
-  const hear = (report: DeviceReport): void => {
+  /** @returns ids of the commands that it confirms. */
+  const hear = (report: DeviceReport): string[] => {
     const { deviceId } = report;
-    const confirmed: Ending = { status: 'confirmed', reason: null };
     if (report.kind === 'event' && report.data['action'] === 'command_ack') {
       confirming.add(deviceId);
       const { commandId } = report.data;
       const command = typeof commandId === 'string' ? pending.get(commandId) : undefined;
       // By its id alone a device could confirm what another was told.
-      if (command?.change.deviceId === deviceId) end(command, confirmed);
-    } else if ((report.kind === 'state' || report.kind === 'handshake') && !confirming.has(deviceId)) {
-      endAllOf(deviceId, confirmed);
+      return command?.change.deviceId === deviceId ? [command.change.commandId] : [];
     }
+    const isSign = (report.kind === 'state' || report.kind === 'handshake') && !confirming.has(deviceId);
+    return isSign ? idsOf(deviceId) : [];
   };
   const listening = events.subscribe((happening: DeviceHappening) => {
-    if (happening.kind === 'reports' && pending.size > 0) happening.reports.forEach(hear);
-    if (happening.kind !== 'removed') return;
-    confirming.delete(happening.deviceId);
-    endAllOf(happening.deviceId, deviceRemoved);
+    if (happening.kind === 'reports' && pending.size > 0) {
+      void end([...new Set(happening.reports.flatMap(hear))], confirmed);
+    } else if (happening.kind === 'command') {
+      // Also of another replica: whoever hears the device confirm ends it.
+      const { command } = happening;
+      if (command.status === 'pending') follow(command, command.at + expiryMs);
+      else forget(command.commandId);
+    } else if (happening.kind === 'removed') {
+      confirming.delete(happening.deviceId);
+      void end(idsOf(happening.deviceId), deviceRemoved);
+    }
   });
 
   return {
@@ -105,30 +139,34 @@ export function createCommands(options: {
       const checked = checkCommand(device.type, action, params);
       if (checked.kind !== 'good') return checked;
       const commandId = randomUUID();
-      const change: CommandChange = {
-        commandId,
-        deviceId,
-        action,
-        status: 'pending',
-        reason: null,
-        userId,
-        at: clock.now(),
-      };
+      const at = clock.now();
+      const change: CommandChange = { commandId, deviceId, action, status: 'pending', reason: null, userId, at };
       if (pending.size >= maxPending) return { kind: 'accepted', command: { ...change, ...notTaken } };
       // Before it is sent: the device may be quicker than the broker's answer.
-      const expire = (): void => void end(command, { status: 'expired', reason: null });
-      const command: Pending = { change, timer: setTimeout(expire, expiryMs).unref() };
-      pending.set(commandId, command);
-      events.tell({ kind: 'command', command: change });
+      follow(change, at + expiryMs);
+      try {
+        await store.add(change, at + expiryMs);
+      } catch (error) {
+        forget(commandId);
+        throw error;
+      }
       try {
         await options.publish(device.externalId, { ...params, action, commandId }, expiryMs);
       } catch {
-        return { kind: 'accepted', command: end(command, notTaken) };
+        await end([commandId], notTaken);
+        return { kind: 'accepted', command: { ...change, ...notTaken, at: clock.now() } };
       }
       return { kind: 'accepted', command: change };
     },
     pending: () => [...pending.values()].map(({ change }) => change),
+    load: async () => {
+      const known = await store.pending();
+      const ids = new Set(known.map(({ command }) => command.commandId));
+      for (const id of [...pending.keys()]) if (!ids.has(id)) forget(id);
+      for (const { command, expiresAt } of known) follow(command, expiresAt);
+    },
     [Symbol.dispose]: () => {
+      ending.abort();
       listening[Symbol.dispose]();
       for (const { timer } of pending.values()) clearTimeout(timer);
       pending.clear();

@@ -1,10 +1,13 @@
 /** What came from a device, once its message was found good. `at` is when it was received, milliseconds since the epoch. */
-export type DeviceReport = { deviceId: string; at: number } & (
-  | { kind: 'state'; state: Readonly<Record<string, unknown>> }
-  | { kind: 'event'; eventKind: string; data: Readonly<Record<string, unknown>> }
-  | { kind: 'status'; status: 'online' | 'offline' }
-  | { kind: 'handshake'; firmwareVersion: string; chip: string; kitTag: string | null }
-);
+export type DeviceReport = { deviceId: string; at: number } &
+  /** `saidAt`: the earliest time it was said, when it may have waited at the broker while others of the device came another way. */
+  (
+    | { kind: 'state'; state: Readonly<Record<string, unknown>>; saidAt?: number }
+    | { kind: 'event'; eventKind: string; data: Readonly<Record<string, unknown>> }
+    /** `quietSince`: offline holds only if the device was not heard after this time. */
+    | { kind: 'status'; status: 'online' | 'offline'; quietSince?: number }
+    | { kind: 'handshake'; firmwareVersion: string; chip: string; kitTag: string | null }
+  );
 
 /** What a batch of reports makes of one device; null leaves a column as it is. */
 export type DeviceChange = {
@@ -48,7 +51,7 @@ export function foldReports(reports: readonly DeviceReport[], newId: () => strin
       case 'state':
         change.state = { ...change.state, ...report.state };
         change.stateAt = at;
-        samples.push(...samplesOf(deviceId, at, report.state));
+        samples.push(...samplesOf(report));
         break;
       case 'event':
         events.push({ id: newId(), deviceId, kind: report.eventKind, data: report.data, at });
@@ -81,7 +84,8 @@ const unchanged = (id: string): DeviceChange => ({
   kitTag: null,
 });
 
-function samplesOf(deviceId: string, at: number, state: Readonly<Record<string, unknown>>): DeviceSample[] {
+/** The numbers among the values of a state; true and false are 1 and 0. */
+export function samplesOf({ deviceId, at, state }: Extract<DeviceReport, { kind: 'state' }>): DeviceSample[] {
   return Object.entries(state).flatMap(([capability, given]) => {
     const value = typeof given === 'boolean' ? Number(given) : given;
     return typeof value === 'number' && Number.isFinite(value) ? [{ deviceId, capability, at, value }] : [];

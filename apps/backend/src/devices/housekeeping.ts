@@ -1,6 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
 import type { Log } from '../log.ts';
+import { alwaysLeader, type Leadership } from '../replicas/leadership.ts';
 import type { HistoryStore } from './history-store.ts';
 
 const everyMs = 60 * 60 * 1000;
@@ -8,14 +9,21 @@ const everyMs = 60 * 60 * 1000;
 const firstAfterMs = 5 * 60 * 1000;
 
 /** Thins out the history once an hour until it is disposed. A failure is said and tried again the next hour. */
-export function startHousekeeping(dependencies: { history: HistoryStore; clock: Clock; log: Log }): AsyncDisposable {
-  const { history, clock, log } = dependencies;
+export function startHousekeeping(dependencies: {
+  history: HistoryStore;
+  /** Of several backends one does it; that two did for a moment would change nothing. */
+  leadership?: Leadership;
+  clock: Clock;
+  log: Log;
+}): AsyncDisposable {
+  const { history, leadership = alwaysLeader, clock, log } = dependencies;
   const stopping = new AbortController();
   const sleep = (ms: number): Promise<void> => clock.sleep(ms, stopping.signal).catch(() => undefined);
   const run = async (): Promise<void> => {
     await sleep(firstAfterMs);
     while (!stopping.signal.aborted) {
-      await history.thinOut().catch((error: unknown) => {
+      const thinning = leadership.isLeader() ? history.thinOut() : Promise.resolve();
+      await thinning.catch((error: unknown) => {
         log.event('unexpected_error', { where: 'thinning out the history', message: describeError(error) });
       });
       await sleep(everyMs);

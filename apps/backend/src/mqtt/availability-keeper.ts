@@ -8,8 +8,8 @@ type Status = HeardDevice['status'];
 export type AvailabilityKeeper = Disposable & {
   /** A word of the device came in. */
   heard(deviceId: string): void;
-  /** The broker published its last will. */
-  will(deviceId: string): void;
+  /** The broker published its last will, `ageMs` ago or later: a word since then outweighs it. */
+  will(deviceId: string, ageMs?: number): void;
   /** The broker is heard from now on, or no more. */
   listening(isListening: boolean): void;
   /** As it was last written, or is being written. */
@@ -23,6 +23,8 @@ export type AvailabilityKeeper = Disposable & {
 const checkEveryMs = 1_000;
 /** The process itself stood still so long (suspended, starved): whatever devices said meanwhile waits to be read. */
 const stallMs = 10_000;
+/** How far the clocks of replicas that keep the database's time may differ. */
+const clockToleranceMs = 100;
 
 /**
  * Keeps when each device was heard, and says who has gone.
@@ -34,6 +36,8 @@ export function createAvailabilityKeeper(options: {
   write: (report: DeviceReport) => Promise<void>;
   events: DeviceEvents;
   clock: Clock;
+  /** Other replicas hear and write too: what is decided here says since when the device was quiet, and is checked where it is written. */
+  isShared?: boolean;
 }): AvailabilityKeeper {
   const { events, clock, write } = options;
   const devices = new Map<string, HeardDevice>();
@@ -55,9 +59,12 @@ export function createAvailabilityKeeper(options: {
     for (const id of decideOffline({ nowMs, listeningSinceMs, devices: devices.values() })) {
       if (leaving.has(id)) continue;
       leaving.add(id);
-      const report: DeviceReport = { kind: 'status', deviceId: id, at: clock.now(), status: 'offline' };
-      // Whatever went wrong, it is decided again the next time.
-      write(report).catch(() => leaving.delete(id));
+      const at = clock.now();
+      const quietSince = at - Math.floor(nowMs - lastWordMs(of(id), listeningSinceMs ?? nowMs)) + clockToleranceMs;
+      const report: DeviceReport = { kind: 'status', deviceId: id, at, status: 'offline' };
+      // Whatever went wrong, or spoke against it, it is decided again the next time.
+      const decideAgain = (): void => void leaving.delete(id);
+      write(options.isShared ? { ...report, quietSince } : report).then(decideAgain, decideAgain);
     }
   };
   const timer = setInterval(check, checkEveryMs).unref();
@@ -71,8 +78,8 @@ export function createAvailabilityKeeper(options: {
     heard: (id) => {
       of(id).heardMs = clock.monotonic();
     },
-    will: (id) => {
-      of(id).willMs = clock.monotonic();
+    will: (id, ageMs = 0) => {
+      of(id).willMs = clock.monotonic() - ageMs;
     },
     listening: (isListening) => {
       listeningSinceMs = isListening ? clock.monotonic() : null;
@@ -96,3 +103,6 @@ export function createAvailabilityKeeper(options: {
     },
   };
 }
+
+const lastWordMs = ({ heardMs, willMs }: HeardDevice, listeningSinceMs: number): number =>
+  Math.max(heardMs ?? listeningSinceMs, willMs ?? -Infinity);

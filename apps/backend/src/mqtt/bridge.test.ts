@@ -35,7 +35,8 @@ function bridgeWith(options: {
         written.push(report);
       },
     },
-    keeper: { heard: () => undefined, will: () => undefined, status: () => 'online' },
+    keeper: { heard: () => undefined, status: () => 'online' },
+    will: () => undefined,
     dropped,
     publish: async (topic, payload) => void published.push(`${topic} ${payload}`),
     clock: hasty,

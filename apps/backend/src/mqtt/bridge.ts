@@ -17,7 +17,12 @@ import type { Log } from '../log.ts';
 import type { AvailabilityKeeper } from './availability-keeper.ts';
 import type { DroppedMessages } from './dropped-messages.ts';
 
-export type IncomingMessage = { topic: string; payload: Buffer };
+export type IncomingMessage = {
+  topic: string;
+  payload: Buffer;
+  /** The earliest time it was said, when it may have waited at the broker while what was said after it came to another replica. */
+  saidAt?: number;
+};
 
 export type Bridge = {
   /**
@@ -31,7 +36,9 @@ export type BridgeParts = {
   stationId: string;
   directory: DeviceDirectory;
   writer: Pick<ReportWriter, 'write'>;
-  keeper: Pick<AvailabilityKeeper, 'heard' | 'will' | 'status'>;
+  keeper: Pick<AvailabilityKeeper, 'heard' | 'status'>;
+  /** The broker published the last will of a device, so long ago or later. */
+  will: (deviceId: string, ageMs: number) => void;
   dropped: DroppedMessages;
   /** Hands a message for a device to the broker. */
   publish: (topic: string, payload: string) => Promise<void>;
@@ -64,12 +71,18 @@ export function createBridge(parts: BridgeParts): Bridge {
     parts.publish(topic, JSON.stringify({ status })).catch(() => undefined);
   };
 
-  const take = async (device: KnownDevice, end: DeviceTopicEnd, body: unknown, topic: string): Promise<void> => {
-    if (end === 'heartbeat' && (body as Heartbeat).status === 'offline') return keeper.will(device.id);
-    keeper.heard(device.id);
+  const take = async (device: KnownDevice, end: DeviceTopicEnd, body: unknown, message: IncomingMessage) => {
+    const { topic, saidAt } = message;
     const at = clock.now();
+    if (end === 'heartbeat' && (body as Heartbeat).status === 'offline') {
+      return parts.will(device.id, at - (saidAt ?? at));
+    }
+    keeper.heard(device.id);
     const online: DeviceReport = { kind: 'status', deviceId: device.id, at, status: 'online' };
-    const reports = [...reportOf(end, body, device.id, at), ...(isNews(end, device.id) ? [online] : [])];
+    const reports = [
+      ...reportOf(end, body, { deviceId: device.id, at, saidAt }),
+      ...(isNews(end, device.id) ? [online] : []),
+    ];
     if (end === 'handshake') reports.push(...differing(device, (body as Handshake).type, at));
     // Handed over in one turn, so written in one transaction.
     await Promise.all(reports.map((report) => write(report, topic)));
@@ -79,7 +92,8 @@ export function createBridge(parts: BridgeParts): Bridge {
     end === 'heartbeat' || keeper.status(deviceId) !== 'online';
 
   return {
-    receive: async ({ topic, payload }) => {
+    receive: async (message) => {
+      const { topic, payload } = message;
       const parsed = parseDeviceTopic(topic);
       if (parsed === null) return dropped.drop('bad_topic', topic);
       if (parsed.stationId !== stationId) return dropped.drop('foreign_station', topic);
@@ -92,7 +106,7 @@ export function createBridge(parts: BridgeParts): Bridge {
         if (parsed.end === 'handshake') acknowledge(parsed.externalId, 'unknown_device');
         return;
       }
-      await take(device, parsed.end, body, topic);
+      await take(device, parsed.end, body, message);
     },
   };
 }
@@ -107,10 +121,20 @@ function readBody(end: DeviceTopicEnd, payload: Buffer): unknown {
   }
 }
 
-function reportOf(end: DeviceTopicEnd, body: unknown, deviceId: string, at: number): DeviceReport[] {
+type Origin = { deviceId: string; at: number; saidAt: number | undefined };
+
+function reportOf(end: DeviceTopicEnd, body: unknown, { deviceId, at, saidAt }: Origin): DeviceReport[] {
   switch (end) {
     case 'state':
-      return [{ kind: 'state', deviceId, at, state: (body as DeviceState).state }];
+      return [
+        {
+          kind: 'state',
+          deviceId,
+          at,
+          state: (body as DeviceState).state,
+          ...(saidAt === undefined ? {} : { saidAt }),
+        },
+      ];
     case 'event': {
       const { event: eventKind, data } = body as DeviceEventMessage;
       return [{ kind: 'event', deviceId, at, eventKind, data }];

@@ -1,9 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
 import { generate } from 'mqtt-packet';
 import { describeError } from '@station/kit/station-error';
 import { maxPayloadBytes, subscriptions } from '@station/protocol/topics';
 import type { Log } from '../log.ts';
 import type { BrokerLink, BrokerLinkHandler } from './broker-link.ts';
+import { createSessionBacklog, type SessionBacklog, type SharedSession } from './session-backlog.ts';
+
+/** A link whose session the broker keeps while it is away. */
+export type BrokerSession = BrokerLink & {
+  /** Takes in what the session still has, then ends it for good. @throws (rejects) when the broker is away. */
+  retire(): Promise<void>;
+};
 
 export type BrokerClientOptions = {
   /** `mqtt://` or `mqtts://`; a login in it is used when none is given beside. */
@@ -12,7 +20,12 @@ export type BrokerClientOptions = {
   password: string | null;
   /** Certificates (PEM) that vouch for an `mqtts://` broker; null: those that Node knows. */
   authority: string | null;
-  stationId: string;
+  /** Under which the broker keeps the session: that of a station, or of one of its replicas. */
+  clientId: string;
+  /** Null: this backend is alone, all that devices say comes here. */
+  shared: SharedSession | null;
+  /** Another connection took the session over; then this one does not come back. Unset: it does. */
+  onTaken?: () => void;
   handler: BrokerLinkHandler;
   /** Reports that wait to be written. */
   waiting: () => number;
@@ -29,6 +42,10 @@ const receiveMaximum = 5_000;
 /** Above it nothing more is read, until what was read is written. */
 const maxWaiting = 20_000;
 const maxUnconfirmedPublishes = 1_000;
+/** DISCONNECT reason code (MQTT 5, section 3.14.2.1). */
+const sessionTakenOver = 0x8e;
+/** Nothing comes any more. */
+const quietMs = 5_000;
 /** CONNACK of a broker that only speaks MQTT 3.1.1 (there, section 3.2.2.3), or says so as MQTT 5 does. */
 const wrongVersion: readonly unknown[] = [1, 0x84];
 
@@ -36,11 +53,17 @@ const wrongVersion: readonly unknown[] = [1, 0x84];
  * A connection to a broker of its own (Mosquitto or any other), by MQTT 5, or 3.1.1 where it knows no better. The session is kept by the
  * broker: what devices publish at QoS 1 while the backend is away comes when it is back.
  */
-export function connectBroker(options: BrokerClientOptions): BrokerLink {
+export function connectBroker(options: BrokerClientOptions): BrokerSession {
   const { handler, log } = options;
   const broker = new URL(options.url).host;
   const client = connect(options.url, clientOptions(options));
-  acknowledgeWhenDone(client, options);
+  const backlog = options.shared && createSessionBacklog(options.shared);
+  const { quiet } = acknowledgeWhenDone(client, options, backlog);
+  client.on('disconnect', ({ reasonCode }) => {
+    if (reasonCode !== sessionTakenOver || options.onTaken === undefined) return;
+    client.end(true);
+    options.onTaken();
+  });
   let isSubscribed = false;
   let unconfirmed = 0;
   let failure: string | null = null;
@@ -53,8 +76,9 @@ export function connectBroker(options: BrokerClientOptions): BrokerLink {
     else log.event('mqtt_disconnected', { broker, reason: failure ?? 'The connection ended' });
   };
   client.on('connect', () => {
-    subscribe(client).then(
+    subscribe(client, topicsOf(options.shared)).then(
       () => {
+        if (options.shared && backlog) client.publish(options.shared.markerTopic, backlog.marker(), { qos: 1 });
         failure = null;
         listening(true);
       },
@@ -69,7 +93,7 @@ export function connectBroker(options: BrokerClientOptions): BrokerLink {
     failure = reason;
   };
   client.on('error', (error) => {
-    if ('code' in error && wrongVersion.includes(error.code)) {
+    if ('code' in error && wrongVersion.includes(error.code) && options.shared === null) {
       client.options.protocolVersion = 4;
       delete client.options.properties;
     }
@@ -89,6 +113,12 @@ export function connectBroker(options: BrokerClientOptions): BrokerLink {
         .finally(() => (unconfirmed -= 1));
       await inTime(published);
     },
+    retire: async () => {
+      // What comes from now on goes to the others; what this session has comes still.
+      await client.unsubscribeAsync(topicsOf(options.shared));
+      await quiet();
+      await client.endAsync(false, { properties: { sessionExpiryInterval: 0 } });
+    },
     // Its login is taken from it at the broker.
     disconnect: () => undefined,
     [Symbol.asyncDispose]: async () => {
@@ -99,10 +129,10 @@ export function connectBroker(options: BrokerClientOptions): BrokerLink {
   };
 }
 
-function clientOptions({ stationId, username, password, authority }: BrokerClientOptions): IClientOptions {
+function clientOptions({ clientId, username, password, authority }: BrokerClientOptions): IClientOptions {
   return {
     protocolVersion: 5,
-    clientId: `station-${stationId}`,
+    clientId,
     clean: false,
     properties: {
       sessionExpiryInterval: sessionExpirySeconds,
@@ -122,10 +152,15 @@ function clientOptions({ stationId, username, password, authority }: BrokerClien
   };
 }
 
+const topicsOf = (shared: SharedSession | null): string[] =>
+  shared === null
+    ? [...subscriptions]
+    : [...subscriptions.map((topic) => `$share/${shared.group}/${topic}`), shared.markerTopic];
+
 /** @throws (rejects) when the broker refuses one of the topics. */
-async function subscribe(client: MqttClient): Promise<void> {
+async function subscribe(client: MqttClient, topics: string[]): Promise<void> {
   // A retained message says how it once was; only what happens is taken (`rh: 2`, MQTT 5, section 3.8.3.1).
-  const granted = await client.subscribeAsync([...subscriptions], { qos: 1, rh: 2 });
+  const granted = await client.subscribeAsync(topics, { qos: 1, rh: 2 });
   const refused = granted.filter(({ qos }) => (qos as number) >= 128).map(({ topic }) => topic);
   if (refused.length > 0) throw new Error(`The broker refuses ${refused.join(', ')}`);
 }
@@ -134,17 +169,23 @@ async function subscribe(client: MqttClient): Promise<void> {
  * The client library handles one message at a time and acknowledges it before the next; with a wait for the disk each, that would be slow.
  * Here a message is handed over at once and its acknowledgement (PUBACK) sent when it is on disk, on the connection it came by.
  */
-function acknowledgeWhenDone(client: MqttClient, { handler, waiting }: BrokerClientOptions): void {
-  const owed = new WeakMap<object, number>();
+function acknowledgeWhenDone(
+  client: MqttClient,
+  { handler, waiting, shared }: BrokerClientOptions,
+  backlog: SessionBacklog | null,
+): { quiet(): Promise<void> } {
+  let heardMs = performance.now();
+  let open = 0;
   client.on('packetreceive', (packet) => {
+    if (packet.cmd === 'connack') backlog?.connected(packet.sessionPresent);
+    backlog?.heard();
     if (packet.cmd !== 'publish' || packet.qos !== 1 || packet.messageId === undefined) return;
-    owed.set(packet, packet.messageId);
-    // So that the library owes nothing for it.
+    // So that the library owes nothing for it; its id is kept, which one of QoS 0 has not.
     packet.qos = 0;
   });
   client.handleMessage = (packet: IPublishPacket, done) => {
     const { stream } = client;
-    const messageId = owed.get(packet);
+    const { messageId } = packet;
     const { protocolVersion = 4 } = client.options;
     const acknowledge = (): void => {
       if (messageId === undefined || client.stream !== stream || stream.destroyed || !client.connected) return;
@@ -155,9 +196,26 @@ function acknowledgeWhenDone(client: MqttClient, { handler, waiting }: BrokerCli
       return done();
     }
     const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
-    const handled = handler.onMessage({ topic: packet.topic, payload }).then(acknowledge);
+    if (packet.topic === shared?.markerTopic) {
+      backlog?.marked(payload.toString('utf8'));
+      acknowledge();
+      return done();
+    }
+    heardMs = performance.now();
+    open += 1;
+    const saidAt = backlog?.saidAt(packet.dup);
+    const message = { topic: packet.topic, payload, ...(saidAt === undefined ? {} : { saidAt }) };
+    const handled = handler.onMessage(message).then(() => {
+      open -= 1;
+      acknowledge();
+    });
     if (waiting() < maxWaiting) return done();
     void handled.then(() => done());
+  };
+  return {
+    quiet: async () => {
+      while (open > 0 || performance.now() - heardMs < quietMs) await sleep(quietMs / 10);
+    },
   };
 }
 

@@ -19,10 +19,14 @@ const retryMs = 5_000;
 export function startBrokerLogins(options: {
   dynsec: Dynsec;
   known: readonly DeviceLogin[];
+  /** Where several backends look after the same broker: one at a time. */
+  exclusively?: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Whether a login may go: the device was not added again meanwhile. */
+  isGone?: (externalId: string) => Promise<boolean>;
   clock: Clock;
   log: Log;
 }): BrokerLogins {
-  const { dynsec, known, clock, log } = options;
+  const { dynsec, known, exclusively = (work) => work(), isGone = async () => true, clock, log } = options;
   const ending = new AbortController();
   let isKept = true;
 
@@ -38,22 +42,26 @@ export function startBrokerLogins(options: {
       await clock.sleep(retryMs, ending.signal).catch(() => undefined);
     }
   };
-  const preparing = insist('preparing the broker', async () => {
+  const prepare = async (): Promise<void> => {
     isKept = await dynsec.prepare();
     if (!isKept || known.length === 0) return;
     const there = await dynsec.list();
     await dynsec.add(known.filter(({ externalId }) => !there.has(externalId)));
-  });
+  };
+  const preparing = insist('preparing the broker', () => exclusively(prepare));
+  const remove = async (externalId: string): Promise<void> => {
+    if (await isGone(externalId)) await dynsec.remove(externalId);
+  };
   const removing = new Set<Promise<void>>();
 
   return {
     add: async (login) => {
       await preparing;
-      if (isKept) await dynsec.add([login]);
+      if (isKept) await exclusively(() => dynsec.add([login]));
     },
     remove: (externalId) => {
       const removal = preparing
-        .then(() => (isKept ? insist('removing a login', () => dynsec.remove(externalId)) : undefined))
+        .then(() => (isKept ? insist('removing a login', () => exclusively(() => remove(externalId))) : undefined))
         .finally(() => removing.delete(removal));
       removing.add(removal);
     },

@@ -6,11 +6,13 @@ import type { MqttConfig } from '../config.ts';
 import type { PublishCommand } from '../devices/commands.ts';
 import { createDeviceDirectory } from '../devices/device-directory.ts';
 import type { DeviceEvents } from '../devices/device-events.ts';
+import type { DeviceReport } from '../devices/device-report.ts';
 import type { DeviceStore } from '../devices/device-store.ts';
 import { createEventIds } from '../devices/event-ids.ts';
-import { writeReports } from '../devices/report-store.ts';
+import { writeReports, type StatesBefore } from '../devices/report-store.ts';
 import { createReportWriter } from '../devices/report-writer.ts';
 import type { Log } from '../log.ts';
+import type { Replicas } from '../replicas/replicas.ts';
 import type { Store } from '../store/database.ts';
 import { createAvailabilityKeeper, type AvailabilityKeeper } from './availability-keeper.ts';
 import { createBridge, type Bridge } from './bridge.ts';
@@ -38,6 +40,8 @@ export type Mqtt = AsyncDisposable & {
 export type MqttParts = {
   config: MqttConfig;
   stationId: string;
+  /** Null: this backend is alone. */
+  replicas: Replicas | null;
   /** Logins that were given beforehand. */
   logins: readonly DeviceLogin[];
   store: Store;
@@ -56,22 +60,38 @@ const ackExpiresInMs = 60_000;
  * was heard.
  */
 export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
-  const { stationId, store, devices, events, clock, log } = parts;
+  const { stationId, replicas, store, devices, events, clock, log } = parts;
   await using starting = new AsyncDisposableStack();
   const dropped = createDroppedMessages({ clock, log });
   const newId = createEventIds(() => clock.now());
   const writer = starting.use(
     createReportWriter({
-      writeBatch: (reports) => writeReports(store, reports, newId),
+      writeBatch: (reports) => replicas?.writeReports(reports, newId) ?? writeReports(store, reports, newId),
       onWritten: (reports, before) => {
-        events.tell({ kind: 'reports', reports, before });
-        keeper.written(reports);
+        // With others it is told at all of them at once.
+        if (replicas === null) onWritten(reports, before ?? undefined);
       },
     }),
   );
+  const onWritten = (reports: readonly DeviceReport[], before: StatesBefore | undefined): void => {
+    events.tell({ kind: 'reports', reports, ...(before === undefined ? {} : { before }) });
+    keeper.written(reports);
+  };
   const keeper = starting.use(
-    createAvailabilityKeeper({ devices: await devices.list(), write: writer.write, events, clock }),
+    createAvailabilityKeeper({
+      devices: await devices.list(),
+      write: writer.write,
+      events,
+      clock,
+      isShared: replicas !== null,
+    }),
   );
+  const rereadStatuses = async (): Promise<void> => {
+    for (const { id: deviceId, status, status_at: at } of await devices.list()) {
+      if (status !== 'unknown') keeper.written([{ kind: 'status', deviceId, status, at: at ?? clock.now() }]);
+    }
+  };
+  if (replicas !== null) starting.use(replicas.onGap(rereadStatuses));
   const directory = starting.use(createDeviceDirectory({ devices, events, clock }));
   const closing = new AbortController();
   starting.defer(() => closing.abort());
@@ -80,6 +100,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     directory,
     writer,
     keeper,
+    will: (deviceId, ageMs) => (replicas ?? { tellWill: keeper.will }).tellWill(deviceId, ageMs),
     dropped,
     publish: (topic, payload) => link.publish(topic, payload, ackExpiresInMs),
     clock,
@@ -87,7 +108,8 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     signal: closing.signal,
   });
   const authority = await readBrokerAuthority(parts.config, parts.disk);
-  const link = starting.use(await openLink(parts, authority, { bridge, keeper, dropped, waiting: writer.waiting }));
+  const linkParts = { bridge, keeper, dropped, waiting: writer.waiting, onReports: onWritten, authority };
+  const link = starting.use(await openLink(parts, linkParts));
   const logins = await openLogins(parts, authority);
   if (logins !== null) starting.use(logins);
   starting.use(
@@ -111,7 +133,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
 
 /** Null when the broker asks the station for each login, or lets someone else keep them. */
 async function openLogins(
-  { config, stationId, logins: known, clock, log }: MqttParts,
+  { config, stationId, logins: known, replicas, devices, clock, log }: MqttParts,
   authority: string | null,
 ): Promise<BrokerLogins | null> {
   if (config.kind === 'embedded') return null;
@@ -121,21 +143,33 @@ async function openLogins(
   const password = config.password ?? decodeURIComponent(address.password);
   const { createDynsec } = await import('./dynsec.ts');
   const dynsec = createDynsec({ url: config.url, username, password, authority, stationId });
-  return startBrokerLogins({ dynsec, known, clock, log });
+  if (replicas === null) return startBrokerLogins({ dynsec, known, clock, log });
+  const { exclusively } = replicas;
+  const isGone = async (externalId: string): Promise<boolean> => (await devices.findByExternalId(externalId)) === null;
+  return startBrokerLogins({ dynsec, known, exclusively, isGone, clock, log });
 }
 
-type LinkParts = { bridge: Bridge; keeper: AvailabilityKeeper; dropped: DroppedMessages; waiting: () => number };
+type LinkParts = {
+  bridge: Bridge;
+  keeper: AvailabilityKeeper;
+  dropped: DroppedMessages;
+  waiting: () => number;
+  onReports: (reports: readonly DeviceReport[], before: StatesBefore | undefined) => void;
+  authority: string | null;
+};
 
 async function openLink(
-  { config, stationId, devices, clock, log }: MqttParts,
-  authority: string | null,
-  { bridge, keeper, dropped, waiting }: LinkParts,
+  { config, stationId, replicas, devices, clock, log }: MqttParts,
+  { bridge, keeper, dropped, waiting, onReports, authority }: LinkParts,
 ): Promise<BrokerLink> {
   const handler: BrokerLinkHandler = { onMessage: bridge.receive, onListening: keeper.listening };
   // Only the one that is used: each comes with a library of its own.
   if (config.kind === 'external') {
     const { connectBroker } = await import('./broker-client.ts');
-    return connectBroker({ ...config, authority, stationId, handler, waiting, log });
+    const own = { ...config, authority, clientId: `station-${stationId}`, shared: null, handler, waiting, log };
+    if (replicas === null) return connectBroker(own);
+    const { openSharedLink } = await import('../replicas/shared-link.ts');
+    return openSharedLink({ replicas, keeper, onReports, connect: connectBroker, own, stationId });
   }
   const findTokenHash = async (externalId: string): Promise<string | null> =>
     (await devices.findByExternalId(externalId))?.device_token ?? null;

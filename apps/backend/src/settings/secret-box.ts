@@ -16,8 +16,13 @@ const tagBytes = 16;
  * Encrypts what is kept in the database with AES-256-GCM (NIST SP 800-38D, random 96-bit nonces). The key is made once, in a file that only
  * its owner may read: a copy of the database alone tells nothing.
  */
-export async function openSecretBox({ disk, path }: { disk: Disk; path: string }): Promise<SecretBox> {
-  const key = await readKey(disk, path);
+export async function openSecretBox(options: {
+  disk: Disk;
+  path: string;
+  /** 32 bytes, where several backends share the settings; then there is no file. */
+  key?: Buffer | undefined;
+}): Promise<SecretBox> {
+  const key = options.key ?? (await readKey(options.disk, options.path));
   return {
     seal: (text, purpose) => {
       const nonce = randomBytes(nonceBytes);

@@ -15,7 +15,7 @@ export async function startDeviceMessages(dependencies: {
   events: DeviceEvents;
   devices: Pick<DeviceStore, 'list'>;
   clock: Clock;
-}): Promise<Disposable> {
+}): Promise<Disposable & { reload(): Promise<void> }> {
   const { hub, events, devices, clock } = dependencies;
   const states = new Map<string, State>();
   const now = (): string => isoTime(clock.now());
@@ -71,7 +71,15 @@ export async function startDeviceMessages(dependencies: {
   for (const { id, state } of await devices.list()) {
     states.set(id, { ...(JSON.parse(state) as State), ...states.get(id) });
   }
-  return listening;
+  return {
+    /** After reports may have been missed. None are told meanwhile. */
+    reload: async () => {
+      const rows = await devices.list();
+      states.clear();
+      for (const { id, state } of rows) states.set(id, JSON.parse(state) as State);
+    },
+    [Symbol.dispose]: () => listening[Symbol.dispose](),
+  };
 }
 
 const commandMessage = ({ commandId, deviceId, action, status, reason, at }: CommandChange) =>

@@ -18,6 +18,7 @@ export type SocketHub = {
   add(client: HubClient): void;
   remove(client: HubClient): void;
   closeUser(userId: string, code: number, reason: string): void;
+  closeAll(code: number, reason: string): void;
   size(): number;
 };
 
@@ -49,6 +50,9 @@ export function createSocketHub(): SocketHub {
     },
     closeUser: (userId, code, reason) => {
       for (const client of clients) if (client.userId === userId) client.close(code, reason);
+    },
+    closeAll: (code, reason) => {
+      for (const client of [...clients]) client.close(code, reason);
     },
     size: () => clients.size,
   };

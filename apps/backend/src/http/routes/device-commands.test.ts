@@ -3,11 +3,13 @@ import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import type { DeviceType } from '@station/protocol/device-types';
 import type { Session } from '@station/protocol/rest';
+import { createCommandStore, tellHere } from '../../devices/command-store.ts';
 import { createCommands } from '../../devices/commands.ts';
 import { createDeviceEvents, type DeviceHappening } from '../../devices/device-events.ts';
 import { createDeviceStore } from '../../devices/device-store.ts';
 import { recordedLog } from '../../testing/recorded-log.ts';
 import { bearer, runBackend } from '../../testing/running-backend.ts';
+import { openTestStore } from '../../testing/test-store.ts';
 import { createHttpServer } from '../server.ts';
 import { registerDeviceCommandRoutes } from './device-commands.ts';
 
@@ -19,6 +21,7 @@ const nobody = '01890000-0000-7000-8000-000000000000';
 async function withLamp({ role = 'member', status = 'online' }: { role?: 'member' | 'admin'; status?: string } = {}) {
   const published: unknown[] = [];
   const broker = { takes: true };
+  const store = await openTestStore();
   const events = createDeviceEvents(recordedLog());
   const commands = createCommands({
     findDevice: async (id) => (id === lampId ? { id, externalId: 'c0ffee', type: 'light' } : null),
@@ -26,8 +29,10 @@ async function withLamp({ role = 'member', status = 'online' }: { role?: 'member
       if (!broker.takes) throw new Error('away');
       published.push({ externalId, ...payload });
     },
+    store: createCommandStore({ db: store.db, tell: tellHere(store.db, events) }),
     events,
     clock: systemClock,
+    log: recordedLog(),
   });
   const devices = {
     // Only these columns are read.
@@ -49,6 +54,7 @@ async function withLamp({ role = 'member', status = 'online' }: { role?: 'member
     [Symbol.asyncDispose]: async () => {
       commands[Symbol.dispose]();
       await app.close();
+      await store[Symbol.asyncDispose]();
     },
   };
 }

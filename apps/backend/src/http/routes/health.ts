@@ -7,8 +7,9 @@ export type HealthChecks = Record<keyof HealthBody['checks'], () => Promise<bool
 /** GET /api/health: what the agent asks after an update (contracts, section 7). */
 export async function registerHealthRoute(
   app: HttpServer,
-  { checks, version }: { checks: HealthChecks; version: string },
+  options: { checks: HealthChecks; version: string; replica?: () => HealthBody['replica'] | null },
 ): Promise<void> {
+  const { checks, version } = options;
   app.get(
     '/api/health',
     {
@@ -19,9 +20,10 @@ export async function registerHealthRoute(
     async (_request, reply) => {
       const [database, mqtt] = await Promise.all([checks.database(), checks.mqtt()]);
       const isWell = database && mqtt;
+      const replica = options.replica?.() ?? null;
       return reply
         .code(isWell ? 200 : 503)
-        .send({ status: isWell ? 'ok' : 'failing', version, checks: { database, mqtt } });
+        .send({ status: isWell ? 'ok' : 'failing', version, checks: { database, mqtt }, ...(replica && { replica }) });
     },
   );
 }

@@ -1,0 +1,178 @@
+import { sql } from 'kysely';
+import { describeError } from '@station/kit/station-error';
+import type { Clock } from '@station/kit/clock';
+import type { DeviceHappening } from '../devices/device-events.ts';
+import type { DeviceReport } from '../devices/device-report.ts';
+import type { StatesBefore } from '../devices/report-store.ts';
+import type { Log } from '../log.ts';
+import type { Database, DatabaseTransaction } from '../store/schema.ts';
+import { createJoiner, toParts } from './parts.ts';
+import { channel } from './session.ts';
+
+/** What replicas tell one another, as JSON. */
+export type ReplicaMessage =
+  | { kind: 'reports'; reports: readonly DeviceReport[] }
+  | { kind: 'happening'; happening: Exclude<DeviceHappening, { kind: 'reports' | 'status' }> }
+  | { kind: 'will'; deviceId: string; ageMs: number }
+  | { kind: 'revoked'; userId: string; at: number };
+
+/** A message as it is delivered. `before` comes with reports that this replica wrote. */
+export type Delivered = { message: ReplicaMessage; before?: StatesBefore };
+
+export type FanOut = AsyncDisposable & {
+  /** Tells all replicas, this one too, when the transaction is on disk; in the order of the transactions. */
+  announce(transaction: DatabaseTransaction, message: ReplicaMessage, before?: StatesBefore): Promise<string>;
+  /** To be called with what `announce` gave, once the transaction has ended. */
+  settled(name: string, isCommitted: boolean): void;
+  /** As `announce`, in a transaction of its own; tried until it is done. */
+  publish(message: ReplicaMessage): void;
+  receive(payload: string): void;
+  /** From now on nothing is delivered, until `release`; what comes meanwhile is kept. */
+  hold(): void;
+  release(): void;
+  /** The connection that this replica listens on is there from now on, or no more. */
+  listening(isListening: boolean): void;
+};
+
+type Own = { message: ReplicaMessage; before: StatesBefore | undefined; connection: number; isCommitted: boolean };
+
+const retryMs = 500;
+const maxQueued = 10_000;
+
+/**
+ * Tells every replica the same messages in the same order, through PostgreSQL's notifications: they come with the transaction or not at all.
+ * @param onTooMany more waits than is sensible: the others cannot be told all of it.
+ */
+export function createFanOut(options: {
+  db: Database;
+  replicaId: string;
+  deliver: (delivered: Delivered) => void;
+  onTooMany: () => void;
+  clock: Clock;
+  log: Log;
+}): FanOut {
+  const { db, deliver, clock, log } = options;
+  const joiner = createJoiner();
+  /** Announced here and not heard back yet. */
+  const own = new Map<string, Own>();
+  let held: Delivered[] | null = [];
+  let connection = 0;
+  let isListening = false;
+  let counter = 0;
+  // A process of the same name that ran before does not count as this one.
+  const prefix = `${options.replicaId}.${process.pid.toString(36)}.${Math.round(clock.now()).toString(36)}`;
+
+  const hand = (delivered: Delivered): void => {
+    if (held === null) deliver(delivered);
+    else held.push(delivered);
+  };
+  /** What this replica wrote and will not hear of any more. */
+  const handOwn = (name: string): void => {
+    const entry = own.get(name);
+    if (!own.delete(name) || entry === undefined) return;
+    const { message, before } = entry;
+    hand(before === undefined ? { message } : { message, before });
+  };
+  const announce: FanOut['announce'] = async (transaction, message, before) => {
+    const name = `${prefix}.${(counter++).toString(36)}`;
+    own.set(name, { message, before, connection, isCommitted: false });
+    const parts = toParts(name, JSON.stringify(message));
+    await sql`
+      select pg_notify(${channel}, part)
+      from (select part from unnest(${parts}::text[]) with ordinality as given(part, number) order by number) as ordered
+    `.execute(transaction);
+    return name;
+  };
+  const settled: FanOut['settled'] = (name, isCommitted) => {
+    const entry = own.get(name);
+    if (entry === undefined) return;
+    entry.isCommitted = isCommitted;
+    if (!isCommitted) own.delete(name);
+    else if (!isListening || entry.connection !== connection) handOwn(name);
+  };
+  const publisher = createPublisher({
+    send: async (message) => {
+      let name = '';
+      try {
+        await db.transaction().execute(async (transaction) => {
+          name = await announce(transaction, message);
+        });
+      } catch (error) {
+        settled(name, false);
+        throw error;
+      }
+      settled(name, true);
+    },
+    onTooMany: options.onTooMany,
+    clock,
+    log,
+  });
+
+  return {
+    announce,
+    settled,
+    publish: publisher.add,
+    receive: (payload) => {
+      const joined = joiner.add(payload);
+      if (joined === null) return;
+      if (own.has(joined.name)) handOwn(joined.name);
+      else hand({ message: JSON.parse(joined.text) as ReplicaMessage });
+    },
+    hold: () => {
+      held ??= [];
+    },
+    release: () => {
+      const waiting = held ?? [];
+      held = null;
+      for (const delivered of waiting) deliver(delivered);
+    },
+    listening: (now) => {
+      isListening = now;
+      joiner.clear();
+      if (now) connection += 1;
+      else for (const [name, { isCommitted }] of own) if (isCommitted) handOwn(name);
+    },
+    [Symbol.asyncDispose]: () => publisher[Symbol.asyncDispose](),
+  };
+}
+
+/** Sends one after another; what fails is sent again before the next. */
+function createPublisher(options: {
+  send: (message: ReplicaMessage) => Promise<void>;
+  onTooMany: () => void;
+  clock: Clock;
+  log: Log;
+}): AsyncDisposable & { add(message: ReplicaMessage): void } {
+  const { send, clock, log } = options;
+  const ending = new AbortController();
+  const queue: ReplicaMessage[] = [];
+  let running: Promise<void> | null = null;
+
+  const run = async (): Promise<void> => {
+    let said = '';
+    for (let next = queue[0]; next !== undefined; next = queue[0]) {
+      try {
+        await send(next);
+        queue.shift();
+      } catch (error) {
+        const message = describeError(error);
+        if (message !== said) log.event('unexpected_error', { where: 'telling the other replicas', message });
+        said = message;
+        if (ending.signal.aborted) break;
+        await clock.sleep(retryMs, ending.signal).catch(() => undefined);
+      }
+    }
+    running = null;
+  };
+  return {
+    add: (message) => {
+      if (queue.length >= maxQueued) return options.onTooMany();
+      queue.push(message);
+      running ??= Promise.resolve().then(run);
+    },
+    [Symbol.asyncDispose]: async () => {
+      ending.abort();
+      while (running !== null) await running;
+    },
+  };
+}

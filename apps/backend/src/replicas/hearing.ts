@@ -1,0 +1,93 @@
+import type { DeviceReport } from '../devices/device-report.ts';
+import type { StatesBefore } from '../devices/report-store.ts';
+import type { Log } from '../log.ts';
+import type { AvailabilityKeeper } from '../mqtt/availability-keeper.ts';
+import type { BrokerSession } from '../mqtt/broker-client.ts';
+import type { LastHeard } from '../mqtt/session-backlog.ts';
+import { createAdoption } from './adoption.ts';
+import type { Replicas } from './replicas.ts';
+
+/** Between a device's last will at one replica and its next word at another, the order may be lost for so long. */
+const willToleranceMs = 500;
+
+/** Hears the session of a replica that is away. */
+export type OpenSession = (replicaId: string, lastHeard: LastHeard, onTaken: () => void) => BrokerSession;
+
+export type SharedHearing = AsyncDisposable & {
+  /** This replica's own link to the broker hears, or no more. */
+  onListening(isListening: boolean): void;
+};
+
+export type HearingParts = {
+  replicas: Replicas;
+  keeper: AvailabilityKeeper;
+  onReports: (reports: readonly DeviceReport[], before: StatesBefore | undefined) => void;
+  open: OpenSession;
+  log: Log;
+};
+
+/**
+ * What devices say, where it comes to several replicas: each hears of all of it through the database, and only the leader decides who has gone,
+ * and only while every replica's share is heard by someone.
+ */
+export function createSharedHearing(options: HearingParts): SharedHearing {
+  const { replicas, keeper, log } = options;
+  const { leadership, clock } = replicas;
+  let isListening = false;
+  /** Null: this replica does not lead, or has not looked yet. */
+  let unheard: readonly string[] | null = null;
+  let isCovered = false;
+
+  const adoption = createAdoption({
+    open: options.open,
+    mayAdopt: () => isListening,
+    onRetired: replicas.forget,
+    clock,
+    log,
+  });
+  const update = (): void => {
+    const adopted = adoption.adopted();
+    const isAllHeard = unheard !== null && unheard.every((id) => adopted.includes(id));
+    const covered = isListening && replicas.isListening() && leadership.isLeader() && isAllHeard;
+    if (covered === isCovered) return;
+    isCovered = covered;
+    // From here on silence counts, or does not.
+    keeper.listening(covered);
+  };
+  replicas.attachBroker({
+    hears: () => isListening,
+    adopted: adoption.adopted,
+    onUnheard: (ids) => {
+      unheard = ids;
+      adoption.look(ids);
+      update();
+    },
+    onWill: (deviceId, ageMs) => keeper.will(deviceId, Math.max(ageMs, willToleranceMs)),
+    onReports: (reports, before) => {
+      for (const report of reports) {
+        if (report.kind !== 'status' || report.status === 'online') keeper.heard(report.deviceId);
+      }
+      options.onReports(reports, before);
+    },
+  });
+  const stack = new DisposableStack();
+  stack.use(replicas.onListening(update));
+  stack.use(
+    leadership.subscribe((isLeader) => {
+      unheard = null;
+      if (!isLeader) adoption.release();
+      update();
+    }),
+  );
+  return {
+    onListening: (now) => {
+      isListening = now;
+      if (!now) adoption.release();
+      update();
+    },
+    [Symbol.asyncDispose]: async () => {
+      stack.dispose();
+      await adoption[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,273 @@
+import { sql } from 'kysely';
+import { closeCodes } from '@station/protocol/socket';
+import type { Clock } from '@station/kit/clock';
+import { describeError } from '@station/kit/station-error';
+import type { AccessTokens } from '../auth/access-tokens.ts';
+import type { TellCommands } from '../devices/command-store.ts';
+import type { DeviceEvents } from '../devices/device-events.ts';
+import type { DeviceReport } from '../devices/device-report.ts';
+import type { StatesBefore } from '../devices/report-store.ts';
+import type { Log } from '../log.ts';
+import type { LastHeard } from '../mqtt/session-backlog.ts';
+import type { SocketHub } from '../socket/hub.ts';
+import type { Database, DatabaseTransaction } from '../store/schema.ts';
+import { startDatabaseClock } from './database-clock.ts';
+import { createFanOut, type ReplicaMessage } from './fan-out.ts';
+import { isAnyoneUnheard, isStillLeader } from './fence.ts';
+import { createLeadership, type Leadership } from './leadership.ts';
+import { lockClass, loginsLock } from './locks.ts';
+import { openSession } from './session.ts';
+import { writeSharedReports } from './shared-reports.ts';
+import { shareRevocations } from './shared-revocations.ts';
+import { createTerm, sayEveryMs } from './term.ts';
+
+type ReportsListener = (reports: readonly DeviceReport[], before: StatesBefore | undefined) => void;
+
+/** What the broker's side of a replica gives and gets. */
+export type BrokerSide = {
+  onReports: ReportsListener;
+  onWill: (deviceId: string, ageMs: number) => void;
+  /** Each second while leading: the replicas whose broker sessions nobody hears. */
+  onUnheard: (ids: readonly string[]) => void;
+  /** Those of them that this replica hears in their place. */
+  adopted: () => readonly string[];
+  hears: () => boolean;
+};
+
+/** This backend as one of several on the same PostgreSQL and the same broker (docs/adr/0012). */
+export type Replicas = AsyncDisposable & {
+  id: string;
+  /** The time of the database, the same for all. */
+  clock: Clock;
+  leadership: Leadership;
+  /** Whether what the others say is heard. */
+  isListening(): boolean;
+  /** Calls `listener` when hearing the others begins or ends. */
+  onListening(listener: () => void): Disposable;
+  /** What is told here is told at every replica, in the same order; `reports` and `status` stay here, for each makes its own. */
+  share(local: DeviceEvents): DeviceEvents;
+  /** Passes revocations on, and takes those of others over. */
+  shareRevocations(tokens: AccessTokens): Promise<Disposable>;
+  attachBroker(side: BrokerSide): void;
+  writeReports(reports: readonly DeviceReport[], newId: () => string): Promise<undefined>;
+  /** When this replica was last heard of before it started. */
+  lastHeard: LastHeard;
+  /** Tells all that the broker published a device's last will, so long ago or later. */
+  tellWill(deviceId: string, ageMs: number): void;
+  /** One replica at a time, for what concerns the broker's logins. */
+  exclusively<T>(work: () => Promise<T>): Promise<T>;
+  /** Tells all what becomes of commands, in the transaction that writes it. */
+  tellCommands: TellCommands;
+  /** Reads again what may have changed unheard; called after each gap, before anything newer is delivered. */
+  onGap(reload: () => Promise<void>): Disposable;
+  /**
+   * Everything listens: deliver what came meanwhile, and lead if nobody does.
+   * @param also more that reads again after a gap.
+   */
+  begin(also: readonly (() => Promise<void>)[]): void;
+  forget(replicaId: string): Promise<void>;
+};
+
+/** Runs `work` in a transaction; what it tells is told to all replicas once that is on disk. */
+export type Transact = <T>(
+  work: (transaction: DatabaseTransaction, tell: (message: ReplicaMessage) => Promise<void>) => Promise<T>,
+) => Promise<T>;
+
+const reloadRetryMs = 1_000;
+
+export async function startReplicas(options: {
+  id: string;
+  db: Database;
+  url: string;
+  hub: Pick<SocketHub, 'closeAll'>;
+  clock: Clock;
+  log: Log;
+}): Promise<Replicas> {
+  const { id, db, hub, log } = options;
+  await using starting = new AsyncDisposableStack();
+  const { clock } = starting.use(await startDatabaseClock(db, options.clock));
+  const lastHeard = await readLastHeard(db, id, clock);
+  const leadership = createLeadership();
+  const reloads = new Set<() => Promise<void>>();
+  const listeners = new Set<() => void>();
+  let local: DeviceEvents | null = null;
+  let tokens: AccessTokens | null = null;
+  let side: BrokerSide | null = null;
+  let isReady = false;
+  let isConnected = false;
+  let gap = 0;
+
+  const fanOut = starting.use(
+    createFanOut({
+      db,
+      replicaId: id,
+      clock,
+      log,
+      onTooMany: () => log.event('unexpected_error', { where: 'telling the other replicas', message: 'Too many wait' }),
+      deliver: ({ message, before }) => {
+        switch (message.kind) {
+          case 'reports':
+            return side?.onReports(message.reports, before);
+          case 'happening':
+            return local?.tell(message.happening);
+          case 'will':
+            return side?.onWill(message.deviceId, message.ageMs);
+          case 'revoked':
+            return tokens?.takeOver(message.userId, message.at);
+        }
+      },
+    }),
+  );
+  const term = createTerm({
+    replicaId: id,
+    leadership,
+    hears: () => side?.hears() ?? false,
+    isReady: () => isReady,
+    onUnheard: (ids) => side?.onUnheard(ids),
+    monotonic: () => clock.monotonic(),
+    log,
+  });
+  const change = (connected: boolean): void => {
+    isConnected = connected;
+    fanOut.listening(connected);
+    for (const listener of listeners) listener();
+  };
+  /** After a gap nothing is delivered before everything was read again; clients then begin anew, for what was in it is not known. */
+  const recover = async (): Promise<void> => {
+    const which = ++gap;
+    for (;;) {
+      if (which !== gap || !isConnected) return;
+      try {
+        for (const reload of reloads) await reload();
+        break;
+      } catch (error) {
+        log.event('unexpected_error', { where: 'reading again after a gap', message: describeError(error) });
+        await clock.sleep(reloadRetryMs);
+      }
+    }
+    if (which !== gap) return;
+    fanOut.release();
+    hub.closeAll(closeCodes.tooSlow, 'Messages were missed');
+    log.event('replica_caught_up', { replicaId: id });
+  };
+  const session = await openSession({
+    url: options.url,
+    replicaId: id,
+    clock,
+    log,
+    handler: {
+      onConnected: () => {
+        change(true);
+        if (isReady) void recover();
+      },
+      onLost: () => {
+        gap += 1;
+        fanOut.hold();
+        term.end();
+        change(false);
+      },
+      onNotification: fanOut.receive,
+      onTick: term.tick,
+    },
+  });
+  starting.use(session);
+
+  const transact: Transact = async (work) => {
+    const names: string[] = [];
+    const settle = (isCommitted: boolean): void => names.forEach((name) => fanOut.settled(name, isCommitted));
+    try {
+      const result = await db
+        .transaction()
+        .execute((transaction) =>
+          work(transaction, async (message) => void names.push(await fanOut.announce(transaction, message))),
+        );
+      settle(true);
+      return result;
+    } catch (error) {
+      settle(false);
+      throw error;
+    }
+  };
+  const subscribe = <T>(set: Set<T>, item: T): Disposable => {
+    set.add(item);
+    return { [Symbol.dispose]: () => void set.delete(item) };
+  };
+  const running = starting.move();
+  return {
+    id,
+    clock,
+    leadership,
+    lastHeard,
+    tellCommands: (work) =>
+      transact(async (transaction, tell) => {
+        for (const command of await work(transaction)) {
+          await tell({ kind: 'happening', happening: { kind: 'command', command } });
+        }
+      }),
+    isListening: () => isConnected,
+    onListening: (listener) => subscribe(listeners, listener),
+    onGap: (reload) => subscribe(reloads, reload),
+    share: (events) => {
+      local = events;
+      return {
+        subscribe: events.subscribe,
+        tell: (happening) => {
+          if (happening.kind === 'reports' || happening.kind === 'status') events.tell(happening);
+          else fanOut.publish({ kind: 'happening', happening });
+        },
+      };
+    },
+    shareRevocations: async (given) => {
+      tokens = given;
+      const shared = await shareRevocations({ tokens: given, db, transact, clock, log });
+      reloads.add(shared.reload);
+      return shared;
+    },
+    attachBroker: (given) => {
+      side = given;
+    },
+    writeReports: async (reports, newId) => {
+      let name = '';
+      try {
+        await writeSharedReports({
+          db,
+          reports,
+          newId,
+          mayDecide: async (transaction) =>
+            (await isStillLeader(transaction, leadership.epoch())) &&
+            !(await isAnyoneUnheard(transaction, side?.adopted() ?? [])),
+          announce: async (transaction, { reports: written, before }) => {
+            name = await fanOut.announce(transaction, { kind: 'reports', reports: written }, before);
+          },
+        });
+        fanOut.settled(name, true);
+        return undefined;
+      } catch (error) {
+        fanOut.settled(name, false);
+        throw error;
+      }
+    },
+    tellWill: (deviceId, ageMs) => fanOut.publish({ kind: 'will', deviceId, ageMs }),
+    exclusively: (work) =>
+      db.transaction().execute(async (transaction) => {
+        await sql`select pg_advisory_xact_lock(${lockClass}, ${loginsLock})`.execute(transaction);
+        return work();
+      }),
+    begin: (also) => {
+      for (const reload of also) reloads.add(reload);
+      isReady = true;
+      if (gap === 0) fanOut.release();
+      else if (isConnected) void recover();
+    },
+    forget: async (replicaId) => {
+      await db.deleteFrom('replicas').where('id', '=', replicaId).execute();
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+async function readLastHeard(db: Database, id: string, clock: Clock): Promise<LastHeard> {
+  const row = await db.selectFrom('replicas').select('seen_at').where('id', '=', id).executeTakeFirst();
+  const sureAt = row?.seen_at ?? clock.now();
+  return { sureAt, goneAt: Math.min(clock.now(), sureAt + sayEveryMs) };
+}

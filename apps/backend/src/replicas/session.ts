@@ -1,0 +1,148 @@
+import type { Client } from 'pg';
+import { describeError } from '@station/kit/station-error';
+import type { Clock } from '@station/kit/clock';
+import type { Log } from '../log.ts';
+import { lockClass, replicaLock } from './locks.ts';
+
+export type SessionQuery = <T extends object>(text: string, values?: readonly unknown[]) => Promise<T[]>;
+
+export type SessionHandler = {
+  /** Connected, listening, and holding this replica's lock. What is heard from now on is without a gap. */
+  onConnected(): void;
+  /** What was heard until now is all there will be: something may have been missed. */
+  onLost(): void;
+  onNotification(payload: string): void;
+  /** Once a second while connected. When it rejects, the connection is given up. */
+  onTick(query: SessionQuery): Promise<void>;
+};
+
+export type Session = AsyncDisposable & { isConnected(): boolean };
+
+export const channel = 'station';
+
+const tickMs = 1_000;
+const reconnectMs = 500;
+const answerMs = 3_000;
+/** How long a replica that starts waits for the one before it under the same name to be gone. */
+const takeOverMs = 20_000;
+
+/** A replica of this name lives already. */
+class NameTakenError extends Error {}
+
+/**
+ * The one connection to PostgreSQL that notifications and session locks hang on. It connects again and again; each time it is lost is told.
+ * @returns when it has connected for the first time.
+ * @throws (rejects) when the server cannot be reached, or another replica of this name lives.
+ */
+export async function openSession(options: {
+  url: string;
+  replicaId: string;
+  handler: SessionHandler;
+  clock: Clock;
+  log: Log;
+}): Promise<Session> {
+  const { replicaId, handler, clock, log } = options;
+  const ending = new AbortController();
+  const { promise: started, resolve: onStarted, reject: onFailed } = Promise.withResolvers<void>();
+  const startedMs = clock.monotonic();
+  let connected = false;
+  let hasStarted = false;
+  let said = '';
+
+  const serve = async (): Promise<void> => {
+    const connection = await connect(options);
+    try {
+      connection.client.on('notification', ({ payload }) => {
+        handler.onNotification(payload ?? '');
+      });
+      await prepare(connection.query, replicaId);
+      connected = true;
+      said = '';
+      handler.onConnected();
+      hasStarted = true;
+      onStarted();
+      while (!ending.signal.aborted) {
+        await handler.onTick(connection.query);
+        await Promise.race([clock.sleep(tickMs, ending.signal).catch(() => undefined), connection.lost]);
+      }
+    } finally {
+      if (connected) {
+        connected = false;
+        handler.onLost();
+      }
+      await connection.close();
+    }
+  };
+  const run = async (): Promise<void> => {
+    while (!ending.signal.aborted) {
+      try {
+        await serve();
+      } catch (error) {
+        const message = describeError(error);
+        const mayWait = error instanceof NameTakenError && clock.monotonic() - startedMs < takeOverMs;
+        if (!hasStarted && !mayWait) return onFailed(error);
+        if (message !== said) log.event('replica_cut_off', { replicaId, reason: message });
+        said = message;
+      }
+      await clock.sleep(reconnectMs, ending.signal).catch(() => undefined);
+    }
+  };
+  const running = run();
+  const dispose = async (): Promise<void> => {
+    ending.abort();
+    await running;
+  };
+  await started;
+  return { isConnected: () => connected, [Symbol.asyncDispose]: dispose };
+}
+
+/** @throws NameTakenError */
+async function prepare(query: SessionQuery, replicaId: string): Promise<void> {
+  // A machine that vanished is to be noticed within seconds: its locks are free then.
+  await query('set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3');
+  const locking = `select pg_try_advisory_lock(${lockClass}, ${replicaLock}) as locked`;
+  const [answer] = await query<{ locked: boolean }>(locking, [replicaId]);
+  if (answer?.locked !== true) throw new NameTakenError(`Another backend runs with REPLICA_ID ${replicaId}`);
+  await query(`listen ${channel}`);
+}
+
+type Connection = {
+  client: Client;
+  query: SessionQuery;
+  /** Rejects when the connection ends. */
+  lost: Promise<never>;
+  close(): Promise<void>;
+};
+
+async function connect({ url, replicaId }: { url: string; replicaId: string }): Promise<Connection> {
+  const { default: pg } = await import('pg');
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: `station-replica ${replicaId}`,
+    connectionTimeoutMillis: answerMs,
+    query_timeout: answerMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 5_000,
+  });
+  const { promise: lost, reject } = Promise.withResolvers<never>();
+  lost.catch(() => undefined);
+  client.on('error', reject);
+  client.on('end', () => reject(new Error('The database connection ended')));
+  await client.connect();
+  return {
+    client,
+    lost,
+    query: async <T extends object>(text: string, values?: readonly unknown[]) => {
+      const asked = client.query<T>(text, values === undefined ? undefined : [...values]);
+      asked.catch(() => undefined);
+      return (await Promise.race([asked, lost])).rows;
+    },
+    close: async () => {
+      // A server that does not answer any more is not waited for.
+      const closing = client.end().catch(() => undefined);
+      let timer: NodeJS.Timeout | undefined;
+      await Promise.race([closing, new Promise((resolve) => (timer = setTimeout(resolve, answerMs / 3)))]);
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import { sql } from 'kysely';
+import type { DeviceReport } from '../devices/device-report.ts';
+import { foldReports, samplesOf } from '../devices/device-report.ts';
+import { insertEvents, insertSamples, updateDevices, type StatesBefore } from '../devices/report-store.ts';
+import { jsonRows } from '../store/json-rows.ts';
+import type { Database, DatabaseTransaction } from '../store/schema.ts';
+import { inOrder, type StateTimes } from './state-order.ts';
+
+export type SharedWrite = { reports: readonly DeviceReport[]; before: StatesBefore };
+
+type DeviceFacts = { id: string; state: string; state_times: string | null; last_seen_at: number | null };
+
+/**
+ * Writes a batch of reports where other replicas write too, in one transaction: what they have overtaken is left out of the state, and a
+ * device is made offline only by the leader, on facts that still hold. Rows are locked in the same order everywhere.
+ * @param mayDecide whether this replica still leads; asked within the transaction.
+ * @param announce tells the others, within the transaction, what was written.
+ */
+export async function writeSharedReports(options: {
+  db: Database;
+  reports: readonly DeviceReport[];
+  newId: () => string;
+  mayDecide: (transaction: DatabaseTransaction) => Promise<boolean>;
+  announce: (transaction: DatabaseTransaction, written: SharedWrite) => Promise<void>;
+}): Promise<void> {
+  const { db, reports, newId } = options;
+  await db.transaction().execute(async (transaction) => {
+    const decided = reports.some(isOffline) && (await options.mayDecide(transaction));
+    const facts = await lockDevices(transaction, reports);
+    const valid = reports.filter((report) => !isOffline(report) || (decided && stillHolds(report, facts)));
+    const times = new Map(facts.values().map(({ id, state_times: kept }) => [id, parseTimes(kept)]));
+    const ordered = inOrder(valid, times);
+    const folded = foldReports(ordered, newId);
+    // What was overtaken happened all the same.
+    folded.samples = valid.flatMap((report) => (report.kind === 'state' ? samplesOf(report) : []));
+    for (const change of folded.changes) {
+      const state = facts.get(change.id)?.state;
+      if (change.state !== null && state !== undefined) {
+        change.state = { ...(JSON.parse(state) as object), ...change.state };
+      }
+    }
+    await updateDevices(transaction, 'postgres', folded.changes);
+    const stated = folded.changes.filter(({ state }) => state !== null).map(({ id }) => id);
+    await keepTimes(transaction, stated, times);
+    await insertEvents(transaction, 'postgres', folded);
+    await insertSamples(transaction, 'postgres', folded);
+    const before = new Map(stated.flatMap((id) => (facts.has(id) ? [[id, facts.get(id)!.state]] : [])));
+    await options.announce(transaction, { reports: ordered, before });
+  });
+}
+
+type OfflineReport = Extract<DeviceReport, { kind: 'status' }>;
+const isOffline = (report: DeviceReport): report is OfflineReport =>
+  report.kind === 'status' && report.status === 'offline';
+
+/** Whether nothing was heard of the device since what the leader knew when it decided. */
+function stillHolds({ deviceId, quietSince }: OfflineReport, facts: ReadonlyMap<string, DeviceFacts>): boolean {
+  const seen = facts.get(deviceId)?.last_seen_at ?? null;
+  return seen === null || quietSince === undefined || seen <= quietSince;
+}
+
+async function lockDevices(
+  transaction: DatabaseTransaction,
+  reports: readonly DeviceReport[],
+): Promise<Map<string, DeviceFacts>> {
+  const ids = [...new Set(reports.map(({ deviceId }) => deviceId))];
+  const given = jsonRows(
+    'postgres',
+    ids.map((id) => ({ id })),
+    { id: 'text' },
+  );
+  const { rows } = await sql<DeviceFacts>`
+    select devices.id, devices.state, devices.state_times, devices.last_seen_at
+    from devices join ${given} on given.id = devices.id
+    order by devices.id for no key update of devices`.execute(transaction);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+async function keepTimes(
+  transaction: DatabaseTransaction,
+  ids: readonly string[],
+  times: ReadonlyMap<string, StateTimes>,
+): Promise<void> {
+  const rows = ids.flatMap((id) => (times.has(id) ? [{ id, times: JSON.stringify(times.get(id)) }] : []));
+  if (rows.length === 0) return;
+  await sql`
+    update devices set state_times = given.times
+    from ${jsonRows('postgres', rows, { id: 'text', times: 'text' })} where devices.id = given.id`.execute(transaction);
+}
+
+function parseTimes(text: string | null): StateTimes {
+  return text === null ? {} : (JSON.parse(text) as StateTimes);
+}

@@ -1,0 +1,66 @@
+import { sql } from 'kysely';
+import type { Clock } from '@station/kit/clock';
+import { describeError } from '@station/kit/station-error';
+import { accessTokenLifetimeMs, type AccessTokens } from '../auth/access-tokens.ts';
+import type { Log } from '../log.ts';
+import type { Database } from '../store/schema.ts';
+import type { Transact } from './replicas.ts';
+
+const retryMs = 1_000;
+const maxAttempts = 600;
+
+export type SharedRevocations = Disposable & {
+  /** Takes over what others revoked while nobody told us. */
+  reload(): Promise<void>;
+};
+
+/** Access tokens that one replica revokes are revoked at all, also at one that starts later. */
+export async function shareRevocations(options: {
+  tokens: AccessTokens;
+  db: Database;
+  transact: Transact;
+  clock: Clock;
+  log: Log;
+}): Promise<SharedRevocations> {
+  const { tokens, db, transact, clock, log } = options;
+  const reload = (): Promise<void> => takeOverRevocations(db, tokens, clock);
+  await reload();
+  const listening = tokens.onRevoke((userId, { at, isOurs }) => {
+    if (isOurs) insist(clock, log, () => writeRevocation(transact, userId, at));
+  });
+  return { reload, [Symbol.dispose]: () => listening[Symbol.dispose]() };
+}
+
+async function takeOverRevocations(db: Database, tokens: AccessTokens, clock: Clock): Promise<void> {
+  const since = clock.now() - 2 * accessTokenLifetimeMs;
+  const rows = await db.selectFrom('token_revocations').selectAll().where('at', '>', since).execute();
+  for (const { user_id, at } of rows) tokens.takeOver(user_id, at);
+}
+
+async function writeRevocation(transact: Transact, userId: string, at: number): Promise<void> {
+  await transact(async (transaction, tell) => {
+    const old = at - 2 * accessTokenLifetimeMs;
+    await transaction.deleteFrom('token_revocations').where('at', '<', old).execute();
+    await sql`
+      insert into token_revocations (user_id, at) values (${userId}, ${at})
+      on conflict (user_id) do update set at = greatest(token_revocations.at, excluded.at)`.execute(transaction);
+    await tell({ kind: 'revoked', userId, at });
+  });
+}
+
+/** Until it is done: a revocation that only this replica knows is none. */
+function insist(clock: Clock, log: Log, work: () => Promise<void>): void {
+  const run = async (): Promise<void> => {
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      try {
+        return await work();
+      } catch (error) {
+        if (attempt === 1) {
+          log.event('unexpected_error', { where: 'telling of a revocation', message: describeError(error) });
+        }
+        await clock.sleep(retryMs);
+      }
+    }
+  };
+  void run();
+}

@@ -1,0 +1,91 @@
+import type { SettableLeadership } from './leadership.ts';
+import { leaderLock, lockClass, unheardReplicas } from './locks.ts';
+import type { SessionQuery } from './session.ts';
+import type { Log } from '../log.ts';
+
+/** A replica whose row is older than this while its connection stands is frozen: it would keep every notification from being cleared away. */
+const frozenAfterMs = 30_000;
+export const sayEveryMs = 5_000;
+
+export type Term = {
+  /** What a replica does once a second: says that it lives, tries to lead, and as leader looks after the others. */
+  tick(query: SessionQuery): Promise<void>;
+  /** The connection, and with it the leadership, is lost. */
+  end(): void;
+};
+
+/** @param onUnheard called each second while leading, with the replicas whose broker sessions nobody hears. */
+export function createTerm(options: {
+  replicaId: string;
+  leadership: SettableLeadership;
+  /** Whether this replica hears what devices say. */
+  hears: () => boolean;
+  /** Whether it may lead: it does not before it is ready. */
+  isReady: () => boolean;
+  onUnheard: (ids: readonly string[]) => void;
+  monotonic: () => number;
+  log: Log;
+}): Term {
+  const { replicaId, leadership, log } = options;
+  let said = { hears: false, atMs: -Infinity };
+  let hadHeard = false;
+
+  const sayAlive = async (query: SessionQuery): Promise<void> => {
+    const hears = options.hears();
+    const nowMs = options.monotonic();
+    if (said.hears === hears && nowMs - said.atMs < sayEveryMs) return;
+    // A new one appears only when it hears: before that the broker keeps nothing for it.
+    const isKnown = said.atMs !== -Infinity && hadHeard;
+    hadHeard ||= hears;
+    if (!hears && !isKnown) {
+      await query('update replicas set process = pg_backend_pid(), hears = 0 where id = $1', [replicaId]);
+      return;
+    }
+    await query(
+      `insert into replicas (id, process, hears, seen_at)
+       values ($1, pg_backend_pid(), $2, extract(epoch from clock_timestamp()) * 1000)
+       on conflict (id) do update set process = excluded.process, hears = excluded.hears, seen_at = excluded.seen_at`,
+      [replicaId, hears ? 1 : 0],
+    );
+    said = { hears, atMs: nowMs };
+  };
+  const tryToLead = async (query: SessionQuery): Promise<void> => {
+    const [answer] = await query<{ locked: boolean }>(
+      `select pg_try_advisory_lock(${lockClass}, ${leaderLock}) as locked`,
+    );
+    if (answer?.locked !== true) return;
+    // Waits for what the leader before still writes: after this it writes nothing more.
+    const [row] = await query<{ epoch: string }>(
+      `insert into leadership (id, epoch, replica_id) values ('leader', 1, $1)
+       on conflict (id) do update set epoch = leadership.epoch + 1, replica_id = excluded.replica_id returning epoch`,
+      [replicaId],
+    );
+    const epoch = Number(row?.epoch);
+    leadership.set(epoch);
+    log.event('replica_leads', { replicaId, term: epoch });
+  };
+  const endFrozen = (query: SessionQuery): Promise<unknown> =>
+    query(
+      `select pg_terminate_backend(activity.pid) from replicas
+       join pg_stat_activity as activity on activity.pid = replicas.process
+         and activity.application_name = 'station-replica ' || replicas.id and activity.datname = current_database()
+       where replicas.id <> $1 and replicas.seen_at < extract(epoch from clock_timestamp()) * 1000 - ${frozenAfterMs}`,
+      [replicaId],
+    );
+
+  return {
+    tick: async (query) => {
+      await sayAlive(query);
+      if (!leadership.isLeader() && options.isReady()) await tryToLead(query);
+      if (!leadership.isLeader()) return;
+      await endFrozen(query);
+      const unheard = await query<{ id: string }>(unheardReplicas);
+      options.onUnheard(unheard.map(({ id }) => id));
+    },
+    end: () => {
+      said = { hears: false, atMs: -Infinity };
+      if (leadership.isLeader()) log.event('replica_leads_no_more', { replicaId });
+      leadership.set(null);
+    },
+  };
+}
