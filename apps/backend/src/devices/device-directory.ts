@@ -20,20 +20,34 @@ export function createDeviceDirectory(options: {
 }): DeviceDirectory {
   const { devices, events, clock } = options;
   const known = new Map<string, { device: KnownDevice; untilMs: number }>();
+  /** Being looked up: after a start thousands of messages of a few devices come at once, and must not be as many queries. */
+  const asked = new Map<string, Promise<KnownDevice | null>>();
+  const forget = (externalId: string): void => {
+    known.delete(externalId);
+    // Its answer may be of before; whoever comes now asks anew.
+    asked.delete(externalId);
+  };
   const listening = events.subscribe((happening) => {
     if (happening.kind === 'added' || happening.kind === 'changed' || happening.kind === 'removed') {
-      known.delete(happening.externalId);
+      forget(happening.externalId);
     }
   });
-  const lookUp = async (externalId: string): Promise<KnownDevice | null> => {
+  const read = async (externalId: string): Promise<KnownDevice | null> => {
     const row = await devices.findByExternalId(externalId);
-    if (row === null) {
-      known.delete(externalId);
-      return null;
-    }
-    const device = { id: row.id, externalId, type: row.type };
-    known.set(externalId, { device, untilMs: clock.monotonic() + freshMs });
-    return device;
+    return row && { id: row.id, externalId, type: row.type };
+  };
+  const lookUp = (externalId: string): Promise<KnownDevice | null> => {
+    const waiting = asked.get(externalId);
+    if (waiting !== undefined) return waiting;
+    const asking = read(externalId);
+    asked.set(externalId, asking);
+    const settle = (device: KnownDevice | null): void => {
+      if (asked.get(externalId) !== asking) return;
+      forget(externalId);
+      if (device !== null) known.set(externalId, { device, untilMs: clock.monotonic() + freshMs });
+    };
+    asking.then(settle, () => settle(null));
+    return asking;
   };
   return {
     find: (externalId) => {
