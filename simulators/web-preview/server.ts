@@ -3,6 +3,7 @@ import files from '@fastify/static';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { roles } from '@station/protocol/rest';
 import type { ServerMessage } from '@station/protocol/socket';
+import { addAutomations, automationMoods } from './automations.ts';
 import { addDevices, deviceMoods } from './devices.ts';
 import { addMembersAndSettings, peopleMoods } from './people.ts';
 import { play, type World } from './run.ts';
@@ -59,6 +60,7 @@ export async function createPreview(options: { root: string }): Promise<FastifyI
   addPeople(app, mood);
   addSystem(app, mood, world);
   const devices = addDevices(app, tell);
+  const automations = addAutomations(app, tell);
   const people = addMembersAndSettings(app, () => ({ user: { ...user, role: mood.role }, status: world.status }));
   app.get('/ws', { websocket: true }, (socket) => {
     if (!mood.socket) return socket.close(1001);
@@ -98,6 +100,7 @@ export async function createPreview(options: { root: string }): Promise<FastifyI
       mood.agent = query['agent'] === 'silent' ? 'silent' : query['agent'] === 'slow' ? 'slow' : 'here';
       mood.socket = query['socket'] !== 'false';
       people.setMood(peopleMoods.find((one) => one === query['people']) ?? 'some');
+      automations.setMood(automationMoods.find((one) => one === query['automations']) ?? 'some');
       devices.setMood(deviceMoods.find((one) => one === query['devices']) ?? 'some');
       if (world.away || !mood.socket) world.cutSockets();
       else world.emit('agent_ready', { addresses: [] });

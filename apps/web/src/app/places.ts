@@ -1,4 +1,4 @@
-import { CircleUser, History, House, Menu, Server, Settings, Users, type LucideIcon } from 'lucide-react';
+import { CircleUser, History, House, Menu, Server, Settings, Users, Workflow, type LucideIcon } from 'lucide-react';
 import { lazy, type ComponentType } from 'react';
 import { loadMoreTexts } from '../i18n/more-texts.ts';
 
@@ -35,6 +35,12 @@ export const places: readonly Place[] = [
     { name: 'home', icon: House, on: 'both' },
     () => import('../pages/home/home-page.tsx'),
     (module) => module.HomePage,
+  ),
+  place(
+    '/automations',
+    { name: 'automations', icon: Workflow, on: 'both' },
+    () => withTexts(import('../pages/automations/automations-page.tsx')),
+    (module) => module.AutomationsPage,
   ),
   place(
     '/activity',
@@ -79,5 +85,18 @@ const loadDevicePage = () => import('../pages/device/device-page.tsx');
 /** One device, reached from its tile. */
 export const DevicePage = lazy(async () => ({ default: (await loadDevicePage()).DevicePage }));
 
+const loadAutomationPage = () => withTexts(import('../pages/automations/automation-page.tsx'));
+const loadEditPage = () => withTexts(import('../pages/automations/edit-page.tsx'));
+
+/** One automation, reached from the list; and where it is put into words. */
+export const AutomationPage = lazy(async () => ({ default: (await loadAutomationPage()).AutomationPage }));
+export const NewAutomationPage = lazy(async () => ({ default: (await loadEditPage()).NewAutomationPage }));
+export const EditAutomationPage = lazy(async () => ({ default: (await loadEditPage()).EditAutomationPage }));
+
 /** Fetches the pages that are not open yet. */
-export const preloads: readonly (() => Promise<unknown>)[] = [...places.map(({ preload }) => preload), loadDevicePage];
+export const preloads: readonly (() => Promise<unknown>)[] = [
+  ...places.map(({ preload }) => preload),
+  loadDevicePage,
+  loadAutomationPage,
+  loadEditPage,
+];

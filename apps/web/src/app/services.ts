@@ -8,6 +8,7 @@ import { createStationClock, type StationClock } from '../api/station-clock.ts';
 import { createStore, type Store, type WritableStore } from '../api/store.ts';
 import type { DeviceCommand } from '@station/protocol/device-commands';
 import type { Device } from '@station/protocol/devices';
+import { followAutomations } from '../automations/follow-automations.ts';
 import { createDeviceControl, type DeviceControl } from '../devices/device-control.ts';
 import { followDevices } from '../devices/follow-devices.ts';
 import { devicesKey } from '../devices/keys.ts';
@@ -81,6 +82,7 @@ export function startServices(services: Services): void {
   });
   followAgent(live, queries);
   followDevices(live, queries);
+  followAutomations(live, queries);
   live.onMessage(control.hear);
   addEventListener('online', live.nudge);
   document.addEventListener('visibilitychange', () => {

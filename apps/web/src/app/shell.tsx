@@ -5,7 +5,15 @@ import { Button } from '../ui/button.tsx';
 import { classNames } from '../ui/class-names.ts';
 import { Skeleton } from '../ui/skeleton.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
-import { DevicePage, places, preloads, type Place } from './places.ts';
+import {
+  AutomationPage,
+  DevicePage,
+  EditAutomationPage,
+  NewAutomationPage,
+  places,
+  preloads,
+  type Place,
+} from './places.ts';
 import { useServices, useStore } from './use-services.ts';
 
 /** The frame around every page: places at the bottom on a phone, at the side on a desk. */
@@ -50,6 +58,11 @@ export function Shell() {
               {places.map(({ path: at, Page }) => (
                 <Route key={at} path={at} component={Page} />
               ))}
+              <Route path="/automations/new">
+                <NewAutomationPage />
+              </Route>
+              <Route path="/automations/:id/edit">{({ id }) => <EditAutomationPage key={id} id={id} />}</Route>
+              <Route path="/automations/:id">{({ id }) => <AutomationPage key={id} id={id} />}</Route>
               <Route path="/devices/:id">{({ id }) => <DevicePage key={id} id={id} />}</Route>
               <Route>
                 <NotFound />

@@ -46,10 +46,10 @@ test('the station finds no fault in the graph of a sentence', () => {
 const node = (id: string, type: FlowNode['type'], data: FlowNode['data']): FlowNode => ({ id, type, data });
 const fork: Flow = {
   nodes: [
-    node('t', 'trigger', motion as never),
-    node('c', 'condition', night as never),
-    node('a', 'action', on as never),
-    node('b', 'action', tell as never),
+    node('t', 'trigger', motion),
+    node('c', 'condition', night),
+    node('a', 'action', on),
+    node('b', 'action', tell),
   ],
   edges: [
     { id: '1', source: 't', target: 'c' },
@@ -66,14 +66,14 @@ test('a flow that forks, joins, goes round or has loose ends is no sentence', ()
     { nodes: line.nodes, edges: line.edges.slice(0, -1) },
     { nodes: line.nodes, edges: [...line.edges, { id: 'x', source: 'action-4', target: 'condition-1' }] },
     { nodes: line.nodes, edges: [...line.edges, { id: 'x', source: 'trigger-1', target: 'action-2' }] },
-    { nodes: [...line.nodes, node('lonely', 'action', tell as never)], edges: line.edges },
+    { nodes: [...line.nodes, node('lonely', 'action', tell)], edges: line.edges },
     { nodes: line.nodes, edges: line.edges.map((edge) => ({ ...edge, target: 'nowhere' })) },
     { nodes: [node('t', 'trigger', { kind: 'sunset', config: {} })], edges: [] },
     { nodes: [node('t', 'trigger', { kind: 'schedule', config: {} })], edges: [] },
   ];
   for (const flow of others) assert.equal(sentenceOf(flow), null, JSON.stringify(flow.edges));
-  const late = flowOf({ triggers: [motion as never], conditions: [], actions: [on as never, wait] });
-  late.nodes[2] = node('action-2', 'condition', night as never);
+  const late = flowOf({ triggers: [motion], conditions: [], actions: [on, wait] });
+  late.nodes[2] = node('action-2', 'condition', night);
   assert.equal(sentenceOf(late), null, 'a condition after an action');
 });
 

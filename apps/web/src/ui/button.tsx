@@ -1,7 +1,7 @@
 import type { ButtonHTMLAttributes, ReactNode } from 'react';
 import { classNames } from './class-names.ts';
 
-type ButtonKind = 'primary' | 'plain' | 'quiet';
+export type ButtonKind = 'primary' | 'plain' | 'quiet';
 
 const looks: Record<ButtonKind, string> = {
   primary: 'bg-accent text-accent-ink hover:bg-accent-strong border-transparent',
@@ -11,6 +11,9 @@ const looks: Record<ButtonKind, string> = {
 
 const shape =
   'inline-flex min-h-11 items-center justify-center gap-2 rounded-xl border px-4 py-2 text-center font-strong transition-colors';
+
+/** For what is no button but should look like one. */
+export const buttonLook = (kind: ButtonKind): string => classNames(shape, looks[kind]);
 
 /** `busy` keeps the button where it is and says so; `disabled` greys it. A busy button keeps the focus. */
 export function Button({

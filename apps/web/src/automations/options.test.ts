@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TFunction } from 'i18next';
+import { checkFlow } from '@station/protocol/automation-flow-check';
+import { builtInDeviceTypes } from '@station/protocol/device-types';
+import type { Device } from '@station/protocol/devices';
+import { actionOptions, conditionOptions, keyOf, numberIn, triggerOptions, withNumber } from './options.ts';
+import { partFault } from './part-fault.ts';
+import { flowOf } from './sentence.ts';
+import type { Surroundings } from './surroundings.ts';
+
+const id = (type: string): string =>
+  `019a9d2f-0002-7000-8000-00000000000${builtInDeviceTypes.findIndex((one) => one.type === type)}`;
+const devices = builtInDeviceTypes.map(
+  ({ type }) =>
+    ({ id: id(type), type, name: type, state: type === 'climate' ? { temperature: 21.4 } : {} }) as unknown as Device,
+);
+const around: Surroundings = {
+  t: ((key: string) => key) as unknown as TFunction,
+  locale: 'en',
+  devices,
+  types: new Map(builtInDeviceTypes.map((type) => [type.type, type] as const)),
+};
+const night = { kind: 'schedule', config: { time: '21:30' } } as const;
+const tell = { kind: 'notify', config: { message: 'x' } } as const;
+
+test('whatever can be chosen, the station accepts', () => {
+  const surroundings = {
+    deviceType: (wanted: string) => devices.find((device) => device.id === wanted)?.type ?? null,
+    cronProblem: () => null,
+  };
+  let seen = 0;
+  for (const device of devices) {
+    const flows = [
+      ...triggerOptions(around, device.id).map((one) => flowOf({ triggers: [one], conditions: [], actions: [tell] })),
+      ...conditionOptions(around, device.id).map((one) =>
+        flowOf({ triggers: [night], conditions: [one], actions: [tell] }),
+      ),
+      ...actionOptions(around, device.id).map((one) => flowOf({ triggers: [night], conditions: [], actions: [one] })),
+    ];
+    for (const flow of flows) assert.deepEqual(checkFlow(flow, surroundings), [], JSON.stringify(flow.nodes));
+    seen += flows.length;
+  }
+  assert.ok(seen > 30, `saw ${seen}`);
+});
+
+test('the choices of a device have a key each, which a number does not change', () => {
+  for (const { id: device } of devices) {
+    for (const options of [
+      triggerOptions(around, device),
+      conditionOptions(around, device),
+      actionOptions(around, device),
+    ]) {
+      const keys = options.map(keyOf);
+      assert.equal(new Set(keys).size, keys.length, keys.join());
+      for (const option of options)
+        if (numberIn(option) !== null) assert.equal(keyOf(withNumber(option, 7)), keyOf(option));
+    }
+  }
+});
+
+test('a number begins with what the device shows', () => {
+  const [warmer] = triggerOptions(around, id('climate'));
+  assert.equal(warmer && numberIn(warmer), 21);
+});
+
+test('what is not filled in keeps it from being saved', () => {
+  const brightness = (value: number) =>
+    ({
+      kind: 'device_command',
+      config: { deviceId: id('light'), action: 'set_brightness', params: { brightness: value } },
+    }) as const;
+  const faults: Parameters<typeof partFault>[1][] = [
+    null,
+    { kind: 'device_status_changed', config: { deviceId: 'gone' } },
+    brightness(Number.NaN),
+    brightness(0),
+    brightness(101),
+    { kind: 'schedule', config: { time: '' } },
+    { kind: 'schedule', config: { time: '07:00', days: [] } },
+    { kind: 'delay', config: { seconds: 0 } },
+    { kind: 'delay', config: { seconds: 8 * 24 * 3600 } },
+    { kind: 'notify', config: { message: ' ' } },
+    { kind: 'webhook', config: { url: 'example.org' } },
+  ];
+  assert.deepEqual(
+    faults.map((part) => partFault(around, part)),
+    ['device', 'device', 'number', 'range', 'range', 'text', 'days', 'delay', 'delay', 'text', 'address'],
+  );
+  const sound = [brightness(40), night, tell, { kind: 'webhook', config: { url: 'https://example.org/x' } }] as const;
+  for (const part of sound) assert.equal(partFault(around, part), null);
+});

@@ -1,0 +1,147 @@
+import type { ActionData, ConditionData, Operator, StateValue, TriggerData } from '@station/protocol/automation-flow';
+import type { Capability, CommandType, DeviceType } from '@station/protocol/device-types';
+import type { Device } from '@station/protocol/devices';
+import { deviceOf, typeOf, type Surroundings } from './surroundings.ts';
+
+/*
+ * What can be chosen for a device while an automation is put into words. Each choice is a part with everything filled in but numbers,
+ * which begin with what the device shows now.
+ */
+
+/** Tells choices apart: two parts with one key differ in a number only. */
+export function keyOf(data: TriggerData | ConditionData | ActionData): string {
+  switch (data.kind) {
+    case 'device_event_received':
+      return `event ${data.config.action ?? '*'}`;
+    case 'device_state_changed': {
+      const { capability, operator, value } = data.config;
+      return operator === undefined || value === undefined
+        ? `state ${capability}`
+        : `state ${capability} ${operator} ${valueKey(value)}`;
+    }
+    case 'device_status_changed':
+      return `status ${data.config.status ?? '*'}`;
+    case 'schedule':
+      return data.config.cron === undefined ? 'time' : 'cron';
+    case 'state_equals':
+      return `is ${data.config.capability} eq ${valueKey(data.config.value)}`;
+    case 'numeric_compare':
+      return `is ${data.config.capability} ${data.config.operator} #`;
+    case 'time_range':
+      return 'time';
+    case 'device_command':
+      return `command ${data.config.action} ${Object.values(data.config.params ?? {})
+        .map((value) => valueKey(value as StateValue))
+        .join(' ')}`;
+    case 'delay':
+    case 'webhook':
+    case 'notify':
+      return data.kind;
+  }
+}
+
+const valueKey = (value: StateValue): string => (typeof value === 'number' ? '#' : String(value));
+
+/** What a device may start. */
+export function triggerOptions(around: Surroundings, deviceId: string): TriggerData[] {
+  const [device, type] = [deviceOf(around, deviceId), typeOf(around, deviceId)];
+  const events = type?.events ?? [];
+  const state = (capability: string, operator: Operator, value: StateValue): TriggerData => ({
+    kind: 'device_state_changed',
+    config: { deviceId, capability, operator, value },
+  });
+  return [
+    ...events.map((action): TriggerData => ({ kind: 'device_event_received', config: { deviceId, action } })),
+    // Of motion its events tell already.
+    ...(type?.capabilities ?? [])
+      .filter(({ name }) => !(name === 'motion' && events.includes('motion_detected')))
+      .flatMap((capability): TriggerData[] => {
+        const { name } = capability;
+        if (capability.kind === 'boolean') return [state(name, 'eq', true), state(name, 'eq', false)];
+        if (capability.kind === 'number') {
+          const now = numberNow(device, capability);
+          return [state(name, 'gt', now), state(name, 'lt', now)];
+        }
+        return [{ kind: 'device_state_changed', config: { deviceId, capability: name } }];
+      }),
+    { kind: 'device_status_changed', config: { deviceId, status: 'offline' } },
+    { kind: 'device_status_changed', config: { deviceId, status: 'online' } },
+  ];
+}
+
+/** What may be asked of a device at that moment. */
+export function conditionOptions(around: Surroundings, deviceId: string): ConditionData[] {
+  const [device, type] = [deviceOf(around, deviceId), typeOf(around, deviceId)];
+  return (type?.capabilities ?? []).flatMap((capability): ConditionData[] => {
+    const { name } = capability;
+    const equals = (value: StateValue): ConditionData => ({
+      kind: 'state_equals',
+      config: { deviceId, capability: name, value },
+    });
+    const compare = (operator: Operator): ConditionData => ({
+      kind: 'numeric_compare',
+      config: { deviceId, capability: name, operator, value: numberNow(device, capability) },
+    });
+    if (capability.kind === 'boolean') return [equals(true), equals(false)];
+    return capability.kind === 'number' ? [compare('gt'), compare('lt')] : [];
+  });
+}
+
+/** What a device may be told. */
+export function actionOptions(around: Surroundings, deviceId: string): ActionData[] {
+  const [device, type] = [deviceOf(around, deviceId), typeOf(around, deviceId)];
+  if (type === undefined || type.commands.length === 0) return [];
+  const command = (action: string, params?: Record<string, unknown>): ActionData => ({
+    kind: 'device_command',
+    config: { deviceId, action, ...(params === undefined ? {} : { params }) },
+  });
+  return [
+    ...type.commands.flatMap(({ action, parameters }): ActionData[] => {
+      const [parameter, ...more] = parameters;
+      if (parameter === undefined) return [command(action)];
+      if (more.length > 0 || parameter.kind === 'text') return [];
+      if (parameter.kind === 'boolean')
+        return [true, false].map((value) => command(action, { [parameter.name]: value }));
+      return [
+        command(action, { [parameter.name]: numberNow(device, { ...parameter, name: parameter.capability ?? '' }) }),
+      ];
+    }),
+    command('reboot'),
+  ];
+}
+
+export const canBeTold = ({ commands }: DeviceType): boolean =>
+  commands.some(({ parameters }) => parameters.length < 2);
+
+/** The parameter that a number is chosen for, with its limits; null when the command has none. */
+export function numberOf(type: DeviceType | undefined, action: string): CommandType['parameters'][number] | null {
+  const [parameter] = type?.commands.find((one) => one.action === action)?.parameters ?? [];
+  return parameter?.kind === 'number' ? parameter : null;
+}
+
+/** A sensible number to begin with: what the device shows now, else the middle. */
+function numberNow(device: Device | undefined, { name, min, max }: Pick<Capability, 'name' | 'min' | 'max'>): number {
+  const shown = device?.state[name];
+  if (typeof shown === 'number') return Math.round(shown);
+  return min !== null && max !== null ? Math.round((min + max) / 2) : (min ?? 0);
+}
+
+/** The same choice with another number. */
+export function withNumber<Data extends TriggerData | ConditionData | ActionData>(data: Data, value: number): Data {
+  if (data.kind === 'device_command') {
+    const [name] = Object.keys(data.config.params ?? {});
+    return name === undefined ? data : { ...data, config: { ...data.config, params: { [name]: value } } };
+  }
+  return { ...data, config: { ...data.config, value } };
+}
+
+/** The number of a part; null when there is none in it. NaN while it is not filled in. */
+export function numberIn(data: TriggerData | ConditionData | ActionData): number | null {
+  if (data.kind === 'device_command') {
+    const [value] = Object.values(data.config.params ?? {});
+    return typeof value === 'number' ? value : null;
+  }
+  if (data.kind !== 'device_state_changed' && data.kind !== 'numeric_compare' && data.kind !== 'state_equals')
+    return null;
+  return typeof data.config.value === 'number' ? data.config.value : null;
+}

@@ -1,0 +1,32 @@
+import type { TFunction } from 'i18next';
+import type { RunSummary } from '@station/protocol/automations';
+import type { Tone } from '../status/health.ts';
+import { deviceOf, type Surroundings } from './surroundings.ts';
+
+/** The sign of a run: only what needs a look stands out. */
+export const toneOfRun: Record<RunSummary['status'], Tone> = {
+  running: 'working',
+  waiting: 'working',
+  completed: 'ok',
+  failed: 'fault',
+  interrupted: 'attention',
+  missed: 'attention',
+  replaced: 'ok',
+  stopped: 'ok',
+  skipped: 'attention',
+};
+
+/** What started it. */
+export function triggerOfRun({ t, ...around }: Surroundings, { trigger }: RunSummary): string {
+  const device =
+    trigger.deviceId === null
+      ? t('automations.say.gone')
+      : (deviceOf({ t, ...around }, trigger.deviceId)?.name ?? t('automations.say.gone'));
+  return t(`automations.runs.by.${trigger.kind}`, { device });
+}
+
+export const statusOfRun = (t: TFunction, { status }: RunSummary): string => t(`automations.runs.status.${status}`);
+
+/** "Done", or why not simply so. */
+export const reasonOfRun = (t: TFunction, { reason }: RunSummary): string | null =>
+  reason === null ? null : t(`automations.runs.reason.${reason}`);

@@ -1,0 +1,220 @@
+import { Plus } from 'lucide-react';
+import { Fragment, useRef, useState, type ReactNode, type SubmitEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useLocation } from 'wouter';
+import type { Automation, RunMode } from '@station/protocol/automations';
+import { sentenceWords } from '../../automations/automation-words.ts';
+import { partFault } from '../../automations/part-fault.ts';
+import { flowOf, sentenceOf, type Sentence } from '../../automations/sentence.ts';
+import type { Surroundings } from '../../automations/surroundings.ts';
+import { useSave } from '../../automations/use-automations.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Field } from '../../ui/field.tsx';
+import { ProblemNote } from '../../ui/problem-note.tsx';
+import { Select } from '../../ui/select.tsx';
+import { ActionRow, ConditionRow, TriggerRow } from './part-rows.tsx';
+import { chosen, useDraft, type Part } from './use-draft.ts';
+
+const modes = ['restart', 'single', 'parallel'] as const satisfies readonly RunMode[];
+const longestName = 100;
+
+/** An automation in words: when any of this, only if all of that, do one after another. */
+export function Builder({ automation, around }: { automation: Automation | null; around: Surroundings }) {
+  const { t } = useTranslation();
+  const [, navigate] = useLocation();
+  const form = useRef<HTMLFormElement>(null);
+  const draft = useDraft(automation === null ? null : sentenceOf(automation.flow));
+  const [name, setName] = useState(automation?.name ?? '');
+  const [mode, setMode] = useState<RunMode>(automation?.mode ?? 'restart');
+  const [checked, setChecked] = useState(false);
+  const save = useSave(automation);
+  const { triggers, conditions, actions } = draft;
+  const sentence: Sentence = {
+    triggers: chosen(triggers),
+    conditions: chosen(conditions),
+    actions: chosen(actions),
+  };
+  const faultOf = ({ data }: Part<Sentence[keyof Sentence][number]>) => (checked ? partFault(around, data) : null);
+  const submit = (publish: boolean): void => {
+    if (save.isPending) return;
+    setChecked(true);
+    const all = [...triggers.parts, ...conditions.parts, ...actions.parts];
+    if (all.some(({ data }) => partFault(around, data) !== null)) {
+      // After the marks are drawn: to the first of them.
+      requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[data-fault] :is(select, input)')?.focus());
+      return;
+    }
+    const change = { name: name.trim() || shortened(sentenceWords(around, sentence)), mode, flow: flowOf(sentence) };
+    save.mutate({ change, publish }, { onSuccess: ({ id }) => navigate(`/automations/${id}`) });
+  };
+  const onSubmit = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    submit(true);
+  };
+  return (
+    <form
+      ref={form}
+      noValidate
+      onSubmit={onSubmit}
+      className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]"
+    >
+      <div className="grid grid-cols-1 gap-4 md:gap-6">
+        <PartsCard
+          title={t('automations.build.when')}
+          help={t('automations.build.whenHelp')}
+          between={t('automations.say.or')}
+          addName={t('automations.build.addTrigger')}
+          onAdd={triggers.add}
+          rows={triggers.parts.map((part, index) => (
+            <TriggerRow
+              key={part.key}
+              data={part.data}
+              number={index + 1}
+              around={around}
+              fault={faultOf(part)}
+              onChange={(data) => triggers.change(part.key, data)}
+              onRemove={triggers.parts.length > 1 ? () => triggers.remove(part.key) : null}
+            />
+          ))}
+        />
+        <PartsCard
+          title={t('automations.build.only')}
+          help={t('automations.build.onlyHelp')}
+          between={t('automations.say.and')}
+          addName={t('automations.build.addCondition')}
+          onAdd={conditions.add}
+          rows={conditions.parts.map((part, index) => (
+            <ConditionRow
+              key={part.key}
+              data={part.data}
+              number={index + 1}
+              around={around}
+              fault={faultOf(part)}
+              onChange={(data) => conditions.change(part.key, data)}
+              onRemove={() => conditions.remove(part.key)}
+            />
+          ))}
+        />
+        <PartsCard
+          title={t('automations.build.then')}
+          help={t('automations.build.thenHelp')}
+          between={null}
+          addName={t('automations.build.addAction')}
+          onAdd={actions.add}
+          rows={actions.parts.map((part, index) => (
+            <ActionRow
+              key={part.key}
+              data={part.data}
+              number={index + 1}
+              around={around}
+              fault={faultOf(part)}
+              onChange={(data) => actions.change(part.key, data)}
+              onRemove={actions.parts.length > 1 ? () => actions.remove(part.key) : null}
+              onMove={
+                actions.parts.length > 1
+                  ? {
+                      up: index === 0 ? null : () => actions.move(part.key, -1),
+                      down: index === actions.parts.length - 1 ? null : () => actions.move(part.key, 1),
+                    }
+                  : null
+              }
+            />
+          ))}
+        />
+      </div>
+      <div className="grid grid-cols-1 gap-4 md:gap-6 lg:sticky lg:top-8">
+        <Card title={t('automations.build.preview')}>
+          <p aria-live="polite" className="break-words">
+            {sentenceWords(around, sentence)}
+          </p>
+        </Card>
+        <Card title={t('automations.build.nameTitle')}>
+          <div className="space-y-4">
+            <Field
+              label={t('automations.build.name')}
+              help={t('automations.build.nameHelp')}
+              value={name}
+              maxLength={longestName}
+              autoComplete="off"
+              onChange={(event) => setName(event.target.value)}
+              fault={null}
+            />
+            <Select
+              label={t('automations.build.mode')}
+              value={mode}
+              onChange={(event) => setMode(modes.find((one) => one === event.target.value) ?? 'restart')}
+            >
+              {modes.map((one) => (
+                <option key={one} value={one}>
+                  {t(`automations.build.modes.${one}`)}
+                </option>
+              ))}
+            </Select>
+          </div>
+        </Card>
+        <div className="grid gap-3">
+          {save.error?.code === 'conflict' && automation !== null ? (
+            <Conflict />
+          ) : (
+            save.error && <ProblemNote problem={save.error} />
+          )}
+          <Button kind="primary" type="submit" busy={save.isPending} onClick={() => undefined}>
+            {t('automations.build.publish')}
+          </Button>
+          <Button busy={save.isPending} onClick={() => submit(false)}>
+            {t(automation?.status === 'published' ? 'automations.build.saveOn' : 'automations.build.save')}
+          </Button>
+        </div>
+      </div>
+    </form>
+  );
+}
+
+const shortened = (text: string): string =>
+  text.length <= longestName ? text : `${text.slice(0, longestName - 1).trimEnd()}…`;
+
+function PartsCard({
+  title,
+  help,
+  between,
+  addName,
+  onAdd,
+  rows,
+}: {
+  title: string;
+  help: string;
+  /** The word between two rows; null where they follow each other. */
+  between: string | null;
+  addName: string;
+  onAdd: () => void;
+  rows: readonly ReactNode[];
+}) {
+  return (
+    <Card title={title}>
+      <p className="-mt-3 mb-3 text-small text-ink-soft">{help}</p>
+      <div className="space-y-2">
+        {rows.map((row, index) => (
+          <Fragment key={index}>
+            {index > 0 && between !== null && <p className="pl-3 text-small text-ink-soft">{between}</p>}
+            {row}
+          </Fragment>
+        ))}
+      </div>
+      <Button kind="quiet" className="mt-2 -mb-2 -ml-3" onClick={onAdd}>
+        <Plus aria-hidden className="size-5" />
+        {addName}
+      </Button>
+    </Card>
+  );
+}
+
+function Conflict() {
+  const { t } = useTranslation();
+  return (
+    <div role="alert" className="space-y-3 rounded-xl bg-fault-soft p-3">
+      <p>{t('automations.build.conflict')}</p>
+      <Button onClick={() => location.reload()}>{t('automations.build.reload')}</Button>
+    </div>
+  );
+}
