@@ -16,6 +16,7 @@ import { ReadFault } from '../../ui/read-fault.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
 import { AutomationActions } from './automation-actions.tsx';
+import { Gone } from './gone.tsx';
 import { RunsCard } from './runs-card.tsx';
 
 /** One automation: what it does, what can be done with it, and what it has done. */
@@ -36,17 +37,6 @@ export function AutomationPage({ id }: { id: string }) {
       ) : (
         <Loading />
       )}
-    </>
-  );
-}
-
-/** Also where one lands with an address of one that was deleted. */
-export function Gone() {
-  const { t } = useTranslation();
-  return (
-    <>
-      <h1 className="text-title font-strong">{t('automations.build.gone')}</h1>
-      <p className="mt-2 text-ink-soft">{t('automations.build.goneHelp')}</p>
     </>
   );
 }

@@ -8,7 +8,7 @@ import { useAutomation, useSurroundings } from '../../automations/use-automation
 import { BackLink } from '../../ui/back-link.tsx';
 import { ReadFault } from '../../ui/read-fault.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
-import { Gone } from './automation-page.tsx';
+import { Gone } from './gone.tsx';
 import { Builder } from './builder.tsx';
 
 /** A new automation, put into words. */
