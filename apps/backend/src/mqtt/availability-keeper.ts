@@ -8,7 +8,7 @@ type Status = HeardDevice['status'];
 export type AvailabilityKeeper = Disposable & {
   /** A word of the device came in. */
   heard(deviceId: string): void;
-  /** The broker published its last will, `ageMs` ago or later: a word since then outweighs it. */
+  /** The broker published its last will, `ageMs` ago or later: a word since then may have followed it. */
   will(deviceId: string, ageMs?: number): void;
   /** The broker is heard from now on, or no more. */
   listening(isListening: boolean): void;
@@ -79,7 +79,9 @@ export function createAvailabilityKeeper(options: {
       of(id).heardMs = clock.monotonic();
     },
     will: (id, ageMs = 0) => {
-      of(id).willMs = clock.monotonic() - ageMs;
+      const device = of(id);
+      device.willMs = clock.monotonic();
+      device.isWillDoubtful = (device.heardMs ?? -Infinity) > device.willMs - ageMs;
     },
     listening: (isListening) => {
       listeningSinceMs = isListening ? clock.monotonic() : null;

@@ -7,6 +7,8 @@ export type HeardDevice = {
   heardMs: number | null;
   /** The broker published its last will. */
   willMs: number | null;
+  /** It may have spoken after its will already: then only a longer silence tells. Unset: not so. */
+  isWillDoubtful?: boolean;
 };
 
 export type AvailabilityFacts = {
@@ -23,15 +25,17 @@ export const silenceMs = 3 * 60_000;
  * ending is followed by a gap in listening.
  */
 export const willGraceMs = 3_000;
+/** Most devices let their heartbeat be heard twice in this time. */
+export const doubtfulWillGraceMs = 75_000;
 
 /** @returns ids of devices that are offline but not shown so. */
 export function decideOffline({ nowMs, listeningSinceMs, devices }: AvailabilityFacts): string[] {
   if (listeningSinceMs === null) return [];
   const offline: string[] = [];
-  for (const { id, status, heardMs, willMs } of devices) {
+  for (const { id, status, heardMs, willMs, isWillDoubtful = false } of devices) {
     if (status === 'offline') continue;
     const isWillGood = willMs !== null && willMs >= listeningSinceMs && willMs >= (heardMs ?? willMs);
-    const isGone = isWillGood && nowMs - willMs >= willGraceMs;
+    const isGone = isWillGood && nowMs - willMs >= (isWillDoubtful ? doubtfulWillGraceMs : willGraceMs);
     // What was said while nobody listened cannot be held against it.
     const quietSinceMs = Math.max(heardMs ?? listeningSinceMs, listeningSinceMs);
     const isSilent = status === 'online' && nowMs - quietSinceMs >= silenceMs;

@@ -6,7 +6,7 @@ import type { AccessTokens } from '../auth/access-tokens.ts';
 import type { TellCommands } from '../devices/command-store.ts';
 import type { DeviceEvents } from '../devices/device-events.ts';
 import type { DeviceReport } from '../devices/device-report.ts';
-import type { StatesBefore } from '../devices/report-store.ts';
+import type { StatesBefore, WriteAlong } from '../devices/report-store.ts';
 import type { Log } from '../log.ts';
 import type { LastHeard } from '../mqtt/session-backlog.ts';
 import type { SocketHub } from '../socket/hub.ts';
@@ -49,7 +49,11 @@ export type Replicas = AsyncDisposable & {
   /** Passes revocations on, and takes those of others over. */
   shareRevocations(tokens: AccessTokens): Promise<Disposable>;
   attachBroker(side: BrokerSide): void;
-  writeReports(reports: readonly DeviceReport[], newId: () => string): Promise<undefined>;
+  writeReports(
+    reports: readonly DeviceReport[],
+    newId: () => string,
+    writeAlong: WriteAlong | undefined,
+  ): Promise<undefined>;
   /** When this replica was last heard of before it started. */
   lastHeard: LastHeard;
   /** Tells all that the broker published a device's last will, so long ago or later. */
@@ -226,13 +230,14 @@ export async function startReplicas(options: {
     attachBroker: (given) => {
       side = given;
     },
-    writeReports: async (reports, newId) => {
+    writeReports: async (reports, newId, writeAlong) => {
       let name = '';
       try {
         await writeSharedReports({
           db,
           reports,
           newId,
+          writeAlong,
           mayDecide: async (transaction) =>
             (await isStillLeader(transaction, leadership.epoch())) &&
             !(await isAnyoneUnheard(transaction, side?.adopted() ?? [])),

@@ -1,7 +1,13 @@
 import { sql } from 'kysely';
 import type { DeviceReport } from '../devices/device-report.ts';
 import { foldReports, samplesOf } from '../devices/device-report.ts';
-import { insertEvents, insertSamples, updateDevices, type StatesBefore } from '../devices/report-store.ts';
+import {
+  insertEvents,
+  insertSamples,
+  updateDevices,
+  type StatesBefore,
+  type WriteAlong,
+} from '../devices/report-store.ts';
 import { jsonRows } from '../store/json-rows.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import { inOrder, type StateTimes } from './state-order.ts';
@@ -13,6 +19,7 @@ type DeviceFacts = { id: string; state: string; state_times: string | null; last
 /**
  * Writes a batch of reports where other replicas write too, in one transaction: what they have overtaken is left out of the state, and a
  * device is made offline only by the leader, on facts that still hold. Rows are locked in the same order everywhere.
+ * @param writeAlong what else must be on disk with it or not at all.
  * @param mayDecide whether this replica still leads; asked within the transaction.
  * @param announce tells the others, within the transaction, what was written.
  */
@@ -20,6 +27,7 @@ export async function writeSharedReports(options: {
   db: Database;
   reports: readonly DeviceReport[];
   newId: () => string;
+  writeAlong: WriteAlong | undefined;
   mayDecide: (transaction: DatabaseTransaction) => Promise<boolean>;
   announce: (transaction: DatabaseTransaction, written: SharedWrite) => Promise<void>;
 }): Promise<void> {
@@ -39,6 +47,7 @@ export async function writeSharedReports(options: {
         change.state = { ...(JSON.parse(state) as object), ...change.state };
       }
     }
+    await options.writeAlong?.(transaction, 'postgres', folded);
     await updateDevices(transaction, 'postgres', folded.changes);
     const stated = folded.changes.filter(({ state }) => state !== null).map(({ id }) => id);
     await keepTimes(transaction, stated, times);

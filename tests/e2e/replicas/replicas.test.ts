@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { after, before, test } from 'node:test';
+import type { Device } from '@station/protocol/devices';
+import type { DeviceCommand } from '@station/protocol/device-commands';
+import { closeCodes, type ServerMessage } from '@station/protocol/socket';
+import { waitFor } from '../../rig/program.ts';
+import { get, post, setUpOwner, startCluster, type Cluster, type Replica } from './cluster.ts';
+import { startCounting, type CountingDevice } from './counting-devices.ts';
+import { findLost, startLoad, watchForOffline } from './load.ts';
+import { watch, type Watcher } from './watcher.ts';
+
+const deviceCount = 8;
+const killings = 6;
+
+/** One cluster for all: the tests follow one another, as the days of a station do. */
+let cluster: Cluster;
+let token: string;
+const devices: CountingDevice[] = [];
+const watchers: Watcher[] = [];
+const all = new AsyncDisposableStack();
+
+before(async () => {
+  cluster = all.use(await startCluster(['one', 'two', 'three'], deviceCount));
+  token = await setUpOwner(cluster);
+  for (const { url } of cluster.replicas) watchers.push(all.use(watch(url, token)));
+  for (const login of cluster.logins) devices.push(all.use(await startCounting(cluster.mqttUrl, login)));
+  await waitFor('everyone to watch', () => watchers.every((watcher) => watcher.isIn()));
+  await waitFor('one to lead', () => cluster.leader());
+});
+after(() => all.disposeAsync());
+
+const counted = ({ heard }: Watcher, from = 0): string[] =>
+  heard
+    .slice(from)
+    .flatMap((message) =>
+      message.type === 'device_event' && message.data['action'] === 'counted'
+        ? [`${message.deviceId} ${String(message.data['n'])}`]
+        : [],
+    );
+
+const nothingLost = (): Promise<true> =>
+  waitFor('everything acknowledged to be on disk', async () => (await findLost(cluster, devices)).length === 0);
+
+async function lastStatesHold(): Promise<void> {
+  await waitFor('the last state of each device to be the one on disk', async () => {
+    const rows = await cluster.query<{ external_id: string; state: string }>('select external_id, state from devices');
+    return devices.every(({ externalId, lastState }) => {
+      const row = rows.find(({ external_id }) => external_id === externalId);
+      return row !== undefined && (JSON.parse(row.state) as { count: number }).count === lastState();
+    });
+  });
+}
+
+const replica = (id: string): Replica => {
+  const found = cluster.replicas.find((one) => one.id === id);
+  assert.ok(found);
+  return found;
+};
+
+async function deviceNamed(externalId: string): Promise<Device> {
+  const { body } = await get<Device[]>(`${replica('one').url}/api/devices`, token);
+  const device = body.find((one) => one.externalId === externalId);
+  assert.ok(device);
+  return device;
+}
+
+test('what devices say is stored once, and told at every replica, the same in the same order', async () => {
+  for (let round = 0; round < 100; round++) await Promise.all(devices.map((device) => device.count()));
+  await nothingLost();
+  const total = 100 * deviceCount;
+  await waitFor('everyone to hear everything', () => watchers.every((watcher) => counted(watcher).length >= total));
+  const [first, ...others] = watchers.map((watcher) => counted(watcher));
+  assert.equal(first?.length, total);
+  for (const other of others) assert.deepEqual(other, first);
+  const [row] = await cluster.query<{ n: string }>(
+    `select count(*) as n from device_events where data like '%"counted"%'`,
+  );
+  assert.equal(Number(row?.n), total);
+});
+
+test('replicas killed in turn under load, the leader too: nothing lost, someone leads, no device shown as offline', async (t) => {
+  await using offline = watchForOffline(cluster);
+  const load = startLoad(devices, 10);
+  const leaderlessMs: number[] = [];
+  for (let killing = 0; killing < killings; killing++) {
+    const leader = await waitFor('one to lead', () => cluster.leader());
+    const other = cluster.replicas.find(({ id }) => id !== leader.id);
+    const victim = killing % 2 === 0 ? leader : (other ?? leader);
+    await victim.kill();
+    const since = performance.now();
+    await waitFor('another one to lead', async () => {
+      const next = await cluster.leader();
+      return next !== null && next.id !== victim.id;
+    });
+    if (victim === leader) leaderlessMs.push(Math.round(performance.now() - since));
+    // Every other time it stays away until what the broker had given it has come to the others; else it is back before that.
+    if (killing % 2 === 0) {
+      const said = devices.map(({ externalId, acknowledged }) => ({ externalId, acknowledged: new Set(acknowledged) }));
+      await waitFor('its share to be on disk', async () => (await findLost(cluster, said)).length === 0);
+      assert.match(await cluster.log(), new RegExp(`"replica_adopted","replicaId":"${victim.id}"`));
+    }
+    await victim.start();
+  }
+  await load.end();
+  await nothingLost();
+  await sleep(1_000);
+  await Promise.all(devices.map((device) => device.count()));
+  await lastStatesHold();
+  const said = devices.reduce((sum, { acknowledged }) => sum + acknowledged.size, 0);
+  t.diagnostic(
+    `${said} numbers acknowledged over ${killings} kills; without a leader for ${leaderlessMs.join(', ')} ms`,
+  );
+  assert.ok(
+    leaderlessMs.every((ms) => ms < 10_000),
+    String(leaderlessMs),
+  );
+  assert.deepEqual([...offline.seen], []);
+  const told = watchers.flatMap(({ heard }) => heard.filter(isOffline));
+  assert.deepEqual(told, []);
+});
+
+const isOffline = (message: ServerMessage): boolean => message.type === 'device_status' && message.status === 'offline';
+
+test('a device that is gone is shown as offline, at all replicas, and online when it is back', async () => {
+  const [lost, ...others] = devices;
+  assert.ok(lost);
+  const { id } = await deviceNamed(lost.externalId);
+  const told = (status: string): boolean =>
+    watchers.every(({ heard }) => {
+      const last = heard.findLast((message) => message.type === 'device_status' && message.deviceId === id);
+      return last?.type === 'device_status' && last.status === status;
+    });
+  await lost.vanish();
+  await waitFor('all to be told that it is gone', () => told('offline'));
+  await Promise.all(others.map((device) => device.count()));
+  lost.comeBack();
+  await waitFor('all to be told that it is back', () => told('online'));
+});
+
+test('a command through one replica is confirmed at all, whichever hears the device, and though the one that sent it is gone', async () => {
+  const lamp = devices.find(({ externalId }) => externalId.startsWith('light'));
+  assert.ok(lamp);
+  const { id } = await deviceNamed(lamp.externalId);
+  const send = (): Promise<DeviceCommand> => {
+    const body = { action: 'set_power', params: { power: true } };
+    return post<DeviceCommand>(`${replica('one').url}/api/devices/${id}/command`, body, token);
+  };
+  const confirmed = (commandId: string): boolean =>
+    ['two', 'three'].every((name) =>
+      watchers[cluster.replicas.indexOf(replica(name))]?.heard.some(
+        (message) =>
+          message.type === 'device_command' && message.commandId === commandId && message.status === 'confirmed',
+      ),
+    );
+  const sent: string[] = [];
+  for (let n = 0; n < 9; n++) sent.push((await send()).commandId);
+  await waitFor('all to be confirmed', () => sent.every(confirmed));
+
+  lamp.confirms = false;
+  const { commandId } = await send();
+  await waitFor('the lamp to hear it', () => lamp.commands.some((command) => command.commandId === commandId));
+  await replica('one').kill();
+  const topic = `station/5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54/device/${lamp.externalId}/event`;
+  const ack = { event: 'device_event', data: { action: 'command_ack', commandId } };
+  await lamp.client.publishAsync(topic, JSON.stringify(ack), { qos: 1 });
+  await waitFor('it to be confirmed without the one that sent it', () => confirmed(commandId));
+  await replica('one').start();
+});
+
+test('a token revoked at one replica is refused at all, and its sockets are closed', async () => {
+  const urls = cluster.replicas.map(({ url }) => url);
+  const [one, two, three] = urls;
+  const person = { email: 'petro@example.org', password: 'a long enough password' };
+  const member = await post<{ userId: string }>(
+    `${one}/api/station/members`,
+    { ...person, name: 'Petro', role: 'admin' },
+    token,
+  );
+  const { accessToken } = await post<{ accessToken: string }>(`${two}/api/auth/login`, person);
+  for (const url of urls) assert.equal((await get(`${url}/api/devices`, accessToken)).status, 200);
+  await using watcher = watch(String(three), accessToken);
+  await waitFor('them to watch', () => watcher.isIn());
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const url = `${one}/api/station/members/${member.userId}`;
+  const changed = await fetch(url, { method: 'PATCH', headers, body: '{"role":"member"}' });
+  assert.equal(changed.status, 200);
+  await waitFor('the token to be refused everywhere', async () => {
+    const statuses = await Promise.all(urls.map(async (at) => (await get(`${at}/api/devices`, accessToken)).status));
+    return statuses.every((status) => status === 401);
+  });
+  await waitFor('the socket to be closed', () => watcher.closes.includes(closeCodes.unauthorized));
+  // A replica that was not there then knows it too.
+  await replica('three').kill();
+  await replica('three').start();
+  assert.equal((await get(`${three}/api/devices`, accessToken)).status, 401);
+  assert.equal((await get(`${three}/api/devices`, token)).status, 200);
+});
+
+test('a replica that is cut off from the others’ news lets its clients begin anew, and they miss nothing after that', async () => {
+  const cut = replica('two');
+  const watcher = watchers[cluster.replicas.indexOf(cut)];
+  assert.ok(watcher);
+  await waitFor('everyone to watch', () => watchers.every((one) => one.isIn()));
+  const load = startLoad(devices, 20);
+  watcher.closes.length = 0;
+  await cluster.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'station-replica two'`,
+  );
+  await waitFor('its clients to be sent away', () => watcher.closes.includes(closeCodes.tooSlow));
+  await waitFor('them to be back', () => watcher.isIn());
+  await load.end();
+  await nothingLost();
+  const from = watchers.map(({ heard }) => heard.length);
+  await Promise.all(devices.map((device) => device.count()));
+  await waitFor('everyone to hear the next number', () =>
+    watchers.every((one, index) => counted(one, from[index]).length === deviceCount),
+  );
+  const states = watcher.heard.slice(from[watchers.indexOf(watcher)]).filter(({ type }) => type === 'device_state');
+  const last = new Set(devices.map(({ lastState }) => lastState()));
+  for (const message of states) {
+    assert.ok(message.type === 'device_state' && last.has(Number(message.state['count'])), JSON.stringify(message));
+  }
+  assert.ok(await waitFor('one to lead', () => cluster.leader()));
+});
+
+test('replicas restarted one after another under load: nothing lost, nobody offline', async () => {
+  await using offline = watchForOffline(cluster);
+  const load = startLoad(devices, 10);
+  for (const one of cluster.replicas) {
+    await one.stop();
+    await one.start();
+  }
+  await load.end();
+  await nothingLost();
+  await sleep(1_000);
+  await Promise.all(devices.map((device) => device.count()));
+  await lastStatesHold();
+  assert.deepEqual([...offline.seen], []);
+});

@@ -1,0 +1,47 @@
+import WebSocket from 'ws';
+import type { ServerMessage } from '@station/protocol/socket';
+
+/** A browser at `/ws` of one replica: it keeps what it hears, and comes back when it is sent away. */
+export type Watcher = AsyncDisposable & {
+  heard: ServerMessage[];
+  /** Codes of the closes, in order. */
+  closes: number[];
+  isIn(): boolean;
+};
+
+const againMs = 200;
+
+export function watch(url: string, token: string): Watcher {
+  const heard: ServerMessage[] = [];
+  const closes: number[] = [];
+  let socket: WebSocket;
+  let isIn = false;
+  let timer: NodeJS.Timeout | undefined;
+  let isEnded = false;
+  const connect = (): void => {
+    socket = new WebSocket(`${url.replace('http', 'ws')}/ws`);
+    socket.on('open', () => socket.send(JSON.stringify({ type: 'auth', token })));
+    socket.on('message', (data: Buffer) => {
+      const message = JSON.parse(data.toString()) as ServerMessage;
+      if (message.type === 'hello') isIn = true;
+      heard.push(message);
+    });
+    socket.on('error', () => undefined);
+    socket.on('close', (code) => {
+      if (isIn) closes.push(code);
+      isIn = false;
+      if (!isEnded) timer = setTimeout(connect, againMs);
+    });
+  };
+  connect();
+  return {
+    heard,
+    closes,
+    isIn: () => isIn,
+    [Symbol.asyncDispose]: async () => {
+      isEnded = true;
+      clearTimeout(timer);
+      socket.terminate();
+    },
+  };
+}
