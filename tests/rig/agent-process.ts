@@ -16,6 +16,8 @@ export type AgentAnswer = { status: number; body: Record<string, unknown>; heade
 /** A real agent as its service manager runs it: a process of its own that can be killed and started again. */
 export type AgentProcess = AsyncDisposable & {
   dataDir: string;
+  /** FIRMWARE_CACHE_DIR, unless the environment names another. */
+  cacheDir: string;
   socketPath: string;
   /** Every event line of all its lives, oldest first. */
   events: AgentEventLine[];
@@ -71,6 +73,7 @@ export async function createAgentProcess(
   command: readonly [string, ...string[]] = [process.execPath, main],
 ): Promise<AgentProcess> {
   const dataDir = join(await workspace.subfolder(name), 'data');
+  const cacheDir = join(workspace.folder, name, 'firmware-cache');
   const socketPath = join(workspace.folder, name, 'agent.sock');
   const events: AgentEventLine[] = [];
   let output = '';
@@ -91,13 +94,14 @@ export async function createAgentProcess(
   const call: AgentProcess['call'] = (method, path, options = {}) => callSocket(socketPath, method, path, options);
   const agent: AgentProcess = {
     dataDir,
+    cacheDir,
     socketPath,
     events,
     output: () => output,
     start: async () => {
       const before = events.length;
       const started = spawn(command[0], command.slice(1), {
-        env: { ...env, DATA_DIR: dataDir, AGENT_SOCKET: socketPath },
+        env: { FIRMWARE_CACHE_DIR: cacheDir, ...env, DATA_DIR: dataDir, AGENT_SOCKET: socketPath },
         stdio: ['ignore', 'pipe', 'pipe'],
         detached: true,
       });

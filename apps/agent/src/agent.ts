@@ -6,17 +6,23 @@ import { Stopping } from '@station/kit/lifecycle';
 import { createReport } from '@station/kit/report';
 import { isoTime } from '@station/kit/clock';
 import { readBootId } from './adapters/boot-id.ts';
+import { cacheDisk } from './adapters/cache-disk.ts';
 import { createDockerEngine } from './adapters/docker/docker-engine.ts';
+import { openDownload } from './adapters/http-download.ts';
 import { fetchSmallFile } from './adapters/http-fetch.ts';
 import { createHttpProbe } from './adapters/http-probe.ts';
+import { createOtaBackend } from './adapters/ota-backend.ts';
 import { createProcessEngine } from './adapters/process-engine/process-engine.ts';
 import { createServiceManager } from './adapters/systemd.ts';
 import { createConditions, type Conditions } from './conditions.ts';
-import type { Config } from './config.ts';
+import { usualFirmwareManifest, type Config } from './config.ts';
 import type { StackEngine } from './containers/ports.ts';
 import { createReleaseSource } from './containers/release-source.ts';
 import { stateFiles } from './containers/state-files.ts';
-import { createUpdater } from './containers/updater.ts';
+import { createUpdater, type Updater } from './containers/updater.ts';
+import { createFirmware, type Firmware } from './firmware/firmware.ts';
+import { createFirmwareSource } from './firmware/manifest-source.ts';
+import type { FirmwareParts } from './firmware/run-state.ts';
 import { listensBeyondLoopback } from './http/guard.ts';
 import { createHttpServer } from './http/server.ts';
 import { createLoop } from './loop.ts';
@@ -85,7 +91,19 @@ export async function startAgent(
     checkIntervalMs: config.release.checkIntervalMs,
   });
   report.event('agent_started', { agentVersion, bootId });
-  const port = createStatus({ config, updater, loop, poll, work, engine, conditions, startedAt, agentVersion });
+  const firmware = await createFirmwareDuty(config, { ...common, isLineTaken: () => isFetching(updater) });
+  const port = createStatus({
+    config,
+    updater,
+    loop,
+    poll,
+    work,
+    engine,
+    firmware,
+    conditions,
+    startedAt,
+    agentVersion,
+  });
   const server = stack.use(
     await createHttpServer({ port, report, config: config.api, clock, agentVersion, random: Math.random }),
   );
@@ -100,7 +118,7 @@ export async function startAgent(
       isAlive: () => clock.monotonic() - work.lastAliveMs() < longestSilenceMs,
     }),
   );
-  const running = loop.run(signal).catch((error: unknown) => {
+  const running = Promise.all([loop.run(signal), firmware.run(signal)]).catch((error: unknown) => {
     if (!signal.aborted) throw error;
   });
   stack.defer(async () => {
@@ -114,6 +132,30 @@ export async function startAgent(
   report.event('agent_ready', { addresses: server.addresses() });
   serviceManager.ready('Looking after the stack');
   return stack.move();
+}
+
+const isFetching = (updater: Updater): boolean =>
+  updater.isLoaded() && ['preparing', 'pulling'].includes(updater.operation()?.phase ?? '');
+
+async function createFirmwareDuty(
+  config: Config,
+  common: Pick<FirmwareParts, 'conditions' | 'clock' | 'report' | 'random' | 'isLineTaken'>,
+): Promise<Firmware> {
+  const { manifestUrl, cacheDir, maxBytes, checkIntervalMs } = config.firmware;
+  const { publicKey } = config.release;
+  return createFirmware({
+    ...common,
+    source: createFirmwareSource({ url: manifestUrl, publicKey, maxBytes, fetchFile: fetchSmallFile }),
+    disk: cacheDisk,
+    open: openDownload,
+    backend: createOtaBackend(config.backend),
+    directory: cacheDir,
+    dataDir: config.dataDir,
+    bootId: await readBootId(),
+    maxBytes,
+    checkIntervalMs,
+    isUsualAddress: manifestUrl.href === usualFirmwareManifest(config.release.manifestUrl).href,
+  });
 }
 
 /** The loop turns at least every half minute; an engine call may take minutes on a slow card. */

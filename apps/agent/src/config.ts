@@ -240,9 +240,12 @@ function readHealth(reader: Reader): Config['health'] {
   };
 }
 
+/** Where the firmware manifest is when nobody says: beside the release manifest. */
+export const usualFirmwareManifest = (releaseUrl: URL): URL => new URL('firmware/manifest.json', releaseUrl);
+
 function readFirmware(reader: Reader, releaseUrl: URL, { homeDirectory }: Defaults): Config['firmware'] {
   return {
-    manifestUrl: reader.or('FIRMWARE_MANIFEST_URL', manifestUrl, new URL('firmware/manifest.json', releaseUrl)),
+    manifestUrl: reader.or('FIRMWARE_MANIFEST_URL', manifestUrl, usualFirmwareManifest(releaseUrl)),
     cacheDir: reader.or('FIRMWARE_CACHE_DIR', check.path(homeDirectory), join(homeDirectory, 'firmware-cache')),
     folder: reader.or('FIRMWARE_FOLDER', urlFolder, '/firmware'),
     checkIntervalMs: reader.or('FIRMWARE_CHECK_INTERVAL_MINUTES', intervalMinutes, defaultIntervalMs),

@@ -4,6 +4,7 @@ import type { Config } from './config.ts';
 import { rollbackTarget } from './containers/operations.ts';
 import type { StackEngine } from './containers/ports.ts';
 import type { Updater } from './containers/updater.ts';
+import type { Firmware } from './firmware/firmware.ts';
 import type { AgentPort } from './http/port.ts';
 import type { Loop } from './loop.ts';
 import type { ReleasePoll } from './release-poll.ts';
@@ -16,6 +17,7 @@ export type StatusParts = {
   poll: ReleasePoll;
   work: StackWork;
   engine: StackEngine;
+  firmware: Firmware;
   conditions: Conditions;
   startedAt: string;
   agentVersion: string;
@@ -44,12 +46,11 @@ export function createStatus(parts: StatusParts): AgentPort {
     update: loop.update,
     rollback: loop.rollback,
     check: async () => {
-      const answer = await loop.check();
+      const [answer, firmware] = await Promise.all([loop.check(), parts.firmware.check()]);
       const latestVersion = poll.latest()?.version ?? null;
-      // Firmware is not checked by this version of the agent: saying it was would not be true.
       return {
         release: { ok: answer.kind === 'ok', latestVersion, updateAvailable: loop.updateAvailable() },
-        firmware: { ok: false },
+        firmware,
       };
     },
     status: async (): Promise<Status> => {
@@ -71,7 +72,7 @@ export function createStatus(parts: StatusParts): AgentPort {
         quarantined: journal?.quarantined ?? [],
         history: journal?.history ?? [],
         stack: { services: await listServices(parts) },
-        firmware: { cacheDir: config.firmware.cacheDir, lastCheckAt: null, lastError: null, items: [] },
+        firmware: parts.firmware.status(),
         wifi: wifiStatus(),
         conditions: conditions.list(),
       };

@@ -102,7 +102,10 @@ export const FirmwareItem = Type.Object({
   checksum: Type.String(),
   size: Type.Number({ description: 'Bytes.' }),
   downloadedAt: Time,
+  chip: Type.Optional(Type.String({ description: 'Left out when it is not known.' })),
+  handedOver: Type.Optional(Type.Boolean({ description: 'Whether the backend has accepted it.' })),
 });
+export type FirmwareItem = Static<typeof FirmwareItem>;
 
 export const WifiStatus = Type.Object({
   mode: Type.Enum(['client', 'hotspot', 'ethernet', 'offline', 'disabled']),
@@ -148,6 +151,19 @@ export const Status = Type.Object({
     lastCheckAt: Nullable(Time),
     lastError: Nullable(Type.String()),
     items: Type.Array(FirmwareItem),
+    download: Type.Optional(
+      Nullable(
+        Type.Object(
+          { name: Type.String(), version: Type.String(), progress: Progress },
+          { description: 'The download under way.' },
+        ),
+      ),
+    ),
+    refused: Type.Optional(
+      Type.Array(Type.Object({ name: Type.String(), version: Nullable(Type.String()), reason: Type.String() }), {
+        description: 'What the manifest offers and no device gets, and why.',
+      }),
+    ),
   }),
   wifi: WifiStatus,
   conditions: Type.Array(ConditionStatus),

@@ -29,6 +29,28 @@ export const conditions = {
     severity: 'fault',
     message: 'The container engine does not answer. Updates wait until it does.',
   },
+  firmware_cache_not_writable: {
+    severity: 'fault',
+    message:
+      'New firmware cannot be stored: there is too little space, or the disk cannot be written. What is cached stays; it is tried again by itself.',
+  },
+  firmware_manifest_rejected: {
+    severity: 'warning',
+    message: 'The firmware manifest, or an entry of it, is not valid; that part was ignored.',
+  },
+  firmware_manifest_unreachable: {
+    severity: 'info',
+    message: 'The firmware manifest could not be fetched. It is tried again by itself.',
+  },
+  firmware_not_handed_over: {
+    severity: 'warning',
+    message:
+      'The backend does not take over firmware that is ready for devices. Check BACKEND_URL and BACKEND_AGENT_TOKEN; it is tried again by itself.',
+  },
+  firmware_refused: {
+    severity: 'warning',
+    message: 'A published firmware image is damaged or not what it is said to be; no device gets it.',
+  },
   manifest_rejected: {
     severity: 'warning',
     message: 'The published release manifest is not valid or its signature does not verify; it was ignored.',

@@ -62,13 +62,25 @@ export const events = {
   image_removed: event('info', { image: text }),
   stack_adopted: event('info', { currentVersion: maybeText, images }),
 
-  firmware_download_start: event('info', { ...firmware, bytes }),
+  /** `bytes` of the whole file (0 when nobody says), of which `doneBytes` are here from an earlier attempt. */
+  firmware_download_start: event('info', { ...firmware, bytes, doneBytes: bytes, attempt: Type.Number() }),
   firmware_download_done: event('info', { ...firmware, bytes }),
   firmware_update_available: event('info', firmware),
   firmware_ready: event('info', firmware),
   firmware_old_removed: event('info', firmware),
   firmware_check_retry: event('warn', { attempt: Type.Number(), retryInMs: ms, reason: text }),
   firmware_check_failed: event('warn', { reason: text }),
+  firmware_download_failed: event('warn', {
+    ...firmware,
+    doneBytes: bytes,
+    attempt: Type.Number(),
+    retryInMs: ms,
+    reason: text,
+  }),
+  /** An entry of the manifest, or the image it names, must not reach any device. */
+  firmware_refused: event('warn', { name: text, version: maybeText, reason: text }),
+  firmware_handed_over: event('info', firmware),
+  firmware_hand_over_failed: event('warn', { attempt: Type.Number(), retryInMs: ms, reason: text }),
 } as const;
 
 export type EventName = keyof typeof events;

@@ -68,6 +68,12 @@ test('tells what is not there from what must not be used', async () => {
     kind: 'unavailable',
     reason: 'the server answered 503',
   });
+  await using empty = await serve((_, response) => response.writeHead(404).end());
+  assert.deepEqual(await fetchSmallFile(empty.url, options), {
+    kind: 'unavailable',
+    reason: 'the server answered 404',
+    missing: true,
+  });
   const closed = await serve((_, response) => response.end());
   await closed[Symbol.asyncDispose]();
   assert.deepEqual(await fetchSmallFile(closed.url, options), { kind: 'unavailable', reason: 'ECONNREFUSED' });
@@ -80,7 +86,7 @@ test('reads a file of a mounted stick', async () => {
     const answer = await fetchSmallFile(pathToFileURL(join(folder, 'manifest.json')), options);
     assert.ok(answer.kind === 'ok' && answer.etag === null);
     const absent = await fetchSmallFile(pathToFileURL(join(folder, 'absent.json')), options);
-    assert.deepEqual(absent, { kind: 'unavailable', reason: 'ENOENT' });
+    assert.deepEqual(absent, { kind: 'unavailable', reason: 'ENOENT', missing: true });
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -1,14 +1,14 @@
 import { createReadStream } from 'node:fs';
+import { faultOf, fetchFollowing } from './http-follow.ts';
 
 export type Fetched =
   | { kind: 'ok'; bytes: Uint8Array; etag: string | null; url: string }
   | { kind: 'not_modified' }
   /** `rejected`: what came must not be used; `unavailable`: nothing came, later it may. Reasons name no secret and no path. */
   | { kind: 'rejected'; reason: string }
-  | { kind: 'unavailable'; reason: string };
+  | { kind: 'unavailable'; reason: string; /** There is nothing under this address. */ missing?: true };
 
 const totalTimeoutMs = 30_000;
-const mostRedirects = 5;
 
 /**
  * Fetches a small file whole, by https, http or file (contracts, section 1): conditional, bounded, redirects only to the same
@@ -20,22 +20,12 @@ export async function fetchSmallFile(
 ): Promise<Fetched> {
   if (address.protocol === 'file:') return readLocal(address, options.maxBytes);
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(totalTimeoutMs)]);
-  let url = address;
+  const headers: Record<string, string> = options.etag === null ? {} : { 'if-none-match': options.etag };
   try {
-    for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
-      const headers: Record<string, string> = options.etag === null ? {} : { 'if-none-match': options.etag };
-      const response = await fetch(url, { headers, signal, redirect: 'manual' });
-      if (response.status === 304) return { kind: 'not_modified' };
-      const location = response.status >= 300 && response.status < 400 ? response.headers.get('location') : null;
-      if (location === null) return await readAnswer(response, url, options.maxBytes);
-      await response.body?.cancel();
-      const next = URL.canParse(location, url) ? new URL(location, url) : null;
-      if (!next || (next.protocol !== url.protocol && next.protocol !== 'https:')) {
-        return { kind: 'rejected', reason: 'redirected to another scheme' };
-      }
-      url = next;
-    }
-    return { kind: 'rejected', reason: 'redirected too often' };
+    const followed = await fetchFollowing(address, headers, signal);
+    if (followed.kind === 'rejected') return followed;
+    if (followed.response.status === 304) return { kind: 'not_modified' };
+    return await readAnswer(followed.response, followed.url, options.maxBytes);
   } catch (error) {
     options.signal.throwIfAborted();
     return { kind: 'unavailable', reason: faultOf(error) };
@@ -45,7 +35,9 @@ export async function fetchSmallFile(
 async function readAnswer(response: Response, url: URL, maxBytes: number): Promise<Fetched> {
   if (response.status !== 200) {
     await response.body?.cancel();
-    return { kind: 'unavailable', reason: `the server answered ${response.status}` };
+    const reason = `the server answered ${response.status}`;
+    const missing = response.status === 404 || response.status === 410;
+    return { kind: 'unavailable', reason, ...(missing ? { missing } : {}) };
   }
   const bytes = await collect(response.body ?? [], maxBytes);
   if (bytes === null) return { kind: 'rejected', reason: `larger than ${maxBytes} bytes` };
@@ -58,11 +50,13 @@ async function readLocal(address: URL, maxBytes: number): Promise<Fetched> {
     if (bytes === null) return { kind: 'rejected', reason: `larger than ${maxBytes} bytes` };
     return { kind: 'ok', bytes, etag: null, url: address.href };
   } catch (error) {
-    return { kind: 'unavailable', reason: faultOf(error) };
+    const reason = faultOf(error);
+    return { kind: 'unavailable', reason, ...(reason === 'ENOENT' ? { missing: true } : {}) };
   }
 }
 
-async function collect(
+/** All that comes, as one; null when it is more than `maxBytes`. */
+export async function collect(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   maxBytes: number,
 ): Promise<Uint8Array | null> {
@@ -74,15 +68,4 @@ async function collect(
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
-}
-
-/** The code of a failed request (ECONNREFUSED, CERT_HAS_EXPIRED, ENOENT …), or what its innermost cause says. */
-function faultOf(error: unknown): string {
-  let innermost = 'unknown fault';
-  for (let at: unknown = error; at instanceof Error; at = at.cause) {
-    if ('code' in at && typeof at.code === 'string') return at.code;
-    if (at.name === 'TimeoutError') return 'no answer in time';
-    innermost = at.message.slice(0, 100) || at.name;
-  }
-  return innermost;
 }

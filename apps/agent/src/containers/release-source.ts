@@ -1,9 +1,8 @@
 import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import { maxManifestBytes, readReleaseManifest } from '@station/protocol/release-manifest';
 import { compareVersions, parseVersion } from '@station/protocol/version';
-import type { Fetched } from '../adapters/http-fetch.ts';
 import type { SigningKey } from '../config/values.ts';
-import { verifyMinisign } from '../manifests/minisign.ts';
+import { checkSignature, type FetchFile } from '../manifests/signature.ts';
 
 export type ReleaseCheck =
   | { kind: 'ok'; manifest: ReleaseManifest; /** True when these bytes were not seen before. */ changed: boolean }
@@ -13,12 +12,9 @@ export type ReleaseCheck =
 export type ReleaseSourceParts = {
   url: URL;
   publicKey: SigningKey | null;
-  fetchFile: (url: URL, options: { maxBytes: number; etag: string | null; signal: AbortSignal }) => Promise<Fetched>;
+  fetchFile: FetchFile;
   knownServices: () => Promise<readonly string[] | null>;
 };
-
-/** Largest signature file read: four short lines. */
-const maxSignatureBytes = 8 * 1024;
 
 /** The release manifest at UPDATE_SERVER_URL: fetched when it changed, checked, and verified when a public key is set. */
 export function createReleaseSource({ url, publicKey, fetchFile, knownServices }: ReleaseSourceParts) {
@@ -52,14 +48,8 @@ export function createReleaseSource({ url, publicKey, fetchFile, knownServices }
     highest: string | null,
     signal: AbortSignal,
   ): Promise<Exclude<ReleaseCheck, { kind: 'ok' }> | null> {
-    const address = new URL(url);
-    address.pathname += '.minisig';
-    const answer = await fetchFile(address, { maxBytes: maxSignatureBytes, etag: null, signal });
-    if (answer.kind === 'rejected' || answer.kind === 'unavailable')
-      return { ...answer, reason: `signature: ${answer.reason}` };
-    const file = answer.kind === 'ok' ? new TextDecoder().decode(answer.bytes) : '';
-    if (!publicKey || !verifyMinisign(bytes, file, publicKey))
-      return { kind: 'rejected', reason: 'the signature does not verify' };
+    const fault = publicKey && (await checkSignature({ url, publicKey, fetchFile }, bytes, signal));
+    if (fault) return fault;
     const floor = highest === null ? null : parseVersion(highest);
     const version = parseVersion(manifest.version);
     if (floor && version && compareVersions(version, floor) < 0) {

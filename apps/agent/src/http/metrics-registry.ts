@@ -5,6 +5,7 @@ import type { Status } from '@station/protocol/agent-api';
 export type Tally = {
   operations: Record<'updated' | 'failed' | 'rolled_back' | 'rollback_failed', number>;
   healthChecks: Record<'passed' | 'failed', number>;
+  firmwareDownloads: Record<'done' | 'failed' | 'refused', number>;
   unexpectedErrors: number;
 };
 
@@ -15,6 +16,7 @@ export async function renderMetrics(measured: Measured): Promise<{ text: string;
   const registry = new Registry();
   addTally(registry, measured.tally);
   addStatus(registry, measured.status);
+  addFirmware(registry, measured.status.firmware);
   addProcess(registry, measured);
   return { text: await registry.metrics(), contentType: registry.contentType };
 }
@@ -26,6 +28,10 @@ function addTally(registry: Registry, tally: Tally): void {
   for (const [result, count] of Object.entries(tally.operations)) operations.inc({ result }, count);
   const checks = counter('health_checks_total', 'Health checks of a release that came to a verdict.', ['verdict']);
   for (const [verdict, count] of Object.entries(tally.healthChecks)) checks.inc({ verdict }, count);
+  const downloads = counter('firmware_downloads_total', 'Attempts to bring firmware into the cache, by result.', [
+    'result',
+  ]);
+  for (const [result, count] of Object.entries(tally.firmwareDownloads)) downloads.inc({ result }, count);
   counter('unexpected_errors_total', 'Errors nobody had thought of; the log has them.').inc(tally.unexpectedErrors);
 }
 
@@ -47,6 +53,26 @@ function addStatus(registry: Registry, status: Status): void {
   if (status.lastCheckAt !== null) {
     const checkedAt = gauge('last_check_timestamp_seconds', 'When the release manifest was last asked for.');
     checkedAt.set(Date.parse(status.lastCheckAt) / 1000);
+  }
+}
+
+function addFirmware(registry: Registry, firmware: Status['firmware']): void {
+  const gauge = (name: string, help: string, labelNames: string[] = []) =>
+    new Gauge({ name: `station_agent_firmware_${name}`, help, labelNames, registers: [registry] });
+  const cached = gauge('cached', '1 for each firmware that devices can get.', ['name', 'version']);
+  for (const { name, version } of firmware.items) cached.set({ name, version }, 1);
+  const handedOver = gauge('handed_over', '1 when the backend has accepted the firmware.', ['name']);
+  for (const item of firmware.items) handedOver.set({ name: item.name }, item.handedOver === true ? 1 : 0);
+  const progress = gauge('download_progress_ratio', 'Of the download under way; 0 to 1.', ['name', 'version']);
+  const { download } = firmware;
+  if (download) {
+    const { name, version } = download;
+    progress.set({ name, version }, (download.progress.percent ?? 0) / 100);
+  }
+  gauge('refused', 'Firmware of the manifest that no device gets.').set(firmware.refused?.length ?? 0);
+  if (firmware.lastCheckAt !== null) {
+    const checkedAt = gauge('last_check_timestamp_seconds', 'When the firmware manifest was last read.');
+    checkedAt.set(Date.parse(firmware.lastCheckAt) / 1000);
   }
 }
 

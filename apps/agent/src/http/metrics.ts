@@ -16,6 +16,7 @@ export function createMetrics(parts: { report: Report; clock: Clock; agentVersio
   const tally: Tally = {
     operations: { updated: 0, failed: 0, rolled_back: 0, rollback_failed: 0 },
     healthChecks: { passed: 0, failed: 0 },
+    firmwareDownloads: { done: 0, failed: 0, refused: 0 },
     unexpectedErrors: 0,
   };
   const subscription = report.subscribe(({ event }) => counters[event]?.(tally));
@@ -39,5 +40,8 @@ const counters: Partial<Record<EventName, (tally: Tally) => void>> = {
   rollback_failed: (tally) => (tally.operations.rollback_failed += 1),
   healthcheck_passed: (tally) => (tally.healthChecks.passed += 1),
   healthcheck_failed: (tally) => (tally.healthChecks.failed += 1),
+  firmware_download_done: (tally) => (tally.firmwareDownloads.done += 1),
+  firmware_download_failed: (tally) => (tally.firmwareDownloads.failed += 1),
+  firmware_refused: (tally) => (tally.firmwareDownloads.refused += 1),
   unexpected_error: (tally) => (tally.unexpectedErrors += 1),
 };

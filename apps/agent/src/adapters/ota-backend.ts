@@ -1,0 +1,67 @@
+import { OtaDeviceTypes } from '@station/protocol/firmware';
+import { Value } from 'typebox/value';
+import type { BackendFailure, OtaBackend } from '../firmware/ports.ts';
+import { collect } from './http-fetch.ts';
+import { faultOf } from './http-follow.ts';
+
+const timeoutMs = 10_000;
+const maxBytes = 1024 * 1024;
+
+/** The backend's routes for the agent under /api/ota (contracts, section 9), by http with BACKEND_AGENT_TOKEN. */
+export function createOtaBackend({ url, agentToken }: { url: URL; agentToken: string | null }): OtaBackend {
+  const base = url.href.endsWith('/') ? url.href : `${url.href}/`;
+  const ask = async <T>(
+    path: string,
+    init: RequestInit,
+    signal: AbortSignal,
+    read: (response: Response) => Promise<T>,
+  ): Promise<T | BackendFailure> => {
+    try {
+      const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+      const headers = { accept: 'application/json', ...authorization(agentToken), ...init.headers };
+      // A redirect would carry the token to somebody else.
+      const options: RequestInit = { ...init, headers, signal: bounded, redirect: 'manual' };
+      const response = await fetch(new URL(`api/ota/${path}`, base), options);
+      if (response.ok) return await read(response);
+      await response.body?.cancel();
+      return { kind: 'failed', reason: reasonOf(response.status, agentToken) };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { kind: 'failed', reason: `the backend does not answer (${faultOf(error)})` };
+    }
+  };
+  return {
+    deviceTypes: (signal) =>
+      ask('device-types', {}, signal, async (response) => {
+        const body = await readJson(response);
+        if (Value.Check(OtaDeviceTypes, body)) return { kind: 'ok', types: body } as const;
+        return { kind: 'failed', reason: 'the backend answers something else than device types' } as const;
+      }),
+    firmwareReady: (firmware, signal) => {
+      const init = { method: 'POST', body: JSON.stringify(firmware), headers: { 'content-type': 'application/json' } };
+      return ask('firmware-ready', init, signal, async (response) => {
+        await response.body?.cancel();
+        return { kind: 'ok' } as const;
+      });
+    },
+  };
+}
+
+const authorization = (token: string | null): Record<string, string> =>
+  token === null ? {} : { authorization: `Bearer ${token}` };
+
+function reasonOf(status: number, token: string | null): string {
+  if (status === 401 || status === 403) {
+    return token === null ? 'the backend asks for BACKEND_AGENT_TOKEN' : 'the backend refuses BACKEND_AGENT_TOKEN';
+  }
+  return `the backend answered ${status}`;
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  const bytes = await collect(response.body ?? [], maxBytes);
+  try {
+    return bytes && JSON.parse(Buffer.from(bytes).toString('utf8'));
+  } catch {
+    return null;
+  }
+}

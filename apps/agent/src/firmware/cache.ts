@@ -1,0 +1,131 @@
+import { join } from 'node:path';
+import { makeDirectoryDurable, readText, removeDurable, writeDurable } from '@station/kit/files';
+import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
+import { firmwareFileName, isFirmwareName, parseFirmwareFileName } from '@station/protocol/firmware';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { CachedFile, CachedFirmware } from './decide.ts';
+import type { CacheDisk } from './ports.ts';
+import { checksumOf } from './verify.ts';
+
+/** Others read the cache: the proxy, which serves it to devices, runs as another user. */
+const directoryMode = 0o755;
+const fileMode = 0o644;
+
+/** `<firmware_name>.json` (specification, "Firmware cache"; contracts, section 2). */
+const Metadata = Type.Object({
+  version: Type.String(),
+  file: Type.String(),
+  checksum: Type.String({ pattern: '^sha256:[0-9a-f]{64}$' }),
+  size: Type.Integer({ minimum: 1 }),
+  downloadedAt: Type.String(),
+  chip: Type.Optional(Type.String()),
+  minVersion: Type.Optional(Type.String()),
+});
+
+export type CacheContents = {
+  items: CachedFirmware[];
+  files: CachedFile[];
+  /** Metadata that was not believed, and why. */
+  damaged: { file: string; reason: string }[];
+};
+
+/**
+ * The firmware cache in its folder, as the specification names its files. A `.bin` stands under its name only when it is complete, verified
+ * and on disk; metadata follows it.
+ */
+export type Cache = {
+  /** What is there. Unreadable metadata is left out, and said. */
+  read(): Promise<CacheContents>;
+  /** Whether the file of an item is what its metadata says, byte for byte. */
+  isIntact(item: CachedFirmware): Promise<boolean>;
+  /** A complete file under its name that no metadata names: left by a crash between the two. Null when there is none that fits. */
+  findComplete(entry: FirmwareEntry): Promise<Uint8Array | null>;
+  /** Makes a verified file (`from`; null when it stands under its name already) the one that devices get. Resolved means on disk. */
+  publish(
+    entry: FirmwareEntry,
+    file: { from: string | null; size: number; chip: string | null; now: string },
+  ): Promise<CachedFirmware>;
+  /** Takes a damaged firmware out of the cache: first the metadata that vouches for it. */
+  withdraw(item: CachedFirmware): Promise<void>;
+  removeFile(file: CachedFile): Promise<void>;
+  /** Makes the folder when there is none. */
+  prepare(): Promise<void>;
+};
+
+export function createCache(disk: CacheDisk, directory: string): Cache {
+  const pathOf = (file: string): string => join(directory, file);
+  const metadataPath = (name: string): string => pathOf(`${name}.json`);
+  return {
+    prepare: () => makeDirectoryDurable(disk, directory, directoryMode),
+    read: () => readCache(disk, directory),
+    isIntact: async ({ file, checksum }) => {
+      const bytes = await disk.read(pathOf(file));
+      return bytes !== null && checksumOf(bytes) === checksum;
+    },
+    findComplete: async ({ name, version, checksum }) => {
+      const bytes = await disk.read(pathOf(firmwareFileName(name, version)));
+      return bytes !== null && checksumOf(bytes) === checksum ? bytes : null;
+    },
+    publish: async (entry, { from, size, chip, now }) => {
+      const { name, version, checksum, minVersion } = entry;
+      const file = firmwareFileName(name, version);
+      if (from !== null) {
+        await disk.setMode(from, fileMode);
+        await disk.sync(from);
+        await disk.rename(from, pathOf(file));
+      } else {
+        await disk.setMode(pathOf(file), fileMode);
+        await disk.sync(pathOf(file));
+      }
+      await disk.sync(directory);
+      const metadata = {
+        version,
+        file,
+        checksum,
+        size,
+        downloadedAt: now,
+        ...(chip === null ? {} : { chip }),
+        ...(minVersion === null ? {} : { minVersion }),
+      };
+      await writeDurable(disk, metadataPath(name), `${JSON.stringify(metadata)}\n`, fileMode);
+      return { name, version, file, checksum, size, downloadedAt: now, chip, minVersion };
+    },
+    withdraw: async ({ name, file }) => {
+      await removeDurable(disk, metadataPath(name));
+      await removeDurable(disk, pathOf(file));
+    },
+    removeFile: ({ name, version }) => removeDurable(disk, pathOf(firmwareFileName(name, version))),
+  };
+}
+
+async function readCache(disk: CacheDisk, directory: string): Promise<CacheContents> {
+  const contents: CacheContents = { items: [], files: [], damaged: [] };
+  for (const file of (await disk.list(directory)).sort()) {
+    const complete = parseFirmwareFileName(file);
+    if (complete) contents.files.push(complete);
+    const name = file.endsWith('.json') ? file.slice(0, -'.json'.length) : '';
+    if (!isFirmwareName(name)) continue;
+    const item = await readItem(disk, directory, name);
+    if (typeof item === 'string') contents.damaged.push({ file, reason: item });
+    else contents.items.push(item);
+  }
+  return contents;
+}
+
+/** The item, or why its metadata is not believed. */
+async function readItem(disk: CacheDisk, directory: string, name: string): Promise<CachedFirmware | string> {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse((await readText(disk, join(directory, `${name}.json`))) ?? '');
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return 'not JSON';
+  }
+  if (!Value.Check(Metadata, parsed)) return 'not metadata of a firmware';
+  const { version, file, checksum, size, downloadedAt, chip, minVersion } = parsed;
+  const named = parseFirmwareFileName(file);
+  if (named?.name !== name || named.version !== version) return 'names another file';
+  if ((await disk.size(join(directory, file))) !== size) return 'its file is missing or of another size';
+  return { name, version, file, checksum, size, downloadedAt, chip: chip ?? null, minVersion: minVersion ?? null };
+}

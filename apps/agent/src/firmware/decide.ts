@@ -1,0 +1,180 @@
+import type { FirmwareEntry, FirmwareRefusal } from '@station/protocol/firmware-manifest';
+import type { OtaDeviceTypes } from '@station/protocol/firmware';
+import { compareVersions, parseVersion } from '@station/protocol/version';
+
+/** A firmware as the cache's metadata names it: the one that devices get. */
+export type CachedFirmware = {
+  name: string;
+  version: string;
+  file: string;
+  checksum: string;
+  size: number;
+  downloadedAt: string;
+  chip: string | null;
+  minVersion: string | null;
+};
+
+/** A complete file in the cache, whether metadata names it or not. */
+export type CachedFile = { name: string; version: string };
+
+/** How fetching an entry went so far. */
+export type Attempt = {
+  /** `refused`: what came must not reach a device; `failed`: it only did not come. */
+  kind: 'failed' | 'refused' | 'disk_full';
+  reason: string;
+  failures: number;
+  /** Monotonic time of the next try. */
+  dueMs: number;
+};
+
+/** What was handed over, as it is written down. */
+export type HandedOver = Readonly<Record<string, { version: string; checksum: string }>>;
+
+export type Facts = {
+  /** Monotonic. */
+  nowMs: number;
+  /** Wall clock, milliseconds since the epoch. */
+  wallMs: number;
+  pollDueMs: number;
+  /** Entries of the last good manifest; null before there was one. */
+  entries: readonly FirmwareEntry[] | null;
+  /** Name → highest version that a signed manifest named. */
+  signedFloors: Readonly<Record<string, string>>;
+  items: readonly CachedFirmware[];
+  files: readonly CachedFile[];
+  /** Unfinished downloads: their checksums, in hex. */
+  partials: readonly string[];
+  /** By {@link attemptKey}. */
+  attempts: ReadonlyMap<string, Attempt>;
+  handedOver: HandedOver;
+  /** What the backend said last; null when it has not yet. */
+  types: OtaDeviceTypes | null;
+  /** Monotonic times: when to ask the backend next, and when to hand over what it lacks. */
+  askDueMs: number;
+  handOverDueMs: number;
+};
+
+export type Step =
+  | { kind: 'poll' }
+  | { kind: 'ask_backend' }
+  | { kind: 'hand_over'; item: CachedFirmware }
+  | { kind: 'remove_old'; file: CachedFile }
+  | { kind: 'remove_partial'; checksum: string }
+  | { kind: 'fetch'; entry: FirmwareEntry }
+  | { kind: 'wait'; untilMs: number };
+
+/** How long an old file is kept at most for devices that have not reported the new version (contracts, section 2). */
+export const oldKeptMs = 30 * 24 * 3600_000;
+
+/**
+ * The next thing to do. What is quick goes before what may take long: a slow download holds up no hand-over that is due before it.
+ */
+export function decide(facts: Facts): Step {
+  const { nowMs } = facts;
+  if (facts.pollDueMs <= nowMs) return { kind: 'poll' };
+  const backend = decideBackend(facts);
+  if (backend.kind !== 'wait') return backend;
+  const old = facts.files.find((file) => isOld(file, facts));
+  if (old) return { kind: 'remove_old', file: old };
+  const unwanted = facts.partials.find((checksum) => !isWantedPartial(checksum, facts));
+  if (unwanted !== undefined) return { kind: 'remove_partial', checksum: unwanted };
+  const wanted = (facts.entries ?? []).filter((entry) => chooseEntry(entry, facts).kind === 'fetch');
+  const dueOf = (entry: FirmwareEntry): number => facts.attempts.get(attemptKey(entry))?.dueMs ?? -Infinity;
+  // Whoever failed least goes first: one that never comes must not starve the others.
+  const [next] = wanted
+    .filter((entry) => dueOf(entry) <= nowMs)
+    .sort((a, b) => failuresOf(a, facts) - failuresOf(b, facts));
+  if (next) return { kind: 'fetch', entry: next };
+  const waits = [facts.pollDueMs, ...wanted.map(dueOf), backend.untilMs];
+  return { kind: 'wait', untilMs: Math.min(...waits) };
+}
+
+/** Brings the backend to know what is cached: asks what it knows, hands over what it lacks, and asks again from time to time. */
+function decideBackend(facts: Facts): Step & { kind: 'ask_backend' | 'hand_over' | 'wait' } {
+  const { types, items, nowMs, askDueMs, handOverDueMs } = facts;
+  if (items.length === 0) return { kind: 'wait', untilMs: Infinity };
+  if (askDueMs <= nowMs) return { kind: 'ask_backend' };
+  const missing = types && items.find((item) => !isHandedOver(item, facts.handedOver, types));
+  if (!missing) return { kind: 'wait', untilMs: askDueMs };
+  if (handOverDueMs <= nowMs) return { kind: 'hand_over', item: missing };
+  return { kind: 'wait', untilMs: Math.min(askDueMs, handOverDueMs) };
+}
+
+/** Both sides must know of it: the backend may have been set back to an older state of its own, the agent too. */
+export function isHandedOver(item: CachedFirmware, handedOver: HandedOver, types: OtaDeviceTypes): boolean {
+  const noted = Object.hasOwn(handedOver, item.name) ? handedOver[item.name] : undefined;
+  if (noted?.version !== item.version || noted.checksum !== item.checksum) return false;
+  const cached = types.find(({ type }) => type === item.name)?.cached ?? null;
+  return cached !== null && order(cached, item.version) >= 0;
+}
+
+export type EntryChoice = { kind: 'current' } | { kind: 'fetch' } | { kind: 'refused'; reason: string };
+
+/** Whether an entry is to be fetched: only ever forward, and never other content under a version that is here. */
+export function chooseEntry(
+  entry: FirmwareEntry,
+  { items, signedFloors }: Pick<Facts, 'items' | 'signedFloors'>,
+): EntryChoice {
+  const floor = Object.hasOwn(signedFloors, entry.name) ? (signedFloors[entry.name] ?? null) : null;
+  if (floor !== null && order(entry.version, floor) < 0) {
+    return { kind: 'refused', reason: `signed, but older than ${floor}, which was offered before` };
+  }
+  const item = items.find(({ name }) => name === entry.name);
+  if (!item) return { kind: 'fetch' };
+  if (item.version === entry.version) {
+    if (item.checksum === entry.checksum) return { kind: 'current' };
+    return {
+      kind: 'refused',
+      reason: `${entry.version} is here already with other content; a change needs a new version`,
+    };
+  }
+  if (order(entry.version, item.version) > 0) return { kind: 'fetch' };
+  return { kind: 'refused', reason: `not newer than ${item.version}, which is here` };
+}
+
+/** Entries that are not fetched, and why: those that the manifest has wrong, and those that would go back. */
+export const refusedEntries = (
+  ofManifest: readonly FirmwareRefusal[],
+  facts: Pick<Facts, 'entries' | 'items' | 'signedFloors'>,
+): FirmwareRefusal[] => [
+  ...ofManifest,
+  ...(facts.entries ?? []).flatMap((entry) => {
+    const choice = chooseEntry(entry, facts);
+    return choice.kind === 'refused' ? [{ name: entry.name, version: entry.version, reason: choice.reason }] : [];
+  }),
+];
+
+/** Images that came and must not reach a device. */
+export const refusedImages = ({ entries, attempts }: Pick<Facts, 'entries' | 'attempts'>): FirmwareRefusal[] =>
+  (entries ?? []).flatMap((entry) => {
+    const attempt = attempts.get(attemptKey(entry));
+    return attempt?.kind === 'refused' ? [{ name: entry.name, version: entry.version, reason: attempt.reason }] : [];
+  });
+
+/** An image that was published anew under the same version is another one to try. */
+export const attemptKey = ({ name, version, checksum }: FirmwareEntry): string => `${name}@${version} ${checksum}`;
+
+const failuresOf = (entry: FirmwareEntry, facts: Facts): number => facts.attempts.get(attemptKey(entry))?.failures ?? 0;
+
+/**
+ * A file is old when its name has a newer version that the backend knows, and every device reports that one; or after 30 days. A newer one
+ * that metadata does not name yet is not old.
+ */
+function isOld({ name, version }: CachedFile, { items, types, wallMs }: Facts): boolean {
+  const item = items.find((each) => each.name === name);
+  if (!item || item.version === version || order(version, item.version) > 0) return false;
+  if (wallMs - Date.parse(item.downloadedAt) > oldKeptMs) return true;
+  const known = types?.find(({ type }) => type === name);
+  return known?.cached === item.version && known.installed.every((installed) => installed === item.version);
+}
+
+/** Of something that is still to be fetched; before the manifest was read nothing is thrown away. */
+const isWantedPartial = (checksum: string, facts: Facts): boolean =>
+  facts.entries === null ||
+  facts.entries.some((entry) => entry.checksum === `sha256:${checksum}` && chooseEntry(entry, facts).kind === 'fetch');
+
+function order(a: string, b: string): number {
+  const [left, right] = [parseVersion(a), parseVersion(b)];
+  if (left && right) return compareVersions(left, right);
+  return left ? 1 : right ? -1 : 0;
+}

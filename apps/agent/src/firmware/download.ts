@@ -1,0 +1,195 @@
+import type { Clock } from '@station/kit/clock';
+import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
+import { createPartial, type Partial, type PartialNote } from './partial.ts';
+import { LineBroken, type CacheDisk, type OpenDownload, type Opened } from './ports.ts';
+import { checksumOf } from './verify.ts';
+
+export type DownloadParts = {
+  disk: CacheDisk;
+  directory: string;
+  open: OpenDownload;
+  clock: Clock;
+  bootId: string;
+  /** Largest file, bytes. */
+  maxBytes: number;
+  /** Resolves when the line is free for firmware. */
+  lineIsFree: (signal: AbortSignal) => Promise<void>;
+  onStart: (start: { doneBytes: number; totalBytes: number | null }) => void;
+  onProgress: (doneBytes: number, totalBytes: number | null) => void;
+};
+
+export type DownloadOutcome =
+  /** `path`: the whole file, synced, with the checksum it is to have; `bytes`: its content. */
+  | { kind: 'ok'; path: string; bytes: Uint8Array; discard: () => Promise<void> }
+  /** Nothing wrong with the firmware: later it may come. What is here is kept, unless the disk is full. */
+  | { kind: 'failed'; doneBytes: number; reason: string; diskFull: boolean }
+  /** What came, or was about to, must not reach a device. */
+  | { kind: 'refused'; reason: string };
+
+/** Free space that firmware must leave to the rest of the station. */
+export const reservedBytes = 32 * 2 ** 20;
+/** One stretch at the line: whoever is slower than this makes way for others, and goes on later. */
+const longestStretchMs = 30 * 60_000;
+/** A power cut costs at most this part of the file, or so many bytes of a small one. */
+const syncShare = 0.04;
+const leastSyncBytes = 16 * 1024;
+
+/**
+ * Fetches a file into the cache's folder, going on with what an earlier attempt has left, and proves the checksum over the whole of what
+ * is on disk.
+ * @throws what the disk throws, except when it is full.
+ */
+export async function download(
+  entry: FirmwareEntry,
+  parts: DownloadParts,
+  signal: AbortSignal,
+): Promise<DownloadOutcome> {
+  const partial = createPartial(parts.disk, parts.directory, entry.checksum.slice('sha256:'.length));
+  const first = await fetchWhole(entry, partial, parts, signal);
+  if (first.kind !== 'ok') return first;
+  let bytes = await parts.disk.read(partial.path);
+  if (bytes !== null && checksumOf(bytes) !== entry.checksum && first.resumed) {
+    // One of the pieces may have been of another content: the whole in one go decides.
+    await partial.discard();
+    const again = await fetchWhole(entry, partial, parts, signal);
+    if (again.kind !== 'ok') return again;
+    bytes = await parts.disk.read(partial.path);
+  }
+  if (bytes !== null && checksumOf(bytes) === entry.checksum) {
+    return { kind: 'ok', path: partial.path, bytes, discard: partial.discard };
+  }
+  await partial.discard();
+  return { kind: 'refused', reason: 'the checksum is not that of the manifest' };
+}
+
+type Fetched = { kind: 'ok'; resumed: boolean } | Exclude<DownloadOutcome, { kind: 'ok' }>;
+
+async function fetchWhole(
+  entry: FirmwareEntry,
+  partial: Partial,
+  parts: DownloadParts,
+  signal: AbortSignal,
+): Promise<Fetched> {
+  const kept = await partial.open(parts.bootId);
+  const progress = { doneBytes: kept.bytes };
+  try {
+    return await fetchRest(entry, partial, { ...parts, signal, kept, progress });
+  } catch (error) {
+    if (error instanceof LineBroken) return failed(progress.doneBytes, error.message);
+    if (!isDiskFull(error)) throw error;
+    // The space is more useful to the rest of the station.
+    await partial.discard();
+    return { kind: 'failed', doneBytes: 0, reason: 'the disk is full', diskFull: true };
+  }
+}
+
+type Run = DownloadParts & {
+  signal: AbortSignal;
+  kept: { bytes: number; note: PartialNote | null };
+  progress: { doneBytes: number };
+};
+
+async function fetchRest(entry: FirmwareEntry, partial: Partial, run: Run): Promise<Fetched> {
+  const { kept, signal } = run;
+  const known = entry.size ?? kept.note?.totalBytes ?? null;
+  if (known !== null && kept.bytes > 0 && kept.bytes >= known) {
+    run.onStart({ doneBytes: kept.bytes, totalBytes: known });
+    return { kind: 'ok', resumed: true };
+  }
+  const scarce = await findLackOfSpace(run, (known ?? 0) - kept.bytes);
+  if (scarce) return scarce;
+  // A stretch that is left early must not go on behind it.
+  const leaving = new AbortController();
+  try {
+    // Another address may have another content under the same name.
+    const etag = kept.note?.url === entry.url ? kept.note.etag : null;
+    const opened = await run.open(new URL(entry.url), {
+      offset: kept.bytes,
+      etag,
+      signal: AbortSignal.any([signal, leaving.signal]),
+    });
+    if (opened.kind === 'unavailable') return failed(kept.bytes, opened.reason);
+    if (opened.kind === 'rejected') return { kind: 'refused', reason: opened.reason };
+    if (opened.kind === 'past_end') {
+      await partial.discard();
+      return failed(0, 'the server has less of the file than is here');
+    }
+    return await receive(entry, partial, run, opened);
+  } finally {
+    leaving.abort();
+  }
+}
+
+async function receive(
+  entry: FirmwareEntry,
+  partial: Partial,
+  run: Run,
+  { offset, totalBytes, etag, body }: Extract<Opened, { kind: 'ok' }>,
+): Promise<Fetched> {
+  const { disk, clock, maxBytes, signal, progress } = run;
+  const refusal = findRefusal(entry, totalBytes, maxBytes);
+  if (refusal !== null) {
+    await partial.discard();
+    return { kind: 'refused', reason: refusal };
+  }
+  if (offset === 0 && run.kept.bytes > 0) await partial.discard();
+  progress.doneBytes = offset;
+  const total = entry.size ?? totalBytes;
+  const scarce = await findLackOfSpace(run, (total ?? 0) - offset);
+  if (scarce) return scarce;
+  const note = { url: entry.url, etag, totalBytes: total, bootId: run.bootId, syncedBytes: offset };
+  // Of an earlier attempt in this boot the last bytes may not have reached the disk yet.
+  if (offset > 0) await disk.sync(partial.path);
+  await partial.note(note);
+  run.onStart({ doneBytes: offset, totalBytes: total });
+  const step = Math.max(leastSyncBytes, Math.floor((total ?? maxBytes) * syncShare));
+  const untilMs = clock.monotonic() + longestStretchMs;
+  for await (const chunk of body) {
+    signal.throwIfAborted();
+    if (progress.doneBytes + chunk.length > (total ?? maxBytes)) {
+      await partial.discard();
+      return { kind: 'refused', reason: `longer than ${total ?? maxBytes} bytes` };
+    }
+    await disk.append(partial.path, chunk);
+    progress.doneBytes += chunk.length;
+    run.onProgress(progress.doneBytes, total);
+    if (progress.doneBytes - note.syncedBytes >= step) {
+      await disk.sync(partial.path);
+      note.syncedBytes = progress.doneBytes;
+      await partial.note(note);
+      const lack = await findLackOfSpace(run, 0);
+      if (lack) return lack;
+    }
+    if (clock.monotonic() > untilMs) return failed(progress.doneBytes, 'slow; it makes way for others');
+    await run.lineIsFree(signal);
+  }
+  if (total !== null && progress.doneBytes < total) return failed(progress.doneBytes, 'the server broke off');
+  if (progress.doneBytes === 0) return { kind: 'refused', reason: 'empty' };
+  await disk.sync(partial.path);
+  await disk.sync(run.directory);
+  return { kind: 'ok', resumed: offset > 0 };
+}
+
+function findRefusal(entry: FirmwareEntry, totalBytes: number | null, maxBytes: number): string | null {
+  if (totalBytes === null) return null;
+  if (totalBytes > maxBytes) return `larger than ${maxBytes} bytes`;
+  if (entry.size === null || entry.size === totalBytes) return null;
+  return `the server has ${totalBytes} bytes of it, the manifest says ${entry.size}`;
+}
+
+async function findLackOfSpace({ disk, directory, progress }: Run, needed: number): Promise<Fetched | null> {
+  const free = await disk.freeBytes(directory);
+  if (free === null || free >= needed + reservedBytes) return null;
+  const missing = Math.ceil((needed + reservedBytes - free) / 2 ** 20);
+  return {
+    kind: 'failed',
+    doneBytes: progress.doneBytes,
+    reason: `too little space on the disk: ${missing} MiB more are needed`,
+    diskFull: true,
+  };
+}
+
+const failed = (doneBytes: number, reason: string): Fetched => ({ kind: 'failed', doneBytes, reason, diskFull: false });
+
+export const isDiskFull = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');

@@ -1,0 +1,132 @@
+import { createExclusiveRunner } from '@station/kit/exclusive-runner';
+import { makeDirectoryDurable } from '@station/kit/files';
+import { createBackoff } from '@station/kit/retry';
+import { describeError } from '@station/kit/station-error';
+import type { Status } from '@station/protocol/agent-api';
+import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
+import { isNewer } from '@station/protocol/version';
+import { createExecutors } from './apply.ts';
+import { decide } from './decide.ts';
+import { notesFile, readNotes } from './notes.ts';
+import { createRun, keepNotes, look, observe, type FirmwareParts, type FirmwareRun } from './run-state.ts';
+import { createAnnouncer, describeFirmware, tellConditions } from './tell.ts';
+
+export type Firmware = {
+  /** Fetches, checks, publishes and hands over for ever. Ends when the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Asks for the manifest now, and tries again soon what waited. `ok`: it came, and all of it is valid. */
+  check(): Promise<{ ok: boolean }>;
+  status(): Status['firmware'];
+};
+
+/** The firmware duty of the agent: one loop of observe → decide → apply beside that of the stack (docs/adr/0013). */
+export function createFirmware(parts: FirmwareParts): Firmware {
+  const { clock, report } = parts;
+  const run = createRun(parts);
+  const announce = createAnnouncer(run, parts);
+  const pollRunner = createExclusiveRunner();
+  let signal = AbortSignal.abort();
+  let wake = new AbortController();
+
+  const checkManifest = (): Promise<boolean> =>
+    pollRunner.run(async () => {
+      const answer = await run.poll.check(signal);
+      if (answer.kind === 'unavailable') return false;
+      run.isManifestRejected = answer.kind === 'rejected';
+      if (answer.kind === 'rejected') return false;
+      if (parts.source.isSigned) await raiseFloors(run, parts, answer.entries);
+      run.entries = answer.entries;
+      run.refused = answer.refused;
+      run.fetching.keepOnly(answer.entries);
+      announce();
+      return answer.refused.length === 0;
+    });
+
+  const wait = async (untilMs: number): Promise<void> => {
+    wake = new AbortController();
+    const forMs = Math.max(10, untilMs - clock.monotonic());
+    await clock.sleep(forMs, AbortSignal.any([signal, wake.signal])).catch(() => signal.throwIfAborted());
+  };
+
+  return {
+    run: async (given) => {
+      signal = given;
+      const persist = createPersistence(run, parts, signal);
+      const apply = createExecutors(run, parts, { checkManifest, signal });
+      await persist(() => load(run, parts));
+      for (;;) {
+        signal.throwIfAborted();
+        // Decided anew for each try: what failed may not be what is to be done next.
+        await persist(async () => {
+          tellConditions(run, parts);
+          const step = decide(observe(run, parts));
+          await (step.kind === 'wait' ? wait(step.untilMs) : apply[step.kind](step as never));
+        });
+      }
+    },
+    check: async () => {
+      if (signal.aborted) return { ok: false };
+      run.fetching.hurry();
+      run.handOver.hurry();
+      try {
+        return { ok: await checkManifest() };
+      } catch (error) {
+        if (!signal.aborted) report.event('unexpected_error', { where: 'firmware', message: describeError(error) });
+        return { ok: false };
+      } finally {
+        wake.abort();
+      }
+    },
+    status: () => describeFirmware(run, parts),
+  };
+}
+
+/** Reads what is there, and takes out of the cache what is not whole. */
+async function load(run: FirmwareRun, parts: FirmwareParts): Promise<void> {
+  const { disk, dataDir, report } = parts;
+  await makeDirectoryDurable(disk, dataDir, 0o755);
+  const reading = await readNotes(disk, dataDir);
+  if (reading.damaged) report.event('state_repaired', { file: notesFile, reason: 'not notes of this version' });
+  run.notes = reading.notes;
+  await look(run, parts);
+  for (const damage of run.contents.damaged) report.event('state_repaired', damage);
+  for (const item of run.contents.items) {
+    // A card that wears: no device may be sent what is not whole.
+    if (await run.cache.isIntact(item)) continue;
+    await run.cache.withdraw(item);
+    report.event('state_repaired', { file: item.file, reason: 'its checksum does not match' });
+  }
+  await look(run, parts);
+}
+
+async function raiseFloors(run: FirmwareRun, parts: FirmwareParts, entries: readonly FirmwareEntry[]): Promise<void> {
+  const floors = new Map(Object.entries(run.notes.signedFloors));
+  const higher = entries.filter(({ name, version }) => isNewer(version, floors.get(name) ?? null));
+  if (higher.length === 0) return;
+  for (const { name, version } of higher) floors.set(name, version);
+  await keepNotes(run, parts, { signedFloors: Object.fromEntries(floors) });
+}
+
+/** Does something until it is done, however long the disk is away meanwhile. */
+function createPersistence(run: FirmwareRun, parts: FirmwareParts, signal: AbortSignal) {
+  const { clock, report, random } = parts;
+  return async (work: () => Promise<void>): Promise<void> => {
+    const backoff = createBackoff({ initialMs: 5000, maxMs: 5 * 60_000, jitter: 0.2, random });
+    for (;;) {
+      try {
+        await work();
+        run.diskFault = null;
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (isFileFault(error)) run.diskFault = `the disk failed (${error.code})`;
+        else report.event('unexpected_error', { where: 'firmware', message: describeError(error) });
+        tellConditions(run, parts);
+        await clock.sleep(backoff.nextMs(), signal);
+      }
+    }
+  };
+}
+
+const isFileFault = (error: unknown): error is NodeJS.ErrnoException & { code: string } =>
+  error instanceof Error && 'syscall' in error && 'code' in error && typeof error.code === 'string';

@@ -1,0 +1,75 @@
+import { isoTime, type Clock } from '@station/kit/clock';
+import type { Report } from '@station/kit/report';
+import { createBackoff } from '@station/kit/retry';
+import type { Conditions } from '../conditions.ts';
+import type { FirmwareCheck, FirmwareSource } from './manifest-source.ts';
+
+/** Asking for the firmware manifest: when, and what is said when it does not come. */
+export type FirmwarePoll = {
+  check(signal: AbortSignal): Promise<FirmwareCheck>;
+  /** Monotonic time of the next check. */
+  dueMs(): number;
+  lastCheckAt(): string | null;
+  lastError(): string | null;
+};
+
+const firstRetryMs = 15_000;
+/** Quick tries after a failure; then the next one is at the usual time. */
+const retries = 3;
+
+export function createFirmwarePoll(parts: {
+  source: FirmwareSource;
+  conditions: Conditions;
+  clock: Clock;
+  report: Report;
+  checkIntervalMs: number;
+  /** The operator named no address: where none is published at the usual one, there is no firmware. */
+  isUsualAddress: boolean;
+  random: () => number;
+}): FirmwarePoll {
+  const { source, conditions, clock, report, checkIntervalMs, random } = parts;
+  const backoff = createBackoff({ initialMs: firstRetryMs, maxMs: checkIntervalMs, jitter: 0.2, random });
+  let dueMs = -Infinity;
+  let failures = 0;
+  let lastCheckAt: string | null = null;
+  let lastError: string | null = null;
+
+  const fail = (reason: string, retry: boolean): number | null => {
+    failures += 1;
+    lastError = reason;
+    if (retry && failures <= retries) {
+      const retryInMs = Math.min(backoff.nextMs(), checkIntervalMs);
+      report.event('firmware_check_retry', { attempt: failures, retryInMs, reason });
+      return retryInMs;
+    }
+    failures = 0;
+    backoff.reset();
+    report.event('firmware_check_failed', { reason });
+    return null;
+  };
+
+  return {
+    check: async (signal) => {
+      const answer = await source.check(signal);
+      // Spread, so that the stations of a fleet do not ask all at once.
+      let nextMs = checkIntervalMs * (1 + 0.1 * (2 * random() - 1));
+      if (answer.kind === 'ok') {
+        failures = 0;
+        backoff.reset();
+        lastError = null;
+        lastCheckAt = isoTime(clock.now());
+      } else {
+        const missing = answer.kind === 'unavailable' && answer.missing;
+        nextMs = fail(answer.reason, answer.kind === 'unavailable' && !missing) ?? nextMs;
+        if (missing && parts.isUsualAddress) lastError = null;
+      }
+      const isAway = answer.kind === 'unavailable' && !(answer.missing && parts.isUsualAddress);
+      conditions.set('firmware_manifest_unreachable', isAway);
+      dueMs = clock.monotonic() + nextMs;
+      return answer;
+    },
+    dueMs: () => dueMs,
+    lastCheckAt: () => lastCheckAt,
+    lastError: () => lastError,
+  };
+}

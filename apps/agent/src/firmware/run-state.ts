@@ -1,0 +1,106 @@
+import type { Clock } from '@station/kit/clock';
+import type { Report } from '@station/kit/report';
+import type { FirmwareEntry, FirmwareRefusal } from '@station/protocol/firmware-manifest';
+import type { Conditions } from '../conditions.ts';
+import { createCache, type Cache, type CacheContents } from './cache.ts';
+import type { Facts } from './decide.ts';
+import { createFetching, type Fetching } from './fetching.ts';
+import { createHandOver, type HandOver } from './hand-over.ts';
+import type { FirmwareSource } from './manifest-source.ts';
+import { emptyNotes, writeNotes, type FirmwareNotes } from './notes.ts';
+import { listPartials } from './partial.ts';
+import { createFirmwarePoll, type FirmwarePoll } from './poll.ts';
+import type { CacheDisk, OpenDownload, OtaBackend } from './ports.ts';
+
+export type FirmwareParts = {
+  source: FirmwareSource;
+  disk: CacheDisk;
+  open: OpenDownload;
+  backend: OtaBackend;
+  conditions: Conditions;
+  clock: Clock;
+  report: Report;
+  /** Uniform in [0, 1). */
+  random: () => number;
+  /** FIRMWARE_CACHE_DIR and DATA_DIR. */
+  directory: string;
+  dataDir: string;
+  /** Of the machine: what an earlier boot has written may not be on disk. */
+  bootId: string;
+  maxBytes: number;
+  checkIntervalMs: number;
+  /** FIRMWARE_MANIFEST_URL is the default: where nothing is published there, there is no firmware, and nothing wrong. */
+  isUsualAddress: boolean;
+  /** True while a release is being fetched: firmware then leaves it the line. */
+  isLineTaken: () => boolean;
+};
+
+/** What one run of the firmware duty knows, and the rooms it works with. */
+export type FirmwareRun = {
+  poll: FirmwarePoll;
+  cache: Cache;
+  fetching: Fetching;
+  handOver: HandOver;
+  contents: CacheContents;
+  partials: string[];
+  notes: FirmwareNotes;
+  /** Of the last good manifest; null before there was one. */
+  entries: FirmwareEntry[] | null;
+  refused: FirmwareRefusal[];
+  isManifestRejected: boolean;
+  /** What the disk said to the last step that failed; null when it went well. */
+  diskFault: string | null;
+};
+
+export function createRun(parts: FirmwareParts): FirmwareRun {
+  const cache = createCache(parts.disk, parts.directory);
+  return {
+    poll: createFirmwarePoll(parts),
+    cache,
+    fetching: createFetching({ ...parts, cache }),
+    handOver: createHandOver(parts),
+    contents: { items: [], files: [], damaged: [] },
+    partials: [],
+    notes: emptyNotes,
+    entries: null,
+    refused: [],
+    isManifestRejected: false,
+    diskFault: null,
+  };
+}
+
+export const observe = (run: FirmwareRun, { clock, source }: FirmwareParts): Facts => ({
+  nowMs: clock.monotonic(),
+  wallMs: clock.now(),
+  pollDueMs: run.poll.dueMs(),
+  entries: run.entries,
+  signedFloors: source.isSigned ? run.notes.signedFloors : {},
+  items: run.contents.items,
+  files: run.contents.files,
+  partials: run.partials,
+  attempts: run.fetching.attempts(),
+  handedOver: run.notes.handedOver,
+  types: run.handOver.types(),
+  askDueMs: run.handOver.askDueMs(),
+  handOverDueMs: run.handOver.handOverDueMs(),
+});
+
+/** Reads again what is in the cache. */
+export async function look(run: FirmwareRun, { disk, directory }: FirmwareParts): Promise<void> {
+  run.contents = await run.cache.read();
+  run.partials = await listPartials(disk, directory);
+}
+
+/** Resolved means on disk. */
+export async function keepNotes(
+  run: FirmwareRun,
+  { disk, dataDir }: FirmwareParts,
+  change: Partial<FirmwareNotes>,
+): Promise<void> {
+  const notes = { ...run.notes, ...change };
+  await writeNotes(disk, dataDir, notes);
+  run.notes = notes;
+}
+
+export const isPending = (run: FirmwareRun): boolean =>
+  run.handOver.isPending(run.contents.items, run.notes.handedOver);

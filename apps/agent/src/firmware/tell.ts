@@ -1,0 +1,68 @@
+import type { FirmwareItem, Status } from '@station/protocol/agent-api';
+import { attemptKey, chooseEntry, isHandedOver, refusedEntries, refusedImages } from './decide.ts';
+import { isPending, observe, type FirmwareParts, type FirmwareRun } from './run-state.ts';
+
+/** Failures to hand over before it is a condition: a backend that starts is away for a while. */
+const failuresOfACondition = 3;
+/** Announcements that are remembered: a manifest that changes for ever must not fill the memory. */
+const mostRemembered = 10_000;
+
+/** Says once what a manifest newly offers, and what of it is refused. */
+export function createAnnouncer(run: FirmwareRun, parts: FirmwareParts): () => void {
+  const told = new Set<string>();
+  const once = (key: string, tell: () => void): void => {
+    if (told.has(key)) return;
+    if (told.size >= mostRemembered) told.clear();
+    told.add(key);
+    tell();
+  };
+  return () => {
+    const facts = observe(run, parts);
+    for (const entry of run.entries ?? []) {
+      const { name, version } = entry;
+      if (chooseEntry(entry, facts).kind !== 'fetch') continue;
+      once(attemptKey(entry), () => parts.report.event('firmware_update_available', { name, version }));
+    }
+    for (const refusal of refusedEntries(run.refused, facts)) {
+      once(JSON.stringify(refusal), () => parts.report.event('firmware_refused', refusal));
+    }
+  };
+}
+
+/** Raises and clears conditions by the facts as they are now. */
+export function tellConditions(run: FirmwareRun, parts: FirmwareParts): void {
+  const { conditions } = parts;
+  const facts = observe(run, parts);
+  const isFull = [...facts.attempts.values()].some(({ kind }) => kind === 'disk_full');
+  conditions.set('firmware_manifest_rejected', run.isManifestRejected || refusedEntries(run.refused, facts).length > 0);
+  conditions.set('firmware_refused', refusedImages(facts).length > 0);
+  conditions.set('firmware_cache_not_writable', run.diskFault !== null || isFull);
+  conditions.set('firmware_not_handed_over', run.handOver.failures() >= failuresOfACondition && isPending(run));
+}
+
+/** The firmware part of GET /status. */
+export function describeFirmware(run: FirmwareRun, parts: FirmwareParts): Status['firmware'] {
+  const facts = observe(run, parts);
+  return {
+    cacheDir: parts.directory,
+    lastCheckAt: run.poll.lastCheckAt(),
+    lastError: lastErrorOf(run),
+    items: run.contents.items.map((item): FirmwareItem => {
+      const { name, version, file, checksum, size, downloadedAt, chip } = item;
+      // Before the backend has said what it knows, what it once accepted counts.
+      const types = facts.types ?? [{ type: name, installed: [], cached: version }];
+      return {
+        ...{ name, version, file, checksum, size, downloadedAt },
+        ...(chip === null ? {} : { chip }),
+        handedOver: isHandedOver(item, facts.handedOver, types),
+      };
+    }),
+    download: run.fetching.current(),
+    refused: [...refusedEntries(run.refused, facts), ...refusedImages(facts)],
+  };
+}
+
+function lastErrorOf(run: FirmwareRun): string | null {
+  const [attempt] = [...run.fetching.attempts()].map(([key, { reason }]) => `${key.split(' ')[0]}: ${reason}`);
+  return run.diskFault ?? run.poll.lastError() ?? attempt ?? (isPending(run) ? run.handOver.lastError() : null);
+}

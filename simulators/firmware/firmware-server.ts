@@ -1,0 +1,268 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createNarrowLine, type NarrowLine } from '../releases/narrow-line.ts';
+import { checksumOfFile } from './image-builder.ts';
+
+/** What can be wrong with the server, or the way to it, for one file (or the manifest). */
+export type Fault =
+  /** The connection is cut when so many bytes of the answer were sent. */
+  | { kind: 'cut'; afterBytes: number }
+  /** Nothing more comes after so many bytes, and the connection stays open. */
+  | { kind: 'stall'; afterBytes: number }
+  /** The right number of bytes, some of them others. */
+  | { kind: 'wrong_bytes' }
+  /** Ranges are ignored: the whole comes each time. */
+  | { kind: 'no_ranges' }
+  /** A range is answered with another part than was asked for. */
+  | { kind: 'wrong_range' }
+  /** Each answer has another ETag. */
+  | { kind: 'new_etag' }
+  /** No ETag at all. */
+  | { kind: 'no_etag' }
+  /** No Content-Length, and no end: bytes come for ever. */
+  | { kind: 'endless' }
+  | { kind: 'status'; status: number }
+  | { kind: 'redirect'; location: string };
+
+export type Offered = {
+  version: string;
+  file: string;
+  checksum: string;
+  size?: number;
+  chip?: string;
+  minVersion?: string;
+};
+
+export type SeenRequest = {
+  path: string;
+  range: string | null;
+  ifRange: string | null;
+  status: number;
+  /** Of the body, as far as it was sent. */
+  sentBytes: number;
+};
+
+/** A small firmware server on loopback, with faults on demand. */
+export type FirmwareServer = AsyncDisposable & {
+  /** FIRMWARE_MANIFEST_URL of a station. */
+  manifestUrl: string;
+  origin: string;
+  /** Publishes an image under a name: the manifest then offers it, in place of what it offered under that name before. */
+  offer(name: string, version: string, image: Uint8Array, more?: { chip?: string; minVersion?: string }): Offered;
+  /** Changes what the manifest says of a name, or takes it out of the manifest. The file stays. */
+  edit(name: string, change: Partial<Offered> | null): void;
+  /** The manifest in these very bytes, until the next `offer` or `edit`. */
+  setManifest(manifest: object | Uint8Array): void;
+  /** Puts a file beside the manifest. */
+  put(file: string, bytes: Uint8Array): void;
+  /** @param file name beside the manifest; `manifest.json` is the manifest itself. */
+  setFault(file: string, fault: Fault | null, times?: number): void;
+  /** Every request so far, oldest first. */
+  requests: SeenRequest[];
+  /** Stops listening and cuts open connections; `goOnline` listens on the same port again. */
+  goOffline(): Promise<void>;
+  goOnline(): Promise<void>;
+};
+
+export type FirmwareServerOptions = {
+  /** 0, the default, takes a free one. */
+  port?: number;
+  /** The form of the manifest: a map by name, or a list of types. */
+  form?: 'map' | 'list';
+  /** Of files, for all downloads together; default: no limit. */
+  bytesPerSecond?: number;
+};
+
+type State = {
+  files: Map<string, Uint8Array>;
+  faults: Map<string, { fault: Fault; left: number }>;
+  requests: SeenRequest[];
+  line: NarrowLine;
+  answers: number;
+};
+
+const folder = '/firmware/';
+
+export async function startFirmwareServer(options: FirmwareServerOptions = {}): Promise<FirmwareServer> {
+  const state: State = {
+    files: new Map(),
+    faults: new Map(),
+    requests: [],
+    line: createNarrowLine(options.bytesPerSecond ?? Infinity),
+    answers: 0,
+  };
+  const offers = new Map<string, Offered>();
+  const publish = (manifest: object | Uint8Array): void => {
+    const bytes = manifest instanceof Uint8Array ? manifest : Buffer.from(JSON.stringify(manifest));
+    state.files.set('manifest.json', bytes);
+  };
+  const publishOffers = (): void => {
+    const list = [...offers].map(([type, offered]) => ({ type, ...offered }));
+    publish(options.form === 'list' ? { types: list } : Object.fromEntries(offers));
+  };
+  const listening = createListening(options.port ?? 0, (request, response) => answer(request, response, state));
+  await listening.goOnline();
+  publishOffers();
+  const origin = `http://127.0.0.1:${listening.port()}`;
+  return {
+    origin,
+    manifestUrl: `${origin}${folder}manifest.json`,
+    requests: state.requests,
+    goOffline: listening.goOffline,
+    goOnline: listening.goOnline,
+    [Symbol.asyncDispose]: listening.goOffline,
+    offer: (name, version, image, more = {}) => {
+      const file = `${name}-${version}.bin`;
+      const offered = { version, file, checksum: checksumOfFile(image), size: image.length, ...more };
+      state.files.set(file, image);
+      offers.set(name, offered);
+      publishOffers();
+      return offered;
+    },
+    edit: (name, change) => {
+      const offered = offers.get(name);
+      if (change === null || !offered) offers.delete(name);
+      else offers.set(name, { ...offered, ...change });
+      publishOffers();
+    },
+    setManifest: publish,
+    put: (file, bytes) => void state.files.set(file, bytes),
+    setFault: (file, fault, times = Infinity) => {
+      if (fault) state.faults.set(file, { fault, left: times });
+      else state.faults.delete(file);
+    },
+  };
+}
+
+function createListening(
+  wantedPort: number,
+  listener: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+) {
+  let port = wantedPort;
+  let server: ReturnType<typeof createServer> | null = null;
+  return {
+    port: () => port,
+    goOnline: async () => {
+      if (server) return;
+      server = createServer((request, response) => void listener(request, response).catch(() => response.destroy()));
+      server.listen(port, '127.0.0.1');
+      await once(server, 'listening');
+      port = (server.address() as AddressInfo).port;
+    },
+    goOffline: async () => {
+      if (!server) return;
+      const closing = server;
+      server = null;
+      closing.close();
+      closing.closeAllConnections();
+      await once(closing, 'close');
+    },
+  };
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, state: State): Promise<void> {
+  request.resume();
+  const path = decodeURIComponent(new URL(request.url ?? '/', 'http://server').pathname);
+  const file = path.startsWith(folder) ? path.slice(folder.length) : '';
+  const fault = takeFault(state, file);
+  const seen: SeenRequest = {
+    path,
+    range: request.headers.range ?? null,
+    ifRange: (request.headers['if-range'] as string | undefined) ?? null,
+    status: 0,
+    sentBytes: 0,
+  };
+  state.requests.push(seen);
+  const head = (status: number, headers: Record<string, string | number>): ServerResponse => {
+    seen.status = status;
+    return response.writeHead(status, headers);
+  };
+  if (fault?.kind === 'status') return void head(fault.status, {}).end('a fault on demand\n');
+  if (fault?.kind === 'redirect') return void head(302, { location: fault.location }).end();
+  const bytes = state.files.get(file);
+  if (!bytes) return void head(404, {}).end('not found\n');
+
+  const etag = etagOf(bytes, fault, state);
+  const tagged: Record<string, string> = etag === null ? {} : { etag };
+  if (etag !== null && request.headers['if-none-match'] === etag) return void head(304, tagged).end();
+  const part = partOf(bytes, request, etag, fault);
+  if (part === 'beyond') return void head(416, { 'content-range': `bytes */${bytes.length}` }).end();
+  const content = fault?.kind === 'wrong_bytes' ? damaged(bytes) : bytes;
+  const [first, last] = part ?? [0, bytes.length - 1];
+  const isEndless = fault?.kind === 'endless';
+  head(part ? 206 : 200, {
+    ...tagged,
+    'accept-ranges': fault?.kind === 'no_ranges' ? 'none' : 'bytes',
+    ...(part ? { 'content-range': `bytes ${first}-${last}/${bytes.length}` } : {}),
+    ...(isEndless ? {} : { 'content-length': last - first + 1 }),
+  });
+  if (request.method === 'HEAD') return void response.end();
+  await send(response, content.subarray(first, last + 1), { fault, seen, line: state.line });
+}
+
+async function send(
+  response: ServerResponse,
+  bytes: Uint8Array,
+  { fault, seen, line }: { fault: Fault | null; seen: SeenRequest; line: NarrowLine },
+): Promise<void> {
+  const limit = fault?.kind === 'cut' || fault?.kind === 'stall' ? fault.afterBytes : Infinity;
+  do {
+    for await (const piece of line.send(bytes.subarray(0, Math.min(bytes.length, limit)))) {
+      if (response.destroyed) return;
+      seen.sentBytes += piece.length;
+      if (!response.write(piece)) await drained(response);
+    }
+  } while (fault?.kind === 'endless');
+  if (fault?.kind === 'stall') return;
+  // An end in order would be one that the other side may take for the end of the file.
+  if (fault?.kind === 'cut') response.socket?.destroy();
+  else response.end();
+}
+
+/** Waits until the other side has taken what was written, or is gone. */
+async function drained(response: ServerResponse): Promise<void> {
+  const settled = new AbortController();
+  const { signal } = settled;
+  try {
+    await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
+  } finally {
+    settled.abort();
+  }
+}
+
+function takeFault(state: State, file: string): Fault | null {
+  const entry = state.faults.get(file);
+  if (!entry || entry.left <= 0) return null;
+  entry.left -= 1;
+  return entry.fault;
+}
+
+function etagOf(bytes: Uint8Array, fault: Fault | null, state: State): string | null {
+  if (fault?.kind === 'no_etag') return null;
+  const salt = fault?.kind === 'new_etag' ? `${(state.answers += 1)}` : '';
+  return `"${createHash('sha256').update(bytes).update(salt).digest('hex').slice(0, 32)}"`;
+}
+
+/** First and last byte of the part to be sent; null: the whole. */
+function partOf(
+  bytes: Uint8Array,
+  request: IncomingMessage,
+  etag: string | null,
+  fault: Fault | null,
+): [number, number] | null | 'beyond' {
+  const match = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
+  const condition = request.headers['if-range'];
+  if (!match || fault?.kind === 'no_ranges' || (condition !== undefined && condition !== etag)) return null;
+  const first = Number(match[1]);
+  if (first >= bytes.length) return 'beyond';
+  if (fault?.kind === 'wrong_range') return [Math.floor(first / 2), bytes.length - 1];
+  return [first, match[2] === '' ? bytes.length - 1 : Math.min(Number(match[2]), bytes.length - 1)];
+}
+
+function damaged(bytes: Uint8Array): Uint8Array {
+  const copy = Uint8Array.from(bytes);
+  for (let at = Math.floor(copy.length / 2); at < copy.length; at += 4096) copy[at] = ~(copy[at] ?? 0);
+  return copy;
+}

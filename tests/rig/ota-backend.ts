@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { FirmwareReady, type OtaDeviceTypes } from '@station/protocol/firmware';
+import { isNewer } from '@station/protocol/version';
+import { Value } from 'typebox/value';
+
+/** The backend's two routes for the agent's firmware, over real HTTP, with records that can be lost. */
+export type OtaBackendDouble = AsyncDisposable & {
+  origin: string;
+  token: string;
+  /** Every body that was accepted, oldest first. */
+  accepted: FirmwareReady[];
+  /** Versions that devices of a type report. */
+  installed: Map<string, string[]>;
+  /** True: every request is answered with 503. */
+  isFailing: boolean;
+  /** As after the loss of its database. */
+  forget(): void;
+  stop(): Promise<void>;
+  start(): Promise<void>;
+};
+
+export async function startOtaBackend(token = 'token-of-the-agent-0123456789'): Promise<OtaBackendDouble> {
+  const accepted: FirmwareReady[] = [];
+  const installed = new Map<string, string[]>();
+  const cached = new Map<string, string>();
+  let port = 0;
+  let server: ReturnType<typeof createServer> | null = null;
+  const types = (): OtaDeviceTypes =>
+    [...new Set([...installed.keys(), ...cached.keys()])].map((type) => ({
+      type,
+      installed: installed.get(type) ?? [],
+      cached: cached.get(type) ?? null,
+    }));
+  /** Status and body. */
+  const answer = (route: string, authorization: string | undefined, text: string): [number, unknown] => {
+    if (double.isFailing) return [503, null];
+    if (authorization !== `Bearer ${token}`) return [401, null];
+    if (route === 'GET /api/ota/device-types') return [200, types()];
+    if (route !== 'POST /api/ota/firmware-ready') return [404, null];
+    const body: unknown = JSON.parse(text);
+    if (!Value.Check(FirmwareReady, body)) return [400, [...Value.Errors(FirmwareReady, body)]];
+    accepted.push(body);
+    if (isNewer(body.version, cached.get(body.name) ?? null)) cached.set(body.name, body.version);
+    return [204, null];
+  };
+  const start = async (): Promise<void> => {
+    if (server) return;
+    server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const { method, url, headers } = request;
+        const [status, body] = answer(`${method} ${url}`, headers.authorization, Buffer.concat(chunks).toString());
+        response.writeHead(status, { 'content-type': 'application/json' });
+        response.end(body === null ? undefined : JSON.stringify(body));
+      });
+    });
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    port = (server.address() as AddressInfo).port;
+  };
+  const stop = async (): Promise<void> => {
+    if (!server) return;
+    const closing = server;
+    server = null;
+    closing.close();
+    closing.closeAllConnections();
+    await once(closing, 'close');
+  };
+  const double: OtaBackendDouble = {
+    origin: '',
+    token,
+    accepted,
+    installed,
+    isFailing: false,
+    forget: () => cached.clear(),
+    start,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+  await start();
+  double.origin = `http://127.0.0.1:${port}`;
+  return double;
+}
