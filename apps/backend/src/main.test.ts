@@ -58,3 +58,18 @@ test('a port for devices that is taken: exit 1 and a line that says so', async (
   assert.equal(last?.event, 'backend_start_failed');
   assert.match(String(last?.['message']), /EADDRINUSE/);
 });
+
+test('what nobody expected ends the process, and the log tells what it was', async () => {
+  await using folder = await temporaryFolder();
+  const isRunning = 'process.listenerCount("uncaughtExceptionMonitor") > 0';
+  const fault = `setInterval(() => ${isRunning} && Promise.reject(new Error("nobody expected this")), 20)`;
+  const env = {
+    PORT: '0',
+    DATA_DIR: folder.path,
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(fault)}`,
+  };
+  await using program = runProgram(env);
+  assert.equal(await program.exit, 1);
+  const told = program.lines.find(({ event }) => event === 'unexpected_error');
+  assert.deepEqual([told?.['where'], told?.['message']], ['unhandledRejection', 'nobody expected this']);
+});

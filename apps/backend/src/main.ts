@@ -26,6 +26,10 @@ if (result.ok) {
 
 async function run(config: Parameters<typeof secretsOf>[0]): Promise<number> {
   const log = createLog({ clock: systemClock, level: config.logLevel, secrets: secretsOf(config), write });
+  // The process ends by it all the same; so the log, which holds no secrets, tells why.
+  process.on('uncaughtExceptionMonitor', (error, origin) =>
+    log.event('unexpected_error', { where: origin, message: describeError(error) }),
+  );
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   const host = { clock: systemClock, disk: nodeDisk, log, random: Math.random, timeZone };
   try {
