@@ -9,6 +9,10 @@ import { readJwtSecret } from './auth/jwt-secret.ts';
 import { createLoginLimiter } from './auth/login-limiter.ts';
 import { createPasswords } from './auth/passwords.ts';
 import { createSessions } from './auth/sessions.ts';
+import { createBroadcastTap } from './cloud/broadcast-tap.ts';
+import type { Cloud } from './cloud/cloud.ts';
+import { cloudWriteAlong, startCloudOf } from './cloud/start.ts';
+import { createAutomations } from './automations/automations.ts';
 import { createSetupCode, type SetupCode } from './auth/setup-code.ts';
 import { createUserStore } from './auth/user-store.ts';
 import type { BackendConfig } from './config.ts';
@@ -28,6 +32,8 @@ import { createVerifyAgentToken } from './http/hooks/verify-agent-token.ts';
 import { createVerifyDeviceToken } from './http/hooks/verify-device-token.ts';
 import { createVerifyToken } from './http/hooks/verify-token.ts';
 import { registerAuthRoutes } from './http/routes/auth.ts';
+import { registerAutomationRoutes } from './http/routes/automations.ts';
+import { registerCloudRoutes } from './http/routes/cloud.ts';
 import { registerDeviceCommandRoutes } from './http/routes/device-commands.ts';
 import { registerDeviceRoutes } from './http/routes/devices.ts';
 import { collectRoutes, registerDocsRoutes, type DescribedRoute } from './http/routes/docs.ts';
@@ -63,6 +69,12 @@ import { closeCodes } from '@station/protocol/socket';
 
 export type Host = { clock: Clock; disk: Disk; log: Log; random: () => number; timeZone: string };
 
+export type BackendHooks = {
+  onDamage(): void;
+  onReset(): void;
+  extraRoutes?: (app: HttpServer) => Promise<void>;
+};
+
 export type Backend = AsyncDisposable & {
   /** Where it listens, e.g. `http://127.0.0.1:3000`. */
   url: string;
@@ -84,18 +96,20 @@ const brokerWaitMs = 2_000;
  * Builds the whole backend and starts listening. Disposing it stops in reverse order: no new connections, requests under way
  * are finished, then the links and the database are closed.
  * @param onDamage the database file proved damaged: stop and start again, and it is mended.
+ * @param onReset the cloud reset the station: stop and start again, unclaimed.
  */
 export async function startBackend(
   config: BackendConfig,
   machine: Host,
-  { onDamage, extraRoutes }: { onDamage: () => void; extraRoutes?: (app: HttpServer) => Promise<void> },
+  { onDamage, onReset, extraRoutes }: BackendHooks,
 ): Promise<Backend> {
   const { disk, log } = machine;
   await using starting = new AsyncDisposableStack();
   await disk.makeDirectory(config.dataDir, 0o700);
   const opening = { config: config.database, migrations, clock: machine.clock, disk, log, onDamage };
   const store = starting.use(await openStore(opening));
-  const hub = createSocketHub();
+  const tap = createBroadcastTap();
+  const hub = tap.on(createSocketHub());
   const replicas = await startSharing(config, machine, store.db, hub);
   if (replicas !== null) starting.use(replicas);
   const clock = replicas?.clock ?? machine.clock;
@@ -125,6 +139,7 @@ export async function startBackend(
       store,
       devices,
       events: deviceEvents,
+      writeAlong: cloudWriteAlong(config),
       clock,
       disk,
       log,
@@ -147,8 +162,31 @@ export async function startBackend(
     }),
   );
   await commands.load();
+  const { leadership = alwaysLeader } = replicas ?? {};
+  const { isLeader } = leadership;
   const firmware = starting.use(
-    startFirmware({ config: config.firmware, db: store.db, hub, events: deviceEvents, commands, clock, log }),
+    startFirmware({ config: config.firmware, db: store.db, hub, events: deviceEvents, commands, isLeader, clock, log }),
+  );
+
+  const { publishCommand: publish } = mqtt;
+  const facts = { stationId: station_id, store, devices, commands, publish, events: deviceEvents, hub, tap, tokens };
+  const cloud = await startCloudOf(config, { ...host, ...facts, leadership, onReset });
+  if (cloud !== null) starting.use(cloud);
+
+  const automations = starting.use(
+    createAutomations({
+      store,
+      devices,
+      commands,
+      events: deviceEvents,
+      broker: { isWell: mqtt.isWell, isEmbedded: config.mqtt.kind === 'embedded' },
+      timeZone: async () => (await createStationStore(store.db).read()).time_zone,
+      leadership,
+      isShared: replicas !== null,
+      webhookAllow: config.webhookAllow,
+      clock,
+      log,
+    }),
   );
 
   const app = createHttpServer({ log });
@@ -169,15 +207,20 @@ export async function startBackend(
     mqtt,
     commands,
     firmware,
+    cloud,
     replicas,
   };
   await registerEverything(app, parts, extraRoutes);
+  await registerAutomationRoutes(app, { automations: automations.service });
   starting.use(startAgentEvents(config, host, hub));
-  const { leadership = alwaysLeader } = replicas ?? {};
-  starting.use(startHousekeeping({ history: createHistoryStore({ db: store.db, clock }), leadership, clock, log }));
+  const also = [automations.thinOut];
+  starting.use(
+    startHousekeeping({ history: createHistoryStore({ db: store.db, clock }), also, leadership, clock, log }),
+  );
 
   await waitForBroker(mqtt, clock);
   replicas?.begin([told.reload, commands.load]);
+  await automations.begin();
   const url = await app.listen({ port: config.port, host: config.host });
   const running = starting.move();
   return {
@@ -204,6 +247,7 @@ type Parts = {
   mqtt: Mqtt;
   commands: Commands;
   firmware: Firmware;
+  cloud: Cloud | null;
   replicas: Replicas | null;
 };
 
@@ -222,6 +266,7 @@ async function registerEverything(
     mqtt,
     commands,
     firmware,
+    cloud,
     replicas,
   }: Parts,
   extraRoutes: ((app: HttpServer) => Promise<void>) | undefined,
@@ -275,6 +320,7 @@ async function registerEverything(
   await registerDeviceCommandRoutes(app, { devices, commands });
   await registerZoneRoutes(app, { zones });
   await registerFirmwareRoutes(app, firmware);
+  await registerCloudRoutes(app, { cloud });
   await registerOtaRoutes(app, { firmware, devices });
   const box = await openSecretBox({ disk, path: join(config.dataDir, 'settings-key'), key: shared?.settingsKey });
   await registerSettingsRoutes(app, { settings: createSettingsStore({ db, box, clock }) });

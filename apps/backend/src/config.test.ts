@@ -53,6 +53,7 @@ test('every setting is taken over', () => {
       caFile: '/data/ca.pem',
     },
     devicesFile: '/data/devices.json',
+    cloud: null,
     replicaId: 'one',
     stationId: '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54',
     version: '1.2.3',

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { logLevels, type LogLevel } from '@station/kit/report';
+import { isAddressOrSubnet } from './adapters/webhook-client.ts';
 import ownPackage from '../package.json' with { type: 'json' };
+import { readCloudSettings, type CloudSettings } from './cloud/cloud-settings.ts';
 
 export type DatabaseConfig = { kind: 'sqlite'; file: string } | { kind: 'postgres'; url: string };
 export type AgentTarget = { kind: 'socket'; path: string } | { kind: 'tcp'; url: string };
@@ -36,9 +38,13 @@ export type BackendConfig = {
   webDir: string | null;
   /** The embedded broker, or the one that MQTT_URL names. */
   mqtt: MqttConfig;
+  /** Addresses and subnets that are not public and may be called by webhooks of automations all the same. */
+  webhookAllow: string[];
   /** File of devices that were given their login beforehand, or null (see `devices/devices-file.ts`). */
   devicesFile: string | null;
   firmware: FirmwareConfig;
+  /** Null: there is no cloud, and everything at home works. */
+  cloud: CloudSettings | null;
   /** Name of this backend among several on the same database and broker; null: it is alone. */
   replicaId: string | null;
   /** Null: one is generated and kept in the database. */
@@ -86,6 +92,7 @@ export function envToConfig(env: Readonly<Record<string, string | undefined>>): 
     agentToken: read('AGENT_TOKEN'),
     webDir: read('WEB_DIR'),
     mqtt: readMqtt(read, problems),
+    webhookAllow: readWebhookAllow(read('AUTOMATION_WEBHOOK_ALLOW'), problems),
     devicesFile: read('DEVICES_FILE'),
     firmware: {
       publicUrl: (
@@ -94,6 +101,7 @@ export function envToConfig(env: Readonly<Record<string, string | undefined>>): 
       folder: readFolder(read('FIRMWARE_FOLDER') ?? '/firmware', problems),
     },
     replicaId: readReplicaId(read, problems),
+    cloud: readCloudSettings(read, problems),
     stationId: stationId?.toLowerCase() ?? null,
     version: (read('STATION_VERSION') ?? ownPackage.version).replace(/^v/, ''),
     logLevel: readLogLevel(read('LOG_LEVEL'), problems),
@@ -171,6 +179,19 @@ function readReplicaId(read: (name: string) => string | null, problems: string[]
 function readFolder(value: string, problems: string[]): string {
   if (!/^(\/[A-Za-z0-9._~-]+)+$/.test(value)) problems.push('FIRMWARE_FOLDER must be a URL path as /firmware');
   return value;
+}
+
+function readWebhookAllow(value: string | null, problems: string[]): string[] {
+  const entries = (value ?? '')
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+  if (!entries.every(isAddressOrSubnet)) {
+    problems.push(
+      'AUTOMATION_WEBHOOK_ALLOW must be IP addresses and subnets (192.168.1.0/24) with commas between them',
+    );
+  }
+  return entries;
 }
 
 function readAgent(socket: string | null, url: string | null, problems: string[]): AgentTarget | null {

@@ -39,7 +39,11 @@ async function run(config: Parameters<typeof secretsOf>[0]): Promise<number> {
         log.event('backend_stopping', { signal: reason instanceof Stopping ? reason.message : 'unknown' });
         setTimeout(() => process.exit(exitFailed), stopDeadlineMs).unref();
       });
-      const backend = await startBackend(config, host, { onDamage: () => stop(exitFailed) });
+      const backend = await startBackend(config, host, {
+        onDamage: () => stop(exitFailed),
+        // The process manager starts it again, and nobody has claimed it then.
+        onReset: () => stop(0),
+      });
       log.event('backend_started', {
         version: config.version,
         address: backend.url,

@@ -101,6 +101,7 @@ export const cloudNotifications = {
       status: Type.String(),
       percent: Type.Union([Type.Number(), Type.Null()]),
       at: Time,
+      ...kept,
     }),
   },
   'station.event': {

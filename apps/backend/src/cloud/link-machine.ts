@@ -15,6 +15,8 @@ export type LinkEvent =
   | { kind: 'pong' }
   /** `by`: who ended it; `cloud` also for a connection that was reset. */
   | { kind: 'closed'; by: 'cloud' | 'network'; code: number | null; reason: string }
+  /** It is of no use any more: the cloud does not read, or does not acknowledge. */
+  | { kind: 'given_up'; reason: string }
   /** The time of `wakeAtMs` has come. */
   | { kind: 'time' };
 
@@ -157,6 +159,10 @@ export function createLinkMachine(reconnect: Reconnect): LinkMachine {
           return [];
         case 'closed':
           return closed(event, nowMs);
+        case 'given_up':
+          return phase.kind === 'authenticated' || phase.kind === 'knocking'
+            ? wait('not_reached', event.reason, nowMs)
+            : [];
         case 'time':
           return time(nowMs);
       }

@@ -9,7 +9,7 @@ import type { DeviceEvents } from '../devices/device-events.ts';
 import type { DeviceReport } from '../devices/device-report.ts';
 import type { DeviceStore } from '../devices/device-store.ts';
 import { createEventIds } from '../devices/event-ids.ts';
-import { writeReports, type StatesBefore } from '../devices/report-store.ts';
+import { writeReports, type StatesBefore, type WriteAlong } from '../devices/report-store.ts';
 import { createReportWriter } from '../devices/report-writer.ts';
 import type { Log } from '../log.ts';
 import type { Replicas } from '../replicas/replicas.ts';
@@ -47,6 +47,8 @@ export type MqttParts = {
   store: Store;
   devices: DeviceStore;
   events: DeviceEvents;
+  /** What is on disk with each batch of reports, or not at all. */
+  writeAlong: WriteAlong | undefined;
   clock: Clock;
   disk: Disk;
   log: Log;
@@ -60,13 +62,14 @@ const ackExpiresInMs = 60_000;
  * was heard.
  */
 export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
-  const { stationId, replicas, store, devices, events, clock, log } = parts;
+  const { stationId, replicas, store, devices, events, writeAlong, clock, log } = parts;
   await using starting = new AsyncDisposableStack();
   const dropped = createDroppedMessages({ clock, log });
   const newId = createEventIds(() => clock.now());
   const writer = starting.use(
     createReportWriter({
-      writeBatch: (reports) => replicas?.writeReports(reports, newId) ?? writeReports(store, reports, newId),
+      writeBatch: (reports) =>
+        replicas?.writeReports(reports, newId, writeAlong) ?? writeReports(store, reports, newId, writeAlong),
       onWritten: (reports, before) => {
         // With others it is told at all of them at once.
         if (replicas === null) onWritten(reports, before ?? undefined);

@@ -24,6 +24,7 @@ export const owner = { email: 'olena@example.org', password: 'correct horse batt
 export type BackendOptions = {
   env?: Record<string, string>;
   clock?: Clock;
+  onReset?: () => void;
   extraRoutes?: (app: HttpServer) => Promise<void>;
   /** Kept when given, so that a second backend can start on it. */
   dataDir?: string;
@@ -53,7 +54,11 @@ export async function runBackend(options: BackendOptions = {}): Promise<RunningB
   };
   const { extraRoutes } = options;
   const backend = starting.use(
-    await startBackend(config.config, host, { onDamage: () => undefined, ...(extraRoutes ? { extraRoutes } : {}) }),
+    await startBackend(config.config, host, {
+      onDamage: () => undefined,
+      onReset: options.onReset ?? (() => undefined),
+      ...(extraRoutes ? { extraRoutes } : {}),
+    }),
   );
   const setupCode = async (): Promise<string> => (await readText(nodeDisk, join(dataDir, 'setup-code'))) ?? '';
   const running = starting.move();

@@ -1,0 +1,135 @@
+import { hash, X509Certificate } from 'node:crypto';
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
+import { WebSocket } from 'ws';
+import { maxCloudFrameBytes, tokenRejectedCode } from '@station/protocol/cloud-messages';
+import { describeError } from '@station/kit/station-error';
+
+/** One connection to the cloud. */
+export type CloudSocket = {
+  /** Bytes handed over and not yet taken by the kernel. */
+  readonly bufferedAmount: number;
+  /** @param done when it was handed to the kernel, or never will be. */
+  send(text: string, done?: (error?: Error) => void): void;
+  ping(): void;
+  /** Stops reading, so that the other side has to wait. */
+  pause(): void;
+  resume(): void;
+  /** Says that it ends, and cuts the connection soon after, whatever the other side does. Nothing is heard of it any more. */
+  end(): void;
+};
+
+export type CloudSocketHandler = {
+  onOpen(): void;
+  /** @param text null for a binary frame. */
+  onMessage(text: string | null, bytes: number): void;
+  onPong(): void;
+  /** @param by `cloud` also when the connection was reset; `network` when it broke on the way. @param code null without a closing frame. */
+  onClose(loss: { by: 'cloud' | 'network'; code: number | null; reason: string }): void;
+};
+
+export type OpenCloudSocket = (handler: CloudSocketHandler) => CloudSocket;
+
+export type CloudSocketOptions = {
+  /** `wss://…`; `ws://` for a loopback address only, which the configuration sees to. */
+  url: string;
+  /** PEM of certificates to trust instead of those that Node brings; null for those. */
+  ca: string | null;
+  /** SHA-256 of public keys (SPKI, base64), one of which must be in the chain; empty: any chain that verifies. */
+  pins: readonly string[];
+};
+
+const handshakeTimeoutMs = 10_000;
+const cutOffMs = 1_000;
+/** The network's own errors; any other end of an open connection is the doing of the other side. */
+const networkErrors = new Set(['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'ECONNABORTED', 'ENOTCONN']);
+
+/** Opens WebSockets to the cloud: the certificate must verify, and hold a pinned key if any is pinned (RFC 7469, section 2.4, for the form). */
+export function createCloudSockets({ url, ca, pins }: CloudSocketOptions): OpenCloudSocket {
+  return (handler) => {
+    const socket = new WebSocket(url, {
+      handshakeTimeout: handshakeTimeoutMs,
+      maxPayload: maxCloudFrameBytes,
+      perMessageDeflate: false,
+      followRedirects: false,
+      checkServerIdentity: ((host: string, certificate: PeerCertificate) =>
+        checkServerIdentity(host, certificate) ?? checkPins(certificate, pins)) as never,
+      ...(ca === null ? {} : { ca }),
+    });
+    let error: Error | null = null;
+    let isOver = false;
+    const close = (loss: Parameters<CloudSocketHandler['onClose']>[0]): void => {
+      if (isOver) return;
+      isOver = true;
+      handler.onClose(loss);
+    };
+    socket.on('open', () => !isOver && handler.onOpen());
+    socket.on('message', (data, isBinary) => {
+      if (isOver) return;
+      const bytes = Buffer.isBuffer(data)
+        ? data
+        : Buffer.concat([data as ArrayBuffer].flat().map((part) => Buffer.from(part)));
+      handler.onMessage(isBinary ? null : bytes.toString('utf8'), bytes.length);
+    });
+    socket.on('pong', () => !isOver && handler.onPong());
+    socket.on('error', (given) => (error ??= given));
+    socket.on('unexpected-response', (request, response) => {
+      const status = response.statusCode ?? 0;
+      request.destroy();
+      const code = status === 401 || status === 403 ? tokenRejectedCode : null;
+      close({ by: 'cloud', code, reason: `The cloud answered with status ${status}.` });
+    });
+    socket.on('close', (code, reason) => {
+      const noFrame = code === 1006;
+      const broken = error !== null && networkErrors.has((error as NodeJS.ErrnoException).code ?? '');
+      close({
+        by: broken ? 'network' : 'cloud',
+        code: noFrame ? null : code,
+        reason: wordsFor(code, String(reason), error),
+      });
+    });
+    return {
+      get bufferedAmount() {
+        return socket.bufferedAmount;
+      },
+      send: (text, done) => socket.send(text, (failure) => done?.(failure ?? undefined)),
+      ping: () => socket.ping(() => undefined),
+      pause: () => socket.pause(),
+      resume: () => socket.resume(),
+      end: () => {
+        isOver = true;
+        if (socket.readyState === WebSocket.CONNECTING) return socket.terminate();
+        socket.close(1000);
+        setTimeout(() => socket.terminate(), cutOffMs).unref();
+      },
+    };
+  };
+}
+
+function wordsFor(code: number, reason: string, error: Error | null): string {
+  if (error !== null) return describeError(error);
+  if (code === 1006) return 'The connection was cut.';
+  return `The cloud closed the link with code ${code}${reason === '' ? '' : `: ${reason}`}`.slice(0, 300);
+}
+
+function checkPins(certificate: PeerCertificate, pins: readonly string[]): Error | undefined {
+  if (pins.length === 0) return undefined;
+  const chain = chainOf(certificate);
+  if (chain.some((one) => pins.includes(pinOf(one.raw)))) return undefined;
+  return new Error('No certificate of the cloud has a pinned key.');
+}
+
+/** The chain as it was presented and verified; a root is its own issuer. */
+function chainOf(certificate: PeerCertificate): PeerCertificate[] {
+  const chain: PeerCertificate[] = [];
+  let at: PeerCertificate | undefined = certificate;
+  while (at !== undefined && !chain.includes(at)) {
+    chain.push(at);
+    at = (at as { issuerCertificate?: PeerCertificate }).issuerCertificate;
+  }
+  return chain;
+}
+
+/** @param der a certificate. @returns SHA-256 of its SubjectPublicKeyInfo, base64. */
+export function pinOf(der: Uint8Array): string {
+  return hash('sha256', new X509Certificate(der).publicKey.export({ type: 'spki', format: 'der' }), 'base64');
+}

@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '@station/kit/clock';
+import { eventChannels, type EventChannel } from '@station/protocol/cloud';
+import type { SecretBox } from '../settings/secret-box.ts';
+import type { Database } from '../store/schema.ts';
+
+export type CloudConfig = {
+  /** Null while nobody has claimed the station, or when the key it was sealed with is gone. */
+  stationToken: string | null;
+  claimedAt: number | null;
+  activeChannels: readonly EventChannel[];
+  /** States from before are known to have reached the cloud, epoch milliseconds. */
+  statesSentAt: number;
+  dropped: number;
+  /** A reset was asked for then and is not over. */
+  resetAt: number | null;
+};
+
+/** The one row of `cloud_config`; secrets in it are sealed. */
+export type CloudConfigStore = {
+  read(): Promise<CloudConfig>;
+  /** What proves that someone stands before the station; made when there is none. */
+  claimSecret(): Promise<string>;
+  claim(stationToken: string): Promise<void>;
+  setChannels(channels: readonly EventChannel[]): Promise<void>;
+  setStatesSentAt(at: number): Promise<void>;
+  beginReset(): Promise<void>;
+  /** Forgets the cloud and all that was kept for it. */
+  wipe(): Promise<void>;
+};
+
+const tokenPurpose = 'cloud station token';
+const secretPurpose = 'cloud claim secret';
+const secretBytes = 20;
+const nothing: CloudConfig = {
+  stationToken: null,
+  claimedAt: null,
+  activeChannels: eventChannels,
+  statesSentAt: 0,
+  dropped: 0,
+  resetAt: null,
+};
+
+export function createCloudConfigStore(options: { db: Database; box: SecretBox; clock: Clock }): CloudConfigStore {
+  const { db, box, clock } = options;
+  const row = () => db.selectFrom('cloud_config').selectAll().where('id', '=', 'cloud').executeTakeFirst();
+  const write = async (set: Partial<NonNullable<Awaited<ReturnType<typeof row>>>>): Promise<void> => {
+    const empty = { station_token: null, claimed_at: null, claim_secret: null, reset_at: null };
+    const numbers = { states_sent_at: 0, dropped: 0, active_channels: JSON.stringify(eventChannels) };
+    await db
+      .insertInto('cloud_config')
+      .values({ id: 'cloud', ...empty, ...numbers, ...set })
+      .onConflict((conflict) => conflict.column('id').doUpdateSet(set))
+      .execute();
+  };
+  return {
+    read: async () => {
+      const found = await row();
+      if (found === undefined) return nothing;
+      const { station_token: sealed } = found;
+      return {
+        stationToken: sealed === null ? null : box.open(sealed, tokenPurpose),
+        claimedAt: found.claimed_at,
+        activeChannels: channelsOf(found.active_channels),
+        statesSentAt: found.states_sent_at,
+        dropped: found.dropped,
+        resetAt: found.reset_at,
+      };
+    },
+    claimSecret: async () => {
+      const sealed = (await row())?.claim_secret ?? null;
+      const kept = sealed === null ? null : box.open(sealed, secretPurpose);
+      if (kept !== null) return kept;
+      const made = randomBytes(secretBytes).toString('base64url');
+      await write({ claim_secret: box.seal(made, secretPurpose) });
+      return made;
+    },
+    claim: async (stationToken) => {
+      const sealed = box.seal(stationToken, tokenPurpose);
+      const fresh = { states_sent_at: 0, dropped: 0, active_channels: JSON.stringify(eventChannels), reset_at: null };
+      // The secret has served: who saw it must not be able to claim the station a second time.
+      await write({ station_token: sealed, claimed_at: clock.now(), claim_secret: null, ...fresh });
+    },
+    setChannels: (channels) => write({ active_channels: JSON.stringify([...new Set(channels)]) }),
+    setStatesSentAt: async (at) => {
+      await db.updateTable('cloud_config').set({ states_sent_at: at }).execute();
+    },
+    beginReset: () => write({ reset_at: clock.now() }),
+    wipe: async () => {
+      await db.transaction().execute(async (transaction) => {
+        await transaction.deleteFrom('cloud_config').execute();
+        await transaction.deleteFrom('cloud_outbox').execute();
+        await transaction.deleteFrom('cloud_set_aside').execute();
+        await transaction.deleteFrom('cloud_commands').execute();
+      });
+    },
+  };
+}
+
+function channelsOf(text: string): EventChannel[] {
+  const given = JSON.parse(text) as unknown[];
+  return eventChannels.filter((channel) => given.includes(channel));
+}

@@ -1,0 +1,231 @@
+import { randomUUIDv7 } from 'node:crypto';
+import { createExclusiveRunner } from '@station/kit/exclusive-runner';
+import { isoTime, type Clock } from '@station/kit/clock';
+import { readText, type Disk } from '@station/kit/files';
+import { describeError } from '@station/kit/station-error';
+import { eventChannels, type CloudClaim, type CloudStatus, type EventChannel } from '@station/protocol/cloud';
+import type { LegacyMessage } from '@station/protocol/cloud-messages';
+import { createCloudSockets, type OpenCloudSocket } from '../adapters/cloud-socket.ts';
+import type { AccessTokens } from '../auth/access-tokens.ts';
+import type { CloudSettings } from './cloud-settings.ts';
+import type { Commands, PublishCommand } from '../devices/commands.ts';
+import type { DeviceEvents } from '../devices/device-events.ts';
+import type { DeviceStore } from '../devices/device-store.ts';
+import type { Log } from '../log.ts';
+import type { SecretBox } from '../settings/secret-box.ts';
+import type { SocketHub } from '../socket/hub.ts';
+import type { Store } from '../store/database.ts';
+import type { BroadcastTap } from './broadcast-tap.ts';
+import { createCloudConfigStore } from './cloud-config-store.ts';
+import { createDelivery } from './delivery.ts';
+import { createIdentity } from './identity.ts';
+import { createIgnoredMessages } from './ignored-messages.ts';
+import { usualLimits, type BudgetLimits } from './inbound-budget.ts';
+import { createLink, type Credentials } from './link.ts';
+import { createMethods } from './methods.ts';
+import { startOutboxKeeper } from './outbox-keeper.ts';
+import { createOutboxStore } from './outbox-store.ts';
+import { createReconnect } from './reconnect.ts';
+import { createRememberedCommands } from './remembered-commands.ts';
+import { createStationReset } from './station-reset.ts';
+import { statusOf } from './status.ts';
+import { followHappenings } from './happenings.ts';
+
+export type Cloud = AsyncDisposable & {
+  status(): Promise<CloudStatus>;
+  /** Null when there is no cloud or the station is claimed. */
+  claim(): Promise<CloudClaim | null>;
+  /** Forgets the cloud. */
+  unclaim(): Promise<void>;
+};
+
+/** The one backend of several that holds the link. */
+export type CloudLeadership = {
+  isLeader(): boolean;
+  subscribe(listener: (isLeader: boolean) => void): Disposable;
+};
+
+export type CloudParts = {
+  settings: CloudSettings;
+  stationId: string;
+  store: Store;
+  box: SecretBox;
+  devices: DeviceStore;
+  commands: Pick<Commands, 'send'>;
+  publish: PublishCommand;
+  events: DeviceEvents;
+  hub: Pick<SocketHub, 'broadcast' | 'replay'>;
+  tap: BroadcastTap;
+  tokens: Pick<AccessTokens, 'revoke'>;
+  leadership: CloudLeadership;
+  clock: Clock;
+  disk: Disk;
+  log: Log;
+  random: () => number;
+  /** The station was reset: the backend is to end, and to be started again. */
+  onReset(): void;
+  /** For tests and benches. */
+  open?: OpenCloudSocket;
+  limits?: BudgetLimits;
+};
+
+/** The link to the cloud, from the outbox to what it changes here (contracts, section 12). Nothing at home waits for it. */
+export async function startCloud(parts: CloudParts): Promise<Cloud> {
+  const { settings, store, clock, log, hub, events, devices, leadership } = parts;
+  const { db } = store;
+  const config = createCloudConfigStore({ db, box: parts.box, clock });
+  const outbox = createOutboxStore({ ...store, clock });
+  const reset = createStationReset({ config, devices, publish: parts.publish, clock, log });
+  const identity = createIdentity({ db, clock });
+  const { run } = createExclusiveRunner();
+  await using starting = new AsyncDisposableStack();
+
+  const first = await config.read();
+  let activeChannels = first.activeChannels;
+  const delivery = starting.use(
+    createDelivery({
+      db,
+      outbox,
+      isActive: (channel) => activeChannels.includes(channel),
+      statesSentAt: async () => (await config.read()).statesSentAt,
+      setStatesSentAt: config.setStatesSentAt,
+      clock,
+      log,
+    }),
+  );
+  const setChannels = async (channels: readonly EventChannel[]): Promise<void> => {
+    await config.setChannels(channels);
+    activeChannels = eventChannels.filter((channel) => channels.includes(channel));
+    tellStatus();
+  };
+  const credentials = async (): Promise<Credentials> => {
+    const { stationToken, activeChannels: channels } = await config.read();
+    activeChannels = channels;
+    const secret = stationToken ?? (await config.claimSecret());
+    log.keepSecret(secret);
+    return stationToken === null
+      ? { kind: 'unclaimed', chipId: parts.stationId, claimSecret: secret }
+      : { kind: 'claimed', stationToken };
+  };
+  const link = createLink({
+    host: settings.host,
+    open: parts.open ?? createCloudSockets(await socketOptions(parts)),
+    reconnect: createReconnect(parts.random),
+    limits: parts.limits ?? usualLimits,
+    methods: createMethods({
+      devices,
+      commands: parts.commands,
+      remembered: createRememberedCommands({ db, clock }),
+      setChannels,
+    }),
+    delivery,
+    ignored: createIgnoredMessages({ clock, log }),
+    credentials,
+    onClaimed: async (token) => {
+      log.keepSecret(token);
+      await config.claim(token);
+      activeChannels = eventChannels;
+      log.event('cloud_claimed', { host: settings.host });
+    },
+    onLegacy: (message) => void run(() => obey(message)).catch(failed(`a ${message.type} of the cloud`)),
+    onChange: () => tellStatus(),
+    clock,
+    log,
+  });
+  const failed = (where: string) => (error: unknown) =>
+    log.event('unexpected_error', { where, message: describeError(error) });
+
+  const obey = async (message: LegacyMessage): Promise<void> => {
+    if (message.type === 'station_reset') {
+      await reset.begin();
+      link.say({ type: 'station_reset_ack' });
+      await reset.finish();
+      parts.onReset();
+      return;
+    }
+    const result = await identity.apply(message);
+    if (result.kind === 'applied') {
+      for (const userId of result.revoked) parts.tokens.revoke(userId);
+    } else {
+      log.event('cloud_identity_refused', { type: message.type, reason: result.reason });
+    }
+  };
+
+  const status = async (): Promise<CloudStatus> =>
+    statusOf({
+      host: settings.host,
+      view: leadership.isLeader() ? link.view() : null,
+      config: await config.read(),
+      size: await outbox.size(),
+      setAside: await outbox.countSetAside(),
+      clock,
+    });
+  let latest = await status();
+  const message = () => ({ type: 'cloud_status', at: isoTime(clock.now()), status: latest }) as const;
+  const tellStatus = (): void => {
+    void run(async () => {
+      const before = JSON.stringify(latest);
+      latest = await status();
+      if (JSON.stringify(latest) !== before) hub.broadcast(message(), 'cloud_status');
+    }).catch(failed('the status of the cloud link'));
+  };
+  starting.use(hub.replay(() => [message()]));
+
+  const isLeading = (): boolean => leadership.isLeader();
+  starting.use(
+    followHappenings({
+      events,
+      tap: parts.tap,
+      delivery,
+      isLeading,
+      add: (kept) =>
+        void run(async () => {
+          await outbox.add({ ...kept, content: { id: randomUUIDv7(), ...kept.content } });
+          delivery.wake();
+        }).catch(failed('keeping a message for the cloud')),
+      clock,
+    }),
+  );
+  starting.use(
+    startOutboxKeeper({ outbox, maxBytes: settings.outboxMaxBytes, isLeading, onTick: tellStatus, clock, log }),
+  );
+  const begin = async (): Promise<void> => {
+    // A reset that was cut short comes before anything is said to the cloud.
+    if ((await config.read()).resetAt !== null) await reset.finish();
+    if (isLeading()) await link.start();
+  };
+  const startLink = (): void => void run(begin).catch(failed('starting the cloud link'));
+  starting.use(leadership.subscribe((isLeader) => (isLeader ? startLink() : link.stop())));
+  starting.defer(() => link.stop());
+  if (isLeading()) startLink();
+
+  const running = starting.move();
+  return {
+    status,
+    claim: async () => {
+      if ((await config.read()).stationToken !== null) return null;
+      const [chipId, claimSecret] = [parts.stationId, await config.claimSecret()];
+      const uri = `https://${settings.host}/claim#${new URLSearchParams({ chipId, claimSecret }).toString()}`;
+      return { chipId, claimSecret, uri };
+    },
+    unclaim: () =>
+      run(async () => {
+        link.stop();
+        await config.wipe();
+        log.event('cloud_unclaimed', { reason: 'The owner asked for it.' });
+        if (isLeading()) await link.start();
+      }),
+    [Symbol.asyncDispose]: async () => {
+      await running.disposeAsync();
+      await run(async () => undefined);
+    },
+  };
+}
+
+async function socketOptions({ settings, disk }: CloudParts): Promise<Parameters<typeof createCloudSockets>[0]> {
+  const { url, caFile, pins } = settings;
+  if (caFile === null) return { url, pins, ca: null };
+  // Without it no connection verifies: the link is down, says why, and the house goes on.
+  const ca = await readText(disk, caFile).catch(() => null);
+  return { url, pins, ca: ca ?? '' };
+}

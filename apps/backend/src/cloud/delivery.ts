@@ -1,0 +1,240 @@
+import { isoTime, type Clock } from '@station/kit/clock';
+import { describeError } from '@station/kit/station-error';
+import type { EventChannel } from '@station/protocol/cloud';
+import type { CloudNotification } from '@station/protocol/cloud-rpc';
+import type { Database } from '../store/schema.ts';
+import type { Log } from '../log.ts';
+import type { OutboxMessage, OutboxStore } from './outbox-store.ts';
+import { createPoisonWatch } from './poison.ts';
+
+/** An authenticated connection, as far as sending needs it. */
+export type Delivering = {
+  /** @param done when it was handed to the kernel. */
+  notify(method: CloudNotification, params: Record<string, unknown>, done?: () => void): void;
+  bufferedBytes(): number;
+  /** The cloud promised to acknowledge. */
+  acks: boolean;
+  /** Ends the connection: it is of no use. */
+  giveUp(reason: string): void;
+};
+
+export type Delivery = AsyncDisposable & {
+  begin(connection: Delivering): void;
+  /** @param code of the cloud's closing frame; null for any other loss. */
+  end(code: number | null): void;
+  /** There may be more to send. */
+  wake(): void;
+  /** Everything up to this number has arrived. */
+  acknowledge(seq: number): void;
+  /** A device's state became different; the latest is sent, whenever there is room. */
+  stateChanged(deviceId: string): void;
+  /** A ping went out; what was sent before it has arrived when its pong comes. */
+  pinged(): void;
+  ponged(): void;
+};
+
+export type DeliveryParts = {
+  db: Database;
+  outbox: OutboxStore;
+  isActive(channel: EventChannel): boolean;
+  statesSentAt(): Promise<number>;
+  setStatesSentAt(at: number): Promise<void>;
+  clock: Clock;
+  log: Log;
+};
+
+/** So many messages may wait for the cloud's acknowledgement. */
+const windowSize = 2_000;
+const readAtOnce = 250;
+/** Above it nothing of the outbox goes out: what happens now is not to wait behind what happened long ago. */
+const outboxBacklogBytes = 256 * 1024;
+/** Contracts, section 10, and the same for the cloud: from here on only the latest state of each device is kept. */
+const stateBacklogBytes = 1024 * 1024;
+/** Another replica may have written; and whatever was missed is found. */
+const lookEveryMs = 1_000;
+/** A cloud that promised to acknowledge and does not, is as good as away. */
+const ackPatienceMs = 60_000;
+/** States that were on disk a little later than their time says are sent once more. */
+const stateMarginMs = 60_000;
+
+const methodOf: Readonly<Record<EventChannel, CloudNotification>> = {
+  state: 'device.stateChanged',
+  status: 'device.statusChanged',
+  events: 'device.event',
+  commands: 'device.commandSent',
+  lifecycle: 'device.added',
+  automations: 'automation.runCompleted',
+  firmware: 'firmware.progress',
+  system: 'station.event',
+};
+
+/**
+ * Brings to the cloud what it has not got yet: the outbox in order, at most `windowSize` ahead of its acknowledgements, and the latest state of
+ * each device beside it. What is not acknowledged when the connection ends is sent again on the next one.
+ */
+export function createDelivery(parts: DeliveryParts): Delivery {
+  const { outbox, clock, log } = parts;
+  let connection: Delivering | null = null;
+  let running: Promise<void> = Promise.resolve();
+  let nudge = Promise.withResolvers<void>();
+  let inFlight: number[] = [];
+  let arrived: number[] = [];
+  let readUpTo = 0;
+  let progressAt = 0;
+  const dirty = new Set<string>();
+  const sentStates = { latest: 0, pinged: 0, known: 0 };
+  const poison = createPoisonWatch();
+
+  const wake = (): void => nudge.resolve();
+  const rest = async (): Promise<void> => {
+    const waking = new AbortController();
+    await Promise.race([nudge.promise, clock.sleep(lookEveryMs, waking.signal).catch(() => undefined)]);
+    waking.abort();
+    nudge = Promise.withResolvers();
+  };
+
+  const acknowledge = (seq: number): void => {
+    // By position, not by size: a replica may have committed a smaller number later.
+    const position = inFlight.indexOf(seq);
+    if (position < 0) return;
+    arrived.push(...inFlight.splice(0, position + 1));
+    progressAt = clock.monotonic();
+    poison.progressed();
+    wake();
+  };
+
+  /** @param isLast of what was read: once it is handed over there is room for more. */
+  const send = (to: Delivering, { seq, channel, params }: OutboxMessage, isLast: boolean): void => {
+    if (params === null || !parts.isActive(channel)) {
+      arrived.push(seq);
+      return;
+    }
+    const { method, ...rest } = params as { method?: CloudNotification };
+    inFlight.push(seq);
+    const done = (): void => {
+      if (!to.acks) acknowledge(seq);
+      if (isLast) wake();
+    };
+    to.notify(method ?? methodOf[channel], { ...rest, seq }, done);
+  };
+
+  /** @returns false when there was nothing to do. */
+  const sendSome = async (to: Delivering): Promise<boolean> => {
+    if (arrived.length > 0) {
+      const gone = arrived;
+      arrived = [];
+      await outbox.remove(gone).catch((error: unknown) => {
+        arrived.push(...gone);
+        throw error;
+      });
+    }
+    const room = Math.min(readAtOnce, poison.window(windowSize) - inFlight.length);
+    if (room <= 0 || to.bufferedBytes() >= outboxBacklogBytes) return false;
+    const messages = await outbox.read(readUpTo, room);
+    if (connection !== to) return true;
+    if (messages.length === 0) {
+      // From the beginning the next time: what was committed out of order is found then.
+      if (inFlight.length === 0) readUpTo = 0;
+      return false;
+    }
+    if (inFlight.length === 0) progressAt = clock.monotonic();
+    for (const [index, message] of messages.entries()) {
+      readUpTo = message.seq;
+      send(to, message, index === messages.length - 1);
+    }
+    return true;
+  };
+
+  const sendStates = async (to: Delivering): Promise<void> => {
+    if (dirty.size === 0 || to.bufferedBytes() >= stateBacklogBytes) return;
+    const ids = [...dirty].slice(0, readAtOnce);
+    for (const id of ids) dirty.delete(id);
+    if (!parts.isActive('state')) return;
+    const devices = parts.db.selectFrom('devices').select(['id', 'state', 'state_at']).where('id', 'in', ids);
+    for (const { id: deviceId, state, state_at: at } of await devices.execute()) {
+      if (at === null || connection !== to) continue;
+      to.notify('device.stateChanged', { deviceId, state: JSON.parse(state) as unknown, at: isoTime(at) });
+      sentStates.latest = Math.max(sentStates.latest, at);
+    }
+    if (dirty.size > 0) wake();
+  };
+
+  const allStatesSince = async (sentAt: number): Promise<void> => {
+    // A clock that went back makes new states look old.
+    const since = sentAt > clock.now() ? 0 : sentAt - stateMarginMs;
+    const devices = parts.db.selectFrom('devices').select('id').where('state_at', '>', since);
+    for (const { id } of await devices.execute()) dirty.add(id);
+  };
+
+  const run = async (to: Delivering): Promise<void> => {
+    let isBegun = false;
+    while (connection === to) {
+      try {
+        if (!isBegun) await allStatesSince(await parts.statesSentAt());
+        isBegun = true;
+        await sendStates(to);
+        const didSomething = await sendSome(to);
+        if (!didSomething) await rest();
+        // Others are served in between, however much there is to send.
+        else await new Promise<void>((resolve) => setImmediate(resolve));
+      } catch (error) {
+        log.event('unexpected_error', { where: 'sending to the cloud', message: describeError(error) });
+        await rest();
+      }
+      if (connection === to && inFlight.length > 0 && clock.monotonic() - progressAt > ackPatienceMs) {
+        to.giveUp('The cloud does not acknowledge what it gets.');
+      }
+    }
+  };
+
+  const setAside = async (seq: number, reason: string): Promise<void> => {
+    try {
+      await outbox.setAside(seq, reason);
+      log.event('cloud_message_set_aside', { seq, reason });
+    } catch (error) {
+      log.event('unexpected_error', { where: 'setting a message aside', message: describeError(error) });
+    }
+  };
+
+  return {
+    begin: (to) => {
+      connection = to;
+      readUpTo = 0;
+      inFlight = [];
+      progressAt = clock.monotonic();
+      running = running.then(() => run(to));
+    },
+    end: (code) => {
+      connection = null;
+      const guilty = poison.lost(code, inFlight[0] ?? null);
+      inFlight = [];
+      wake();
+      if (guilty === null) return;
+      const reason = `The cloud closed the link with code ${code} each time it got it.`;
+      running = running.then(() => setAside(guilty, reason));
+    },
+    wake,
+    acknowledge,
+    stateChanged: (deviceId) => {
+      dirty.add(deviceId);
+      if (connection !== null) wake();
+    },
+    pinged: () => {
+      sentStates.pinged = sentStates.latest;
+    },
+    ponged: () => {
+      const { pinged } = sentStates;
+      if (pinged <= sentStates.known) return;
+      sentStates.known = pinged;
+      parts.setStatesSentAt(pinged).catch((error: unknown) => {
+        log.event('unexpected_error', { where: 'noting what the cloud got', message: describeError(error) });
+      });
+    },
+    [Symbol.asyncDispose]: async () => {
+      connection = null;
+      wake();
+      await running;
+      if (arrived.length > 0) await outbox.remove(arrived).catch(() => undefined);
+    },
+  };
+}

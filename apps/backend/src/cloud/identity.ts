@@ -1,0 +1,221 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { Clock } from '@station/kit/clock';
+import type { CloudMember, IdentitySync, LegacyMessage } from '@station/protocol/cloud-messages';
+import type { Role } from '@station/protocol/rest';
+import { normalEmail } from '../auth/user-store.ts';
+import type { Database, DatabaseTransaction, UsersTable } from '../store/schema.ts';
+
+export type IdentityMessage = Exclude<LegacyMessage, { type: 'station_reset' }>;
+
+export type IdentityResult =
+  /** `revoked`: whose tokens no longer tell the truth. */
+  | { kind: 'applied'; revoked: string[] }
+  /** Nothing was changed. */
+  | { kind: 'refused'; reason: string };
+
+/** Takes over what the cloud says of people and the station, each message as a whole or not at all. */
+export type Identity = { apply(message: IdentityMessage): Promise<IdentityResult> };
+
+/** Ends the transaction with nothing changed. */
+class Refusal extends Error {}
+
+export function createIdentity({ db, clock }: { db: Database; clock: Clock }): Identity {
+  return {
+    apply: async (message) => {
+      try {
+        const revoked = await db.transaction().execute((transaction) => apply(transaction, message, clock.now()));
+        return { kind: 'applied', revoked: [...revoked] };
+      } catch (error) {
+        if (error instanceof Refusal) return { kind: 'refused', reason: error.message };
+        throw error;
+      }
+    },
+  };
+}
+
+async function apply(db: DatabaseTransaction, message: IdentityMessage, now: number): Promise<Set<string>> {
+  const revoked = new Set<string>();
+  switch (message.type) {
+    case 'identity_sync':
+      await synchronise(db, message, now, revoked);
+      break;
+    case 'station_renamed':
+      await rename(db, message.name);
+      break;
+    case 'member_added':
+      await upsert(db, message.member, now, revoked);
+      break;
+    case 'member_updated': {
+      if ((await byCloudId(db, message.member.cloudUserId)) === null) throw new Refusal('There is no such member.');
+      await upsert(db, message.member, now, revoked);
+      break;
+    }
+    case 'member_removed':
+      await remove(db, message.cloudUserId, revoked);
+      break;
+    case 'station_password_changed': {
+      const user = await byCloudId(db, message.cloudUserId);
+      if (user === null) throw new Refusal('There is no such member.');
+      await setPassword(db, user, message.stationPasswordHash, revoked);
+      break;
+    }
+  }
+  return revoked;
+}
+
+/** A full list: people of the cloud who are not on it go; those who were only ever known here stay, so that nobody is locked out of their home. */
+async function synchronise(
+  db: DatabaseTransaction,
+  { station, ownerId, members }: IdentitySync,
+  now: number,
+  revoked: Set<string>,
+): Promise<void> {
+  const ids = new Set(members.map(({ cloudUserId }) => cloudUserId));
+  const emails = new Set(members.map(({ email }) => normalEmail(email)));
+  if (ids.size < members.length || emails.size < members.length) throw new Refusal('Someone is on the list twice.');
+  if (!ids.has(ownerId)) throw new Refusal('The owner is not on the list.');
+  const linked = await db.selectFrom('users').selectAll().where('cloud_user_id', 'is not', null).execute();
+  for (const user of linked) {
+    if (!ids.has(user.cloud_user_id ?? '')) await remove(db, user.cloud_user_id ?? '', revoked, true);
+  }
+  // Two people may have swapped their addresses: first nobody has one.
+  for (const { id, email, cloud_user_id: cloudId } of linked) {
+    const next = members.find(({ cloudUserId }) => cloudUserId === cloudId);
+    if (next === undefined || normalEmail(next.email) === email) continue;
+    await db
+      .updateTable('users')
+      .set({ email: `${id}@moving.invalid` })
+      .where('id', '=', id)
+      .execute();
+  }
+  await setOwner(
+    db,
+    members.find(({ cloudUserId }) => cloudUserId === ownerId)!,
+    now,
+    revoked,
+  );
+  for (const member of members) if (member.cloudUserId !== ownerId) await upsert(db, member, now, revoked);
+  await rename(db, station.name);
+}
+
+async function setOwner(
+  db: DatabaseTransaction,
+  member: CloudMember,
+  now: number,
+  revoked: Set<string>,
+): Promise<void> {
+  const before = await ownerOf(db);
+  const userId = await upsert(db, member, now, revoked);
+  if (userId === before) return;
+  await db.updateTable('station').set({ owner_id: userId }).where('id', '=', 'station').execute();
+  await setRole(db, userId, 'owner', now);
+  revoked.add(userId);
+  if (before === null) return;
+  await setRole(db, before, 'admin', now);
+  revoked.add(before);
+}
+
+/** @returns id of the user: the one of this cloud id, or whoever has the address and no cloud id yet, or a new one. */
+async function upsert(
+  db: DatabaseTransaction,
+  member: CloudMember,
+  now: number,
+  revoked: Set<string>,
+): Promise<string> {
+  const email = normalEmail(member.email);
+  const known = await byCloudId(db, member.cloudUserId);
+  const sameAddress = await db.selectFrom('users').selectAll().where('email', '=', email).executeTakeFirst();
+  if (
+    sameAddress !== undefined &&
+    sameAddress.id !== known?.id &&
+    (known !== null || sameAddress.cloud_user_id !== null)
+  ) {
+    throw new Refusal('Someone else has this address.');
+  }
+  const user = known ?? sameAddress ?? null;
+  const role: Role = user !== null && user.id === (await ownerOf(db)) ? 'owner' : wantedRole(member);
+  if (user === null) return insert(db, member, role, now);
+  const set = { email, name: member.name.trim(), cloud_user_id: member.cloudUserId };
+  await db.updateTable('users').set(set).where('id', '=', user.id).execute();
+  if (user.role !== role) {
+    await setRole(db, user.id, role, now);
+    revoked.add(user.id);
+  }
+  if (member.stationPasswordHash != null) await setPassword(db, user, member.stationPasswordHash, revoked);
+  return user.id;
+}
+
+async function insert(db: DatabaseTransaction, member: CloudMember, role: Role, now: number): Promise<string> {
+  const id = randomUUIDv7();
+  await db
+    .insertInto('users')
+    .values({
+      id,
+      email: normalEmail(member.email),
+      name: member.name.trim(),
+      role,
+      station_password_hash: member.stationPasswordHash ?? null,
+      cloud_user_id: member.cloudUserId,
+      created_at: now,
+    })
+    .execute();
+  await setRole(db, id, role, now);
+  return id;
+}
+
+async function remove(
+  db: DatabaseTransaction,
+  cloudUserId: string,
+  revoked: Set<string>,
+  ownerToo = false,
+): Promise<void> {
+  const user = await byCloudId(db, cloudUserId);
+  if (user === null) return;
+  // A station without an owner is nobody's: another one comes first, by identity_sync.
+  if (!ownerToo && user.id === (await ownerOf(db))) throw new Refusal('The owner cannot be removed.');
+  await db.deleteFrom('users').where('id', '=', user.id).execute();
+  revoked.add(user.id);
+}
+
+async function setPassword(
+  db: DatabaseTransaction,
+  user: UsersTable,
+  hash: string,
+  revoked: Set<string>,
+): Promise<void> {
+  if (user.station_password_hash === hash) return;
+  await db.updateTable('users').set({ station_password_hash: hash }).where('id', '=', user.id).execute();
+  await db.deleteFrom('refresh_tokens').where('user_id', '=', user.id).execute();
+  revoked.add(user.id);
+}
+
+/** Global role and role on the station are kept the same. The owner stands in the station's record instead of among the members. */
+async function setRole(db: DatabaseTransaction, userId: string, role: Role, now: number): Promise<void> {
+  await db.updateTable('users').set({ role }).where('id', '=', userId).execute();
+  if (role === 'owner') {
+    await db.deleteFrom('station_members').where('user_id', '=', userId).execute();
+    return;
+  }
+  await db
+    .insertInto('station_members')
+    .values({ user_id: userId, role, joined_at: now })
+    .onConflict((conflict) => conflict.column('user_id').doUpdateSet({ role }))
+    .execute();
+}
+
+/** Ownership passes by `ownerId` of identity_sync alone. */
+const wantedRole = ({ role }: CloudMember): Role => (role === 'owner' ? 'admin' : role);
+
+async function rename(db: DatabaseTransaction, name: string): Promise<void> {
+  await db.updateTable('station').set({ name: name.trim() }).where('id', '=', 'station').execute();
+}
+
+async function ownerOf(db: DatabaseTransaction): Promise<string | null> {
+  const station = db.selectFrom('station').select('owner_id').where('id', '=', 'station');
+  return (await station.executeTakeFirstOrThrow()).owner_id;
+}
+
+async function byCloudId(db: DatabaseTransaction, cloudUserId: string): Promise<UsersTable | null> {
+  const query = db.selectFrom('users').selectAll().where('cloud_user_id', '=', cloudUserId);
+  return (await query.executeTakeFirst()) ?? null;
+}

@@ -1,0 +1,221 @@
+import type { Clock } from '@station/kit/clock';
+import { describeError } from '@station/kit/station-error';
+import { legacyMessageTypes, type CloudMessage, type LegacyMessage } from '@station/protocol/cloud-messages';
+import type { CloudNotification } from '@station/protocol/cloud-rpc';
+import type { CloudSocket, OpenCloudSocket } from '../adapters/cloud-socket.ts';
+import type { Log } from '../log.ts';
+import type { Delivery } from './delivery.ts';
+import type { IgnoredMessages } from './ignored-messages.ts';
+import { createInboundBudget, type BudgetLimits } from './inbound-budget.ts';
+import { createLinkMachine, type LinkAction, type LinkEvent, type LinkView } from './link-machine.ts';
+import { createPeer, type Peer, type RpcMethod } from './peer.ts';
+import type { Reconnect } from './reconnect.ts';
+
+export type LinkParts = {
+  host: string;
+  open: OpenCloudSocket;
+  reconnect: Reconnect;
+  limits: BudgetLimits;
+  methods: Readonly<Record<string, RpcMethod>>;
+  delivery: Delivery;
+  ignored: IgnoredMessages;
+  /** What to show: the token of a claimed station, or what proves that someone stands before it. */
+  credentials(): Promise<Credentials>;
+  /** Must be on disk when it resolves. */
+  onClaimed(stationToken: string): Promise<void>;
+  /** Messages that change the station, in order. */
+  onLegacy(message: LegacyMessage): void;
+  /** `view()` may have become different. */
+  onChange(): void;
+  clock: Clock;
+  log: Log;
+};
+
+export type Credentials =
+  { kind: 'claimed'; stationToken: string } | { kind: 'unclaimed'; chipId: string; claimSecret: string };
+
+export type Link = {
+  start(): Promise<void>;
+  stop(): void;
+  view(): LinkView;
+  /** Sends a plain message, if the link is up. */
+  say(message: object): void;
+  /** Ends the connection and makes it anew by the rules. */
+  giveUp(reason: string): void;
+};
+
+/** More than this, and the cloud does not read: the connection is ended, what mattered is sent again on the next one. */
+const maxBacklogBytes = 8 * 1024 * 1024;
+
+type Connection = { socket: CloudSocket; peer: Peer; acks: boolean };
+
+/** The link machine with a real socket and a real clock. */
+export function createLink(parts: LinkParts): Link {
+  const { clock, log, delivery, host } = parts;
+  const machine = createLinkMachine(parts.reconnect);
+  let credentials: Credentials | null = null;
+  let connection: Connection | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  let shown = machine.view();
+
+  const tell = (event: LinkEvent): void => {
+    const before = shown;
+    for (const action of machine.on(event, clock.monotonic())) act(action);
+    shown = machine.view();
+    clearTimeout(timer);
+    const wakeAt = machine.wakeAtMs();
+    if (wakeAt !== null) timer = setTimeout(() => tell({ kind: 'time' }), wait(wakeAt, clock)).unref();
+    if (before.state === 'authenticated' && shown.state !== 'authenticated') delivery.end(codeOf(event));
+    if (before.state === shown.state && before.nextAttemptAtMs === shown.nextAttemptAtMs) return;
+    logChange(before, shown);
+    parts.onChange();
+  };
+
+  const logChange = (before: LinkView, after: LinkView): void => {
+    if (after.state === 'authenticated') return log.event('cloud_link_up', { host });
+    if (after.nextAttemptAtMs === null || before.nextAttemptAtMs === after.nextAttemptAtMs) return;
+    const retryInMs = Math.round(after.nextAttemptAtMs - clock.monotonic());
+    const reason = after.lastError ?? '';
+    log.event(after.state === 'rejected' ? 'cloud_rejected' : 'cloud_link_down', { host, reason, retryInMs });
+  };
+
+  const act = (action: LinkAction): void => {
+    switch (action) {
+      case 'connect':
+        connection = connect();
+        return;
+      case 'end':
+        connection?.peer.close();
+        connection?.socket.end();
+        connection = null;
+        return;
+      case 'ping':
+        delivery.pinged();
+        connection?.socket.ping();
+        return;
+      case 'send_auth':
+        if (credentials?.kind === 'claimed') say({ type: 'station_auth', stationToken: credentials.stationToken });
+        return;
+      case 'send_claim':
+        if (credentials?.kind !== 'unclaimed') return;
+        say({ type: 'claim_handshake', chipId: credentials.chipId, claimSecret: credentials.claimSecret });
+        return;
+    }
+  };
+
+  const say = (message: object): void => connection?.socket.send(JSON.stringify(message));
+
+  const connect = (): Connection => {
+    const budget = createInboundBudget(parts.limits);
+    const isCurrent = (): boolean => connection === made;
+    const socket = parts.open({
+      onOpen: () => isCurrent() && tell({ kind: 'opened' }),
+      onPong: () => {
+        if (!isCurrent()) return;
+        tell({ kind: 'pong' });
+        delivery.ponged();
+      },
+      onMessage: (text, bytes) => {
+        if (!isCurrent()) return;
+        const pauseMs = budget.take(bytes, clock.monotonic());
+        if (pauseMs > 0) {
+          socket.pause();
+          setTimeout(() => socket.resume(), pauseMs).unref();
+        }
+        peer.receive(text);
+      },
+      onClose: (loss) => {
+        if (!isCurrent()) return;
+        peer.close();
+        connection = null;
+        tell({ kind: 'closed', ...loss });
+      },
+    });
+    const send = (text: string, done?: () => void): void => {
+      socket.send(text, (error) => error === undefined && done?.());
+      if (socket.bufferedAmount > maxBacklogBytes && isCurrent()) giveUp('The cloud does not read what it is sent.');
+    };
+    const peer = createPeer({
+      send,
+      methods: parts.methods,
+      isAuthenticated: () => isCurrent() && shown.state === 'authenticated',
+      onMessage: (message) => isCurrent() && receive(message),
+      onIgnored: parts.ignored.count,
+      onFault: (where, message) => log.event('unexpected_error', { where, message }),
+    });
+    const made: Connection = { socket, peer, acks: false };
+    return made;
+  };
+
+  const giveUp = (reason: string): void => tell({ kind: 'given_up', reason });
+
+  const receive = (message: CloudMessage): void => {
+    if (isLegacy(message)) {
+      if (shown.state !== 'authenticated') return parts.ignored.count('too_early');
+      return parts.onLegacy(message);
+    }
+    switch (message.type) {
+      case 'auth_ok':
+        return authenticated(message.acks ?? false);
+      case 'auth_error':
+        return tell({ kind: 'refused', reason: message.reason ?? 'The cloud does not accept the station’s token.' });
+      case 'claim_success':
+        return void claim(message.stationToken);
+      case 'ack':
+        return delivery.acknowledge(message.seq);
+    }
+  };
+
+  const authenticated = (acks: boolean): void => {
+    const wasAuthenticated = shown.state === 'authenticated';
+    tell({ kind: 'accepted' });
+    if (wasAuthenticated || shown.state !== 'authenticated' || connection === null) return;
+    const { socket } = connection;
+    delivery.begin({
+      acks,
+      bufferedBytes: () => socket.bufferedAmount,
+      giveUp,
+      notify: (method: CloudNotification, params, done) => {
+        socket.send(JSON.stringify({ jsonrpc: '2.0', method, params }), (error) => error === undefined && done?.());
+      },
+    });
+  };
+
+  const claim = async (stationToken: string): Promise<void> => {
+    if (credentials?.kind !== 'unclaimed') return parts.ignored.count('too_early');
+    credentials = { kind: 'claimed', stationToken };
+    try {
+      await parts.onClaimed(stationToken);
+      tell({ kind: 'claimed' });
+    } catch (error) {
+      log.event('unexpected_error', { where: 'keeping the token of the cloud', message: describeError(error) });
+      await start();
+    }
+  };
+
+  const start = async (): Promise<void> => {
+    credentials = await parts.credentials();
+    tell({ kind: 'start', claimed: credentials.kind === 'claimed' });
+  };
+
+  return {
+    start,
+    stop: () => {
+      tell({ kind: 'stop' });
+      clearTimeout(timer);
+    },
+    view: () => machine.view(),
+    say,
+    giveUp,
+  };
+}
+
+/** setTimeout may be a little early by the other clock, and holds 31 bits. */
+const wait = (wakeAtMs: number, clock: Clock): number =>
+  Math.min(2 ** 31 - 1, Math.max(1, Math.ceil(wakeAtMs - clock.monotonic())));
+
+const codeOf = (event: LinkEvent): number | null =>
+  event.kind === 'closed' && event.by === 'cloud' ? event.code : null;
+
+const isLegacy = (message: CloudMessage): message is LegacyMessage =>
+  (legacyMessageTypes as readonly string[]).includes(message.type);

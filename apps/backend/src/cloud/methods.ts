@@ -1,0 +1,76 @@
+import type { EventChannel } from '@station/protocol/cloud';
+import { cloudMethods, rpcErrors, type CloudMethod, type DeviceCommandParams } from '@station/protocol/cloud-rpc';
+import { builtInDeviceTypes } from '@station/protocol/device-types';
+import type { CommandResult, Commands } from '../devices/commands.ts';
+import type { DeviceStore } from '../devices/device-store.ts';
+import { toDevice } from '../http/routes/devices.ts';
+import { RpcError, type CallId, type RpcMethod } from './peer.ts';
+import { commandKey, type RememberedCommands } from './remembered-commands.ts';
+
+export type MethodParts = {
+  devices: Pick<DeviceStore, 'list' | 'findById'>;
+  commands: Pick<Commands, 'send'>;
+  remembered: RememberedCommands;
+  setChannels(channels: readonly EventChannel[]): Promise<void>;
+};
+
+/** What the cloud may call (specification, "Cloud JSON-RPC methods"). */
+export function createMethods(parts: MethodParts): Record<CloudMethod, RpcMethod> {
+  const { devices, remembered } = parts;
+  return {
+    'device.command': {
+      params: cloudMethods['device.command'].params,
+      run: async ({ deviceId, command, idempotencyKey }: DeviceCommandParams, id: CallId) => {
+        const key = commandKey(idempotencyKey, id, { deviceId, command });
+        return remembered.once(key, () => sendCommand(parts, deviceId, command));
+      },
+    },
+    'devices.snapshot': {
+      params: cloudMethods['devices.snapshot'].params,
+      run: async () => ({ devices: (await devices.list()).map(toDevice) }),
+    },
+    'device_types.list': {
+      params: cloudMethods['device_types.list'].params,
+      run: async () => ({ deviceTypes: [...builtInDeviceTypes] }),
+    },
+    'station.setActiveChannels': {
+      params: cloudMethods['station.setActiveChannels'].params,
+      run: async ({ channels }: { channels: EventChannel[] }) => {
+        await parts.setChannels(channels);
+        return { ok: true };
+      },
+    },
+  };
+}
+
+async function sendCommand(
+  { devices, commands }: MethodParts,
+  deviceId: string,
+  { action, ...params }: DeviceCommandParams['command'],
+): Promise<{ status: 'ok' }> {
+  const device = await devices.findById(deviceId);
+  if (device === null) throw unknownDevice();
+  if (device.status === 'offline') throw new RpcError(rpcErrors.deviceOffline, 'The device is offline.');
+  refuse(await commands.send({ deviceId, action, params, userId: null }));
+  return { status: 'ok' };
+}
+
+const unknownDevice = (): RpcError => new RpcError(rpcErrors.unknownDevice, 'There is no such device.');
+
+function refuse(result: CommandResult): void {
+  switch (result.kind) {
+    case 'accepted': {
+      const { status, reason } = result.command;
+      if (status === 'failed') throw new RpcError(rpcErrors.failed, reason ?? 'The command could not be sent.');
+      return;
+    }
+    case 'unknown_device':
+      throw unknownDevice();
+    case 'unknown_action':
+      throw new RpcError(rpcErrors.badParams, `The action must be one of: ${result.known.join(', ')}`);
+    case 'bad_params': {
+      const faults = result.faults.map(({ pointer, message }) => `${pointer || '/'} ${message}`);
+      throw new RpcError(rpcErrors.badParams, `The command is not valid: ${faults.join('; ')}`.slice(0, 500));
+    }
+  }
+}

@@ -1,0 +1,187 @@
+import {
+  createJSONRPCErrorResponse,
+  createJSONRPCNotification,
+  isJSONRPCID,
+  isJSONRPCResponse,
+  JSONRPCClient,
+  JSONRPCErrorException,
+  JSONRPCServer,
+  type JSONRPCRequest,
+  type JSONRPCResponse,
+} from 'json-rpc-2.0';
+import { Compile, type Validator } from 'typebox/compile';
+import type { TSchema } from 'typebox';
+import { cloudMessages, type CloudMessage } from '@station/protocol/cloud-messages';
+import { maxBatchCalls, rpcErrors } from '@station/protocol/cloud-rpc';
+import { describeError } from '@station/kit/station-error';
+
+/** A refusal with a code of the protocol; its message goes to the caller. */
+export class RpcError extends JSONRPCErrorException {
+  constructor(code: number, message: string, data?: unknown) {
+    super(message, code, data);
+  }
+}
+
+export type CallId = string | number | null | undefined;
+export type RpcMethod = {
+  params: TSchema;
+  /** @param id of the call; undefined when the caller wants no answer. */
+  run(params: never, id: CallId): Promise<unknown>;
+};
+
+export type IgnoredReason = 'binary' | 'not_json' | 'unknown' | 'bad_shape' | 'too_early';
+
+export type PeerParts = {
+  /** Hands a frame over; whoever gives it sees to a backlog. */
+  send(text: string): void;
+  methods: Readonly<Record<string, RpcMethod>>;
+  /** Calls are answered only while this holds. */
+  isAuthenticated(): boolean;
+  onMessage(message: CloudMessage): void;
+  onIgnored(reason: IgnoredReason): void;
+  onFault(where: string, message: string): void;
+};
+
+/** JSON-RPC 2.0 both ways over frames, with the plain messages beside it (contracts, section 12). One a connection. */
+export type Peer = {
+  receive(text: string | null): void;
+  notify(method: string, params: unknown): void;
+  /** @throws (rejects) RpcError or the library's error: refused, not answered in time, or the connection ended. */
+  call(method: string, params: unknown, timeoutMs: number): Promise<unknown>;
+  /** Rejects what waits for an answer; what is under way for the other side is finished and not answered. */
+  close(): void;
+};
+
+/** Calls under way at once; a command waits for the broker for seconds. */
+const maxCalls = 256;
+const messageChecks: Readonly<Record<string, Validator>> = Object.fromEntries(
+  Object.entries(cloudMessages).map(([type, schema]) => [type, Compile(schema as TSchema)]),
+);
+
+export function createPeer(parts: PeerParts): Peer {
+  const { methods, onIgnored } = parts;
+  let isClosed = false;
+  let running = 0;
+  const send = (payload: unknown): void => {
+    if (!isClosed) parts.send(JSON.stringify(payload));
+  };
+  const client = new JSONRPCClient(async (request: unknown) => send(request));
+  const server = createServer(methods, parts);
+
+  const answer = async (request: unknown): Promise<JSONRPCResponse | null> => {
+    if (!isObject(request) || request['jsonrpc'] !== '2.0' || typeof request['method'] !== 'string') {
+      return refusal(request, rpcErrors.invalidRequest, 'This is no request.');
+    }
+    const call = request as unknown as JSONRPCRequest;
+    if (call.id !== undefined && !isJSONRPCID(call.id))
+      return refusal(null, rpcErrors.invalidRequest, 'The id is no id.');
+    if (!parts.isAuthenticated())
+      return orNothing(call, rpcErrors.notAuthenticated, 'The station is not authenticated.');
+    if (running >= maxCalls) return orNothing(call, rpcErrors.busy, 'Too many calls are under way.');
+    running += 1;
+    try {
+      return await server.receive(call);
+    } finally {
+      running -= 1;
+    }
+  };
+  const answerBatch = async (requests: readonly unknown[]): Promise<void> => {
+    if (requests.length > maxBatchCalls) {
+      return send(refusal(null, rpcErrors.invalidRequest, `A batch has at most ${maxBatchCalls} calls.`));
+    }
+    const answers = (await Promise.all(requests.map(answer))).filter((one) => one !== null);
+    if (answers.length > 0) send(answers);
+  };
+  const guarded = (work: Promise<void>): void => {
+    work.catch((error: unknown) => parts.onFault('answering the cloud', describeError(error)));
+  };
+
+  const receiveObject = (frame: Record<string, unknown>): void => {
+    if (frame['jsonrpc'] === '2.0') {
+      if (isJSONRPCResponse(frame)) {
+        client.receive(frame);
+      } else {
+        guarded(answer(frame).then((response) => (response === null ? undefined : send(response))));
+      }
+      return;
+    }
+    const { type } = frame;
+    if (typeof type !== 'string' || !Object.hasOwn(messageChecks, type)) return onIgnored('unknown');
+    if (!messageChecks[type]?.Check(frame)) return onIgnored('bad_shape');
+    parts.onMessage(frame as unknown as CloudMessage);
+  };
+
+  return {
+    receive: (text) => {
+      if (isClosed) return;
+      if (text === null) return onIgnored('binary');
+      let frame: unknown;
+      try {
+        frame = JSON.parse(text);
+      } catch {
+        return onIgnored('not_json');
+      }
+      if (Array.isArray(frame)) {
+        // Without a single item of the protocol it is no batch, and nobody waits for an answer.
+        const isBatch = frame.some((item) => isObject(item) && item['jsonrpc'] === '2.0');
+        if (!isBatch) return onIgnored('unknown');
+        const responses = frame.filter((item): item is JSONRPCResponse => isObject(item) && isJSONRPCResponse(item));
+        for (const response of responses) client.receive(response);
+        if (responses.length < frame.length) {
+          guarded(answerBatch(frame.filter((item) => !responses.includes(item as JSONRPCResponse))));
+        }
+        return;
+      }
+      if (!isObject(frame)) return onIgnored('unknown');
+      receiveObject(frame);
+    },
+    notify: (method, params) => send(createJSONRPCNotification(method, params)),
+    call: async (method, params, timeoutMs) => (await client.timeout(timeoutMs).request(method, params)) as unknown,
+    close: () => {
+      isClosed = true;
+      client.rejectAllPendingRequests('The connection ended.');
+    },
+  };
+}
+
+function createServer(methods: PeerParts['methods'], { onFault }: PeerParts): JSONRPCServer {
+  const server = new JSONRPCServer({ errorListener: () => undefined });
+  server.mapErrorToJSONRPCErrorResponse = (id, error: unknown) => {
+    if (error instanceof RpcError) return createJSONRPCErrorResponse(id, error.code, error.message, error.data);
+    onFault('a call of the cloud', describeError(error));
+    return createJSONRPCErrorResponse(
+      id,
+      rpcErrors.internal,
+      'Something went wrong at the station. It was written to its log.',
+    );
+  };
+  for (const [name, method] of Object.entries(methods)) {
+    const check: Validator = Compile(method.params);
+    server.addMethodAdvanced(name, async (request) => {
+      const { id } = request;
+      const params: unknown = request.params;
+      if (!check.Check(params)) {
+        const faults = check
+          .Errors(params)
+          .slice(0, 5)
+          .map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
+        throw new RpcError(rpcErrors.badParams, `The parameters are not valid: ${faults.join('; ')}`.slice(0, 500));
+      }
+      const result: unknown = await method.run(params as never, id);
+      return id === undefined ? null : { jsonrpc: '2.0', id, result };
+    });
+  }
+  return server;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function refusal(request: unknown, code: number, message: string): JSONRPCResponse {
+  const id = isObject(request) && isJSONRPCID(request['id']) ? request['id'] : null;
+  return createJSONRPCErrorResponse(id, code, message);
+}
+
+/** A notification is not answered, whatever is wrong with it. */
+const orNothing = (call: JSONRPCRequest, code: number, message: string): JSONRPCResponse | null =>
+  call.id === undefined ? null : refusal(call, code, message);

@@ -1,0 +1,40 @@
+import { Type } from 'typebox';
+import { CloudClaim, CloudStatus } from '@station/protocol/cloud';
+import { StationError } from '@station/kit/station-error';
+import type { Cloud } from '../../cloud/cloud.ts';
+import { disabledStatus } from '../../cloud/status.ts';
+import type { HttpServer } from '../server.ts';
+
+/** /api/cloud (contracts, section 9). @param cloud null: there is none. */
+export async function registerCloudRoutes(
+  app: HttpServer,
+  { cloud }: { cloud: Pick<Cloud, 'status' | 'claim' | 'unclaim'> | null },
+): Promise<void> {
+  const tags = ['cloud'];
+
+  app.get(
+    '/api/cloud/status',
+    { config: { access: 'user' }, schema: { tags, response: { 200: CloudStatus } } },
+    async () => (await cloud?.status()) ?? disabledStatus,
+  );
+
+  app.get(
+    '/api/cloud/claim',
+    { config: { access: { station: 'admin' } }, schema: { tags, response: { 200: CloudClaim } } },
+    async () => {
+      const claim = (await cloud?.claim()) ?? null;
+      if (claim === null) throw new StationError('conflict', 'There is no cloud, or the station is claimed already.');
+      return claim;
+    },
+  );
+
+  app.post(
+    '/api/cloud/unclaim',
+    { config: { access: { station: 'owner' } }, schema: { tags, response: { 204: Type.Null() } } },
+    async (_request, reply) => {
+      if (cloud === null) throw new StationError('conflict', 'There is no cloud.');
+      await cloud.unclaim();
+      return reply.code(204).send(null);
+    },
+  );
+}
