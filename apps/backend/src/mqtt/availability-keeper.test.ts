@@ -4,10 +4,10 @@ import { createDeviceEvents } from '../devices/device-events.ts';
 import type { DeviceReport } from '../devices/device-report.ts';
 import { manualClock } from '../testing/manual-clock.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
-import { silenceMs, willGraceMs } from './availability.ts';
+import { doubtfulWillGraceMs, silenceMs, willGraceMs } from './availability.ts';
 import { createAvailabilityKeeper } from './availability-keeper.ts';
 
-function keeperFor(status: 'online' | 'offline' | 'unknown') {
+function keeperFor(status: 'online' | 'offline' | 'unknown', isShared = false) {
   const clock = manualClock();
   const events = createDeviceEvents(recordedLog());
   const told: string[] = [];
@@ -25,6 +25,7 @@ function keeperFor(status: 'online' | 'offline' | 'unknown') {
     },
     events,
     clock,
+    isShared,
   });
   /** Lets time pass as it does: with a look every second. */
   const pass = (ms: number): void => {
@@ -94,4 +95,36 @@ test('what could not be written is decided again', async () => {
   all.fail(false);
   all.pass(1_000);
   assert.deepEqual(all.told, ['offline']);
+});
+
+test('with other replicas, what is decided says since when the device was quiet', () => {
+  using all = keeperFor('online', true);
+  all.keeper.listening(true);
+  all.pass(10_000);
+  all.keeper.heard('d');
+  const heardAt = all.clock.now();
+  all.pass(silenceMs);
+  const [report] = all.written;
+  assert.ok(report?.kind === 'status' && report.quietSince !== undefined);
+  assert.ok(report.quietSince >= heardAt && report.quietSince < heardAt + 1_000);
+});
+
+test('a will that may be older than the last word waits for a longer silence', () => {
+  using all = keeperFor('online', true);
+  all.keeper.listening(true);
+  all.pass(10_000);
+  all.keeper.heard('d');
+  all.keeper.will('d', 500);
+  all.pass(doubtfulWillGraceMs - 1_000);
+  assert.deepEqual(all.told, []);
+  all.pass(1_000);
+  assert.deepEqual(all.told, ['offline']);
+  using sure = keeperFor('online', true);
+  sure.keeper.listening(true);
+  sure.pass(10_000);
+  sure.keeper.heard('d');
+  sure.pass(1_000);
+  sure.keeper.will('d', 500);
+  sure.pass(willGraceMs);
+  assert.deepEqual(sure.told, ['offline']);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decideOffline, silenceMs, willGraceMs, type HeardDevice } from './availability.ts';
+import { decideOffline, doubtfulWillGraceMs, silenceMs, willGraceMs, type HeardDevice } from './availability.ts';
 
 const start = 1_000_000;
 const device = (facts: Partial<HeardDevice>): HeardDevice => ({
@@ -93,6 +93,20 @@ const cases: {
     story: 'the will of a device that was not heard since the backend started',
     device: { status: 'unknown', willMs: start },
     nowMs: start + willGraceMs,
+    listeningSinceMs: 0,
+    offline: true,
+  },
+  {
+    story: 'a will that its last word may have followed',
+    device: { heardMs: start - 1, willMs: start, isWillDoubtful: true },
+    nowMs: start + doubtfulWillGraceMs - 1,
+    listeningSinceMs: 0,
+    offline: false,
+  },
+  {
+    story: 'a will that its last word may have followed, and then nothing more',
+    device: { heardMs: start - 1, willMs: start, isWillDoubtful: true },
+    nowMs: start + doubtfulWillGraceMs,
     listeningSinceMs: 0,
     offline: true,
   },

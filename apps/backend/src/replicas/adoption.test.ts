@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { LastHeard } from '../mqtt/session-backlog.ts';
+import { manualClock } from '../testing/manual-clock.ts';
+import { recordedLog } from '../testing/recorded-log.ts';
+import { createAdoption } from './adoption.ts';
+
+function adoptionFor() {
+  const clock = manualClock();
+  const opened: { id: string; lastHeard: LastHeard; onTaken: () => void }[] = [];
+  const ended: string[] = [];
+  const retired: string[] = [];
+  const facts = { mayAdopt: true };
+  const adoption = createAdoption({
+    open: (id, lastHeard, onTaken) => {
+      opened.push({ id, lastHeard, onTaken });
+      return {
+        isWell: () => true,
+        retire: async () => void retired.push(`session of ${id}`),
+        [Symbol.asyncDispose]: async () => void ended.push(id),
+      };
+    },
+    mayAdopt: () => facts.mayAdopt,
+    onRetired: async (id) => void retired.push(id),
+    clock,
+    log: recordedLog(),
+  });
+  const look = (...unheard: string[]): void => {
+    clock.advance(1_000);
+    adoption.look(unheard);
+  };
+  return { clock, adoption, opened, ended, retired, facts, look };
+}
+
+test('a replica that nobody hears twice in a row is heard in its place, until it is back', () => {
+  const all = adoptionFor();
+  all.look('two');
+  assert.equal(all.opened.length, 0);
+  const since = all.clock.now();
+  all.look('two');
+  assert.deepEqual(all.adoption.adopted(), ['two']);
+  assert.deepEqual(all.opened[0]?.lastHeard, { sureAt: since - 2_000, goneAt: since - 1_000 });
+  all.look('two');
+  assert.equal(all.opened.length, 1);
+  all.look();
+  assert.deepEqual([all.ended, all.adoption.adopted()], [['two'], []]);
+});
+
+test('one that is away for a moment only is left alone', () => {
+  const all = adoptionFor();
+  all.look('two');
+  all.look();
+  all.look('two');
+  assert.equal(all.opened.length, 0);
+});
+
+test('whoever is not heard by the broker itself adopts nobody; a leader that is none any more lets go', () => {
+  const all = adoptionFor();
+  all.facts.mayAdopt = false;
+  all.look('two');
+  all.look('two');
+  assert.equal(all.opened.length, 0);
+  all.facts.mayAdopt = true;
+  all.look('two');
+  assert.deepEqual(all.adoption.adopted(), ['two']);
+  all.adoption.release();
+  assert.deepEqual([all.ended, all.adoption.adopted()], [['two'], []]);
+});
+
+test('a session that its owner took back is not taken from it at once, though the database does not know yet', () => {
+  const all = adoptionFor();
+  all.look('two');
+  all.look('two');
+  all.opened[0]?.onTaken();
+  assert.deepEqual(all.adoption.adopted(), []);
+  for (let second = 0; second < 4; second++) all.look('two');
+  assert.equal(all.opened.length, 1);
+  all.look('two');
+  assert.equal(all.opened.length, 2);
+});
+
+test('the session of one that has been away for an hour is emptied and ended', async () => {
+  const all = adoptionFor();
+  all.look('two');
+  all.look('two');
+  all.clock.advance(3_598_000);
+  all.look('two');
+  assert.deepEqual(all.retired, []);
+  all.look('two');
+  all.look('two');
+  await turn();
+  assert.deepEqual(all.retired, ['session of two', 'two']);
+  assert.deepEqual(all.ended, ['two']);
+});

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createJoiner, maxPartLength, toParts } from './parts.ts';
+
+test('a text of any length and any letters comes through in parts that PostgreSQL takes', () => {
+  for (const text of ['{}', 'ї'.repeat(5_000), JSON.stringify({ a: 'x'.repeat(50_000), b: '\u0000 😀 "\\' })]) {
+    const parts = toParts('one.1', JSON.stringify(text));
+    assert.ok(parts.every((part) => Buffer.byteLength(part) < 8_000 && /^[\x20-\x7e]+$/.test(part)));
+    const joiner = createJoiner();
+    const joined = parts.map((part) => joiner.add(part));
+    assert.ok(joined.slice(0, -1).every((result) => result === null));
+    const last = joined.at(-1);
+    assert.equal(last?.name, 'one.1');
+    assert.equal(JSON.parse(last?.text ?? ''), text);
+  }
+});
+
+test('what begins in a gap is not taken for a whole, and what comes after it is', () => {
+  const parts = toParts('one.1', 'y'.repeat(2.5 * maxPartLength));
+  assert.equal(parts.length, 3);
+  const joiner = createJoiner();
+  assert.equal(joiner.add(parts[1] ?? ''), null);
+  assert.equal(joiner.add(parts[2] ?? ''), null);
+  joiner.add(parts[0] ?? '');
+  joiner.clear();
+  assert.equal(joiner.add(parts[1] ?? ''), null);
+  assert.equal(joiner.add(parts[2] ?? ''), null);
+  assert.equal(joiner.add(toParts('two.1', '{}')[0] ?? '')?.text, '{}');
+});

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DeviceReport } from '../devices/device-report.ts';
+import { inOrder, type StateTimes } from './state-order.ts';
+
+const said = (at: number, state: Record<string, unknown>, saidAt?: number): DeviceReport => ({
+  kind: 'state',
+  deviceId: 'd',
+  at,
+  state,
+  ...(saidAt === undefined ? {} : { saidAt }),
+});
+const states = (reports: readonly DeviceReport[]): unknown[] =>
+  reports.map((report) => (report.kind === 'state' ? report.state : report.kind));
+
+const cases: { story: string; times: StateTimes; reports: DeviceReport[]; left: unknown[] }[] = [
+  { story: 'the first report of a device', times: {}, reports: [said(1, { a: 1 })], left: [{ a: 1 }] },
+  { story: 'a newer one', times: { a: 5 }, reports: [said(6, { a: 1 })], left: [{ a: 1 }] },
+  { story: 'one of the same millisecond', times: { a: 5 }, reports: [said(5, { a: 1 })], left: [{ a: 1 }] },
+  { story: 'one that another has overtaken', times: { a: 5 }, reports: [said(4, { a: 1 })], left: [] },
+  {
+    story: 'one that was overtaken in part',
+    times: { a: 5, b: 3 },
+    reports: [said(4, { a: 1, b: 2, c: 3 })],
+    left: [{ b: 2, c: 3 }],
+  },
+  {
+    story: 'two in one batch, the later first',
+    times: {},
+    reports: [said(9, { a: 'later' }), said(8, { a: 'earlier', b: 1 })],
+    left: [{ a: 'later' }, { b: 1 }],
+  },
+  {
+    story: 'one that waited at the broker, after another came another way meanwhile',
+    times: { a: 50 },
+    reports: [said(90, { a: 'old' }, 40)],
+    left: [],
+  },
+  {
+    story: 'one that waited at the broker, and nothing came meanwhile',
+    times: { a: 30 },
+    reports: [said(90, { a: 'new' }, 40)],
+    left: [{ a: 'new' }],
+  },
+  { story: 'a state of nothing', times: { a: 5 }, reports: [said(4, {})], left: [{}] },
+];
+for (const { story, times, reports, left } of cases) {
+  test(`in order: ${story}`, () => {
+    assert.deepEqual(states(inOrder(reports, new Map([['d', { ...times }]]))), left);
+  });
+}
+
+test('other reports, and those of a device that was removed, are left as they are', () => {
+  const event: DeviceReport = { kind: 'event', deviceId: 'd', at: 1, eventKind: 'device_event', data: {} };
+  const elsewhere: DeviceReport = { kind: 'state', deviceId: 'gone', at: 1, state: { a: 1 } };
+  assert.deepEqual(inOrder([event, elsewhere], new Map([['d', { a: 5 }]])), [event, elsewhere]);
+});

@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { systemClock } from '@station/kit/clock';
+import { nodeDisk } from '@station/kit/files';
+import type { DeviceReport } from '../../../apps/backend/src/devices/device-report.ts';
+import { createDeviceStore } from '../../../apps/backend/src/devices/device-store.ts';
+import { createEventIds } from '../../../apps/backend/src/devices/event-ids.ts';
+import { createFanOut, type Delivered } from '../../../apps/backend/src/replicas/fan-out.ts';
+import { isStillLeader } from '../../../apps/backend/src/replicas/fence.ts';
+import { createLeadership } from '../../../apps/backend/src/replicas/leadership.ts';
+import { openSession, type SessionHandler } from '../../../apps/backend/src/replicas/session.ts';
+import { writeSharedReports } from '../../../apps/backend/src/replicas/shared-reports.ts';
+import { createTerm } from '../../../apps/backend/src/replicas/term.ts';
+import { openStore } from '../../../apps/backend/src/store/database.ts';
+import { migrations } from '../../../apps/backend/src/store/migrations/all.ts';
+import type { DatabaseTransaction } from '../../../apps/backend/src/store/schema.ts';
+import { recordedLog } from '../../../apps/backend/src/testing/recorded-log.ts';
+import { createPostgres } from '../../rig/postgres.ts';
+import { waitFor } from '../../rig/program.ts';
+import { createWorkspace } from '../../rig/workspace.ts';
+
+async function openShared() {
+  await using starting = new AsyncDisposableStack();
+  const workspace = starting.use(await createWorkspace());
+  const { url } = await createPostgres(workspace);
+  const store = starting.use(
+    await openStore({
+      config: { kind: 'postgres', url },
+      migrations,
+      clock: systemClock,
+      disk: nodeDisk,
+      log: recordedLog(),
+      onDamage: () => undefined,
+    }),
+  );
+  const devices = createDeviceStore({ db: store.db, clock: systemClock });
+  const { id } = await devices.provision({ externalId: 'lamp', type: 'light', name: 'Lamp', zoneId: null });
+  const told: DeviceReport[] = [];
+  const newId = createEventIds(Date.now);
+  const write = (
+    reports: readonly DeviceReport[],
+    mayDecide: (transaction: DatabaseTransaction) => Promise<boolean> = async () => false,
+  ): Promise<void> =>
+    writeSharedReports({
+      db: store.db,
+      reports,
+      newId,
+      writeAlong: undefined,
+      mayDecide,
+      announce: async (_transaction, written) => void told.push(...written.reports),
+    });
+  const all = starting.move();
+  const row = async () => (await devices.findById(id)) ?? assert.fail('The device is gone');
+  return {
+    url,
+    folder: join(workspace.folder),
+    db: store.db,
+    id,
+    told,
+    write,
+    row,
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+test('of two replicas the later word of a device holds, whichever writes last, and all of it stands in the history', async () => {
+  await using shared = await openShared();
+  const { id: deviceId, write, told } = shared;
+  await write([{ kind: 'state', deviceId, at: 2_000, state: { brightness: 80 } }]);
+  await write([{ kind: 'state', deviceId, at: 1_000, state: { brightness: 10, power: true } }]);
+  assert.deepEqual(JSON.parse((await shared.row()).state), { brightness: 80, power: true });
+  const samples = await shared.db.selectFrom('device_samples').select(['capability', 'value']).orderBy('at').execute();
+  assert.deepEqual(samples.map(({ capability, value }) => `${capability} ${value}`).sort(), [
+    'brightness 10',
+    'brightness 80',
+    'power 1',
+  ]);
+  assert.deepEqual(
+    told.map((report) => report.kind === 'state' && report.state),
+    [{ brightness: 80 }, { power: true }],
+  );
+});
+
+test('many writers of the same devices neither lose a value nor lock one another out', async () => {
+  await using shared = await openShared();
+  const { id: deviceId, write } = shared;
+  const batch = (writer: number): DeviceReport[] =>
+    Array.from({ length: 20 }, (_, index) => ({
+      kind: 'state',
+      deviceId,
+      at: 1_000 + index,
+      state: { [`value${writer}`]: index },
+    }));
+  await Promise.all(Array.from({ length: 8 }, (_, writer) => write(batch(writer))));
+  const expected = Object.fromEntries(Array.from({ length: 8 }, (_, writer) => [`value${writer}`, 19]));
+  assert.deepEqual(JSON.parse((await shared.row()).state), expected);
+});
+
+test('only who leads makes a device offline, and only when it was quiet since', async () => {
+  await using shared = await openShared();
+  const { id: deviceId, write, told } = shared;
+  const offline = (quietSince: number): DeviceReport[] => [
+    { kind: 'status', deviceId, at: 9_000, status: 'offline', quietSince },
+  ];
+  await write([{ kind: 'status', deviceId, at: 5_000, status: 'online' }]);
+  const leads = async (): Promise<boolean> => true;
+  await write(offline(5_000));
+  assert.equal((await shared.row()).status, 'online');
+  await write(offline(4_999), leads);
+  assert.equal((await shared.row()).status, 'online');
+  assert.equal(told.length, 1);
+  await write(offline(5_000), leads);
+  assert.equal((await shared.row()).status, 'offline');
+});
+
+/** A replica as far as leading goes; `tick` is left to the session. */
+function replicaFor(url: string, replicaId: string) {
+  const leadership = createLeadership();
+  const log = recordedLog();
+  const term = createTerm({
+    replicaId,
+    leadership,
+    hears: () => true,
+    isReady: () => true,
+    onUnheard: () => undefined,
+    monotonic: () => performance.now(),
+    log,
+  });
+  const handler: SessionHandler = {
+    onConnected: () => undefined,
+    onLost: term.end,
+    onNotification: () => undefined,
+    onTick: term.tick,
+  };
+  return { leadership, open: () => openSession({ url, replicaId, handler, clock: systemClock, log }) };
+}
+
+test('what a leader has begun to decide is on disk before the next term begins; after that it decides nothing', async () => {
+  await using shared = await openShared();
+  const [one, two] = [replicaFor(shared.url, 'one'), replicaFor(shared.url, 'two')];
+  await using _one = await one.open();
+  await waitFor('the first to lead', () => one.leadership.isLeader());
+  await using _two = await two.open();
+  const epoch = one.leadership.epoch();
+  const deciding = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<boolean>();
+  const decision = shared.db.transaction().execute(async (transaction) => {
+    asked.resolve(await isStillLeader(transaction, epoch));
+    await deciding.promise;
+  });
+  assert.equal(await asked.promise, true);
+  const { Client } = (await import('pg')).default;
+  const administrator = new Client({ connectionString: shared.url });
+  await administrator.connect();
+  await administrator.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'station-replica one'`,
+  );
+  await administrator.end();
+  await waitFor('the first to know that it leads no more', () => !one.leadership.isLeader());
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  assert.equal(two.leadership.isLeader(), false, 'the next term waits');
+  deciding.resolve();
+  await decision;
+  await waitFor('another term', () => two.leadership.isLeader() || one.leadership.isLeader());
+  const late = await shared.db.transaction().execute((transaction) => isStillLeader(transaction, epoch));
+  assert.equal(late, false);
+});
+
+test('a name is for one replica; the next of that name waits for the one before it to be gone', async () => {
+  await using shared = await openShared();
+  const first = await replicaFor(shared.url, 'one').open();
+  const second = replicaFor(shared.url, 'one').open();
+  let isOpen = false;
+  void second.then(() => (isOpen = true));
+  await new Promise((resolve) => setTimeout(resolve, 1_200));
+  assert.equal(isOpen, false);
+  await first[Symbol.asyncDispose]();
+  await using _second = await second;
+});
+
+test('what is told is heard by all in one order; what fails to be written is not told; what is too large for one notice is', async () => {
+  await using shared = await openShared();
+  const heard: Record<string, Delivered[]> = { one: [], two: [] };
+  await using stack = new AsyncDisposableStack();
+  const fanOuts = [];
+  for (const [replicaId, list] of Object.entries(heard)) {
+    const fanOut = stack.use(
+      createFanOut({
+        db: shared.db,
+        replicaId,
+        deliver: (delivered) => void list.push(delivered),
+        onTooMany: () => assert.fail(),
+        clock: systemClock,
+        log: recordedLog(),
+      }),
+    );
+    const handler: SessionHandler = {
+      onConnected: () => fanOut.listening(true),
+      onLost: () => fanOut.listening(false),
+      onNotification: fanOut.receive,
+      onTick: async () => undefined,
+    };
+    stack.use(await openSession({ url: shared.url, replicaId, handler, clock: systemClock, log: recordedLog() }));
+    fanOut.release();
+    fanOuts.push(fanOut);
+  }
+  const will = (deviceId: string) => ({ kind: 'will', deviceId, ageMs: 0 }) as const;
+  const large = 'x'.repeat(100_000);
+  for (let n = 0; n < 50; n++) fanOuts[n % 2]?.publish(will(`${n}`));
+  fanOuts[0]?.publish(will(large));
+  await assert.rejects(
+    shared.db.transaction().execute(async (transaction) => {
+      const name = await fanOuts[0]!.announce(transaction, will('never'));
+      fanOuts[0]?.settled(name, false);
+      throw new Error('rolled back');
+    }),
+    /rolled back/,
+  );
+  await waitFor('all to be heard', () => Object.values(heard).every((list) => list.length === 51));
+  const ids = (list: Delivered[] = []): string[] =>
+    list.map(({ message }) => (message.kind === 'will' ? message.deviceId : ''));
+  assert.deepEqual(ids(heard['one']), ids(heard['two']));
+  assert.ok(ids(heard['one']).includes(large));
+});
