@@ -4,6 +4,7 @@ import type { WebhookClient } from '../adapters/webhook-client.ts';
 import { commandExpiryMs, type Commands } from '../devices/commands.ts';
 import type { CommandChange, DeviceEvents } from '../devices/device-events.ts';
 import type { DeviceStore } from '../devices/device-store.ts';
+import type { Reach } from './reach.ts';
 
 /** Actions that reach out of the station's own records. A delay and a notification are rows. */
 export type Effect = Extract<ActionData, { kind: 'device_command' | 'webhook' }>;
@@ -25,6 +26,7 @@ export type EffectParts = {
   commands: Pick<Commands, 'send'>;
   events: DeviceEvents;
   webhooks: WebhookClient;
+  reach: Reach;
   clock: Clock;
 };
 
@@ -49,10 +51,11 @@ type CommandConfig = Extract<ActionData, { kind: 'device_command' }>['config'];
 const failed = (detail: string): EffectResult => ({ status: 'failed', detail });
 
 async function sendCommand(
-  { devices, commands, events, clock }: EffectParts,
+  { devices, commands, events, reach, clock }: EffectParts,
   { deviceId, action, params = {} }: CommandConfig,
   signal: AbortSignal,
 ): Promise<EffectResult> {
+  await reach.wait(deviceId, signal);
   const device = await devices.findById(deviceId);
   if (device === null) return failed('There is no such device.');
   if (device.status === 'offline') return failed('The device is offline.');

@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import type { CheckedFlow, TriggerData } from '@station/protocol/automation-flow';
 import type { RunMode } from '@station/protocol/automations';
 import type { AutomationRow, AutomationStore } from './automation-store.ts';
 
 /** An automation as it is run. */
-export type Published = { id: string; name: string; mode: RunMode; flow: CheckedFlow };
+export type Published = { id: string; name: string; mode: RunMode; flow: CheckedFlow; publishedAt: number };
 
 /** A trigger of a published automation. */
 export type ArmedTrigger = { automation: Published; nodeId: string; data: TriggerData };
@@ -16,8 +15,6 @@ export type Registry = {
   refresh(): Promise<void>;
   ofDevice(deviceId: string): readonly ArmedTrigger[];
   schedules(): readonly ArmedTrigger[];
-  /** Differs after each reload. */
-  version(): string;
 };
 
 /** What is published, in memory: every report of every device is held against it. */
@@ -25,7 +22,6 @@ export function createRegistry(store: Pick<AutomationStore, 'list' | 'fingerprin
   let byDevice = new Map<string, ArmedTrigger[]>();
   let schedules: ArmedTrigger[] = [];
   let fingerprint = '';
-  let version = randomUUID();
 
   const reload = async (): Promise<void> => {
     // First the fingerprint: a change in between is seen the next time.
@@ -39,7 +35,7 @@ export function createRegistry(store: Pick<AutomationStore, 'list' | 'fingerprin
     }
     byDevice = next;
     schedules = armed.filter(({ data }) => data.kind === 'schedule');
-    [fingerprint, version] = [seen, randomUUID()];
+    fingerprint = seen;
   };
   return {
     reload,
@@ -48,14 +44,25 @@ export function createRegistry(store: Pick<AutomationStore, 'list' | 'fingerprin
     },
     ofDevice: (deviceId) => byDevice.get(deviceId) ?? [],
     schedules: () => schedules,
-    version: () => version,
   };
 }
 
 /** Null in a draft. */
-export function publishedOf({ id, name, published_mode, published_flow }: AutomationRow): Published | null {
+export function publishedOf({
+  id,
+  name,
+  published_mode,
+  published_flow,
+  published_at,
+}: AutomationRow): Published | null {
   if (published_mode === null || published_flow === null) return null;
-  return { id, name, mode: published_mode, flow: JSON.parse(published_flow) as CheckedFlow };
+  return {
+    id,
+    name,
+    mode: published_mode,
+    flow: JSON.parse(published_flow) as CheckedFlow,
+    publishedAt: published_at ?? 0,
+  };
 }
 
 function triggersOf(row: AutomationRow): ArmedTrigger[] {

@@ -46,7 +46,17 @@ export type RunStore = {
   renew(runIds: readonly string[], owner: string, leaseUntil: number): Promise<void>;
   /** Ends what is open of an automation. */
   stop(automationId: string, reason: RunReason, now: number): Promise<RunRow[]>;
+  find(id: string): Promise<RunRow | null>;
   steps(runId: string): Promise<StepRow[]>;
+  /** Of one automation, newest first; those before the run with this id. */
+  page(automationId: string, before: string | null, limit: number): Promise<RunRow[]>;
+  stepsOf(runIds: readonly string[]): Promise<StepRow[]>;
+  /** The newest run of each automation. */
+  newest(): Promise<RunRow[]>;
+  /** Automations of which runs were skipped since then for being too many. */
+  limitedSince(since: number): Promise<string[]>;
+  /** Drops all but the newest runs of each automation, and what was said before. */
+  prune(kept: number, saidBefore: number): Promise<void>;
   /** Waiting, and over by then; the first that is due comes first. */
   due(now: number): Promise<RunRow[]>;
   /** Waiting: the first that is over after all that are by now. */
@@ -135,8 +145,39 @@ export function createRunStore({ db, kind }: Pick<Store, 'db' | 'kind'>): RunSto
     },
     stop: (automationId, reason, now) =>
       db.transaction().execute((transaction) => endOpen(transaction, automationId, 'stopped', reason, now)),
+    find: async (id) => (await runs().where('id', '=', id).executeTakeFirst()) ?? null,
     steps: (runId) =>
       db.selectFrom('automation_steps').selectAll().where('run_id', '=', runId).orderBy('position').execute(),
+    page: (automationId, before, limit) => {
+      const query = runs().where('automation_id', '=', automationId).orderBy('id', 'desc').limit(limit);
+      return (before === null ? query : query.where('id', '<', before)).execute();
+    },
+    stepsOf: async (runIds) =>
+      runIds.length === 0
+        ? []
+        : db.selectFrom('automation_steps').selectAll().where('run_id', 'in', runIds).orderBy('position').execute(),
+    newest: () => {
+      const ids = db
+        .selectFrom('automation_runs')
+        .select(({ fn }) => fn.max('id').as('id'))
+        .groupBy('automation_id');
+      return runs().where('id', 'in', ids).execute();
+    },
+    limitedSince: async (since) => {
+      const query = db.selectFrom('automation_runs').select('automation_id').distinct();
+      const rows = await query.where('started_at', '>', since).where('reason', '=', 'rate_limited').execute();
+      return rows.map(({ automation_id }) => automation_id);
+    },
+    prune: async (kept, saidBefore) => {
+      for (const { id } of await db.selectFrom('automations').select('id').execute()) {
+        const ofThis = db.selectFrom('automation_runs').select('id').where('automation_id', '=', id);
+        const last = await ofThis.orderBy('id', 'desc').offset(kept).limit(1).executeTakeFirst();
+        if (last === undefined) continue;
+        const old = db.deleteFrom('automation_runs').where('automation_id', '=', id).where('id', '<=', last.id);
+        await old.where('ended_at', 'is not', null).execute();
+      }
+      await db.deleteFrom('notifications').where('at', '<', saidBefore).execute();
+    },
     due: (now) =>
       runs()
         .where('ended_at', 'is', null)

@@ -1,4 +1,5 @@
 import { describeError } from '@station/kit/station-error';
+import type { ServerMessage } from '@station/protocol/socket';
 import type { Log } from '../log.ts';
 import type { DeviceReport } from './device-report.ts';
 import type { StatesBefore } from './report-store.ts';
@@ -33,7 +34,9 @@ export type DeviceHappening =
   | { kind: 'added'; deviceId: string; externalId: string }
   | { kind: 'changed'; deviceId: string; externalId: string }
   /** Removed: its connection is ended, its commands are dropped. */
-  | { kind: 'removed'; deviceId: string; externalId: string };
+  | { kind: 'removed'; deviceId: string; externalId: string }
+  /** For everyone at /ws, as it is. `key`: of several with the same one only the latest matters. */
+  | { kind: 'message'; message: ServerMessage; key: string };
 
 export type DeviceEvents = {
   tell(happening: DeviceHappening): void;

@@ -10,22 +10,25 @@ const firstAfterMs = 5 * 60 * 1000;
 
 /** Thins out the history once an hour until it is disposed. A failure is said and tried again the next hour. */
 export function startHousekeeping(dependencies: {
-  history: HistoryStore;
+  history: Pick<HistoryStore, 'thinOut'>;
+  /** What else is thinned out then. */
+  also?: readonly (() => Promise<void>)[];
   /** Of several backends one does it; that two did for a moment would change nothing. */
   leadership?: Leadership;
   clock: Clock;
   log: Log;
 }): AsyncDisposable {
-  const { history, leadership = alwaysLeader, clock, log } = dependencies;
+  const { history, also = [], leadership = alwaysLeader, clock, log } = dependencies;
   const stopping = new AbortController();
   const sleep = (ms: number): Promise<void> => clock.sleep(ms, stopping.signal).catch(() => undefined);
   const run = async (): Promise<void> => {
     await sleep(firstAfterMs);
     while (!stopping.signal.aborted) {
-      const thinning = leadership.isLeader() ? history.thinOut() : Promise.resolve();
-      await thinning.catch((error: unknown) => {
-        log.event('unexpected_error', { where: 'thinning out the history', message: describeError(error) });
-      });
+      for (const thinOut of leadership.isLeader() ? [history.thinOut, ...also] : []) {
+        await thinOut().catch((error: unknown) => {
+          log.event('unexpected_error', { where: 'thinning out the history', message: describeError(error) });
+        });
+      }
       await sleep(everyMs);
     }
   };

@@ -58,6 +58,8 @@ export async function startDeviceMessages(dependencies: {
         const { deviceId } = happening;
         return hub.broadcast({ type: 'device_changed', at: now(), deviceId }, `device_changed ${deviceId}`);
       }
+      case 'message':
+        return hub.broadcast(happening.message, happening.key);
       case 'removed': {
         const { deviceId } = happening;
         states.delete(deviceId);

@@ -1,0 +1,125 @@
+import { keptRuns } from '@station/protocol/automations';
+import type { ServerMessage } from '@station/protocol/socket';
+import { isoTime, type Clock } from '@station/kit/clock';
+import { createWebhookClient } from '../adapters/webhook-client.ts';
+import type { Commands } from '../devices/commands.ts';
+import type { DeviceEvents } from '../devices/device-events.ts';
+import type { DeviceStore } from '../devices/device-store.ts';
+import { createEventIds } from '../devices/event-ids.ts';
+import { eventsKeptMs } from '../devices/history-store.ts';
+import type { Log } from '../log.ts';
+import type { Leadership } from '../replicas/leadership.ts';
+import type { Store } from '../store/database.ts';
+import { createEffects } from './actions.ts';
+import { createAutomationService, type AutomationService } from './automation-service.ts';
+import { createAutomationStore } from './automation-store.ts';
+import { toRunSummary } from './bodies.ts';
+import type { ConditionFacts } from './conditions.ts';
+import { localTime } from './local-time.ts';
+import { createReach } from './reach.ts';
+import { createRegistry } from './registry.ts';
+import { createRunStore, type NotificationRow, type RunRow } from './run-store.ts';
+import { createRunner } from './runner.ts';
+import { startTimer, type Timer } from './timer.ts';
+import { listenForTriggers } from './trigger-listener.ts';
+
+export type Automations = AsyncDisposable & {
+  service: AutomationService;
+  /** Takes up what was under way, and minds triggers, delays and schedules from now on. */
+  begin(): Promise<void>;
+  /** Drops old runs and notifications. */
+  thinOut(): Promise<void>;
+};
+
+export type AutomationsParts = {
+  store: Pick<Store, 'db' | 'kind'>;
+  devices: DeviceStore;
+  commands: Pick<Commands, 'send'>;
+  events: DeviceEvents;
+  broker: { isWell: () => boolean; /** Whether it is this process. */ isEmbedded: boolean };
+  /** Of the station, IANA name. */
+  timeZone: () => Promise<string>;
+  leadership: Leadership;
+  /** Whether other backends work on the same database. */
+  isShared: boolean;
+  /** Addresses that are not public and may be called all the same. */
+  webhookAllow: readonly string[];
+  clock: Clock;
+  log: Log;
+};
+
+/** What the station does by itself (contracts, section 14; docs/adr/0011). Nothing is done before `begin`. */
+export function createAutomations(parts: AutomationsParts): Automations {
+  const { store, devices, commands, events, broker, timeZone, leadership, isShared, clock, log } = parts;
+  const stack = new AsyncDisposableStack();
+  const automations = createAutomationStore({ db: store.db, clock });
+  const runs = createRunStore(store);
+  const registry = createRegistry(automations);
+  const newId = createEventIds(() => clock.now());
+  const tell = (message: ServerMessage, key: string): void => events.tell({ kind: 'message', message, key });
+  const onRun = (row: RunRow): void => {
+    const run = toRunSummary(row);
+    tell({ type: 'automation_run', at: isoTime(clock.now()), run }, `automation_run ${row.id}`);
+  };
+  const onChanged = (automationId: string): void => {
+    timer?.nudge();
+    tell({ type: 'automation_changed', at: isoTime(clock.now()), automationId }, `automation_changed ${automationId}`);
+  };
+  let timer: Timer | null = null;
+
+  const reach = stack.use(createReach({ events, isWell: broker.isWell, comesBack: broker.isEmbedded, clock }));
+  const webhooks = stack.use(createWebhookClient({ allow: parts.webhookAllow }));
+  const runner = stack.use(
+    createRunner({
+      runs,
+      perform: createEffects({ devices, commands, events, webhooks, reach, clock }),
+      factsOf: (deviceId) => factsOf(deviceId, parts),
+      nameOf: async (id) => (await automations.find(id))?.name ?? '',
+      newId,
+      onRun,
+      onNotification: (row) => tell(notificationMessage(row), `notification ${row.id}`),
+      onWaiting: (runId, until, time) => timer?.noteWaiting(runId, until, time),
+      clock,
+      log,
+    }),
+  );
+  return {
+    service: createAutomationService({
+      automations,
+      runs,
+      runner,
+      registry,
+      devices,
+      timeZone,
+      newId,
+      onChanged,
+      onRun,
+      clock,
+    }),
+    begin: async () => {
+      await registry.reload();
+      stack.use(listenForTriggers({ events, devices, registry, runner, newId, clock, log }));
+      timer = stack.use(startTimer({ runs, runner, registry, leadership, timeZone, isShared, clock, log }));
+    },
+    thinOut: () => runs.prune(keptRuns, clock.now() - eventsKeptMs),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+async function factsOf(
+  deviceId: string | null,
+  { devices, timeZone, clock }: AutomationsParts,
+): Promise<ConditionFacts> {
+  const device = deviceId === null ? null : await devices.findById(deviceId);
+  const state = device && (JSON.parse(device.state) as Record<string, unknown>);
+  return { state, time: localTime(clock.now(), await timeZone()) };
+}
+
+const notificationMessage = (row: NotificationRow): ServerMessage => ({
+  type: 'notification',
+  at: isoTime(row.at),
+  id: row.id,
+  automationId: row.automation_id,
+  automationName: row.automation_name,
+  message: row.message,
+});

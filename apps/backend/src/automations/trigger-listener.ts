@@ -1,0 +1,113 @@
+import type { RunTrigger } from '@station/protocol/automations';
+import type { Clock } from '@station/kit/clock';
+import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclusive-runner';
+import { describeError } from '@station/kit/station-error';
+import type { DeviceEvents } from '../devices/device-events.ts';
+import type { DeviceReport } from '../devices/device-report.ts';
+import type { DeviceStore } from '../devices/device-store.ts';
+import type { StatesBefore } from '../devices/report-store.ts';
+import type { Log } from '../log.ts';
+import type { ArmedTrigger, Registry } from './registry.ts';
+import type { Start } from './run-rows.ts';
+import type { Runner } from './runner.ts';
+import { fireOnEvent, fireOnState, type Firing } from './triggers.ts';
+
+export type TriggerListenerParts = {
+  events: DeviceEvents;
+  devices: Pick<DeviceStore, 'findById'>;
+  registry: Pick<Registry, 'ofDevice'>;
+  runner: Pick<Runner, 'start' | 'skip'>;
+  newId: () => string;
+  clock: Clock;
+  log: Log;
+};
+
+/** Starts of one automation that wait for their turn; what comes beyond is skipped. */
+const maxWaiting = 50;
+/** A change of status that is older was told by someone who only now learns of it. */
+const freshStatusMs = 60_000;
+
+type State = Readonly<Record<string, unknown>>;
+
+/**
+ * Starts runs for what devices report. Reports are looked at by the process that wrote them alone; a change of status is told in all
+ * processes, and the first one that writes a run for it has it.
+ */
+export function listenForTriggers(parts: TriggerListenerParts): Disposable {
+  const { events, devices, registry, runner, newId, clock, log } = parts;
+  const queues = new Map<string, { turn: ExclusiveRunner; waiting: number }>();
+
+  /** In the order they came. */
+  const enqueue = (start: Start): void => {
+    const { id } = start.automation;
+    const queue = queues.get(id) ?? { turn: createExclusiveRunner(), waiting: 0 };
+    queues.set(id, queue);
+    const isTooMany = queue.waiting >= maxWaiting;
+    queue.waiting += 1;
+    const begun = isTooMany ? runner.skip(start, 'rate_limited') : queue.turn.run(() => runner.start(start));
+    void Promise.resolve(begun)
+      .catch((error: unknown) =>
+        log.event('unexpected_error', { where: 'the start of an automation', message: describeError(error) }),
+      )
+      .finally(() => {
+        queue.waiting -= 1;
+        if (queue.waiting === 0) queues.delete(id);
+      });
+  };
+  const fire = ({ automation, nodeId, data }: ArmedTrigger, deviceId: string, firing: Firing, cause?: string): void => {
+    const trigger: RunTrigger = { kind: data.kind, nodeId, deviceId, userId: null, data: firing };
+    enqueue({ automation, trigger, cause: cause ?? newId() });
+  };
+
+  const onReports = (reports: readonly DeviceReport[], before: StatesBefore): void => {
+    /** As they are after each report of the batch; only of devices that have triggers. */
+    const states = new Map<string, State>();
+    for (const report of reports) {
+      if (report.kind !== 'state' && report.kind !== 'event') continue;
+      const { deviceId } = report;
+      const armed = registry.ofDevice(deviceId);
+      if (armed.length === 0) continue;
+      const state = states.get(deviceId) ?? parsed(before.get(deviceId));
+      for (const trigger of armed) {
+        const firing = firingOf(trigger, state, report);
+        if (firing !== null) fire(trigger, deviceId, firing);
+      }
+      if (report.kind === 'state') states.set(deviceId, { ...state, ...report.state });
+    }
+  };
+
+  const onStatus = async (deviceId: string, status: 'online' | 'offline'): Promise<void> => {
+    const armed = registry
+      .ofDevice(deviceId)
+      .filter(({ data }) => data.kind === 'device_status_changed' && (data.config.status ?? status) === status);
+    if (armed.length === 0) return;
+    const device = await devices.findById(deviceId);
+    if (device === null || device.status !== status || device.status_at === null) return;
+    if (clock.now() - device.status_at > freshStatusMs) return;
+    for (const trigger of armed) {
+      fire(trigger, deviceId, { status }, `status ${trigger.nodeId} ${deviceId} ${status} ${device.status_at}`);
+    }
+  };
+
+  return events.subscribe((happening) => {
+    if (happening.kind === 'reports' && happening.before !== undefined) {
+      onReports(happening.reports, happening.before);
+    } else if (happening.kind === 'status') {
+      onStatus(happening.deviceId, happening.status).catch((error: unknown) =>
+        log.event('unexpected_error', { where: 'a trigger of an automation', message: describeError(error) }),
+      );
+    }
+  });
+}
+
+function firingOf(
+  { data }: ArmedTrigger,
+  state: State,
+  report: Extract<DeviceReport, { kind: 'state' | 'event' }>,
+): Firing | null {
+  if (data.kind === 'device_event_received' && report.kind === 'event') return fireOnEvent(data.config, report);
+  if (data.kind === 'device_state_changed' && report.kind === 'state') return fireOnState(data.config, state, report);
+  return null;
+}
+
+const parsed = (text: string | undefined): State => (text === undefined ? {} : (JSON.parse(text) as State));
