@@ -34,6 +34,8 @@ export type Installation = AsyncDisposable & {
   startBackend(anyway?: 'anyway'): Promise<void>;
   /** Resolves when it has ended. */
   stopBackend(signal: NodeJS.Signals): Promise<void>;
+  /** Of the backend that was started last. */
+  pid(): number;
   query<Row>(sql: string): Promise<Row[]>;
   /** Lines of the backend's log, of all its lives, with this event. */
   logged(event: string): Promise<Record<string, unknown>[]>;
@@ -86,9 +88,12 @@ export async function install(
     startBackend: async (anyway) => {
       const started = await startDaemon(process.execPath, [main], { logFile, env });
       backend = workspace.own(started);
-      await waitFor('the backend to be well', async () => {
+      const well = waitFor('the backend to be well', async () => {
         if (!started.running()) return 'it ended';
         return (await fetch(`${url}/api/health`)).ok || anyway !== undefined;
+      });
+      await well.catch(async (error: unknown) => {
+        throw new Error(`the backend does not get well: ${await started.logTail()}`, { cause: error });
       });
       if (!started.running()) throw new Error(`the backend ended: ${await started.logTail()}`);
     },
@@ -96,6 +101,7 @@ export async function install(
       backend?.kill(signal);
       await backend?.ended;
     },
+    pid: () => backend?.pid ?? 0,
     query: postgres === null ? openSqliteQuery(join(dataDir, 'station.sqlite')) : openPostgresQuery(postgres.url),
     logged: async (event) => (await readLog(logFile)).filter((line) => line['event'] === event),
     logIn: createLogIn(url, dataDir),

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { waitFor } from '../../rig/program.ts';
+import { createRandom } from '../../faults/choice.ts';
+import { install, kinds, stationId, type Installation } from './installation.ts';
+import { startNumberedDevice, type NumberedDevice } from './numbered-device.ts';
+
+/** Of each kind, so a hundred in all. */
+const kills = 50;
+const deviceCount = 4;
+/** What the devices say between two kills. The broker must not gather more than the backend takes in between: that would be another test. */
+const saidEach = 120;
+const patienceMs = 60_000;
+
+type Stored = { events: Map<string, Set<number>>; states: Map<string, number> };
+
+/** What the database has: the numbers of events, and the number in the latest state, by external id. */
+async function readStored(station: Installation): Promise<Stored> {
+  const events = new Map<string, Set<number>>();
+  const rows = await station.query<{ name: string; data: string }>(
+    'select external_id as name, data from device_events join devices on devices.id = device_id',
+  );
+  for (const { name, data } of rows) {
+    const numbers = events.get(name) ?? new Set();
+    events.set(name, numbers.add((JSON.parse(data) as { n: number }).n));
+  }
+  const devices = await station.query<{ name: string; state: string }>(
+    'select external_id as name, state from devices',
+  );
+  const numberOf = (state: string): number => (JSON.parse(state) as { n?: number }).n ?? -1;
+  return { events, states: new Map(devices.map(({ name, state }) => [name, numberOf(state)])) };
+}
+
+/** What was acknowledged to the devices and is not in the database, in words. */
+function lostOf(devices: readonly NumberedDevice[], { events, states }: Stored): string[] {
+  return devices.flatMap((device) => {
+    const { externalId, acknowledged } = device;
+    const missing = acknowledged.difference(events.get(externalId) ?? new Set<number>());
+    const state = states.get(externalId) ?? -1;
+    return [
+      ...[...missing].map((n) => `${externalId}: event ${n}`),
+      ...(state < device.acknowledgedState()
+        ? [`${externalId}: state ${device.acknowledgedState()}, has ${state}`]
+        : []),
+    ];
+  });
+}
+
+for (const kind of kinds) {
+  describe(`${kills} times SIGKILL of the backend under load, on ${kind}`, { timeout: 600_000 }, () => {
+    it('nothing that was acknowledged at QoS 1 is lost', async (test: TestContext) => {
+      await using station = await install(kind, { devices: deviceCount });
+      const random = createRandom(7);
+      await station.startBackend();
+      await using stack = new AsyncDisposableStack();
+      const devices = station.logins.map((login) => stack.use(startNumberedDevice(station.mqttUrl, stationId, login)));
+      const acknowledged = (): number => devices.reduce((sum, device) => sum + device.acknowledged.size, 0);
+      const underWay = (): number => devices.reduce((sum, device) => sum + device.underWay(), 0);
+      let met = 0;
+      for (let kill = 0; kill < kills; kill++) {
+        const enough = acknowledged() + 1 + Math.floor(random() * (saidEach - 30) * deviceCount);
+        for (const device of devices) device.allow(saidEach);
+        await waitFor('more to be acknowledged', () => acknowledged() >= enough || null, patienceMs);
+        const wasUnderWay = underWay();
+        await station.stopBackend('SIGKILL');
+        const stored = await readStored(station);
+        const lost = lostOf(devices, stored);
+        if (wasUnderWay > 0 || lost.length > 0) met += 1;
+        // With the embedded broker "acknowledged" means on disk, whatever comes next; Mosquitto has the rest still.
+        if (station.mosquitto === null) assert.deepEqual(lost, [], `kill ${kill}`);
+        await station.startBackend();
+      }
+      await Promise.all(devices.map((device) => device.finish()));
+      const said = acknowledged();
+      const isComplete = async (): Promise<true | null> =>
+        lostOf(devices, await readStored(station)).length === 0 || null;
+      // Mosquitto keeps for the backend what it acknowledged in its place.
+      if (station.mosquitto !== null) await waitFor('all to be written', isComplete, patienceMs).catch(() => undefined);
+      const stored = await readStored(station);
+      assert.deepEqual(lostOf(devices, stored).slice(0, 20), []);
+      for (const device of devices) {
+        assert.equal(
+          stored.states.get(device.externalId),
+          device.acknowledgedState(),
+          'the last state is the last one said',
+        );
+      }
+      assert.ok(met > kills / 2, `only ${met} kills met messages under way`);
+      assert.deepEqual(await station.logged('not a log line'), []);
+      test.diagnostic(
+        `${kills} kills, ${said} events and as many states acknowledged, ${met} kills met some under way, none lost`,
+      );
+    });
+  });
+}
