@@ -1,0 +1,166 @@
+// npm run bench -- backend-fuzz [--count N] [--seed N] [--postgres]
+// Mutated MQTT messages, REST requests and WebSocket frames against a backend in a process of its own. It must go on: no crash, no answer
+// that says it failed, no message without an answer, a good device served all the time, and memory that does not grow with the inputs.
+import { readFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { connectDevice } from '@station/backend/testing/test-device';
+import { install, owner, stationId, type Installation } from '../e2e/backend/installation.ts';
+import { createPostgres } from '../rig/postgres.ts';
+import { waitFor } from '../rig/program.ts';
+import { createWorkspace } from '../rig/workspace.ts';
+import { createFindings } from './fuzz/findings.ts';
+import { fuzzMqtt } from './fuzz/mqtt-fuzz.ts';
+import { fuzzRest, type Caller } from './fuzz/rest-fuzz.ts';
+import { fuzzSocket } from './fuzz/socket-fuzz.ts';
+
+const { values } = parseArgs({
+  options: {
+    count: { type: 'string', default: '100000' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
+    postgres: { type: 'boolean', default: false },
+  },
+});
+const [count, seed] = [Number(values.count), Number(values.seed)];
+const rounds = 5;
+/** The first for their messages; the others may be renamed, commanded and removed by a request. */
+const [talking, devices] = [24, 300];
+/**
+ * How much more memory may be in use at the end than after the first of the rounds, bytes. The heap is bounded as well: left to itself it grows
+ * to a large part of the machine before anything is collected, and a leak would look like it.
+ */
+const mostGrowth = 64 * 1024 * 1024;
+const heap = '--max-old-space-size=100';
+const agentToken = 'the-token-of-the-agent-of-the-fuzz-bench';
+
+process.stderr.write(`--count ${count} --seed ${seed}\n`);
+await using workspace = await createWorkspace();
+const database = values.postgres ? { DATABASE_URL: (await createPostgres(workspace)).url } : {};
+const env = { AGENT_TOKEN: agentToken, LOG_LEVEL: 'info', NODE_OPTIONS: heap, ...database };
+await using station = await install('the embedded broker and SQLite', { devices, env });
+await station.startBackend();
+const findings = createFindings();
+const [goodLogin, deviceLogin, ...logins] = station.logins.slice(0, talking);
+if (!goodLogin || !deviceLogin) throw new Error('There are no devices');
+
+const people = await makePeople(station);
+const rows = await listDevices(station);
+const others = new Set(station.logins.slice(talking).map(({ externalId }) => externalId));
+const ids = rows.filter(({ externalId }) => others.has(externalId)).map(({ id }) => id);
+const goodId = rows.find(({ externalId }) => externalId === goodLogin.externalId)?.id ?? '';
+const growth: number[] = [];
+for (let round = 0; round < rounds; round++) {
+  const part = { seed: seed + round * count, findings };
+  const started = performance.now();
+  const share = (of: number): number => Math.ceil((count * of) / rounds);
+  await fuzzMqtt({ ...part, url: station.mqttUrl, stationId, logins, count: share(0.5) });
+  await checkGoodDevice(round, 'MQTT');
+  await fuzzRest({ ...part, url: station.url, callers: people.callers, ids, count: share(0.3) });
+  await checkGoodDevice(round, 'REST');
+  await fuzzSocket({ ...part, url: station.url, token: people.ownerToken, count: share(0.2) });
+  await checkGoodDevice(round, '/ws');
+  growth.push(await memoryOf(station.pid()));
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  const megabytes = Math.round((growth.at(-1) ?? 0) / 1024 / 1024);
+  process.stderr.write(`round ${round + 1} of ${rounds}: ${findings.inputs()} inputs, ${seconds} s, ${megabytes} MB\n`);
+}
+await judgeLog(station);
+const grown = (growth.at(-1) ?? 0) - (growth[0] ?? 0);
+if (grown > mostGrowth) findings.fault('memory grows with the inputs', growth.join(' '));
+
+const faults = findings.faults();
+for (const { what, times, inputs } of faults) process.stderr.write(`${times} × ${what}\n  ${inputs.join('\n  ')}\n`);
+const ok = faults.length === 0 && findings.inputs() >= count;
+const result = {
+  bench: 'backend-fuzz',
+  value: findings.inputs(),
+  unit: 'inputs',
+  ratio: faults.length / count,
+  goal: 0,
+  ok,
+};
+const grownMb = Math.round(grown / 1024 / 1024);
+process.stdout.write(
+  `${JSON.stringify({ ...result, seed, database: values.postgres ? 'postgres' : 'sqlite', grownMb })}\n`,
+);
+process.exitCode = ok ? 0 : 1;
+
+/** A good device is greeted, and what it says is stored, whatever was sent before. */
+async function checkGoodDevice(round: number, after: string): Promise<void> {
+  try {
+    const { externalId, token } = goodLogin ?? {};
+    const login = { stationId, id: goodId, externalId: externalId ?? '', token: token ?? '' };
+    await using device = await connectDevice(station.mqttUrl, login, { clientId: `good-${round}` });
+    await device.say('handshake', { type: goodLogin?.type, firmwareVersion: '1.0.0', chip: 'good' });
+    await waitFor('the answer to its handshake', () => device.heard.some(({ body }) => body['status'] === 'ok'));
+    const mark = `${round} ${after}`;
+    await device.say('state', { state: { mark } });
+    const row = (await listDevices(station)).find(({ id }) => id === goodId);
+    if (row?.state['mark'] !== mark) findings.fault('the good device is not stored', `after ${mark}`);
+  } catch (error) {
+    findings.fault(`the good device is not served: ${String(error)}`, `round ${round} after ${after}`);
+  }
+}
+
+async function listDevices({ url }: Installation) {
+  const headers = { authorization: `Bearer ${await people.ownerToken()}` };
+  const response = await fetch(`${url}/api/devices`, { headers });
+  if (!response.ok) throw new Error(`the devices cannot be listed: ${response.status}`);
+  return (await response.json()) as { id: string; externalId: string; state: Record<string, unknown> }[];
+}
+
+/** One of each role; who was removed or locked out by an input is made again. */
+async function makePeople({ url, logIn }: Installation) {
+  await logIn();
+  let calls = 0;
+  const json = async (path: string, body: object, token?: string): Promise<{ accessToken?: string }> => {
+    const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    // From an address of its own each: the log-ins that are sent to fail soon shut out the one they come from.
+    const from = { 'x-forwarded-for': `10.0.${Math.floor(++calls / 250)}.${calls % 250}` };
+    const headers = { 'content-type': 'application/json', ...from, ...authorization };
+    const response = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    return (await response.json()) as { accessToken?: string };
+  };
+  const tokenOf = async (email: string, password: string): Promise<string | null> =>
+    (await json('/api/auth/login', { email, password })).accessToken ?? null;
+  let kept: { token: string; atMs: number } | null = null;
+  const ownerToken = async (): Promise<string> => {
+    if (kept !== null && performance.now() - kept.atMs < 60_000) return kept.token;
+    const token = await tokenOf(owner.email, owner.password);
+    if (token === null) throw new Error('The owner cannot log in any more');
+    kept = { token, atMs: performance.now() };
+    return token;
+  };
+  let made = 0;
+  const tokenOfRole = async (role: string): Promise<string> => {
+    const person = { email: `${role}-${++made}@example.org`, password: 'a long enough password', name: role };
+    await json('/api/station/members', { ...person, role }, await ownerToken());
+    const token = await tokenOf(person.email, person.password);
+    if (token === null) throw new Error(`Someone of the role ${role} cannot log in`);
+    return token;
+  };
+  const callers = async (): Promise<Caller[]> => {
+    const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+    return [
+      { name: 'nobody', headers: {} },
+      { name: 'owner', headers: bearer(await ownerToken()) },
+      { name: 'admin', headers: bearer(await tokenOfRole('admin')) },
+      { name: 'member', headers: bearer(await tokenOfRole('member')) },
+      { name: 'agent', headers: bearer(agentToken) },
+      { name: 'device', headers: { 'x-device-token': deviceLogin?.token ?? '' } },
+    ];
+  };
+  return { ownerToken, callers };
+}
+
+async function memoryOf(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+  return Number(/^RssAnon:\s+(\d+) kB/m.exec(status)?.[1] ?? Infinity) * 1024;
+}
+
+/** A process that dies says so on its way; one that goes on says what it did not expect. */
+async function judgeLog({ logged }: Installation): Promise<void> {
+  for (const event of ['not a log line', 'unexpected_error', 'request_failed', 'database_damaged']) {
+    for (const line of await logged(event)) findings.fault(`log: ${event}`, JSON.stringify(line));
+  }
+  if ((await logged('backend_started')).length !== 1) findings.fault('the backend was started more than once', '');
+}
