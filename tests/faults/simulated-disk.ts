@@ -25,6 +25,8 @@ type Inode =
       content: Uint8Array;
       /** Contents since the last fsync, the durable one first (empty when there never was an fsync); null: nothing is open. */
       earlier: readonly Uint8Array[] | null;
+      /** First bytes that no power cut takes: they were synced, and only appended to since. */
+      durableBytes?: number;
     };
 
 /** Fault to be thrown instead of an operation; null: it works. */
@@ -134,7 +136,7 @@ export function cutDisk(state: DiskState, choose: Choose): void {
   state.earlierNames.clear();
   for (const [id, inode] of state.inodes) {
     if (!isOpen(inode)) continue;
-    const candidates = survivingContents(inode.earlier, inode.content, choose);
+    const candidates = survivingContents(inode, choose);
     const content = candidates[choose('content', candidates.length)] ?? nothing;
     state.inodes.set(id, { kind: 'file', content, earlier: null });
   }
@@ -142,11 +144,12 @@ export function cutDisk(state: DiskState, choose: Choose): void {
 }
 
 /** What may be found of a content that was not synced: the one before, nothing, a torn part, zeros where data should be, all. */
-function survivingContents(earlier: readonly Uint8Array[], latest: Uint8Array, choose: Choose): Uint8Array[] {
-  const cutAt = choose('content', latest.length + 1);
+function survivingContents(inode: OpenFile, choose: Choose): Uint8Array[] {
+  const { earlier, content: latest, durableBytes = 0 } = inode;
+  const cutAt = Math.max(durableBytes, choose('content', latest.length + 1));
   const zeroFilled = new Uint8Array(latest.length);
-  zeroFilled.set(latest.subarray(0, Math.min(cutAt, Math.max(0, latest.length - 1))));
-  return [...earlier, nothing, latest.subarray(0, cutAt), zeroFilled, latest];
+  zeroFilled.set(latest.subarray(0, Math.max(durableBytes, Math.min(cutAt, latest.length - 1))));
+  return [...earlier, latest.subarray(0, durableBytes), latest.subarray(0, cutAt), zeroFilled, latest];
 }
 
 /** A directory that did not survive takes everything in it along. */
@@ -175,13 +178,37 @@ function writeFile(state: DiskState, path: string, bytes: Uint8Array): void {
   if (before === undefined) setName(state, path, id);
 }
 
+/** Adds to the end of a file, or makes one. What was synced of it stays, whatever happens. */
+export function appendFile(state: DiskState, path: string, bytes: Uint8Array): void {
+  const before = inodeAt(state, path);
+  if (before === undefined) return writeFile(state, path, bytes);
+  if (before.kind !== 'file') throw systemError('EIO', 'open', path);
+  changeContent(state, path, before, Buffer.concat([before.content, bytes]));
+}
+
+/** Cuts a file to its first bytes. */
+export function truncateFile(state: DiskState, path: string, size: number): void {
+  const before = inodeAt(state, path);
+  if (before?.kind !== 'file') throw systemError('ENOENT', 'open', path);
+  changeContent(state, path, before, before.content.subarray(0, size));
+}
+
+function changeContent(state: DiskState, path: string, before: FileInode, content: Uint8Array): void {
+  const durable = before.earlier === null ? before.content.length : (before.durableBytes ?? 0);
+  const earlier = [...(before.earlier ?? []), before.content];
+  const durableBytes = Math.min(durable, content.length);
+  const id = state.names.get(path);
+  if (id !== undefined)
+    state.inodes.set(id, { kind: 'file', content: Uint8Array.from(content), earlier, durableBytes });
+}
+
 /** What POSIX says of fsync: of a file its content, of a directory the names in it; neither does the other. */
 function syncPath(state: DiskState, path: string): void {
   const id = state.names.get(path);
   const inode = id === undefined ? undefined : state.inodes.get(id);
   if (id === undefined || inode === undefined) throw systemError('ENOENT', 'open', path);
   if (inode.kind === 'file') {
-    state.inodes.set(id, { ...inode, earlier: null });
+    state.inodes.set(id, { kind: 'file', content: inode.content, earlier: null });
     return;
   }
   if (inode.kind === 'unreadable') throw systemError('EIO', 'fsync', path);
@@ -200,8 +227,10 @@ const inodeAt = (state: DiskState, path: string): Inode | undefined => {
   return id === undefined ? undefined : state.inodes.get(id);
 };
 
-const isOpen = (inode: Inode): inode is Extract<Inode, { kind: 'file' }> & { earlier: readonly Uint8Array[] } =>
-  inode.kind === 'file' && inode.earlier !== null;
+type FileInode = Extract<Inode, { kind: 'file' }>;
+type OpenFile = FileInode & { earlier: readonly Uint8Array[] };
+
+const isOpen = (inode: Inode): inode is OpenFile => inode.kind === 'file' && inode.earlier !== null;
 
 function throwFault(fault: NodeJS.ErrnoException | null): void {
   if (fault) throw fault;

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createRandom, extremes } from './choice.ts';
+import {
+  cacheDir,
+  copyFirmwareWorld,
+  createFirmwareWorld,
+  cutFirmwarePower,
+  setImageBytes,
+  type FirmwareWorld,
+} from './firmware-world.ts';
+import { findCacheFaults, findRestFaults, runFirmware, type FirmwareRunOptions } from './firmware-run.ts';
+import { systemError } from './simulated-disk.ts';
+
+/** A station with 1.0.0 cached and handed over, for which 1.1.0 is published. */
+async function prepare(): Promise<FirmwareWorld> {
+  const world = createFirmwareWorld({ lamp: '1.0.0' });
+  const run = await runFirmware(world);
+  assert.deepEqual(findRestFaults(world, run), []);
+  world.offered = { lamp: '1.1.0', climate: '2.0.0' };
+  world.installed = { lamp: ['1.0.0'] };
+  world.sentBytes = 0;
+  return world;
+}
+
+type Snapshot = { index: number; label: string; world: FirmwareWorld };
+
+/** Every crash point of a run, with the world as it is right before it. */
+async function snapshots(start: FirmwareWorld, options: FirmwareRunOptions = {}): Promise<Snapshot[]> {
+  const kept: Snapshot[] = [];
+  const own = copyFirmwareWorld(start);
+  const onPoint = (index: number, label: string): void =>
+    void kept.push({ index, label, world: copyFirmwareWorld(own) });
+  const run = await runFirmware(own, { ...options, onPoint });
+  assert.deepEqual(findRestFaults(own, run), []);
+  return kept;
+}
+
+/** `kill`: the agent only; a number: the power, with that survival variant. */
+type Crash = 'kill' | number;
+
+function crash(world: FirmwareWorld, kind: Crash): FirmwareWorld {
+  const crashed = copyFirmwareWorld(world);
+  if (kind !== 'kill') cutFirmwarePower(crashed, kind);
+  return crashed;
+}
+
+async function explore(
+  start: FirmwareWorld,
+  options: { second: number; wrapDisk?: FirmwareRunOptions['wrapDisk'] },
+): Promise<{ tried: number; faults: string[] }> {
+  const random = createRandom(7);
+  const faults: string[] = [];
+  const { wrapDisk } = options;
+  const more = wrapDisk ? { wrapDisk } : {};
+  let tried = 0;
+  const judge = async (world: FirmwareWorld, what: string): Promise<void> => {
+    tried += 1;
+    const found = findCacheFaults(world).map((fault) => `at once: ${fault}`);
+    const run = await runFirmware(world, more);
+    for (const fault of [...found, ...findRestFaults(world, run)]) faults.push(`${what}: ${fault}`);
+  };
+  for (const { index, label, world } of await snapshots(start, more)) {
+    const cuts: Crash[] = Array.from({ length: extremes }, (_, variant) => variant);
+    for (const kind of ['kill', ...cuts, extremes + Math.floor(random() * 1e6)] as Crash[]) {
+      await judge(crash(world, kind), `${index} ${label} ${kind}`);
+      if (random() >= options.second) continue;
+      const again = crash(world, kind);
+      const endAt = 1 + Math.floor(random() * 60);
+      await runFirmware(again, { ...more, endAt });
+      const second: Crash = random() < 0.3 ? 'kill' : Math.floor(random() * 1e6);
+      await judge(crash(again, second), `${index} ${label} ${kind}, then ${endAt} ${second}`);
+    }
+  }
+  return { tried, faults };
+}
+
+describe('firmware that is interrupted anywhere', () => {
+  test('leaves only whole files to devices, and ends published and handed over', async () => {
+    const { tried, faults } = await explore(await prepare(), { second: 0.25 });
+    assert.ok(tried > 500, `${tried}`);
+    assert.deepEqual(faults.slice(0, 10), []);
+  });
+
+  for (const [flaw, wrapDisk] of Object.entries<NonNullable<FirmwareRunOptions['wrapDisk']>>({
+    'does not sync files': (disk) => ({
+      ...disk,
+      sync: async (path) => (path === cacheDir ? disk.sync(path) : undefined),
+    }),
+    'does not sync directories': (disk) => ({
+      ...disk,
+      sync: async (path) => (path.includes('.') ? disk.sync(path) : undefined),
+    }),
+  })) {
+    test(`is found out when the agent ${flaw}`, async () => {
+      const { faults } = await explore(await prepare(), { second: 0, wrapDisk });
+      assert.ok(faults.length > 0);
+    });
+  }
+
+  test('fetches at most 5 % again', async () => {
+    setImageBytes(400_000);
+    try {
+      const world = await prepare();
+      world.offered = { lamp: '1.1.0' };
+      const all = await snapshots(world);
+      let most = 0;
+      for (const snapshot of all.filter(({ index }) => index % 17 === 0)) {
+        for (const kind of ['kill', 0, 2] as Crash[]) {
+          const crashed = crash(snapshot.world, kind);
+          const run = await runFirmware(crashed);
+          assert.deepEqual(findRestFaults(crashed, run), []);
+          most = Math.max(most, crashed.sentBytes / 400_000);
+        }
+      }
+      assert.ok(most > 0.9 && most <= 1.05, `${most}`);
+    } finally {
+      setImageBytes(40_000);
+    }
+  });
+});
+
+describe('a disk that is full', () => {
+  test('at any byte leaves the cache as it was, says so, and what was missing comes when there is room', async () => {
+    const start = await prepare();
+    const used = 45_000;
+    let full = 0;
+    for (let room = used; room < used + 140_000; room += 1531) {
+      const world = copyFirmwareWorld(start);
+      world.capacity = room;
+      const run = await runFirmware(world, { forMs: 1800_000 });
+      assert.deepEqual(findCacheFaults(world), [], `${room}`);
+      const lamp = run.status.items.find(({ name }) => name === 'lamp');
+      assert.ok(lamp, `${room}: the firmware before is still there`);
+      const isDone = run.status.items.length === 2 && lamp.version === '1.1.0' && lamp.handedOver === true;
+      if (!isDone || run.status.items.some(({ handedOver }) => handedOver !== true)) {
+        full += 1;
+        assert.ok(run.raised.includes('firmware_cache_not_writable'), `${room}: ${JSON.stringify(run.events)}`);
+        assert.ok(run.status.lastError !== null, `${room}`);
+      }
+      world.capacity = null;
+      assert.deepEqual(findRestFaults(world, await runFirmware(world)), [], `${room}`);
+    }
+    assert.ok(full > 10, `${full}`);
+  });
+
+  test('or fails once at any operation, is tried again', async () => {
+    const start = await prepare();
+    const operations: string[] = [];
+    await runFirmware(copyFirmwareWorld(start), {
+      diskFault: (operation) => (operations.push(operation), null),
+    });
+    for (const code of ['EIO', 'ENOSPC'] as const) {
+      for (let at = 1; at <= operations.length; at += 3) {
+        const world = copyFirmwareWorld(start);
+        let count = 0;
+        const run = await runFirmware(world, {
+          diskFault: (operation, path) => ((count += 1) === at ? systemError(code, operation, path) : null),
+        });
+        assert.deepEqual(findRestFaults(world, run), [], `${code} ${at}`);
+      }
+    }
+  });
+});
+
+describe('old firmware', () => {
+  test('stays while a device has not reported the new one, and goes when all have', async () => {
+    const world = await prepare();
+    await runFirmware(world);
+    assert.ok(world.disk.names.has(`${cacheDir}/lamp@1.0.0.bin`));
+    world.installed = { lamp: ['1.1.0'] };
+    const run = await runFirmware(world);
+    assert.ok(!world.disk.names.has(`${cacheDir}/lamp@1.0.0.bin`));
+    assert.ok(run.events.some(({ event }) => event === 'firmware_old_removed'));
+  });
+
+  test('goes after 30 days', async () => {
+    const world = await prepare();
+    await runFirmware(world);
+    world.time.wallMs += 31 * 24 * 3600_000;
+    await runFirmware(world);
+    assert.ok(!world.disk.names.has(`${cacheDir}/lamp@1.0.0.bin`));
+    assert.ok(world.disk.names.has(`${cacheDir}/lamp@1.1.0.bin`));
+  });
+});
+
+test('a backend that has lost its records is told again', async () => {
+  const world = await prepare();
+  await runFirmware(world);
+  world.cached = {};
+  const run = await runFirmware(world);
+  assert.deepEqual(findRestFaults(world, run), []);
+  assert.ok(run.events.some(({ event }) => event === 'firmware_handed_over'));
+});

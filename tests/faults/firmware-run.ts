@@ -1,0 +1,151 @@
+import { join } from 'node:path';
+import { createConditions } from '@station/agent/conditions';
+import { createFirmware } from '@station/agent/firmware/firmware';
+import type { CacheDisk } from '@station/agent/firmware/ports';
+import type { Report } from '@station/kit/report';
+import type { Status } from '@station/protocol/agent-api';
+import { checksumOfFile } from '@station/simulators/firmware/image-builder';
+import { createRandom } from './choice.ts';
+import {
+  bootOf,
+  cacheDir,
+  createBackend,
+  createCacheDisk,
+  createServer,
+  dataDir,
+  imageOf,
+  manifestOf,
+  maxBytes,
+  type FirmwareWorld,
+} from './firmware-world.ts';
+import { createProcess, Ended, Endless } from './process.ts';
+import { readNow, type DiskFault } from './simulated-disk.ts';
+import { createVirtualClock } from './virtual-clock.ts';
+
+export type FirmwareRunOptions = {
+  /** Crash point at which the process ends; null: it lives. */
+  endAt?: number | null;
+  onPoint?: (index: number, label: string) => void;
+  diskFault?: DiskFault;
+  /** Stands between the agent and the disk: a place for a flaw. */
+  wrapDisk?: (disk: CacheDisk) => CacheDisk;
+  /** Virtual time that the run takes; by default until there is nothing left to do. */
+  forMs?: number;
+};
+
+export type FirmwareRunResult = {
+  outcome: 'quiet' | 'ended' | 'endless';
+  points: number;
+  events: { event: string; reason?: string }[];
+  /** Conditions that were raised, and those that stand in the end. */
+  raised: string[];
+  conditions: string[];
+  status: Status['firmware'];
+  surprise: unknown;
+};
+
+class AtRest extends Error {}
+const longestMs = 6 * 3600_000;
+/** Whoever waits longer has nothing to do: pauses after a failure begin shorter. */
+const restMs = 200_000;
+
+/** Runs the agent's firmware duty until it is at rest, or until its process ends. The world is changed in place. */
+export async function runFirmware(world: FirmwareWorld, options: FirmwareRunOptions = {}): Promise<FirmwareRunResult> {
+  const startedMs = world.time.monotonicMs;
+  const stopping = new AbortController();
+  const process = createProcess({
+    endAt: options.endAt ?? null,
+    onEnd: (reason) => stopping.abort(reason),
+    ...(options.onPoint ? { onPoint: options.onPoint } : {}),
+  });
+  const events: FirmwareRunResult['events'] = [];
+  const raised: string[] = [];
+  const clock = createVirtualClock(world.time, process, (ms) => {
+    const elapsedMs = world.time.monotonicMs - startedMs;
+    if (elapsedMs > longestMs) stopping.abort(new Endless('more than six hours of virtual time'));
+    if (options.forMs === undefined ? ms >= restMs : elapsedMs >= options.forMs) stopping.abort(new AtRest());
+  });
+  const report: Report = {
+    event: (event, fields) => {
+      events.push({ event, ...('reason' in fields ? { reason: String(fields.reason) } : {}) });
+      if (event === 'condition_raised' && 'condition' in fields) raised.push(fields.condition);
+    },
+    subscribe: () => ({ [Symbol.dispose]: () => undefined }),
+  };
+  const conditions = createConditions(clock, report);
+  const disk = createCacheDisk(world, process, options.diskFault ?? (() => null));
+  const firmware = createFirmware({
+    source: {
+      isSigned: false,
+      check: async () => {
+        process.point('server.manifest');
+        return manifestOf(world);
+      },
+    },
+    disk: options.wrapDisk?.(disk) ?? disk,
+    open: createServer(world, process),
+    backend: createBackend(world, process),
+    conditions,
+    clock,
+    report,
+    random: createRandom(world.boot),
+    directory: cacheDir,
+    dataDir,
+    bootId: bootOf(world),
+    maxBytes,
+    checkIntervalMs: 3600_000,
+    isUsualAddress: false,
+    isLineTaken: () => false,
+  });
+  const result = { outcome: 'quiet' as FirmwareRunResult['outcome'], surprise: null as unknown };
+  try {
+    await firmware.run(stopping.signal);
+  } catch (error) {
+    const reason: unknown = stopping.signal.aborted ? stopping.signal.reason : error;
+    clock.stop(reason);
+    result.outcome = reason instanceof AtRest ? 'quiet' : reason instanceof Ended ? 'ended' : 'endless';
+    if (result.outcome === 'endless') result.surprise = reason;
+  }
+  const standing = conditions.list().map(({ id }) => id);
+  return { ...result, points: process.points(), events, raised, conditions: standing, status: firmware.status() };
+}
+
+/** What is wrong with the cache as the proxy and the backend see it now, whatever has just happened. Empty: nothing. */
+export function findCacheFaults(world: FirmwareWorld): string[] {
+  const faults: string[] = [];
+  for (const path of world.disk.names.keys()) {
+    const [, name = '', version = ''] = /^\/firmware-cache\/([a-z]+)@(.+)\.bin$/.exec(path) ?? [];
+    const content = readNow(world.disk, path);
+    if (name === '' || content === null) continue;
+    if (checksumOfFile(content) !== checksumOfFile(imageOf(name, version))) faults.push(`${path} is not whole`);
+  }
+  for (const name of Object.keys(world.offered)) {
+    const metadata = readNow(world.disk, join(cacheDir, `${name}.json`));
+    if (metadata === null) continue;
+    try {
+      const { file } = JSON.parse(Buffer.from(metadata).toString()) as { file: string };
+      if (readNow(world.disk, join(cacheDir, file)) === null) faults.push(`${name}.json names what is not there`);
+    } catch {
+      faults.push(`${name}.json is damaged`);
+    }
+  }
+  return faults;
+}
+
+/** What is not as it should be once everything has come to rest with all that is offered. */
+export function findRestFaults(world: FirmwareWorld, run: FirmwareRunResult): string[] {
+  const faults = findCacheFaults(world);
+  if (run.outcome !== 'quiet') faults.push(`${run.outcome}: ${String(run.surprise)}`);
+  for (const [name, version] of Object.entries(world.offered)) {
+    const item = run.status.items.find((each) => each.name === name);
+    if (item?.version !== version) faults.push(`${name} is at ${item?.version} instead of ${version}`);
+    if (item?.handedOver !== true || world.cached[name] !== version) faults.push(`${name} was not handed over`);
+  }
+  const hidden = [...world.disk.names.keys()].filter((path) => /\.part/.test(path));
+  if (hidden.length > 0) faults.push(`left behind: ${hidden.join(', ')}`);
+  if (run.conditions.length > 0) faults.push(`conditions: ${run.conditions.join(', ')}`);
+  if (run.status.lastError !== null) faults.push(`error: ${run.status.lastError}`);
+  const surprises = run.events.filter(({ event }) => event === 'unexpected_error');
+  if (surprises.length > 0) faults.push('something unexpected was thrown');
+  return faults;
+}
