@@ -179,7 +179,7 @@ export function wayWords(around: Surroundings, way: readonly Step[]): string {
     return t(isNegated ? 'automations.say.ifNot' : 'automations.say.if', { what: nodeWords(around, data) });
   });
   const when = trigger === undefined ? '…' : stepWords(around, trigger);
-  return t('automations.say.sentence', { when, then: clauses.join(' → ') || '…' });
+  return t('automations.say.sentence', { when, then: clauses.join(' →\u00a0') || '…' });
 }
 
 const stepWords = (around: Surroundings, { data, kind }: Step): string =>

@@ -85,7 +85,7 @@ test('what is not filled in keeps it from being saved', () => {
   ];
   assert.deepEqual(
     faults.map((part) => partFault(around, part)),
-    ['device', 'device', 'number', 'range', 'range', 'text', 'days', 'delay', 'delay', 'text', 'address'],
+    ['nothing', 'device', 'number', 'range', 'range', 'text', 'days', 'delay', 'delay', 'text', 'address'],
   );
   const sound = [brightness(40), night, tell, { kind: 'webhook', config: { url: 'https://example.org/x' } }] as const;
   for (const part of sound) assert.equal(partFault(around, part), null);

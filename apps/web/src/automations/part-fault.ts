@@ -3,7 +3,7 @@ import { numberIn, numberOf } from './options.ts';
 import { deviceOf, typeOf, type Surroundings } from './surroundings.ts';
 
 type Part = TriggerData | ConditionData | ActionData;
-export type PartFault = 'device' | 'number' | 'range' | 'text' | 'days' | 'delay' | 'address';
+export type PartFault = 'nothing' | 'device' | 'number' | 'range' | 'text' | 'days' | 'delay' | 'address';
 
 /** Longest wait (protocol, `maxDelaySeconds`). */
 const longestSeconds = 7 * 24 * 3600;
@@ -11,7 +11,7 @@ const timeOfDay = /^([01]\d|2[0-3]):[0-5]\d$/;
 
 /** What keeps a part from being saved; null when it is complete. `null` is a part that nothing was chosen for yet. */
 export function partFault(around: Surroundings, part: Part | null): PartFault | null {
-  if (part === null) return 'device';
+  if (part === null) return 'nothing';
   if ('deviceId' in part.config && deviceOf(around, part.config.deviceId) === undefined) return 'device';
   const number = numberIn(part);
   if (number !== null && !Number.isFinite(number)) return 'number';

@@ -75,7 +75,7 @@ export function DurationBox({ seconds, onChange }: { seconds: number; onChange: 
   const [unit, setUnit] = useState<Unit>(unitOf(seconds));
   const count = seconds / secondsIn[unit];
   return (
-    <div className="grid grid-cols-2 gap-2">
+    <div className="grid grid-cols-[4rem_minmax(0,1fr)] gap-2">
       <Box
         hidden
         label={t('automations.build.duration')}

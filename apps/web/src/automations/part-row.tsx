@@ -1,6 +1,7 @@
 import { X } from 'lucide-react';
 import { useId, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { classNames } from '../ui/class-names.ts';
 import { Select } from '../ui/select.tsx';
 import type { PartFault } from './part-fault.ts';
 
@@ -28,10 +29,10 @@ export function PartRow({
       className="rounded-xl border border-line bg-paper p-3 data-fault:border-fault"
     >
       <legend className="sr-only">{name}</legend>
-      <div className="flex items-start gap-1">
-        <div className="grid min-w-0 flex-1 grid-cols-1 gap-2 sm:grid-cols-2">{children}</div>
+      <div className={classNames('flex gap-1', tools ? 'flex-col sm:flex-row sm:items-start' : 'items-start')}>
+        <div className="grid min-w-0 grow grid-cols-1 gap-2 sm:grid-cols-2">{children}</div>
         {(onRemove || tools) && (
-          <div className="-mr-1 flex shrink-0 flex-col sm:flex-row">
+          <div className={classNames('-mr-1 flex shrink-0', tools !== undefined && '-mb-2 justify-end sm:mb-0')}>
             {tools}
             {onRemove && (
               <IconButton label={t('automations.build.remove', { what: name })} onClick={onRemove}>
@@ -81,17 +82,26 @@ export function SubjectSelect({
   value,
   others,
   devices,
+  wide = false,
   onChange,
 }: {
   value: string;
   others: readonly Subject[];
   devices: readonly Subject[];
+  /** On a line of its own. */
+  wide?: boolean;
   onChange: (value: string) => void;
 }) {
   const { t } = useTranslation();
   const missing = value !== '' && ![...others, ...devices].some((one) => one.value === value);
   return (
-    <Select bare label={t('automations.build.device')} value={value} onChange={(event) => onChange(event.target.value)}>
+    <Select
+      bare
+      {...(wide && { className: 'sm:col-span-2' })}
+      label={t('automations.build.device')}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+    >
       {value === '' && <option value="">{t('automations.build.choose')}</option>}
       {missing && <option value={value}>{t('automations.say.gone')}</option>}
       {others.map((one) => (

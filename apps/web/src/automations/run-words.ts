@@ -25,7 +25,8 @@ export function triggerOfRun({ t, ...around }: Surroundings, { trigger }: RunSum
   return t(`automations.runs.by.${trigger.kind}`, { device });
 }
 
-export const statusOfRun = (t: TFunction, { status }: RunSummary): string => t(`automations.runs.status.${status}`);
+export const statusOfRun = (t: TFunction, { status, reason }: RunSummary): string =>
+  reason === 'conditions_not_met' ? t('automations.runs.nothing') : t(`automations.runs.status.${status}`);
 
 /** "Done", or why not simply so. */
 export const reasonOfRun = (t: TFunction, { reason }: RunSummary): string | null =>

@@ -20,7 +20,7 @@ export const moreEn = {
     readOnly: 'Only the owner and administrators can add, change or remove people. Ask one of them.',
     roles: {
       title: 'What each role may do',
-      owner: 'Everything, also make and unmake administrators.',
+      owner: 'Everything, including who is an administrator.',
       admin: 'Add and change devices and automations, update the station, add and remove members.',
       member: 'See everything and use the devices. Changes nothing else.',
     },

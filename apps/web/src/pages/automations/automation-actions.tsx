@@ -32,11 +32,17 @@ export function AutomationActions({
   const publish = useSwitch(id, 'publish');
   return (
     <section
-      aria-label={t('automations.page.does')}
-      className={classNames('grid grid-cols-1 gap-3 sm:grid-cols-2 lg:grid-cols-1', className)}
+      aria-label={t('automations.page.actions')}
+      className={classNames('grid grid-cols-2 gap-3 lg:grid-cols-1', className)}
     >
       {mayManage && (!isOn || hasUnpublishedChanges) && (
-        <Button kind="primary" busy={publish.isPending} disabled={!usable || !isSound} onClick={() => publish.mutate()}>
+        <Button
+          kind="primary"
+          className="col-span-full"
+          busy={publish.isPending}
+          disabled={!usable || !isSound}
+          onClick={() => publish.mutate()}
+        >
           <Power aria-hidden className="size-5" />
           {t(isOn ? 'automations.page.putIntoEffect' : 'automations.page.switchOn')}
         </Button>
@@ -55,14 +61,14 @@ export function AutomationActions({
       )}
       {mayManage && isOn && <ToDraft automation={automation} usable={usable} />}
       {mayManage && <Remove automation={automation} usable={usable} />}
-      {!mayManage && <p className="text-small text-ink-soft">{t('automations.readOnly')}</p>}
-      <p role="status" className="text-small text-ink-soft empty:hidden sm:col-span-full">
+      {!mayManage && <p className="col-span-full text-small text-ink-soft">{t('automations.readOnly')}</p>}
+      <p role="status" className="text-small text-ink-soft empty:hidden col-span-full">
         {run.isSuccess && t('automations.page.started')}
       </p>
       {[run.error, publish.error].map(
         (problem, place) =>
           problem && (
-            <div key={place} className="sm:col-span-full">
+            <div key={place} className="col-span-full">
               <ProblemNote problem={problem} />
             </div>
           ),

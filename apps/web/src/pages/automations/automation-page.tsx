@@ -110,7 +110,7 @@ function DoesCard({ automation, around }: { automation: Automation; around: Surr
           <div className="flex gap-2">
             <ToneIcon tone="attention" className="mt-0.5" />
             <div>
-              <p className="font-strong">{t('automations.page.faults')}</p>
+              {automation.status === 'draft' && <p className="font-strong">{t('automations.page.faults')}</p>}
               <ul>
                 {errors.map((words) => (
                   <li key={words}>{words}</li>

@@ -193,7 +193,7 @@ function PartsCard({
   return (
     <Card title={title}>
       <p className="-mt-3 mb-3 text-small text-ink-soft">{help}</p>
-      <div className="space-y-2">
+      <div className="space-y-2 empty:hidden">
         {rows.map((row, index) => (
           <Fragment key={index}>
             {index > 0 && between !== null && <p className="pl-3 text-small text-ink-soft">{between}</p>}

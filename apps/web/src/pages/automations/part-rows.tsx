@@ -161,6 +161,7 @@ export function ConditionRow({ data, number, around, fault, onChange, onRemove }
   return (
     <PartRow name={t('automations.build.rowCondition', { number })} fault={fault} onRemove={onRemove}>
       <SubjectSelect
+        wide={data?.kind === 'time_range'}
         value={device ?? (data === null ? '' : 'time')}
         others={[{ value: 'time', label: t('automations.build.aTime') }]}
         devices={subjects(around).filter(({ value }) => conditionOptions(around, value).length > 0)}
@@ -199,10 +200,8 @@ function RangePart({
   );
   return (
     <>
-      <div className="grid grid-cols-1 gap-2 min-[26rem]:grid-cols-2">
-        {box('from')}
-        {box('to')}
-      </div>
+      {box('from')}
+      {box('to')}
       <DaysBox
         days={config.days}
         onChange={(days) => onChange({ ...data, config: { ...range, ...(days && { days }) } })}

@@ -1,4 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
+import { ChevronRight } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import type { Automation, AutomationRun, RunStep } from '@station/protocol/automations';
 import { asProblem } from '../../api/problem.ts';
@@ -91,7 +92,8 @@ function Run({ run, automation, around }: { run: AutomationRun; automation: Auto
         </p>
         {run.steps.length > 0 && (
           <details className="group mt-1" open={run.status === 'running' || run.status === 'waiting'}>
-            <summary className="inline-flex min-h-11 items-center rounded-xl pr-2 text-accent">
+            <summary className="-ml-1 inline-flex min-h-11 list-none items-center gap-1 rounded-xl pr-2 text-accent [&::-webkit-details-marker]:hidden">
+              <ChevronRight aria-hidden className="size-4 transition-transform group-open:rotate-90" />
               {t('automations.runs.steps')}
             </summary>
             <ol className="mb-1 space-y-2 border-l border-line pl-3">
