@@ -10,7 +10,7 @@ import { createLoginLimiter } from './auth/login-limiter.ts';
 import { createPasswords } from './auth/passwords.ts';
 import { createSessions } from './auth/sessions.ts';
 import { createBroadcastTap } from './cloud/broadcast-tap.ts';
-import type { Cloud } from './cloud/cloud.ts';
+import type { Cloud, CloudTuning } from './cloud/cloud.ts';
 import { cloudWriteAlong, startCloudOf } from './cloud/start.ts';
 import { createAutomations } from './automations/automations.ts';
 import { createSetupCode, type SetupCode } from './auth/setup-code.ts';
@@ -72,6 +72,7 @@ export type Host = { clock: Clock; disk: Disk; log: Log; random: () => number; t
 export type BackendHooks = {
   onDamage(): void;
   onReset(): void;
+  cloudTuning?: CloudTuning;
   extraRoutes?: (app: HttpServer) => Promise<void>;
 };
 
@@ -101,7 +102,7 @@ const brokerWaitMs = 2_000;
 export async function startBackend(
   config: BackendConfig,
   machine: Host,
-  { onDamage, onReset, extraRoutes }: BackendHooks,
+  { onDamage, onReset, cloudTuning = {}, extraRoutes }: BackendHooks,
 ): Promise<Backend> {
   const { disk, log } = machine;
   await using starting = new AsyncDisposableStack();
@@ -170,7 +171,7 @@ export async function startBackend(
 
   const { publishCommand: publish } = mqtt;
   const facts = { stationId: station_id, store, devices, commands, publish, events: deviceEvents, hub, tap, tokens };
-  const cloud = await startCloudOf(config, { ...host, ...facts, leadership, onReset });
+  const cloud = await startCloudOf(config, { ...host, ...facts, leadership, onReset, tuning: cloudTuning });
   if (cloud !== null) starting.use(cloud);
 
   const automations = starting.use(

@@ -41,7 +41,7 @@ export const DeviceCommandParams = Type.Object({
   ),
 });
 export type DeviceCommandParams = Static<typeof DeviceCommandParams>;
-export const NoParams = Type.Optional(Type.Union([Type.Object({}), Type.Array(Type.Unknown(), { maxItems: 0 })]));
+export const NoParams = Type.Union([Type.Object({}), Type.Array(Type.Unknown(), { maxItems: 0 })]);
 export const SetActiveChannelsParams = Type.Object({ channels: Type.Array(EventChannel, { maxItems: 64 }) });
 
 /** What the cloud calls. Available after `auth_ok`; before, each gets -32001. */

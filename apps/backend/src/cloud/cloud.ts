@@ -25,7 +25,7 @@ import { createLink, type Credentials } from './link.ts';
 import { createMethods } from './methods.ts';
 import { startOutboxKeeper } from './outbox-keeper.ts';
 import { createOutboxStore } from './outbox-store.ts';
-import { createReconnect } from './reconnect.ts';
+import { createReconnect, type Reconnect } from './reconnect.ts';
 import { createRememberedCommands } from './remembered-commands.ts';
 import { createStationReset } from './station-reset.ts';
 import { statusOf } from './status.ts';
@@ -64,14 +64,15 @@ export type CloudParts = {
   random: () => number;
   /** The station was reset: the backend is to end, and to be started again. */
   onReset(): void;
-  /** For tests and benches. */
-  open?: OpenCloudSocket;
-  limits?: BudgetLimits;
+  tuning?: CloudTuning;
 };
+
+/** For tests and benches that have no time to wait, or measure without limits. */
+export type CloudTuning = { open?: OpenCloudSocket; limits?: BudgetLimits; reconnect?: Reconnect };
 
 /** The link to the cloud, from the outbox to what it changes here (contracts, section 12). Nothing at home waits for it. */
 export async function startCloud(parts: CloudParts): Promise<Cloud> {
-  const { settings, store, clock, log, hub, events, devices, leadership } = parts;
+  const { settings, store, clock, log, hub, events, devices, leadership, tuning = {} } = parts;
   const { db } = store;
   const config = createCloudConfigStore({ db, box: parts.box, clock });
   const outbox = createOutboxStore({ ...store, clock });
@@ -109,9 +110,9 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
   };
   const link = createLink({
     host: settings.host,
-    open: parts.open ?? createCloudSockets(await socketOptions(parts)),
-    reconnect: createReconnect(parts.random),
-    limits: parts.limits ?? usualLimits,
+    open: tuning.open ?? createCloudSockets(await socketOptions(parts)),
+    reconnect: tuning.reconnect ?? createReconnect(parts.random),
+    limits: tuning.limits ?? usualLimits,
     methods: createMethods({
       devices,
       commands: parts.commands,

@@ -4,7 +4,6 @@ import {
   isJSONRPCID,
   isJSONRPCResponse,
   JSONRPCClient,
-  JSONRPCErrorException,
   JSONRPCServer,
   type JSONRPCRequest,
   type JSONRPCResponse,
@@ -16,9 +15,13 @@ import { maxBatchCalls, rpcErrors } from '@station/protocol/cloud-rpc';
 import { describeError } from '@station/kit/station-error';
 
 /** A refusal with a code of the protocol; its message goes to the caller. */
-export class RpcError extends JSONRPCErrorException {
-  constructor(code: number, message: string, data?: unknown) {
-    super(message, code, data);
+export class RpcError extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.name = 'RpcError';
+    this.code = code;
   }
 }
 
@@ -147,7 +150,7 @@ export function createPeer(parts: PeerParts): Peer {
 function createServer(methods: PeerParts['methods'], { onFault }: PeerParts): JSONRPCServer {
   const server = new JSONRPCServer({ errorListener: () => undefined });
   server.mapErrorToJSONRPCErrorResponse = (id, error: unknown) => {
-    if (error instanceof RpcError) return createJSONRPCErrorResponse(id, error.code, error.message, error.data);
+    if (error instanceof RpcError) return createJSONRPCErrorResponse(id, error.code, error.message);
     onFault('a call of the cloud', describeError(error));
     return createJSONRPCErrorResponse(
       id,
@@ -159,7 +162,8 @@ function createServer(methods: PeerParts['methods'], { onFault }: PeerParts): JS
     const check: Validator = Compile(method.params);
     server.addMethodAdvanced(name, async (request) => {
       const { id } = request;
-      const params: unknown = request.params;
+      // Left out it is the same as empty (JSON-RPC 2.0, section 4.2).
+      const params: unknown = request.params ?? {};
       if (!check.Check(params)) {
         const faults = check
           .Errors(params)

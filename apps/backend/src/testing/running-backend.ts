@@ -3,6 +3,7 @@ import { systemClock, type Clock } from '@station/kit/clock';
 import { nodeDisk, readText } from '@station/kit/files';
 import type { Session } from '@station/protocol/rest';
 import { startBackend, type Backend } from '../backend.ts';
+import type { CloudTuning } from '../cloud/cloud.ts';
 import { envToConfig, secretsOf } from '../config.ts';
 import type { HttpServer } from '../http/server.ts';
 import { recordedLog } from './recorded-log.ts';
@@ -25,6 +26,7 @@ export type BackendOptions = {
   env?: Record<string, string>;
   clock?: Clock;
   onReset?: () => void;
+  cloudTuning?: CloudTuning;
   extraRoutes?: (app: HttpServer) => Promise<void>;
   /** Kept when given, so that a second backend can start on it. */
   dataDir?: string;
@@ -52,11 +54,12 @@ export async function runBackend(options: BackendOptions = {}): Promise<RunningB
     random: Math.random,
     timeZone: 'Europe/Kyiv',
   };
-  const { extraRoutes } = options;
+  const { extraRoutes, cloudTuning } = options;
   const backend = starting.use(
     await startBackend(config.config, host, {
       onDamage: () => undefined,
       onReset: options.onReset ?? (() => undefined),
+      ...(cloudTuning ? { cloudTuning } : {}),
       ...(extraRoutes ? { extraRoutes } : {}),
     }),
   );

@@ -1,0 +1,213 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RpcRefusal, type CloudConnection, type ReferenceCloud } from './reference-cloud.ts';
+
+/** What a check may use. The station is met at its cloud link; what becomes of it at home is seen through `home`. */
+export type Setting = {
+  cloud: ReferenceCloud;
+  home: Home;
+};
+
+/** A look at the station from inside the house. */
+export type Home = {
+  stationName(): Promise<string>;
+  /** By address. */
+  members(): Promise<{ email: string; name: string; role: string }[]>;
+  canLogIn(email: string, password: string): Promise<boolean>;
+  /** Commands that a device has got, oldest first; null where there is no device to look at. */
+  deviceCommands(): Promise<{ action: string }[]> | null;
+  /** Makes the device say something, as an event. */
+  deviceSays?: (data: Record<string, unknown>) => Promise<void>;
+};
+
+export type Check = { name: string; run(setting: Setting): Promise<void> };
+
+const patienceMs = 20_000;
+/** argon2id of "from the cloud 1" and "from the cloud 2", so that a check needs no hasher of its own. */
+export type KnownPasswords = { password: string; hash: string }[];
+
+/** One check for each row of the specification's two cloud tables, by its name; the last one leaves the station unclaimed. */
+export function conformanceChecks(passwords: KnownPasswords): Check[] {
+  const [first, second] = passwords as [KnownPasswords[number], KnownPasswords[number]];
+  const owner = { cloudUserId: 'cloud-owner', email: 'cloud-owner@example.org', name: 'Oksana', role: 'owner' };
+  const member = { cloudUserId: 'cloud-member', email: 'cloud-member@example.org', name: 'Marko', role: 'member' };
+  const sync = {
+    type: 'identity_sync',
+    station: { name: 'Synced' },
+    ownerId: owner.cloudUserId,
+    members: [owner, member],
+  };
+  const memberNamed = async (home: Home, email: string) => (await home.members()).find((one) => one.email === email);
+
+  return [
+    {
+      name: 'device.command',
+      run: async ({ cloud, home }) => {
+        const link = await cloud.connection();
+        const device = await aDevice(link);
+        const before = (await home.deviceCommands())?.length ?? 0;
+        const params = { deviceId: device.id, command: { action: 'reboot' } };
+        expectEqual(await link.call('device.command', params, 'conformance-command-1'), { status: 'ok' });
+        // The same call again has no second effect.
+        expectEqual(await link.call('device.command', params, 'conformance-command-1'), { status: 'ok' });
+        const after = home.deviceCommands();
+        if (after !== null) {
+          await until('the device gets the command', async () => ((await home.deviceCommands()) ?? []).length > before);
+          expectEqual((await home.deviceCommands())?.length, before + 1);
+        }
+        await expectRefusal(link.call('device.command', { ...params, deviceId: 'nobody' }), -32004);
+        await expectRefusal(link.call('device.command', { deviceId: device.id }), -32602);
+        await expectRefusal(link.call('device.command', { ...params, command: { action: 'sing' } }), -32602);
+      },
+    },
+    {
+      name: 'devices.snapshot',
+      run: async ({ cloud }) => {
+        const { devices } = (await (await cloud.connection()).call('devices.snapshot')) as { devices: unknown[] };
+        expect(Array.isArray(devices), 'devices is a list');
+        for (const device of devices as Record<string, unknown>[]) {
+          for (const key of ['id', 'externalId', 'type', 'name', 'status', 'state']) {
+            expect(Object.hasOwn(device, key), `each device has ${key}`);
+          }
+          expect(!Object.keys(device).some((key) => /token/i.test(key)), 'no device tells its token');
+        }
+      },
+    },
+    {
+      name: 'device_types.list',
+      run: async ({ cloud }) => {
+        const answer = await (await cloud.connection()).call('device_types.list');
+        const { deviceTypes } = answer as { deviceTypes: { type: string }[] };
+        expect(deviceTypes.length > 0 && deviceTypes.every(({ type }) => typeof type === 'string'), 'types have names');
+      },
+    },
+    {
+      name: 'station.setActiveChannels',
+      run: async ({ cloud, home }) => {
+        const link = await cloud.connection();
+        const all = ['state', 'status', 'events', 'commands', 'lifecycle', 'automations', 'firmware', 'system'];
+        const without = all.filter((channel) => channel !== 'events');
+        expectEqual(await link.call('station.setActiveChannels', { channels: without }), { ok: true });
+        const events = () => cloud.heard.filter(({ method }) => method === 'device.event').length;
+        const before = events();
+        await home.deviceSays?.({ action: 'motion_detected', n: 'unheard' });
+        await sleep(300);
+        expectEqual(events(), before);
+        await expectRefusal(link.call('station.setActiveChannels', { channels: ['gossip'] }), -32602);
+        expectEqual(await link.call('station.setActiveChannels', { channels: all }), { ok: true });
+        if (home.deviceSays === undefined) return;
+        await home.deviceSays({ action: 'motion_detected', n: 'heard' });
+        await until('the event is told', () => events() > before);
+      },
+    },
+    {
+      name: 'identity_sync',
+      run: async ({ cloud, home }) => {
+        const link = await cloud.connection();
+        link.send(sync);
+        await until('the station is renamed', async () => (await home.stationName()) === 'Synced');
+        expectEqual((await memberNamed(home, owner.email))?.role, 'owner');
+        expectEqual((await memberNamed(home, member.email))?.role, 'member');
+        // A list without an owner is not obeyed, not even in part.
+        link.send({ ...sync, station: { name: 'Nobody' }, ownerId: 'nobody' });
+        link.send({ ...sync, members: [owner] });
+        await until('who is not on the list is removed', async () => !(await memberNamed(home, member.email)));
+        expectEqual(await home.stationName(), 'Synced');
+      },
+    },
+    {
+      name: 'station_renamed',
+      run: async ({ cloud, home }) => {
+        (await cloud.connection()).send({ type: 'station_renamed', name: 'By the sea' });
+        await until('the station is renamed', async () => (await home.stationName()) === 'By the sea');
+      },
+    },
+    {
+      name: 'member_added',
+      run: async ({ cloud, home }) => {
+        const added = { ...member, stationPasswordHash: first.hash };
+        (await cloud.connection()).send({ type: 'member_added', member: added });
+        await until('the member is there', async () => (await memberNamed(home, member.email)) !== undefined);
+        expect(await home.canLogIn(member.email, first.password), 'the password of the cloud is good at home');
+      },
+    },
+    {
+      name: 'member_updated',
+      run: async ({ cloud, home }) => {
+        const updated = { ...member, name: 'Marko B.', role: 'admin' };
+        (await cloud.connection()).send({ type: 'member_updated', member: updated });
+        await until('the member is changed', async () => (await memberNamed(home, member.email))?.role === 'admin');
+        expectEqual((await memberNamed(home, member.email))?.name, 'Marko B.');
+        expect(await home.canLogIn(member.email, first.password), 'the password stays');
+      },
+    },
+    {
+      name: 'station_password_changed',
+      run: async ({ cloud, home }) => {
+        const { cloudUserId } = member;
+        (await cloud.connection()).send({
+          type: 'station_password_changed',
+          cloudUserId,
+          stationPasswordHash: second.hash,
+        });
+        await until('the new password is good', () => home.canLogIn(member.email, second.password));
+        expect(!(await home.canLogIn(member.email, first.password)), 'the old password is not');
+      },
+    },
+    {
+      name: 'member_removed',
+      run: async ({ cloud, home }) => {
+        (await cloud.connection()).send({ type: 'member_removed', cloudUserId: member.cloudUserId });
+        await until('the member is gone', async () => !(await memberNamed(home, member.email)));
+        expect(!(await home.canLogIn(member.email, second.password)), 'who is gone cannot log in');
+      },
+    },
+    {
+      name: 'station_reset',
+      run: async ({ cloud, home }) => {
+        const before = (await home.deviceCommands())?.length ?? 0;
+        (await cloud.connection()).send({ type: 'station_reset' });
+        const acknowledged = () => cloud.frames.some(({ text }) => text.includes('"station_reset_ack"'));
+        await until('it is acknowledged', acknowledged);
+        if (home.deviceCommands() !== null) {
+          const told = async () => ((await home.deviceCommands()) ?? []).slice(before).map(({ action }) => action);
+          await until('the devices are told', async () => (await told()).includes('factory_reset'));
+        }
+        await until('the station is there again, unclaimed', () => cloud.waiting().length > 0);
+      },
+    },
+  ];
+}
+
+async function aDevice(link: CloudConnection): Promise<{ id: string }> {
+  const { devices } = (await link.call('devices.snapshot')) as { devices: { id: string; status: string }[] };
+  const device = devices.find(({ status }) => status === 'online');
+  if (device === undefined) throw new Error('The check needs a device that is online.');
+  return device;
+}
+
+function expect(holds: boolean, what: string): void {
+  if (!holds) throw new Error(`It does not hold that ${what}.`);
+}
+
+function expectEqual(given: unknown, wanted: unknown): void {
+  const [a, b] = [JSON.stringify(given), JSON.stringify(wanted)];
+  if (a !== b) throw new Error(`Got ${a} instead of ${b}.`);
+}
+
+async function expectRefusal(call: Promise<unknown>, code: number): Promise<void> {
+  const answer = await call.then(
+    (value) => value,
+    (error: unknown) => error,
+  );
+  if (!(answer instanceof RpcRefusal) || answer.code !== code) {
+    throw new Error(`Got ${String(answer)} instead of the error ${code}.`);
+  }
+}
+
+async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + patienceMs;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`Waited in vain until ${what}.`);
+    await sleep(20);
+  }
+}

@@ -1,0 +1,253 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer as createPlainServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { WebSocketServer, type WebSocket } from 'ws';
+import { cloudPath, maxCloudFrameBytes, tokenRejectedCode } from '@station/protocol/cloud-messages';
+
+/** A message of a station that was told apart from those before by its `id`. */
+export type Heard = { method: string; params: Record<string, unknown>; at: number };
+
+/** What becomes of a frame. `cut`: the connection ends and the frame is lost; `cut_after`: it is dealt with, and then the connection ends. */
+export type Fate = 'pass' | 'cut' | 'cut_after' | 'lose' | { delayMs: number };
+export type Direction = 'from_station' | 'to_station';
+
+export type CloudConnection = {
+  isOpen(): boolean;
+  isAuthenticated(): boolean;
+  /** Sends any frame as it is. */
+  sendText(text: string): void;
+  send(message: object): void;
+  /** @throws (rejects) RpcRefusal, or when the connection ends first. @param id of the call; a new one when it is left out. */
+  call(method: string, params?: unknown, id?: string | number): Promise<unknown>;
+  close(code: number, reason?: string): void;
+  /** Without a word. */
+  cut(): void;
+  /** Reads no more: what the station sends piles up. */
+  stall(): void;
+};
+
+/** The station answered with an error. */
+export class RpcRefusal extends Error {
+  readonly code: number;
+  constructor(code: number, message: string) {
+    super(`${code}: ${message}`);
+    this.code = code;
+  }
+}
+
+export type ReferenceCloud = AsyncDisposable & {
+  /** For CLOUD_HOST. */
+  host: string;
+  port: number;
+  /** Each attempt to connect, milliseconds since the epoch. */
+  attempts: number[];
+  /** Every message once, whatever a station sent twice, in the order of arrival. */
+  heard: Heard[];
+  /** Notifications that carry no `id`: states. */
+  states: Heard[];
+  /** How many came again. */
+  repeated(): number;
+  /** Plain messages and other frames of stations, newest last. */
+  frames: { text: string; at: number }[];
+  /** Stations that wait for a person to claim them. */
+  waiting(): { chipId: string; claimSecret: string }[];
+  /** What a person does who scanned the code. @returns the token; null when no such station waits. */
+  claim(chipId: string, claimSecret: string): string | null;
+  /** A token as if the station had been claimed before. */
+  issueToken(): string;
+  revoke(token: string): void;
+  restore(token: string): void;
+  /** The authenticated connection, now or when it comes. */
+  connection(): Promise<CloudConnection>;
+  /** Number of connections that were authenticated so far. */
+  logins(): number;
+  options: CloudBehaviour;
+};
+
+export type CloudBehaviour = {
+  /** Acknowledges what carries a `seq`, and says so in auth_ok. */
+  acks: boolean;
+  /** Answers connections and log-ins at all. */
+  isMute: boolean;
+  /** Answers pings. */
+  pongs: boolean;
+  fate(direction: Direction, text: string): Fate;
+  /** After auth_ok. */
+  onAuthenticated?: (connection: CloudConnection) => void;
+};
+
+const usualBehaviour = (): CloudBehaviour => ({ acks: true, isMute: false, pongs: true, fate: () => 'pass' });
+const keptFrames = 1_000;
+
+/**
+ * A small cloud that keeps to the protocol (README.md beside this), in memory, for development and for conformance; faults on demand.
+ * @param tls PEM of key and certificate; without it plain text, for a loopback address.
+ */
+export async function startReferenceCloud(options: {
+  host?: string;
+  port?: number;
+  tls?: { key: string; cert: string };
+  behaviour?: Partial<CloudBehaviour>;
+  onRequest?: (request: IncomingMessage, response: ServerResponse) => void;
+}): Promise<ReferenceCloud> {
+  const behaviour: CloudBehaviour = { ...usualBehaviour(), ...options.behaviour };
+  const onRequest = options.onRequest ?? ((_request, response) => void response.writeHead(404).end());
+  const server = options.tls ? createTlsServer(options.tls, onRequest) : createPlainServer(onRequest);
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: maxCloudFrameBytes, autoPong: false });
+  const tokens = new Map<string, boolean>();
+  const waiting = new Map<string, { chipId: string; claimSecret: string; send(message: object): void }>();
+  const seen = new Set<string>();
+  const state = { repeated: 0, logins: 0, current: null as CloudConnection | null };
+  const waiters: ((connection: CloudConnection) => void)[] = [];
+  const cloud = {
+    attempts: [] as number[],
+    heard: [] as Heard[],
+    states: [] as Heard[],
+    frames: [] as ReferenceCloud['frames'],
+  };
+
+  const hear = (method: string, params: Record<string, unknown>): void => {
+    const at = Date.now();
+    const { id } = params;
+    if (typeof id !== 'string') {
+      cloud.states.push({ method, params, at });
+    } else if (seen.has(id)) {
+      state.repeated += 1;
+    } else {
+      seen.add(id);
+      cloud.heard.push({ method, params, at });
+    }
+  };
+
+  const serve = (socket: WebSocket): void => {
+    const pending = new Map<string | number, { resolve(value: unknown): void; reject(error: Error): void }>();
+    let isAuthenticated = false;
+    let claimKey: string | null = null;
+
+    /** Applies the fate of a frame. */
+    const pass = (direction: Direction, text: string, deal: () => void): void => {
+      const fate = behaviour.fate(direction, text);
+      if (fate === 'lose') return;
+      if (fate === 'cut') return socket.terminate();
+      if (typeof fate === 'object') return void setTimeout(deal, fate.delayMs).unref();
+      deal();
+      if (fate === 'cut_after') setImmediate(() => socket.terminate());
+    };
+    const sendText = (text: string): void =>
+      pass('to_station', text, () => socket.readyState === socket.OPEN && socket.send(text));
+    const send = (message: object): void => sendText(JSON.stringify(message));
+    const connection: CloudConnection = {
+      isOpen: () => socket.readyState === socket.OPEN,
+      isAuthenticated: () => isAuthenticated,
+      sendText,
+      send,
+      call: (method, params, id = randomUUID()) =>
+        new Promise((resolve, reject) => {
+          if (socket.readyState !== socket.OPEN) return reject(new Error('The connection is gone.'));
+          pending.set(id, { resolve, reject });
+          send({ jsonrpc: '2.0', id, method, ...(params === undefined ? {} : { params }) });
+        }),
+      close: (code, reason) => socket.close(code, reason),
+      cut: () => socket.terminate(),
+      stall: () => socket.pause(),
+    };
+
+    const logIn = (token: unknown): void => {
+      if (typeof token !== 'string' || tokens.get(token) !== true) {
+        send({ type: 'auth_error', reason: 'unknown token' });
+        return socket.close(tokenRejectedCode, 'unknown token');
+      }
+      isAuthenticated = true;
+      state.logins += 1;
+      send({ type: 'auth_ok', acks: behaviour.acks });
+      state.current = connection;
+      for (const waiter of waiters.splice(0)) waiter(connection);
+      behaviour.onAuthenticated?.(connection);
+    };
+    const onFrame = (text: string): void => {
+      const frame = JSON.parse(text) as Record<string, unknown>;
+      cloud.frames.push({ text, at: Date.now() });
+      if (cloud.frames.length > keptFrames) cloud.frames.shift();
+      const { type, method, params, id } = frame;
+      if (type === 'claim_handshake') {
+        const { chipId, claimSecret } = frame as { chipId: string; claimSecret: string };
+        claimKey = `${chipId} ${claimSecret}`;
+        waiting.set(claimKey, { chipId, claimSecret, send });
+      } else if (type === 'station_auth') {
+        logIn(frame['stationToken']);
+      } else if (typeof method === 'string') {
+        if (!isAuthenticated) return;
+        const given = params as Record<string, unknown>;
+        hear(method, given);
+        if (behaviour.acks && typeof given['seq'] === 'number') send({ type: 'ack', seq: given['seq'] });
+      } else if (typeof id === 'string' || typeof id === 'number') {
+        const call = pending.get(id);
+        pending.delete(id);
+        const error = frame['error'] as { code: number; message: string } | undefined;
+        if (error) call?.reject(new RpcRefusal(error.code, error.message));
+        else call?.resolve(frame['result']);
+      }
+    };
+    socket.on('ping', (data) => behaviour.pongs && socket.pong(data));
+    socket.on('message', (data) => {
+      if (behaviour.isMute) return;
+      const text = (data as Buffer).toString('utf8');
+      pass('from_station', text, () => onFrame(text));
+    });
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      isAuthenticated = false;
+      if (state.current === connection) state.current = null;
+      if (claimKey !== null) waiting.delete(claimKey);
+      for (const { reject } of pending.values()) reject(new Error('The connection is gone.'));
+    });
+  };
+
+  server.on('upgrade', (request: IncomingMessage, socket, head: Buffer) => {
+    cloud.attempts.push(Date.now());
+    if (request.url !== cloudPath) return void socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n');
+    sockets.handleUpgrade(request, socket, head, serve);
+  });
+  server.listen(options.port ?? 0, options.host ?? '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+
+  return {
+    ...cloud,
+    host: `${options.tls ? '' : 'ws://'}${options.tls ? 'localhost' : '127.0.0.1'}:${port}`,
+    port,
+    options: behaviour,
+    repeated: () => state.repeated,
+    logins: () => state.logins,
+    waiting: () => [...waiting.values()].map(({ chipId, claimSecret }) => ({ chipId, claimSecret })),
+    claim: (chipId, claimSecret) => {
+      const station = waiting.get(`${chipId} ${claimSecret}`);
+      if (station === undefined) return null;
+      const stationToken = newToken(tokens);
+      station.send({ type: 'claim_success', stationToken });
+      return stationToken;
+    },
+    issueToken: () => newToken(tokens),
+    revoke: (token) => void tokens.set(token, false),
+    restore: (token) => void tokens.set(token, true),
+    connection: () => {
+      const { current } = state;
+      if (current?.isOpen()) return Promise.resolve(current);
+      return new Promise((resolve) => waiters.push(resolve));
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets.clients) socket.terminate();
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+function newToken(tokens: Map<string, boolean>): string {
+  const token = randomBytes(32).toString('base64url');
+  tokens.set(token, true);
+  return token;
+}
