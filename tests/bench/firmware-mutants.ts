@@ -1,0 +1,211 @@
+// npm run bench -- firmware-mutants [--count N] [--seed N]
+// Mutants of ESP32 images: every single bit and every truncation of header and descriptor, wrong chip, swapped files, bootloader and merged
+// images, and random ones. Each is tried as damage on its way (the manifest names the good image) and as a mistake of whoever published it
+// (the manifest names the mutant itself): none may be published, each is refused with a reason. A sample goes through the agent's whole
+// firmware duty over HTTP to a cache on disk.
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { cacheDisk } from '@station/agent/adapters/cache-disk';
+import { openDownload } from '@station/agent/adapters/http-download';
+import { fetchSmallFile } from '@station/agent/adapters/http-fetch';
+import { createConditions } from '@station/agent/conditions';
+import { createFirmware } from '@station/agent/firmware/firmware';
+import { createFirmwareSource } from '@station/agent/firmware/manifest-source';
+import { checksumOf, verifyFirmware } from '@station/agent/firmware/verify';
+import { systemClock } from '@station/kit/clock';
+import { createReport } from '@station/kit/report';
+import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
+import { startFirmwareServer } from '@station/simulators/firmware/firmware-server';
+import { buildBootloader, buildImage, mergeImages } from '@station/simulators/firmware/image-builder';
+import { createRandom } from '../faults/choice.ts';
+import { waitFor } from '../rig/program.ts';
+
+const { values } = parseArgs({
+  options: { count: { type: 'string', default: '100000' }, seed: { type: 'string', default: '1' } },
+});
+const count = Number(values.count);
+const random = createRandom(Number(values.seed));
+const below = (most: number): number => Math.floor(random() * most);
+
+/** Header, first segment header and descriptor. */
+const headBytes = 24 + 8 + 256;
+const recipe = { project: 'lamp', version: '1.2.3', chip: 'esp32' };
+const seeds = [4096, 9000, 24_000].map((bytes) => buildImage({ ...recipe, bytes }));
+const [small] = seeds as [Uint8Array];
+
+const accepted: string[] = [];
+const perKind: Record<string, number> = {};
+const reasons = new Map<string, number>();
+
+/** @param good what the manifest names when the mutant is damage on its way; null: it can only be a mistake. */
+function judge(kind: string, mutant: Uint8Array, good: Uint8Array | null, chip: string | null = 'esp32'): void {
+  const named = good === null ? [mutant] : [good, mutant];
+  for (const image of named) {
+    perKind[kind] = (perKind[kind] ?? 0) + 1;
+    const verdict = verifyFirmware(mutant, entryOf(image, chip), null);
+    if (verdict.kind === 'ok') accepted.push(`${kind} (${image === mutant ? 'published so' : 'damaged on its way'})`);
+    else reasons.set(verdict.reason, (reasons.get(verdict.reason) ?? 0) + 1);
+    if (verdict.kind === 'refused' && verdict.reason === '') accepted.push(`${kind}: without a reason`);
+  }
+}
+
+const entryOf = (image: Uint8Array, chip: string | null): FirmwareEntry => ({
+  name: 'lamp',
+  version: '1.2.3',
+  url: 'http://server/lamp.bin',
+  checksum: checksumOf(image),
+  size: image.length,
+  chip,
+  minVersion: null,
+});
+
+for (const seed of seeds) {
+  const verdict = verifyFirmware(seed, entryOf(seed, 'esp32'), null);
+  if (verdict.kind !== 'ok') throw new Error(`the unchanged image is refused: ${verdict.reason}`);
+}
+
+const started = performance.now();
+for (let bit = 0; bit < headBytes * 8; bit += 1) {
+  const mutant = Uint8Array.from(small);
+  mutant[bit >> 3] = (mutant[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+  judge('single bits of header and descriptor', mutant, small);
+  judge('single bits, no chip named', mutant, small, null);
+}
+for (let length = 0; length < headBytes; length += 1)
+  judge('truncations of the head', small.slice(0, length), small, null);
+for (let length = headBytes; length < small.length; length += 1)
+  judge('truncations behind it', small.slice(0, length), small, null);
+for (const chip of ['esp32s2', 'esp32s3', 'esp32c3', 'esp32c6', 'esp32h2', 'esp32p4']) {
+  const other = buildImage({ ...recipe, chip });
+  judge('wrong chip', other, null, 'esp32');
+  judge('bootloaders', buildBootloader(chip), null, null);
+  judge('merged images', mergeImages(other, chip), null, null);
+}
+judge('bootloaders', buildBootloader('esp32'), small, null);
+judge('merged images', mergeImages(small), small, null);
+trySwappedFiles();
+for (let index = 0; index < count; index += 1) {
+  const seed = seeds[below(seeds.length)] ?? small;
+  judge('random', mutate(seed), seed);
+}
+const seconds = (performance.now() - started) / 1000;
+process.stderr.write(`${seconds.toFixed(1)} s; reasons:\n`);
+for (const [reason, times] of [...reasons].sort((a, b) => b[1] - a[1]).slice(0, 25)) {
+  process.stderr.write(`${String(times).padStart(8)} ${reason}\n`);
+}
+const published = await tryWholeDuty();
+
+const done = Object.values(perKind).reduce((sum, each) => sum + each, 0);
+const ok = accepted.length === 0 && published.length === 0 && (perKind['random'] ?? 0) >= count;
+for (const each of [...accepted, ...published].slice(0, 20)) process.stderr.write(`ACCEPTED: ${each}\n`);
+process.stdout.write(
+  `${JSON.stringify({ bench: 'firmware-mutants', value: done, unit: 'mutants', ratio: (done - accepted.length) / done, goal: 1, ok, perKind })}\n`,
+);
+process.exitCode = ok ? 0 : 1;
+
+/** Each of two firmwares has the other's file: the server's mistake shows in the checksum, the publisher's in chip or size. */
+function trySwappedFiles(): void {
+  const climate = buildImage({ project: 'climate', version: '1.2.3', chip: 'esp32s3', bytes: 9000 });
+  for (const [given, named] of [
+    [climate, small],
+    [small, climate],
+  ] as const) {
+    perKind['swapped files'] = (perKind['swapped files'] ?? 0) + 2;
+    const atServer = verifyFirmware(given, entryOf(named, null), null);
+    const inManifest = verifyFirmware(given, entryOf(given, named === small ? 'esp32' : 'esp32s3'), null);
+    if (atServer.kind === 'ok' || inManifest.kind === 'ok') accepted.push('swapped files');
+  }
+}
+
+/** Something else than the seed. */
+function mutate(seed: Uint8Array): Uint8Array {
+  for (;;) {
+    const mutant = mutateOnce(seed);
+    if (Buffer.compare(mutant, seed) !== 0) return mutant;
+  }
+}
+
+function mutateOnce(seed: Uint8Array): Uint8Array {
+  let mutant = Buffer.from(seed);
+  for (let changes = 1 + below(4); changes > 0; changes -= 1) {
+    // Half of the changes hit the head, which is a small part of the image.
+    const at = random() < 0.5 ? below(Math.min(headBytes, mutant.length)) : below(mutant.length);
+    const length = 1 + below(64);
+    const kind = below(9);
+    if (kind <= 1) mutant[at] = (mutant[at] ?? 0) ^ (1 << below(8));
+    else if (kind === 2) mutant[at] = below(256);
+    else if (kind === 3) mutant.subarray(at, at + length).fill(random() < 0.5 ? 0 : 0xff);
+    else if (kind === 4) mutant = Buffer.concat([mutant.subarray(0, at), mutant.subarray(at + length)]);
+    else if (kind === 5)
+      mutant = Buffer.concat([mutant.subarray(0, at), Buffer.alloc(length, below(256)), mutant.subarray(at)]);
+    else if (kind === 6) mutant = mutant.subarray(0, at);
+    else if (kind === 7) mutant = Buffer.concat([mutant, Buffer.alloc(length, below(256))]);
+    else mutant.copyWithin(at, below(mutant.length), below(mutant.length));
+    mutant = Buffer.from(mutant);
+    if (mutant.length === 0) break;
+  }
+  return mutant;
+}
+
+/** The agent's whole duty: what the cache holds in the end, beside the one good image. */
+async function tryWholeDuty(): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'station-firmware-mutants-'));
+  await using server = await startFirmwareServer();
+  const events: string[] = [];
+  const report = createReport({ clock: systemClock, level: 'error', secrets: [], write: () => undefined });
+  report.subscribe(({ event, ...fields }) => {
+    if (event === 'firmware_refused' && 'reason' in fields) events.push(String(fields.reason));
+  });
+  const directory = join(folder, 'cache');
+  const firmware = createFirmware({
+    source: createFirmwareSource({
+      url: new URL(server.manifestUrl),
+      publicKey: null,
+      maxBytes: 2 ** 20,
+      fetchFile: fetchSmallFile,
+    }),
+    disk: cacheDisk,
+    open: openDownload,
+    backend: {
+      deviceTypes: async () => ({ kind: 'ok', types: [] }),
+      firmwareReady: async () => ({ kind: 'ok' }),
+    },
+    conditions: createConditions(systemClock, report),
+    clock: systemClock,
+    report,
+    random,
+    directory,
+    dataDir: join(folder, 'data'),
+    bootId: 'boot',
+    maxBytes: 2 ** 20,
+    checkIntervalMs: 3600_000,
+    isUsualAddress: false,
+    isLineTaken: () => false,
+  });
+  const stopping = new AbortController();
+  const mutants = 200;
+  for (let index = 0; index < mutants; index += 1) {
+    const image = mutate(small);
+    // Every other one is damaged on its way only.
+    server.offer(`m${index}`, '1.0.0', index % 2 === 0 ? image : small, { chip: 'esp32' });
+    if (index % 2 === 1) server.put(`m${index}-1.0.0.bin`, image);
+  }
+  server.offer('good', '1.0.0', small);
+  const running = firmware.run(stopping.signal).catch(() => undefined);
+  try {
+    await waitFor(
+      'every mutant to be refused',
+      () => events.length >= mutants && firmware.status().items.length > 0,
+      120_000,
+    );
+    const files = (await readdir(directory)).filter((file) => !file.startsWith('good'));
+    perKind['through the whole duty'] = mutants;
+    return files.map((file) => `${file} is in the cache`);
+  } finally {
+    stopping.abort(new Error('done'));
+    await running;
+    await rm(folder, { recursive: true, force: true });
+  }
+}
