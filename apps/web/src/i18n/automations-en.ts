@@ -196,7 +196,6 @@ export const automationsEn = {
     empty: 'It has not run yet. Each run will be listed here with its steps.',
     older: 'Show older',
     steps: 'Steps',
-    noSteps: 'It did nothing.',
     nothing: 'Nothing to do',
     took: 'took {{duration}}',
     by: {

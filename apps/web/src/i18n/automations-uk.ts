@@ -196,7 +196,6 @@ export const automationsUk = {
     empty: 'Він ще не запускався. Тут буде кожен запуск із його кроками.',
     older: 'Показати давніші',
     steps: 'Кроки',
-    noSteps: 'Нічого не зроблено.',
     nothing: 'Потреби не було',
     took: 'тривав {{duration}}',
     by: {

@@ -10,7 +10,6 @@ export const moreEn = {
     fault: 'The members could not be read',
     people: 'People',
     you: 'You',
-    joined: 'since {{time}}',
     change: 'Change {{name}}',
     add: 'Add member',
     alone: {
@@ -26,7 +25,6 @@ export const moreEn = {
     },
     role: 'Role',
     ownerChooses: 'Only the owner can change a role.',
-    ownerOnly: 'Only the owner can change an administrator.',
     dialog: {
       add: 'Add a member',
       name: 'Name',

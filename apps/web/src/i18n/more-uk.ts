@@ -12,7 +12,6 @@ export const moreUk = {
     fault: 'Не вдалося прочитати список учасників',
     people: 'Люди',
     you: 'Це ви',
-    joined: 'тут {{time}}',
     change: 'Змінити: {{name}}',
     add: 'Додати учасника',
     alone: {
@@ -29,7 +28,6 @@ export const moreUk = {
     },
     role: 'Роль',
     ownerChooses: 'Змінити роль може лише власник.',
-    ownerOnly: 'Змінити адміністратора може лише власник.',
     dialog: {
       add: 'Новий учасник',
       name: 'Ім’я',
