@@ -8,6 +8,7 @@ export function manualClock(startMs = Date.parse('2026-03-01T12:00:00.000Z')): C
     monotonic: () => now,
     sleep: (_ms, signal) =>
       new Promise((_resolve, reject) => {
+        if (signal?.aborted) reject(signal.reason as Error);
         signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
       }),
     advance: (ms) => {
