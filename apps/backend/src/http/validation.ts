@@ -4,6 +4,7 @@ import { Compile } from 'typebox/compile';
 import { Settings } from 'typebox/system';
 import { Value } from 'typebox/value';
 import type { ValidationFault } from '@station/protocol/rest';
+import { findUnstorable } from '../store/storable-text.ts';
 
 /** A request that does not fit its schema; every fault with its JSON pointer (contracts, section 0). */
 export class RequestInvalidError extends Error {
@@ -33,7 +34,11 @@ export function createValidatorCompiler(): FastifySchemaCompiler<TSchema> {
     const part = (httpPart ?? 'body') as ValidationFault['in'];
     return (given: unknown) => {
       const value = part === 'body' ? given : Value.Convert(schema, given);
-      if (validator.Check(value)) return { value };
+      if (validator.Check(value)) {
+        const pointer = findUnstorable(value);
+        if (pointer === null) return { value };
+        return { error: new RequestInvalidError([{ in: part, pointer, message: 'holds what is no character' }]) };
+      }
       return { error: new RequestInvalidError(toFaults(part, validator.Errors(value))) };
     };
   };

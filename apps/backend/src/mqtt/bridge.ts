@@ -14,6 +14,7 @@ import type { DeviceDirectory, KnownDevice } from '../devices/device-directory.t
 import type { DeviceReport } from '../devices/device-report.ts';
 import type { ReportWriter } from '../devices/report-writer.ts';
 import type { Log } from '../log.ts';
+import { findUnstorable, mayBeUnstorable } from '../store/storable-text.ts';
 import type { AvailabilityKeeper } from './availability-keeper.ts';
 import type { DroppedMessages } from './dropped-messages.ts';
 
@@ -114,7 +115,10 @@ export function createBridge(parts: BridgeParts): Bridge {
 /** Undefined when it has not the shape. */
 function readBody(end: DeviceTopicEnd, payload: Buffer): unknown {
   try {
-    const body: unknown = JSON.parse(payload.toString('utf8'));
+    const text = payload.toString('utf8');
+    const body: unknown = JSON.parse(text);
+    // Else it would fail at the database again and again, and never be acknowledged.
+    if (mayBeUnstorable(text) && findUnstorable(body) !== null) return undefined;
     return checks[end].Check(body) ? body : undefined;
   } catch {
     return undefined;

@@ -93,7 +93,16 @@ test('what is bad is counted, said once, and dropped; the bridge goes on', async
   await using running = await runBackend();
   const login = await addDevice(running.backend.db, 'lamp-1');
   await using lamp = await connectDevice(addressOf(running), login);
-  const bad = ['', 'no json', '[]', 'null', '{"state":5}', Buffer.from([0xff, 0xfe, 0x00]), `${'['.repeat(100_000)}`];
+  const bad = [
+    '',
+    'no json',
+    '[]',
+    'null',
+    '{"state":5}',
+    Buffer.from([0xff, 0xfe, 0x00]),
+    `${'['.repeat(100_000)}`,
+    '{"state":{"a\\u0000":1}}',
+  ];
   for (const payload of bad) await lamp.say('state', Buffer.from(payload));
   await lamp.say('state', Buffer.alloc(256 * 1024 + 1, 0x20));
   const elsewhere = deviceTopic('00000000-0000-4000-8000-000000000000', 'lamp-1', 'state');
@@ -104,7 +113,7 @@ test('what is bad is counted, said once, and dropped; the bridge goes on', async
   const said = running.log.events('mqtt_message_dropped').map(({ reason }) => reason);
   assert.deepEqual(said, ['bad_shape', 'too_large', 'foreign_station', 'bad_topic']);
   const metrics = (await running.http.inject('/metrics')).body;
-  assert.match(metrics, /^station_mqtt_dropped_bad_shape 7$/m);
+  assert.match(metrics, /^station_mqtt_dropped_bad_shape 8$/m);
 });
 
 test('a packet far over the limit ends the connection while it comes in, also before a login', async () => {

@@ -102,6 +102,21 @@ test('two zones cannot be given one name, however it is written; zones of one na
   assert.equal((await all.call('GET', '/api/zones')).json<Zone[]>().length, 4);
 });
 
+test('what no database can keep as text is refused, wherever it stands', async () => {
+  await using all = await withDevices();
+  const id = await all.add('Hall');
+  const nul = await all.call('PATCH', `/api/devices/${id}`, { name: 'a\u0000b' });
+  assert.deepEqual(
+    [nul.statusCode, nul.json<{ details: unknown }>().details],
+    [400, { faults: [{ in: 'body', pointer: '/name', message: 'holds what is no character' }] }],
+  );
+  assert.equal((await all.call('POST', '/api/zones', { name: '\ud800' })).statusCode, 400);
+  const query = 'capability=a%00&from=2026-01-01T00:00:00Z';
+  assert.equal((await all.call('GET', `/api/devices/${id}/history?${query}`)).statusCode, 400);
+  const login = { email: 'a\u0000@example.org', password: 'x' };
+  assert.equal((await all.call('POST', '/api/auth/login', login)).statusCode, 400);
+});
+
 test('events are read page by page, of one device and of all', async () => {
   await using all = await withDevices();
   const [hall, porch] = [await all.add('Hall'), await all.add('Porch')];
