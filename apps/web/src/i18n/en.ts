@@ -128,6 +128,7 @@ export const en = {
       motion_detected: 'Motion detected',
       motion_cleared: 'No more motion',
       button_pressed: 'Button pressed',
+      type_differs: 'It says it is of another type than it was added as',
     },
     history: {
       title: 'The last 24 hours',

@@ -140,6 +140,7 @@ export const uk = {
       motion_detected: 'Помічено рух',
       motion_cleared: 'Руху більше немає',
       button_pressed: 'Натиснуто кнопку',
+      type_differs: 'Повідомляє інший тип, ніж той, з яким його додано',
     },
     history: {
       title: 'Останні 24 години',
