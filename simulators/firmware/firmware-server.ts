@@ -216,9 +216,10 @@ async function send(
     }
   } while (fault?.kind === 'endless');
   if (fault?.kind === 'stall') return;
-  // An end in order would be one that the other side may take for the end of the file.
-  if (fault?.kind === 'cut') response.socket?.destroy();
-  else response.end();
+  if (fault?.kind !== 'cut') return void response.end();
+  // What was written reaches the other side; an end in order would be one that it may take for the end of the file.
+  await new Promise((resolve) => response.write('', resolve));
+  response.socket?.destroy();
 }
 
 /** Waits until the other side has taken what was written, or is gone. */

@@ -1,49 +1,63 @@
+import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { get as getHttp, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { get as getHttps } from 'node:https';
 import { LineBroken, type Opened } from '../firmware/ports.ts';
-import { faultOf, fetchFollowing } from './http-follow.ts';
+import { faultOf, follow } from './http-follow.ts';
 
 /** Longest silence of a server before it counts as gone. */
-const silenceMs = 20_000;
+const usualSilenceMs = 20_000;
+/** What has arrived and is not read yet; more is left to the kernel. */
+const mostWaitingBytes = 128 * 1024;
+
+export type DownloadRequest = {
+  offset: number;
+  etag: string | null;
+  signal: AbortSignal;
+  /** For tests. */
+  silenceMs?: number;
+};
 
 /**
  * Opens a file at an http, https or file address from `offset` on (RFC 9110, section 14). A server that ignores the range, or has
- * another content by now, sends the whole: `offset` of the answer is then 0.
- * @param options.silenceMs for tests.
+ * another content by now, sends the whole: `offset` of the answer is then 0. Not by fetch: when a connection breaks, that loses what has
+ * arrived and was not read yet, which would have to be fetched again.
  */
-export async function openDownload(
-  url: URL,
-  options: { offset: number; etag: string | null; signal: AbortSignal; silenceMs?: number },
-): Promise<Opened> {
-  if (url.protocol === 'file:') return openLocal(url, options.offset);
-  const silence = new AbortController();
-  const watch = createWatch(silence, options.silenceMs ?? silenceMs);
-  const signal = AbortSignal.any([options.signal, silence.signal]);
+export async function openDownload(url: URL, request: DownloadRequest): Promise<Opened> {
+  if (url.protocol === 'file:') return openLocal(url, request.offset);
+  const silenceMs = request.silenceMs ?? usualSilenceMs;
+  const headers = rangeHeaders(request);
   try {
-    const followed = await watch(fetchFollowing(url, rangeHeaders(options), signal));
+    const followed = await follow(
+      url,
+      (address) => ask(address, headers, request.signal, silenceMs),
+      ({ response }) => void response.destroy(),
+    );
     if (followed.kind === 'rejected') return followed;
-    return await readAnswer(followed.response, options, watch);
+    const { response } = followed.answer;
+    const opened = readHead(response.statusCode ?? 0, response.headers, request.offset);
+    if (opened.kind === 'ok') return { ...opened, body: arrived(response, request.signal, silenceMs) };
+    response.destroy();
+    return opened;
   } catch (error) {
-    options.signal.throwIfAborted();
+    request.signal.throwIfAborted();
     return { kind: 'unavailable', reason: faultOf(error) };
   }
 }
 
-type Watch = <T>(work: Promise<T>) => Promise<T>;
+async function ask(url: URL, headers: Record<string, string>, signal: AbortSignal, silenceMs: number) {
+  const get = url.protocol === 'https:' ? getHttps : getHttp;
+  const sent = get(url, { headers, agent: false, signal });
+  sent.setTimeout(silenceMs, () => sent.destroy(new Error('no answer in time')));
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  // From here on, errors are the answer's; the request repeats them.
+  sent.on('error', () => undefined);
+  sent.setTimeout(0);
+  return { status: response.statusCode ?? 0, location: response.headers.location ?? null, response };
+}
 
-/** Gives up on whatever takes longer than the silence that is bearable. Time in which nobody waits does not count. */
-const createWatch =
-  (controller: AbortController, ms: number): Watch =>
-  async (work) => {
-    const timer = setTimeout(() => controller.abort(new LineBroken(`nothing came for ${ms} ms`)), ms);
-    try {
-      return await work;
-    } finally {
-      clearTimeout(timer);
-    }
-  };
-
-function rangeHeaders({ offset, etag }: { offset: number; etag: string | null }): Record<string, string> {
+function rangeHeaders({ offset, etag }: DownloadRequest): Record<string, string> {
   // Content that is compressed on its way has other offsets.
   const plain = { 'accept-encoding': 'identity' };
   if (offset === 0) return plain;
@@ -51,64 +65,95 @@ function rangeHeaders({ offset, etag }: { offset: number; etag: string | null })
   return { ...plain, range: `bytes=${offset}-`, ...(etag === null ? {} : { 'if-range': etag }) };
 }
 
-async function readAnswer(
-  response: Response,
-  { offset, signal }: { offset: number; signal: AbortSignal },
-  watch: Watch,
-): Promise<Opened> {
-  const { status, headers, body } = response;
-  const leave = async <T extends Opened>(answer: T): Promise<T> => {
-    await body?.cancel();
-    return answer;
-  };
-  if (status === 416 && offset > 0) return leave({ kind: 'past_end' });
-  if (status !== 200 && status !== 206) return leave({ kind: 'unavailable', reason: `the server answered ${status}` });
-  if ((headers.get('content-encoding') ?? 'identity') !== 'identity') {
-    return leave({ kind: 'rejected', reason: 'the server compresses the file on its way' });
+type Head = Exclude<Opened, { kind: 'ok' }> | Omit<Extract<Opened, { kind: 'ok' }>, 'body'>;
+
+function readHead(status: number, headers: IncomingHttpHeaders, offset: number): Head {
+  if (status === 416 && offset > 0) return { kind: 'past_end' };
+  if (status !== 200 && status !== 206) return { kind: 'unavailable', reason: `the server answered ${status}` };
+  if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
+    return { kind: 'rejected', reason: 'the server compresses the file on its way' };
   }
-  const range = status === 206 ? readRange(headers.get('content-range')) : { first: 0, total: lengthOf(headers) };
+  const range = status === 206 ? readRange(headers['content-range']) : { first: 0, total: lengthOf(headers) };
   if (range === null || (range.first !== offset && range.first !== 0)) {
-    return leave({ kind: 'rejected', reason: 'the server sends another part than was asked for' });
+    return { kind: 'rejected', reason: 'the server sends another part than was asked for' };
   }
-  const etag = headers.get('etag');
-  return {
-    kind: 'ok',
-    offset: range.first,
-    totalBytes: range.total,
-    // A weak one says nothing of single bytes (RFC 9110, section 13.1.5).
-    etag: etag === null || etag.startsWith('W/') ? null : etag,
-    body: watched(body ?? new ReadableStream(), watch, signal),
-  };
+  const { etag } = headers;
+  // A weak one says nothing of single bytes (RFC 9110, section 13.1.5).
+  const strong = etag === undefined || etag.startsWith('W/') ? null : etag;
+  return { kind: 'ok', offset: range.first, totalBytes: range.total, etag: strong };
 }
 
 /** `bytes 100-199/200` (RFC 9110, section 14.4). */
-function readRange(text: string | null): { first: number; total: number | null } | null {
-  const match = /^bytes (\d{1,15})-\d{1,15}\/(\d{1,15}|\*)$/.exec(text ?? '');
+function readRange(text = ''): { first: number; total: number | null } | null {
+  const match = /^bytes (\d{1,15})-\d{1,15}\/(\d{1,15}|\*)$/.exec(text);
   return match && { first: Number(match[1]), total: match[2] === '*' ? null : Number(match[2]) };
 }
 
-function lengthOf(headers: Headers): number | null {
-  const text = headers.get('content-length') ?? '';
+function lengthOf(headers: IncomingHttpHeaders): number | null {
+  const text = headers['content-length'] ?? '';
   return /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
-async function* watched(
-  body: AsyncIterable<Uint8Array>,
-  watch: Watch,
-  signal: AbortSignal,
+/**
+ * Every byte that arrives, also those just before the connection breaks: it is listened from now on, not from the first read. Time in which
+ * nobody reads is no silence.
+ */
+function arrived(response: IncomingMessage, signal: AbortSignal, silenceMs: number): AsyncIterable<Uint8Array> {
+  const line: Line = { waiting: [], waitingBytes: 0, end: null, wake: () => undefined };
+  const finish = (error: unknown): void => {
+    line.end ??= { error };
+    line.wake();
+  };
+  response.on('data', (chunk: Buffer) => {
+    line.waiting.push(chunk);
+    line.waitingBytes += chunk.length;
+    if (line.waitingBytes > mostWaitingBytes) response.pause();
+    line.wake();
+  });
+  response.on('end', () => finish(null));
+  response.on('error', finish);
+  response.on('close', () => finish(new Error('the server broke off')));
+  const news = async (): Promise<void> => {
+    const timer = setTimeout(() => finish(new Error(`nothing came for ${silenceMs} ms`)), silenceMs);
+    try {
+      await new Promise<void>((resolve) => (line.wake = resolve));
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+  return readLine(line, { response, signal, news });
+}
+
+type Line = {
+  waiting: Uint8Array[];
+  waitingBytes: number;
+  /** `error` is null when all has come. */
+  end: { error: unknown } | null;
+  wake: () => void;
+};
+
+async function* readLine(
+  line: Line,
+  { response, signal, news }: { response: IncomingMessage; signal: AbortSignal; news: () => Promise<void> },
 ): AsyncGenerator<Uint8Array> {
-  const chunks = body[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const next = await watch(chunks.next()).catch((error: unknown) => {
+      const chunk = line.waiting.shift();
+      if (chunk) {
+        line.waitingBytes -= chunk.length;
+        if (line.waiting.length === 0) response.resume();
+        yield chunk;
+      } else if (line.end === null) {
+        await news();
+      } else if (line.end.error === null) {
+        return;
+      } else {
         signal.throwIfAborted();
-        throw error instanceof LineBroken ? error : new LineBroken(faultOf(error));
-      });
-      if (next.done === true) return;
-      yield next.value;
+        throw new LineBroken(faultOf(line.end.error));
+      }
     }
   } finally {
-    await chunks.return?.().catch(() => undefined);
+    response.destroy();
   }
 }
 

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { faultOf, fetchFollowing } from './http-follow.ts';
+import { faultOf, follow } from './http-follow.ts';
 
 export type Fetched =
   | { kind: 'ok'; bytes: Uint8Array; etag: string | null; url: string }
@@ -22,10 +22,18 @@ export async function fetchSmallFile(
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(totalTimeoutMs)]);
   const headers: Record<string, string> = options.etag === null ? {} : { 'if-none-match': options.etag };
   try {
-    const followed = await fetchFollowing(address, headers, signal);
+    const followed = await follow(
+      address,
+      async (url) => {
+        const response = await fetch(url, { headers, signal, redirect: 'manual' });
+        return { status: response.status, location: response.headers.get('location'), response };
+      },
+      ({ response }) => response.body?.cancel(),
+    );
     if (followed.kind === 'rejected') return followed;
-    if (followed.response.status === 304) return { kind: 'not_modified' };
-    return await readAnswer(followed.response, followed.url, options.maxBytes);
+    const { response } = followed.answer;
+    if (response.status === 304) return { kind: 'not_modified' };
+    return await readAnswer(response, followed.url, options.maxBytes);
   } catch (error) {
     options.signal.throwIfAborted();
     return { kind: 'unavailable', reason: faultOf(error) };

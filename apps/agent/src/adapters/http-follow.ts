@@ -1,23 +1,23 @@
 const mostRedirects = 5;
 
-export type Followed = { kind: 'answer'; response: Response; url: URL } | { kind: 'rejected'; reason: string };
+export type Followed<T> = { kind: 'answer'; answer: T; url: URL } | { kind: 'rejected'; reason: string };
 
 /**
- * A GET by http or https that follows redirects to the same scheme or to https, and no others (contracts, section 1).
- * @throws what fetch throws; `faultOf` says it in a word.
+ * Asks at an address and follows redirects to the same scheme or to https, and no others (contracts, section 1).
+ * @param ask one request; `location` of its answer as the server wrote it.
+ * @param leave ends an answer whose body nobody reads.
  */
-export async function fetchFollowing(
+export async function follow<T extends { status: number; location: string | null }>(
   address: URL,
-  headers: Record<string, string>,
-  signal: AbortSignal,
-): Promise<Followed> {
+  ask: (url: URL) => Promise<T>,
+  leave: (answer: T) => Promise<void> | void,
+): Promise<Followed<T>> {
   let url = address;
   for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
-    const response = await fetch(url, { headers, signal, redirect: 'manual' });
-    const isRedirect = response.status >= 300 && response.status < 400 && response.status !== 304;
-    const location = isRedirect ? response.headers.get('location') : null;
-    if (location === null) return { kind: 'answer', response, url };
-    await response.body?.cancel();
+    const answer = await ask(url);
+    const { status, location } = answer;
+    if (status < 300 || status >= 400 || status === 304 || location === null) return { kind: 'answer', answer, url };
+    await leave(answer);
     const next = URL.canParse(location, url) ? new URL(location, url) : null;
     if (!next || (next.protocol !== url.protocol && next.protocol !== 'https:')) {
       return { kind: 'rejected', reason: 'redirected to another scheme' };

@@ -109,7 +109,12 @@ async function fetchRest(entry: FirmwareEntry, partial: Partial, run: Run): Prom
       signal: AbortSignal.any([signal, leaving.signal]),
     });
     if (opened.kind === 'unavailable') return failed(kept.bytes, opened.reason);
-    if (opened.kind === 'rejected') return { kind: 'refused', reason: opened.reason };
+    if (opened.kind === 'rejected' && kept.bytes === 0) return { kind: 'refused', reason: opened.reason };
+    if (opened.kind === 'rejected') {
+      // A server that is at odds with ranges may still send the whole.
+      await partial.discard();
+      return failed(0, opened.reason);
+    }
     if (opened.kind === 'past_end') {
       await partial.discard();
       return failed(0, 'the server has less of the file than is here');

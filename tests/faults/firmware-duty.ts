@@ -1,0 +1,135 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { cacheDisk } from '@station/agent/adapters/cache-disk';
+import { openDownload } from '@station/agent/adapters/http-download';
+import { fetchSmallFile } from '@station/agent/adapters/http-fetch';
+import { createOtaBackend } from '@station/agent/adapters/ota-backend';
+import { createConditions } from '@station/agent/conditions';
+import type { SigningKey } from '@station/agent/config/values';
+import { createFirmware, type Firmware } from '@station/agent/firmware/firmware';
+import { createFirmwareSource } from '@station/agent/firmware/manifest-source';
+import { systemClock } from '@station/kit/clock';
+import { createReport } from '@station/kit/report';
+import type { AgentEvent } from '@station/protocol/events';
+import { startFirmwareServer, type FirmwareServer } from '@station/simulators/firmware/firmware-server';
+import { startOtaBackend, type OtaBackendDouble } from '../rig/ota-backend.ts';
+import { waitFor } from '../rig/program.ts';
+
+/** The agent's firmware duty in this process: real HTTP, a real disk, and a server with faults on demand. */
+export type Duty = AsyncDisposable & {
+  server: FirmwareServer;
+  backend: OtaBackendDouble;
+  folder: string;
+  cacheDir: string;
+  events: AgentEvent[];
+  firmware(): Firmware;
+  conditions(): string[];
+  /** Starts the duty, anew when it runs: the one before is stopped wherever it is. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Asks for the manifest now. @returns the events from then on until `event`. */
+  checkUntil(event: AgentEvent['event']): Promise<AgentEvent[]>;
+  until(event: AgentEvent['event'], after?: number): Promise<AgentEvent>;
+};
+
+export type DutyOptions = {
+  manifestUrl?: (folder: string) => URL;
+  publicKey?: SigningKey;
+  maxBytes?: number;
+  bytesPerSecond?: number;
+  backendToken?: string;
+  silenceMs?: number;
+  isLineTaken?: () => boolean;
+};
+
+export async function createDuty(options: DutyOptions = {}): Promise<Duty> {
+  const folder = await mkdtemp(join(tmpdir(), 'station-firmware-'));
+  const { bytesPerSecond = Infinity, maxBytes = 2 ** 21, silenceMs = 5000 } = options;
+  const server = await startFirmwareServer({ bytesPerSecond });
+  const backend = await startOtaBackend();
+  const cacheDir = join(folder, 'cache');
+  const events: AgentEvent[] = [];
+  const report = createReport({ clock: systemClock, level: 'error', secrets: [], write: () => undefined });
+  report.subscribe((event) => void events.push(event));
+  let life: { firmware: Firmware; conditions: ReturnType<typeof createConditions>; stop: () => Promise<void> } | null =
+    null;
+
+  const until: Duty['until'] = async (name, after = 0) => {
+    const found = () => events.slice(after).find(({ event }) => event === name);
+    await waitFor(`event ${name} in ${JSON.stringify(events.slice(after))}`, () => found() !== undefined, 20_000);
+    return found() as AgentEvent;
+  };
+  const stop = async (): Promise<void> => {
+    await life?.stop();
+    life = null;
+  };
+  const alive = () => {
+    if (!life) throw new Error('the duty does not run');
+    return life;
+  };
+  return {
+    server,
+    backend,
+    folder,
+    cacheDir,
+    events,
+    until,
+    stop,
+    firmware: () => alive().firmware,
+    conditions: () =>
+      alive()
+        .conditions.list()
+        .map(({ id }) => id),
+    checkUntil: async (event) => {
+      const before = events.length;
+      await alive().firmware.check();
+      await until(event, before);
+      return events.slice(before);
+    },
+    start: async () => {
+      await stop();
+      const conditions = createConditions(systemClock, report);
+      const firmware = createFirmware({
+        source: createFirmwareSource({
+          url: options.manifestUrl?.(folder) ?? new URL(server.manifestUrl),
+          publicKey: options.publicKey ?? null,
+          maxBytes,
+          fetchFile: fetchSmallFile,
+        }),
+        disk: cacheDisk,
+        open: (url, given) => openDownload(url, { ...given, silenceMs }),
+        backend: createOtaBackend({ url: new URL(backend.origin), agentToken: options.backendToken ?? backend.token }),
+        conditions,
+        clock: systemClock,
+        report,
+        random: Math.random,
+        directory: cacheDir,
+        dataDir: join(folder, 'data'),
+        bootId: 'boot',
+        maxBytes,
+        checkIntervalMs: 3600_000,
+        isUsualAddress: false,
+        isLineTaken: options.isLineTaken ?? (() => false),
+      });
+      const stopping = new AbortController();
+      const ended = firmware.run(stopping.signal).catch((error: unknown) => {
+        if (!stopping.signal.aborted) throw error;
+      });
+      life = {
+        firmware,
+        conditions,
+        stop: async () => {
+          stopping.abort(new Error('stopped'));
+          await ended;
+        },
+      };
+    },
+    [Symbol.asyncDispose]: async () => {
+      await stop();
+      await server[Symbol.asyncDispose]();
+      await backend[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
