@@ -1,0 +1,125 @@
+import type { FlowEdge, FlowNode } from '@station/protocol/automation-flow';
+import type { RunMode, RunTrigger } from '@station/protocol/automations';
+import type { EffectResult, PerformEffect } from '../automations/actions.ts';
+import { createAutomationStore } from '../automations/automation-store.ts';
+import { publishedOf, createRegistry, type Published } from '../automations/registry.ts';
+import { createRunStore, type NotificationRow, type RunRow, type RunStore } from '../automations/run-store.ts';
+import { createRunner, type Runner } from '../automations/runner.ts';
+import { startTimer, type Timer } from '../automations/timer.ts';
+import type { ConditionFacts } from '../automations/conditions.ts';
+import { createEventIds } from '../devices/event-ids.ts';
+import { alwaysLeader, type Leadership } from '../replicas/leadership.ts';
+import type { Store } from '../store/database.ts';
+import { manualClock } from './manual-clock.ts';
+import { recordedLog } from './recorded-log.ts';
+import { openTestStore } from './test-store.ts';
+
+export const node = (
+  id: string,
+  type: FlowNode['type'],
+  kind: string,
+  config: Record<string, unknown> = {},
+): FlowNode => ({ id, type, data: { kind, config } });
+/** An action whose effect is known by its name. */
+export const act = (id: string): FlowNode => node(id, 'action', 'webhook', { url: `https://example.org/${id}` });
+export const delay = (id: string, seconds: number): FlowNode => node(id, 'action', 'delay', { seconds });
+export const start: FlowNode = node('start', 'trigger', 'schedule', { time: '12:00' });
+/** `a-b` is an edge from a to b. */
+export const edges = (...names: string[]): FlowEdge[] =>
+  names.map((id) => ({ id, source: id.split('-')[0] ?? '', target: id.split('-')[1] ?? '' }));
+export const chain = (nodes: readonly FlowNode[]): { nodes: FlowNode[]; edges: FlowEdge[] } => ({
+  nodes: [...nodes],
+  edges: edges(...nodes.slice(1).map(({ id }, index) => `${nodes[index]?.id}-${id}`)),
+});
+export const manual: RunTrigger = { kind: 'manual', nodeId: null, deviceId: null, userId: 'u', data: {} };
+
+/** One life of the backend, as far as automations go. */
+export type Life = AsyncDisposable & { runner: Runner; timer: Timer; told: RunRow[]; notified: NotificationRow[] };
+
+export type AutomationWorld = AsyncDisposable & {
+  store: Store;
+  runs: RunStore;
+  clock: ReturnType<typeof manualClock>;
+  log: ReturnType<typeof recordedLog>;
+  /** Names of the effects that were performed. */
+  performed: string[];
+  /** How the next effects end, by name; one that is not named is done. */
+  results: Map<string, Promise<EffectResult> | EffectResult>;
+  facts: ConditionFacts;
+  publish(flow: { nodes: FlowNode[]; edges: FlowEdge[] }, mode?: RunMode): Promise<Published>;
+  live(options?: { runs?: RunStore; perform?: PerformEffect; leadership?: Leadership; isShared?: boolean }): Life;
+  run(id: string): Promise<RunRow>;
+  all(automation: Published): Promise<RunRow[]>;
+  /** `<node> <status>` of each step. */
+  steps(runId: string): Promise<string[]>;
+};
+
+/** A real store and a clock that is moved by hand; effects are written down instead of done. */
+export async function automationWorld(): Promise<AutomationWorld> {
+  const store = await openTestStore();
+  const clock = manualClock();
+  const log = recordedLog();
+  const runs = createRunStore(store);
+  const automations = createAutomationStore({ db: store.db, clock });
+  const newId = createEventIds(() => clock.now());
+  const performed: string[] = [];
+  const results: AutomationWorld['results'] = new Map();
+  const facts: ConditionFacts = { state: null, time: { weekday: 'mon', minutes: 0 } };
+  const perform: PerformEffect = async (effect) => {
+    const name = effect.kind === 'webhook' ? effect.config.url.split('/').at(-1)! : effect.config.action;
+    performed.push(name);
+    return (await results.get(name)) ?? { status: 'done', detail: null };
+  };
+
+  const live: AutomationWorld['live'] = (options = {}) => {
+    const { leadership = alwaysLeader, isShared = false } = options;
+    const life = { told: [] as RunRow[], notified: [] as NotificationRow[] };
+    const registry = createRegistry(automations);
+    const runner = createRunner({
+      runs: options.runs ?? runs,
+      perform: options.perform ?? perform,
+      factsOf: async () => facts,
+      nameOf: async () => 'One',
+      newId,
+      onRun: (run) => void life.told.push(run),
+      onNotification: (notification) => void life.notified.push(notification),
+      onWaiting: (id, until, time) => timer.noteWaiting(id, until, time),
+      clock,
+      log,
+    });
+    const timer = startTimer({
+      runs: options.runs ?? runs,
+      runner,
+      registry,
+      leadership,
+      timeZone: async () => 'Europe/Kyiv',
+      isShared,
+      clock,
+      log,
+    });
+    const dispose = async (): Promise<void> => {
+      await timer[Symbol.asyncDispose]();
+      await runner[Symbol.asyncDispose]();
+    };
+    return { ...life, runner, timer, [Symbol.asyncDispose]: dispose };
+  };
+  return {
+    store,
+    runs,
+    clock,
+    log,
+    performed,
+    results,
+    facts,
+    live,
+    publish: async (flow, mode = 'restart') => {
+      const { id } = await automations.add({ name: 'One', mode, flow });
+      const row = await automations.change(id, { published: { mode, flow: JSON.stringify(flow) } }, null);
+      return publishedOf(row!)!;
+    },
+    run: async (id) => (await runs.find(id))!,
+    all: (automation) => runs.page(automation.id, null, 1_000),
+    steps: async (runId) => (await runs.steps(runId)).map(({ node_id, status }) => `${node_id} ${status}`),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}
