@@ -9,8 +9,11 @@ import { cloudPath, maxCloudFrameBytes, tokenRejectedCode } from '@station/proto
 /** A message of a station that was told apart from those before by its `id`. */
 export type Heard = { method: string; params: Record<string, unknown>; at: number };
 
-/** What becomes of a frame. `cut`: the connection ends and the frame is lost; `cut_after`: it is dealt with, and then the connection ends. */
-export type Fate = 'pass' | 'cut' | 'cut_after' | 'lose' | { delayMs: number };
+/**
+ * What becomes of a frame. `cut`: the connection ends and the frame is lost; `cut_after`: it is dealt with, and then the connection ends. `delayMs`
+ * holds up what comes after it as well, `overtakenMs` does not.
+ */
+export type Fate = 'pass' | 'cut' | 'cut_after' | 'lose' | { delayMs: number } | { overtakenMs: number };
 export type Direction = 'from_station' | 'to_station';
 
 export type CloudConnection = {
@@ -123,17 +126,33 @@ export async function startReferenceCloud(options: {
 
   const serve = (socket: WebSocket): void => {
     const pending = new Map<string | number, { resolve(value: unknown): void; reject(error: Error): void }>();
+    let isCut = false;
+    const cut = (): void => {
+      isCut = true;
+      socket.terminate();
+    };
+    const lines = { from_station: { freeAt: 0 }, to_station: { freeAt: 0 } };
     let isAuthenticated = false;
     let claimKey: string | null = null;
 
     /** Applies the fate of a frame. */
     const pass = (direction: Direction, text: string, deal: () => void): void => {
+      // What came in one packet with a frame that was cut is lost with it.
+      if (isCut) return;
       const fate = behaviour.fate(direction, text);
       if (fate === 'lose') return;
-      if (fate === 'cut') return socket.terminate();
-      if (typeof fate === 'object') return void setTimeout(deal, fate.delayMs).unref();
-      deal();
-      if (fate === 'cut_after') setImmediate(() => socket.terminate());
+      if (fate === 'cut') return cut();
+      if (typeof fate === 'object' && 'overtakenMs' in fate) return void setTimeout(deal, fate.overtakenMs).unref();
+      const line = lines[direction];
+      const pauseMs = typeof fate === 'object' ? fate.delayMs : 0;
+      const dealt = (): void => {
+        deal();
+        if (fate === 'cut_after') setImmediate(cut);
+      };
+      if (line.freeAt <= performance.now() && pauseMs === 0) return dealt();
+      line.freeAt = Math.max(line.freeAt, performance.now() + pauseMs);
+      // Timers of one length fire in the order they were set; a later one is never shorter than what is left of an earlier one.
+      setTimeout(dealt, Math.ceil(line.freeAt - performance.now())).unref();
     };
     const sendText = (text: string): void =>
       pass('to_station', text, () => socket.readyState === socket.OPEN && socket.send(text));
@@ -150,7 +169,7 @@ export async function startReferenceCloud(options: {
           send({ jsonrpc: '2.0', id, method, ...(params === undefined ? {} : { params }) });
         }),
       close: (code, reason) => socket.close(code, reason),
-      cut: () => socket.terminate(),
+      cut,
       stall: () => socket.pause(),
     };
 

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Direction, Fate } from '../../../simulators/cloud/reference-cloud.ts';
+import { waitFor } from '../../rig/program.ts';
+import { createWorkspace } from '../../rig/workspace.ts';
+import { claimedStation, upTo, type ClaimedStation } from './station.ts';
+
+const fates: { name: string; fate: Fate }[] = [
+  { name: 'is cut before it', fate: 'cut' },
+  { name: 'is cut after it', fate: 'cut_after' },
+  { name: 'holds it back', fate: { delayMs: 60 } },
+];
+const directions: Direction[] = ['from_station', 'to_station'];
+/** More messages than a connection sees in a round, so that each of them is met. */
+const positions = 14;
+
+/** Sends the same command until the answer comes, as a cloud does that does not know whether it went through. */
+async function insist({ cloud, deviceId }: ClaimedStation, id: string): Promise<void> {
+  const params = { deviceId, command: { action: 'reboot' } };
+  for (;;) {
+    const link = await cloud.connection();
+    const lost = new Promise<never>((_, reject) => setTimeout(() => reject(new Error('no answer')), 500).unref());
+    const answered = await Promise.race([link.call('device.command', params, id), lost]).catch(() => null);
+    if (answered !== null) return assert.deepEqual(answered, { status: 'ok' });
+  }
+}
+
+test('whichever message the network fails at, no event is lost, none comes out of order, and nothing is done twice', async () => {
+  await using workspace = await createWorkspace();
+  const station = await claimedStation(workspace);
+  const { cloud, device } = station;
+  let events = 0;
+  let rounds = 0;
+  for (const direction of directions) {
+    for (const { fate } of fates) {
+      for (const at of upTo(positions)) {
+        let count = 0;
+        cloud.options.fate = (way) => (way === direction && count++ === at ? fate : 'pass');
+        const says = upTo(4).map(() =>
+          device.say('event', { event: 'device_event', data: { action: 'm', n: events++ } }),
+        );
+        const state = device.say('state', { state: { motion: rounds % 2 === 0, battery: rounds } });
+        await Promise.all([...says, state, insist(station, `the-command-of-round-${rounds}`)]);
+        rounds += 1;
+      }
+    }
+  }
+  cloud.options.fate = () => 'pass';
+  await waitFor('every event at the cloud', () => station.heardEvents().length >= events);
+  assert.deepEqual(station.heardEvents(), upTo(events));
+  assert.equal(rounds, directions.length * fates.length * positions);
+  await waitFor('each command at the device', () => station.commandIds().length >= rounds);
+  assert.equal(new Set(station.commandIds()).size, rounds, 'each command once');
+  assert.equal(station.commandIds().length, rounds);
+  await waitFor('the latest state at the cloud', () => {
+    const last = cloud.states.at(-1)?.params['state'] as { battery: number } | undefined;
+    return last?.battery === rounds - 1;
+  });
+  const status = async () => (await outbox(station)).pending;
+  await waitFor('an empty outbox', async () => (await status()) === 0);
+  assert.equal((await outbox(station)).dropped, 0);
+  assert.ok(cloud.logins() > rounds / 3, `only ${cloud.logins()} log-ins: the faults did not bite`);
+});
+
+test('what is acknowledged in another order, or twice, is neither lost nor sent for ever', async () => {
+  await using workspace = await createWorkspace();
+  const station = await claimedStation(workspace);
+  const { cloud, device } = station;
+  let turn = 0;
+  // Acknowledgements overtake each other.
+  cloud.options.fate = (way, text) =>
+    way === 'to_station' && text.includes('"ack"') ? { overtakenMs: (turn++ * 37) % 50 } : 'pass';
+  const count = 300;
+  for (const n of upTo(count)) {
+    await device.say('event', { event: 'device_event', data: { action: 'm', n } });
+    if (n % 60 === 59) (await cloud.connection()).cut();
+  }
+  await waitFor('every event at the cloud', () => station.heardEvents().length >= count);
+  assert.deepEqual(station.heardEvents(), upTo(count));
+  await waitFor('an empty outbox', async () => (await outbox(station)).pending === 0);
+});
+
+test('a cloud without acknowledgements: what was handed over is not kept', async () => {
+  await using workspace = await createWorkspace();
+  const station = await claimedStation(workspace);
+  station.cloud.options.acks = false;
+  (await station.cloud.connection()).cut();
+  for (const n of upTo(20)) await station.device.say('event', { event: 'device_event', data: { action: 'm', n } });
+  await waitFor('every event at the cloud', () => station.heardEvents().length === 20);
+  assert.deepEqual(station.heardEvents(), upTo(20));
+  await waitFor('an empty outbox', async () => (await outbox(station)).pending === 0);
+});
+
+test('a message that the cloud ends the link at, each time, is set aside, and the others go on', async () => {
+  await using workspace = await createWorkspace();
+  const station = await claimedStation(workspace);
+  const { cloud, device } = station;
+  cloud.options.fate = (way, text) => {
+    if (way !== 'from_station' || !text.includes('"n":3}')) return 'pass';
+    void cloud.connection().then((link) => link.close(1011, 'internal error'));
+    return 'lose';
+  };
+  for (const n of upTo(8)) await device.say('event', { event: 'device_event', data: { action: 'm', n } });
+  const others = upTo(8).filter((n) => n !== 3);
+  await waitFor('the others at the cloud', () => station.heardEvents().length === others.length);
+  assert.deepEqual(station.heardEvents(), others);
+  await waitFor('it to be set aside', async () => (await outbox(station)).setAside === 1);
+});
+
+async function outbox({ backend }: ClaimedStation): Promise<{ pending: number; dropped: number; setAside: number }> {
+  const { db } = backend.backend;
+  const count = async (table: 'cloud_outbox' | 'cloud_set_aside'): Promise<number> => {
+    const row = await db.selectFrom(table).select(db.fn.countAll<number>().as('number')).executeTakeFirstOrThrow();
+    return Number(row.number);
+  };
+  const config = await db.selectFrom('cloud_config').select('dropped').executeTakeFirstOrThrow();
+  return { pending: await count('cloud_outbox'), setAside: await count('cloud_set_aside'), dropped: config.dropped };
+}

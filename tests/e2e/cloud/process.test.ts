@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { connectAsync } from 'mqtt';
+import type { CloudStatus } from '@station/protocol/cloud';
+import type { Session } from '@station/protocol/rest';
+import { startReferenceCloud, type ReferenceCloud } from '../../../simulators/cloud/reference-cloud.ts';
+import { freePort } from '../../rig/ports.ts';
+import { waitFor } from '../../rig/program.ts';
+import { createWorkspace, type Workspace } from '../../rig/workspace.ts';
+import { makeCertificates } from './certificates.ts';
+import { superviseBackend, type Supervised } from './supervised.ts';
+import { upTo } from './station.ts';
+
+const stationId = '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54';
+const login = { externalId: 'porch', type: 'pir', name: 'Porch', token: 'a-token-of-the-porch-that-is-long-enough' };
+
+/** A process manager with a backend in it, and a cloud over TLS. */
+async function processStation(workspace: Workspace, env: Record<string, string> = {}) {
+  const certificates = await makeCertificates(workspace.folder);
+  const cloud = workspace.own(await startReferenceCloud({ tls: certificates.tls }));
+  const backend = workspace.own(
+    await superviseBackend(workspace, {
+      STATION_ID: stationId,
+      CLOUD_HOST: cloud.host,
+      CLOUD_CA_FILE: certificates.caFile,
+      devices: [login],
+      ...env,
+    }),
+  );
+  return { certificates, cloud, backend };
+}
+
+async function claimed(cloud: ReferenceCloud): Promise<string> {
+  const waiting = await waitFor('a station that waits to be claimed', () => cloud.waiting()[0]);
+  const token = cloud.claim(waiting.chipId, waiting.claimSecret);
+  assert.ok(token !== null);
+  await cloud.connection();
+  return token;
+}
+
+async function ownerToken(backend: Supervised): Promise<string> {
+  const code = (await readFile(join(backend.dataDir, 'setup-code'), 'utf8')).trim();
+  const payload = { code, email: 'olena@example.org', password: 'correct horse battery', name: 'Olena' };
+  const session = (await backend.post('/api/auth/setup', payload)) as Session;
+  return session.accessToken;
+}
+
+const statusOf = (backend: Supervised, token: string): Promise<CloudStatus> =>
+  backend.get('/api/cloud/status', token) as Promise<CloudStatus>;
+
+/** A device that says each event until the station has it, through every restart. */
+async function sayEvents(mqttPort: number, count: number, between: (n: number) => Promise<void>): Promise<void> {
+  const topic = `station/${stationId}/device/${login.externalId}/event`;
+  const connect = () =>
+    connectAsync(`mqtt://127.0.0.1:${mqttPort}`, {
+      username: login.externalId,
+      password: login.token,
+      reconnectPeriod: 0,
+      connectTimeout: 2_000,
+    });
+  for (const n of upTo(count)) {
+    for (let done = false; !done;) {
+      try {
+        const client = await connect();
+        client.on('error', () => undefined);
+        const message = JSON.stringify({ event: 'device_event', data: { action: 'motion_detected', n } });
+        const closed = new Promise<never>((_, reject) => client.once('close', () => reject(new Error('closed'))));
+        await Promise.race([client.publishAsync(topic, message, { qos: 1 }), closed]);
+        done = true;
+        await client.endAsync(true);
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    }
+    await between(n);
+  }
+}
+
+test('killed again and again while devices talk: every event that was acknowledged to the device reaches the cloud', async () => {
+  await using workspace = await createWorkspace();
+  const mqttPort = await freePort();
+  const { cloud, backend } = await processStation(workspace, { MQTT_PORT: String(mqttPort) });
+  await claimed(cloud);
+  const count = 60;
+  await sayEvents(mqttPort, count, async (n) => {
+    if (n % 12 === 5) backend.kill();
+    if (n % 12 === 9) (await Promise.race([cloud.connection(), null]))?.cut();
+  });
+  const heard = () =>
+    new Set(cloud.heard.flatMap(({ params }) => (params['data'] as { n?: number } | undefined)?.n ?? []));
+  await waitFor('every event at the cloud', () => heard().size === count, 90_000);
+  assert.ok(backend.starts() >= 5, `${backend.starts()} starts`);
+});
+
+test('station_reset: acknowledged, the devices are told, the backend ends with 0 and is back unclaimed', async () => {
+  await using workspace = await createWorkspace();
+  const mqttPort = await freePort();
+  const { cloud, backend } = await processStation(workspace, { MQTT_PORT: String(mqttPort) });
+  await claimed(cloud);
+  const device = await connectAsync(`mqtt://127.0.0.1:${mqttPort}`, {
+    username: login.externalId,
+    password: login.token,
+  });
+  device.on('error', () => undefined);
+  const told: string[] = [];
+  device.on('message', (_topic, payload) => void told.push((JSON.parse(String(payload)) as { action: string }).action));
+  await device.subscribeAsync(`station/${stationId}/device/${login.externalId}/command`, { qos: 1 });
+  (await cloud.connection()).send({ type: 'station_reset' });
+  await waitFor('the acknowledgement', () => cloud.frames.some(({ text }) => text.includes('station_reset_ack')));
+  await waitFor('the device to be told', () => told.includes('factory_reset'));
+  await waitFor('the backend to end', () => backend.exits().includes(0));
+  const again = await waitFor('the station to wait to be claimed', () => cloud.waiting()[0]);
+  assert.equal(again.chipId, stationId);
+  await device.endAsync(true);
+});
+
+test('station_reset with the broker down takes ten seconds at most and is done all the same', async () => {
+  await using workspace = await createWorkspace();
+  const nobody = await freePort();
+  const { cloud, backend } = await processStation(workspace, { MQTT_URL: `mqtt://127.0.0.1:${nobody}` });
+  await claimed(cloud);
+  (await cloud.connection()).send({ type: 'station_reset' });
+  await waitFor('the backend to end', () => backend.exits().includes(0));
+  await waitFor('the station to wait to be claimed', () => cloud.waiting()[0]);
+});
+
+test('a reset that was cut short by a kill goes on at the next start', async () => {
+  await using workspace = await createWorkspace();
+  const nobody = await freePort();
+  const { cloud, backend } = await processStation(workspace, { MQTT_URL: `mqtt://127.0.0.1:${nobody}` });
+  const token = await claimed(cloud);
+  (await cloud.connection()).send({ type: 'station_reset' });
+  await waitFor('the acknowledgement', () => cloud.frames.some(({ text }) => text.includes('station_reset_ack')));
+  backend.kill();
+  await waitFor('the station to wait to be claimed', () => cloud.waiting()[0]);
+  assert.ok(cloud.frames.filter(({ text }) => text.includes(token)).length <= 1, 'the old token is not used again');
+});
+
+test('a certificate that does not verify, or has no pinned key, ends the attempt; the house goes on, and says why', async () => {
+  await using workspace = await createWorkspace();
+  const { backend: stranger } = await processStation(workspace, { CLOUD_CA_FILE: '' });
+  const token = await ownerToken(stranger);
+  const distrusted = await waitFor('the reason', async () => (await statusOf(stranger, token)).lastError);
+  assert.match(distrusted, /certificate/);
+  await using other = await createWorkspace();
+  const { backend: pinned } = await processStation(other, { CLOUD_TLS_PINS: `${'A'.repeat(43)}=` });
+  const pinnedToken = await ownerToken(pinned);
+  const reason = await waitFor('the reason', async () => (await statusOf(pinned, pinnedToken)).lastError);
+  assert.equal(reason, 'No certificate of the cloud has a pinned key.');
+});
+
+test('a revoked token: rejected, not hammered; restored, it is good again; neither token nor secret is in the log', async () => {
+  await using workspace = await createWorkspace();
+  const { cloud, backend } = await processStation(workspace);
+  const user = await ownerToken(backend);
+  const token = await claimed(cloud);
+  const secret = /"claimSecret":"([^"]+)"/.exec(cloud.frames.map(({ text }) => text).join('\n'))?.[1] ?? '';
+  assert.ok(secret.length > 20);
+  cloud.revoke(token);
+  (await cloud.connection()).close(1012, 'restarting');
+  const rejected = await waitFor(
+    'the rejection',
+    async () => {
+      const status = await statusOf(backend, user);
+      return status.state === 'rejected' && status.nextAttemptAt !== null ? status : null;
+    },
+    60_000,
+  );
+  const wait = Date.parse(rejected.nextAttemptAt ?? '') - Date.now();
+  assert.ok(wait > 3.5 * 60_000 && wait <= 6 * 60_000, `${wait} ms`);
+  cloud.restore(token);
+  backend.kill();
+  await cloud.connection();
+  const log = await backend.log();
+  assert.ok(log.includes('cloud_rejected'));
+  assert.ok(!log.includes(token) && !log.includes(secret));
+});
+
+test('a half-open link is found within a minute, and what was sent into it is sent again', async () => {
+  await using workspace = await createWorkspace();
+  const mqttPort = await freePort();
+  const { cloud } = await processStation(workspace, { MQTT_PORT: String(mqttPort) });
+  await claimed(cloud);
+  const dead = await cloud.connection();
+  // Its frames go nowhere, and no pong comes back, as with a router that forgot the connection.
+  cloud.options.pongs = false;
+  cloud.options.isMute = true;
+  const since = performance.now();
+  const logins = cloud.logins();
+  await sayEvents(mqttPort, 5, async () => undefined);
+  await waitFor('the station to end the link', () => !dead.isOpen(), 62_000);
+  assert.ok(performance.now() - since <= 61_000);
+  cloud.options.pongs = true;
+  cloud.options.isMute = false;
+  await waitFor('another log-in', () => cloud.logins() > logins);
+  const heard = () =>
+    new Set(cloud.heard.flatMap(({ params }) => (params['data'] as { n?: number } | undefined)?.n ?? []));
+  await waitFor('the events at the cloud', () => heard().size === 5);
+});
