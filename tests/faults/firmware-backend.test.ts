@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { buildImage, checksumOfFile } from '@station/simulators/firmware/image-builder';
+import { waitFor } from '../rig/program.ts';
+import { createDuty, type Duty } from './firmware-duty.ts';
+
+const imageOf = (version: string): Uint8Array => buildImage({ project: 'lamp', version, bytes: 20_000 });
+const isHandedOver = (duty: Duty): boolean => duty.firmware().status().items[0]?.handedOver === true;
+
+describe('the hand-over', () => {
+  it('waits for a backend that is away, says so, and comes when it is there', async () => {
+    await using duty = await createDuty();
+    await duty.backend.stop();
+    duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
+    await duty.start();
+    const failed = await duty.until('firmware_hand_over_failed');
+    assert.match('reason' in failed ? String(failed.reason) : '', /does not answer \(ECONNREFUSED\)/);
+    for (let tries = 0; tries < 3; tries += 1) await duty.checkUntil('firmware_hand_over_failed');
+    await waitFor('the condition', () => duty.conditions().includes('firmware_not_handed_over'));
+    assert.match(duty.firmware().status().lastError ?? '', /does not answer/);
+    assert.equal(isHandedOver(duty), false);
+    await duty.backend.start();
+    await duty.checkUntil('firmware_handed_over');
+    await waitFor('no condition', () => duty.conditions().length === 0);
+    assert.equal(duty.firmware().status().lastError, null);
+    assert.equal(isHandedOver(duty), true);
+  });
+
+  it('tells a token that is refused from a backend that fails', async () => {
+    for (const [backendToken, isFailing, reason] of [
+      ['another-token-0123456789', false, /refuses BACKEND_AGENT_TOKEN/],
+      ['', true, /answered 503/],
+    ] as const) {
+      await using duty = await createDuty(backendToken === '' ? {} : { backendToken });
+      duty.backend.isFailing = isFailing;
+      duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
+      await duty.start();
+      const failed = await duty.until('firmware_hand_over_failed');
+      assert.match('reason' in failed ? String(failed.reason) : '', reason);
+      assert.ok(!JSON.stringify(duty.events).includes('another-token'));
+      assert.equal(duty.backend.accepted.length, 0);
+    }
+  });
+
+  it('is done again when the backend has lost its records, and not otherwise', async () => {
+    await using duty = await createDuty();
+    duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
+    await duty.start();
+    await duty.until('firmware_handed_over');
+    await duty.start();
+    await waitFor('the backend to be asked', () => isHandedOver(duty));
+    await duty.firmware().check();
+    assert.equal(duty.backend.accepted.length, 1);
+    duty.backend.forget();
+    await duty.checkUntil('firmware_handed_over');
+    assert.equal(duty.backend.accepted.length, 2);
+  });
+
+  it('of a newer version lets the old one go only when every device reports the new', async () => {
+    await using duty = await createDuty();
+    duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
+    duty.backend.installed.set('lamp', ['1.0.0']);
+    await duty.start();
+    await duty.until('firmware_handed_over');
+    duty.server.offer('lamp', '1.1.0', imageOf('1.1.0'));
+    await duty.checkUntil('firmware_handed_over');
+    await duty.firmware().check();
+    duty.backend.installed.set('lamp', ['1.0.0', '1.1.0']);
+    await duty.firmware().check();
+    assert.deepEqual((await readdir(duty.cacheDir)).sort(), ['lamp.json', 'lamp@1.0.0.bin', 'lamp@1.1.0.bin']);
+    duty.backend.installed.set('lamp', ['1.1.0']);
+    await duty.checkUntil('firmware_old_removed');
+    assert.deepEqual((await readdir(duty.cacheDir)).sort(), ['lamp.json', 'lamp@1.1.0.bin']);
+  });
+});
+
+describe('the manifest', () => {
+  it('is asked for conditionally', async () => {
+    await using duty = await createDuty();
+    duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
+    await duty.start();
+    await duty.until('firmware_ready');
+    assert.deepEqual(await duty.firmware().check(), { ok: true });
+    assert.equal(duty.server.requests.at(-1)?.status, 304);
+  });
+
+  it('that does not come is tried again soon, three times, and then at the usual time', async () => {
+    await using duty = await createDuty();
+    await duty.server.goOffline();
+    await duty.start();
+    await duty.until('firmware_check_retry');
+    await duty.checkUntil('firmware_check_retry');
+    await duty.checkUntil('firmware_check_retry');
+    await duty.checkUntil('firmware_check_failed');
+    assert.match(duty.firmware().status().lastError ?? '', /ECONNREFUSED/);
+    await waitFor('the condition', () => duty.conditions().includes('firmware_manifest_unreachable'));
+    const waits = duty.events.flatMap((event) => (event.event === 'firmware_check_retry' ? [event.retryInMs] : []));
+    assert.ok(
+      waits.every((wait, index) => wait > (waits[index - 1] ?? 0)),
+      `${waits.join(', ')}`,
+    );
+    await duty.server.goOnline();
+    assert.deepEqual(await duty.firmware().check(), { ok: true });
+    await waitFor('no condition', () => duty.conditions().length === 0);
+  });
+
+  for (const [name, bytes] of Object.entries({
+    'is no JSON': Buffer.from('{"lamp": '),
+    'is larger than 1 MiB': Buffer.alloc(2 ** 20 + 1, 0x20),
+  })) {
+    it(`that ${name} changes nothing, and the reason is visible`, async () => {
+      await using duty = await createDuty();
+      duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
+      await duty.start();
+      await duty.until('firmware_handed_over');
+      duty.server.setManifest(bytes);
+      const events = await duty.checkUntil('firmware_check_failed');
+      assert.ok(events.some((event) => 'reason' in event && event.reason));
+      await waitFor('the condition', () => duty.conditions().includes('firmware_manifest_rejected'));
+      assert.equal(duty.firmware().status().items.length, 1);
+    });
+  }
+
+  it('on a stick works without any network', async () => {
+    await using duty = await createDuty({
+      manifestUrl: (folder) => pathToFileURL(join(folder, 'stick/manifest.json')),
+    });
+    const image = imageOf('1.0.0');
+    await mkdir(join(duty.folder, 'stick/images'), { recursive: true });
+    await writeFile(join(duty.folder, 'stick/images/lamp.bin'), image);
+    const lamp = { version: '1.0.0', file: 'images/lamp.bin', checksum: checksumOfFile(image) };
+    await writeFile(join(duty.folder, 'stick/manifest.json'), JSON.stringify({ lamp }));
+    await duty.start();
+    await duty.until('firmware_handed_over');
+    assert.equal(duty.backend.accepted[0]?.checksum, checksumOfFile(image));
+  });
+
+  it('must be signed when a key is set, and a signed but old one does not go back', async () => {
+    const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+    const key = { keyId: randomBytes(8), publicKey: publicKey.export({ format: 'der', type: 'spki' }).subarray(-32) };
+    await using duty = await createDuty({ publicKey: key });
+    const publish = (version: string, signed: boolean): void => {
+      const { file, checksum } = duty.server.offer('lamp', version, imageOf(version));
+      const manifest = Buffer.from(JSON.stringify({ lamp: { version, file, checksum } }));
+      duty.server.setManifest(manifest);
+      const signature = sign(null, signed ? manifest : Buffer.from('something else'), privateKey);
+      const comment = 'timestamp:1';
+      const line = Buffer.concat([Buffer.from('Ed'), key.keyId, signature]).toString('base64');
+      const global = sign(null, Buffer.concat([signature, Buffer.from(comment)]), privateKey).toString('base64');
+      const text = `untrusted comment: x\n${line}\ntrusted comment: ${comment}\n${global}\n`;
+      duty.server.put('manifest.json.minisig', Buffer.from(text));
+    };
+    publish('1.0.0', false);
+    await duty.start();
+    const failed = await duty.until('firmware_check_failed');
+    assert.match('reason' in failed ? String(failed.reason) : '', /signature does not verify/);
+    publish('1.1.0', true);
+    await duty.checkUntil('firmware_handed_over');
+    // Also when the cache is gone: what was seen once is remembered elsewhere.
+    await duty.stop();
+    for (const name of await readdir(duty.cacheDir)) await writeFile(join(duty.cacheDir, name), '');
+    publish('1.0.0', true);
+    await duty.start();
+    await waitFor('the refusal', () => /older than 1\.1\.0/.test(duty.firmware().status().refused?.[0]?.reason ?? ''));
+    assert.equal(duty.firmware().status().items.length, 0);
+  });
+});
