@@ -65,6 +65,7 @@ export const backendEvents = {
   replica_cut_off: event('warn', { replicaId: text, reason: text }),
   replica_caught_up: event('info', { replicaId: text }),
   replica_adopted: event('warn', { replicaId: text }),
+  mqtt_session_ended: event('info', { clientId: text }),
   replica_retired: event('info', { replicaId: text }),
 } as const;
 

@@ -13,6 +13,9 @@ import { createWorkspace } from '../../rig/workspace.ts';
 export const stationId = '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54';
 const main = join(import.meta.dirname, '../../../apps/backend/src/main.ts');
 
+/** One that hangs answers nothing. */
+const answerMs = 1_000;
+
 export type ReplicaHealth = { status: string; replica?: { id: string; leader: boolean } };
 
 export type Replica = {
@@ -23,6 +26,9 @@ export type Replica = {
   kill(): Promise<void>;
   /** SIGTERM, as an update. */
   stop(): Promise<void>;
+  /** SIGSTOP and SIGCONT: it hangs, with all its connections. */
+  freeze(): void;
+  thaw(): void;
   health(): Promise<ReplicaHealth>;
 };
 
@@ -96,13 +102,18 @@ function createReplica(id: string, env: Record<string, string>, logFile: string)
     if (daemon?.running()) daemon.kill(signal);
     await daemon?.ended;
   };
-  const health = async (): Promise<ReplicaHealth> => (await (await fetch(`${url}/api/health`)).json()) as ReplicaHealth;
+  const health = async (): Promise<ReplicaHealth> => {
+    const answer = await fetch(`${url}/api/health`, { signal: AbortSignal.timeout(answerMs) });
+    return (await answer.json()) as ReplicaHealth;
+  };
   return {
     id,
     url,
     health,
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
+    freeze: () => daemon?.kill('SIGSTOP'),
+    thaw: () => daemon?.kill('SIGCONT'),
     start: async () => {
       const started = await startDaemon(process.execPath, [main], { logFile, env });
       daemon = started;

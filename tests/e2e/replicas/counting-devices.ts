@@ -24,7 +24,7 @@ export type CountingDevice = AsyncDisposable & {
 
 const heartbeatMs = 1_000;
 const reconnectMs = 500;
-const quietMs = 1_000;
+const quietMs = 2_000;
 
 export async function startCounting(url: string, { externalId, token, type }: DeviceLogin): Promise<CountingDevice> {
   const topic = (end: Parameters<typeof deviceTopic>[2]): string => deviceTopic(stationId, externalId, end);

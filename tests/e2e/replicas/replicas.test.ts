@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, test } from 'node:test';
+import { connect, connectAsync } from 'mqtt';
 import type { Device } from '@station/protocol/devices';
 import type { DeviceCommand } from '@station/protocol/device-commands';
 import { closeCodes, type ServerMessage } from '@station/protocol/socket';
 import { waitFor } from '../../rig/program.ts';
-import { get, post, setUpOwner, startCluster, type Cluster, type Replica } from './cluster.ts';
+import { get, post, setUpOwner, startCluster, stationId, type Cluster, type Replica } from './cluster.ts';
 import { startCounting, type CountingDevice } from './counting-devices.ts';
 import { findLost, startLoad, watchForOffline } from './load.ts';
 import { watch, type Watcher } from './watcher.ts';
@@ -132,7 +133,7 @@ test('a device that is gone is shown as offline, at all replicas, and online whe
       return last?.type === 'device_status' && last.status === status;
     });
   await lost.vanish();
-  await waitFor('all to be told that it is gone', () => told('offline'));
+  await waitFor('all to be told that it is gone', () => told('offline'), 60_000);
   await Promise.all(others.map((device) => device.count()));
   lost.comeBack();
   await waitFor('all to be told that it is back', () => told('online'));
@@ -161,7 +162,7 @@ test('a command through one replica is confirmed at all, whichever hears the dev
   const { commandId } = await send();
   await waitFor('the lamp to hear it', () => lamp.commands.some((command) => command.commandId === commandId));
   await replica('one').kill();
-  const topic = `station/5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54/device/${lamp.externalId}/event`;
+  const topic = `station/${stationId}/device/${lamp.externalId}/event`;
   const ack = { event: 'device_event', data: { action: 'command_ack', commandId } };
   await lamp.client.publishAsync(topic, JSON.stringify(ack), { qos: 1 });
   await waitFor('it to be confirmed without the one that sent it', () => confirmed(commandId));
@@ -237,4 +238,63 @@ test('replicas restarted one after another under load: nothing lost, nobody offl
   await Promise.all(devices.map((device) => device.count()));
   await lastStatesHold();
   assert.deepEqual([...offline.seen], []);
+});
+
+test('a leader that hangs is replaced, and its share heard by another; when it goes on it is one among others', async () => {
+  await using offline = watchForOffline(cluster);
+  const leader = await waitFor('one to lead', () => cluster.leader());
+  const watcher = watchers[cluster.replicas.indexOf(leader)];
+  assert.ok(watcher);
+  watcher.closes.length = 0;
+  leader.freeze();
+  await Promise.all(devices.map((device) => device.count()));
+  const isOther = (next: Replica | null): boolean => next !== null && next.id !== leader.id;
+  await waitFor('another one to lead', async () => isOther(await cluster.leader()), 60_000);
+  await nothingLost();
+  leader.thaw();
+  await waitFor('its clients to begin anew', () => watcher.closes.length > 0 && watcher.isIn());
+  await sleep(1_000);
+  assert.ok(isOther(await cluster.leader()));
+  await Promise.all(devices.map((device) => device.count()));
+  await nothingLost();
+  await lastStatesHold();
+  assert.deepEqual([...offline.seen], []);
+});
+
+test('what the broker kept for the one backend that there was before is taken in, and its session ended', async () => {
+  const options = {
+    clientId: `station-${stationId}`,
+    clean: false,
+    protocolVersion: 5,
+    properties: { sessionExpiryInterval: 3_600 },
+    username: 'backend',
+    password: cluster.mosquitto.password,
+    reconnectPeriod: 0,
+  } as const;
+  const single = await connectAsync(cluster.mqttUrl, options);
+  await single.subscribeAsync('station/+/device/+/event', { qos: 1 });
+  await single.endAsync();
+  const [device] = devices;
+  assert.ok(device);
+  await device.count();
+  const n = device.lastState();
+  const leader = await waitFor('one to lead', () => cluster.leader());
+  await leader.kill();
+  await waitFor('it to be taken in beside the share of a replica', async () => {
+    const rows = await cluster.query(
+      `select 1 from device_events join devices on devices.id = device_id
+       where external_id = $1 and data like '%"n":' || $2 || '}%'`,
+      [device.externalId, String(n)],
+    );
+    return rows.length === 2;
+  });
+  await leader.start();
+  const ended = `"mqtt_session_ended","clientId":"${options.clientId}"`;
+  await waitFor('the session to be ended', async () => (await cluster.log()).includes(ended));
+  const again = connect(cluster.mqttUrl, options);
+  const isResumed = await new Promise<boolean>((resolve) => {
+    again.once('connect', ({ sessionPresent }) => resolve(sessionPresent));
+  });
+  await again.endAsync();
+  assert.equal(isResumed, false);
 });

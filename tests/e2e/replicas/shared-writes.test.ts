@@ -6,7 +6,7 @@ import { nodeDisk } from '@station/kit/files';
 import type { DeviceReport } from '../../../apps/backend/src/devices/device-report.ts';
 import { createDeviceStore } from '../../../apps/backend/src/devices/device-store.ts';
 import { createEventIds } from '../../../apps/backend/src/devices/event-ids.ts';
-import { createFanOut, type Delivered } from '../../../apps/backend/src/replicas/fan-out.ts';
+import { createFanOut, type Delivered, type FanOut } from '../../../apps/backend/src/replicas/fan-out.ts';
 import { isStillLeader } from '../../../apps/backend/src/replicas/fence.ts';
 import { createLeadership } from '../../../apps/backend/src/replicas/leadership.ts';
 import { openSession, type SessionHandler } from '../../../apps/backend/src/replicas/session.ts';
@@ -183,7 +183,7 @@ test('what is told is heard by all in one order; what fails to be written is not
   await using shared = await openShared();
   const heard: Record<string, Delivered[]> = { one: [], two: [] };
   await using stack = new AsyncDisposableStack();
-  const fanOuts = [];
+  const fanOuts: FanOut[] = [];
   for (const [replicaId, list] of Object.entries(heard)) {
     const fanOut = stack.use(
       createFanOut({
@@ -205,7 +205,7 @@ test('what is told is heard by all in one order; what fails to be written is not
     fanOut.release();
     fanOuts.push(fanOut);
   }
-  const will = (deviceId: string) => ({ kind: 'will', deviceId, ageMs: 0 }) as const;
+  const will = (deviceId: string) => ({ kind: 'will', deviceId, at: 0, ageMs: 0 }) as const;
   const large = 'x'.repeat(100_000);
   for (let n = 0; n < 50; n++) fanOuts[n % 2]?.publish(will(`${n}`));
   fanOuts[0]?.publish(will(large));

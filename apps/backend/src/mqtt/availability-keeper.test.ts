@@ -114,7 +114,7 @@ test('a will that may be older than the last word waits for a longer silence', (
   all.keeper.listening(true);
   all.pass(10_000);
   all.keeper.heard('d');
-  all.keeper.will('d', 500);
+  all.keeper.will('d', 0, 500);
   all.pass(doubtfulWillGraceMs - 1_000);
   assert.deepEqual(all.told, []);
   all.pass(1_000);
@@ -124,7 +124,7 @@ test('a will that may be older than the last word waits for a longer silence', (
   sure.pass(10_000);
   sure.keeper.heard('d');
   sure.pass(1_000);
-  sure.keeper.will('d', 500);
+  sure.keeper.will('d', 0, 500);
   sure.pass(willGraceMs);
   assert.deepEqual(sure.told, ['offline']);
 });

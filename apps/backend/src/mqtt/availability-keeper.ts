@@ -6,12 +6,12 @@ import { decideOffline, type HeardDevice } from './availability.ts';
 type Status = HeardDevice['status'];
 
 export type AvailabilityKeeper = Disposable & {
-  /** A word of the device came in. */
-  heard(deviceId: string): void;
-  /** The broker published its last will, `ageMs` ago or later: a word since then may have followed it. */
-  will(deviceId: string, ageMs?: number): void;
-  /** The broker is heard from now on, or no more. */
-  listening(isListening: boolean): void;
+  /** A word of the device came in, so long ago. */
+  heard(deviceId: string, agoMs?: number): void;
+  /** The broker's word of its last will came in, so long ago. @param doubtMs a word that came so long before it may have followed it. */
+  will(deviceId: string, agoMs?: number, doubtMs?: number): void;
+  /** The broker is heard from now on, or no more. @param willsSinceMs its last wills were heard before already, since then (monotonic). */
+  listening(isListening: boolean, willsSinceMs?: number): void;
   /** As it was last written, or is being written. */
   status(deviceId: string): Status;
   /** Takes over statuses that are on disk now, and tells of those that changed. */
@@ -45,6 +45,7 @@ export function createAvailabilityKeeper(options: {
   /** Said to be offline, and not yet written: is not said twice. */
   const leaving = new Set<string>();
   let listeningSinceMs: number | null = null;
+  let willsSinceMs: number | undefined;
   let checkedMs = clock.monotonic();
 
   const of = (id: string): HeardDevice => {
@@ -54,9 +55,13 @@ export function createAvailabilityKeeper(options: {
   };
   const check = (): void => {
     const nowMs = clock.monotonic();
-    if (listeningSinceMs !== null && nowMs - checkedMs >= stallMs) listeningSinceMs = nowMs;
+    if (listeningSinceMs !== null && nowMs - checkedMs >= stallMs) {
+      listeningSinceMs = nowMs;
+      willsSinceMs = undefined;
+    }
     checkedMs = nowMs;
-    for (const id of decideOffline({ nowMs, listeningSinceMs, devices: devices.values() })) {
+    const since = willsSinceMs === undefined ? {} : { willsSinceMs };
+    for (const id of decideOffline({ nowMs, listeningSinceMs, ...since, devices: devices.values() })) {
       if (leaving.has(id)) continue;
       leaving.add(id);
       const at = clock.now();
@@ -75,15 +80,17 @@ export function createAvailabilityKeeper(options: {
   });
 
   return {
-    heard: (id) => {
-      of(id).heardMs = clock.monotonic();
-    },
-    will: (id, ageMs = 0) => {
+    heard: (id, agoMs = 0) => {
       const device = of(id);
-      device.willMs = clock.monotonic();
-      device.isWillDoubtful = (device.heardMs ?? -Infinity) > device.willMs - ageMs;
+      device.heardMs = Math.max(device.heardMs ?? -Infinity, clock.monotonic() - agoMs);
     },
-    listening: (isListening) => {
+    will: (id, agoMs = 0, doubtMs = 0) => {
+      const device = of(id);
+      device.willMs = clock.monotonic() - agoMs;
+      device.isWillDoubtful = (device.heardMs ?? -Infinity) > device.willMs - doubtMs;
+    },
+    listening: (isListening, since) => {
+      willsSinceMs = since;
       listeningSinceMs = isListening ? clock.monotonic() : null;
     },
     status: (id) => (leaving.has(id) ? 'offline' : (devices.get(id)?.status ?? 'unknown')),

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decideOffline, doubtfulWillGraceMs, silenceMs, willGraceMs, type HeardDevice } from './availability.ts';
+import {
+  decideOffline,
+  doubtfulWillGraceMs,
+  gapGraceMs,
+  silenceMs,
+  willGraceMs,
+  type HeardDevice,
+} from './availability.ts';
 
 const start = 1_000_000;
 const device = (facts: Partial<HeardDevice>): HeardDevice => ({
@@ -125,3 +132,10 @@ for (const { story, device: facts, nowMs, listeningSinceMs, offline } of cases) 
     assert.deepEqual(decided, offline ? ['d'] : []);
   });
 }
+
+test('a will from before a gap at another replica counts once what waited there is heard', () => {
+  const gone = device({ heardMs: start - 1, willMs: start });
+  const facts = { listeningSinceMs: start + 5_000, willsSinceMs: start - 60_000, devices: [gone] };
+  assert.deepEqual(decideOffline({ ...facts, nowMs: start + 5_000 + gapGraceMs - 1 }), []);
+  assert.deepEqual(decideOffline({ ...facts, nowMs: start + 5_000 + gapGraceMs }), ['d']);
+});

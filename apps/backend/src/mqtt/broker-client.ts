@@ -9,8 +9,8 @@ import { createSessionBacklog, type SessionBacklog, type SharedSession } from '.
 
 /** A link whose session the broker keeps while it is away. */
 export type BrokerSession = BrokerLink & {
-  /** Takes in what the session still has, then ends it for good. @throws (rejects) when the broker is away. */
-  retire(): Promise<void>;
+  /** Takes in what the session still has, then ends it for good. @returns whether there was one. @throws (rejects) when the broker is away. */
+  retire(): Promise<boolean>;
 };
 
 export type BrokerClientOptions = {
@@ -24,6 +24,8 @@ export type BrokerClientOptions = {
   clientId: string;
   /** Null: this backend is alone, all that devices say comes here. */
   shared: SharedSession | null;
+  /** It is there to empty a session of before, and asks for nothing more. */
+  isLeaving?: boolean;
   /** Another connection took the session over; then this one does not come back. Unset: it does. */
   onTaken?: () => void;
   handler: BrokerLinkHandler;
@@ -75,7 +77,10 @@ export function connectBroker(options: BrokerClientOptions): BrokerSession {
     if (now) log.event('mqtt_connected', { broker });
     else log.event('mqtt_disconnected', { broker, reason: failure ?? 'The connection ended' });
   };
-  client.on('connect', () => {
+  let isResumed = false;
+  client.on('connect', ({ sessionPresent }) => {
+    isResumed = sessionPresent;
+    if (options.isLeaving) return;
     subscribe(client, topicsOf(options.shared)).then(
       () => {
         if (options.shared && backlog) client.publish(options.shared.markerTopic, backlog.marker(), { qos: 1 });
@@ -114,10 +119,14 @@ export function connectBroker(options: BrokerClientOptions): BrokerSession {
       await inTime(published);
     },
     retire: async () => {
-      // What comes from now on goes to the others; what this session has comes still.
-      await client.unsubscribeAsync(topicsOf(options.shared));
-      await quiet();
+      if (!client.connected) await new Promise<void>((resolve) => client.once('connect', () => resolve()));
+      if (isResumed) {
+        // What comes from now on goes to the others; what this session has comes still.
+        await client.unsubscribeAsync(topicsOf(options.shared));
+        await quiet();
+      }
       await client.endAsync(false, { properties: { sessionExpiryInterval: 0 } });
+      return isResumed;
     },
     // Its login is taken from it at the broker.
     disconnect: () => undefined,

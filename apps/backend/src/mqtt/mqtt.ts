@@ -103,7 +103,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     directory,
     writer,
     keeper,
-    will: (deviceId, ageMs) => (replicas ?? { tellWill: keeper.will }).tellWill(deviceId, ageMs),
+    will: (deviceId, ageMs) => (replicas === null ? keeper.will(deviceId) : replicas.tellWill(deviceId, ageMs)),
     dropped,
     publish: (topic, payload) => link.publish(topic, payload, ackExpiresInMs),
     clock,

@@ -17,7 +17,7 @@ function adoptionFor() {
       opened.push({ id, lastHeard, onTaken });
       return {
         isWell: () => true,
-        retire: async () => void retired.push(`session of ${id}`),
+        retire: async () => retired.push(`session of ${id}`) > 0,
         [Symbol.asyncDispose]: async () => void ended.push(id),
       };
     },

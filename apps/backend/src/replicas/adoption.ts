@@ -7,7 +7,7 @@ import type { LastHeard } from '../mqtt/session-backlog.ts';
 export type AdoptedSession = AsyncDisposable & {
   isWell(): boolean;
   /** Ends the session for good, once nothing comes any more. */
-  retire(): Promise<void>;
+  retire(): Promise<boolean>;
 };
 
 export type Adoption = AsyncDisposable & {

@@ -13,7 +13,8 @@ import { channel } from './session.ts';
 export type ReplicaMessage =
   | { kind: 'reports'; reports: readonly DeviceReport[] }
   | { kind: 'happening'; happening: Exclude<DeviceHappening, { kind: 'reports' | 'status' }> }
-  | { kind: 'will'; deviceId: string; ageMs: number }
+  /** `at`: when the broker's word of it came; it was published `ageMs` before that or later. */
+  | { kind: 'will'; deviceId: string; at: number; ageMs: number }
   | { kind: 'revoked'; userId: string; at: number };
 
 /** A message as it is delivered. `before` comes with reports that this replica wrote. */

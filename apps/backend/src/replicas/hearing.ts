@@ -1,5 +1,6 @@
 import type { DeviceReport } from '../devices/device-report.ts';
 import type { StatesBefore } from '../devices/report-store.ts';
+import { describeError } from '@station/kit/station-error';
 import type { Log } from '../log.ts';
 import type { AvailabilityKeeper } from '../mqtt/availability-keeper.ts';
 import type { BrokerSession } from '../mqtt/broker-client.ts';
@@ -23,6 +24,8 @@ export type HearingParts = {
   keeper: AvailabilityKeeper;
   onReports: (reports: readonly DeviceReport[], before: StatesBefore | undefined) => void;
   open: OpenSession;
+  /** Takes in what the session of a backend that was alone still has, and ends it. */
+  endSingle: () => Promise<void>;
   log: Log;
 };
 
@@ -37,6 +40,9 @@ export function createSharedHearing(options: HearingParts): SharedHearing {
   /** Null: this replica does not lead, or has not looked yet. */
   let unheard: readonly string[] | null = null;
   let isCovered = false;
+  /** Since when this replica hears of every last will, its own link's or another's. */
+  let linkedSinceMs: number | null = null;
+  const agoMs = (at: number): number => Math.max(0, clock.now() - at);
 
   const adoption = createAdoption({
     open: options.open,
@@ -45,14 +51,26 @@ export function createSharedHearing(options: HearingParts): SharedHearing {
     clock,
     log,
   });
+  let isSingleEnded = false;
+  /** A broker may keep messages from the time before there were replicas. */
+  const endSingle = (): void => {
+    isSingleEnded = true;
+    options.endSingle().catch((error: unknown) => {
+      isSingleEnded = false;
+      log.event('unexpected_error', { where: 'emptying the session of before', message: describeError(error) });
+    });
+  };
   const update = (): void => {
+    if (isListening && leadership.isLeader() && !isSingleEnded) endSingle();
     const adopted = adoption.adopted();
     const isAllHeard = unheard !== null && unheard.every((id) => adopted.includes(id));
-    const covered = isListening && replicas.isListening() && leadership.isLeader() && isAllHeard;
+    const isLinked = isListening && replicas.isListening();
+    linkedSinceMs = isLinked ? (linkedSinceMs ?? clock.monotonic()) : null;
+    const covered = linkedSinceMs !== null && leadership.isLeader() && isAllHeard;
     if (covered === isCovered) return;
     isCovered = covered;
     // From here on silence counts, or does not.
-    keeper.listening(covered);
+    keeper.listening(covered, linkedSinceMs ?? undefined);
   };
   replicas.attachBroker({
     hears: () => isListening,
@@ -62,10 +80,10 @@ export function createSharedHearing(options: HearingParts): SharedHearing {
       adoption.look(ids);
       update();
     },
-    onWill: (deviceId, ageMs) => keeper.will(deviceId, Math.max(ageMs, willToleranceMs)),
+    onWill: ({ deviceId, at, ageMs }) => keeper.will(deviceId, agoMs(at), Math.max(ageMs, willToleranceMs)),
     onReports: (reports, before) => {
       for (const report of reports) {
-        if (report.kind !== 'status' || report.status === 'online') keeper.heard(report.deviceId);
+        if (report.kind !== 'status' || report.status === 'online') keeper.heard(report.deviceId, agoMs(report.at));
       }
       options.onReports(reports, before);
     },

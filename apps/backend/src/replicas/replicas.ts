@@ -26,7 +26,7 @@ type ReportsListener = (reports: readonly DeviceReport[], before: StatesBefore |
 /** What the broker's side of a replica gives and gets. */
 export type BrokerSide = {
   onReports: ReportsListener;
-  onWill: (deviceId: string, ageMs: number) => void;
+  onWill: (will: { deviceId: string; at: number; ageMs: number }) => void;
   /** Each second while leading: the replicas whose broker sessions nobody hears. */
   onUnheard: (ids: readonly string[]) => void;
   /** Those of them that this replica hears in their place. */
@@ -115,7 +115,7 @@ export async function startReplicas(options: {
           case 'happening':
             return local?.tell(message.happening);
           case 'will':
-            return side?.onWill(message.deviceId, message.ageMs);
+            return side?.onWill(message);
           case 'revoked':
             return tokens?.takeOver(message.userId, message.at);
         }
@@ -252,7 +252,7 @@ export async function startReplicas(options: {
         throw error;
       }
     },
-    tellWill: (deviceId, ageMs) => fanOut.publish({ kind: 'will', deviceId, ageMs }),
+    tellWill: (deviceId, ageMs) => fanOut.publish({ kind: 'will', deviceId, at: clock.now(), ageMs }),
     exclusively: (work) =>
       db.transaction().execute(async (transaction) => {
         await sql`select pg_advisory_xact_lock(${lockClass}, ${loginsLock})`.execute(transaction);

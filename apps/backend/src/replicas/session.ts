@@ -22,7 +22,7 @@ export const channel = 'station';
 
 const tickMs = 1_000;
 const reconnectMs = 500;
-const answerMs = 3_000;
+const answerMs = 5_000;
 /** How long a replica that starts waits for the one before it under the same name to be gone. */
 const takeOverMs = 20_000;
 
@@ -141,7 +141,7 @@ async function connect({ url, replicaId }: { url: string; replicaId: string }): 
       // A server that does not answer any more is not waited for.
       const closing = client.end().catch(() => undefined);
       let timer: NodeJS.Timeout | undefined;
-      await Promise.race([closing, new Promise((resolve) => (timer = setTimeout(resolve, answerMs / 3)))]);
+      await Promise.race([closing, new Promise((resolve) => (timer = setTimeout(resolve, answerMs / 5)))]);
       clearTimeout(timer);
     },
   };

@@ -8,7 +8,7 @@ import { createSharedHearing, type HearingParts } from './hearing.ts';
  * @param own how a backend that is alone would connect.
  */
 export function openSharedLink(
-  options: Omit<HearingParts, 'open' | 'log'> & {
+  options: Omit<HearingParts, 'open' | 'endSingle' | 'log'> & {
     connect: (options: BrokerClientOptions) => BrokerSession;
     own: BrokerClientOptions;
     stationId: string;
@@ -27,8 +27,16 @@ export function openSharedLink(
     },
   });
   const inPlace = { ...handler, onListening: () => undefined };
+  const closing = new Set<BrokerSession>();
+  const endSingle = async (): Promise<void> => {
+    await using session = connect({ ...own, handler: inPlace, onTaken: () => undefined, isLeaving: true });
+    closing.add(session);
+    if (await session.retire()) log.event('mqtt_session_ended', { clientId: own.clientId });
+    closing.delete(session);
+  };
   const hearing = createSharedHearing({
     ...options,
+    endSingle,
     log,
     open: (replicaId, lastHeard, onTaken) => connect({ ...sessionOf(replicaId, lastHeard), handler: inPlace, onTaken }),
   });
@@ -38,6 +46,7 @@ export function openSharedLink(
   });
   const close = async (): Promise<void> => {
     await hearing[Symbol.asyncDispose]();
+    for (const session of closing) await session[Symbol.asyncDispose]();
     await link[Symbol.asyncDispose]();
   };
   return { ...link, [Symbol.asyncDispose]: close };

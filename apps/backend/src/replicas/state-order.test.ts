@@ -42,6 +42,12 @@ const cases: { story: string; times: StateTimes; reports: DeviceReport[]; left: 
     reports: [said(90, { a: 'new' }, 40)],
     left: [{ a: 'new' }],
   },
+  {
+    story: 'one after the clock was set back',
+    times: { a: 3_600_000 },
+    reports: [said(4, { a: 1 }), said(5, { a: 2 })],
+    left: [{ a: 1 }, { a: 2 }],
+  },
   { story: 'a state of nothing', times: { a: 5 }, reports: [said(4, {})], left: [{}] },
 ];
 for (const { story, times, reports, left } of cases) {

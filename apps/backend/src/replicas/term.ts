@@ -4,7 +4,7 @@ import type { SessionQuery } from './session.ts';
 import type { Log } from '../log.ts';
 
 /** A replica whose row is older than this while its connection stands is frozen: it would keep every notification from being cleared away. */
-const frozenAfterMs = 30_000;
+const frozenAfterMs = 15_000;
 export const sayEveryMs = 5_000;
 
 export type Term = {
@@ -76,9 +76,10 @@ export function createTerm(options: {
   return {
     tick: async (query) => {
       await sayAlive(query);
+      // Each of them does it: the frozen one may be the leader.
+      await endFrozen(query);
       if (!leadership.isLeader() && options.isReady()) await tryToLead(query);
       if (!leadership.isLeader()) return;
-      await endFrozen(query);
       const unheard = await query<{ id: string }>(unheardReplicas);
       options.onUnheard(unheard.map(({ id }) => id));
     },
