@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CheckedFlow } from '@station/protocol/automation-flow';
+import { act, chain, delay, edges, node, start } from '../testing/automation-world.ts';
+import { decideRun, nextNodes, type StepFact } from './decide.ts';
+
+const line = chain([start, act('a'), delay('d', 60), act('b')]) as CheckedFlow;
+const step = (nodeId: string, status: StepFact['status'], dueAt: number | null = null): StepFact => ({
+  nodeId,
+  status,
+  dueAt,
+});
+const decide = (steps: StepFact[], options: { nowMs?: number; abandoned?: boolean; flow?: CheckedFlow } = {}) => {
+  const { nowMs = 1_000, abandoned = false, flow = line } = options;
+  return decideRun({ flow, triggers: ['start'], steps, nowMs, abandoned });
+};
+const begins = (steps: StepFact[], flow = line): string[] => {
+  const decision = decide(steps, { flow });
+  return decision.kind === 'begin' ? decision.nodes.map(({ id }) => id) : [decision.kind];
+};
+
+test('a run goes from its trigger along its edges, and waits where it has to', () => {
+  assert.deepEqual(begins([]), ['a']);
+  assert.deepEqual(decide([step('a', 'running')]), { kind: 'busy', until: null });
+  for (const tried of ['done', 'failed', 'expired'] as const) assert.deepEqual(begins([step('a', tried)]), ['d']);
+  const waiting = [step('a', 'done'), step('d', 'waiting', 2_000)];
+  assert.deepEqual(decide(waiting), { kind: 'wait', until: 2_000 });
+  assert.deepEqual(decide(waiting, { nowMs: 2_000 }), { kind: 'end_delays', delays: [{ nodeId: 'd', lateMs: 0 }] });
+  assert.deepEqual(begins([step('a', 'done'), step('d', 'done')]), ['b']);
+});
+
+test('a delay may be an hour late; beyond that it was missed', () => {
+  const waiting = [step('a', 'done'), step('d', 'waiting', 0)];
+  const hour = 3_600_000;
+  assert.deepEqual(decide(waiting, { nowMs: hour }), { kind: 'end_delays', delays: [{ nodeId: 'd', lateMs: hour }] });
+  assert.deepEqual(decide(waiting, { nowMs: hour + 1 }), { kind: 'miss', nodeIds: ['d'] });
+});
+
+test('what was begun by someone who is gone interrupts the run; what only waits goes on', () => {
+  assert.deepEqual(decide([step('a', 'running')], { abandoned: true }), { kind: 'interrupt', nodeIds: ['a'] });
+  const waiting = [step('a', 'done'), step('d', 'waiting', 2_000)];
+  assert.deepEqual(decide(waiting, { abandoned: true }), { kind: 'wait', until: 2_000 });
+  assert.equal(decide([step('a', 'done')], { abandoned: true }).kind, 'begin');
+});
+
+test('a run ends as failed when an action failed, and as completed else', () => {
+  const all = (last: StepFact['status']) => decide([step('a', 'done'), step('d', 'done'), step('b', last)]);
+  assert.deepEqual(all('done'), { kind: 'end', status: 'completed', reason: null });
+  assert.deepEqual(all('failed'), { kind: 'end', status: 'failed', reason: 'action_failed' });
+  assert.deepEqual(all('expired'), { kind: 'end', status: 'failed', reason: 'action_failed' });
+});
+
+test('a condition decides which way it goes, and stops a path that has none', () => {
+  const flow = {
+    nodes: [start, node('c', 'condition', 'time_range', { from: '00:00', to: '00:00' }), act('yes'), act('no')],
+    edges: [...edges('start-c', 'c-yes'), { id: 'else', source: 'c', target: 'no', sourceHandle: 'false' as const }],
+  } as CheckedFlow;
+  assert.deepEqual(begins([], flow), ['c']);
+  assert.deepEqual(begins([step('c', 'met')], flow), ['yes']);
+  assert.deepEqual(begins([step('c', 'not_met')], flow), ['no']);
+  const gate = chain([start, flow.nodes[1] as never, act('yes')]) as CheckedFlow;
+  const end = decide([step('c', 'not_met')], { flow: gate });
+  assert.deepEqual(end, { kind: 'end', status: 'completed', reason: 'conditions_not_met' });
+});
+
+test('every edge is followed, and a node where paths meet is done once, by the first that comes', () => {
+  const flow = {
+    nodes: [start, act('a'), act('b'), act('end')],
+    edges: edges('start-a', 'start-b', 'a-end', 'b-end'),
+  } as CheckedFlow;
+  assert.deepEqual(begins([], flow), ['a', 'b']);
+  const one = [step('a', 'done'), step('b', 'running')];
+  assert.deepEqual(begins(one, flow), ['end']);
+  assert.deepEqual(nextNodes({ flow, triggers: ['start'], steps: [...one, step('end', 'running')] }), []);
+  const both = [step('a', 'done'), step('b', 'done'), step('end', 'done')];
+  assert.equal(decide(both, { flow }).kind, 'end');
+});
+
+test('beside something that is being done, a delay ends in its own time', () => {
+  const flow = { nodes: [start, act('a'), delay('d', 1)], edges: edges('start-a', 'start-d') } as CheckedFlow;
+  const steps = [step('a', 'running'), step('d', 'waiting', 2_000)];
+  assert.deepEqual(decide(steps, { flow }), { kind: 'busy', until: 2_000 });
+  assert.equal(decide(steps, { flow, nowMs: 2_000 }).kind, 'end_delays');
+});

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ArmedTrigger } from './registry.ts';
+import { cronProblem, nextDue } from './schedule.ts';
+import { createSchedulePlan } from './schedule-plan.ts';
+
+const zone = 'Europe/Kyiv';
+function dues(schedule: Parameters<typeof nextDue>[0], after: string, count: number): string[] {
+  const times: string[] = [];
+  for (let at: number | null = Date.parse(after); times.length < count;) {
+    at = nextDue(schedule, at, zone);
+    if (at === null) break;
+    times.push(new Date(at).toISOString().slice(5, 16));
+  }
+  return times;
+}
+
+test('a time of day is the time on the wall, summer and winter', () => {
+  assert.deepEqual(dues({ time: '07:00' }, '2026-03-28T00:00:00Z', 2), ['03-28T05:00', '03-29T04:00']);
+  assert.deepEqual(dues({ time: '07:00' }, '2026-10-24T00:00:00Z', 2), ['10-24T04:00', '10-25T05:00']);
+  assert.deepEqual(dues({ time: '07:00', days: ['mon', 'sun'] }, '2026-11-21T00:00:00Z', 3), [
+    '11-22T05:00',
+    '11-23T05:00',
+    '11-29T05:00',
+  ]);
+});
+
+test('a time that the change to summer leaves out is due in its moment; one that comes twice is due once', () => {
+  assert.deepEqual(dues({ time: '03:30' }, '2026-03-28T02:00:00Z', 2), ['03-29T01:00', '03-30T00:30']);
+  assert.deepEqual(dues({ time: '03:30' }, '2026-10-24T02:00:00Z', 2), ['10-25T00:30', '10-26T01:30']);
+  assert.deepEqual(dues({ cron: '30 3,15 * * *' }, '2026-10-24T14:00:00Z', 2), ['10-25T00:30', '10-25T13:30']);
+});
+
+test('what is due every so many minutes stays so through both changes', () => {
+  const half = { cron: '*/30 * * * *' };
+  assert.deepEqual(dues(half, '2026-03-29T00:10:00Z', 3), ['03-29T00:30', '03-29T01:00', '03-29T01:30']);
+  assert.deepEqual(dues(half, '2026-10-25T00:10:00Z', 4), ['10-25T00:30', '10-25T01:00', '10-25T01:30', '10-25T02:00']);
+});
+
+test('a cron expression has five fields and happens some day', () => {
+  assert.equal(cronProblem('0 7 * * 1-5'), null);
+  for (const bad of ['* * * * * *', '60 * * * *', 'x', '@daily x']) assert.ok(cronProblem(bad)?.includes('five'), bad);
+  assert.match(cronProblem('0 0 31 2 *') ?? '', /never/);
+});
+
+const seven = (publishedAt = 0): ArmedTrigger => ({
+  automation: { id: 'one', name: 'One', mode: 'restart', flow: { nodes: [], edges: [] }, publishedAt },
+  nodeId: 't',
+  data: { kind: 'schedule', config: { time: '07:00' } },
+});
+const at = (time: string): number => Date.parse(`2026-11-21T${time}Z`);
+
+test('a schedule starts a run once when it is due, and what is more than a minute late is missed', () => {
+  const plan = createSchedulePlan();
+  const take = (time: string) =>
+    plan.take([seven()], at(time), zone).map(({ start, isMissed }) => [start.cause, isMissed]);
+  const cause = 'schedule t 2026-11-21T05:00:00.000Z';
+  assert.deepEqual(take('04:59:00'), []);
+  assert.equal(plan.next(), at('05:00:00'));
+  assert.deepEqual(take('05:00:01'), [[cause, false]]);
+  assert.deepEqual(take('05:00:02'), []);
+  const late = createSchedulePlan();
+  assert.deepEqual(late.take([seven()], at('04:59:00'), zone), []);
+  assert.deepEqual(
+    late.take([seven()], at('05:01:01'), zone).map(({ isMissed }) => isMissed),
+    [true],
+  );
+});
+
+test('after a start, or by a new leader, what was due within the last minute is done; what was published since is not', () => {
+  const count = (trigger: ArmedTrigger, time: string): number =>
+    createSchedulePlan().take([trigger], at(time), zone).length;
+  assert.deepEqual([count(seven(), '05:00:30'), count(seven(), '05:01:30')], [1, 0]);
+  assert.equal(count(seven(at('05:00:10')), '05:00:30'), 0);
+});
+
+test('a clock that was set back, another time zone or other automations make a new plan', () => {
+  const plan = createSchedulePlan();
+  plan.take([seven()], at('05:10:00'), zone);
+  assert.equal(plan.next(), Date.parse('2026-11-22T05:00:00Z'));
+  plan.take([seven()], at('04:00:00'), zone);
+  assert.equal(plan.next(), at('05:00:00'));
+  plan.take([seven()], at('04:00:01'), 'UTC');
+  assert.equal(plan.next(), at('07:00:00'));
+  plan.take([], at('04:00:02'), 'UTC');
+  assert.equal(plan.next(), null);
+});
