@@ -1,0 +1,100 @@
+/**
+ * How ten thousand stations come back after their cloud was started again: the real link machine and waits of each, on a virtual clock. For
+ * outages of several lengths: the busiest second, refused attempts included, against all stations spread evenly over the half minute that the
+ * protocol spreads them over. How that compares with the time they really took is printed beside it.
+ */
+import { createLinkMachine, type LinkMachine } from '../../apps/backend/src/cloud/link-machine.ts';
+import { createReconnect, spreadMs } from '../../apps/backend/src/cloud/reconnect.ts';
+
+const stations = 10_000;
+const goal = 2;
+const outagesMs = [0, 3_000, 5_000, 10_000, 20_000, 30_000, 60_000, 120_000, 600_000];
+
+type Outcome = {
+  downMs: number;
+  ending: string;
+  peak: number;
+  uniform: number;
+  lastMs: number;
+  peakAttempts: number;
+};
+
+/** Mulberry32: repeatable. */
+function dice(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+function simulate(downMs: number, ending: 'a closing frame' | 'a reset', seed: number): Outcome {
+  const random = dice(seed);
+  const machines = Array.from({ length: stations }, () => createLinkMachine(createReconnect(random)));
+  // All of them have been up for an hour, with pings at times of their own.
+  const hour = 3_600_000;
+  for (const machine of machines) {
+    const since = Math.floor(random() * 30_000);
+    machine.on({ kind: 'start', claimed: true }, since);
+    machine.on({ kind: 'opened' }, since);
+    machine.on({ kind: 'accepted' }, since);
+    settle(machine, hour);
+  }
+  const closed = { kind: 'closed', by: 'cloud', code: ending === 'a reset' ? null : 1012, reason: 'restart' } as const;
+  for (const machine of machines) machine.on(closed, hour);
+  const ups: number[] = [];
+  const attempts: number[] = [];
+  for (const machine of machines) ups.push(...comeBack(machine, hour, hour + downMs, attempts));
+  const first = Math.min(...ups);
+  const last = Math.max(...ups);
+  const uniform = stations / Math.max(1, (last - first) / 1000);
+  const peak = busiestSecond(ups);
+  return {
+    downMs,
+    ending,
+    peak,
+    uniform,
+    lastMs: last - hour - downMs,
+    peakAttempts: busiestSecond(attempts),
+  };
+}
+
+/** Answers every ping until then. */
+function settle(machine: LinkMachine, untilMs: number): void {
+  for (let wake = machine.wakeAtMs(); wake !== null && wake <= untilMs; wake = machine.wakeAtMs()) {
+    if (machine.on({ kind: 'time' }, wake).includes('ping')) machine.on({ kind: 'pong' }, wake);
+  }
+}
+
+/** @returns when it came up. */
+function comeBack(machine: LinkMachine, fromMs: number, upAtMs: number, attempts: number[]): number[] {
+  for (let now = machine.wakeAtMs() ?? fromMs; ; now = machine.wakeAtMs() ?? now + 1) {
+    if (!machine.on({ kind: 'time' }, now).includes('connect')) continue;
+    attempts.push(now);
+    if (now >= upAtMs) return [now];
+    machine.on({ kind: 'closed', by: 'network', code: null, reason: 'refused' }, now);
+  }
+}
+
+function busiestSecond(times: number[]): number {
+  const counts = new Map<number, number>();
+  for (const time of times) counts.set(Math.floor(time / 1000), (counts.get(Math.floor(time / 1000)) ?? 0) + 1);
+  return Math.max(...counts.values());
+}
+
+const outcomes = outagesMs.flatMap((downMs, index) => [
+  simulate(downMs, 'a closing frame', index + 1),
+  simulate(downMs, 'a reset', index + 101),
+]);
+for (const { downMs, ending, peak, uniform, lastMs, peakAttempts } of outcomes) {
+  const came = `at most ${peak} came up in a second, ${(peak / uniform).toFixed(1)} times the average; the last ${Math.round(lastMs / 1000)} s after the cloud`;
+  console.log(`down ${downMs / 1000} s by ${ending}: at most ${peakAttempts} attempts in a second; ${came}`);
+}
+const evenly = stations / (spreadMs / 1000);
+const value = Math.max(...outcomes.map(({ peakAttempts }) => peakAttempts));
+const ratio = Number((value / evenly).toFixed(3));
+const ok = ratio <= goal;
+console.log(JSON.stringify({ bench: 'fleet', value, unit: 'attempts/s at most', ratio, goal, ok, stations, evenly }));
+process.exitCode = ok ? 0 : 1;
