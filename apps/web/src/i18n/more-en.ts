@@ -86,7 +86,7 @@ export const moreEn = {
       forget: 'Forget it',
     },
     language: { title: 'Language', help: 'Of these pages, in this browser only.' },
-    account: { title: 'Your account', help: '{{name}}: password and log out' },
+    account: { title: 'Your account', help: 'Password, log out' },
     about: {
       title: 'About',
       release: 'Release',

@@ -89,7 +89,7 @@ export const moreUk = {
       forget: 'Забути мережу',
     },
     language: { title: 'Мова', help: 'Мова цих сторінок, лише в цьому браузері.' },
-    account: { title: 'Ваш профіль', help: '{{name}}: пароль і вихід' },
+    account: { title: 'Ваш профіль', help: 'Пароль, вихід' },
     about: {
       title: 'Про станцію',
       release: 'Випуск',

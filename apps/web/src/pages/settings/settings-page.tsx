@@ -60,7 +60,7 @@ function Shown({ station, freshness }: { station: Station; freshness: Freshness 
           href="/account"
           icon={CircleUser}
           title={t('settings.account.title')}
-          help={t('settings.account.help', { name: user.name })}
+          help={t('settings.account.help')}
         />
         <AboutCard station={station} />
       </div>
