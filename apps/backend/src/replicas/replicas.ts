@@ -1,7 +1,5 @@
-import { sql } from 'kysely';
 import { closeCodes } from '@station/protocol/socket';
 import type { Clock } from '@station/kit/clock';
-import { describeError } from '@station/kit/station-error';
 import type { AccessTokens } from '../auth/access-tokens.ts';
 import type { TellCommands } from '../devices/command-store.ts';
 import type { DeviceEvents } from '../devices/device-events.ts';
@@ -10,16 +8,18 @@ import type { StatesBefore, WriteAlong } from '../devices/report-store.ts';
 import type { Log } from '../log.ts';
 import type { LastHeard } from '../mqtt/session-backlog.ts';
 import type { SocketHub } from '../socket/hub.ts';
-import type { Database, DatabaseTransaction } from '../store/schema.ts';
+import type { Database } from '../store/schema.ts';
 import { startDatabaseClock } from './database-clock.ts';
-import { createFanOut, type ReplicaMessage } from './fan-out.ts';
+import { createFanOut, type FanOut } from './fan-out.ts';
 import { isAnyoneUnheard, isStillLeader } from './fence.ts';
 import { createLeadership, type Leadership } from './leadership.ts';
-import { lockClass, loginsLock } from './locks.ts';
+import { createRecovery } from './recovery.ts';
 import { openSession } from './session.ts';
 import { writeSharedReports } from './shared-reports.ts';
+import { shareEvents } from './shared-events.ts';
 import { shareRevocations } from './shared-revocations.ts';
 import { createTerm, sayEveryMs } from './term.ts';
+import { createTransact, exclusivelyIn, tellCommandsBy } from './transact.ts';
 
 type ReportsListener = (reports: readonly DeviceReport[], before: StatesBefore | undefined) => void;
 
@@ -72,13 +72,6 @@ export type Replicas = AsyncDisposable & {
   forget(replicaId: string): Promise<void>;
 };
 
-/** Runs `work` in a transaction; what it tells is told to all replicas once that is on disk. */
-export type Transact = <T>(
-  work: (transaction: DatabaseTransaction, tell: (message: ReplicaMessage) => Promise<void>) => Promise<T>,
-) => Promise<T>;
-
-const reloadRetryMs = 1_000;
-
 export async function startReplicas(options: {
   id: string;
   db: Database;
@@ -92,14 +85,12 @@ export async function startReplicas(options: {
   const { clock } = starting.use(await startDatabaseClock(db, options.clock));
   const lastHeard = await readLastHeard(db, id, clock);
   const leadership = createLeadership();
-  const reloads = new Set<() => Promise<void>>();
   const listeners = new Set<() => void>();
   let local: DeviceEvents | null = null;
   let tokens: AccessTokens | null = null;
   let side: BrokerSide | null = null;
   let isReady = false;
   let isConnected = false;
-  let gap = 0;
 
   const fanOut = starting.use(
     createFanOut({
@@ -136,24 +127,17 @@ export async function startReplicas(options: {
     fanOut.listening(connected);
     for (const listener of listeners) listener();
   };
-  /** After a gap nothing is delivered before everything was read again; clients then begin anew, for what was in it is not known. */
-  const recover = async (): Promise<void> => {
-    const which = ++gap;
-    for (;;) {
-      if (which !== gap || !isConnected) return;
-      try {
-        for (const reload of reloads) await reload();
-        break;
-      } catch (error) {
-        log.event('unexpected_error', { where: 'reading again after a gap', message: describeError(error) });
-        await clock.sleep(reloadRetryMs);
-      }
-    }
-    if (which !== gap) return;
-    fanOut.release();
-    hub.closeAll(closeCodes.tooSlow, 'Messages were missed');
-    log.event('replica_caught_up', { replicaId: id });
-  };
+  const recovery = createRecovery({
+    hold: fanOut.hold,
+    release: fanOut.release,
+    isConnected: () => isConnected,
+    onCaughtUp: () => {
+      hub.closeAll(closeCodes.tooSlow, 'Messages were missed');
+      log.event('replica_caught_up', { replicaId: id });
+    },
+    clock,
+    log,
+  });
   const session = await openSession({
     url: options.url,
     replicaId: id,
@@ -162,11 +146,10 @@ export async function startReplicas(options: {
     handler: {
       onConnected: () => {
         change(true);
-        if (isReady) void recover();
+        recovery.gapEnds();
       },
       onLost: () => {
-        gap += 1;
-        fanOut.hold();
+        recovery.gapBegins();
         term.end();
         change(false);
       },
@@ -176,93 +159,49 @@ export async function startReplicas(options: {
   });
   starting.use(session);
 
-  const transact: Transact = async (work) => {
-    const names: string[] = [];
-    const settle = (isCommitted: boolean): void => names.forEach((name) => fanOut.settled(name, isCommitted));
-    try {
-      const result = await db
-        .transaction()
-        .execute((transaction) =>
-          work(transaction, async (message) => void names.push(await fanOut.announce(transaction, message))),
-        );
-      settle(true);
-      return result;
-    } catch (error) {
-      settle(false);
-      throw error;
-    }
-  };
-  const subscribe = <T>(set: Set<T>, item: T): Disposable => {
-    set.add(item);
-    return { [Symbol.dispose]: () => void set.delete(item) };
-  };
+  const transact = createTransact(db, fanOut);
   const running = starting.move();
   return {
     id,
     clock,
     leadership,
     lastHeard,
-    tellCommands: (work) =>
-      transact(async (transaction, tell) => {
-        for (const command of await work(transaction)) {
-          await tell({ kind: 'happening', happening: { kind: 'command', command } });
-        }
-      }),
+    tellCommands: tellCommandsBy(transact),
     isListening: () => isConnected,
-    onListening: (listener) => subscribe(listeners, listener),
-    onGap: (reload) => subscribe(reloads, reload),
+    onListening: (listener) => {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    },
+    onGap: recovery.onGap,
     share: (events) => {
       local = events;
-      return {
-        subscribe: events.subscribe,
-        tell: (happening) => {
-          if (happening.kind === 'reports' || happening.kind === 'status') events.tell(happening);
-          else fanOut.publish({ kind: 'happening', happening });
-        },
-      };
+      return shareEvents(events, fanOut);
     },
     shareRevocations: async (given) => {
       tokens = given;
       const shared = await shareRevocations({ tokens: given, db, transact, clock, log });
-      reloads.add(shared.reload);
+      recovery.onGap(shared.reload);
       return shared;
     },
     attachBroker: (given) => {
       side = given;
     },
-    writeReports: async (reports, newId, writeAlong) => {
-      let name = '';
-      try {
-        await writeSharedReports({
-          db,
-          reports,
-          newId,
-          writeAlong,
-          mayDecide: async (transaction) =>
-            (await isStillLeader(transaction, leadership.epoch())) &&
-            !(await isAnyoneUnheard(transaction, side?.adopted() ?? [])),
-          announce: async (transaction, { reports: written, before }) => {
-            name = await fanOut.announce(transaction, { kind: 'reports', reports: written }, before);
-          },
-        });
-        fanOut.settled(name, true);
-        return undefined;
-      } catch (error) {
-        fanOut.settled(name, false);
-        throw error;
-      }
-    },
-    tellWill: (deviceId, ageMs) => fanOut.publish({ kind: 'will', deviceId, at: clock.now(), ageMs }),
-    exclusively: (work) =>
-      db.transaction().execute(async (transaction) => {
-        await sql`select pg_advisory_xact_lock(${lockClass}, ${loginsLock})`.execute(transaction);
-        return work();
+    writeReports: (reports, newId, writeAlong) =>
+      writeAndTell({
+        db,
+        fanOut,
+        reports,
+        newId,
+        writeAlong,
+        mayDecide: async (transaction) =>
+          (await isStillLeader(transaction, leadership.epoch())) &&
+          !(await isAnyoneUnheard(transaction, side?.adopted() ?? [])),
       }),
+    tellWill: (deviceId, ageMs) => fanOut.publish({ kind: 'will', deviceId, at: clock.now(), ageMs }),
+    exclusively: (work) => exclusivelyIn(db, work),
     begin: (also) => {
-      for (const reload of also) reloads.add(reload);
       isReady = true;
-      if (gap === 0) fanOut.release();
-      else if (isConnected) void recover();
+      recovery.begin(also);
     },
     forget: async (replicaId) => {
       await db.deleteFrom('replicas').where('id', '=', replicaId).execute();
@@ -275,4 +214,23 @@ async function readLastHeard(db: Database, id: string, clock: Clock): Promise<La
   const row = await db.selectFrom('replicas').select('seen_at').where('id', '=', id).executeTakeFirst();
   const sureAt = row?.seen_at ?? clock.now();
   return { sureAt, goneAt: Math.min(clock.now(), sureAt + sayEveryMs) };
+}
+
+type Writing = Omit<Parameters<typeof writeSharedReports>[0], 'announce'> & { fanOut: FanOut };
+
+async function writeAndTell({ fanOut, ...writing }: Writing): Promise<undefined> {
+  let name = '';
+  try {
+    await writeSharedReports({
+      ...writing,
+      announce: async (transaction, { reports, before }) => {
+        name = await fanOut.announce(transaction, { kind: 'reports', reports }, before);
+      },
+    });
+  } catch (error) {
+    fanOut.settled(name, false);
+    throw error;
+  }
+  fanOut.settled(name, true);
+  return undefined;
 }

@@ -4,7 +4,7 @@ import { describeError } from '@station/kit/station-error';
 import { accessTokenLifetimeMs, type AccessTokens } from '../auth/access-tokens.ts';
 import type { Log } from '../log.ts';
 import type { Database } from '../store/schema.ts';
-import type { Transact } from './replicas.ts';
+import type { Transact } from './transact.ts';
 
 const retryMs = 1_000;
 const maxAttempts = 600;

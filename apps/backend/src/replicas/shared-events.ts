@@ -1,0 +1,13 @@
+import type { DeviceEvents } from '../devices/device-events.ts';
+import type { FanOut } from './fan-out.ts';
+
+/** What is told here is told at every replica, in the same order; `reports` and `status` stay here, for each makes its own. */
+export function shareEvents(local: DeviceEvents, { publish }: Pick<FanOut, 'publish'>): DeviceEvents {
+  return {
+    subscribe: local.subscribe,
+    tell: (happening) => {
+      if (happening.kind === 'reports' || happening.kind === 'status') local.tell(happening);
+      else publish({ kind: 'happening', happening });
+    },
+  };
+}

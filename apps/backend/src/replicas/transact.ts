@@ -1,0 +1,47 @@
+import { sql } from 'kysely';
+import type { TellCommands } from '../devices/command-store.ts';
+import type { Database, DatabaseTransaction } from '../store/schema.ts';
+import type { FanOut, ReplicaMessage } from './fan-out.ts';
+import { lockClass, loginsLock } from './locks.ts';
+
+/** Runs `work` in a transaction; what it tells is told to all replicas once that is on disk. */
+export type Transact = <T>(
+  work: (transaction: DatabaseTransaction, tell: (message: ReplicaMessage) => Promise<void>) => Promise<T>,
+) => Promise<T>;
+
+export function createTransact(db: Database, fanOut: Pick<FanOut, 'announce' | 'settled'>): Transact {
+  return async (work) => {
+    const names: string[] = [];
+    const settle = (isCommitted: boolean): void => names.forEach((name) => fanOut.settled(name, isCommitted));
+    try {
+      const result = await db.transaction().execute((transaction) =>
+        work(transaction, async (message) => {
+          names.push(await fanOut.announce(transaction, message));
+        }),
+      );
+      settle(true);
+      return result;
+    } catch (error) {
+      settle(false);
+      throw error;
+    }
+  };
+}
+
+/** What becomes of commands is told in the transaction that writes it. */
+export function tellCommandsBy(transact: Transact): TellCommands {
+  return (work) =>
+    transact(async (transaction, tell) => {
+      for (const command of await work(transaction)) {
+        await tell({ kind: 'happening', happening: { kind: 'command', command } });
+      }
+    });
+}
+
+/** One replica at a time, for what concerns the broker's logins. */
+export function exclusivelyIn<T>(db: Database, work: () => Promise<T>): Promise<T> {
+  return db.transaction().execute(async (transaction) => {
+    await sql`select pg_advisory_xact_lock(${lockClass}, ${loginsLock})`.execute(transaction);
+    return work();
+  });
+}
