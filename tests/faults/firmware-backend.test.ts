@@ -125,6 +125,22 @@ describe('the manifest', () => {
     });
   }
 
+  for (const isUsualAddress of [true, false]) {
+    const what = isUsualAddress ? 'no fault at the usual address' : 'a fault at an address that somebody has chosen';
+    it(`that nobody has published is ${what}`, async () => {
+      await using duty = await createDuty({ isUsualAddress });
+      duty.server.setFault('manifest.json', { kind: 'status', status: 404 });
+      await duty.start();
+      await duty.until('firmware_check_failed');
+      assert.deepEqual(duty.conditions(), isUsualAddress ? [] : ['firmware_manifest_unreachable']);
+      assert.equal(duty.firmware().status().lastError, isUsualAddress ? null : 'the server answered 404');
+      assert.ok(
+        !duty.events.some(({ event }) => event === 'firmware_check_retry'),
+        'asking again at once helps nobody',
+      );
+    });
+  }
+
   it('on a stick works without any network', async () => {
     await using duty = await createDuty({
       manifestUrl: (folder) => pathToFileURL(join(folder, 'stick/manifest.json')),

@@ -41,6 +41,7 @@ export type DutyOptions = {
   backendToken?: string;
   silenceMs?: number;
   isLineTaken?: () => boolean;
+  isUsualAddress?: boolean;
 };
 
 export async function createDuty(options: DutyOptions = {}): Promise<Duty> {
@@ -109,7 +110,7 @@ export async function createDuty(options: DutyOptions = {}): Promise<Duty> {
         bootId: 'boot',
         maxBytes,
         checkIntervalMs: 3600_000,
-        isUsualAddress: false,
+        isUsualAddress: options.isUsualAddress ?? false,
         isLineTaken: options.isLineTaken ?? (() => false),
       });
       const stopping = new AbortController();

@@ -117,6 +117,7 @@ export function createFetching(parts: FetchingParts): Fetching {
         const { path, bytes, discard } = outcome;
         const verdict = verifyFirmware(bytes, entry, before?.chip ?? null);
         if (verdict.kind === 'refused') {
+          if (path === null) await cache.removeFile(entry);
           await discard();
           return refuse(entry, verdict.reason);
         }

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { basename, join } from 'node:path';
+import { test } from 'node:test';
+import { firmwareFileName, isFirmwareName, parseFirmwareFileName } from '@station/protocol/firmware';
+import { readFirmwareManifest } from '@station/protocol/firmware-manifest';
+import { createRandom } from './choice.ts';
+import { mutateDocument, toBytes } from './mutate.ts';
+
+const manifestUrl = 'https://releases.test/firmware/manifest.json';
+const lamp = { version: '1.2.3', file: 'lamp.bin', checksum: `sha256:${'ab'.repeat(32)}`, size: 1000, chip: 'esp32' };
+const seeds = [
+  { lamp, climate: { ...lamp, minVersion: '1.0.0' } },
+  {
+    types: [
+      { type: 'lamp', ...lamp },
+      { type: 'climate', ...lamp, file: 'https://cdn.test/climate.bin' },
+    ],
+  },
+];
+
+test('30,000 mutated manifests: none is thrown at, and nothing unsafe is taken from one', () => {
+  const random = createRandom(11);
+  const counts = { taken: 0, refused: 0, rejected: 0 };
+  for (let index = 0; index < 30_000; index += 1) {
+    const text = mutateDocument(seeds[index % seeds.length], random);
+    const reading = readFirmwareManifest(toBytes(text, random), { manifestUrl, maxBytes: 16 * 2 ** 20 });
+    if (reading.kind === 'rejected') {
+      assert.ok(reading.reason.length > 0, text);
+      counts.rejected += 1;
+      continue;
+    }
+    counts.refused += reading.refused.length;
+    for (const { reason } of reading.refused) assert.ok(reason.length > 0 && reason.length < 300, text);
+    const names = reading.entries.map(({ name }) => name);
+    assert.equal(new Set(names).size, names.length, text);
+    for (const { name, version, url, checksum, size } of reading.entries) {
+      counts.taken += 1;
+      const file = firmwareFileName(name, version);
+      assert.ok(isFirmwareName(name) && basename(join('/cache', file)) === file, text);
+      assert.deepEqual(parseFirmwareFileName(file), { name, version }, text);
+      assert.match(checksum, /^sha256:[0-9a-f]{64}$/);
+      assert.ok(size === null || size <= 16 * 2 ** 20);
+      const { protocol, origin, username } = new URL(url);
+      assert.ok(protocol === 'https:' && username === '', text);
+      assert.ok(origin === 'https://releases.test' || /https:\/\//i.test(text), text);
+    }
+  }
+  for (const [name, count] of Object.entries(counts)) assert.ok(count > 1000, `${name}: ${count}`);
+});
