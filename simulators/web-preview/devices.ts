@@ -122,7 +122,16 @@ export function addDevices(app: FastifyInstance, tell: (message: ServerMessage) 
     return reply.code(204).send();
   });
   app.get<{ Params: { id: string } }>('/api/devices/:id/events', (request) => eventsOf(request.params.id));
-  app.get('/api/activity', () => devices.slice(0, 3).flatMap((one) => eventsOf(one.id)));
+  app.get('/api/activity', (): DeviceEvent[] => [
+    {
+      id: id(3, 9),
+      deviceId: null,
+      kind: 'notification',
+      data: { message: 'Open the window', automationId: id(5, 3), automationName: 'Too warm' },
+      at: ago(minute),
+    },
+    ...devices.slice(0, 3).flatMap((one) => eventsOf(one.id)),
+  ]);
   app.get<{ Querystring: { capability: string } }>('/api/devices/:id/history', (request) =>
     day(request.query.capability),
   );

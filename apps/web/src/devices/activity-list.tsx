@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
 import type { DeviceEvent } from '@station/protocol/devices';
 import { asProblem } from '../api/problem.ts';
 import { useServices } from '../app/use-services.ts';
@@ -51,10 +52,7 @@ export function ActivityList({
       <ul className="divide-y divide-line">
         {events.map((event) => (
           <li key={event.id} className="flex flex-wrap items-baseline justify-between gap-x-4 py-2">
-            <span>
-              {nameOf && <span className="font-strong">{nameOf(event.deviceId)}: </span>}
-              {eventWords(t, event.data)}
-            </span>
+            <Words event={event} nameOf={nameOf} />
             <span className="text-small text-ink-soft">
               <TimeAgo at={event.at} />
             </span>
@@ -72,5 +70,29 @@ export function ActivityList({
         </Button>
       )}
     </>
+  );
+}
+
+function Words({ event, nameOf }: { event: DeviceEvent; nameOf: ((deviceId: string) => string) | null }) {
+  const { t } = useTranslation();
+  const { deviceId, kind, data } = event;
+  if (kind === 'notification') {
+    return (
+      <span className="min-w-0 break-words">
+        <Link
+          href={`/automations/${String(data['automationId'])}`}
+          className="font-strong underline decoration-line-strong underline-offset-4 hover:decoration-current"
+        >
+          {String(data['automationName'])}
+        </Link>
+        : {String(data['message'])}
+      </span>
+    );
+  }
+  return (
+    <span>
+      {nameOf && deviceId !== null && <span className="font-strong">{nameOf(deviceId)}: </span>}
+      {eventWords(t, data)}
+    </span>
   );
 }

@@ -34,7 +34,7 @@ export function followDevices(live: LiveService, queries: QueryClient): void {
       readDevices();
       void queries.invalidateQueries({ queryKey: zonesKey });
     }
-    if (message.type === 'hello' || message.type === 'device_event') readEvents();
+    if (['hello', 'device_event', 'notification'].includes(message.type)) readEvents();
     if (!message.type.startsWith('device_')) return;
     if (gathered.length === 0) setTimeout(apply, gatherMs);
     gathered.push(message);

@@ -172,7 +172,7 @@ export const en = {
   },
   activity: {
     title: 'Activity',
-    lead: 'What happened at the devices, newest first.',
+    lead: 'What happened at the devices, and what automations had to say.',
     removed: 'Removed device',
   },
   station: {
