@@ -39,8 +39,11 @@ export type DevicePatch = Static<typeof DevicePatch>;
 /** GET /api/devices/:id/events and GET /api/activity (user), newest first. `before` is the id of the last one of the page before. */
 export const DeviceEvent = Type.Object({
   id: Id,
-  deviceId: Id,
-  kind: Type.String({ description: '"device_event", "user_event", …' }),
+  deviceId: Type.Union([Id, Type.Null()], { description: 'Null of what the station says by itself.' }),
+  kind: Type.String({
+    description:
+      '"device_event", "user_event", …; "notification" of an automation: `data` is `{ message, automationId, automationName }`.',
+  }),
   data: JsonObject,
   at: Time,
 });

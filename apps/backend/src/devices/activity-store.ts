@@ -1,4 +1,4 @@
-import type { Database, DeviceEventsTable } from '../store/schema.ts';
+import type { Database, DeviceEventsTable, NotificationsTable } from '../store/schema.ts';
 
 export type ActivityQuery = {
   /** Null: of all devices. */
@@ -8,18 +8,36 @@ export type ActivityQuery = {
   limit: number;
 };
 
+export type ActivityRow = Omit<DeviceEventsTable, 'device_id'> & { device_id: string | null };
+
 export type ActivityStore = {
-  /** Newest first. */
-  page(query: ActivityQuery): Promise<DeviceEventsTable[]>;
+  /** Newest first; of all devices also what automations said. */
+  page(query: ActivityQuery): Promise<ActivityRow[]>;
 };
 
 export function createActivityStore(db: Database): ActivityStore {
+  const notifications = (before: string | null, limit: number): Promise<NotificationsTable[]> => {
+    const query = db.selectFrom('notifications').selectAll().orderBy('id', 'desc').limit(limit);
+    return (before === null ? query : query.where('id', '<', before)).execute();
+  };
   return {
-    page: ({ deviceId, before, limit }) => {
+    page: async ({ deviceId, before, limit }) => {
       let query = db.selectFrom('device_events').selectAll();
       if (deviceId !== null) query = query.where('device_id', '=', deviceId);
       if (before !== null) query = query.where('id', '<', before);
-      return query.orderBy('id', 'desc').limit(limit).execute();
+      const events = await query.orderBy('id', 'desc').limit(limit).execute();
+      if (deviceId !== null) return events;
+      const said = (await notifications(before, limit)).map(toRow);
+      // Ids sort by time.
+      return [...events, ...said].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit);
     },
   };
 }
+
+const toRow = ({ id, automation_id, automation_name, message, at }: NotificationsTable): ActivityRow => ({
+  id,
+  device_id: null,
+  kind: 'notification',
+  data: JSON.stringify({ message, automationId: automation_id, automationName: automation_name }),
+  at,
+});

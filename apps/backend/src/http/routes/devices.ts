@@ -13,12 +13,11 @@ import {
 import { Id } from '@station/protocol/rest';
 import { isoTime, type Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
-import type { ActivityStore } from '../../devices/activity-store.ts';
+import type { ActivityRow, ActivityStore } from '../../devices/activity-store.ts';
 import type { DeviceEvents as DeviceHub } from '../../devices/device-events.ts';
 import type { DeviceRow, DeviceStore } from '../../devices/device-store.ts';
 import type { HistoryStore } from '../../devices/history-store.ts';
 import type { ZoneStore } from '../../devices/zone-store.ts';
-import type { DeviceEventsTable } from '../../store/schema.ts';
 import type { HttpServer } from '../server.ts';
 import { RequestInvalidError } from '../validation.ts';
 
@@ -143,7 +142,7 @@ export function toDevice(row: DeviceRow): DeviceBody {
   };
 }
 
-const toEvent = ({ id, device_id, kind, data, at }: DeviceEventsTable): EventBody => ({
+const toEvent = ({ id, device_id, kind, data, at }: ActivityRow): EventBody => ({
   id,
   deviceId: device_id,
   kind,
