@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { RunSummary } from './automations.ts';
 import { CloudStatusMessage } from './cloud.ts';
 import { DeviceCommand } from './device-commands.ts';
+import { FirmwareRolloutMessage } from './firmware-rollouts.ts';
 import { Id, Role, Time } from './rest.ts';
 
 /**
@@ -23,7 +24,10 @@ export const closeCodes = {
   badMessage: 1008,
   /** RFC 6455: a frame over `maxFrameBytes`. */
   tooBig: 1009,
-  /** RFC 6455, section 7.4.1 registry: the client fell too far behind: reconnect and start from the replayed state. */
+  /**
+   * RFC 6455, section 7.4.1 registry: the client fell too far behind, or its backend did not hear the others for a while: reconnect and start
+   * from the replayed state.
+   */
   tooSlow: 1013,
   /** No, bad or expired token: get a new one, then reconnect. */
   unauthorized: 4401,
@@ -132,6 +136,7 @@ export const ServerMessage = Type.Union([
   DeviceCommandMessage,
   DeviceChangedMessage,
   DeviceRemovedMessage,
+  FirmwareRolloutMessage,
   AutomationRunMessage,
   AutomationChangedMessage,
   NotificationMessage,

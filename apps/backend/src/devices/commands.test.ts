@@ -9,6 +9,7 @@ import { createCommandStore, tellHere } from './command-store.ts';
 import { createCommands, type PublishCommand } from './commands.ts';
 import { createDeviceEvents, type CommandChange, type DeviceHappening } from './device-events.ts';
 import type { DeviceReport } from './device-report.ts';
+import { commandsKeptMs, createHistoryStore } from './history-store.ts';
 
 async function commandsFor(options: { publish?: PublishCommand; expiryMs?: number; on?: Store } = {}) {
   await using starting = new AsyncDisposableStack();
@@ -166,4 +167,21 @@ test('of two that follow the same command one ends it, and only that one tells',
   await other.commands.load();
   await Promise.all([one.hear(ack('a', commandId)), other.hear(ack('a', commandId))]);
   assert.deepEqual([...one.statuses(), ...other.statuses()].sort(), ['confirmed', 'pending']);
+});
+
+test('commands that have ended are removed after some days, those under way are not', async () => {
+  await using on = await openTestStore();
+  await using all = await commandsFor({ on });
+  const { commandId } = await all.send('a');
+  await all.hear(ack('a', commandId));
+  const waiting = await all.send('b');
+  const kept = async (): Promise<string[]> => {
+    const rows = await on.db.selectFrom('device_commands').select('id').orderBy('at').execute();
+    return rows.map(({ id }) => id);
+  };
+  const later = (ms: number) => ({ ...systemClock, now: () => Date.now() + ms });
+  await createHistoryStore({ db: on.db, clock: later(commandsKeptMs - 60_000) }).thinOut();
+  assert.equal((await kept()).length, 2);
+  await createHistoryStore({ db: on.db, clock: later(commandsKeptMs + 60_000) }).thinOut();
+  assert.deepEqual(await kept(), [waiting.commandId]);
 });

@@ -9,7 +9,7 @@ export type DeviceDirectory = Disposable & {
   find(externalId: string): KnownDevice | Promise<KnownDevice | null>;
 };
 
-/** Another replica may have removed a device or added it again; nobody tells us. */
+/** Another replica may have removed a device or added it again, and not have come to tell it. */
 const freshMs = 5_000;
 
 /** Devices by their external id, without asking the database for every message. */

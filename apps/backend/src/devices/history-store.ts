@@ -19,6 +19,8 @@ const dayMs = 24 * hourMs;
 export const samplesKeptMs = 7 * dayMs;
 export const hoursKeptMs = 2 * 365 * dayMs;
 export const eventsKeptMs = 90 * dayMs;
+/** Only so that what became of one can be told; the record of a device are its events. */
+export const commandsKeptMs = 7 * dayMs;
 export const maxPoints = 600;
 
 export function createHistoryStore({ db, clock }: { db: Database; clock: Clock }): HistoryStore {
@@ -63,6 +65,11 @@ export function createHistoryStore({ db, clock }: { db: Database; clock: Clock }
       await db
         .deleteFrom('device_events')
         .where('at', '<', now - eventsKeptMs)
+        .execute();
+      await db
+        .deleteFrom('device_commands')
+        .where('at', '<', now - commandsKeptMs)
+        .where('status', '!=', 'pending')
         .execute();
     },
   };
