@@ -23,6 +23,9 @@ const stories = [
   'devices/history-store.test.ts',
   'devices/devices-file.test.ts',
   'mqtt/broker.test.ts',
+  'automations/run-crashes.test.ts',
+  'automations/run-modes.test.ts',
+  'http/routes/automations.test.ts',
 ];
 
 test('the backend’s stories hold on PostgreSQL as they do on SQLite', async () => {
