@@ -35,7 +35,7 @@ export async function installNodeRed(): Promise<string> {
   );
   await run('npm', ['install', '--no-audit', '--no-fund', '--silent'], {
     cwd: `${folder}.new`,
-    env: { ...process.env, PATH: path } as Record<string, string>,
+    env: { ...process.env, PATH: path },
   });
   await rename(`${folder}.new`, folder);
   return script;
