@@ -17,7 +17,8 @@ export function createExecutors(
     hand_over: async ({ item }) => {
       const { name, version, checksum } = item;
       if (!(await run.handOver.handOver(item, signal))) return;
-      await keepNotes(run, parts, { handedOver: { ...run.notes.handedOver, [name]: { version, checksum } } });
+      const accepted = { [name]: { version, checksum } };
+      await keepNotes(run, parts, ({ handedOver }) => ({ handedOver: { ...handedOver, ...accepted } }));
       report.event('firmware_handed_over', { name, version });
     },
     remove_old: async ({ file }) => {

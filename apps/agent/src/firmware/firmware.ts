@@ -7,7 +7,7 @@ import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
 import { isNewer } from '@station/protocol/version';
 import { createExecutors } from './apply.ts';
 import { decide } from './decide.ts';
-import { notesFile, readNotes } from './notes.ts';
+import { notesFile, readNotes, type FirmwareNotes } from './notes.ts';
 import { createRun, keepNotes, look, observe, type FirmwareParts, type FirmwareRun } from './run-state.ts';
 import { createAnnouncer, describeFirmware, tellConditions } from './tell.ts';
 
@@ -99,12 +99,17 @@ async function load(run: FirmwareRun, parts: FirmwareParts): Promise<void> {
   await look(run, parts);
 }
 
+/** Remembers the highest versions that a signature has vouched for; rarely, since an SD card wears. */
 async function raiseFloors(run: FirmwareRun, parts: FirmwareParts, entries: readonly FirmwareEntry[]): Promise<void> {
-  const floors = new Map(Object.entries(run.notes.signedFloors));
-  const higher = entries.filter(({ name, version }) => isNewer(version, floors.get(name) ?? null));
-  if (higher.length === 0) return;
-  for (const { name, version } of higher) floors.set(name, version);
-  await keepNotes(run, parts, { signedFloors: Object.fromEntries(floors) });
+  const raised = ({ signedFloors }: FirmwareNotes): Map<string, string> => {
+    const floors = new Map(Object.entries(signedFloors));
+    const higher = entries.filter(({ name, version }) => isNewer(version, floors.get(name) ?? null));
+    return new Map(higher.map(({ name, version }) => [name, version]));
+  };
+  if (raised(run.notes).size === 0) return;
+  await keepNotes(run, parts, (notes) => ({
+    signedFloors: { ...notes.signedFloors, ...Object.fromEntries(raised(notes)) },
+  }));
 }
 
 /** Does something until it is done, however long the disk is away meanwhile. */

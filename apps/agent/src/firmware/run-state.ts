@@ -1,4 +1,5 @@
 import type { Clock } from '@station/kit/clock';
+import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { Report } from '@station/kit/report';
 import type { FirmwareEntry, FirmwareRefusal } from '@station/protocol/firmware-manifest';
 import type { Conditions } from '../conditions.ts';
@@ -44,6 +45,7 @@ export type FirmwareRun = {
   contents: CacheContents;
   partials: string[];
   notes: FirmwareNotes;
+  notesRunner: ExclusiveRunner;
   /** Of the last good manifest; null before there was one. */
   entries: FirmwareEntry[] | null;
   refused: FirmwareRefusal[];
@@ -62,6 +64,7 @@ export function createRun(parts: FirmwareParts): FirmwareRun {
     contents: { items: [], files: [], damaged: [] },
     partials: [],
     notes: emptyNotes,
+    notesRunner: createExclusiveRunner(),
     entries: null,
     refused: [],
     isManifestRejected: false,
@@ -91,16 +94,17 @@ export async function look(run: FirmwareRun, { disk, directory }: FirmwareParts)
   run.partials = await listPartials(disk, directory);
 }
 
-/** Resolved means on disk. */
-export async function keepNotes(
+/** Changes the notes; resolved means on disk. One after the other: a check that somebody asks for runs beside the loop. */
+export const keepNotes = (
   run: FirmwareRun,
-  { disk, dataDir }: FirmwareParts,
-  change: Partial<FirmwareNotes>,
-): Promise<void> {
-  const notes = { ...run.notes, ...change };
-  await writeNotes(disk, dataDir, notes);
-  run.notes = notes;
-}
+  { disk, dataDir }: Pick<FirmwareParts, 'disk' | 'dataDir'>,
+  change: (notes: FirmwareNotes) => Partial<FirmwareNotes>,
+): Promise<void> =>
+  run.notesRunner.run(async () => {
+    const notes = { ...run.notes, ...change(run.notes) };
+    await writeNotes(disk, dataDir, notes);
+    run.notes = notes;
+  });
 
 export const isPending = (run: FirmwareRun): boolean =>
   run.handOver.isPending(run.contents.items, run.notes.handedOver);
