@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Type } from 'typebox';
+import { maxBatchCalls, rpcErrors } from '@station/protocol/cloud-rpc';
+import { createPeer, RpcError, type PeerParts } from './peer.ts';
+
+function peerWith(parts: Partial<PeerParts> = {}) {
+  const sent: unknown[] = [];
+  const messages: unknown[] = [];
+  const ignored: string[] = [];
+  const faults: string[] = [];
+  const ran: unknown[] = [];
+  const peer = createPeer({
+    send: (text) => void sent.push(JSON.parse(text)),
+    methods: {
+      add: {
+        params: Type.Object({ a: Type.Number(), b: Type.Number() }),
+        run: async ({ a, b }: { a: number; b: number }, id) => {
+          ran.push(id ?? null);
+          return a + b;
+        },
+      },
+      refuse: {
+        params: Type.Unknown(),
+        run: async () => {
+          throw new RpcError(rpcErrors.deviceOffline, 'It sleeps.');
+        },
+      },
+      break: {
+        params: Type.Unknown(),
+        run: async () => {
+          throw new Error('secret detail');
+        },
+      },
+    },
+    isAuthenticated: () => true,
+    onMessage: (message) => void messages.push(message),
+    onIgnored: (reason) => void ignored.push(reason),
+    onFault: (where, message) => void faults.push(`${where}: ${message}`),
+    ...parts,
+  });
+  const receive = async (frame: unknown): Promise<unknown> => {
+    const before = sent.length;
+    peer.receive(typeof frame === 'string' ? frame : JSON.stringify(frame));
+    await new Promise((resolve) => setImmediate(resolve));
+    return sent[before];
+  };
+  return { peer, sent, messages, ignored, faults, ran, receive };
+}
+
+const call = (method: string, params?: unknown, id: unknown = 1) => ({ jsonrpc: '2.0', id, method, params });
+const errorOf = (answer: unknown): number | undefined =>
+  (answer as { error?: { code: number } } | undefined)?.error?.code;
+
+test('a call is answered under its id, whatever kind that is', async () => {
+  const { receive } = peerWith();
+  for (const id of [1, 0, -1.5, 'a', '', null]) {
+    assert.deepEqual(await receive(call('add', { a: 1, b: 2 }, id)), { jsonrpc: '2.0', id, result: 3 });
+  }
+});
+
+test('each fault has its code, and what broke inside is told to the log alone', async () => {
+  const { receive, faults } = peerWith();
+  assert.equal(errorOf(await receive(call('sing'))), rpcErrors.unknownMethod);
+  assert.equal(errorOf(await receive(call('add', { a: '1', b: 2 }))), rpcErrors.badParams);
+  assert.equal(errorOf(await receive(call('add', [1, 2]))), rpcErrors.badParams);
+  assert.equal(errorOf(await receive(call('refuse'))), rpcErrors.deviceOffline);
+  const answer = await receive(call('break'));
+  assert.equal(errorOf(answer), rpcErrors.internal);
+  assert.ok(!JSON.stringify(answer).includes('secret'));
+  assert.deepEqual(faults, ['a call of the cloud: secret detail']);
+  assert.equal(errorOf(await receive({ jsonrpc: '2.0', id: 1 })), rpcErrors.invalidRequest);
+  assert.equal(errorOf(await receive({ jsonrpc: '2.0', id: {}, method: 'add' })), rpcErrors.invalidRequest);
+});
+
+test('before the log-in every call gets -32001, also of an unknown method, and nothing is done', async () => {
+  const { receive, ran } = peerWith({ isAuthenticated: () => false });
+  for (const method of ['add', 'sing', 'toString', '__proto__']) {
+    assert.equal(errorOf(await receive(call(method, { a: 1, b: 2 }))), rpcErrors.notAuthenticated);
+  }
+  assert.equal(await receive({ jsonrpc: '2.0', method: 'add', params: { a: 1, b: 2 } }), undefined);
+  assert.deepEqual(ran, []);
+});
+
+test('names of the language are no methods and no messages', async () => {
+  const { receive, ignored } = peerWith();
+  for (const method of ['constructor', 'toString', '__proto__', 'hasOwnProperty']) {
+    assert.equal(errorOf(await receive(call(method))), rpcErrors.unknownMethod);
+    await receive({ type: method });
+  }
+  assert.deepEqual(ignored, ['unknown', 'unknown', 'unknown', 'unknown']);
+});
+
+test('a batch is answered as a batch, without answers to what asks for none', async () => {
+  const { receive } = peerWith();
+  const good = call('add', { a: 1, b: 1 }, 'x');
+  assert.deepEqual(await receive([good]), [{ jsonrpc: '2.0', id: 'x', result: 2 }]);
+  const mixed = (await receive([
+    good,
+    { jsonrpc: '2.0', method: 'add', params: { a: 1, b: 1 } },
+    7,
+    call('sing'),
+  ])) as unknown[];
+  assert.deepEqual(mixed.map(errorOf), [undefined, rpcErrors.invalidRequest, rpcErrors.unknownMethod]);
+  assert.equal(errorOf(await receive(Array.from({ length: maxBatchCalls + 1 }, () => good))), rpcErrors.invalidRequest);
+});
+
+test('what is neither JSON-RPC nor a known message is counted and ignored', async () => {
+  const { peer, receive, ignored, sent } = peerWith();
+  for (const text of [
+    '',
+    'hello',
+    '{',
+    '[]',
+    '[1,2]',
+    '7',
+    'null',
+    '"a"',
+    '{}',
+    '{"type":7}',
+    '{"jsonrpc":"1.0","id":1,"method":"add"}',
+  ]) {
+    await receive(text);
+  }
+  await receive({ type: 'member_added' });
+  peer.receive(null);
+  assert.equal(ignored.length, 13);
+  assert.equal(ignored.at(-2), 'bad_shape');
+  assert.deepEqual(sent, []);
+});
+
+test('the station calls too: answers find their call, strangers find none, the end rejects the rest', async () => {
+  const { peer, sent, receive } = peerWith();
+  const answered = peer.call('cloud.time', {}, 5_000);
+  const { id } = sent[0] as { id: number };
+  await receive({ jsonrpc: '2.0', id: 'stranger', result: 0 });
+  await receive({ jsonrpc: '2.0', id, result: 42 });
+  assert.equal(await answered, 42);
+  const lost = peer.call('cloud.time', {}, 5_000);
+  peer.close();
+  await assert.rejects(lost, /ended/);
+  await receive(call('add', { a: 1, b: 2 }));
+  assert.equal(sent.length, 2, 'nothing is sent any more');
+});
+
+test('too many calls under way are refused, not queued', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const slow = { params: Type.Unknown(), run: () => promise };
+  const { receive, sent } = peerWith({ methods: { slow } });
+  for (let id = 0; id < 256; id++) await receive(call('slow', {}, id));
+  assert.equal(errorOf(await receive(call('slow', {}, 256))), rpcErrors.busy);
+  resolve();
+  await new Promise((done) => setImmediate(done));
+  assert.equal(sent.length, 257);
+});

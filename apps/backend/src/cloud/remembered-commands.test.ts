@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { manualClock } from '../testing/manual-clock.ts';
+import { openTestStore } from '../testing/test-store.ts';
+import { rpcErrors } from '@station/protocol/cloud-rpc';
+import { RpcError } from './peer.ts';
+import { commandKey, createRememberedCommands } from './remembered-commands.ts';
+
+async function setUp() {
+  const store = await openTestStore();
+  const clock = manualClock();
+  const remembered = createRememberedCommands({ db: store.db, clock });
+  const state = { done: 0 };
+  const act = async (): Promise<{ n: number }> => ({ n: ++state.done });
+  return { store, clock, remembered, state, act, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+}
+const content = { deviceId: 'd', command: { action: 'reboot' } };
+
+test('the same key again has no second effect, for a day', async () => {
+  await using all = await setUp();
+  const key = commandKey('k', 1, content);
+  assert.deepEqual(await all.remembered.once(key, all.act), { n: 1 });
+  assert.deepEqual(await all.remembered.once(key, all.act), { n: 1 });
+  all.clock.advance(25 * 60 * 60 * 1000);
+  assert.deepEqual(await all.remembered.once(key, all.act), { n: 2 });
+});
+
+test('at the same time it is done once, and both get the outcome', async () => {
+  await using all = await setUp();
+  const key = commandKey('k', 1, content);
+  const both = await Promise.all([all.remembered.once(key, all.act), all.remembered.once(key, all.act)]);
+  assert.deepEqual(both, [{ n: 1 }, { n: 1 }]);
+});
+
+test('without a key the id counts, together with what is asked for; a short one for two minutes', async () => {
+  await using all = await setUp();
+  const { remembered, act, clock, state } = all;
+  await remembered.once(commandKey(undefined, 7, content), act);
+  await remembered.once(commandKey(undefined, 7, content), act);
+  assert.equal(state.done, 1);
+  await remembered.once(commandKey(undefined, 7, { ...content, deviceId: 'e' }), act);
+  assert.equal(state.done, 2, 'another command under the same number');
+  clock.advance(121_000);
+  await remembered.once(commandKey(undefined, 7, content), act);
+  assert.equal(state.done, 3, 'the number is used anew');
+  const long = commandKey(undefined, '01890000-0000-7000-8000-000000000000', content);
+  await remembered.once(long, act);
+  clock.advance(3_600_000);
+  await remembered.once(long, act);
+  assert.equal(state.done, 4);
+  assert.equal(commandKey(undefined, undefined, content), null);
+  assert.equal(commandKey(undefined, null, content), null);
+});
+
+test('what was refused had no effect, and may be tried again', async () => {
+  await using all = await setUp();
+  const key = commandKey('k', 1, content);
+  await assert.rejects(
+    all.remembered.once(key, async () => Promise.reject(new RpcError(rpcErrors.failed, 'no broker'))),
+  );
+  assert.deepEqual(await all.remembered.once(key, all.act), { n: 1 });
+});
+
+test('after an end in the middle nobody knows, and it is not done a second time', async () => {
+  await using all = await setUp();
+  const key = commandKey('k', 1, content);
+  void all.remembered.once(key, () => new Promise<never>(() => undefined)).catch(() => undefined);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const afterRestart = createRememberedCommands({ db: all.store.db, clock: all.clock });
+  await assert.rejects(afterRestart.once(key, all.act), (error: RpcError) => error.code === rpcErrors.outcomeUnknown);
+  assert.equal(all.state.done, 0);
+});

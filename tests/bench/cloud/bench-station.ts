@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import { systemClock } from '@station/kit/clock';
+import { nodeDisk } from '@station/kit/files';
+import { createBroadcastTap } from '../../../apps/backend/src/cloud/broadcast-tap.ts';
+import { startCloud, type Cloud, type CloudParts } from '../../../apps/backend/src/cloud/cloud.ts';
+import { createCloudConfigStore } from '../../../apps/backend/src/cloud/cloud-config-store.ts';
+import { readCloudSettings } from '../../../apps/backend/src/cloud/cloud-settings.ts';
+import { createDeviceEvents, type DeviceEvents } from '../../../apps/backend/src/devices/device-events.ts';
+import { createDeviceStore, type DeviceStore } from '../../../apps/backend/src/devices/device-store.ts';
+import { createLog } from '../../../apps/backend/src/log.ts';
+import { openSecretBox } from '../../../apps/backend/src/settings/secret-box.ts';
+import { createSocketHub } from '../../../apps/backend/src/socket/hub.ts';
+import { openStore, type Store } from '../../../apps/backend/src/store/database.ts';
+import { migrations } from '../../../apps/backend/src/store/migrations/all.ts';
+
+export type BenchStation = AsyncDisposable & {
+  store: Store;
+  file: string;
+  devices: DeviceStore;
+  events: DeviceEvents;
+  /** Starts the link to a cloud at this port of loopback, claimed. */
+  link(port: number, tuning?: CloudParts['tuning'], commands?: CloudParts['commands']): Promise<Cloud>;
+};
+
+/** The parts of a backend that the cloud link stands on, with a SQLite file of its own; no HTTP, no broker. */
+export async function benchStation(folder: string): Promise<BenchStation> {
+  const clock = systemClock;
+  const write = (line: string): void => void process.stderr.write(line);
+  const log = createLog({ clock, level: 'error', secrets: [], write });
+  await using starting = new AsyncDisposableStack();
+  const file = join(folder, 'station.sqlite');
+  const onDamage = (): void => undefined;
+  const store = starting.use(
+    await openStore({ config: { kind: 'sqlite', file }, migrations, clock, disk: nodeDisk, log, onDamage }),
+  );
+  const { db } = store;
+  const box = await openSecretBox({ disk: nodeDisk, path: join(folder, 'settings-key') });
+  await createCloudConfigStore({ db, box, clock }).claim('a token that is long enough');
+  const devices = createDeviceStore({ db, clock });
+  const events = createDeviceEvents(log);
+  const running = starting.move();
+  return {
+    store,
+    file,
+    devices,
+    events,
+    link: async (port, tuning = {}, commands = { send: async () => ({ kind: 'unknown_device' }) }) => {
+      const settings = readCloudSettings((name) => (name === 'CLOUD_HOST' ? `ws://127.0.0.1:${port}` : null), []);
+      if (settings === null) throw new Error('There must be a cloud');
+      const tap = createBroadcastTap();
+      const leadership = { isLeader: () => true, subscribe: () => ({ [Symbol.dispose]: () => undefined }) };
+      const home = { store, box, devices, commands, events, hub: tap.on(createSocketHub()), tap, leadership };
+      const rest = { publish: async () => undefined, tokens: { revoke: () => undefined }, onReset: () => undefined };
+      const host = { clock, disk: nodeDisk, log, random: Math.random };
+      return running.use(await startCloud({ settings, stationId: 'bench', ...home, ...rest, ...host, tuning }));
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+export function percentile(values: readonly number[], part: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
+}

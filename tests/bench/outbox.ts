@@ -1,0 +1,147 @@
+/**
+ * Three days without a cloud, at ten events a second, written as fast as it will go; then the cloud is back. What the outbox takes on disk, what is
+ * lost, how fast it is drained while devices go on talking, and whether the disk gets its space back. `--events N` for fewer.
+ */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { enqueueReports } from '../../apps/backend/src/cloud/outbox-enqueue.ts';
+import type { DeviceReport } from '../../apps/backend/src/devices/device-report.ts';
+import { createEventIds } from '../../apps/backend/src/devices/event-ids.ts';
+import { writeReports } from '../../apps/backend/src/devices/report-store.ts';
+import { benchStation, percentile, type BenchStation } from './cloud/bench-station.ts';
+import type { SinkReport } from './cloud/sink.ts';
+
+const goals = { diskBytes: 256 * 1024 * 1024, drainPerSecond: 2_000, liveP99Ms: 200 };
+const flag = process.argv.indexOf('--events');
+const total = flag < 0 ? 72 * 3600 * 10 : Number(process.argv[flag + 1]);
+const batch = 2_000;
+const deviceCount = 20;
+const liveEveryMs = 50;
+const newId = createEventIds(Date.now);
+
+async function fill(station: BenchStation, ids: readonly string[]): Promise<void> {
+  const start = Date.now() - 72 * 3600 * 1000;
+  for (let n = 0; n < total; n += batch) {
+    const reports = Array.from({ length: Math.min(batch, total - n) }, (_, index): DeviceReport => {
+      const number = n + index;
+      const data = { action: 'motion_detected', n: number };
+      return {
+        kind: 'event',
+        deviceId: ids[number % ids.length]!,
+        at: start + number * 100,
+        eventKind: 'device_event',
+        data,
+      };
+    });
+    await writeReports(station.store, reports, newId, enqueueReports);
+    if (n % 500_000 < batch) process.stdout.write(`${n} events written\n`);
+  }
+}
+
+async function outboxBytes({ store }: BenchStation): Promise<number> {
+  const { rows } = await sql<{ bytes: number | null }>`
+    select sum(pgsize) as bytes from dbstat where name = 'cloud_outbox'`.execute(store.db);
+  return rows[0]?.bytes ?? 0;
+}
+
+/** Of the file as it is on disk once the log is in it. */
+async function fileBytes({ store, file }: BenchStation): Promise<number> {
+  await sql`pragma wal_checkpoint(truncate)`.execute(store.db);
+  return (await stat(file)).size;
+}
+
+/** Devices go on talking: a state every now and then, with the time in it. */
+async function talk(station: BenchStation, deviceId: string, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const sentAt = Date.now();
+    const reports: DeviceReport[] = [{ kind: 'state', deviceId, at: sentAt, state: { sentAt } }];
+    await writeReports(station.store, reports, newId, enqueueReports);
+    station.events.tell({ kind: 'reports', reports });
+    await sleep(liveEveryMs);
+  }
+}
+
+async function measure(folder: string): Promise<boolean> {
+  await using station = await benchStation(folder);
+  const ids: string[] = [];
+  for (let index = 0; index < deviceCount; index++) {
+    const device = { externalId: `d${index}`, type: 'pir', name: `Device ${index}`, zoneId: null };
+    ids.push((await station.devices.provision(device)).id);
+  }
+  const began = performance.now();
+  await fill(station, ids);
+  const fillSeconds = (performance.now() - began) / 1000;
+  const takenBytes = await outboxBytes(station);
+  const fullBytes = await fileBytes(station);
+
+  const sink = fork(join(import.meta.dirname, 'cloud/sink.ts'), [], { serialization: 'advanced' });
+  const ask = async (): Promise<SinkReport> => {
+    sink.send('report');
+    return ((await once(sink, 'message')) as [SinkReport])[0];
+  };
+  const [{ port }] = (await once(sink, 'message')) as [{ port: number }];
+  const cloud = await station.link(port);
+  const talking = new AbortController();
+  const talk1 = talk(station, ids[0]!, talking.signal);
+  const deadline = performance.now() + 60_000 + (total / goals.drainPerSecond) * 2_000;
+  let report = await ask();
+  while (report.events < total && performance.now() < deadline) {
+    await sleep(1_000);
+    report = await ask();
+  }
+  talking.abort();
+  await talk1;
+  const drainPerSecond = Math.round((report.events / Math.max(1, report.lastAt - report.firstAt)) * 1000);
+  const liveP99Ms = percentile(report.stateDelaysMs, 0.99);
+  // The keeper looks every ten seconds and gives back some megabytes a second.
+  let leftBytes = await fileBytes(station);
+  for (let wait = 0; wait < 60 && leftBytes > fullBytes - takenBytes * 0.9; wait++) {
+    await sleep(1_000);
+    leftBytes = await fileBytes(station);
+  }
+  const { outbox } = await cloud.status();
+  sink.disconnect();
+  const lost = total - report.events;
+  const givenBack = (fullBytes - leftBytes) / takenBytes;
+  const ok =
+    takenBytes <= goals.diskBytes &&
+    lost === 0 &&
+    outbox.dropped === 0 &&
+    outbox.pending === 0 &&
+    report.outOfOrder === 0 &&
+    drainPerSecond >= goals.drainPerSecond &&
+    liveP99Ms < goals.liveP99Ms &&
+    givenBack >= 0.9;
+  const result = {
+    bench: 'outbox',
+    value: drainPerSecond,
+    unit: 'events/s drained',
+    ratio: Number((drainPerSecond / goals.drainPerSecond).toFixed(2)),
+    goal: goals.drainPerSecond,
+    ok,
+    events: total,
+    lost,
+    repeated: report.repeated,
+    outOfOrder: report.outOfOrder,
+    outboxMiB: Number((takenBytes / 1024 / 1024).toFixed(1)),
+    recordMiB: Number(((fullBytes - takenBytes) / 1024 / 1024).toFixed(1)),
+    writtenPerSecond: Math.round(total / fillSeconds),
+    liveP99Ms,
+    liveSamples: report.stateDelaysMs.length,
+    givenBack: Number(givenBack.toFixed(2)),
+  };
+  process.stdout.write(`${JSON.stringify(result)}\n`);
+  return ok;
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'station-outbox-'));
+try {
+  process.exitCode = (await measure(folder)) ? 0 : 1;
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
