@@ -175,3 +175,18 @@ test('only the newest runs are kept', async () => {
   assert.equal((await world.runs.stepsOf(all.map(({ id }) => id))).length, 2);
   assert.equal((await world.store.db.selectFrom('notifications').selectAll().execute()).length, 1);
 });
+
+test('a trigger that comes while its automation is taken back or removed starts nothing', async () => {
+  await using world = await automationWorld();
+  const automation = await world.publish(chain([start, act('on')]));
+  await using life = world.live();
+  const trigger = { kind: 'schedule', nodeId: 'start', deviceId: null, userId: null, data: {} } as const;
+  const { db } = world.store;
+  await db.updateTable('automations').set({ published_flow: null, published_mode: null, published_at: null }).execute();
+  assert.equal(await life.runner.start({ automation, trigger, cause: 'late' }), null);
+  assert.equal((await life.runner.start({ automation, trigger: manual, cause: 'by hand' }))?.status, 'running');
+  await until('it is done', () => world.performed.length === 1);
+  await db.deleteFrom('automations').execute();
+  assert.equal(await life.runner.start({ automation, trigger: manual, cause: 'gone' }), null);
+  assert.deepEqual(world.performed, ['on']);
+});

@@ -1,5 +1,11 @@
 import type { Selectable } from 'kysely';
-import { maxParallelRuns, maxRunsPerMinute, type RunMode, type RunReason } from '@station/protocol/automations';
+import {
+  maxParallelRuns,
+  maxRunsPerMinute,
+  type RunMode,
+  type RunReason,
+  type RunTrigger,
+} from '@station/protocol/automations';
 import type { Store } from '../store/database.ts';
 import type {
   AutomationRunsTable,
@@ -24,7 +30,7 @@ export type RunChange = {
 export type Opening =
   | { kind: 'opened'; replaced: RunRow[] }
   | { kind: 'skipped'; reason: Extract<RunReason, 'rate_limited' | 'already_running' | 'too_many_parallel'> }
-  /** Another process was quicker with this cause, or the automation is no longer there. */
+  /** Another process was quicker with this cause, or the automation is no longer there, or no longer published. */
   | { kind: 'not_ours' };
 
 export type RunStore = {
@@ -82,7 +88,8 @@ export function createRunStore({ db, kind }: Pick<Store, 'db' | 'kind'>): RunSto
   return {
     open: (run, { begun, notifications }, mode) =>
       db.transaction().execute(async (transaction): Promise<Opening> => {
-        if (!(await lockAutomation(transaction, kind, run.automation_id))) return { kind: 'not_ours' };
+        const automation = await lockAutomation(transaction, kind, run.automation_id);
+        if (automation === null || !(automation.isPublished || isManual(run))) return { kind: 'not_ours' };
         const known = await transaction
           .selectFrom('automation_runs')
           .select('id')
@@ -111,7 +118,7 @@ export function createRunStore({ db, kind }: Pick<Store, 'db' | 'kind'>): RunSto
       }),
     record: (run, steps) =>
       db.transaction().execute(async (transaction) => {
-        if (!(await lockAutomation(transaction, kind, run.automation_id))) return false;
+        if ((await lockAutomation(transaction, kind, run.automation_id)) === null) return false;
         const inserted = await transaction
           .insertInto('automation_runs')
           .values(run)
@@ -204,11 +211,19 @@ export function createRunStore({ db, kind }: Pick<Store, 'db' | 'kind'>): RunSto
   };
 }
 
-/** In PostgreSQL; in SQLite a transaction is alone anyway. @returns false when it is gone. */
-async function lockAutomation(transaction: DatabaseTransaction, kind: Store['kind'], id: string): Promise<boolean> {
-  const query = transaction.selectFrom('automations').select('id').where('id', '=', id);
-  return (await (kind === 'postgres' ? query.forUpdate() : query).executeTakeFirst()) !== undefined;
+/** In PostgreSQL; in SQLite a transaction is alone anyway. @returns null when it is gone. */
+async function lockAutomation(
+  transaction: DatabaseTransaction,
+  kind: Store['kind'],
+  id: string,
+): Promise<{ isPublished: boolean } | null> {
+  const query = transaction.selectFrom('automations').select('published_at').where('id', '=', id);
+  const row = await (kind === 'postgres' ? query.forUpdate() : query).executeTakeFirst();
+  return row === undefined ? null : { isPublished: row.published_at !== null };
 }
+
+/** Also a draft is run by hand. */
+const isManual = ({ trigger }: RunRow): boolean => (JSON.parse(trigger) as RunTrigger).kind === 'manual';
 
 async function refusal(
   transaction: DatabaseTransaction,
