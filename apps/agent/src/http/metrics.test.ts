@@ -53,6 +53,50 @@ describe('GET /metrics', () => {
     for (const { name } of samples) assert.equal(types.get(name) === 'counter', name.endsWith('_total'), name);
   });
 
+  it('tells what firmware devices can get, what is on its way, and what is refused', async () => {
+    await using running = await startServer();
+    const {
+      statusNow,
+      statusNow: { firmware },
+    } = running.agent;
+    const lamp = {
+      name: 'lamp',
+      version: '1.2.3',
+      file: 'lamp@1.2.3.bin',
+      checksum: `sha256:${'ab'.repeat(32)}`,
+      size: 100,
+      downloadedAt: '2026-01-01T00:00:00.000Z',
+      handedOver: true,
+    };
+    const progress = { doneBytes: 10, totalBytes: 40, percent: 25 };
+    running.agent.statusNow = {
+      ...statusNow,
+      firmware: {
+        ...firmware,
+        lastCheckAt: '2026-01-01T00:00:20.000Z',
+        items: [lamp, { ...lamp, name: 'climate', handedOver: false }],
+        download: { name: 'light', version: '2.0.0', progress },
+        refused: [{ name: 'pir', version: null, reason: 'a bootloader' }],
+      },
+    };
+    running.report.event('firmware_download_done', { name: 'lamp', version: '1.2.3', bytes: 100 });
+    running.report.event('firmware_refused', { name: 'pir', version: null, reason: 'a bootloader' });
+    const { value } = await scrape(running);
+    assert.equal(value('station_agent_firmware_cached', { name: 'lamp', version: '1.2.3' }), 1);
+    assert.equal(value('station_agent_firmware_handed_over', { name: 'lamp' }), 1);
+    assert.equal(value('station_agent_firmware_handed_over', { name: 'climate' }), 0);
+    assert.equal(value('station_agent_firmware_download_progress_ratio', { name: 'light', version: '2.0.0' }), 0.25);
+    assert.equal(value('station_agent_firmware_refused'), 1);
+    assert.equal(
+      value('station_agent_firmware_last_check_timestamp_seconds'),
+      Date.parse('2026-01-01T00:00:20Z') / 1000,
+    );
+    const downloads = ['done', 'failed', 'refused'].map((result) =>
+      value('station_agent_firmware_downloads_total', { result }),
+    );
+    assert.deepEqual(downloads, [1, 0, 1]);
+  });
+
   it('does not go on telling what is over', async () => {
     await using running = await startServer();
     await scrape(running);
