@@ -72,20 +72,20 @@ describe('automations in the web app, in a real Chromium', { timeout: 600_000 },
   });
 
   it('I say in words what should happen; what is missing is marked, and the cursor goes there', async () => {
-    await choose('Start 1', 'Ceiling lamp', 'Ceiling lamp is turned on');
+    await choose('Start 1', 'Ceiling lamp', 'is turned on');
     await press('Save and switch on');
     await see('Choose something here.');
     assert.equal(
       await page.evaluate(`document.activeElement.closest('fieldset').querySelector('legend').textContent`),
       'Step 1',
     );
-    await choose('Step 1', 'Desk lamp', 'turn off Desk lamp');
+    await choose('Step 1', 'Desk lamp', 'turn off');
     await press('Add a step');
     await choose('Step 2', 'Wait');
     await part('Step 2').getByLabel('Unit').selectOption({ label: 'seconds' });
     await part('Step 2').getByLabel('How long').fill('2');
     await press('Add a step');
-    await choose('Step 3', 'Desk lamp', 'turn on Desk lamp');
+    await choose('Step 3', 'Desk lamp', 'turn on');
     // The wrong way round: the first becomes the last.
     await press('Move step 1 down');
     await press('Move step 2 down');

@@ -7,7 +7,8 @@ import { en } from '../i18n/en.ts';
 import { moreEn } from '../i18n/more-en.ts';
 import { moreUk } from '../i18n/more-uk.ts';
 import { uk } from '../i18n/uk.ts';
-import { sentenceWords, wayWords } from './automation-words.ts';
+import { briefWords, sentenceWords, wayWords } from './automation-words.ts';
+import { actionOptions, conditionOptions, triggerOptions } from './options.ts';
 import { flowOf, waysOf, type Sentence } from './sentence.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -91,4 +92,20 @@ test('a device that is gone and a part that is not known are named as such', asy
     plain(wayWords(english, way ?? [])),
     'When a removed device goes offline → something this page does not know (sing) → wait 2 min → turn off Hall light',
   );
+});
+
+test('beside its device a clause does without its name', async () => {
+  const brief = async (language: 'en' | 'uk', id: string): Promise<string[]> => {
+    const words = await around(language);
+    const options = [triggerOptions(words, id), conditionOptions(words, id), actionOptions(words, id)].flat();
+    return options.map((one) => plain(briefWords(words, one)));
+  };
+  const english = await brief('en', '2');
+  for (const clause of ['detects motion', 'its button is pressed', 'is turned on', 'is on', 'goes offline', 'turn off'])
+    assert.ok(english.includes(clause), `${clause}: ${english.join('; ')}`);
+  assert.ok((await brief('en', '3')).includes('temperature rises above 23.0 °C'));
+  const ukrainian = await brief('uk', '2');
+  for (const clause of ['помічає рух', 'натиснуто кнопку', 'вмикається', 'увімкнено', 'зникає зі зв’язку', 'вимкнути'])
+    assert.ok(ukrainian.includes(clause), `${clause}: ${ukrainian.join('; ')}`);
+  assert.ok((await brief('uk', '3')).includes('температура стає вище 23,0 °C'));
 });

@@ -196,6 +196,21 @@ export function nodeWords(around: Surroundings, data: NodeData): string {
   }
 }
 
+/** A clause beside the name of its device, where the name need not be said again: "detects motion", "turn on". */
+export function briefWords(around: Surroundings, data: NodeData): string {
+  const { t } = around;
+  if (data.kind === 'device_event_received') {
+    if (data.config.action === undefined) return t('automations.trigger.brief.any');
+    if (data.config.action === 'button_pressed') return t('automations.trigger.brief.button');
+  }
+  const nameless = { ...around, devices: around.devices.map((device) => ({ ...device, name: '' })) };
+  return nodeWords(nameless, data)
+    .replace('«»', '')
+    .replaceAll(/\s+/g, ' ')
+    .replace(/^[\s:]+/, '')
+    .trim();
+}
+
 const orElse = (t: TFunction, key: string, fallback: string): string =>
   (t as (key: string, options: { defaultValue: string }) => string)(key, { defaultValue: fallback });
 

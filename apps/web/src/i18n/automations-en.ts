@@ -56,6 +56,7 @@ export const automationsEn = {
       offline: '{{device}} goes offline',
       any: '{{device}} comes online or goes offline',
     },
+    brief: { any: 'anything happens', button: 'its button is pressed' },
     time: 'it is {{time}}, {{days}}',
     cron: 'the schedule “{{cron}}” says so',
   },

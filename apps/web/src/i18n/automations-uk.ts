@@ -56,6 +56,7 @@ export const automationsUk = {
       offline: '«{{device}}» зникає зі зв’язку',
       any: '«{{device}}» з’являється на зв’язку або зникає',
     },
+    brief: { any: 'щось стається', button: 'натиснуто кнопку' },
     time: 'настає {{time}}, {{days}}',
     cron: 'так каже розклад «{{cron}}»',
   },

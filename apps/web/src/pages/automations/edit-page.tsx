@@ -5,6 +5,7 @@ import { useUser } from '../../app/use-services.ts';
 import { sentenceOf } from '../../automations/sentence.ts';
 import type { Surroundings } from '../../automations/surroundings.ts';
 import { useAutomation, useSurroundings } from '../../automations/use-automations.ts';
+import { useDevices } from '../../devices/use-devices.ts';
 import { BackLink } from '../../ui/back-link.tsx';
 import { ReadFault } from '../../ui/read-fault.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
@@ -69,8 +70,9 @@ function ForManagers({ children }: { children: ReactNode }) {
 }
 
 function Head({ title, back, backName }: { title: string; back: string; backName: string }) {
+  const devices = useDevices();
   return (
-    <PageHead page={title}>
+    <PageHead page={title} {...(devices.kind === 'shown' && { freshness: devices.freshness })}>
       <BackLink href={back}>{backName}</BackLink>
       <h1 className="text-title font-strong break-words md:text-value">{title}</h1>
     </PageHead>

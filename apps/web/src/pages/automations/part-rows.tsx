@@ -1,7 +1,7 @@
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import type { ActionData, ConditionData, TriggerData } from '@station/protocol/automation-flow';
-import { actionWords, conditionWords, triggerWords } from '../../automations/automation-words.ts';
+import { briefWords } from '../../automations/automation-words.ts';
 import {
   actionOptions,
   canBeTold,
@@ -29,14 +29,14 @@ const dayStart = '08:00';
 
 /** The choices of a device in words, with the present one among them also when it is none of the usual. */
 function whatOf<Data extends TriggerData | ConditionData | ActionData>(
+  around: Surroundings,
   data: Data,
   options: readonly Data[],
-  words: (data: Data) => string,
 ): Subject[] {
   const all = options.some((one) => keyOf(one) === keyOf(data)) ? options : [data, ...options];
   return all.map((one) => ({
     value: keyOf(one),
-    label: words(numberIn(one) === null ? one : withNumber(one, Number.NaN)),
+    label: briefWords(around, numberIn(one) === null ? one : withNumber(one, Number.NaN)),
   }));
 }
 
@@ -100,7 +100,7 @@ export function TriggerRow({ data, number, around, fault, onChange, onRemove }: 
       {data !== null && device !== null && (
         <WhatSelect
           value={keyOf(data)}
-          options={whatOf(data, options, (one) => triggerWords(around, one))}
+          options={whatOf(around, data, options)}
           onChange={(key) => onChange(options.find((one) => keyOf(one) === key) ?? data)}
         />
       )}
@@ -170,7 +170,7 @@ export function ConditionRow({ data, number, around, fault, onChange, onRemove }
       {data !== null && device !== null && (
         <WhatSelect
           value={keyOf(data)}
-          options={whatOf(data, options, (one) => conditionWords(around, one))}
+          options={whatOf(around, data, options)}
           onChange={(key) => onChange(options.find((one) => keyOf(one) === key) ?? data)}
         />
       )}
@@ -280,7 +280,7 @@ export function ActionRow({
       {data?.kind === 'device_command' && (
         <WhatSelect
           value={keyOf(data)}
-          options={whatOf<ActionData>(data, options, (one) => actionWords(around, one))}
+          options={whatOf(around, data, options)}
           onChange={(key) => onChange(options.find((one) => keyOf(one) === key) ?? data)}
         />
       )}
