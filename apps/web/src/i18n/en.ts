@@ -366,6 +366,26 @@ export const en = {
       title: 'The container engine does not answer',
       help: 'Updates wait until it does. If it stays like this, restart the station.',
     },
+    firmware_cache_not_writable: {
+      title: 'New firmware for devices cannot be stored',
+      help: 'Free some space on the station. What is stored already stays, and it is tried again by itself.',
+    },
+    firmware_manifest_rejected: {
+      title: 'The published firmware list is not valid',
+      help: 'The faulty part was ignored. Whoever publishes the firmware has to correct it.',
+    },
+    firmware_manifest_unreachable: {
+      title: 'The firmware server cannot be reached',
+      help: 'Nothing to do: it is asked again by itself. Devices go on with what they have.',
+    },
+    firmware_not_handed_over: {
+      title: 'Firmware is ready, but the backend does not take it',
+      help: 'Check BACKEND_URL and BACKEND_AGENT_TOKEN on the station. It is tried again by itself.',
+    },
+    firmware_refused: {
+      title: 'A published firmware is damaged',
+      help: 'No device gets it. Whoever publishes the firmware has to correct it.',
+    },
     manifest_rejected: {
       title: 'The published release list is not valid',
       help: 'It was ignored, and nothing changes. Whoever publishes the releases has to correct it.',
