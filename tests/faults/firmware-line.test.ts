@@ -234,6 +234,21 @@ describe('what must not be published', () => {
     });
   }
 
+  it('is the files of two firmwares that were swapped when they were published', async () => {
+    await using duty = await createDuty();
+    const climate = (version: string): Uint8Array => buildImage({ project: 'climate', version, bytes: 9000 });
+    duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
+    duty.server.offer('climate', '1.0.0', climate('1.0.0'));
+    await duty.start();
+    await waitFor('both', () => duty.firmware().status().items.length === 2);
+    duty.server.offer('lamp', '1.1.0', climate('1.1.0'));
+    duty.server.offer('climate', '1.1.0', imageOf('1.1.0'));
+    await duty.firmware().check();
+    const refused = () => duty.firmware().status().refused ?? [];
+    await waitFor('both to be refused', () => refused().length === 2);
+    for (const { reason } of refused()) assert.match(reason, /image of another firmware/);
+  });
+
   it('does not keep other firmware of the same manifest from devices', async () => {
     await using duty = await createDuty();
     duty.server.offer('climate', '1.0.0', Buffer.from('x'), { chip: 'esp32' });
@@ -277,7 +292,7 @@ describe('the cache', () => {
     const { downloadedAt, ...rest } = metadata;
     assert.ok(Number.isFinite(Date.parse(String(downloadedAt))));
     const expected = { version: '1.0.0', file: 'lamp@1.0.0.bin', checksum: offered.checksum, size, chip: 'esp32' };
-    assert.deepEqual(rest, { ...expected, minVersion: '0.5.0' });
+    assert.deepEqual(rest, { ...expected, project: 'lamp', minVersion: '0.5.0' });
     assert.deepEqual(duty.backend.accepted, [{ name: 'lamp', ...expected, minVersion: '0.5.0' }]);
   });
 

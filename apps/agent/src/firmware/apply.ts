@@ -31,9 +31,8 @@ export function createExecutors(
       await look(run, parts);
     },
     fetch: async ({ entry }) => {
-      const before = run.contents.items.find(({ name }) => name === entry.name) ?? null;
       try {
-        if (await run.fetching.fetch(entry, before, signal)) run.handOver.hurry();
+        if (await run.fetching.fetch(entry, run.contents.items, signal)) run.handOver.hurry();
       } finally {
         // Also after a fault: part of it may have been done.
         await look(run, parts);

@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { CachedFile, CachedFirmware } from './decide.ts';
 import type { CacheDisk } from './ports.ts';
-import { checksumOf } from './verify.ts';
+import { checksumOf, type ImageFacts } from './verify.ts';
 
 /** Others read the cache: the proxy, which serves it to devices, runs as another user. */
 const directoryMode = 0o755;
@@ -20,6 +20,7 @@ const Metadata = Type.Object({
   size: Type.Integer({ minimum: 1 }),
   downloadedAt: Type.String(),
   chip: Type.Optional(Type.String()),
+  project: Type.Optional(Type.String()),
   minVersion: Type.Optional(Type.String()),
 });
 
@@ -44,7 +45,7 @@ export type Cache = {
   /** Makes a verified file (`from`; null when it stands under its name already) the one that devices get. Resolved means on disk. */
   publish(
     entry: FirmwareEntry,
-    file: { from: string | null; size: number; chip: string | null; now: string },
+    file: { from: string | null; size: number; facts: ImageFacts; now: string },
   ): Promise<CachedFirmware>;
   /** Takes a damaged firmware out of the cache: first the metadata that vouches for it. */
   withdraw(item: CachedFirmware): Promise<void>;
@@ -67,7 +68,7 @@ export function createCache(disk: CacheDisk, directory: string): Cache {
       const bytes = await disk.read(pathOf(firmwareFileName(name, version)));
       return bytes !== null && checksumOf(bytes) === checksum ? bytes : null;
     },
-    publish: async (entry, { from, size, chip, now }) => {
+    publish: async (entry, { from, size, facts: { chip, project }, now }) => {
       const { name, version, checksum, minVersion } = entry;
       const file = firmwareFileName(name, version);
       if (from !== null) {
@@ -86,10 +87,11 @@ export function createCache(disk: CacheDisk, directory: string): Cache {
         size,
         downloadedAt: now,
         ...(chip === null ? {} : { chip }),
+        ...(project === null ? {} : { project }),
         ...(minVersion === null ? {} : { minVersion }),
       };
       await writeDurable(disk, metadataPath(name), `${JSON.stringify(metadata)}\n`, fileMode);
-      return { name, version, file, checksum, size, downloadedAt: now, chip, minVersion };
+      return { name, version, file, checksum, size, downloadedAt: now, chip, project, minVersion };
     },
     withdraw: async ({ name, file }) => {
       await removeDurable(disk, metadataPath(name));
@@ -123,9 +125,10 @@ async function readItem(disk: CacheDisk, directory: string, name: string): Promi
     return 'not JSON';
   }
   if (!Value.Check(Metadata, parsed)) return 'not metadata of a firmware';
-  const { version, file, checksum, size, downloadedAt, chip, minVersion } = parsed;
+  const { version, file, checksum, size, downloadedAt, chip, project, minVersion } = parsed;
   const named = parseFirmwareFileName(file);
   if (named?.name !== name || named.version !== version) return 'names another file';
   if ((await disk.size(join(directory, file))) !== size) return 'its file is missing or of another size';
-  return { name, version, file, checksum, size, downloadedAt, chip: chip ?? null, minVersion: minVersion ?? null };
+  const facts = { chip: chip ?? null, project: project ?? null, minVersion: minVersion ?? null };
+  return { name, version, file, checksum, size, downloadedAt, ...facts };
 }

@@ -24,6 +24,7 @@ const item = (version: string, changes: Partial<CachedFirmware> = {}): CachedFir
   size: 100,
   downloadedAt: '2026-05-31T00:00:00.000Z',
   chip: 'esp32',
+  project: 'lamp',
   minVersion: null,
   ...changes,
 });

@@ -11,6 +11,8 @@ export type CachedFirmware = {
   size: number;
   downloadedAt: string;
   chip: string | null;
+  /** As the image's descriptor names it. */
+  project: string | null;
   minVersion: string | null;
 };
 

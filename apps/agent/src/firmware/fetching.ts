@@ -26,8 +26,8 @@ export type FetchingParts = {
 
 /** Fetching, checking and publishing what the manifest offers, and how that went so far. */
 export type Fetching = {
-  /** Brings the firmware into the cache. True when it is there. */
-  fetch(entry: FirmwareEntry, before: CachedFirmware | null, signal: AbortSignal): Promise<boolean>;
+  /** Brings the firmware into the cache, which holds `items` now. True when it is there. */
+  fetch(entry: FirmwareEntry, items: readonly CachedFirmware[], signal: AbortSignal): Promise<boolean>;
   attempts(): ReadonlyMap<string, Attempt>;
   /** Forgets attempts at what is not offered any more. */
   keepOnly(entries: readonly FirmwareEntry[]): void;
@@ -100,7 +100,7 @@ export function createFetching(parts: FetchingParts): Fetching {
     hurry: () => {
       for (const [key, attempt] of attempts) attempts.set(key, { ...attempt, dueMs: -Infinity });
     },
-    fetch: async (entry, before, signal) => {
+    fetch: async (entry, items, signal) => {
       const { name, version } = entry;
       try {
         await cache.prepare();
@@ -115,7 +115,9 @@ export function createFetching(parts: FetchingParts): Fetching {
           return false;
         }
         const { path, bytes, discard } = outcome;
-        const verdict = verifyFirmware(bytes, entry, before?.chip ?? null);
+        const before = items.find((item) => item.name === name) ?? null;
+        const others = items.filter((item) => item !== before);
+        const verdict = verifyFirmware(bytes, entry, before, others);
         if (verdict.kind === 'refused') {
           if (path === null) await cache.removeFile(entry);
           await discard();
@@ -123,7 +125,7 @@ export function createFetching(parts: FetchingParts): Fetching {
         }
         if (path !== null) report.event('firmware_download_done', { name, version, bytes: bytes.length });
         const now = isoTime(clock.now());
-        await cache.publish(entry, { from: path, size: bytes.length, chip: verdict.chip, now });
+        await cache.publish(entry, { from: path, size: bytes.length, facts: verdict, now });
         await discard();
         attempts.delete(attemptKey(entry));
         report.event('firmware_ready', { name, version });

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import { inspectImage, normalizeChip } from '@station/protocol/firmware-image';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
 
-export type Verdict =
-  /** `chip`: what the image is built for; null when it is none that is known. */
-  { kind: 'ok'; chip: string | null } | { kind: 'refused'; reason: string };
+/** What an image is built for and called; null when it is none that is known. */
+export type ImageFacts = { chip: string | null; project: string | null };
+
+export type Verdict = ({ kind: 'ok' } & ImageFacts) | { kind: 'refused'; reason: string };
 
 export const checksumOf = (bytes: Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
@@ -13,9 +14,15 @@ const sha256 = (bytes: Uint8Array): Uint8Array => createHash('sha256').update(by
 /**
  * Whether a complete file may be published: it is the one that the manifest names, and as far as it can be told an image that a device
  * can start.
- * @param before chip of the version of the same firmware that is in the cache; null when there is none or it is not known.
+ * @param before the version of the same firmware that is in the cache; null when there is none.
+ * @param others what else is in the cache.
  */
-export function verifyFirmware(bytes: Uint8Array, entry: FirmwareEntry, before: string | null): Verdict {
+export function verifyFirmware(
+  bytes: Uint8Array,
+  entry: FirmwareEntry,
+  before: ImageFacts | null,
+  others: readonly ImageFacts[] = [],
+): Verdict {
   if (entry.size !== null && bytes.length !== entry.size) {
     return refused(`${bytes.length} bytes long instead of ${entry.size}`);
   }
@@ -23,15 +30,24 @@ export function verifyFirmware(bytes: Uint8Array, entry: FirmwareEntry, before: 
   const image = inspectImage(bytes, sha256);
   if (image.kind === 'refused') return image;
   const wanted = entry.chip;
+  const chipBefore = before?.chip ?? null;
   if (image.kind === 'other') {
-    const espExpected = (wanted ?? before ?? '').startsWith('esp32');
-    return espExpected ? refused(`not an image for ${wanted ?? before}`) : { kind: 'ok', chip: wanted };
+    const espExpected = (wanted ?? chipBefore ?? '').startsWith('esp32');
+    return espExpected
+      ? refused(`not an image for ${wanted ?? chipBefore}`)
+      : { kind: 'ok', chip: wanted, project: null };
   }
-  if (wanted !== null && wanted !== image.chip) return refused(`for ${image.chip} instead of ${wanted}`);
-  if (wanted === null && before !== null && normalizeChip(before) !== image.chip) {
-    return refused(`for ${image.chip}, while the version before is for ${before}; the manifest can name the chip`);
+  const { chip, project } = image;
+  if (wanted !== null && wanted !== chip) return refused(`for ${chip} instead of ${wanted}`);
+  if (wanted === null && chipBefore !== null && normalizeChip(chipBefore) !== chip) {
+    return refused(`for ${chip}, while the version before is for ${chipBefore}; the manifest can name the chip`);
   }
-  return { kind: 'ok', chip: image.chip };
+  // Two files that were swapped when they were published. Builds that are all called the same tell nothing.
+  const isForeign = before !== null && before.project !== null && before.project !== project;
+  if (isForeign && others.some((other) => other.project === project)) {
+    return refused(`the image of another firmware: its project is "${project}" instead of "${before.project}"`);
+  }
+  return { kind: 'ok', chip, project };
 }
 
 const refused = (reason: string): Verdict => ({ kind: 'refused', reason });
