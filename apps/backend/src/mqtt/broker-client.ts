@@ -26,7 +26,10 @@ export type BrokerClientOptions = {
   shared: SharedSession | null;
   /** It is there to empty a session of before, and asks for nothing more. */
   isLeaving?: boolean;
-  /** Another connection took the session over; then this one does not come back. Unset: it does. */
+  /**
+   * The connection ended, as it does when another one takes the session over (not every broker says so); this one does not come back then.
+   * Unset: it does.
+   */
   onTaken?: () => void;
   handler: BrokerLinkHandler;
   /** Reports that wait to be written. */
@@ -44,8 +47,6 @@ const receiveMaximum = 5_000;
 /** Above it nothing more is read, until what was read is written. */
 const maxWaiting = 20_000;
 const maxUnconfirmedPublishes = 1_000;
-/** DISCONNECT reason code (MQTT 5, section 3.14.2.1). */
-const sessionTakenOver = 0x8e;
 /** Nothing comes any more. */
 const quietMs = 5_000;
 /** CONNACK of a broker that only speaks MQTT 3.1.1 (there, section 3.2.2.3), or says so as MQTT 5 does. */
@@ -61,11 +62,6 @@ export function connectBroker(options: BrokerClientOptions): BrokerSession {
   const client = connect(options.url, clientOptions(options));
   const backlog = options.shared && createSessionBacklog(options.shared);
   const { quiet } = acknowledgeWhenDone(client, options, backlog);
-  client.on('disconnect', ({ reasonCode }) => {
-    if (reasonCode !== sessionTakenOver || options.onTaken === undefined) return;
-    client.end(true);
-    options.onTaken();
-  });
   let isSubscribed = false;
   let unconfirmed = 0;
   let failure: string | null = null;
@@ -78,8 +74,10 @@ export function connectBroker(options: BrokerClientOptions): BrokerSession {
     else log.event('mqtt_disconnected', { broker, reason: failure ?? 'The connection ended' });
   };
   let isResumed = false;
+  let wasConnected = false;
   client.on('connect', ({ sessionPresent }) => {
     isResumed = sessionPresent;
+    wasConnected = true;
     if (options.isLeaving) return;
     subscribe(client, topicsOf(options.shared)).then(
       () => {
@@ -90,7 +88,12 @@ export function connectBroker(options: BrokerClientOptions): BrokerSession {
       (error: unknown) => tell(error),
     );
   });
-  client.on('close', () => listening(false));
+  client.on('close', () => {
+    listening(false);
+    if (options.onTaken === undefined || !wasConnected) return;
+    client.end(true);
+    options.onTaken();
+  });
   const tell = (error: unknown): void => {
     const reason = describeError(error);
     // A broker that is away says the same every second.

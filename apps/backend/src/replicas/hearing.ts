@@ -77,7 +77,8 @@ export function createSharedHearing(options: HearingParts): SharedHearing {
     adopted: adoption.adopted,
     onUnheard: (ids) => {
       unheard = ids;
-      adoption.look(ids);
+      // Its own session comes back by itself.
+      adoption.look(ids.filter((id) => id !== replicas.id));
       update();
     },
     onWill: ({ deviceId, at, ageMs }) => keeper.will(deviceId, agoMs(at), Math.max(ageMs, willToleranceMs)),
