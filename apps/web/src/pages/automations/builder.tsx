@@ -13,7 +13,8 @@ import { Card } from '../../ui/card.tsx';
 import { Field } from '../../ui/field.tsx';
 import { ProblemNote } from '../../ui/problem-note.tsx';
 import { Select } from '../../ui/select.tsx';
-import { ActionRow, ConditionRow, TriggerRow } from './part-rows.tsx';
+import { ActionRow } from './action-row.tsx';
+import { ConditionRow, TriggerRow } from './part-rows.tsx';
 import { chosen, useDraft, type Part } from './use-draft.ts';
 
 const modes = ['restart', 'single', 'parallel'] as const satisfies readonly RunMode[];

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { PageHead } from '../../app/page-head.tsx';
-import { places } from '../../app/places.ts';
+import { placeMarks } from '../../app/place-marks.ts';
 import { LinkRow } from '../../ui/link-row.tsx';
 
 /** On a phone: the places that the bar has no room for. */
@@ -13,7 +13,7 @@ export function MorePage() {
         <p className="text-ink-soft">{t('more.lead')}</p>
       </PageHead>
       <ul className="grid max-w-xl gap-3">
-        {places
+        {placeMarks
           .filter(({ on }) => on === 'desk')
           .map(({ path, name, icon }) => (
             <li key={path}>

@@ -1,0 +1,22 @@
+import { CircleUser, History, House, Menu, Server, Settings, Users, Workflow, type LucideIcon } from 'lucide-react';
+
+/** How a place of the app is found and recognised; its page is in `places.ts`. */
+export type PlaceMark = {
+  path: string;
+  name: 'home' | 'automations' | 'activity' | 'station' | 'members' | 'settings' | 'account' | 'more';
+  icon: LucideIcon;
+  /** A desk has room for all but `phone`; a phone shows those that are on its bar, the others are reached by "more". */
+  on: 'both' | 'desk' | 'phone';
+};
+
+/** In the order of the bar. */
+export const placeMarks: readonly PlaceMark[] = [
+  { path: '/', name: 'home', icon: House, on: 'both' },
+  { path: '/automations', name: 'automations', icon: Workflow, on: 'both' },
+  { path: '/activity', name: 'activity', icon: History, on: 'both' },
+  { path: '/station', name: 'station', icon: Server, on: 'desk' },
+  { path: '/members', name: 'members', icon: Users, on: 'desk' },
+  { path: '/settings', name: 'settings', icon: Settings, on: 'desk' },
+  { path: '/account', name: 'account', icon: CircleUser, on: 'desk' },
+  { path: '/more', name: 'more', icon: Menu, on: 'phone' },
+];
