@@ -3,6 +3,7 @@ import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import { WebSocket } from 'ws';
 import { maxCloudFrameBytes, tokenRejectedCode } from '@station/protocol/cloud-messages';
 import { describeError } from '@station/kit/station-error';
+import { gatherWrites } from './gather-writes.ts';
 
 /** One connection to the cloud. */
 export type CloudSocket = {
@@ -57,11 +58,15 @@ export function createCloudSockets({ url, ca, pins }: CloudSocketOptions): OpenC
     });
     let error: Error | null = null;
     let isOver = false;
+    let gather = (): void => undefined;
     const close = (loss: Parameters<CloudSocketHandler['onClose']>[0]): void => {
       if (isOver) return;
       isOver = true;
       handler.onClose(loss);
     };
+    socket.on('upgrade', ({ socket: connection }) => {
+      gather = gatherWrites(connection);
+    });
     socket.on('open', () => !isOver && handler.onOpen());
     socket.on('message', (data, isBinary) => {
       if (isOver) return;
@@ -91,7 +96,10 @@ export function createCloudSockets({ url, ca, pins }: CloudSocketOptions): OpenC
       get bufferedAmount() {
         return socket.bufferedAmount;
       },
-      send: (text, done) => socket.send(text, (failure) => done?.(failure ?? undefined)),
+      send: (text, done) => {
+        gather();
+        socket.send(text, done && ((failure) => done(failure ?? undefined)));
+      },
       ping: () => socket.ping(() => undefined),
       pause: () => socket.pause(),
       resume: () => socket.resume(),

@@ -1,10 +1,12 @@
 import {
   createJSONRPCErrorResponse,
   createJSONRPCNotification,
+  createJSONRPCRequest,
+  createJSONRPCSuccessResponse,
   isJSONRPCID,
+  isJSONRPCRequest,
   isJSONRPCResponse,
   JSONRPCClient,
-  JSONRPCServer,
   type JSONRPCRequest,
   type JSONRPCResponse,
 } from 'json-rpc-2.0';
@@ -49,7 +51,7 @@ export type PeerParts = {
 export type Peer = {
   receive(text: string | null): void;
   notify(method: string, params: unknown): void;
-  /** @throws (rejects) RpcError or the library's error: refused, not answered in time, or the connection ended. */
+  /** @throws (rejects) RpcError: refused, not answered in time, or the connection ended. */
   call(method: string, params: unknown, timeoutMs: number): Promise<unknown>;
   /** Rejects what waits for an answer; what is under way for the other side is finished and not answered. */
   close(): void;
@@ -65,25 +67,55 @@ export function createPeer(parts: PeerParts): Peer {
   const { methods, onIgnored } = parts;
   let isClosed = false;
   let running = 0;
+  let lastId = 0;
   const send = (payload: unknown): void => {
     if (!isClosed) parts.send(JSON.stringify(payload));
   };
   const client = new JSONRPCClient(async (request: unknown) => send(request));
-  const server = createServer(methods, parts);
+  const deadlines = createDeadlines((id) => {
+    client.receive(createJSONRPCErrorResponse(id, rpcErrors.failed, 'It was not answered in time.'));
+  });
+  const checks = new Map<string, Validator>();
+  for (const [name, { params }] of Object.entries(methods)) checks.set(name, Compile(params));
 
+  const perform = async ({ method: name, id, params: given }: JSONRPCRequest): Promise<JSONRPCResponse> => {
+    const check = checks.get(name);
+    const method = methods[name];
+    if (check === undefined || method === undefined) {
+      throw new RpcError(rpcErrors.unknownMethod, 'There is no such method.');
+    }
+    // Left out they are the same as empty (JSON-RPC 2.0, section 4.2).
+    const params: unknown = given ?? {};
+    if (!check.Check(params)) throw new RpcError(rpcErrors.badParams, faultsOf(check, params));
+    return createJSONRPCSuccessResponse(id ?? null, (await method.run(params as never, id)) ?? null);
+  };
+  const failure = (id: CallId, error: unknown): JSONRPCResponse => {
+    if (error instanceof RpcError) return createJSONRPCErrorResponse(id ?? null, error.code, error.message);
+    parts.onFault('a call of the cloud', describeError(error));
+    const message = 'Something went wrong at the station. It was written to its log.';
+    return createJSONRPCErrorResponse(id ?? null, rpcErrors.internal, message);
+  };
+
+  /** @returns null for what asks for no answer. */
   const answer = async (request: unknown): Promise<JSONRPCResponse | null> => {
-    if (!isObject(request) || request['jsonrpc'] !== '2.0' || typeof request['method'] !== 'string') {
+    if (!isObject(request) || !isJSONRPCRequest(request) || typeof request.method !== 'string') {
       return refusal(request, rpcErrors.invalidRequest, 'This is no request.');
     }
-    const call = request as unknown as JSONRPCRequest;
-    if (call.id !== undefined && !isJSONRPCID(call.id))
-      return refusal(null, rpcErrors.invalidRequest, 'The id is no id.');
-    if (!parts.isAuthenticated())
-      return orNothing(call, rpcErrors.notAuthenticated, 'The station is not authenticated.');
-    if (running >= maxCalls) return orNothing(call, rpcErrors.busy, 'Too many calls are under way.');
+    const { id } = request;
+    if (id !== undefined && !isJSONRPCID(id)) return refusal(null, rpcErrors.invalidRequest, 'The id is no id.');
+    const response = await respond(request);
+    return id === undefined ? null : response;
+  };
+  const respond = async (request: JSONRPCRequest): Promise<JSONRPCResponse> => {
+    if (!parts.isAuthenticated()) {
+      return refusal(request, rpcErrors.notAuthenticated, 'The station is not authenticated.');
+    }
+    if (running >= maxCalls) return refusal(request, rpcErrors.busy, 'Too many calls are under way.');
     running += 1;
     try {
-      return await server.receive(call);
+      return await perform(request);
+    } catch (error) {
+      return failure(request.id, error);
     } finally {
       running -= 1;
     }
@@ -139,43 +171,54 @@ export function createPeer(parts: PeerParts): Peer {
       receiveObject(frame);
     },
     notify: (method, params) => send(createJSONRPCNotification(method, params)),
-    call: async (method, params, timeoutMs) => (await client.timeout(timeoutMs).request(method, params)) as unknown,
+    call: async (method, params, timeoutMs) => {
+      const id = ++lastId;
+      deadlines.set(id, timeoutMs);
+      const response = await client.requestAdvanced(createJSONRPCRequest(id, method, params));
+      deadlines.clear(id);
+      if (response.error !== undefined) throw new RpcError(response.error.code, response.error.message);
+      return response.result as unknown;
+    },
     close: () => {
       isClosed = true;
+      deadlines.end();
       client.rejectAllPendingRequests('The connection ended.');
     },
   };
 }
 
-function createServer(methods: PeerParts['methods'], { onFault }: PeerParts): JSONRPCServer {
-  const server = new JSONRPCServer({ errorListener: () => undefined });
-  server.mapErrorToJSONRPCErrorResponse = (id, error: unknown) => {
-    if (error instanceof RpcError) return createJSONRPCErrorResponse(id, error.code, error.message);
-    onFault('a call of the cloud', describeError(error));
-    return createJSONRPCErrorResponse(
-      id,
-      rpcErrors.internal,
-      'Something went wrong at the station. It was written to its log.',
-    );
+function faultsOf(check: Validator, params: unknown): string {
+  const faults = check.Errors(params).map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
+  return `The parameters are not valid: ${faults.slice(0, 5).join('; ')}`.slice(0, 500);
+}
+
+const sweepEveryMs = 250;
+
+/** One timer for all calls instead of one for each. */
+function createDeadlines(onPassed: (id: number) => void) {
+  const deadlines = new Map<number, number>();
+  let timer: NodeJS.Timeout | undefined;
+  const sweep = (): void => {
+    const now = performance.now();
+    for (const [id, at] of deadlines) {
+      if (at > now) continue;
+      deadlines.delete(id);
+      onPassed(id);
+    }
+    if (deadlines.size === 0) end();
   };
-  for (const [name, method] of Object.entries(methods)) {
-    const check: Validator = Compile(method.params);
-    server.addMethodAdvanced(name, async (request) => {
-      const { id } = request;
-      // Left out it is the same as empty (JSON-RPC 2.0, section 4.2).
-      const params: unknown = request.params ?? {};
-      if (!check.Check(params)) {
-        const faults = check
-          .Errors(params)
-          .slice(0, 5)
-          .map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
-        throw new RpcError(rpcErrors.badParams, `The parameters are not valid: ${faults.join('; ')}`.slice(0, 500));
-      }
-      const result: unknown = await method.run(params as never, id);
-      return id === undefined ? null : { jsonrpc: '2.0', id, result };
-    });
-  }
-  return server;
+  const end = (): void => {
+    clearInterval(timer);
+    timer = undefined;
+  };
+  return {
+    set: (id: number, ms: number) => {
+      deadlines.set(id, performance.now() + ms);
+      timer ??= setInterval(sweep, sweepEveryMs).unref();
+    },
+    clear: (id: number) => void deadlines.delete(id),
+    end,
+  };
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -185,7 +228,3 @@ function refusal(request: unknown, code: number, message: string): JSONRPCRespon
   const id = isObject(request) && isJSONRPCID(request['id']) ? request['id'] : null;
   return createJSONRPCErrorResponse(id, code, message);
 }
-
-/** A notification is not answered, whatever is wrong with it. */
-const orNothing = (call: JSONRPCRequest, code: number, message: string): JSONRPCResponse | null =>
-  call.id === undefined ? null : refusal(call, code, message);

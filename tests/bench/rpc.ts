@@ -1,0 +1,108 @@
+/**
+ * Calls a second over loopback, in both directions of the cloud link, against two well-known libraries, all in one run and in turns: calls under
+ * way at once, then the slowest hundredth of them. The two are fetched by npm into a temporary folder.
+ */
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { freePort } from '../rig/ports.ts';
+import { run } from '../rig/program.ts';
+import { percentile } from './cloud/bench-station.ts';
+import { makeCalls, type Call, type Library } from './rpc/ends.ts';
+
+const libraries: Library[] = ['cloud calls station', 'station calls cloud', 'jayson', 'rpc-websockets'];
+const ours = libraries.slice(0, 2);
+const theirs = libraries.slice(2);
+const versions = ['jayson@5.0.0', 'rpc-websockets@10.0.1'];
+const rounds = 7;
+const callsARound = 15_000;
+const atOnce = 32;
+
+type Figures = { perSecond: number; p99Ms: number };
+
+async function round(call: Call): Promise<Figures> {
+  const times: number[] = [];
+  let next = 0;
+  const began = performance.now();
+  const worker = async (): Promise<void> => {
+    while (next < callsARound) {
+      const value = next++;
+      const at = performance.now();
+      await call(value);
+      times.push(performance.now() - at);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+  return { perSecond: (callsARound / (performance.now() - began)) * 1000, p99Ms: percentile(times, 0.99) };
+}
+
+const median = (values: number[]): number => percentile(values, 0.5);
+
+async function fetchPeers(folder: string): Promise<void> {
+  const npm = join(dirname(process.execPath), 'npm');
+  const args = [
+    'install',
+    '--prefix',
+    folder,
+    '--omit=optional',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    ...versions,
+  ];
+  const env = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined)) as Record<
+    string,
+    string
+  >;
+  await run('npm', args, { env }).catch(() => run(npm, args, { env }));
+}
+
+async function measure(folder: string): Promise<boolean> {
+  await fetchPeers(folder);
+  const children: ChildProcess[] = [];
+  const calls = new Map<Library, Call>();
+  for (const library of libraries) {
+    const start = async (port: number): Promise<number | null> => {
+      const child = fork(join(import.meta.dirname, 'rpc/answering.ts'), [library, folder, String(port)]);
+      children.push(child);
+      return ((await once(child, 'message')) as [{ port: number | null }])[0].port;
+    };
+    calls.set(library, await makeCalls(library, folder, start, freePort));
+  }
+  const figures = new Map<Library, Figures[]>(libraries.map((library) => [library, []]));
+  for (let turn = 0; turn <= rounds; turn++) {
+    // In turns, each time beginning with another; the first turn is for warming up.
+    for (let index = 0; index < libraries.length; index++) {
+      const library = libraries[(turn + index) % libraries.length]!;
+      const measured = await round(calls.get(library)!);
+      if (turn > 0) figures.get(library)?.push(measured);
+    }
+  }
+  for (const child of children) child.disconnect();
+  const summary = (library: Library): Figures => ({
+    perSecond: Math.round(median(figures.get(library)!.map(({ perSecond }) => perSecond))),
+    p99Ms: Number(median(figures.get(library)!.map(({ p99Ms }) => p99Ms)).toFixed(2)),
+  });
+  for (const library of libraries) {
+    const { perSecond, p99Ms } = summary(library);
+    process.stdout.write(`${library}: ${perSecond} calls/s, p99 ${p99Ms} ms\n`);
+  }
+  const slowest = Math.min(...ours.map((library) => summary(library).perSecond));
+  const ourP99 = Math.max(...ours.map((library) => summary(library).p99Ms));
+  const ratio = slowest / Math.max(...theirs.map((library) => summary(library).perSecond));
+  const p99Ratio = Math.min(...theirs.map((library) => summary(library).p99Ms)) / ourP99;
+  const ok = ratio >= 1 && p99Ratio >= 1;
+  const result = { bench: 'rpc', value: slowest, unit: 'calls/s', ratio: Number(ratio.toFixed(2)), goal: 1, ok };
+  process.stdout.write(`${JSON.stringify({ ...result, p99Ratio: Number(p99Ratio.toFixed(2)), ourP99Ms: ourP99 })}\n`);
+  return ok;
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'station-rpc-'));
+try {
+  process.exitCode = (await measure(folder)) ? 0 : 1;
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
+process.exit();
