@@ -94,6 +94,7 @@ export function createSharedHearing(options: HearingParts): SharedHearing {
   stack.use(
     leadership.subscribe((isLeader) => {
       unheard = null;
+      isSingleEnded = false;
       if (!isLeader) adoption.release();
       update();
     }),
