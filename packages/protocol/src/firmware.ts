@@ -65,3 +65,27 @@ export const OtaDeviceTypes = Type.Array(
   }),
 );
 export type OtaDeviceTypes = Static<typeof OtaDeviceTypes>;
+
+/** GET /api/ota/check?device_id=&version=&chip= (device token): a device asks by itself. `device_id` is its external id. */
+export const OtaCheckQuery = Type.Object(
+  {
+    device_id: Type.String({ minLength: 1, maxLength: 128 }),
+    version: Type.String({ minLength: 1, maxLength: 128, description: 'What it runs now.' }),
+    chip: Type.Optional(Type.String({ maxLength: 128 })),
+  },
+  { additionalProperties: false },
+);
+export type OtaCheckQuery = Static<typeof OtaCheckQuery>;
+
+/** Whether it is the device's turn now; if so it is to fetch the file, check and install it. */
+export const OtaCheck = Type.Union([
+  Type.Object({ update: Type.Literal(false) }),
+  Type.Object({
+    update: Type.Literal(true),
+    version: VersionText,
+    url: Type.String(),
+    checksum: Checksum,
+    size: Type.Integer({ minimum: 1 }),
+  }),
+]);
+export type OtaCheck = Static<typeof OtaCheck>;

@@ -10,8 +10,8 @@ export type ImageStore = {
   list(type?: string): Promise<FirmwareImage[]>;
   find(type: string, version: string): Promise<FirmwareImage | null>;
   newest(type: string): Promise<FirmwareImage | null>;
-  /** Takes what the agent handed over; the same version with other content replaces what was known. */
-  put(image: Omit<FirmwareImage, 'ready_at'>): Promise<void>;
+  /** Takes what the agent handed over, once or again. @returns null when this version is known with other content. */
+  put(image: Omit<FirmwareImage, 'ready_at'>): Promise<FirmwareImage | null>;
   modeOf(type: string): Promise<FirmwareMode>;
   setMode(type: string, mode: FirmwareMode): Promise<void>;
   /** How many devices of each type run which version. */
@@ -24,18 +24,18 @@ export function createImageStore({ db, clock }: { db: Database; clock: Clock }):
     const rows = await (type === undefined ? query : query.where('type', '=', type)).execute();
     return rows.sort((a, b) => a.type.localeCompare(b.type) || order(b.version, a.version));
   };
+  const find: ImageStore['find'] = async (type, version) =>
+    (await list(type)).find((image) => image.version === version) ?? null;
   return {
     list,
-    find: async (type, version) => (await list(type)).find((image) => image.version === version) ?? null,
+    find,
     newest: async (type) => (await list(type))[0] ?? null,
     put: async (image) => {
-      const { type, version, ...content } = image;
-      const values = { ...content, ready_at: clock.now() };
-      await db
-        .insertInto('firmware_images')
-        .values({ type, version, ...values })
-        .onConflict((conflict) => conflict.columns(['type', 'version']).doUpdateSet(values))
-        .execute();
+      const known = await find(image.type, image.version);
+      if (known !== null) return known.checksum === image.checksum ? known : null;
+      const values = { ...image, ready_at: clock.now() };
+      await db.insertInto('firmware_images').values(values).execute();
+      return values;
     },
     modeOf: async (type) => {
       const query = db.selectFrom('firmware_modes').select('mode').where('type', '=', type);

@@ -2,7 +2,14 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import type { RolloutState } from '@station/protocol/firmware-rollouts';
 import type { Database, DatabaseTransaction, FirmwareRolloutsTable, FirmwareTargetsTable } from '../store/schema.ts';
-import { isWanted, type DeviceFacts, type Rollout, type RolloutSettings, type Target } from './rollout.ts';
+import {
+  isWanted,
+  type DeviceFacts,
+  type ImageFacts,
+  type Rollout,
+  type RolloutSettings,
+  type Target,
+} from './rollout.ts';
 
 export type RolloutRecord = Rollout & {
   /** Null when the station began it by itself. */
@@ -12,8 +19,7 @@ export type RolloutRecord = Rollout & {
 };
 
 export type NewRollout = {
-  type: string;
-  version: string;
+  image: ImageFacts & { type: string };
   state: 'running' | 'waiting_approval';
   settings: RolloutSettings;
   requestedBy: string | null;
@@ -123,11 +129,12 @@ export function createRolloutStore({ db, clock }: { db: Database; clock: Clock }
 }
 
 async function create(transaction: DatabaseTransaction, given: NewRollout, now: number): Promise<RolloutRecord | null> {
-  const { type, version, state, settings, requestedBy, isOnRequest } = given;
+  const { image, state, settings, requestedBy, isOnRequest } = given;
+  const { type, version } = image;
   const devices = await readDevices(transaction, type);
   const burnt = isOnRequest ? new Set<string>() : await failedBefore(transaction, type, version);
   const wanting = [...devices]
-    .filter(([id, { firmwareVersion }]) => !burnt.has(id) && isWanted(version, firmwareVersion, isOnRequest))
+    .filter(([id, device]) => !burnt.has(id) && isWanted(image, device, isOnRequest))
     .map(([id]) => id);
   if (wanting.length === 0) return null;
   const rows = transaction.selectFrom('firmware_rollouts').select('id').where('type', '=', type);
@@ -160,12 +167,12 @@ async function create(transaction: DatabaseTransaction, given: NewRollout, now: 
 }
 
 async function readDevices(db: Database | DatabaseTransaction, type: string): Promise<Map<string, DeviceFacts>> {
-  const query = db.selectFrom('devices').select(['id', 'status', 'firmware_version', 'last_seen_at']);
+  const query = db.selectFrom('devices').select(['id', 'status', 'firmware_version', 'chip', 'last_seen_at']);
   const rows = await query.where('type', '=', type).orderBy('id').execute();
   return new Map(
-    rows.map(({ id, status, firmware_version: firmwareVersion, last_seen_at: lastSeenAt }) => [
+    rows.map(({ id, status, firmware_version: firmwareVersion, chip, last_seen_at: lastSeenAt }) => [
       id,
-      { isOnline: status === 'online', firmwareVersion, lastSeenAt },
+      { isOnline: status === 'online', firmwareVersion, chip, lastSeenAt },
     ]),
   );
 }

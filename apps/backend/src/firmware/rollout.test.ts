@@ -8,6 +8,7 @@ import {
   silenceLimits,
   waveLimits,
   type DeviceFacts,
+  type ImageFacts,
   type Rollout,
   type Target,
 } from './rollout.ts';
@@ -39,7 +40,7 @@ const waiting = (deviceId: string, more: Partial<Target> = {}): Target => ({
 });
 const updating = (deviceId: string, more: Partial<Target> = {}): Target =>
   waiting(deviceId, { state: 'updating', phase: 'downloading', percent: 40, wave: 0, startedAt: now, ...more });
-const old: DeviceFacts = { isOnline: true, firmwareVersion: '1.0.0', lastSeenAt: now };
+const old: DeviceFacts = { isOnline: true, firmwareVersion: '1.0.0', chip: 'esp32', lastSeenAt: now };
 
 type Given = Partial<Parameters<typeof decide>[0]>;
 function decided(targets: Target[], given: Given = {}, devices: Record<string, Partial<DeviceFacts>> = {}) {
@@ -240,6 +241,12 @@ describe('a rollout', () => {
 });
 
 describe('a version is wanted', () => {
+  const image = (more: Partial<ImageFacts> = {}): ImageFacts => ({
+    version: '2.0.0',
+    chip: null,
+    min_version: null,
+    ...more,
+  });
   const cases: [string, string | null, boolean, boolean][] = [
     ['2.0.0', '1.0.0', false, true],
     ['2.0.0', null, false, true],
@@ -251,6 +258,20 @@ describe('a version is wanted', () => {
   ];
   for (const [version, current, isOnRequest, expected] of cases) {
     it(`${version} over ${current}${isOnRequest ? ', on request' : ''}: ${expected}`, () =>
-      assert.equal(isWanted(version, current, isOnRequest), expected));
+      assert.equal(isWanted(image({ version }), { firmwareVersion: current, chip: null }, isOnRequest), expected));
   }
+
+  it('of the chip it is built for', () => {
+    const [s3, unknown] = [image({ chip: 'esp32s3' }), image()];
+    assert.ok(isWanted(s3, { ...old, chip: 'ESP32-S3' }, false));
+    assert.ok(!isWanted(s3, { ...old, chip: 'esp32' }, true));
+    assert.ok(isWanted(s3, { ...old, chip: null }, false));
+    assert.ok(isWanted(unknown, { ...old, chip: 'esp32' }, false));
+  });
+
+  it('from the oldest version that can take it', () => {
+    const demanding = image({ min_version: '1.5.0' });
+    assert.ok(!isWanted(demanding, old, true));
+    assert.ok(isWanted(demanding, { ...old, firmwareVersion: '1.5.0' }, false));
+  });
 });

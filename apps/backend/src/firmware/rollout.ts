@@ -68,7 +68,15 @@ export type Target = {
 };
 
 /** What the devices' records say. */
-export type DeviceFacts = { isOnline: boolean; firmwareVersion: string | null; lastSeenAt: number | null };
+export type DeviceFacts = {
+  isOnline: boolean;
+  firmwareVersion: string | null;
+  chip: string | null;
+  lastSeenAt: number | null;
+};
+
+/** What an image asks of a device. */
+export type ImageFacts = { version: string; chip: string | null; min_version: string | null };
 
 /** How long each phase may be without a word, milliseconds. Devices that report progress do so every few per cent. */
 export const silenceLimits: Readonly<Record<TargetPhase, number>> = {
@@ -268,11 +276,22 @@ function choose({ rollout, targets, devices, busy, now }: RolloutFacts): string[
 
 const trouble = ({ failures, interruptions }: Target): number => failures * 100 + interruptions;
 
-/** Whether a device of this version is one for the rollout. Downgrades only when they were asked for. */
-export function isWanted(version: string, current: string | null, allowDowngrade: boolean): boolean {
+/** Whether the image is one for the device. Downgrades only when they were asked for. Pure. */
+export function isWanted(
+  image: ImageFacts,
+  device: Pick<DeviceFacts, 'firmwareVersion' | 'chip'>,
+  isOnRequest: boolean,
+): boolean {
+  const { version, chip, min_version: minVersion } = image;
+  const { firmwareVersion: current } = device;
   if (isSame(current, version)) return false;
-  return allowDowngrade || isNewer(version, current);
+  if (chip !== null && device.chip !== null && plain(chip) !== plain(device.chip)) return false;
+  if (minVersion !== null && isNewer(minVersion, current)) return false;
+  return isOnRequest || isNewer(version, current);
 }
+
+/** ESP32-S3 and esp32s3 are one chip. */
+const plain = (chip: string): string => chip.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
 /** Build metadata does not make another version. */
 function isSame(a: string | null, b: string): boolean {

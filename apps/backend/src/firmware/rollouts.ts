@@ -130,11 +130,10 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
   };
 
   const begin = async (image: FirmwareImage, by: string | null): Promise<RolloutRecord | null> => {
-    const { type, version } = image;
     const isOnRequest = by !== null;
-    const needsApproval = !isOnRequest && (await images.modeOf(type)) === 'approval';
+    const needsApproval = !isOnRequest && (await images.modeOf(image.type)) === 'approval';
     const state = needsApproval ? 'waiting_approval' : 'running';
-    const rollout = await store.create({ type, version, state, settings, requestedBy: by, isOnRequest });
+    const rollout = await store.create({ image, state, settings, requestedBy: by, isOnRequest });
     if (rollout !== null) await tellAll(rollout.id, []);
     wake.resolve();
     return rollout;
@@ -147,7 +146,7 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
     for (const [type, image] of newest) {
       const devices = await store.devices(type);
       const rollout = await store.findFor(type, image.version);
-      const behind = [...devices].filter(([, { firmwareVersion }]) => isWanted(image.version, firmwareVersion, false));
+      const behind = [...devices].filter(([, device]) => isWanted(image, device, false));
       if (behind.length === 0) continue;
       if (rollout === null) await begin(image, null);
       else if (takesMore.has(rollout.state)) {

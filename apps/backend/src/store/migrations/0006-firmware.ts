@@ -19,6 +19,8 @@ async function createImages(db: Kysely<unknown>): Promise<void> {
     .addColumn('file', 'text', (column) => column.notNull())
     .addColumn('checksum', 'text', (column) => column.notNull())
     .addColumn('size', 'bigint', (column) => column.notNull())
+    .addColumn('chip', 'text')
+    .addColumn('min_version', 'text')
     .addColumn('ready_at', 'bigint', (column) => column.notNull())
     .addPrimaryKeyConstraint('firmware_images_key', ['type', 'version'])
     .execute();

@@ -1,0 +1,82 @@
+import { isoTime, type Clock } from '@station/kit/clock';
+import { targetStates, type Rollout, type RolloutTarget, type TargetState } from '@station/protocol/firmware-rollouts';
+import type { FirmwareConfig } from '../config.ts';
+import type { Commands } from '../devices/commands.ts';
+import type { DeviceEvents } from '../devices/device-events.ts';
+import type { Log } from '../log.ts';
+import type { SocketHub } from '../socket/hub.ts';
+import type { Database } from '../store/schema.ts';
+import { createImageStore, type ImageStore } from './image-store.ts';
+import type { Target } from './rollout.ts';
+import { createRolloutStore, type RolloutRecord, type RolloutStore } from './rollout-store.ts';
+import { startRollouts, type RolloutChange, type Rollouts } from './rollouts.ts';
+
+export type Firmware = AsyncDisposable & {
+  images: ImageStore;
+  store: RolloutStore;
+  rollouts: Rollouts;
+  folder: string;
+};
+
+/** Firmware of devices: what is there, and how it reaches them; everyone at /ws is told. */
+export function startFirmware(parts: {
+  config: FirmwareConfig;
+  db: Database;
+  hub: Pick<SocketHub, 'broadcast'>;
+  events: DeviceEvents;
+  commands: Pick<Commands, 'send'>;
+  clock: Clock;
+  log: Log;
+  isLeader?: () => boolean;
+}): Firmware {
+  const { config, db, hub, clock, ...others } = parts;
+  const images = createImageStore({ db, clock });
+  const store = createRolloutStore({ db, clock });
+  const rollouts = startRollouts({
+    ...others,
+    store,
+    images,
+    clock,
+    urlOf: (file) => `${config.publicUrl}${config.folder}/${file}`,
+    tell: (change) => tell(hub, change, clock.now()),
+  });
+  return {
+    images,
+    store,
+    rollouts,
+    folder: config.folder,
+    [Symbol.asyncDispose]: async () => rollouts[Symbol.asyncDispose](),
+  };
+}
+
+function tell(hub: Pick<SocketHub, 'broadcast'>, { rollout, targets, changed }: RolloutChange, now: number): void {
+  const message = { type: 'firmware_rollout', at: isoTime(now), rollout: toRollout(rollout, targets) } as const;
+  if (changed.length === 0) hub.broadcast({ ...message, target: null }, `firmware_rollout ${rollout.id}`);
+  for (const target of changed) {
+    const key = `firmware_rollout ${rollout.id} ${target.deviceId}`;
+    hub.broadcast({ ...message, target: toRolloutTarget(target) }, key);
+  }
+}
+
+/** As REST and /ws tell it. */
+export function toRollout(rollout: RolloutRecord, targets: readonly Target[]): Rollout {
+  const { id, type, version, state, wave, reason, requestedBy, createdAt, endedAt } = rollout;
+  const count = (wanted: TargetState): number => targets.filter((target) => target.state === wanted).length;
+  return {
+    id,
+    type,
+    version,
+    state,
+    wave,
+    reason,
+    requestedBy,
+    createdAt: isoTime(createdAt),
+    endedAt: endedAt === null ? null : isoTime(endedAt),
+    devices: Object.fromEntries(targetStates.map((wanted) => [wanted, count(wanted)])) as Rollout['devices'],
+  };
+}
+
+export function toRolloutTarget(target: Target): RolloutTarget {
+  const { deviceId, state, phase, percent, wave, failures, reason, changedAt } = target;
+  return { deviceId, state, phase, percent, wave, failures, reason, changedAt: isoTime(changedAt) };
+}
