@@ -1,5 +1,4 @@
-import { Plus } from 'lucide-react';
-import { Fragment, useRef, useState, type ReactNode, type SubmitEvent } from 'react';
+import { useRef, useState, type SubmitEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import type { Automation, RunMode } from '@station/protocol/automations';
@@ -13,9 +12,8 @@ import { Card } from '../../ui/card.tsx';
 import { Field } from '../../ui/field.tsx';
 import { ProblemNote } from '../../ui/problem-note.tsx';
 import { Select } from '../../ui/select.tsx';
-import { ActionRow } from './action-row.tsx';
-import { ConditionRow, TriggerRow } from './part-rows.tsx';
-import { chosen, useDraft, type Part } from './use-draft.ts';
+import { SentenceCards } from './sentence-cards.tsx';
+import { chosen, useDraft } from './use-draft.ts';
 
 const modes = ['restart', 'single', 'parallel'] as const satisfies readonly RunMode[];
 const longestName = 100;
@@ -36,7 +34,6 @@ export function Builder({ automation, around }: { automation: Automation | null;
     conditions: chosen(conditions),
     actions: chosen(actions),
   };
-  const faultOf = ({ data }: Part<Sentence[keyof Sentence][number]>) => (checked ? partFault(around, data) : null);
   const submit = (publish: boolean): void => {
     if (save.isPending) return;
     setChecked(true);
@@ -60,100 +57,14 @@ export function Builder({ automation, around }: { automation: Automation | null;
       onSubmit={onSubmit}
       className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]"
     >
-      <div className="grid grid-cols-1 gap-4 md:gap-6">
-        <PartsCard
-          title={t('automations.build.when')}
-          help={t('automations.build.whenHelp')}
-          between={t('automations.say.or')}
-          addName={t('automations.build.addTrigger')}
-          onAdd={triggers.add}
-          rows={triggers.parts.map((part, index) => (
-            <TriggerRow
-              key={part.key}
-              data={part.data}
-              number={index + 1}
-              around={around}
-              fault={faultOf(part)}
-              onChange={(data) => triggers.change(part.key, data)}
-              onRemove={triggers.parts.length > 1 ? () => triggers.remove(part.key) : null}
-            />
-          ))}
-        />
-        <PartsCard
-          title={t('automations.build.only')}
-          help={t('automations.build.onlyHelp')}
-          between={t('automations.say.and')}
-          addName={t('automations.build.addCondition')}
-          onAdd={conditions.add}
-          rows={conditions.parts.map((part, index) => (
-            <ConditionRow
-              key={part.key}
-              data={part.data}
-              number={index + 1}
-              around={around}
-              fault={faultOf(part)}
-              onChange={(data) => conditions.change(part.key, data)}
-              onRemove={() => conditions.remove(part.key)}
-            />
-          ))}
-        />
-        <PartsCard
-          title={t('automations.build.then')}
-          help={t('automations.build.thenHelp')}
-          between={null}
-          addName={t('automations.build.addAction')}
-          onAdd={actions.add}
-          rows={actions.parts.map((part, index) => (
-            <ActionRow
-              key={part.key}
-              data={part.data}
-              number={index + 1}
-              around={around}
-              fault={faultOf(part)}
-              onChange={(data) => actions.change(part.key, data)}
-              onRemove={actions.parts.length > 1 ? () => actions.remove(part.key) : null}
-              onMove={
-                actions.parts.length > 1
-                  ? {
-                      up: index === 0 ? null : () => actions.move(part.key, -1),
-                      down: index === actions.parts.length - 1 ? null : () => actions.move(part.key, 1),
-                    }
-                  : null
-              }
-            />
-          ))}
-        />
-      </div>
+      <SentenceCards draft={draft} around={around} checked={checked} />
       <div className="grid grid-cols-1 gap-4 md:gap-6 lg:sticky lg:top-8">
         <Card title={t('automations.build.preview')}>
           <p aria-live="polite" className="break-words">
             {sentenceWords(around, sentence)}
           </p>
         </Card>
-        <Card title={t('automations.build.nameTitle')}>
-          <div className="space-y-4">
-            <Field
-              label={t('automations.build.name')}
-              help={t('automations.build.nameHelp')}
-              value={name}
-              maxLength={longestName}
-              autoComplete="off"
-              onChange={(event) => setName(event.target.value)}
-              fault={null}
-            />
-            <Select
-              label={t('automations.build.mode')}
-              value={mode}
-              onChange={(event) => setMode(modes.find((one) => one === event.target.value) ?? 'restart')}
-            >
-              {modes.map((one) => (
-                <option key={one} value={one}>
-                  {t(`automations.build.modes.${one}`)}
-                </option>
-              ))}
-            </Select>
-          </div>
-        </Card>
+        <DetailsCard name={name} mode={mode} onName={setName} onMode={setMode} />
         <div className="grid gap-3">
           {save.error?.code === 'conflict' && automation !== null ? (
             <Conflict />
@@ -175,37 +86,42 @@ export function Builder({ automation, around }: { automation: Automation | null;
 const shortened = (text: string): string =>
   text.length <= longestName ? text : `${text.slice(0, longestName - 1).trimEnd()}…`;
 
-function PartsCard({
-  title,
-  help,
-  between,
-  addName,
-  onAdd,
-  rows,
+function DetailsCard({
+  name,
+  mode,
+  onName,
+  onMode,
 }: {
-  title: string;
-  help: string;
-  /** The word between two rows; null where they follow each other. */
-  between: string | null;
-  addName: string;
-  onAdd: () => void;
-  rows: readonly ReactNode[];
+  name: string;
+  mode: RunMode;
+  onName: (name: string) => void;
+  onMode: (mode: RunMode) => void;
 }) {
+  const { t } = useTranslation();
   return (
-    <Card title={title}>
-      <p className="-mt-3 mb-3 text-small text-ink-soft">{help}</p>
-      <div className="space-y-2 empty:hidden">
-        {rows.map((row, index) => (
-          <Fragment key={index}>
-            {index > 0 && between !== null && <p className="pl-3 text-small text-ink-soft">{between}</p>}
-            {row}
-          </Fragment>
-        ))}
+    <Card title={t('automations.build.nameTitle')}>
+      <div className="space-y-4">
+        <Field
+          label={t('automations.build.name')}
+          help={t('automations.build.nameHelp')}
+          value={name}
+          maxLength={longestName}
+          autoComplete="off"
+          onChange={(event) => onName(event.target.value)}
+          fault={null}
+        />
+        <Select
+          label={t('automations.build.mode')}
+          value={mode}
+          onChange={(event) => onMode(modes.find((one) => one === event.target.value) ?? 'restart')}
+        >
+          {modes.map((one) => (
+            <option key={one} value={one}>
+              {t(`automations.build.modes.${one}`)}
+            </option>
+          ))}
+        </Select>
       </div>
-      <Button kind="quiet" className="mt-2 -mb-2 -ml-3" onClick={onAdd}>
-        <Plus aria-hidden className="size-5" />
-        {addName}
-      </Button>
     </Card>
   );
 }

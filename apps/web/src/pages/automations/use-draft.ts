@@ -4,8 +4,6 @@ import type { Sentence } from '../../automations/sentence.ts';
 
 /** A part that may not be chosen yet; the key stays with it wherever it is moved to. */
 export type Part<Data> = { key: number; data: Data | null };
-export type Parts = { triggers: Part<TriggerData>[]; conditions: Part<ConditionData>[]; actions: Part<ActionData>[] };
-
 export type PartsOf<Data> = {
   parts: readonly Part<Data>[];
   add(): void;
@@ -16,11 +14,13 @@ export type PartsOf<Data> = {
 };
 
 /** A sentence that is being built. */
-export function useDraft(from: Sentence | null): {
+export type Draft = {
   triggers: PartsOf<TriggerData>;
   conditions: PartsOf<ConditionData>;
   actions: PartsOf<ActionData>;
-} {
+};
+
+export function useDraft(from: Sentence | null): Draft {
   return {
     triggers: useParts<TriggerData>(from?.triggers ?? [], 1),
     conditions: useParts<ConditionData>(from?.conditions ?? [], 0),
