@@ -161,6 +161,13 @@ describe('an old file', () => {
     assert.deepEqual(decideWith({ files, types, wallMs: downloadedMs + oldKeptMs + 1 }), removed);
   });
 
+  it('stays when nobody can tell how long it has been old: the clock was not set then', () => {
+    const types = [{ type: 'lamp', installed: ['0.9.0'], cached: '1.0.0' }];
+    for (const downloadedAt of ['1970-01-01T00:00:09.000Z', 'yesterday']) {
+      assert.equal(decideWith({ files, types, items: [item('1.0.0', { downloadedAt })] }).kind, 'wait', downloadedAt);
+    }
+  });
+
   it('is not one that no metadata names yet, nor one whose name has no metadata', () => {
     assert.equal(decideWith({ files: [{ name: 'lamp', version: '1.1.0' }] }).kind, 'wait');
     assert.equal(decideWith({ files: [{ name: 'climate', version: '0.1.0' }] }).kind, 'wait');

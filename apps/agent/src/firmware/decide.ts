@@ -67,6 +67,8 @@ export type Step =
 
 /** How long an old file is kept at most for devices that have not reported the new version (contracts, section 2). */
 export const oldKeptMs = 30 * 24 * 3600_000;
+/** What is older was written by a clock that had not been set yet: it says nothing of how long ago that was. */
+const earliestMs = Date.parse('2025-01-01T00:00:00.000Z');
 
 /**
  * The next thing to do. What is quick goes before what may take long: a slow download holds up no hand-over that is due before it.
@@ -165,7 +167,8 @@ const failuresOf = (entry: FirmwareEntry, facts: Facts): number => facts.attempt
 function isOld({ name, version }: CachedFile, { items, types, wallMs }: Facts): boolean {
   const item = items.find((each) => each.name === name);
   if (!item || item.version === version || order(version, item.version) > 0) return false;
-  if (wallMs - Date.parse(item.downloadedAt) > oldKeptMs) return true;
+  const sinceMs = Date.parse(item.downloadedAt);
+  if (sinceMs >= earliestMs && wallMs - sinceMs > oldKeptMs) return true;
   const known = types?.find(({ type }) => type === name);
   return known?.cached === item.version && known.installed.every((installed) => installed === item.version);
 }
