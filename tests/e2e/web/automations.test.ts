@@ -158,12 +158,21 @@ describe('automations in the web app, in a real Chromium', { timeout: 600_000 },
     await page.getByRole('link', { name: 'Drawn elsewhere' }).click();
     await headlineIs('Drawn elsewhere');
     await see(/^Made elsewhere, with more than one way through it/);
-    await reads('When it is 21:30, every day → if Ceiling lamp is on → turn off Ceiling lamp');
-    await reads('When it is 21:30, every day → if not: Ceiling lamp is on → write “All dark” into the activity');
+    await reads('When it is 21:30, every day → if Ceiling lamp is on → write “Still bright” into the activity');
+    await reads('When it is 21:30, every day → if not: Ceiling lamp is on → turn on Ceiling lamp');
     assert.equal(await page.getByRole('link', { name: 'Edit' }).count(), 0);
     await press('Switch on');
     await see(/^On$/);
     await look(page, '44-made-elsewhere');
+  });
+
+  it('what it has to say stands in the activity, and leads back to it', async () => {
+    await press('Run now');
+    await runs().first().getByText('Done', { exact: true }).waitFor();
+    await go('Activity');
+    await see('Still bright');
+    await page.getByRole('link', { name: 'Drawn elsewhere' }).click();
+    await headlineIs('Drawn elsewhere');
   });
 
   it('I take it back to a draft and delete it, after having been asked each time', async () => {
@@ -220,12 +229,12 @@ async function makeFork(url: string): Promise<void> {
       type: 'condition',
       data: { kind: 'state_equals', config: { deviceId, capability: 'power', value: true } },
     },
+    { id: 'a', type: 'action', data: { kind: 'notify', config: { message: 'Still bright' } } },
     {
-      id: 'a',
+      id: 'b',
       type: 'action',
-      data: { kind: 'device_command', config: { deviceId, action: 'set_power', params: { power: false } } },
+      data: { kind: 'device_command', config: { deviceId, action: 'set_power', params: { power: true } } },
     },
-    { id: 'b', type: 'action', data: { kind: 'notify', config: { message: 'All dark' } } },
   ];
   const edges = [
     { id: '1', source: 't', target: 'c' },
