@@ -10,6 +10,7 @@ import { createDeviceStore, type DeviceStore } from '../../../apps/backend/src/d
 import { createLog } from '../../../apps/backend/src/log.ts';
 import { openSecretBox } from '../../../apps/backend/src/settings/secret-box.ts';
 import { createSocketHub } from '../../../apps/backend/src/socket/hub.ts';
+import { ensureStation } from '../../../apps/backend/src/station/station-store.ts';
 import { openStore, type Store } from '../../../apps/backend/src/store/database.ts';
 import { migrations } from '../../../apps/backend/src/store/migrations/all.ts';
 
@@ -22,10 +23,12 @@ export type BenchStation = AsyncDisposable & {
   link(port: number, tuning?: CloudParts['tuning'], commands?: CloudParts['commands']): Promise<Cloud>;
 };
 
-/** The parts of a backend that the cloud link stands on, with a SQLite file of its own; no HTTP, no broker. */
-export async function benchStation(folder: string): Promise<BenchStation> {
+/** The parts of a backend that the cloud link stands on, with a SQLite file of its own; no HTTP, no broker. @param write gets its errors. */
+export async function benchStation(
+  folder: string,
+  write: (line: string) => void = (line) => void process.stderr.write(line),
+): Promise<BenchStation> {
   const clock = systemClock;
-  const write = (line: string): void => void process.stderr.write(line);
   const log = createLog({ clock, level: 'error', secrets: [], write });
   await using starting = new AsyncDisposableStack();
   const file = join(folder, 'station.sqlite');
@@ -34,6 +37,7 @@ export async function benchStation(folder: string): Promise<BenchStation> {
     await openStore({ config: { kind: 'sqlite', file }, migrations, clock, disk: nodeDisk, log, onDamage }),
   );
   const { db } = store;
+  await ensureStation(db, { stationId: null, generateId: () => 'bench', timeZone: 'UTC', clock });
   const box = await openSecretBox({ disk: nodeDisk, path: join(folder, 'settings-key') });
   await createCloudConfigStore({ db, box, clock }).claim('a token that is long enough');
   const devices = createDeviceStore({ db, clock });

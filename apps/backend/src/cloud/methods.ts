@@ -1,7 +1,7 @@
 import type { EventChannel } from '@station/protocol/cloud';
 import { cloudMethods, rpcErrors, type CloudMethod, type DeviceCommandParams } from '@station/protocol/cloud-rpc';
 import { builtInDeviceTypes } from '@station/protocol/device-types';
-import type { CommandResult, Commands } from '../devices/commands.ts';
+import { checkCommand, type CommandResult, type Commands } from '../devices/commands.ts';
 import type { DeviceStore } from '../devices/device-store.ts';
 import { toDevice } from '../http/routes/devices.ts';
 import { RpcError, type CallId, type RpcMethod } from './peer.ts';
@@ -21,8 +21,14 @@ export function createMethods(parts: MethodParts): Record<CloudMethod, RpcMethod
     'device.command': {
       params: cloudMethods['device.command'].params,
       run: async ({ deviceId, command, idempotencyKey }: DeviceCommandParams, id: CallId) => {
+        const { action, ...params } = command;
+        const device = await devices.findById(deviceId);
+        if (device === null) throw unknownDevice();
+        // Before anything else is done with it: what passes is small and flat.
+        const checked = checkCommand(device.type, action, params);
+        if (checked.kind !== 'good') throw refusalOf(checked);
         const key = commandKey(idempotencyKey, id, { deviceId, command });
-        return remembered.once(key, () => sendCommand(parts, deviceId, command));
+        return remembered.once(key, () => sendCommand(parts, { deviceId, action, params }));
       },
     },
     'devices.snapshot': {
@@ -45,32 +51,29 @@ export function createMethods(parts: MethodParts): Record<CloudMethod, RpcMethod
 
 async function sendCommand(
   { devices, commands }: MethodParts,
-  deviceId: string,
-  { action, ...params }: DeviceCommandParams['command'],
+  command: { deviceId: string; action: string; params: Record<string, unknown> },
 ): Promise<{ status: 'ok' }> {
-  const device = await devices.findById(deviceId);
-  if (device === null) throw unknownDevice();
-  if (device.status === 'offline') throw new RpcError(rpcErrors.deviceOffline, 'The device is offline.');
-  refuse(await commands.send({ deviceId, action, params, userId: null }));
+  if ((await devices.findById(command.deviceId))?.status === 'offline') {
+    throw new RpcError(rpcErrors.deviceOffline, 'The device is offline.');
+  }
+  const result = await commands.send({ ...command, userId: null });
+  if (result.kind !== 'accepted') throw refusalOf(result);
+  const { status, reason } = result.command;
+  if (status === 'failed') throw new RpcError(rpcErrors.failed, reason ?? 'The command could not be sent.');
   return { status: 'ok' };
 }
 
 const unknownDevice = (): RpcError => new RpcError(rpcErrors.unknownDevice, 'There is no such device.');
 
-function refuse(result: CommandResult): void {
+function refusalOf(result: Exclude<CommandResult, { kind: 'accepted' }>): RpcError {
   switch (result.kind) {
-    case 'accepted': {
-      const { status, reason } = result.command;
-      if (status === 'failed') throw new RpcError(rpcErrors.failed, reason ?? 'The command could not be sent.');
-      return;
-    }
     case 'unknown_device':
-      throw unknownDevice();
+      return unknownDevice();
     case 'unknown_action':
-      throw new RpcError(rpcErrors.badParams, `The action must be one of: ${result.known.join(', ')}`);
+      return new RpcError(rpcErrors.badParams, `The action must be one of: ${result.known.join(', ')}`);
     case 'bad_params': {
       const faults = result.faults.map(({ pointer, message }) => `${pointer || '/'} ${message}`);
-      throw new RpcError(rpcErrors.badParams, `The command is not valid: ${faults.join('; ')}`.slice(0, 500));
+      return new RpcError(rpcErrors.badParams, `The command is not valid: ${faults.join('; ')}`.slice(0, 500));
     }
   }
 }
