@@ -37,7 +37,7 @@ export function createFirmware(parts: FirmwareParts): Firmware {
       if (parts.source.isSigned) await raiseFloors(run, parts, answer.entries);
       run.entries = answer.entries;
       run.refused = answer.refused;
-      run.fetching.keepOnly(answer.entries);
+      run.attempts.keepOnly(answer.entries);
       announce();
       return answer.refused.length === 0;
     });
@@ -66,7 +66,7 @@ export function createFirmware(parts: FirmwareParts): Firmware {
     },
     check: async () => {
       if (signal.aborted) return { ok: false };
-      run.fetching.hurry();
+      run.attempts.hurry();
       run.handOver.hurry();
       try {
         return { ok: await checkManifest() };

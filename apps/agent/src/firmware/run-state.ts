@@ -3,6 +3,7 @@ import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclus
 import type { Report } from '@station/kit/report';
 import type { FirmwareEntry, FirmwareRefusal } from '@station/protocol/firmware-manifest';
 import type { Conditions } from '../conditions.ts';
+import { createAttempts, type Attempts } from './attempts.ts';
 import { createCache, type Cache, type CacheContents } from './cache.ts';
 import type { Facts } from './decide.ts';
 import { createFetching, type Fetching } from './fetching.ts';
@@ -40,6 +41,7 @@ export type FirmwareParts = {
 export type FirmwareRun = {
   poll: FirmwarePoll;
   cache: Cache;
+  attempts: Attempts;
   fetching: Fetching;
   handOver: HandOver;
   contents: CacheContents;
@@ -56,10 +58,12 @@ export type FirmwareRun = {
 
 export function createRun(parts: FirmwareParts): FirmwareRun {
   const cache = createCache(parts.disk, parts.directory);
+  const attempts = createAttempts(parts);
   return {
     poll: createFirmwarePoll(parts),
     cache,
-    fetching: createFetching({ ...parts, cache }),
+    attempts,
+    fetching: createFetching({ ...parts, cache, attempts }),
     handOver: createHandOver(parts),
     contents: { items: [], files: [], damaged: [] },
     partials: [],
@@ -81,7 +85,7 @@ export const observe = (run: FirmwareRun, { clock, source }: FirmwareParts): Fac
   items: run.contents.items,
   files: run.contents.files,
   partials: run.partials,
-  attempts: run.fetching.attempts(),
+  attempts: run.attempts.all(),
   handedOver: run.notes.handedOver,
   types: run.handOver.types(),
   askDueMs: run.handOver.askDueMs(),

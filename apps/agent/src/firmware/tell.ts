@@ -63,6 +63,6 @@ export function describeFirmware(run: FirmwareRun, parts: FirmwareParts): Status
 }
 
 function lastErrorOf(run: FirmwareRun): string | null {
-  const [attempt] = [...run.fetching.attempts()].map(([key, { reason }]) => `${key.split(' ')[0]}: ${reason}`);
+  const [attempt] = [...run.attempts.all()].map(([key, { reason }]) => `${key.split(' ')[0]}: ${reason}`);
   return run.diskFault ?? run.poll.lastError() ?? attempt ?? (isPending(run) ? run.handOver.lastError() : null);
 }
