@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import { Value } from 'typebox/value';
 import type { RawData, WebSocket } from 'ws';
 import {
@@ -11,7 +12,7 @@ import { isoTime, type Clock } from '@station/kit/clock';
 import type { AccessClaims, AccessTokens } from '../auth/access-tokens.ts';
 import type { Log } from '../log.ts';
 import type { HubClient, SocketHub } from './hub.ts';
-import { createOutbox, outgoing } from './outbox.ts';
+import { batchOf, createOutbox, outgoing, type SendingSocket } from './outbox.ts';
 
 export type ConnectionDependencies = {
   hub: SocketHub;
@@ -29,10 +30,13 @@ const maxTimerMs = 2 ** 31 - 1;
 
 /**
  * One WebSocket: nothing goes out before it has logged in, nothing after its token has expired.
+ * @param connection below the WebSocket, which was agreed without extensions. Frames are made once for all clients and written there; `ws`
+ * would make them anew for each, and write each by itself. Its own frames (ping, pong, close) go there as a whole too.
  * @returns ends the connection; `ended` resolves when it is gone.
  */
 export function serveConnection(
   socket: WebSocket,
+  connection: Pick<Writable, 'write'>,
   dependencies: ConnectionDependencies,
 ): { close(code: number, reason: string): void } {
   const { hub, tokens, clock, log } = dependencies;
@@ -40,7 +44,15 @@ export function serveConnection(
   let timer = setTimeout(() => close(closeCodes.unauthorized, 'No log-in in time'), authDeadlineMs);
   let cutOff: NodeJS.Timeout | undefined;
 
-  const outbox = createOutbox(socket, () => {
+  const sending: SendingSocket = {
+    get bufferedAmount() {
+      return socket.bufferedAmount;
+    },
+    write: (frames, done) => {
+      if (socket.readyState === socket.OPEN) connection.write(frames, done);
+    },
+  };
+  const outbox = createOutbox(sending, () => {
     log.event('socket_client_dropped', { reason: 'too far behind' });
     close(closeCodes.tooSlow, 'Too far behind');
   });
@@ -52,7 +64,7 @@ export function serveConnection(
     cutOff ??= setTimeout(() => socket.terminate(), closeGraceMs);
   }
 
-  const send = (message: ServerMessage): void => outbox.send(outgoing(message));
+  const send = (message: ServerMessage): void => outbox.send(batchOf([outgoing(message)]));
 
   const logIn = async (token: string): Promise<void> => {
     const claims = await tokens.verify(token);
@@ -67,7 +79,7 @@ export function serveConnection(
     timer = setTimeout(() => close(closeCodes.unauthorized, 'The token has expired'), left);
     send(hello(described, claims, clock));
     if (client !== null) return;
-    client = { userId: claims.userId, send: (message) => outbox.send(message), close };
+    client = { userId: claims.userId, send: outbox.send, close };
     hub.add(client);
   };
 

@@ -1,10 +1,12 @@
 import type { ServerMessage } from '@station/protocol/socket';
-import { outgoing, type Outgoing } from './outbox.ts';
+import { systemClock, type Clock } from '@station/kit/clock';
+import { createGathering } from './gathering.ts';
+import { batchesOf, outgoing, type Batch, type Outgoing } from './outbox.ts';
 
 /** A client that has logged in. */
 export type HubClient = {
   userId: string;
-  send(message: Outgoing): void;
+  send(batch: Batch): void;
   close(code: number, reason: string): void;
 };
 
@@ -13,7 +15,7 @@ export type SocketHub = {
   onWatched(listener: (watched: boolean) => void): Disposable;
   /** Messages that a new client gets after its `hello`, to know what the others know. */
   replay(source: () => readonly ServerMessage[]): Disposable;
-  /** To all clients. @param key of what only the latest matters of, for clients that are behind. */
+  /** To all clients that are here now, soon: what is told within a few milliseconds goes in one write. @param key of what only the latest matters of, for clients that are behind. */
   broadcast(message: ServerMessage, key?: string): void;
   add(client: HubClient): void;
   remove(client: HubClient): void;
@@ -22,8 +24,11 @@ export type SocketHub = {
   size(): number;
 };
 
-/** Everyone who watches through `/ws` (contracts, section 10). */
-export function createSocketHub(): SocketHub {
+/**
+ * Everyone who watches through `/ws` (contracts, section 10). Messages are framed once for all clients, and gathered (see `gathering.ts`):
+ * hundreds of clients times a thousand messages a second would else be more writes than a core can do.
+ */
+export function createSocketHub(clock: Pick<Clock, 'monotonic' | 'sleep'> = systemClock): SocketHub {
   const clients = new Set<HubClient>();
   const watchers = new Set<(watched: boolean) => void>();
   const sources = new Set<() => readonly ServerMessage[]>();
@@ -31,27 +36,35 @@ export function createSocketHub(): SocketHub {
     set.add(item);
     return { [Symbol.dispose]: () => void set.delete(item) };
   };
+  const gathered = createGathering<Outgoing>(clock, (messages) => {
+    for (const batch of batchesOf(messages)) for (const client of clients) client.send(batch);
+  });
   return {
     onWatched: (listener) => subscribe(watchers, listener),
     replay: (source) => subscribe(sources, source),
     broadcast: (message, key) => {
-      if (clients.size === 0) return;
-      const ready = outgoing(message, key ?? null);
-      for (const client of clients) client.send(ready);
+      if (clients.size > 0) gathered.add(outgoing(message, key ?? null));
     },
     add: (client) => {
+      // What was told before it came is older than what is replayed to it.
+      gathered.flush();
       clients.add(client);
-      for (const source of sources) for (const message of source()) client.send(outgoing(message));
+      const replayed = [...sources].flatMap((source) => source().map((message) => outgoing(message)));
+      for (const batch of batchesOf(replayed)) client.send(batch);
       if (clients.size === 1) for (const listener of watchers) listener(true);
     },
     remove: (client) => {
       if (!clients.delete(client)) return;
-      if (clients.size === 0) for (const listener of watchers) listener(false);
+      if (clients.size > 0) return;
+      gathered.clear();
+      for (const listener of watchers) listener(false);
     },
     closeUser: (userId, code, reason) => {
+      gathered.flush();
       for (const client of clients) if (client.userId === userId) client.close(code, reason);
     },
     closeAll: (code, reason) => {
+      gathered.flush();
       for (const client of [...clients]) client.close(code, reason);
     },
     size: () => clients.size,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { closeAtBytes, coalesceAtBytes, createOutbox, outgoing } from './outbox.ts';
+import { batchesOf, batchOf, closeAtBytes, coalesceAtBytes, createOutbox, outgoing } from './outbox.ts';
 
 /** A socket whose other end reads only when told to. */
 function slowSocket() {
@@ -11,9 +11,9 @@ function slowSocket() {
     get bufferedAmount() {
       return waiting.reduce((sum, { bytes }) => sum + bytes, 0);
     },
-    send: (text: string, done: () => void) => {
-      written.push(text);
-      waiting.push({ bytes: Buffer.byteLength(text), done });
+    write: (frames: Buffer, done: () => void) => {
+      written.push(...textsIn(frames));
+      waiting.push({ bytes: frames.length, done });
     },
     readAll: () => {
       while (waiting.length > 0) waiting.shift()!.done();
@@ -21,8 +21,21 @@ function slowSocket() {
   };
 }
 
+/** The texts of frames with a payload from 126 bytes to 64 KiB (all there are here), or of fewer. */
+function textsIn(frames: Buffer): string[] {
+  const texts: string[] = [];
+  for (let at = 0; at < frames.length;) {
+    const short = frames.readUInt8(at + 1);
+    const [start, bytes] = short < 126 ? [at + 2, short] : [at + 4, frames.readUInt16BE(at + 2)];
+    texts.push(frames.toString('utf8', start, start + bytes));
+    at = start + bytes;
+  }
+  return texts;
+}
+
 const filler = 'x'.repeat(50_000);
-const state = (device: number, value: number) => outgoing({ device, value, filler }, `state ${device}`);
+const state = (device: number, value: number) => batchOf([outgoing({ device, value, filler }, `state ${device}`)]);
+const event = (name: string) => batchOf([outgoing({ event: name })]);
 
 test('sends everything, in order, to a client that keeps up', () => {
   const socket = slowSocket();
@@ -43,8 +56,8 @@ test('gives a client that is 1 MiB behind the latest state of each device, and e
   while (socket.bufferedAmount < coalesceAtBytes) outbox.send(state(0, -1));
   const before = socket.written.length;
   for (let value = 0; value < 1_000; value++) for (const device of [1, 2]) outbox.send(state(device, value));
-  outbox.send(outgoing({ event: 'first' }));
-  outbox.send(outgoing({ event: 'second' }));
+  outbox.send(event('first'));
+  outbox.send(event('second'));
   assert.equal(socket.written.length, before);
   assert.ok(outbox.backlogBytes() < 2 * coalesceAtBytes);
   socket.readAll();
@@ -61,7 +74,34 @@ test('gives up on a client at 8 MiB, once', () => {
   const socket = slowSocket();
   let overflows = 0;
   const outbox = createOutbox(socket, () => overflows++);
-  for (let index = 0; index < 1_000; index++) outbox.send(outgoing({ index, filler }));
+  for (let index = 0; index < 1_000; index++) outbox.send(batchOf([outgoing({ index, filler })]));
   assert.equal(overflows, 1);
   assert.ok(outbox.backlogBytes() < closeAtBytes + 100_000);
+});
+
+test('cuts messages into batches of at most 64 KiB, a larger message by itself', () => {
+  const sizes = [30_000, 30_000, 30_000, 200_000, 10];
+  const messages = sizes.map((size) => outgoing({ text: 'x'.repeat(size) }));
+  const batches = [...batchesOf(messages)];
+  assert.deepEqual(
+    batches.map((batch) => batch.messages.length),
+    [2, 1, 1, 1],
+  );
+  assert.deepEqual(
+    batches.flatMap((batch) => batch.messages),
+    messages,
+  );
+  assert.deepEqual([...batchesOf([])], []);
+});
+
+test('keeps of a batch only what it holds, not its bytes', () => {
+  const socket = slowSocket();
+  const outbox = createOutbox(socket, () => assert.fail());
+  while (socket.bufferedAmount < coalesceAtBytes) outbox.send(state(0, -1));
+  const before = outbox.backlogBytes();
+  const kept = outgoing({ kept: 1 }, 'kept');
+  for (let round = 0; round < 1_000; round++) outbox.send(batchOf([outgoing({ round, filler }, 'round'), kept]));
+  assert.ok(outbox.backlogBytes() < before + filler.length + 100);
+  socket.readAll();
+  assert.deepEqual(JSON.parse(socket.written.at(-1) ?? ''), { kept: 1 });
 });

@@ -1,8 +1,10 @@
-/** The part of a WebSocket that sending needs (as of `ws`). */
+import { textFrames } from './frames.ts';
+
+/** The part of a connection that sending needs. */
 export type SendingSocket = {
   /** Bytes handed over and not yet taken by the kernel. */
   readonly bufferedAmount: number;
-  send(text: string, done: (error?: Error) => void): void;
+  write(frames: Buffer, done: (error?: Error | null) => void): void;
 };
 
 /** A message ready to go to any number of clients. */
@@ -13,8 +15,11 @@ export type Outgoing = {
   key: string | null;
 };
 
+/** Messages in their order, and the same as the bytes that go over the wire. */
+export type Batch = { messages: readonly Outgoing[]; frames: Buffer };
+
 export type Outbox = {
-  send(message: Outgoing): void;
+  send(batch: Batch): void;
   /** Bytes that wait, in the socket and here. */
   backlogBytes(): number;
   clear(): void;
@@ -23,6 +28,8 @@ export type Outbox = {
 /** Contracts, section 10. */
 export const coalesceAtBytes = 1024 * 1024;
 export const closeAtBytes = 8 * 1024 * 1024;
+/** A batch is no larger, unless a single message is: how far behind a client is, is looked at between batches. */
+const maxBatchBytes = 64 * 1024;
 
 /**
  * Sends to one client without letting it slow anyone else down or fill the memory: from 1 MiB of backlog on, messages wait here and only
@@ -35,31 +42,38 @@ export function createOutbox(socket: SendingSocket, onOverflow: () => void): Out
   let nextUnkeyed = 0;
   let overflowed = false;
 
-  const write = ({ text }: Outgoing): void => socket.send(text, onWritten);
-
+  // The message alone is kept, not the bytes of the whole batch it came in.
   const hold = (message: Outgoing): void => {
     const key = message.key ?? nextUnkeyed++;
     heldBytes += message.bytes - (held.get(key)?.bytes ?? 0);
     held.set(key, message);
   };
 
-  const onWritten = (): void => {
-    while (held.size > 0 && socket.bufferedAmount < coalesceAtBytes) {
-      const [key, message] = held.entries().next().value!;
+  const takeHeld = (): Outgoing[] => {
+    const taken: Outgoing[] = [];
+    let bytes = 0;
+    for (const [key, message] of held) {
+      if (taken.length > 0 && bytes + message.bytes > maxBatchBytes) break;
       held.delete(key);
-      heldBytes -= message.bytes;
-      write(message);
+      taken.push(message);
+      bytes += message.bytes;
     }
+    heldBytes -= bytes;
+    return taken;
+  };
+
+  const onWritten = (): void => {
+    while (held.size > 0 && socket.bufferedAmount < coalesceAtBytes) socket.write(textFrames(takeHeld()), onWritten);
   };
 
   const backlogBytes = (): number => socket.bufferedAmount + heldBytes;
 
   return {
     backlogBytes,
-    send: (message) => {
+    send: ({ messages, frames }) => {
       if (overflowed) return;
-      if (held.size === 0 && socket.bufferedAmount < coalesceAtBytes) write(message);
-      else hold(message);
+      if (held.size === 0 && socket.bufferedAmount < coalesceAtBytes) socket.write(frames, onWritten);
+      else messages.forEach(hold);
       if (backlogBytes() < closeAtBytes) return;
       overflowed = true;
       onOverflow();
@@ -74,4 +88,20 @@ export function createOutbox(socket: SendingSocket, onOverflow: () => void): Out
 export function outgoing(message: object, key: string | null = null): Outgoing {
   const text = JSON.stringify(message);
   return { text, bytes: Buffer.byteLength(text), key };
+}
+
+export const batchOf = (messages: readonly Outgoing[]): Batch => ({ messages, frames: textFrames(messages) });
+
+/** The messages in as few batches as may be. */
+export function* batchesOf(messages: readonly Outgoing[]): Generator<Batch> {
+  let start = 0;
+  let bytes = 0;
+  for (const [index, message] of messages.entries()) {
+    if (index > start && bytes + message.bytes > maxBatchBytes) {
+      yield batchOf(messages.slice(start, index));
+      [start, bytes] = [index, 0];
+    }
+    bytes += message.bytes;
+  }
+  if (start < messages.length) yield batchOf(messages.slice(start));
 }

@@ -48,13 +48,13 @@ export async function registerSocketRoute(app: HttpServer, dependencies: Connect
     handler: async () => {
       throw new StationError('bad_request', 'This address speaks WebSocket only.');
     },
-    wsHandler: (socket) => {
+    wsHandler: (socket, request) => {
       if (connections.size >= maxConnections) {
         socket.on('error', () => undefined);
         socket.close(1013, 'Too many connections');
         return;
       }
-      const connection = { ...serveConnection(socket, dependencies), alive: true };
+      const connection = { ...serveConnection(socket, request.raw.socket, dependencies), alive: true };
       connections.set(socket, connection);
       socket.on('pong', () => {
         connection.alive = true;

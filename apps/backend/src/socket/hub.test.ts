@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { test } from 'node:test';
+import type { ServerMessage } from '@station/protocol/socket';
+import { createSocketHub } from './hub.ts';
+import type { Batch } from './outbox.ts';
+
+/** Pauses last until the test ends them. */
+function withHub() {
+  let wake = (): void => undefined;
+  const clock = { monotonic: () => 0, sleep: () => new Promise<void>((resolve) => (wake = resolve)) };
+  const endPause = async (): Promise<void> => {
+    wake();
+    await nextTurn();
+  };
+  return { hub: createSocketHub(clock), endPause };
+}
+
+function testClient(userId = 'olena') {
+  const batches: Batch[] = [];
+  const closed: number[] = [];
+  const heard = (): unknown[] =>
+    batches.flatMap(({ messages }) => messages.map(({ text }) => (JSON.parse(text) as { deviceId: string }).deviceId));
+  const client = {
+    userId,
+    send: (batch: Batch) => void batches.push(batch),
+    close: (code: number) => void closed.push(code),
+  };
+  return { client, batches, closed, heard };
+}
+
+const changed = (deviceId: string): ServerMessage => ({
+  type: 'device_changed',
+  at: '2026-03-01T12:00:00.000Z',
+  deviceId,
+});
+
+test('messages of one moment go to all clients in their order, as the same bytes', async () => {
+  const { hub } = withHub();
+  const [one, other] = [testClient(), testClient()];
+  for (const { client } of [one, other]) hub.add(client);
+  for (const id of ['a', 'b', 'a']) hub.broadcast(changed(id), id);
+  await nextTurn();
+  assert.deepEqual(one.heard(), ['a', 'b', 'a'], 'who keeps up hears everything');
+  assert.equal(one.batches.length, 1);
+  assert.equal(one.batches[0], other.batches[0]);
+});
+
+test('many large messages go in several batches', async () => {
+  const { hub } = withHub();
+  const { client, batches, heard } = testClient();
+  hub.add(client);
+  const ids = ['a', 'b', 'c'].map((letter) => letter.repeat(60_000));
+  for (const id of ids) hub.broadcast(changed(id));
+  await nextTurn();
+  assert.equal(batches.length, 3);
+  assert.deepEqual(heard(), ids);
+});
+
+test('a client that comes while messages wait hears what is replayed, then what is told from then on', async () => {
+  const { hub, endPause } = withHub();
+  const [early, late] = [testClient(), testClient()];
+  using _replaying = hub.replay(() => [changed('replayed')]);
+  hub.add(early.client);
+  hub.broadcast(changed('first'));
+  await nextTurn();
+  hub.broadcast(changed('waits'));
+  hub.add(late.client);
+  hub.broadcast(changed('later'));
+  await endPause();
+  assert.deepEqual(early.heard(), ['replayed', 'first', 'waits', 'later']);
+  assert.deepEqual(late.heard(), ['replayed', 'later']);
+});
+
+test('clients hear what was told before they are closed', () => {
+  const { hub } = withHub();
+  const [olena, ivan] = [testClient('olena'), testClient('ivan')];
+  for (const { client } of [olena, ivan]) hub.add(client);
+  hub.broadcast(changed('a'));
+  hub.closeUser('ivan', 4401, 'Log in again');
+  assert.deepEqual([ivan.heard(), ivan.closed, olena.closed], [['a'], [4401], []]);
+  hub.broadcast(changed('b'));
+  hub.closeAll(1013, 'Messages were missed');
+  assert.deepEqual([olena.heard(), olena.closed], [['a', 'b'], [1013]]);
+});
+
+test('what nobody is there for any more does not reach the next one who comes', async () => {
+  const { hub } = withHub();
+  const [first, next] = [testClient(), testClient()];
+  hub.add(first.client);
+  hub.broadcast(changed('a'));
+  hub.remove(first.client);
+  hub.add(next.client);
+  await nextTurn();
+  assert.deepEqual([first.heard(), next.heard()], [[], []]);
+});
