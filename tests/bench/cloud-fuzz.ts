@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { WebSocketServer, type WebSocket } from 'ws';
+import { noLimits } from '../../apps/backend/src/cloud/inbound-budget.ts';
 import { createRandom } from '../faults/choice.ts';
 import { mutateDocument, mutateText } from '../faults/mutate.ts';
 import { benchStation, type BenchStation } from './cloud/bench-station.ts';
@@ -177,13 +178,12 @@ async function measure(folder: string): Promise<boolean> {
   await using station = await benchStation(folder, (line) => fault(`the station says ${line}`));
   const { id } = await station.devices.provision({ externalId: 'd', type: 'light', name: 'Lamp', zoneId: null });
   let commands = 0;
-  const unlimited = { framesPerSecond: Infinity, frames: Infinity, bytesPerSecond: Infinity, bytes: Infinity };
   const reconnect = { nextMs: () => 5, stable: () => undefined, accepted: () => undefined };
   const cloud = await hostileCloud();
   const at = 1_760_000_000_000;
   await station.link(
     cloud.port,
-    { limits: unlimited, reconnect },
+    { limits: noLimits, reconnect },
     {
       send: async ({ deviceId, action }) => {
         commands += 1;

@@ -24,8 +24,8 @@ export type Delivery = AsyncDisposable & {
   end(code: number | null): void;
   /** There may be more to send. */
   wake(): void;
-  /** Everything up to this number has arrived. */
-  acknowledge(seq: number): void;
+  /** Everything up to this number has arrived. @returns false when nobody was waiting for that. */
+  acknowledge(seq: number): boolean;
   /** A device's state became different; the latest is sent, whenever there is room. */
   stateChanged(deviceId: string): void;
   /** A ping went out; what was sent before it has arrived when its pong comes. */
@@ -93,14 +93,15 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     nudge = Promise.withResolvers();
   };
 
-  const acknowledge = (seq: number): void => {
+  const acknowledge = (seq: number): boolean => {
     // By position, not by size: a replica may have committed a smaller number later.
     const position = inFlight.indexOf(seq);
-    if (position < 0) return;
+    if (position < 0) return false;
     arrived.push(...inFlight.splice(0, position + 1));
     progressAt = clock.monotonic();
     poison.progressed();
     wake();
+    return true;
   };
 
   /** @param isLast of what was read: once it is handed over there is room for more. */

@@ -1,38 +1,49 @@
-/** What the cloud may send in a second before it has to wait, and how much more in one go. */
+/** What the cloud may have dealt with in a second, and how much more in one go. */
 export type BudgetLimits = { framesPerSecond: number; frames: number; bytesPerSecond: number; bytes: number };
 
-/** A house of some hundred devices with everyone tapping is far below it; parsing that much costs a few percent of a small computer. */
+/** A house of some hundred devices with everyone tapping is below it; dealing with that much costs a percent or two of a small computer. */
 export const usualLimits: BudgetLimits = {
-  framesPerSecond: 200,
-  frames: 400,
+  framesPerSecond: 100,
+  frames: 200,
   bytesPerSecond: 256 * 1024,
   bytes: 2 * 1024 * 1024,
 };
-
-export type InboundBudget = {
-  /** Counts a frame. @returns milliseconds to stop reading for; 0 to go on. */
-  take(bytes: number, nowMs: number): number;
+export const noLimits: BudgetLimits = {
+  framesPerSecond: Infinity,
+  frames: Infinity,
+  bytesPerSecond: Infinity,
+  bytes: Infinity,
 };
 
-/**
- * Two leaky buckets, frames and bytes: a cloud that floods the station is read ever more slowly, and held back by TCP itself, so that it takes
- * nothing from those at home. Nothing is thrown away.
- */
+export type InboundBudget = {
+  /** Takes a frame off the budget if there is room for it. @returns milliseconds to wait for that; 0: taken. */
+  take(bytes: number, nowMs: number): number;
+  /** It was something that the station had asked for. */
+  giveBack(bytes: number): void;
+};
+
+/** Two buckets, frames and bytes, that fill up as time goes by. A large frame is let through and paid for afterwards. */
 export function createInboundBudget(limits: BudgetLimits): InboundBudget {
-  let frames = 0;
-  let bytes = 0;
-  let atMs = 0;
+  let frames = limits.frames;
+  let bytes = limits.bytes;
+  let atMs: number | null = null;
   return {
     take: (size, nowMs) => {
-      const seconds = Math.max(0, nowMs - atMs) / 1000;
+      const seconds = Math.max(0, nowMs - (atMs ?? nowMs)) / 1000;
       atMs = nowMs;
-      frames = Math.max(0, frames - seconds * limits.framesPerSecond) + 1;
-      bytes = Math.max(0, bytes - seconds * limits.bytesPerSecond) + size;
-      const wait = Math.max(
-        (frames - limits.frames) / limits.framesPerSecond,
-        (bytes - limits.bytes) / limits.bytesPerSecond,
-      );
-      return wait > 0 ? Math.ceil(wait * 1000) : 0;
+      if (seconds > 0) {
+        frames = Math.min(limits.frames, frames + seconds * limits.framesPerSecond);
+        bytes = Math.min(limits.bytes, bytes + seconds * limits.bytesPerSecond);
+      }
+      const wait = Math.max((1 - frames) / limits.framesPerSecond, (1 - bytes) / limits.bytesPerSecond);
+      if (wait > 0) return Math.ceil(wait * 1000);
+      frames -= 1;
+      bytes -= size;
+      return 0;
+    },
+    giveBack: (size) => {
+      frames += 1;
+      bytes += size;
     },
   };
 }

@@ -6,7 +6,8 @@ import type { CloudSocket, OpenCloudSocket } from '../adapters/cloud-socket.ts';
 import type { Log } from '../log.ts';
 import type { Delivery } from './delivery.ts';
 import type { IgnoredMessages } from './ignored-messages.ts';
-import { createInboundBudget, type BudgetLimits } from './inbound-budget.ts';
+import type { BudgetLimits } from './inbound-budget.ts';
+import { createInboundQueue, type InboundQueue } from './inbound-queue.ts';
 import { createLinkMachine, type LinkAction, type LinkEvent, type LinkView } from './link-machine.ts';
 import { createPeer, type Peer, type RpcMethod } from './peer.ts';
 import type { Reconnect } from './reconnect.ts';
@@ -47,7 +48,7 @@ export type Link = {
 /** More than this, and the cloud does not read: the connection is ended, what mattered is sent again on the next one. */
 const maxBacklogBytes = 8 * 1024 * 1024;
 
-type Connection = { socket: CloudSocket; peer: Peer; acks: boolean };
+type Connection = { socket: CloudSocket; peer: Peer; inbound: InboundQueue };
 
 /** The link machine with a real socket and a real clock. */
 export function createLink(parts: LinkParts): Link {
@@ -85,6 +86,7 @@ export function createLink(parts: LinkParts): Link {
         connection = connect();
         return;
       case 'end':
+        connection?.inbound.close();
         connection?.peer.close();
         connection?.socket.end();
         connection = null;
@@ -106,7 +108,6 @@ export function createLink(parts: LinkParts): Link {
   const say = (message: object): void => connection?.socket.send(JSON.stringify(message));
 
   const connect = (): Connection => {
-    const budget = createInboundBudget(parts.limits);
     const isCurrent = (): boolean => connection === made;
     const socket = parts.open({
       onOpen: () => isCurrent() && tell({ kind: 'opened' }),
@@ -116,16 +117,11 @@ export function createLink(parts: LinkParts): Link {
         delivery.ponged();
       },
       onMessage: (text, bytes) => {
-        if (!isCurrent()) return;
-        const pauseMs = budget.take(bytes, clock.monotonic());
-        if (pauseMs > 0) {
-          socket.pause();
-          setTimeout(() => socket.resume(), pauseMs).unref();
-        }
-        peer.receive(text);
+        if (isCurrent()) inbound.push(text, bytes);
       },
       onClose: (loss) => {
         if (!isCurrent()) return;
+        inbound.close();
         peer.close();
         connection = null;
         tell({ kind: 'closed', ...loss });
@@ -143,7 +139,13 @@ export function createLink(parts: LinkParts): Link {
       onIgnored: parts.ignored.count,
       onFault: (where, message) => log.event('unexpected_error', { where, message }),
     });
-    const made: Connection = { socket, peer, acks: false };
+    const inbound = createInboundQueue({
+      limits: parts.limits,
+      pause: socket.pause,
+      resume: socket.resume,
+      deal: (text) => isCurrent() && peer.receive(text),
+    });
+    const made: Connection = { socket, peer, inbound };
     return made;
   };
 
@@ -162,7 +164,9 @@ export function createLink(parts: LinkParts): Link {
       case 'claim_success':
         return void claim(message.stationToken);
       case 'ack':
-        return delivery.acknowledge(message.seq);
+        // As many as the station sent messages: they are not what a flood is made of.
+        if (delivery.acknowledge(message.seq)) connection?.inbound.forgive();
+        return;
     }
   };
 

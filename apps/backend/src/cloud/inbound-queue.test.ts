@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { until } from '../testing/until.ts';
+import { createInboundBudget, noLimits, usualLimits } from './inbound-budget.ts';
+import { createInboundQueue } from './inbound-queue.ts';
+
+/** Deals with frames as fast as it may. @returns how many in so many seconds. */
+function flood(bytes: number, seconds: number): number {
+  const budget = createInboundBudget(usualLimits);
+  let frames = 0;
+  for (let now = 0; now < seconds * 1000;) {
+    const wait = budget.take(bytes, now);
+    if (wait === 0) frames += 1;
+    now += wait;
+  }
+  return frames;
+}
+
+test('what people do is not held up', () => {
+  const budget = createInboundBudget(usualLimits);
+  for (let now = 0; now < 60_000; now += 20) assert.equal(budget.take(300, now), 0);
+});
+
+test('a flood is dealt with at the pace of the budget, in frames or in bytes', () => {
+  const frames = flood(50, 60);
+  assert.ok(frames <= usualLimits.frames + 60 * usualLimits.framesPerSecond, `${frames} small ones`);
+  const large = flood(1_000_000, 60);
+  assert.ok(large <= 20, `${large} large ones`);
+});
+
+test('what was asked for costs nothing', () => {
+  const budget = createInboundBudget(usualLimits);
+  for (let frame = 0; frame < 100_000; frame++) {
+    assert.equal(budget.take(30, 0), 0);
+    budget.giveBack(30);
+  }
+});
+
+function queue(limits: typeof usualLimits) {
+  const dealt: (string | null)[] = [];
+  const calls: string[] = [];
+  const inbound = createInboundQueue({
+    limits,
+    pause: () => void calls.push('pause'),
+    resume: () => void calls.push('resume'),
+    deal: (text) => void dealt.push(text),
+  });
+  return { inbound, dealt, calls };
+}
+
+test('frames are dealt with in order, and nothing more is read while some wait', async () => {
+  const { inbound, dealt, calls } = queue({ ...usualLimits, frames: 2, framesPerSecond: 1_000 });
+  for (const text of ['a', 'b', 'c', null, 'e']) inbound.push(text, 10);
+  assert.deepEqual(dealt, ['a', 'b']);
+  assert.deepEqual(calls, ['pause']);
+  await until('all are dealt with', () => dealt.length === 5);
+  assert.deepEqual(dealt, ['a', 'b', 'c', null, 'e']);
+  await until('it is read again', () => calls.length === 2);
+  assert.deepEqual(calls, ['pause', 'resume']);
+});
+
+test('without limits nothing waits; when it is closed nothing more is dealt with', async () => {
+  const free = queue(noLimits);
+  for (let frame = 0; frame < 1_000; frame++) free.inbound.push('x', 1_000_000);
+  assert.equal(free.dealt.length, 1_000);
+  const closed = queue({ ...usualLimits, frames: 1, framesPerSecond: 1_000 });
+  closed.inbound.push('a', 1);
+  closed.inbound.push('b', 1);
+  closed.inbound.close();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual(closed.dealt, ['a']);
+});

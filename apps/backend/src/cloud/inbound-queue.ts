@@ -1,0 +1,73 @@
+import { createInboundBudget, type BudgetLimits } from './inbound-budget.ts';
+
+export type InboundQueue = {
+  /** @param text null for a binary frame. */
+  push(text: string | null, bytes: number): void;
+  /** The frame that is being dealt with was something that the station had asked for: it costs nothing. */
+  forgive(): void;
+  close(): void;
+};
+
+/** So long at a stretch; whoever is at home is served in between. */
+const sliceMs = 2;
+
+/**
+ * Deals with the cloud's frames in their order, a little at a time and no faster than the budget allows. While any wait, nothing more is read:
+ * TCP holds a cloud back that floods the station, and those at home do not notice. Nothing is thrown away.
+ */
+export function createInboundQueue(parts: {
+  limits: BudgetLimits;
+  /** Stops and goes on reading. */
+  pause(): void;
+  resume(): void;
+  deal(text: string | null): void;
+}): InboundQueue {
+  const budget = createInboundBudget(parts.limits);
+  let waiting: { text: string | null; bytes: number }[] = [];
+  let next = 0;
+  let isBusy = false;
+  let isClosed = false;
+  let dealing = 0;
+
+  const later = (ms: number): void => {
+    if (ms > 0) setTimeout(work, ms).unref();
+    else setImmediate(work);
+  };
+  const work = (): void => {
+    const endMs = performance.now() + sliceMs;
+    while (next < waiting.length && !isClosed) {
+      const nowMs = performance.now();
+      if (nowMs > endMs) return later(0);
+      const frame = waiting[next]!;
+      const waitMs = budget.take(frame.bytes, nowMs);
+      if (waitMs > 0) return later(waitMs);
+      next += 1;
+      dealing = frame.bytes;
+      parts.deal(frame.text);
+    }
+    waiting = [];
+    next = 0;
+    isBusy = false;
+    if (!isClosed) parts.resume();
+  };
+
+  return {
+    push: (text, bytes) => {
+      if (isClosed) return;
+      if (!isBusy && budget.take(bytes, performance.now()) === 0) {
+        dealing = bytes;
+        return parts.deal(text);
+      }
+      waiting.push({ text, bytes });
+      if (isBusy) return;
+      isBusy = true;
+      parts.pause();
+      later(0);
+    },
+    forgive: () => budget.giveBack(dealing),
+    close: () => {
+      isClosed = true;
+      waiting = [];
+    },
+  };
+}

@@ -1,0 +1,50 @@
+/** A cloud with bad manners, as a process of its own; its parent says which. */
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { WebSocketServer, type WebSocket } from 'ws';
+
+export type Manners = 'quiet' | 'black hole' | 'flood' | 'large frames';
+
+const framesPerSecond = 10_000;
+const largeBytes = 1_000_000;
+const tickMs = 10;
+/** Beyond it the station holds us back, and we have said enough. */
+const maxBufferedBytes = 8 * 1024 * 1024;
+
+let manners: Manners = 'quiet';
+let current: WebSocket | null = null;
+let sent = 0;
+const small = '{"jsonrpc":"2.0","id":1,"method":"device_types.list"}';
+const large = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'nothing', params: { x: 'y'.repeat(largeBytes) } });
+
+const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+server.on('connection', (socket) => {
+  current = socket;
+  socket.on('error', () => undefined);
+  socket.on('message', (data) => {
+    const text = (data as Buffer).toString('utf8');
+    if (text.includes('"station_auth"')) socket.send('{"type":"auth_ok","acks":true}');
+    const seq = /"seq":(\d+)/.exec(text)?.[1];
+    if (seq !== undefined) socket.send(`{"type":"ack","seq":${seq}}`);
+  });
+});
+setInterval(() => {
+  if (current === null || current.bufferedAmount > maxBufferedBytes) return;
+  if (manners === 'flood') {
+    for (let frame = 0; frame < (framesPerSecond * tickMs) / 1000; frame++) current.send(small);
+    sent += (framesPerSecond * tickMs) / 1000;
+  } else if (manners === 'large frames') {
+    current.send(large);
+    sent += 1;
+  }
+}, tickMs);
+process.on('message', (next: Manners) => {
+  // Another way of being rude begins on a connection of its own, without what is left of the last.
+  current?.terminate();
+  manners = next;
+  if (manners === 'black hole') server.once('connection', (socket) => setTimeout(() => socket.pause(), 500));
+  process.send?.({ sent });
+});
+process.on('disconnect', () => process.exit());
+await once(server, 'listening');
+process.send?.({ port: (server.address() as AddressInfo).port });
