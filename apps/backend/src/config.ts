@@ -20,7 +20,14 @@ export type MqttConfig =
     };
 
 /** Where devices fetch their firmware: `publicUrl` is the reverse proxy as the local network sees it, `folder` a path there. */
-export type FirmwareConfig = { publicUrl: string; folder: string };
+export type FirmwareConfig = {
+  publicUrl: string;
+  folder: string;
+  /** How long a wave must have stood before the next begins. */
+  soakMs: number;
+  /** Devices that update at the same time. */
+  concurrency: number;
+};
 
 export type BackendConfig = {
   /** Port 0 takes a free one. */
@@ -99,6 +106,8 @@ export function envToConfig(env: Readonly<Record<string, string | undefined>>): 
         readUrl('PUBLIC_URL', read('PUBLIC_URL') ?? usualPublicUrl, ['http:', 'https:'], problems) ?? ''
       ).replace(/\/+$/, ''),
       folder: readFolder(read('FIRMWARE_FOLDER') ?? '/firmware', problems),
+      soakMs: 1000 * readWhole('FIRMWARE_SOAK_SECONDS', read('FIRMWARE_SOAK_SECONDS') ?? '60', [0, 86_400], problems),
+      concurrency: readWhole('FIRMWARE_CONCURRENCY', read('FIRMWARE_CONCURRENCY') ?? '10', [1, 1000], problems),
     },
     replicaId: readReplicaId(read, problems),
     cloud: readCloudSettings(read, problems),
@@ -136,6 +145,14 @@ function readPort(name: string, value: string | null, usual: number, problems: s
   if (/^\d+$/.test(value) && port <= 65_535) return port;
   problems.push(`${name} must be a number from 0 to 65535`);
   return 0;
+}
+
+function readWhole(name: string, value: string, [least, most]: [number, number], problems: string[]): number {
+  const number = Number(value);
+  if (!/^\d+$/.test(value) || number < least || number > most) {
+    problems.push(`${name} must be a whole number from ${least} to ${most}`);
+  }
+  return number;
 }
 
 function readLogLevel(value: string | null, problems: string[]): LogLevel {

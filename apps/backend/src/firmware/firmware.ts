@@ -7,7 +7,7 @@ import type { Log } from '../log.ts';
 import type { SocketHub } from '../socket/hub.ts';
 import type { Database } from '../store/schema.ts';
 import { createImageStore, type ImageStore } from './image-store.ts';
-import type { Target } from './rollout.ts';
+import { defaultSettings, waveLimits, type Target } from './rollout.ts';
 import { createRolloutStore, type RolloutRecord, type RolloutStore } from './rollout-store.ts';
 import { startRollouts, type RolloutChange, type Rollouts } from './rollouts.ts';
 
@@ -37,6 +37,7 @@ export function startFirmware(parts: {
     store,
     images,
     clock,
+    settings: { ...defaultSettings, soakMs: config.soakMs, concurrency: config.concurrency },
     urlOf: (file) => `${config.publicUrl}${config.folder}/${file}`,
     tell: (change) => tell(hub, change, clock.now()),
   });
@@ -68,6 +69,7 @@ export function toRollout(rollout: RolloutRecord, targets: readonly Target[]): R
     version,
     state,
     wave,
+    waves: waveLimits(rollout.settings, targets.length).length,
     reason,
     requestedBy,
     createdAt: isoTime(createdAt),
