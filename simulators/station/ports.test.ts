@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, it } from 'node:test';
-import { findFreePort, isTaken, listenOnUsual } from './ports.ts';
+import { findFreePort } from '@station/kit/free-port';
+import { isTaken, listenOnUsual } from './ports.ts';
 
 async function take(port: number): Promise<AsyncDisposable> {
   const server = createServer().listen(port, '127.0.0.1');

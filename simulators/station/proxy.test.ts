@@ -4,7 +4,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocket, WebSocketServer } from 'ws';
-import { findFreePort } from './ports.ts';
+import { findFreePort } from '@station/kit/free-port';
 import { startProxy } from './proxy.ts';
 
 /** A service that answers with its name, the path and the body it got. */

@@ -18,7 +18,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startReleaseSimulator } from '@station/simulators/releases/release-simulator';
 import type { ImageRecipe } from '@station/simulators/releases/station-images';
-import { freePort } from '../rig/ports.ts';
+import { findFreePort } from '@station/kit/free-port';
 import { run, startDaemon, waitFor } from '../rig/program.ts';
 import { createWorkspace } from '../rig/workspace.ts';
 
@@ -87,7 +87,7 @@ async function main(): Promise<number> {
 
   await using workspace = await createWorkspace();
   const folder = await workspace.subfolder('station');
-  const [port, backendPort, frontendPort] = [await freePort(), await freePort(), await freePort()];
+  const [port, backendPort, frontendPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
   const releases = await startReleaseSimulator({ folder: await workspace.subfolder('releases'), port: 0, recipe });
   workspace.own(releases);
   const services = Object.fromEntries(

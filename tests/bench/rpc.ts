@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { freePort } from '../rig/ports.ts';
+import { findFreePort } from '@station/kit/free-port';
 import { run } from '../rig/program.ts';
 import { percentile } from './cloud/bench-station.ts';
 import { makeCalls, type Call, type Library } from './rpc/ends.ts';
@@ -69,7 +69,7 @@ async function measure(folder: string): Promise<boolean> {
       children.push(child);
       return ((await once(child, 'message')) as [{ port: number | null }])[0].port;
     };
-    calls.set(library, await makeCalls(library, folder, start, freePort));
+    calls.set(library, await makeCalls(library, folder, start, findFreePort));
   }
   const figures = new Map<Library, Figures[]>(libraries.map((library) => [library, []]));
   for (let turn = 0; turn <= rounds; turn++) {

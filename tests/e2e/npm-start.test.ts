@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Status } from '@station/protocol/agent-api';
 import type { Session } from '@station/protocol/rest';
 import { waitFor } from '../rig/program.ts';
-import { freePort } from '../rig/ports.ts';
+import { findFreePort } from '@station/kit/free-port';
 import { createWorkspace, type Workspace } from '../rig/workspace.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -38,7 +38,7 @@ describe('npm start', () => {
 
   before(async () => {
     workspace = await createWorkspace();
-    const ports = { PORT: String(await freePort()), RELEASE_PORT: String(await freePort()) };
+    const ports = { PORT: String(await findFreePort()), RELEASE_PORT: String(await findFreePort()) };
     const { PATH = '', HOME = '' } = process.env;
     env = { PATH, HOME, STATION_STATE_DIR: join(workspace.folder, 'state'), ...ports };
   });

@@ -4,15 +4,11 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createHttpProbe } from '@station/agent/adapters/http-probe';
 import type { ProcessEngine } from '@station/agent/adapters/process-engine/process-engine';
-import {
-  createTestBench,
-  freePort,
-  httpService,
-  type TestBench,
-} from '@station/agent/adapters/process-engine/test-bench';
+import { createTestBench, httpService, type TestBench } from '@station/agent/adapters/process-engine/test-bench';
 import { stateFiles } from '@station/agent/containers/state-files';
 import { createUpdater, type Updater } from '@station/agent/containers/updater';
 import { systemClock } from '@station/kit/clock';
+import { findFreePort } from '@station/kit/free-port';
 import { nodeDisk } from '@station/kit/files';
 import { createReport } from '@station/kit/report';
 import type { HistoryEntry, OperationKind } from '@station/protocol/agent-api';
@@ -57,8 +53,8 @@ const gate = { stabilizationMs: 0, timeoutMs: 6000 };
 export async function createProcessStation(): Promise<ProcessStation> {
   const bench = await createTestBench(join('data', stateFiles.updateOverride));
   const dataDir = join(bench.folder, 'data');
-  const port = await freePort();
-  const frontendPort = await freePort();
+  const port = await findFreePort();
+  const frontendPort = await findFreePort();
   await bench.writeStack({
     backend: { environment: { PORT: String(port) } },
     frontend: { environment: { PORT: String(frontendPort) } },

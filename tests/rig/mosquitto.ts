@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { needPackages } from './debian.ts';
-import { freePort } from './ports.ts';
+import { findFreePort } from '@station/kit/free-port';
 import { run, startDaemon, waitFor, type Daemon } from './program.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -25,7 +25,7 @@ export async function createMosquitto(workspace: Workspace, options: { tls?: boo
   await needPackages(['mosquitto']);
   const folder = await workspace.subfolder('mosquitto');
   const [logins, config] = [join(folder, 'logins.json'), join(folder, 'mosquitto.conf')];
-  const port = await freePort();
+  const port = await findFreePort();
   await run('mosquitto_ctrl', ['dynsec', 'init', logins, 'backend'], { input: `${password}\n${password}\n` });
   const settings = [
     'user root',
@@ -77,6 +77,6 @@ async function makeTls(folder: string): Promise<{ port: number; caFile: string; 
   const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
   const subject = ['-subj', '/CN=Test broker', '-addext', 'subjectAltName=IP:127.0.0.1'];
   await run('openssl', [...request, ...subject, '-keyout', key, '-out', caFile]);
-  const port = await freePort();
+  const port = await findFreePort();
   return { port, caFile, settings: [`listener ${port} 127.0.0.1`, `certfile ${caFile}`, `keyfile ${key}`] };
 }

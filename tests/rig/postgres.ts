@@ -1,7 +1,7 @@
 import { chmod, chown, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { needPackages } from './debian.ts';
-import { freePort } from './ports.ts';
+import { findFreePort } from '@station/kit/free-port';
 import { run, startDaemon, waitFor, type Daemon } from './program.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -40,7 +40,7 @@ export async function createPostgres(workspace: Workspace): Promise<Postgres> {
     'C',
   ];
   await run('setpriv', [...asPostgres, ...initialise], { cwd: folder });
-  const port = await freePort();
+  const port = await findFreePort();
   const settings = [
     `port=${port}`,
     'listen_addresses=127.0.0.1',

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { loadBaseImages } from './base-images.ts';
 import { tell } from './debian.ts';
 import type { DockerEngine } from './docker-engine.ts';
-import { freePort } from './ports.ts';
+import { findFreePort } from '@station/kit/free-port';
 import type { Registry } from './registry.ts';
 import type { Service } from './small-stack.ts';
 import type { Workspace } from './workspace.ts';
@@ -91,8 +91,8 @@ async function writeProject(workspace: Workspace, images: string, versions: read
     await cp(join(repository, 'deploy', name), join(folder, name), { recursive: true });
   }
   const [httpPort, mqttPort, mqttPassword, stationId] = [
-    await freePort(),
-    await freePort(),
+    await findFreePort(),
+    await findFreePort(),
     randomBytes(12).toString('hex'),
     randomUUID(),
   ];

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { needPackages } from './debian.ts';
-import { freePort } from './ports.ts';
+import { findFreePort } from '@station/kit/free-port';
 import { run, startDaemon, waitFor, type Daemon } from './program.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -27,7 +27,7 @@ export async function createRegistry(
 ): Promise<Registry> {
   await needPackages(['docker-registry']);
   const folder = await workspace.subfolder(options.name ?? 'registry');
-  const address = `127.0.0.1:${await freePort()}`;
+  const address = `127.0.0.1:${await findFreePort()}`;
   const { credentials = null } = options;
   const configuration = {
     version: '0.1',

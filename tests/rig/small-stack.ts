@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import type { DockerEngine } from './docker-engine.ts';
-import { freePort } from './ports.ts';
+import { findFreePort } from '@station/kit/free-port';
 import type { Registry } from './registry.ts';
 import { pushSmallImage, type Behaviour } from './small-images.ts';
 import type { Workspace } from './workspace.ts';
@@ -75,7 +75,7 @@ export async function createSmallStack(workspace: Workspace, options: SmallStack
   const { engine, registry, project = 'station' } = options;
   const folder = await workspace.subfolder(project);
   const composeFile = join(folder, 'docker-compose.yml');
-  const port = await freePort();
+  const port = await findFreePort();
   const url = `http://127.0.0.1:${port}`;
   const healthUrl = `${url}/api/health`;
   return {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { freePort } from '../../rig/ports.ts';
+import { findFreePort } from '@station/kit/free-port';
 import { run, startDaemon, waitFor, type Daemon } from '../../rig/program.ts';
 import type { Workspace } from '../../rig/workspace.ts';
 import { cores, onCore } from './pinned.ts';
@@ -56,7 +56,7 @@ export async function startNodeRed(
     flowFile: 'flows.json',
     userDir: folder,
     nodesDir: join(dirname(script), '../node-red-node-sqlite'),
-    uiPort: await freePort(),
+    uiPort: await findFreePort(),
     uiHost: '127.0.0.1',
     httpAdminRoot: false,
     credentialSecret: false,

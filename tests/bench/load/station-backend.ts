@@ -2,7 +2,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { DeviceLogin } from '@station/simulators/devices/virtual-device';
-import { freePort } from '../../rig/ports.ts';
+import { findFreePort } from '@station/kit/free-port';
 import { run, startDaemon, waitFor, type Daemon } from '../../rig/program.ts';
 import type { Workspace } from '../../rig/workspace.ts';
 import { cores, onCore } from './pinned.ts';
@@ -52,7 +52,7 @@ export async function startStationBackend(
   const folder = await workspace.subfolder(name);
   const devicesFile = join(folder, 'devices.json');
   await writeFile(devicesFile, JSON.stringify({ devices: logins }), { mode: 0o600 });
-  const [port, mqttPort] = [await freePort(), await freePort()];
+  const [port, mqttPort] = [await findFreePort(), await findFreePort()];
   const dataDir = join(folder, 'data');
   const url = `http://127.0.0.1:${port}`;
   const env = {

@@ -118,7 +118,7 @@ export async function makeCalls(
   library: Library,
   folder: string,
   start: (port: number) => Promise<number | null>,
-  freePort: () => Promise<number>,
+  findFreePort: () => Promise<number>,
 ): Promise<Call> {
   const load = peersOf(folder);
   const timeoutMs = 60_000;
@@ -143,7 +143,7 @@ export async function makeCalls(
         );
     }
     case 'rpc-websockets': {
-      const port = (await start(await freePort())) ?? 0;
+      const port = (await start(await findFreePort())) ?? 0;
       const client = new (load<RpcWebsockets>('rpc-websockets').Client)(`ws://127.0.0.1:${port}`);
       await new Promise<void>((resolve) => client.on('open', resolve));
       return (value) => client.call('echo', paramsOf(value));

@@ -6,7 +6,7 @@ import { readOrMakeLogins } from '@station/simulators/devices/devices-file';
 import type { DeviceLogin } from '@station/simulators/devices/virtual-device';
 import { createMosquitto, type Mosquitto } from '../../rig/mosquitto.ts';
 import { createPostgres } from '../../rig/postgres.ts';
-import { freePort } from '../../rig/ports.ts';
+import { findFreePort } from '@station/kit/free-port';
 import { startDaemon, waitFor, type Daemon } from '../../rig/program.ts';
 import { createWorkspace } from '../../rig/workspace.ts';
 
@@ -59,7 +59,11 @@ export async function install(
   const postgres = isLarge ? await createPostgres(workspace) : null;
   const devicesFile = join(folder, 'devices.json');
   const logins = await readOrMakeLogins(devicesFile, options.devices);
-  const [port, mqttPort, dataDir] = [await freePort(), mosquitto?.port ?? (await freePort()), join(folder, 'data')];
+  const [port, mqttPort, dataDir] = [
+    await findFreePort(),
+    mosquitto?.port ?? (await findFreePort()),
+    join(folder, 'data'),
+  ];
   const [url, mqttUrl] = [`http://127.0.0.1:${port}`, `mqtt://127.0.0.1:${mqttPort}`];
   const env = {
     PORT: String(port),

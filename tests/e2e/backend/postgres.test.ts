@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createPostgres } from '../../rig/postgres.ts';
 import { startDaemon, tryRun, waitFor } from '../../rig/program.ts';
 import { createWorkspace } from '../../rig/workspace.ts';
-import { freePort } from '../../rig/ports.ts';
+import { findFreePort } from '@station/kit/free-port';
 
 const root = join(import.meta.dirname, '../../..');
 const source = join(root, 'apps/backend/src');
@@ -42,7 +42,7 @@ test('the backend’s stories hold on PostgreSQL as they do on SQLite', async ()
 test('a database that goes away fails the health check, and is found again by itself', async () => {
   await using workspace = await createWorkspace();
   const postgres = await createPostgres(workspace);
-  const port = await freePort();
+  const port = await findFreePort();
   const env = {
     PORT: String(port),
     MQTT_PORT: '0',

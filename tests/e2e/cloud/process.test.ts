@@ -6,7 +6,7 @@ import { connectAsync } from 'mqtt';
 import type { CloudStatus } from '@station/protocol/cloud';
 import type { Session } from '@station/protocol/rest';
 import { startReferenceCloud, type ReferenceCloud } from '../../../simulators/cloud/reference-cloud.ts';
-import { freePort } from '../../rig/ports.ts';
+import { findFreePort } from '@station/kit/free-port';
 import { waitFor } from '../../rig/program.ts';
 import { createWorkspace, type Workspace } from '../../rig/workspace.ts';
 import { makeCertificates } from './certificates.ts';
@@ -80,7 +80,7 @@ async function sayEvents(mqttPort: number, count: number, between: (n: number) =
 
 test('killed again and again while devices talk: every event that was acknowledged to the device reaches the cloud', async () => {
   await using workspace = await createWorkspace();
-  const mqttPort = await freePort();
+  const mqttPort = await findFreePort();
   const { cloud, backend } = await processStation(workspace, { MQTT_PORT: String(mqttPort) });
   await claimed(cloud);
   const count = 60;
@@ -96,7 +96,7 @@ test('killed again and again while devices talk: every event that was acknowledg
 
 test('station_reset: acknowledged, the devices are told, the backend ends with 0 and is back unclaimed', async () => {
   await using workspace = await createWorkspace();
-  const mqttPort = await freePort();
+  const mqttPort = await findFreePort();
   const { cloud, backend } = await processStation(workspace, { MQTT_PORT: String(mqttPort) });
   await claimed(cloud);
   const device = await connectAsync(`mqtt://127.0.0.1:${mqttPort}`, {
@@ -118,7 +118,7 @@ test('station_reset: acknowledged, the devices are told, the backend ends with 0
 
 test('station_reset with the broker down takes ten seconds at most and is done all the same', async () => {
   await using workspace = await createWorkspace();
-  const nobody = await freePort();
+  const nobody = await findFreePort();
   const { cloud, backend } = await processStation(workspace, { MQTT_URL: `mqtt://127.0.0.1:${nobody}` });
   await claimed(cloud);
   (await cloud.connection()).send({ type: 'station_reset' });
@@ -128,7 +128,7 @@ test('station_reset with the broker down takes ten seconds at most and is done a
 
 test('a reset that was cut short by a kill goes on at the next start', async () => {
   await using workspace = await createWorkspace();
-  const nobody = await freePort();
+  const nobody = await findFreePort();
   const { cloud, backend } = await processStation(workspace, { MQTT_URL: `mqtt://127.0.0.1:${nobody}` });
   const token = await claimed(cloud);
   (await cloud.connection()).send({ type: 'station_reset' });
@@ -180,7 +180,7 @@ test('a revoked token: rejected, not hammered; restored, it is good again; neith
 
 test('a half-open link is found within a minute, and what was sent into it is sent again', async () => {
   await using workspace = await createWorkspace();
-  const mqttPort = await freePort();
+  const mqttPort = await findFreePort();
   const { cloud } = await processStation(workspace, { MQTT_PORT: String(mqttPort) });
   await claimed(cloud);
   const dead = await cloud.connection();

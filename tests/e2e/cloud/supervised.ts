@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../../rig/ports.ts';
+import { findFreePort } from '@station/kit/free-port';
 import { systemEnv, waitFor } from '../../rig/program.ts';
 import type { Workspace } from '../../rig/workspace.ts';
 
@@ -26,7 +26,7 @@ export async function superviseBackend(
   workspace: Workspace,
   { devices, ...given }: (Record<string, string> & { devices: object[] }) | { devices: object[] },
 ): Promise<Supervised> {
-  const port = await freePort();
+  const port = await findFreePort();
   const dataDir = await workspace.subfolder('data');
   const logFile = join(workspace.folder, 'backend.log');
   const devicesFile = join(workspace.folder, 'devices.json');

@@ -5,7 +5,7 @@ import type { Session } from '@station/protocol/rest';
 import { readOrMakeLogins } from '@station/simulators/devices/devices-file';
 import type { DeviceLogin } from '@station/simulators/devices/virtual-device';
 import { createMosquitto, type Mosquitto } from '../../rig/mosquitto.ts';
-import { freePort } from '../../rig/ports.ts';
+import { findFreePort } from '@station/kit/free-port';
 import { createPostgres } from '../../rig/postgres.ts';
 import { startDaemon, waitFor, type Daemon } from '../../rig/program.ts';
 import { createWorkspace } from '../../rig/workspace.ts';
@@ -67,7 +67,7 @@ export async function startCluster(names: readonly string[], devices: number): P
   const replicas: Replica[] = [];
   for (const id of names) {
     const data = join(workspace.folder, `data-${id}`);
-    const env = { ...shared, REPLICA_ID: id, PORT: String(await freePort()), DATA_DIR: data };
+    const env = { ...shared, REPLICA_ID: id, PORT: String(await findFreePort()), DATA_DIR: data };
     const replica = createReplica(id, env, join(workspace.folder, 'backends.log'));
     starting.defer(() => replica.stop());
     replicas.push(replica);

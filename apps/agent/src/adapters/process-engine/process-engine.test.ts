@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { findFreePort } from '@station/kit/free-port';
 import type { ProcessEngine } from './process-engine.ts';
-import { createTestBench, eventually, freePort, httpService, isAlive, type TestBench } from './test-bench.ts';
+import { createTestBench, eventually, httpService, isAlive, type TestBench } from './test-bench.ts';
 
 const never = new AbortController().signal;
 const ignore = (): void => undefined;
@@ -30,7 +31,7 @@ describe('the process engine brings a stack up', () => {
   it('with the environment of image and compose file and nothing else, and says what runs', async () => {
     await using bench = await createTestBench();
     const engine = await bench.openEngine();
-    const port = await freePort();
+    const port = await findFreePort();
     await bench.writeStack({ web: { environment: { PORT: String(port), NAME: 'hall' } } });
     assert.deepEqual(await engine.services(), ['web']);
     const imageId = await install(bench, engine, '1.0.0');
@@ -47,7 +48,7 @@ describe('the process engine brings a stack up', () => {
   it('and touches only what changed', async () => {
     await using bench = await createTestBench();
     const engine = await bench.openEngine();
-    const [web, api] = [await freePort(), await freePort()];
+    const [web, api] = [await findFreePort(), await findFreePort()];
     await bench.writeStack({
       web: { environment: { PORT: String(web) } },
       api: { environment: { PORT: String(api) } },
@@ -72,7 +73,7 @@ describe('the process engine brings a stack up', () => {
   it('and ends a service that the compose file no longer has', async () => {
     await using bench = await createTestBench();
     const engine = await bench.openEngine();
-    const port = await freePort();
+    const port = await findFreePort();
     await bench.writeStack({ web: { environment: { PORT: String(port) } } });
     await bench.pin({ web: await install(bench, engine, '1.0.0') });
     await engine.up(never);
@@ -139,7 +140,7 @@ describe('a service that does not end when it is told to', () => {
   it('holds up neither a bring-up that is aborted nor the end of the engine', async () => {
     await using bench = await createTestBench();
     const engine = await bench.openEngine();
-    const port = await freePort();
+    const port = await findFreePort();
     await bench.writeStack({ web: { environment: { PORT: String(port) } } });
     await bench.pin({ web: await install(bench, engine, '1.0.0', stubborn) });
     await engine.up(never);
@@ -159,7 +160,7 @@ describe('a restarted engine', () => {
   it('finds what the one before had made, ended, and starts it as the same container', async () => {
     await using bench = await createTestBench();
     const first = await bench.openEngine();
-    const port = await freePort();
+    const port = await findFreePort();
     await bench.writeStack({ web: { environment: { PORT: String(port) } } });
     await bench.pin({ web: await install(bench, first, '1.0.0') });
     await first.up(never);
@@ -192,7 +193,7 @@ describe('images', () => {
   it('are named, held, and removed only when nothing needs them', async () => {
     await using bench = await createTestBench();
     const engine = await bench.openEngine();
-    const port = await freePort();
+    const port = await findFreePort();
     await bench.writeStack({ web: { environment: { PORT: String(port) } } });
     const [one, two] = [await install(bench, engine, '1.0.0'), await install(bench, engine, '2.0.0')];
     assert.equal(await engine.imageId('web:1.0.0'), one);

@@ -5,7 +5,8 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { createTestBench, freePort, type TestBench } from './test-bench.ts';
+import { findFreePort } from '@station/kit/free-port';
+import { createTestBench, type TestBench } from './test-bench.ts';
 import type { PullProgress } from '../../containers/ports.ts';
 
 const never = new AbortController().signal;
@@ -141,7 +142,7 @@ describe('a pull that cannot work says why', () => {
 
   it('nobody listens, or the server fails', async () => {
     await using bench = await createTestBench();
-    const nobody = new URL(`http://127.0.0.1:${await freePort()}/`);
+    const nobody = new URL(`http://127.0.0.1:${await findFreePort()}/`);
     const expected = ['registry_unavailable true', 'registry_unavailable true'];
     assert.deepEqual(await codes(bench, nobody, 'web:1.0.0'), expected);
     await using server = await serve(bench, (_, response) => Boolean(response.writeHead(503).end()));

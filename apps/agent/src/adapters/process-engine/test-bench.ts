@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -90,16 +88,6 @@ async function put(registry: string, bytes: Uint8Array): Promise<string> {
   await mkdir(join(registry, 'blobs'), { recursive: true });
   await writeFile(join(registry, blobPath(digest)), bytes);
   return digest;
-}
-
-/** A loopback port that nothing listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Waits until `probe` gives a value that is not null; never longer than ten seconds. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CloudClaim, CloudStatus } from '@station/protocol/cloud';
-import { freePort } from '../../testing/free-port.ts';
+import { findFreePort } from '@station/kit/free-port';
 import { bearer, runBackend } from '../../testing/running-backend.ts';
 import { until } from '../../testing/until.ts';
 
@@ -15,7 +15,7 @@ test('without a cloud: disabled, nothing to claim, and everything else works', a
 });
 
 test('with a cloud that is away: unclaimed, why, and when it is tried again; the code to claim it stays the same', async () => {
-  const env = { CLOUD_HOST: `ws://127.0.0.1:${await freePort()}` };
+  const env = { CLOUD_HOST: `ws://127.0.0.1:${await findFreePort()}` };
   await using running = await runBackend({ env });
   const headers = bearer((await running.setUp()).accessToken);
   const read = async () => (await running.http.inject({ url: '/api/cloud/status', headers })).json<CloudStatus>();

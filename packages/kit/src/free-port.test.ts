@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { test } from 'node:test';
+import { findFreePort } from './free-port.ts';
+
+test('ports are free, no two the same, and none that the system gives away by itself', async () => {
+  const ports = await Promise.all(Array.from({ length: 100 }, findFreePort));
+  assert.equal(new Set(ports).size, 100);
+  assert.ok(Math.max(...ports) < 32_768);
+});
+
+test('a port that is listened on is passed over', async () => {
+  const server = createServer().listen((await findFreePort()) + 1, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  assert.notEqual(await findFreePort(), port);
+  server.close();
+});
