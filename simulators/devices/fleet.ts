@@ -1,4 +1,11 @@
-import { startVirtualDevice, type DeviceLogin, type VirtualDevice } from './virtual-device.ts';
+import { join } from 'node:path';
+import { folderStore } from './flash.ts';
+import {
+  startVirtualDevice,
+  type DeviceLogin,
+  type VirtualDevice,
+  type VirtualDeviceOptions,
+} from './virtual-device.ts';
 
 export type Fleet = AsyncDisposable & {
   devices: readonly VirtualDevice[];
@@ -7,17 +14,30 @@ export type Fleet = AsyncDisposable & {
   counts(): { said: number; acknowledged: number; commands: number };
 };
 
-/** Devices on connections of their own. The same seed makes the same devices. */
-export function startFleet(options: {
+export type FleetOptions = Pick<VirtualDeviceOptions, 'heartbeatMs' | 'speed' | 'otaBytesPerSecond'> & {
   url: string;
   stationId: string;
   logins: readonly DeviceLogin[];
   seed?: string;
-  heartbeatMs?: number;
-  speed?: number;
-}): Fleet {
-  const { logins, seed = 'station', ...rest } = options;
-  const devices = logins.map((login) => startVirtualDevice({ ...rest, login, seed }));
+  /** Where their flashes are kept; default: in memory. */
+  flashFolder?: string;
+  /** So many of them, the last ones, sleep most of the time. */
+  sleepers?: { count: number; awakeMs: number; everyMs: number };
+};
+
+/** Devices on connections of their own. The same seed makes the same devices. */
+export function startFleet(options: FleetOptions): Fleet {
+  const { logins, seed = 'station', flashFolder, sleepers, ...rest } = options;
+  const devices = logins.map((login, index) => {
+    const sleeps = sleepers !== undefined && index >= logins.length - sleepers.count;
+    return startVirtualDevice({
+      ...rest,
+      ...(flashFolder === undefined ? {} : { flash: folderStore(join(flashFolder, login.externalId)) }),
+      ...(sleeps ? { sleep: { awakeMs: sleepers.awakeMs, everyMs: sleepers.everyMs } } : {}),
+      login,
+      seed,
+    });
+  });
   return {
     devices,
     known: () => devices.filter((device) => device.isKnown()).length,

@@ -7,8 +7,11 @@ const usage = `Virtual devices over MQTT, with the logins of a devices file.
 
   node simulators/devices/main.ts --station <STATION_ID> --file devices.json [--count 20]
       [--url mqtt://127.0.0.1:1883] [--seed text] [--speed 1] [--heartbeat 30]
+      [--flash folder] [--ota-rate bytes/s] [--sleepers 0] [--awake 5] [--period 30]
 
 The file is made with --count devices when it is not there. Start the backend with DEVICES_FILE=<the file>: it then knows them.
+With --flash their firmware is kept there and outlives this program. The last --sleepers of them are awake for --awake seconds in each
+--period.
 `;
 
 const { values } = parseArgs({
@@ -20,12 +23,21 @@ const { values } = parseArgs({
     seed: { type: 'string', default: 'station' },
     speed: { type: 'string', default: '1' },
     heartbeat: { type: 'string', default: '30' },
+    flash: { type: 'string' },
+    'ota-rate': { type: 'string', default: 'Infinity' },
+    sleepers: { type: 'string', default: '0' },
+    awake: { type: 'string', default: '5' },
+    period: { type: 'string', default: '30' },
     help: { type: 'boolean', default: false },
   },
 });
-const [count, speed, heartbeat] = [Number(values.count), Number(values.speed), Number(values.heartbeat)];
+const [count, sleepers] = [Number(values.count), Number(values.sleepers)];
+const [speed, heartbeat, rate] = [Number(values.speed), Number(values.heartbeat), Number(values['ota-rate'])];
+const [awake, period] = [Number(values.awake), Number(values.period)];
+const isRight =
+  Number.isInteger(count) && count > 0 && Number.isInteger(sleepers) && sleepers >= 0 && awake > 0 && period > awake;
 
-if (values.help || values.file === undefined || !(Number.isInteger(count) && count > 0 && speed > 0 && heartbeat > 0)) {
+if (values.help || values.file === undefined || !isRight || !(speed > 0 && heartbeat > 0 && rate > 0)) {
   process.stdout.write(usage);
   process.exitCode = values.help ? 0 : 64;
 } else {
@@ -35,9 +47,14 @@ if (values.help || values.file === undefined || !(Number.isInteger(count) && cou
       `${values.file}: ${logins.length} devices. Start the backend with it as DEVICES_FILE, then this with --station.`,
     );
   } else {
-    const { station: stationId, url, seed } = values;
+    const { station: stationId, url, seed, flash } = values;
     process.exitCode = await runUntilSignal(async () => {
-      const fleet = startFleet({ url, stationId, logins, seed, speed, heartbeatMs: heartbeat * 1000 });
+      const fleet = startFleet({
+        ...{ url, stationId, logins, seed, speed, heartbeatMs: heartbeat * 1000 },
+        otaBytesPerSecond: rate,
+        sleepers: { count: sleepers, awakeMs: awake * 1000, everyMs: period * 1000 },
+        ...(flash === undefined ? {} : { flashFolder: flash }),
+      });
       const tell = (): void => {
         const { said, acknowledged, commands } = fleet.counts();
         console.log(

@@ -1,6 +1,8 @@
 import { connect, type MqttClient } from 'mqtt';
 import { deviceTopic, type DeviceTopicEnd } from '@station/protocol/topics';
 import { createBehaviour, type SimulatedType } from './behaviour.ts';
+import { memoryStore, openFlash, type FlashStore } from './flash.ts';
+import { createOta } from './ota.ts';
 import { seededRandom } from './random.ts';
 
 /** What a device needs to log in, as provisioning writes it to a real one. */
@@ -11,7 +13,11 @@ export type VirtualDevice = AsyncDisposable & {
   isKnown(): boolean;
   client: MqttClient;
   state: Readonly<Record<string, number | boolean>>;
-  counts: { said: number; acknowledged: number; commands: number };
+  counts: { said: number; acknowledged: number; commands: number; boots: number };
+  /** Of the image that runs. */
+  firmwareVersion(): string;
+  /** The power goes in this moment, and is back after so many milliseconds. */
+  powerLoss(offMs?: number): void;
 };
 
 export type VirtualDeviceOptions = {
@@ -22,26 +28,37 @@ export type VirtualDeviceOptions = {
   heartbeatMs?: number;
   /** Divides the pauses between what happens at it. */
   speed?: number;
+  /** Its flash; default: in memory. */
+  flash?: FlashStore;
+  /** How fast it writes its flash; default: as fast as images come. */
+  otaBytesPerSecond?: number;
+  /** It is awake for so long in each period, and longer while it updates; default: always. */
+  sleep?: { awakeMs: number; everyMs: number };
 };
 
 const usualHeartbeatMs = 30_000;
 const handshakeRetryMs = 10_000;
-const rebootMs = 1_500;
+/** Between a restart and the network, as short as with a fast router. */
+const bootMs = 400;
+const crashMs = 200;
+const usualOutageMs = 1_000;
 const firstVersion = '1.0.0';
+const chip = 'esp32';
 const dayMs = 86_400_000;
 
 /**
  * A device of the field, over a real connection: handshake after each connect, heartbeat, last will, state and events at QoS 1, and commands
- * that it carries out and confirms. Comes back by itself when the broker was away.
+ * that it carries out and confirms; firmware that it fetches, checks, starts and falls back from (`ota.ts`, `flash.ts`). Comes back by
+ * itself when the broker was away.
  */
 export function startVirtualDevice(options: VirtualDeviceOptions): VirtualDevice {
-  const { url, stationId, login, seed, heartbeatMs = usualHeartbeatMs, speed = 1 } = options;
+  const { url, stationId, login, seed, heartbeatMs = usualHeartbeatMs, speed = 1, sleep } = options;
   const { externalId, type, token } = login;
   const random = seededRandom(`${seed}/${externalId}`);
   const behaviour = createBehaviour(type, random);
   const topic = (end: Parameters<typeof deviceTopic>[2]): string => deviceTopic(stationId, externalId, end);
-  const counts = { said: 0, acknowledged: 0, commands: 0 };
-  let firmwareVersion = firstVersion;
+  const counts = { said: 0, acknowledged: 0, commands: 0, boots: 0 };
+  const flash = openFlash(options.flash ?? memoryStore(), { project: type, version: firstVersion, chip });
   let isKnown = false;
   let isEnding = false;
   const timers = new Map<string, NodeJS.Timeout>();
@@ -60,6 +77,7 @@ export function startVirtualDevice(options: VirtualDeviceOptions): VirtualDevice
     reconnectPeriod: 1_000 + Math.round(1_000 * random()),
     reconnectOnConnackError: true,
     queueQoSZero: false,
+    manualConnect: true,
     will: { topic: topic('heartbeat'), payload: Buffer.from('{"status":"offline"}'), qos: 1, retain: false },
   });
   const say = (end: DeviceTopicEnd, body: object): void => {
@@ -70,9 +88,11 @@ export function startVirtualDevice(options: VirtualDeviceOptions): VirtualDevice
       if (!error) counts.acknowledged += 1;
     });
   };
+  const sayEvent = (action: string, more: object): void =>
+    say('event', { event: 'device_event', data: { action, ...more } });
   const sayState = (): void => say('state', { state: behaviour.state });
   const shakeHands = (): void => {
-    say('handshake', { type, firmwareVersion, chip: 'virtual' });
+    say('handshake', { type, firmwareVersion: flash.running().version, chip });
     later('handshake', handshakeRetryMs, shakeHands);
   };
   const beat = (): void => {
@@ -86,27 +106,59 @@ export function startVirtualDevice(options: VirtualDeviceOptions): VirtualDevice
     later('step', behaviour.pauseMs(random) / speed, live);
   };
 
-  const confirm = (commandId: string): void =>
-    say('event', { event: 'device_event', data: { action: 'command_ack', commandId } });
+  /** As when the plug is pulled: the broker publishes the last will. */
+  const goDark = (): Promise<unknown> => {
+    isKnown = false;
+    ota.stop();
+    for (const timer of timers.values()) clearTimeout(timer);
+    return client.endAsync(true);
+  };
+  const boot = (): void => {
+    counts.boots += 1;
+    // A panic before it reaches the network; the bootloader then takes the image before.
+    if (flash.boot().isCrashing) return later('power', crashMs, boot);
+    later('power', bootMs, () => client.reconnect());
+    later('step', behaviour.pauseMs(random) / speed, live);
+    if (sleep !== undefined) later('sleep', sleep.awakeMs, fallAsleep);
+  };
+  const powerLoss = (offMs = usualOutageMs): void => {
+    void goDark().then(() => later('power', offMs, boot));
+  };
+  const fallAsleep = (): void => {
+    if (sleep === undefined) return;
+    if (ota.isBusy() || !isKnown) return later('sleep', 500, fallAsleep);
+    client.publish(topic('heartbeat'), '{"status":"offline"}', { qos: 1 }, () => {
+      void goDark().then(() => later('power', sleep.everyMs - sleep.awakeMs, boot));
+    });
+  };
+
+  const ota = createOta({
+    flash,
+    type,
+    chip,
+    ...(options.otaBytesPerSecond === undefined ? {} : { bytesPerSecond: options.otaBytesPerSecond }),
+    say: {
+      progress: (percent) => sayEvent('ota_progress', { percent }),
+      failed: (reason) => sayEvent('ota_failed', { reason }),
+    },
+    onReady: () => later('restart', 200, () => powerLoss(0)),
+  });
+  const takeUpdate = (params: Record<string, unknown>): void => {
+    const { url: from, version, checksum, size } = params;
+    // The station does not know yet what runs here.
+    if (version === flash.running().version) return shakeHands();
+    ota.take({ url: String(from), version: String(version), checksum: String(checksum), size: Number(size) });
+  };
   const takeCommand = (body: Record<string, unknown>): void => {
     const { action, commandId, ...params } = body;
     counts.commands += 1;
+    // While an image is on trial, the one before it must not be written over.
+    if (action === 'ota_update' && flash.running().isOnTrial) return;
     const isOwn = behaviour.carryOut(String(action), params);
     if (isOwn) sayState();
-    if (isOwn || isBuiltIn(action)) confirm(String(commandId));
-    if (action === 'reboot' || action === 'factory_reset') later('reboot', 200, () => client.stream.destroy());
-    if (action === 'ota_update') install(String(params['version']));
-  };
-  const install = (version: string): void => {
-    for (const percent of [0, 50, 100]) {
-      later(`ota ${percent}`, (percent * rebootMs) / 100, () => {
-        say('event', { event: 'device_event', data: { action: 'ota_progress', percent } });
-      });
-    }
-    later('ota end', rebootMs + 200, () => {
-      firmwareVersion = version;
-      client.stream.destroy();
-    });
+    if (isOwn || isBuiltIn(action)) sayEvent('command_ack', { commandId: String(commandId) });
+    if (action === 'reboot' || action === 'factory_reset') later('restart', 200, () => powerLoss(0));
+    if (action === 'ota_update') takeUpdate(params);
   };
 
   client.on('connect', () => {
@@ -123,23 +175,24 @@ export function startVirtualDevice(options: VirtualDeviceOptions): VirtualDevice
     else if (body['status'] === 'ok') {
       isKnown = true;
       clearTimeout(timers.get('handshake'));
+      flash.confirm();
     }
   });
   client.on('close', () => (isKnown = false));
   // It tries again; whoever watches sees that it is not known.
   client.on('error', () => undefined);
-  later('step', behaviour.pauseMs(random) / speed, live);
+  boot();
 
   return {
     client,
     counts,
     state: behaviour.state,
     isKnown: () => isKnown,
+    firmwareVersion: () => flash.running().version,
+    powerLoss,
     [Symbol.asyncDispose]: async () => {
       isEnding = true;
-      for (const timer of timers.values()) clearTimeout(timer);
-      // Without a farewell, as when its plug is pulled: the broker publishes the last will.
-      await client.endAsync(true);
+      await goDark();
     },
   };
 }

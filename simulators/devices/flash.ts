@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, appendFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { inspectImage, type ImageInspection } from '@station/protocol/firmware-image';
+import { buildImage } from '../firmware/image-builder.ts';
+
+/** What stays when the power goes. Calls return when it is written. */
+export type FlashStore = {
+  read(name: string): Buffer | null;
+  append(name: string, bytes: Uint8Array): void;
+  truncate(name: string, length: number): void;
+  /** Whole or not at all, as the records of a real flash with their checksums. */
+  replace(name: string, bytes: Uint8Array): void;
+  remove(name: string): void;
+};
+
+export function memoryStore(): FlashStore {
+  const areas = new Map<string, Buffer>();
+  return {
+    read: (name) => areas.get(name) ?? null,
+    append: (name, bytes) => void areas.set(name, Buffer.concat([areas.get(name) ?? Buffer.alloc(0), bytes])),
+    truncate: (name, length) => void areas.set(name, (areas.get(name) ?? Buffer.alloc(0)).subarray(0, length)),
+    replace: (name, bytes) => void areas.set(name, Buffer.from(bytes)),
+    remove: (name) => void areas.delete(name),
+  };
+}
+
+/** In files, so that it also outlives this process. */
+export function folderStore(folder: string): FlashStore {
+  mkdirSync(folder, { recursive: true });
+  const path = (name: string): string => join(folder, name);
+  return {
+    read: (name) => {
+      try {
+        return readFileSync(path(name));
+      } catch (error) {
+        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+        throw error;
+      }
+    },
+    append: (name, bytes) => appendFileSync(path(name), bytes),
+    truncate: (name, length) => truncateSync(path(name), length),
+    replace: (name, bytes) => {
+      writeFileSync(path(`${name}.new`), bytes);
+      renameSync(path(`${name}.new`), path(name));
+    },
+    remove: (name) => rmSync(path(name), { force: true }),
+  };
+}
+
+/** An image as the station offers it: `sha256:<hex>` and bytes. */
+export type ImageOrder = { version: string; checksum: string; size: number };
+
+export type Running = {
+  version: string;
+  /** It is its first start: whoever starts anew before `confirm` starts with the image before. */
+  isOnTrial: boolean;
+  /** It was made to crash at its start: its project or its version ends in `-crash`. */
+  isCrashing: boolean;
+};
+
+export type Flash = {
+  /** What the bootloader does at each start. */
+  boot(): Running;
+  /** Of the last `boot`. */
+  running(): Running;
+  /** What runs now is kept. */
+  confirm(): void;
+  /** Makes room for an image in the slot that does not run. @returns how many bytes of it are there already. */
+  begin(order: ImageOrder): number;
+  /** ETag under which the bytes came; null: nobody knows. */
+  etag(): string | null;
+  /** From its first byte again. */
+  restart(etag: string | null): void;
+  write(bytes: Uint8Array): void;
+  /** What was written since `begin` or before it. */
+  received(): Buffer;
+  /** The image received is the one to start with next. */
+  select(): void;
+  /** What was received is good for nothing. */
+  discard(): void;
+};
+
+type SlotState = 'empty' | 'receiving' | 'new' | 'trial' | 'good' | 'bad';
+type Record = {
+  /** The slot to start with. */
+  slot: number;
+  states: [SlotState, SlotState];
+  order: (ImageOrder & { etag: string | null }) | null;
+};
+
+/** Bytes that are erased together: what was being written when the power went cannot be trusted. */
+export const sectorBytes = 4096;
+const recordName = 'otadata';
+const slotName = (slot: number): string => `slot${slot}`;
+const sha256 = (bytes: Uint8Array): Uint8Array => createHash('sha256').update(bytes).digest();
+
+/**
+ * A flash with two slots and the bootloader's record, as an ESP32 has them (ESP-IDF, "Over The Air Updates", app rollback): a new image is
+ * on trial at its first start, and one that was not confirmed then is never started again.
+ * @param factory what the first slot has when the store is empty.
+ */
+export function openFlash(store: FlashStore, factory: { project: string; version: string; chip: string }): Flash {
+  if (store.read(recordName) === null) {
+    store.replace(slotName(0), buildImage({ ...factory, bytes: 1024 }));
+    const record: Record = { slot: 0, states: ['good', 'empty'], order: null };
+    store.replace(recordName, Buffer.from(JSON.stringify(record)));
+  }
+  let record = JSON.parse((store.read(recordName) as Buffer).toString('utf8')) as Record;
+  let running: Running | null = null;
+  const save = (change: Partial<Record>): void => {
+    record = { ...record, ...change };
+    store.replace(recordName, Buffer.from(JSON.stringify(record)));
+  };
+  const withState = (slot: number, state: SlotState): [SlotState, SlotState] =>
+    record.states.map((before, index) => (index === slot ? state : before)) as [SlotState, SlotState];
+  const inspect = (slot: number): ImageInspection =>
+    inspectImage(store.read(slotName(slot)) ?? Buffer.alloc(0), sha256);
+  const spare = (): number => 1 - record.slot;
+  const area = (): string => slotName(spare());
+  const received = (): Buffer => (record.order === null ? null : store.read(area())) ?? Buffer.alloc(0);
+  const restart = (etag: string | null): void => {
+    store.replace(area(), Buffer.alloc(0));
+    if (record.order !== null) save({ order: { ...record.order, etag } });
+  };
+
+  return {
+    boot: () => {
+      const state = record.states[record.slot];
+      const image = inspect(record.slot);
+      if (state === 'trial' || image.kind !== 'application') {
+        save({ slot: spare(), states: withState(record.slot, 'bad') });
+      } else if (state === 'new') save({ states: withState(record.slot, 'trial') });
+      const started = inspect(record.slot);
+      if (started.kind !== 'application') throw new Error('neither slot has an image that can be started');
+      const { project, descriptorVersion: version } = started;
+      const isCrashing = [project, version].some((text) => text.endsWith('-crash'));
+      running = { version, isCrashing, isOnTrial: record.states[record.slot] === 'trial' };
+      return running;
+    },
+    running: () => running ?? { version: factory.version, isOnTrial: false, isCrashing: false },
+    confirm: () => {
+      if (running?.isOnTrial !== true) return;
+      save({ states: withState(record.slot, 'good') });
+      running = { ...running, isOnTrial: false };
+    },
+    begin: (order) => {
+      if (record.order?.checksum === order.checksum && record.states[spare()] === 'receiving') {
+        const kept = Math.max(0, Math.floor((received().length - 1) / sectorBytes) * sectorBytes);
+        if (store.read(area()) === null) restart(null);
+        else store.truncate(area(), kept);
+        return kept;
+      }
+      save({ order: { ...order, etag: null }, states: withState(spare(), 'receiving') });
+      restart(null);
+      return 0;
+    },
+    etag: () => record.order?.etag ?? null,
+    restart,
+    write: (bytes) => store.append(area(), bytes),
+    received,
+    select: () => save({ slot: spare(), states: withState(spare(), 'new'), order: null }),
+    discard: () => {
+      save({ order: null, states: withState(spare(), 'empty') });
+      store.remove(area());
+    },
+  };
+}

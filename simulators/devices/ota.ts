@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { inspectImage } from '@station/protocol/firmware-image';
+import { createNarrowLine } from '../releases/narrow-line.ts';
+import type { Flash, ImageOrder } from './flash.ts';
+import { fetchRest, type Sink } from './image-fetch.ts';
+
+/** The parameters of the command `ota_update` (contracts, section 8). */
+export type OtaOrder = ImageOrder & { url: string };
+
+export type Ota = {
+  /** Begins, or goes on where the power went; says how far it is when it does this already. */
+  take(order: OtaOrder): void;
+  isBusy(): boolean;
+  /** The power goes: nothing is written any more. */
+  stop(): void;
+};
+
+export type OtaParts = {
+  flash: Flash;
+  /** What an image must be for; its project is the type, whatever may follow behind a hyphen. */
+  type: string;
+  chip: string;
+  /** How fast it writes; default: as fast as it comes. */
+  bytesPerSecond?: number;
+  say: { progress(percent: number): void; failed(reason: string): void };
+  /** The new image is selected: it is to be started. */
+  onReady: () => void;
+};
+
+const progressStep = 5;
+const firstPauseMs = 250;
+const longestPauseMs = 5_000;
+
+/** How a device brings an image into its flash. It tries for as long as it takes: only an image that is no good is a failure. */
+export function createOta(parts: OtaParts): Ota {
+  const { flash, say, bytesPerSecond = Infinity } = parts;
+  let job: { order: OtaOrder; stopping: AbortController; percent: number } | null = null;
+  // Once for all jobs: the flash is not faster because there was one before.
+  const line = createNarrowLine(bytesPerSecond);
+
+  const receive = async ({ order, stopping: { signal } }: NonNullable<typeof job>): Promise<void> => {
+    let offset = flash.begin(order);
+    const tell = (isFirst = false): void => {
+      // All of it is no more than 99 %: it counts when it is selected.
+      const percent = Math.min(
+        100 - progressStep,
+        Math.floor((offset / order.size) * (100 / progressStep)) * progressStep,
+      );
+      if (job === null || (!isFirst && percent <= job.percent)) return;
+      job.percent = percent;
+      say.progress(percent);
+    };
+    const sink: Sink = {
+      offset: () => offset,
+      etag: flash.etag,
+      restart: (etag) => {
+        flash.restart(etag);
+        offset = 0;
+      },
+      write: async (bytes) => {
+        for await (const piece of line.send(bytes)) {
+          signal.throwIfAborted();
+          flash.write(piece);
+          offset += piece.length;
+          tell();
+        }
+      },
+    };
+    tell(true);
+    for (let pauseMs = firstPauseMs; offset < order.size; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
+      const before = offset;
+      const outcome = await fetchRest(sink, { ...order, signal });
+      signal.throwIfAborted();
+      if (outcome.kind === 'refused') return fail(outcome.reason);
+      if (offset >= order.size) break;
+      if (offset > before) pauseMs = firstPauseMs;
+      await delay(pauseMs, undefined, { signal });
+    }
+    const fault = faultOf(flash.received(), order, parts);
+    if (fault !== null) return fail(fault);
+    flash.select();
+    say.progress(100);
+    parts.onReady();
+  };
+
+  const fail = (reason: string): void => {
+    flash.discard();
+    job = null;
+    say.failed(reason);
+  };
+
+  const stop = (): void => {
+    job?.stopping.abort();
+    job = null;
+  };
+
+  return {
+    stop,
+    isBusy: () => job !== null,
+    take: (order) => {
+      if (job?.order.checksum === order.checksum) return say.progress(job.percent);
+      stop();
+      const mine = { order, stopping: new AbortController(), percent: 0 };
+      job = mine;
+      void receive(mine).catch((error: unknown) => {
+        if (!mine.stopping.signal.aborted) fail(error instanceof Error ? error.message : String(error));
+      });
+    },
+  };
+}
+
+/** Why the device would not start an image; null: nothing speaks against it. */
+function faultOf(bytes: Buffer, order: OtaOrder, { type, chip }: OtaParts): string | null {
+  const sha256 = (input: Uint8Array): Buffer => createHash('sha256').update(input).digest();
+  if (`sha256:${sha256(bytes).toString('hex')}` !== order.checksum) return 'the checksum does not match';
+  const image = inspectImage(bytes, sha256);
+  if (image.kind === 'refused') return image.reason;
+  if (image.kind === 'other') return 'no image for an ESP32';
+  if (image.chip !== chip) return `for ${image.chip} instead of ${chip}`;
+  const isForeign = image.project !== type && !image.project.startsWith(`${type}-`);
+  return isForeign ? `the firmware "${image.project}" instead of "${type}"` : null;
+}
