@@ -55,6 +55,7 @@ export const Rollout = Type.Object({
   version: Version,
   state: Type.Enum([...rolloutStates]),
   wave: Type.Integer({ description: '0 while the canary is tried.' }),
+  waves: Type.Integer({ description: 'How many there are for its devices of now, the canary among them.' }),
   reason: Nullable(Type.String({ description: 'Why it was stopped or superseded, in English.' })),
   requestedBy: Nullable(Id),
   createdAt: Time,
