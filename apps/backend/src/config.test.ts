@@ -55,7 +55,7 @@ test('every setting is taken over', () => {
     },
     webhookAllow: ['192.168.1.0/24', 'fd00::1'],
     devicesFile: '/data/devices.json',
-    firmware: { publicUrl: 'http://station.local', folder: '/firmware', soakMs: 60_000, concurrency: 10 },
+    firmware: { publicUrl: 'http://station.local', folder: '/firmware', soakMs: 60_000, concurrency: 10, attempts: 2 },
     cloud: null,
     replicaId: 'one',
     stationId: '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54',

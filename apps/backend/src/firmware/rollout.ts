@@ -215,7 +215,9 @@ function look({ rollout, devices, listeningSince, now }: RolloutFacts, target: T
   if (device === undefined || (target.state !== 'updating' && target.state !== 'waiting')) return target;
   if (isSame(device.firmwareVersion, rollout.version)) return { ...updated(target), changedAt: now };
   if (target.phase === null) return target;
-  if (now - Math.max(target.changedAt, listeningSince) < silenceLimits[target.phase]) return target;
+  // One that says nothing while it downloads is given time; one that is away is not doing so.
+  const phase = target.phase === 'accepted' && !device.isOnline ? 'downloading' : target.phase;
+  if (now - Math.max(target.changedAt, listeningSince) < silenceLimits[phase]) return target;
   if (target.phase !== 'installing') return interrupt(rollout, target, 'Nothing was heard of it for too long.', now);
   // It should have started anew: one that speaks has not; of one that is silent we shall hear when it is back.
   const hasSpoken = device.isOnline && (device.lastSeenAt ?? 0) > target.changedAt;
