@@ -1,9 +1,20 @@
-import { CircleUser, History, House, Menu, Server, Settings, Users, Workflow, type LucideIcon } from 'lucide-react';
+import {
+  CircleUser,
+  Cpu,
+  History,
+  House,
+  Menu,
+  Server,
+  Settings,
+  Users,
+  Workflow,
+  type LucideIcon,
+} from 'lucide-react';
 
 /** How a place of the app is found and recognised; its page is in `places.ts`. */
 export type PlaceMark = {
   path: string;
-  name: 'home' | 'automations' | 'activity' | 'station' | 'members' | 'settings' | 'account' | 'more';
+  name: 'home' | 'automations' | 'activity' | 'firmware' | 'station' | 'members' | 'settings' | 'account' | 'more';
   icon: LucideIcon;
   /** A desk has room for all but `phone`; a phone shows those that are on its bar, the others are reached by "more". */
   on: 'both' | 'desk' | 'phone';
@@ -14,6 +25,7 @@ export const placeMarks: readonly PlaceMark[] = [
   { path: '/', name: 'home', icon: House, on: 'both' },
   { path: '/automations', name: 'automations', icon: Workflow, on: 'both' },
   { path: '/activity', name: 'activity', icon: History, on: 'both' },
+  { path: '/firmware', name: 'firmware', icon: Cpu, on: 'desk' },
   { path: '/station', name: 'station', icon: Server, on: 'desk' },
   { path: '/members', name: 'members', icon: Users, on: 'desk' },
   { path: '/settings', name: 'settings', icon: Settings, on: 'desk' },

@@ -15,6 +15,7 @@ const loads: Record<PlaceMark['name'], () => Promise<ComponentType>> = {
   home: async () => (await import('../pages/home/home-page.tsx')).HomePage,
   automations: async () => (await withTexts(import('../pages/automations/automations-page.tsx'))).AutomationsPage,
   activity: async () => (await import('../pages/activity/activity-page.tsx')).ActivityPage,
+  firmware: async () => (await withTexts(import('../pages/firmware/firmware-page.tsx'))).FirmwarePage,
   station: async () => (await import('../pages/station/station-page.tsx')).StationPage,
   members: async () => (await withTexts(import('../pages/members/members-page.tsx'))).MembersPage,
   settings: async () => (await withTexts(import('../pages/settings/settings-page.tsx'))).SettingsPage,
@@ -29,7 +30,7 @@ export const places: readonly Place[] = placeMarks.map((mark) => ({
   Page: lazy(async () => ({ default: await loads[mark.name]() })),
 }));
 
-const loadDevicePage = () => import('../pages/device/device-page.tsx');
+const loadDevicePage = () => withTexts(import('../pages/device/device-page.tsx'));
 
 /** One device, reached from its tile. */
 export const DevicePage = lazy(async () => ({ default: (await loadDevicePage()).DevicePage }));

@@ -12,6 +12,7 @@ import { followAutomations } from '../automations/follow-automations.ts';
 import { createDeviceControl, type DeviceControl } from '../devices/device-control.ts';
 import { followDevices } from '../devices/follow-devices.ts';
 import { devicesKey } from '../devices/keys.ts';
+import { followFirmware } from '../firmware/follow-firmware.ts';
 import { followAgent } from '../status/follow-agent.ts';
 import { watchPageAge } from './page-age.ts';
 
@@ -83,6 +84,7 @@ export function startServices(services: Services): void {
   followAgent(live, queries);
   followDevices(live, queries);
   followAutomations(live, queries);
+  followFirmware(live, queries);
   live.onMessage(control.hear);
   addEventListener('online', live.nudge);
   document.addEventListener('visibilitychange', () => {

@@ -17,6 +17,7 @@ export const en = {
     home: 'Home',
     automations: 'Automations',
     activity: 'Activity',
+    firmware: 'Firmware',
     station: 'Station',
     members: 'Members',
     settings: 'Settings',
@@ -86,6 +87,11 @@ export const en = {
     someOffline_one: '{{count}} of {{total}} devices is offline',
     someOffline_other: '{{count}} of {{total}} devices are offline',
     readyToInstall: '{{version}} is ready to install',
+    firmware: {
+      approval: 'New firmware waits for approval',
+      stopped: 'An update of devices was stopped',
+      one: '{{type}}: {{version}}',
+    },
   },
   device: {
     back: 'Home',
@@ -128,6 +134,7 @@ export const en = {
       motion_detected: 'Motion detected',
       motion_cleared: 'No more motion',
       button_pressed: 'Button pressed',
+      ota_failed: 'Firmware update did not work',
       type_differs: 'It says it is of another type than it was added as',
     },
     history: {

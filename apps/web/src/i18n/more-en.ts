@@ -1,4 +1,5 @@
 import { automationsEn } from './automations-en.ts';
+import { firmwareEn } from './firmware-en.ts';
 
 /** English texts of the pages that come after the first one; `more-uk.ts` has the same keys. */
 export const moreEn = {
@@ -101,6 +102,7 @@ export const moreEn = {
     },
   },
   automations: automationsEn,
+  firmware: firmwareEn,
   password: {
     title: 'Password',
     current: 'Present password',

@@ -1,4 +1,5 @@
 import { automationsUk } from './automations-uk.ts';
+import { firmwareUk } from './firmware-uk.ts';
 
 /** Українські тексти сторінок, що завантажуються після першої; ключі ті самі, що в `more-en.ts`. */
 export const moreUk = {
@@ -104,6 +105,7 @@ export const moreUk = {
     },
   },
   automations: automationsUk,
+  firmware: firmwareUk,
   password: {
     title: 'Пароль',
     current: 'Теперішній пароль',

@@ -21,6 +21,7 @@ export const uk = {
     home: 'Головна',
     automations: 'Сценарії',
     activity: 'Події',
+    firmware: 'Прошивки',
     station: 'Станція',
     members: 'Учасники',
     settings: 'Параметри',
@@ -98,6 +99,11 @@ export const uk = {
     someOffline_many: '{{count}} пристроїв із {{total}} не на зв’язку',
     someOffline_other: '{{count}} пристрою з {{total}} не на зв’язку',
     readyToInstall: '{{version}} готовий до встановлення',
+    firmware: {
+      approval: 'Нова прошивка чекає на схвалення',
+      stopped: 'Оновлення пристроїв зупинено',
+      one: '{{type}}: {{version}}',
+    },
   },
   device: {
     back: 'Головна',
@@ -140,6 +146,7 @@ export const uk = {
       motion_detected: 'Помічено рух',
       motion_cleared: 'Руху більше немає',
       button_pressed: 'Натиснуто кнопку',
+      ota_failed: 'Прошивка не оновилася',
       type_differs: 'Повідомляє інший тип, ніж той, з яким його додано',
     },
     history: {

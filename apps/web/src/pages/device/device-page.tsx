@@ -16,6 +16,7 @@ import { classNames } from '../../ui/class-names.ts';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { ActivityCard } from './activity-card.tsx';
 import { FactsCard } from './facts-card.tsx';
+import { FirmwareCard } from './firmware-card.tsx';
 import { HistoryCard } from './history-card.tsx';
 import { NowCard } from './now-card.tsx';
 import { SettingsCard } from './settings-card.tsx';
@@ -77,6 +78,7 @@ function Shown({ device, type, freshness }: { device: Device; type: DeviceType |
         )}
       >
         <div className="grid grid-cols-1 gap-4 md:gap-6">
+          <FirmwareCard device={device} />
           <NowCard device={device} shown={shown} usable={!stale && device.status !== 'offline'} />
           <HistoryCard device={device} capabilities={shown.readings.map(({ capability }) => capability)} />
           <ActivityCard deviceId={device.id} />

@@ -1,13 +1,16 @@
 import { ChevronRight, ToggleRight } from 'lucide-react';
+import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Status } from '@station/protocol/agent-api';
 import { PageHead } from '../../app/page-head.tsx';
 import { DeviceGrid, DeviceGridSkeleton } from '../../devices/device-grid.tsx';
-import { devicesHeadline } from '../../devices/device-words.ts';
+import { devicesHeadline, typeName } from '../../devices/device-words.ts';
 import { DevicesFault } from '../../devices/devices-fault.tsx';
 import { useDevices, useDeviceTypes, useZones, type DevicesView } from '../../devices/use-devices.ts';
 import { useUser } from '../../app/use-services.ts';
+import { useFirmwareAttention } from '../../firmware/attention.ts';
+import type { Rollout } from '@station/protocol/firmware-rollouts';
 import { HealthLine } from '../../status/health-line.tsx';
 import { HealthSkeleton } from '../../status/health-skeleton.tsx';
 import { healthOf, offeredVersion, toneOf } from '../../status/health.ts';
@@ -23,6 +26,7 @@ export function HomePage() {
   const { t } = useTranslation();
   const view = useStatus();
   const devices = useDevices();
+  const firmware = useFirmwareAttention(useUser().role !== 'member');
   // The devices go on without the update service, so its silence dims the headline alone.
   const silent = view.kind === 'shown' && view.freshness.kind === 'stale';
   const away = devices.kind === 'shown' && devices.freshness.kind === 'stale';
@@ -41,11 +45,12 @@ export function HomePage() {
         {...(freshness && { freshness })}
       >
         <div className={classNames('text-ink transition-[filter] duration-500', (silent || away) && 'dimmed')}>
-          <Headline view={view} devices={devices} />
+          <Headline view={view} devices={devices} firmware={firmware} />
         </div>
       </PageHead>
       <div className="grid grid-cols-1 gap-6 md:gap-8">
         {offered && station}
+        {firmware && <FirmwareTile rollout={firmware} stale={away} />}
         <div className={classNames('grid gap-6 text-ink transition-[filter] duration-500 md:gap-8', away && 'dimmed')}>
           <DevicesPart view={devices} usable={!away} />
         </div>
@@ -56,7 +61,7 @@ export function HomePage() {
   );
 }
 
-function Headline({ view, devices }: { view: StatusView; devices: DevicesView }) {
+function Headline({ view, devices, firmware }: { view: StatusView; devices: DevicesView; firmware: Rollout | null }) {
   const { t } = useTranslation();
   if (view.kind === 'shown') {
     // The headline speaks of the devices: it does not say that all is well before they are known.
@@ -65,7 +70,10 @@ function Headline({ view, devices }: { view: StatusView; devices: DevicesView })
       return <HealthLine status={view.status} devices={{ allWell: false, words: t('device.fault') }} />;
     }
     const some = devices.kind === 'shown' && devices.devices.length > 0;
-    return <HealthLine status={view.status} devices={some ? devicesHeadline(t, devices.devices) : null} />;
+    const words = some ? devicesHeadline(t, devices.devices) : null;
+    // A device that is lost is worth more than an update that waits.
+    const asked = firmware && words?.allWell !== false ? { allWell: false, words: attentionWords(t, firmware) } : words;
+    return <HealthLine status={view.status} devices={asked} />;
   }
   if (view.kind === 'fault') return <StatusFault {...view} />;
   return <HealthSkeleton />;
@@ -99,6 +107,30 @@ function StationTile({ status }: { status: Status }) {
       </span>
       <ChevronRight aria-hidden className="size-5 shrink-0 text-ink-soft" />
     </Link>
+  );
+}
+
+const attentionWords = (t: TFunction, { state }: Rollout): string =>
+  t(state === 'stopped' ? 'home.firmware.stopped' : 'home.firmware.approval');
+
+/** Only while there is something to decide or to know. */
+function FirmwareTile({ rollout, stale }: { rollout: Rollout; stale: boolean }) {
+  const { t } = useTranslation();
+  const { type, version, state } = rollout;
+  return (
+    <div className={classNames('text-ink transition-[filter] duration-500', stale && 'dimmed')}>
+      <Link
+        href="/firmware"
+        className="flex min-h-20 items-center gap-4 rounded-2xl border border-line bg-surface p-4 shadow-lift hover:border-line-strong"
+      >
+        <ToneDisc tone={state === 'stopped' ? 'fault' : 'attention'} />
+        <span className="min-w-0 flex-1">
+          <span className="block font-strong">{attentionWords(t, rollout)}</span>
+          <span className="block text-ink-soft">{t('home.firmware.one', { type: typeName(t, type), version })}</span>
+        </span>
+        <ChevronRight aria-hidden className="size-5 shrink-0 text-ink-soft" />
+      </Link>
+    </div>
   );
 }
 
