@@ -17,7 +17,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { rolldown } from 'rolldown';
+import { rolldown, type Plugin } from 'rolldown';
+import { smallerBundle } from './smaller-bundle.ts';
 
 const root = join(import.meta.dirname, '..');
 const dist = join(root, 'dist');
@@ -52,11 +53,14 @@ async function bundle(input: string, file: string): Promise<void> {
   await build.write({ file, format: 'esm', codeSplitting: false, minify: { mangle: false }, sourcemap: false });
 }
 
-/** What is imported when it is needed (API reference, PostgreSQL) stays apart: in one file it would cost 26 MB of memory. */
+/**
+ * What is imported when it is needed (API reference, PostgreSQL) stays apart: in one file it would cost 26 MB of memory. What is never used is
+ * left out, and the rest written so that it takes less.
+ */
 async function buildBackend(): Promise<void> {
   const dir = join(dist, 'backend');
   rmSync(dir, { recursive: true, force: true });
-  await using build = await openBundle('apps/backend/src/main.ts');
+  await using build = await openBundle('apps/backend/src/main.ts', smallerBundle);
   await build.write({
     dir,
     format: 'esm',
@@ -67,9 +71,10 @@ async function buildBackend(): Promise<void> {
   });
 }
 
-function openBundle(input: string): ReturnType<typeof rolldown> {
+function openBundle(input: string, plugins: Plugin[] = []): ReturnType<typeof rolldown> {
   return rolldown({
     input: join(root, input),
+    plugins,
     platform: 'node',
     // Optional accelerators of libraries that are not installed: they do without.
     external: [/^node:/, 'pg-native', 'bufferutil', 'utf-8-validate'],

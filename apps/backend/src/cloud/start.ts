@@ -3,14 +3,14 @@ import type { BackendConfig } from '../config.ts';
 import type { WriteAlong } from '../devices/report-store.ts';
 import { deriveSecrets } from '../replicas/shared-secrets.ts';
 import { openSecretBox } from '../settings/secret-box.ts';
-import { startCloud, type Cloud, type CloudParts } from './cloud.ts';
+import type { Cloud, CloudParts } from './cloud.ts';
 import { enqueueReports } from './outbox-enqueue.ts';
 
 /** What is written with each batch of reports; nothing without a cloud. */
 export const cloudWriteAlong = ({ cloud }: Pick<BackendConfig, 'cloud'>): WriteAlong | undefined =>
   cloud === null ? undefined : enqueueReports;
 
-/** The cloud link as the configuration wants it; null without one. */
+/** The cloud link as the configuration wants it; null without one: then nothing of it is loaded. */
 export async function startCloudOf(
   config: BackendConfig,
   parts: Omit<CloudParts, 'settings' | 'box'>,
@@ -19,5 +19,6 @@ export async function startCloudOf(
   const isShared = config.replicaId !== null && config.jwtSecret !== null;
   const key = isShared && config.jwtSecret !== null ? deriveSecrets(config.jwtSecret).settingsKey : undefined;
   const box = await openSecretBox({ disk: parts.disk, path: join(config.dataDir, 'settings-key'), key });
+  const { startCloud } = await import('./cloud.ts');
   return startCloud({ ...parts, settings: config.cloud, box });
 }

@@ -32,6 +32,18 @@ const requestTimeoutMs = 30_000;
 /** Only the reverse proxy beside us may say where a request came from; it is on loopback or a private network. */
 const trustedProxies = ['loopback', 'linklocal', 'uniquelocal'];
 
+/** Given beforehand: Fastify loads its own ones otherwise, even when they are replaced right afterwards. */
+export const compilersFactory = {
+  // Its types only know those of Ajv.
+  buildValidator: createValidatorCompiler as never,
+  // Only what the schema declares goes out: a column added to a table does not appear in an answer by itself.
+  buildSerializer:
+    () =>
+    ({ schema }: { schema?: unknown }) =>
+    (data: unknown): string =>
+      JSON.stringify(Value.Clean(schema as TSchema, data)),
+};
+
 const apiHeaders = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -53,15 +65,11 @@ export function createHttpServer({ log }: { log: Log }): HttpServer {
     exposeHeadRoutes: false,
     // While stopping, requests on open connections are still answered, so that an update fails none.
     return503OnClosing: false,
+    schemaController: { compilersFactory },
     frameworkErrors: (error, _request, reply) => void sendError(error, reply),
     clientErrorHandler: answerUnreadable,
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  app.setValidatorCompiler(createValidatorCompiler());
-  app.setSerializerCompiler<TSchema>(({ schema }) => {
-    // Only what the schema declares goes out: a column added to a table does not appear in an answer by itself.
-    return (data) => JSON.stringify(Value.Clean(schema, data));
-  });
   // JSON is the only kind of body that is read.
   app.removeContentTypeParser('text/plain');
 

@@ -1,6 +1,6 @@
 import type { FastifySchemaCompiler } from 'fastify';
 import { Type, type TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile, type Validator } from 'typebox/compile';
 import { Settings } from 'typebox/system';
 import { Value } from 'typebox/value';
 import type { ValidationFault } from '@station/protocol/rest';
@@ -30,10 +30,12 @@ const maxFaults = 64;
 export function createValidatorCompiler(): FastifySchemaCompiler<TSchema> {
   Settings.Set({ maxErrors: maxFaults });
   return ({ schema, httpPart }) => {
-    const validator = Compile(schema);
+    // Of the many routes a station uses few.
+    let validator: Validator | null = null;
     const part = (httpPart ?? 'body') as ValidationFault['in'];
     return (given: unknown) => {
       const value = part === 'body' ? given : Value.Convert(schema, given);
+      validator ??= Compile(schema);
       if (validator.Check(value)) {
         const pointer = findUnstorable(value);
         if (pointer === null) return { value };

@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { once, type EventEmitter } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Aedes, type AuthenticateError, type Client } from 'aedes';
+import { writeToStream } from 'mqtt-packet';
 import { deviceTopic, maxPayloadBytes, parseDeviceTopic, stationTopicEnds } from '@station/protocol/topics';
 import { hashToken } from '../auth/token-hash.ts';
 import type { BrokerLink, BrokerLinkHandler } from './broker-link.ts';
@@ -44,6 +45,8 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerLink> {
   const deadlines = new WeakMap<object, number>();
   let isClosing = false;
 
+  // Else it makes the two bytes of every number there is beforehand: 8 MB of them.
+  writeToStream.cacheNumbers = false;
   const broker = await Aedes.createBroker({
     drainTimeout: drainTimeoutMs,
     // A device's session is its own, whatever client id another one chooses.

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import type { AccessRule } from '../access.ts';
-import type { HttpServer } from '../server.ts';
+import { compilersFactory, type HttpServer } from '../server.ts';
 
 /** A route as its description and its tests need it. */
 export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema'> & { access: AccessRule };
@@ -81,10 +81,8 @@ async function writeOpenApi(routes: readonly DescribedRoute[], version: string):
     import('fastify'),
     import('@fastify/swagger'),
   ]);
-  const scratch = fastify();
   // Nothing is ever validated or written here.
-  scratch.setValidatorCompiler(() => () => true);
-  scratch.setSerializerCompiler(() => () => '');
+  const scratch = fastify({ schemaController: { compilersFactory } });
   await scratch.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -127,7 +125,7 @@ async function createReferencePage(): Promise<FastifyInstance> {
     import('fastify'),
     import('@scalar/fastify-api-reference'),
   ]);
-  const instance = fastify();
+  const instance = fastify({ schemaController: { compilersFactory } });
   await instance.register(reference, {
     routePrefix: pagePath,
     configuration: {

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import staticFiles from '@fastify/static';
 import { exists } from '@station/kit/files';
 import { StationError } from '@station/kit/station-error';
 import type { HttpServer } from '../server.ts';
@@ -28,6 +27,8 @@ export async function registerWebApp(app: HttpServer, { directory }: { directory
   // Said at start, not to the first visitor.
   if (!(await exists(join(directory, 'index.html'))))
     throw new Error('WEB_DIR holds no index.html: build the web app first');
+  // Only here, not in the stack: what it comes with takes its place.
+  const { default: staticFiles } = await import('@fastify/static');
   await app.register(staticFiles, {
     root: directory,
     serve: false,
