@@ -19,15 +19,19 @@ const checks = new Map<string, Check>();
 before(async () => {
   const cloud = running.use(await startReferenceCloud({}));
   const { path: dataDir } = running.use(await temporaryFolder());
+  let isStarted = Promise.resolve();
   const start = async (): Promise<void> => {
     backend = await runBackend({
       dataDir,
       env: { CLOUD_HOST: cloud.host },
-      onReset: () => void backend[Symbol.asyncDispose]().then(start),
+      onReset: () => {
+        isStarted = backend[Symbol.asyncDispose]().then(start);
+      },
     });
   };
   await start();
-  running.defer(() => backend[Symbol.asyncDispose]());
+  // The cloud hears of a station that is back a little before that is all there.
+  running.defer(() => isStarted.then(() => backend[Symbol.asyncDispose]()));
   const { accessToken } = await backend.setUp();
   const { backend: inside } = backend;
   const login = await addDevice(inside.db, 'porch', 'pir');

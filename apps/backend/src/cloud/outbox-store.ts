@@ -59,7 +59,7 @@ export function createOutboxStore(options: { db: Database; kind: 'sqlite' | 'pos
   const averageBytes = async (): Promise<number> => {
     const part = (order: 'asc' | 'desc') => sql`select * from (
       select length(channel) + coalesce(length(ref), 0) + coalesce(length(content), 0) as bytes
-      from cloud_outbox order by seq ${sql.raw(order)} limit ${sql.lit(sampleRows)}) as some`;
+      from cloud_outbox order by seq ${sql.raw(order)} limit ${sql.lit(sampleRows)}) as ends`;
     const { rows } = await sql<{ bytes: number | string | null }>`
       select avg(bytes) as bytes from (${part('asc')} union all ${part('desc')}) as sample`.execute(db);
     return rowOverheadBytes + Number(rows[0]?.bytes ?? 0);
