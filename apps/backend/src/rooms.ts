@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { Clock } from '@station/kit/clock';
+import { closeCodes } from '@station/protocol/socket';
+import { createAccessTokens, type AccessTokens } from './auth/access-tokens.ts';
+import { readJwtSecret } from './auth/jwt-secret.ts';
+import { createAutomations, type Automations } from './automations/automations.ts';
+import { createBroadcastTap, type BroadcastTap } from './cloud/broadcast-tap.ts';
+import type { Cloud, CloudTuning } from './cloud/cloud.ts';
+import { cloudWriteAlong, startCloudOf } from './cloud/start.ts';
+import type { BackendConfig } from './config.ts';
+import { createCommandStore, tellHere } from './devices/command-store.ts';
+import { createCommands, type Commands } from './devices/commands.ts';
+import { createDeviceEvents, type DeviceEvents } from './devices/device-events.ts';
+import { createDeviceStore, type DeviceStore } from './devices/device-store.ts';
+import { importDevices, type FileLogin } from './devices/devices-file.ts';
+import { createHistoryStore } from './devices/history-store.ts';
+import { startHousekeeping } from './devices/housekeeping.ts';
+import { startFirmware, type Firmware } from './firmware/firmware.ts';
+import type { Host } from './host.ts';
+import { startMqtt, type Mqtt } from './mqtt/mqtt.ts';
+import { alwaysLeader, type Leadership } from './replicas/leadership.ts';
+import type { Replicas } from './replicas/replicas.ts';
+import { startSharing } from './replicas/start-sharing.ts';
+import { startDeviceMessages } from './socket/device-messages.ts';
+import { createSocketHub, type SocketHub } from './socket/hub.ts';
+import { createStationStore, ensureStation } from './station/station-store.ts';
+import { openStore, type Store } from './store/database.ts';
+import { migrations } from './store/migrations/all.ts';
+import type { Database } from './store/schema.ts';
+import { startAgentEvents } from './system/agent-events.ts';
+
+/** What everything stands on. */
+export type Ground = {
+  config: BackendConfig;
+  /** With several backends its clock is the database's. */
+  host: Host;
+  store: Store;
+  hub: SocketHub;
+  tap: BroadcastTap;
+  tokens: AccessTokens;
+  /** Null: this backend is the only one. */
+  replicas: Replicas | null;
+  leadership: Leadership;
+};
+
+/** What the routes lead to. */
+export type Rooms = Ground & {
+  events: DeviceEvents;
+  devices: DeviceStore;
+  mqtt: Mqtt;
+  commands: Commands;
+  firmware: Firmware;
+  automations: Automations;
+  cloud: Cloud | null;
+  /** Looks at what happened while they were being built, and begins with what runs by itself. */
+  begin(): Promise<void>;
+};
+
+export type RoomHooks = {
+  /** The database file proved damaged: stop and start again, and it is mended. */
+  onDamage(): void;
+  /** The cloud reset the station: stop and start again, unclaimed. */
+  onReset(): void;
+  cloudTuning?: CloudTuning;
+};
+
+/** How long the start waits for a broker that does not answer. */
+const brokerWaitMs = 2_000;
+
+/** Builds the rooms over one another and leaves closing them to `opened`, which closes in reverse order. */
+export async function openRooms(
+  opened: AsyncDisposableStack,
+  config: BackendConfig,
+  machine: Host,
+  hooks: RoomHooks,
+): Promise<Rooms> {
+  const ground = await openGround(opened, config, machine, hooks);
+  const devicesRoom = await openDevices(opened, ground);
+  const { host, store, hub, leadership, replicas } = ground;
+  const { devices, events, commands, mqtt, told } = devicesRoom;
+  const { clock, log } = host;
+  const { isLeader } = leadership;
+  const firmware = opened.use(
+    startFirmware({ config: config.firmware, db: store.db, hub, events, commands, isLeader, clock, log }),
+  );
+  const cloud = await openCloud(opened, ground, devicesRoom, hooks);
+  const automations = opened.use(
+    createAutomations({
+      store,
+      devices,
+      commands,
+      events,
+      broker: { isWell: mqtt.isWell, isEmbedded: config.mqtt.kind === 'embedded' },
+      timeZone: async () => (await createStationStore(store.db).read()).time_zone,
+      leadership,
+      isShared: replicas !== null,
+      webhookAllow: config.webhookAllow,
+      clock,
+      log,
+    }),
+  );
+  opened.use(startAgentEvents(config, host, hub));
+  const history = createHistoryStore({ db: store.db, clock });
+  opened.use(startHousekeeping({ history, also: [automations.thinOut], leadership, clock, log }));
+  const begin = async (): Promise<void> => {
+    await waitForBroker(mqtt, clock);
+    replicas?.begin([told.reload, commands.load]);
+    await automations.begin();
+  };
+  return { ...ground, devices, events, mqtt, commands, firmware, automations, cloud, begin };
+}
+
+async function openGround(
+  opened: AsyncDisposableStack,
+  config: BackendConfig,
+  machine: Host,
+  { onDamage }: RoomHooks,
+): Promise<Ground> {
+  const { disk, log } = machine;
+  await disk.makeDirectory(config.dataDir, 0o700);
+  const opening = { config: config.database, migrations, clock: machine.clock, disk, log, onDamage };
+  const store = opened.use(await openStore(opening));
+  const tap = createBroadcastTap();
+  const hub = tap.on(createSocketHub());
+  const replicas = await startSharing(config, machine, store.db, hub);
+  if (replicas !== null) opened.use(replicas);
+  const clock = replicas?.clock ?? machine.clock;
+  const { stationId } = config;
+  await ensureStation(store.db, { stationId, generateId: randomUUID, timeZone: machine.timeZone, clock });
+  const secret = await readJwtSecret({ configured: config.jwtSecret, disk, path: join(config.dataDir, 'jwt-secret') });
+  log.keepSecret(secret);
+  const tokens = createAccessTokens({ secret, clock });
+  opened.use(tokens.onRevoke((userId) => hub.closeUser(userId, closeCodes.unauthorized, 'Log in again')));
+  if (replicas !== null) opened.use(await replicas.shareRevocations(tokens));
+  const { leadership = alwaysLeader } = replicas ?? {};
+  return { config, host: { ...machine, clock }, store, hub, tap, tokens, replicas, leadership };
+}
+
+type DevicesRoom = Pick<Rooms, 'devices' | 'events' | 'mqtt' | 'commands'> & {
+  stationId: string;
+  told: Awaited<ReturnType<typeof startDeviceMessages>>;
+};
+
+async function openDevices(opened: AsyncDisposableStack, ground: Ground): Promise<DevicesRoom> {
+  const { config, host, store, hub, replicas } = ground;
+  const { clock, disk, log } = host;
+  const { db } = store;
+  const happenings = createDeviceEvents(log);
+  const events = replicas?.share(happenings) ?? happenings;
+  const devices = createDeviceStore({ db, clock });
+  const told = opened.use(await startDeviceMessages({ hub, events, devices, clock }));
+  const logins = await importDevicesFile(config, host, db);
+  const { station_id: stationId } = await createStationStore(db).read();
+  const writeAlong = cloudWriteAlong(config);
+  const parts = { config: config.mqtt, stationId, replicas, logins, store, devices, events, writeAlong };
+  const mqtt = opened.use(await startMqtt({ ...parts, clock, disk, log }));
+  const commands = opened.use(
+    createCommands({
+      findDevice: async (id) => {
+        const device = await devices.findById(id);
+        return device && { id, externalId: device.external_id, type: device.type };
+      },
+      publish: mqtt.publishCommand,
+      store: createCommandStore({ db, tell: replicas?.tellCommands ?? tellHere(db, events) }),
+      events,
+      clock,
+      log,
+    }),
+  );
+  await commands.load();
+  return { devices, events, mqtt, commands, stationId, told };
+}
+
+async function openCloud(
+  opened: AsyncDisposableStack,
+  { config, host, store, hub, tap, tokens, leadership }: Ground,
+  { stationId, devices, events, commands, mqtt }: DevicesRoom,
+  { onReset, cloudTuning: tuning = {} }: RoomHooks,
+): Promise<Cloud | null> {
+  const { publishCommand: publish } = mqtt;
+  const facts = { stationId, store, devices, commands, publish, events, hub, tap, tokens };
+  const cloud = await startCloudOf(config, { ...host, ...facts, leadership, onReset, tuning });
+  return cloud === null ? null : opened.use(cloud);
+}
+
+/** A backend whose broker is there is well from its first answer; one whose broker is away serves people all the same. */
+async function waitForBroker(mqtt: Mqtt, clock: Clock): Promise<void> {
+  const deadline = clock.monotonic() + brokerWaitMs;
+  while (!mqtt.isWell() && clock.monotonic() < deadline) await clock.sleep(20);
+}
+
+async function importDevicesFile(
+  { devicesFile }: BackendConfig,
+  { clock, disk, log }: Host,
+  db: Database,
+): Promise<FileLogin[]> {
+  if (devicesFile === null) return [];
+  const { added, logins } = await importDevices({ db, disk, path: devicesFile, clock });
+  if (added > 0) log.event('devices_imported', { count: added });
+  return logins;
+}
