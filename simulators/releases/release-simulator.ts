@@ -5,6 +5,7 @@ import { join, normalize } from 'node:path';
 import { Readable } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
+import { createFirmwareOffer } from './firmware-offer.ts';
 import { controlPage } from './control-page.ts';
 import { openImageFolder } from './image-folder.ts';
 import { createNarrowLine } from './narrow-line.ts';
@@ -14,7 +15,7 @@ import { behaviours, stationImages, type Behaviour, type ImageRecipe } from './s
 export type ReleaseSimulator = AsyncDisposable & {
   /** Address of the control page. */
   url: string;
-  /** UPDATE_SERVER_URL of a station. Images are at `images/` beside it. */
+  /** UPDATE_SERVER_URL of a station. Images are at `images/` beside it, firmware at `firmware/`. */
   manifestUrl: string;
   /** The releases offered so far, the latest first. */
   offers(): readonly Offer[];
@@ -89,6 +90,16 @@ function serveReleases(
     void reply.header('etag', etag).header('cache-control', 'no-cache');
     if (request.headers['if-none-match'] === etag) return reply.code(304).send();
     return reply.type('application/json').send(bytes);
+  });
+  const firmware = createFirmwareOffer();
+  app.get('/firmware/*', { onRequest: cutUnlessPlugged }, async (request, reply) => {
+    const { '*': file } = request.params as { '*': string };
+    const found = firmware.find(file);
+    if (found === null) return reply.code(404).send('There is no such firmware.\n');
+    void reply.header('etag', found.etag);
+    if (request.headers['if-none-match'] === found.etag) return reply.code(304).send();
+    const isManifest = file.endsWith('.json');
+    return reply.type(isManifest ? 'application/json' : 'application/octet-stream').send(Buffer.from(found.bytes));
   });
   app.get('/images/*', { onRequest: cutUnlessPlugged }, async (request, reply) => {
     const { '*': path } = request.params as { '*': string };

@@ -38,12 +38,14 @@ export async function startAgentProcess(options: {
       FIRMWARE_CACHE_DIR: folders.firmware,
       AGENT_SOCKET: socketPath,
       AGENT_TOKEN: identity.agentToken,
+      BACKEND_AGENT_TOKEN: identity.agentToken,
       PORT: '0',
       HEALTHCHECK_URL: `http://127.0.0.1:${backendPort}/api/health`,
       // Short, so that one sees an update and a rollback without waiting; a real station takes its time.
       STABILIZATION_SECONDS: '3',
       HEALTHCHECK_TIMEOUT_SECONDS: '12',
       CHECK_INTERVAL_MINUTES: '0.5',
+      FIRMWARE_CHECK_INTERVAL_MINUTES: '0.5',
       BOOTSTRAP_ON_START: 'true',
       // The person presses the button.
       AUTO_UPDATE: 'false',

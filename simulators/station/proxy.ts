@@ -3,18 +3,26 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createProxyServer } from 'http-proxy-3';
+import { serveFirmware } from './firmware-files.ts';
 import { HoldingAgent, holdMs, retryMs } from './holding-agent.ts';
 
 export type Proxy = AsyncDisposable & { url: string };
 
+const ofFirmware = /^\/firmware\/([^?]*)/;
 const toBackend = /^\/(api|ws|provisioning)(\/|\?|$)/;
 
 /**
- * Stands in for the stack's reverse proxy on loopback: `/api`, `/ws` and `/provisioning` to the backend, the rest to the
- * frontend. Requests that come while one of them restarts are held.
+ * Stands in for the stack's reverse proxy on loopback: `/api`, `/ws` and `/provisioning` to the backend, `/firmware`
+ * from the firmware cache, the rest to the frontend. Requests that come while one of them restarts are held.
  * @throws when it cannot listen on `port`.
  */
-export async function startProxy(options: { port: number; backendPort: number; frontendPort: number }): Promise<Proxy> {
+export async function startProxy(options: {
+  port: number;
+  backendPort: number;
+  frontendPort: number;
+  /** The agent's firmware cache; null: there is none. */
+  firmwareFolder: string | null;
+}): Promise<Proxy> {
   const stopping = new AbortController();
   const proxy = createProxyServer({ agent: new HoldingAgent(stopping.signal), xfwd: true });
   const targetOf = ({ url = '/' }: IncomingMessage): { host: string; port: number } => ({
@@ -32,7 +40,13 @@ export async function startProxy(options: { port: number; backendPort: number; f
     request.headers = { ...arrival.headers };
     setTimeout(() => pass(request, answer), retryMs);
   });
+  const { firmwareFolder } = options;
   const server = createServer((request, response) => {
+    const file = ofFirmware.exec(request.url ?? '')?.[1];
+    if (file !== undefined && firmwareFolder !== null) {
+      void serveFirmware(request, response, { folder: firmwareFolder, file }).catch(() => response.destroy());
+      return;
+    }
     arrivals.set(request, { headers: { ...request.headers }, untilMs: performance.now() + holdMs });
     pass(request, response);
   });

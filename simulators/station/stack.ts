@@ -16,8 +16,10 @@ export async function writeStack(options: {
   /** Logins of the virtual devices, for the backend to know them. */
   devicesFile: string;
   agentSocket: string;
+  /** Where devices find the reverse proxy. */
+  publicUrl: string;
 }): Promise<void> {
-  const { root, folders, identity, backendPort, frontendPort, mqttPort, devicesFile, agentSocket } = options;
+  const { root, folders, identity, backendPort, frontendPort, mqttPort, devicesFile, agentSocket, publicUrl } = options;
   const program = (path: string): string => pathToFileURL(join(root, path)).href;
   const services = {
     backend: {
@@ -27,6 +29,9 @@ export async function writeStack(options: {
         MQTT_PORT: String(mqttPort),
         DEVICES_FILE: devicesFile,
         DATA_DIR: folders.backend,
+        PUBLIC_URL: publicUrl,
+        // Short, so that one sees the second device follow the first.
+        FIRMWARE_SOAK_SECONDS: '10',
         STATION_ID: identity.stationId,
         AGENT_SOCKET: agentSocket,
         AGENT_TOKEN: identity.agentToken,

@@ -25,6 +25,8 @@ const usualPort = 8080;
 const usualReleasePort = 8090;
 /** A download that takes a few seconds, so that its progress can be watched. */
 const bytesPerSecond = 1.5 * 1024 * 1024;
+/** Of a device that updates: slow enough to be watched. */
+const otaBytesPerSecond = 32 * 1024;
 const upWithinMs = 120_000;
 /** Two of each type. */
 const deviceCount = 8;
@@ -51,7 +53,7 @@ export async function startStation(
   const [backendPort, frontendPort] = [await findFreePort(), await findFreePort()];
   const mqttPort = await findFreePort();
   const web = await listenOnUsual(config.port, usualPort, (port) =>
-    startProxy({ port, backendPort, frontendPort }),
+    startProxy({ port, backendPort, frontendPort, firmwareFolder: folders.firmware }),
   ).catch((error: unknown) => failTaken(error, 'PORT', config.port));
   stack.use(web);
   const identity = await readIdentity(folders.state);
@@ -79,11 +81,20 @@ export async function startStation(
     mqttPort,
     devicesFile,
     agentSocket,
+    publicUrl: web.url,
   });
   const { manifestUrl } = releases;
   // Before the backend and until after it: they wait for the broker, as real devices do when the power comes back.
   const { stationId } = identity;
-  stack.use(startFleet({ url: `mqtt://127.0.0.1:${mqttPort}`, stationId, logins }));
+  stack.use(
+    startFleet({
+      url: `mqtt://127.0.0.1:${mqttPort}`,
+      stationId,
+      logins,
+      flashFolder: join(folders.state, 'devices'),
+      otaBytesPerSecond,
+    }),
+  );
   const agent = stack.use(
     await startAgentProcess({ config, folders, identity, manifestUrl, backendPort, socketPath: agentSocket }),
   );

@@ -5,6 +5,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Status } from '@station/protocol/agent-api';
+import type { Firmware } from '@station/protocol/firmware-rollouts';
 import type { Session } from '@station/protocol/rest';
 import { waitFor } from '../rig/program.ts';
 import { findFreePort } from '@station/kit/free-port';
@@ -145,6 +146,16 @@ describe('npm start', () => {
     );
     assert.equal(back.history[0]?.result, 'rolled_back');
     assert.equal(await health(web), '1.1.0');
+    const lamps = await waitFor(
+      'the lamps to get their newer firmware by themselves',
+      async () => {
+        const response = await fetch(`${web}/api/firmware`, { headers: { authorization: `Bearer ${token}` } });
+        const { installed = [] } = ((await response.json()) as Firmware[]).find(({ type }) => type === 'light') ?? {};
+        return installed.length === 1 && installed[0]?.version === '1.1.0' && installed[0];
+      },
+      120_000,
+    );
+    assert.equal(lamps.devices, 2);
     await interrupt(station);
   });
 

@@ -1,0 +1,24 @@
+import { createHash } from 'node:crypto';
+import { buildImage, checksumOfFile } from '../firmware/image-builder.ts';
+
+/** Files below `firmware/` of the release server: a manifest, and the image that it names. */
+export type FirmwareOffer = { find(file: string): { bytes: Uint8Array; etag: string } | null };
+
+/** A firmware for one type of the virtual devices, newer than the one they come with. Its file is always the same. */
+export function createFirmwareOffer(offered = { type: 'light', version: '1.1.0' }): FirmwareOffer {
+  const { type, version } = offered;
+  const image = buildImage({ project: type, version, bytes: 200_000 });
+  const file = `${type}-${version}.bin`;
+  const manifest = { [type]: { version, file, checksum: checksumOfFile(image), size: image.length, chip: 'esp32' } };
+  const files = new Map<string, Uint8Array>([
+    [file, image],
+    ['manifest.json', Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)],
+  ]);
+  return {
+    find: (name) => {
+      const bytes = files.get(name);
+      if (bytes === undefined) return null;
+      return { bytes, etag: `"${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}"` };
+    },
+  };
+}
