@@ -25,7 +25,7 @@ before(async () => {
       dataDir,
       env: { CLOUD_HOST: cloud.host },
       onReset: () => {
-        isStarted = backend[Symbol.asyncDispose]().then(start);
+        isStarted = Promise.resolve(backend[Symbol.asyncDispose]()).then(start);
       },
     });
   };
