@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { WebSocket } from 'ws';
+import { bearer, runBackend } from '@station/backend/testing/running-backend';
+import { addDevice, connectDevice } from '@station/backend/testing/test-device';
+import { until } from '@station/backend/testing/until';
+import type { CloudClaim, CloudStatus } from '@station/protocol/cloud';
+import { cloudNotifications, type CloudNotification } from '@station/protocol/cloud-rpc';
+import { Value } from 'typebox/value';
+import { startReferenceCloud } from './reference-cloud.ts';
+
+async function station() {
+  await using starting = new AsyncDisposableStack();
+  const cloud = starting.use(await startReferenceCloud({}));
+  const backend = starting.use(await runBackend({ env: { CLOUD_HOST: cloud.host } }));
+  const { accessToken } = await backend.setUp();
+  const get = async (url: string) => (await backend.http.inject({ url, headers: bearer(accessToken) })).json();
+  const running = starting.move();
+  const status = () => get('/api/cloud/status') as Promise<CloudStatus>;
+  return { cloud, backend, accessToken, get, status, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+test('from the code on the screen to a link: each step is told at /ws, none of it with a secret', async () => {
+  await using all = await station();
+  const { cloud, backend } = all;
+  const socket = new WebSocket(`${backend.backend.url.replace('http', 'ws')}/ws`);
+  const told: string[] = [];
+  socket.on('message', (data) => {
+    const message = JSON.parse((data as Buffer).toString('utf8')) as { type: string; status?: CloudStatus };
+    if (message.type === 'cloud_status') told.push(message.status?.state ?? '');
+  });
+  await once(socket, 'open');
+  socket.send(JSON.stringify({ type: 'auth', token: all.accessToken }));
+  await until('it is told at the beginning', () => told.length > 0);
+  assert.equal(told[0], 'unclaimed');
+  const claim = (await all.get('/api/cloud/claim')) as CloudClaim;
+  await until('the station knocks', () => cloud.waiting().length === 1);
+  const token = cloud.claim(claim.chipId, claim.claimSecret);
+  await until('it is told that the link is up', () => told.at(-1) === 'authenticated');
+  const { state, claimedAt, connectedSince, activeChannels } = await all.status();
+  assert.equal(state, 'authenticated');
+  assert.ok(claimedAt !== null && connectedSince !== null && activeChannels.length === 8);
+  assert.equal(
+    (await backend.http.inject({ url: '/api/cloud/claim', headers: bearer(all.accessToken) })).statusCode,
+    409,
+  );
+  const rows = JSON.stringify(await backend.backend.db.selectFrom('cloud_config').selectAll().execute());
+  const log = backend.log.lines.join('\n');
+  for (const secret of [token ?? '', claim.claimSecret]) {
+    assert.ok(!rows.includes(secret), 'not in the database in the clear');
+    assert.ok(!log.includes(secret), 'not in the log');
+  }
+  socket.close();
+});
+
+test('what happens at home is told on its channel, in the form of the protocol', async () => {
+  await using all = await station();
+  const { cloud, backend } = all;
+  await until('the station knocks', () => cloud.waiting().length === 1);
+  const [waiting] = cloud.waiting();
+  cloud.claim(waiting?.chipId ?? '', waiting?.claimSecret ?? '');
+  const link = await cloud.connection();
+  const login = await addDevice(backend.backend.db, 'porch', 'pir');
+  backend.backend.deviceEvents.tell({ kind: 'added', deviceId: login.id, externalId: 'porch' });
+  await using device = await connectDevice(backend.backend.mqttAddress ?? '', login);
+  await device.say('heartbeat', { status: 'online' });
+  await device.say('state', { state: { motion: true } });
+  await device.say('event', { event: 'user_event', data: { action: 'button_pressed' } });
+  await link.call('device.command', { deviceId: login.id, command: { action: 'reboot' } });
+  await backend.http.inject({ method: 'DELETE', url: `/api/devices/${login.id}`, headers: bearer(all.accessToken) });
+  const wanted: CloudNotification[] = [
+    'device.added',
+    'device.statusChanged',
+    'device.event',
+    'device.commandSent',
+    'device.removed',
+  ];
+  const methods = () => new Set(cloud.heard.map(({ method }) => method));
+  await until('all of it is told', () => wanted.every((method) => methods().has(method)) && cloud.states.length > 0);
+  for (const { method, params } of [...cloud.heard, ...cloud.states]) {
+    const { params: schema } = cloudNotifications[method as CloudNotification];
+    assert.ok(Value.Check(schema, params), `${method} ${JSON.stringify(params)}`);
+  }
+  assert.equal(methods().size, wanted.length);
+});
+
+test('the choice of channels survives a loss of the link', async () => {
+  await using all = await station();
+  const { cloud } = all;
+  await until('the station knocks', () => cloud.waiting().length === 1);
+  const [waiting] = cloud.waiting();
+  cloud.claim(waiting?.chipId ?? '', waiting?.claimSecret ?? '');
+  const link = await cloud.connection();
+  await link.call('station.setActiveChannels', { channels: ['system', 'status'] });
+  assert.deepEqual((await all.status()).activeChannels, ['status', 'system']);
+});
+
+test('the owner takes the station back: the cloud’s token is forgotten, and there is a new code', async () => {
+  await using all = await station();
+  const { cloud, backend } = all;
+  const claim = (await all.get('/api/cloud/claim')) as CloudClaim;
+  await until('the station knocks', () => cloud.waiting().length === 1);
+  cloud.claim(claim.chipId, claim.claimSecret);
+  await cloud.connection();
+  const headers = bearer(all.accessToken);
+  const answer = await backend.http.inject({ method: 'POST', url: '/api/cloud/unclaim', headers });
+  assert.equal(answer.statusCode, 204);
+  await until('it knocks again', () => cloud.waiting().length === 1);
+  assert.notEqual(cloud.waiting()[0]?.claimSecret, claim.claimSecret);
+  assert.equal((await all.status()).state, 'unclaimed');
+});
