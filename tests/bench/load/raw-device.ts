@@ -48,8 +48,8 @@ export async function connectRawDevice(options: { host: string; port: number; to
   const counterAt = packet.length - '}}'.length - String(counterBase).length;
   let said = 0;
 
-  /** The next `count` messages in one write. */
-  const say = (count: number): void => {
+  /** The next `count` messages in one write. @param reads what the counter of the nth reads, of ten digits. */
+  const say = (count: number, reads = counterOf): void => {
     const chunk = Buffer.allocUnsafe(count * packet.length);
     for (let index = 0; index < count; index++) {
       said += 1;
@@ -57,7 +57,7 @@ export async function connectRawDevice(options: { host: string; port: number; to
       packet.copy(chunk, start);
       // Never 0 (MQTT 3.1.1, section 2.3.1); far fewer than 65,535 are under way.
       chunk.writeUInt16BE((said % 65_535) + 1, start + idAt);
-      chunk.write(String(counterOf(said)), start + counterAt, 'latin1');
+      chunk.write(String(reads(said)), start + counterAt, 'latin1');
     }
     socket.write(chunk);
   };

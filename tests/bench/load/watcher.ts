@@ -1,0 +1,73 @@
+// A program: a browser's WebSocket that notes how old each state is when it comes, and gives commands. Asked over its channel.
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WebSocket } from 'ws';
+import { answerRequests, monotonicMs } from './pinned.ts';
+import { msSince } from './stamps.ts';
+
+export type WatchRequest =
+  | { kind: 'open'; url: string; token: string }
+  /** Milliseconds each state took that has come since the last time this was asked. @returns {number[]} */
+  | { kind: 'take' }
+  /** Milliseconds from each command given over HTTP to its confirmation by the device here. @returns {number[]} */
+  | { kind: 'command'; deviceId: string; count: number; pauseMs: number };
+
+type Message = { type: string; state?: Record<string, unknown>; commandId?: string; status?: string };
+
+let [url, token] = ['', ''];
+let ages: number[] = [];
+/** When it was confirmed, by its id. */
+const confirmed = new Map<string, number>();
+let onConfirmed = (): void => undefined;
+
+answerRequests<WatchRequest>(async (body) => {
+  switch (body.kind) {
+    case 'open':
+      [url, token] = [body.url, body.token];
+      return open();
+    case 'take': {
+      const taken = ages;
+      ages = [];
+      return taken;
+    }
+    case 'command':
+      return command(body);
+  }
+});
+
+async function open(): Promise<void> {
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/ws`);
+  await once(socket, 'open');
+  const greeted = Promise.withResolvers<void>();
+  socket.on('message', (data: Buffer) => {
+    const message = JSON.parse(data.toString()) as Message;
+    if (message.type === 'hello') return greeted.resolve();
+    if (message.type === 'device_state') {
+      const stamp = message.state?.['counter'];
+      if (typeof stamp === 'number') ages.push(msSince(stamp));
+    } else if (message.type === 'device_command' && message.status === 'confirmed') {
+      confirmed.set(message.commandId ?? '', monotonicMs());
+      onConfirmed();
+    }
+  });
+  socket.on('close', () => process.exit(3));
+  socket.send(JSON.stringify({ type: 'auth', token }));
+  await greeted.promise;
+}
+
+async function command({ deviceId, count, pauseMs }: WatchRequest & { kind: 'command' }): Promise<number[]> {
+  const took: number[] = [];
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
+  for (let given = 0; given < count; given++) {
+    const startedMs = monotonicMs();
+    const body = JSON.stringify({ action: 'set_power', params: { power: given % 2 === 0 } });
+    const response = await fetch(`${url}/api/devices/${deviceId}/command`, { method: 'POST', headers, body });
+    if (response.status !== 202) throw new Error(`A command was answered ${response.status}: ${await response.text()}`);
+    const { commandId } = (await response.json()) as { commandId: string };
+    while (!confirmed.has(commandId)) await new Promise<void>((resolve) => (onConfirmed = resolve));
+    took.push((confirmed.get(commandId) ?? NaN) - startedMs);
+    confirmed.clear();
+    await sleep(pauseMs);
+  }
+  return took;
+}
