@@ -143,6 +143,18 @@ test('the station calls too: answers find their call, strangers find none, the e
   assert.equal(sent.length, 2, 'nothing is sent any more');
 });
 
+test('text that not every database can keep goes no further', async () => {
+  const { receive, ran, ignored } = peerWith();
+  assert.equal(
+    errorOf(await receive('{"jsonrpc":"2.0","id":1,"method":"add","params":{"a":1,"b":2,"c":"\\u0000"}}')),
+    rpcErrors.badParams,
+  );
+  await receive('{"type":"station_renamed","name":"x\\ud800"}');
+  await receive('[{"jsonrpc":"2.0","id":1,"method":"add","params":{"a":1,"b":2,"c":"\\u0000"}}]');
+  assert.deepEqual(ignored, ['bad_shape', 'bad_shape']);
+  assert.deepEqual(ran, []);
+});
+
 test('too many calls under way are refused, not queued', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const slow = { params: Type.Unknown(), run: () => promise };

@@ -15,6 +15,7 @@ import type { TSchema } from 'typebox';
 import { cloudMessages, type CloudMessage } from '@station/protocol/cloud-messages';
 import { maxBatchCalls, rpcErrors } from '@station/protocol/cloud-rpc';
 import { describeError } from '@station/kit/station-error';
+import { findUnstorable, mayBeUnstorable } from '../store/storable-text.ts';
 
 /** A refusal with a code of the protocol; its message goes to the caller. */
 export class RpcError extends Error {
@@ -131,6 +132,12 @@ export function createPeer(parts: PeerParts): Peer {
     work.catch((error: unknown) => parts.onFault('answering the cloud', describeError(error)));
   };
 
+  /** Text that not every database can keep goes no further. */
+  const refuseUnstorable = (frame: unknown): void => {
+    if (!isObject(frame) || frame['jsonrpc'] !== '2.0' || frame['id'] === undefined) return onIgnored('bad_shape');
+    const code = parts.isAuthenticated() ? rpcErrors.badParams : rpcErrors.notAuthenticated;
+    send(refusal(frame, code, 'It holds text that cannot be kept (U+0000, half a surrogate pair).'));
+  };
   const receiveObject = (frame: Record<string, unknown>): void => {
     if (frame['jsonrpc'] === '2.0') {
       if (isJSONRPCResponse(frame)) {
@@ -156,6 +163,7 @@ export function createPeer(parts: PeerParts): Peer {
       } catch {
         return onIgnored('not_json');
       }
+      if (mayBeUnstorable(text) && findUnstorable(frame) !== null) return refuseUnstorable(frame);
       if (Array.isArray(frame)) {
         // Without a single item of the protocol it is no batch, and nobody waits for an answer.
         const isBatch = frame.some((item) => isObject(item) && item['jsonrpc'] === '2.0');
