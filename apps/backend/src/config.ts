@@ -27,6 +27,8 @@ export type FirmwareConfig = {
   soakMs: number;
   /** Devices that update at the same time. */
   concurrency: number;
+  /** Of a rollout. */
+  startsPerMinute: number;
   /** Images that a device may refuse or fall back from before it is left alone. */
   attempts: number;
 };
@@ -110,6 +112,12 @@ export function envToConfig(env: Readonly<Record<string, string | undefined>>): 
       folder: readFolder(read('FIRMWARE_FOLDER') ?? '/firmware', problems),
       soakMs: 1000 * readWhole('FIRMWARE_SOAK_SECONDS', read('FIRMWARE_SOAK_SECONDS') ?? '60', [0, 86_400], problems),
       concurrency: readWhole('FIRMWARE_CONCURRENCY', read('FIRMWARE_CONCURRENCY') ?? '10', [1, 1000], problems),
+      startsPerMinute: readWhole(
+        'FIRMWARE_STARTS_PER_MINUTE',
+        read('FIRMWARE_STARTS_PER_MINUTE') ?? '60',
+        [1, 10_000],
+        problems,
+      ),
       attempts: readWhole('FIRMWARE_ATTEMPTS', read('FIRMWARE_ATTEMPTS') ?? '2', [1, 10], problems),
     },
     replicaId: readReplicaId(read, problems),

@@ -30,7 +30,7 @@ export function startFirmware(parts: {
   isLeader?: () => boolean;
 }): Firmware {
   const { config, db, hub, clock, ...others } = parts;
-  const { soakMs, concurrency, attempts: maxFailures } = config;
+  const { soakMs, concurrency, startsPerMinute, attempts: maxFailures } = config;
   const images = createImageStore({ db, clock });
   const store = createRolloutStore({ db, clock });
   const rollouts = startRollouts({
@@ -38,7 +38,7 @@ export function startFirmware(parts: {
     store,
     images,
     clock,
-    settings: { ...defaultSettings, soakMs, concurrency, maxFailures },
+    settings: { ...defaultSettings, soakMs, concurrency, startsPerMinute, maxFailures },
     urlOf: (file) => `${config.publicUrl}${config.folder}/${file}`,
     tell: (change) => tell(hub, change, clock.now()),
   });
