@@ -20,12 +20,12 @@ export type PlaceMark = {
   on: 'both' | 'desk' | 'phone';
 };
 
-/** In the order of the bar. */
+/** In the order of the bar. Below /firmware are the files that devices fetch, so the page of firmware has another address. */
 export const placeMarks: readonly PlaceMark[] = [
   { path: '/', name: 'home', icon: House, on: 'both' },
   { path: '/automations', name: 'automations', icon: Workflow, on: 'both' },
   { path: '/activity', name: 'activity', icon: History, on: 'both' },
-  { path: '/firmware', name: 'firmware', icon: Cpu, on: 'desk' },
+  { path: '/device-firmware', name: 'firmware', icon: Cpu, on: 'desk' },
   { path: '/station', name: 'station', icon: Server, on: 'desk' },
   { path: '/members', name: 'members', icon: Users, on: 'desk' },
   { path: '/settings', name: 'settings', icon: Settings, on: 'desk' },

@@ -101,7 +101,7 @@ export const firmwareEn = {
     notHeard: 'Not heard yet',
     newest: 'newest',
     available: 'Available',
-    image: '{{size}}, here since {{time}}',
+    image: '{{size}}, arrived {{time}}',
     noImages: 'Nothing has been published for this type yet.',
     more_one: 'and {{count}} older version',
     more_other: 'and {{count}} older versions',

@@ -120,7 +120,7 @@ export const firmwareUk = {
     notHeard: 'Ще не відомо',
     newest: 'найновіша',
     available: 'Доступно',
-    image: '{{size}}, тут {{time}}',
+    image: '{{size}}, надійшла {{time}}',
     noImages: 'Для цього типу ще нічого не опубліковано.',
     more_one: 'і {{count}} старіша версія',
     more_few: 'і {{count}} старіші версії',

@@ -25,7 +25,7 @@ function UnderWay({ rollout: { id, version }, device }: { rollout: Rollout; devi
     <Card
       title={t('firmware.device.title')}
       aside={
-        <Link href="/firmware" className="inline-flex min-h-11 items-center rounded-xl text-accent underline">
+        <Link href="/device-firmware" className="inline-flex min-h-11 items-center rounded-xl text-accent underline">
           {t('firmware.device.page')}
         </Link>
       }

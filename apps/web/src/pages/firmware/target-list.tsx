@@ -70,9 +70,12 @@ export function TargetList({ rollout, narrow = false }: { rollout: Rollout; narr
 function TargetRow({ target, device, name }: Row) {
   const isBad = target.state === 'failed' || (target.state === 'waiting' && target.failures > 0);
   return (
-    <li className="min-w-0 py-2">
+    <li className="relative min-w-0 py-2">
       {device ? (
-        <Link href={`/devices/${device.id}`} className="inline-flex min-h-6 rounded-lg break-words hover:text-accent">
+        <Link
+          href={`/devices/${device.id}`}
+          className="rounded-lg break-words after:absolute after:inset-0 after:rounded-lg hover:text-accent"
+        >
           {name}
         </Link>
       ) : (

@@ -120,7 +120,7 @@ function FirmwareTile({ rollout, stale }: { rollout: Rollout; stale: boolean }) 
   return (
     <div className={classNames('text-ink transition-[filter] duration-500', stale && 'dimmed')}>
       <Link
-        href="/firmware"
+        href="/device-firmware"
         className="flex min-h-20 items-center gap-4 rounded-2xl border border-line bg-surface p-4 shadow-lift hover:border-line-strong"
       >
         <ToneDisc tone={state === 'stopped' ? 'fault' : 'attention'} />
