@@ -5,6 +5,7 @@ import { roles } from '@station/protocol/rest';
 import type { ServerMessage } from '@station/protocol/socket';
 import { addAutomations, automationMoods } from './automations.ts';
 import { addDevices, deviceMoods } from './devices.ts';
+import { addFirmware, firmwareMoods } from './firmware.ts';
 import { addMembersAndSettings, peopleMoods } from './people.ts';
 import { play, type World } from './run.ts';
 import { ago, scenes } from './scenes.ts';
@@ -61,6 +62,7 @@ export async function createPreview(options: { root: string }): Promise<FastifyI
   addSystem(app, mood, world);
   const devices = addDevices(app, tell);
   const automations = addAutomations(app, tell);
+  const firmware = addFirmware(app, tell);
   const people = addMembersAndSettings(app, () => ({ user: { ...user, role: mood.role }, status: world.status }));
   app.get('/ws', { websocket: true }, (socket) => {
     if (!mood.socket) return socket.close(1001);
@@ -101,6 +103,7 @@ export async function createPreview(options: { root: string }): Promise<FastifyI
       mood.socket = query['socket'] !== 'false';
       people.setMood(peopleMoods.find((one) => one === query['people']) ?? 'some');
       automations.setMood(automationMoods.find((one) => one === query['automations']) ?? 'some');
+      firmware.setMood(firmwareMoods.find((one) => one === query['firmware']) ?? 'calm');
       devices.setMood(deviceMoods.find((one) => one === query['devices']) ?? 'some');
       if (world.away || !mood.socket) world.cutSockets();
       else world.emit('agent_ready', { addresses: [] });
