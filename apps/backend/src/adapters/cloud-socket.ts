@@ -113,6 +113,15 @@ export function createCloudSockets({ url, ca, pins }: CloudSocketOptions): OpenC
   };
 }
 
+/** In place of them where there is no way to connect: each attempt fails, for the same reason. */
+export function createNoSockets(reason: string): OpenCloudSocket {
+  const nothing = (): void => undefined;
+  return (handler) => {
+    setImmediate(() => handler.onClose({ by: 'network', code: null, reason }));
+    return { bufferedAmount: 0, send: nothing, ping: nothing, pause: nothing, resume: nothing, end: nothing };
+  };
+}
+
 function wordsFor(code: number, reason: string, error: Error | null): string {
   if (error !== null) return describeError(error);
   if (code === 1006) return 'The connection was cut.';

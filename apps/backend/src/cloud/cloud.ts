@@ -5,7 +5,7 @@ import { readText, type Disk } from '@station/kit/files';
 import { describeError } from '@station/kit/station-error';
 import { eventChannels, type CloudClaim, type CloudStatus, type EventChannel } from '@station/protocol/cloud';
 import type { LegacyMessage } from '@station/protocol/cloud-messages';
-import { createCloudSockets, type OpenCloudSocket } from '../adapters/cloud-socket.ts';
+import { createCloudSockets, createNoSockets, type OpenCloudSocket } from '../adapters/cloud-socket.ts';
 import type { AccessTokens } from '../auth/access-tokens.ts';
 import type { CloudSettings } from './cloud-settings.ts';
 import type { Commands, PublishCommand } from '../devices/commands.ts';
@@ -110,7 +110,7 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
   };
   const link = createLink({
     host: settings.host,
-    open: tuning.open ?? createCloudSockets(await socketOptions(parts)),
+    open: tuning.open ?? (await openerOf(parts)),
     reconnect: tuning.reconnect ?? createReconnect(parts.random),
     limits: tuning.limits ?? usualLimits,
     methods: createMethods({
@@ -223,10 +223,12 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
   };
 }
 
-async function socketOptions({ settings, disk }: CloudParts): Promise<Parameters<typeof createCloudSockets>[0]> {
+async function openerOf({ settings, disk }: CloudParts): Promise<OpenCloudSocket> {
   const { url, caFile, pins } = settings;
-  if (caFile === null) return { url, pins, ca: null };
-  // Without it no connection verifies: the link is down, says why, and the house goes on.
+  if (caFile === null) return createCloudSockets({ url, pins, ca: null });
   const ca = await readText(disk, caFile).catch(() => null);
-  return { url, pins, ca: ca ?? '' };
+  // Never with those whom Node trusts instead: the link is down, says why, and the house goes on.
+  return ca === null || ca.trim() === ''
+    ? createNoSockets('CLOUD_CA_FILE cannot be read, or is empty.')
+    : createCloudSockets({ url, pins, ca });
 }

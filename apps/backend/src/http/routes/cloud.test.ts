@@ -14,6 +14,13 @@ test('without a cloud: disabled, nothing to claim, and everything else works', a
   assert.equal((await running.http.inject({ method: 'POST', url: '/api/cloud/unclaim', headers })).statusCode, 409);
 });
 
+test('without the certificates that were named there is no link, whoever else may be trusted', async () => {
+  await using running = await runBackend({ env: { CLOUD_HOST: 'localhost:9', CLOUD_CA_FILE: '/nowhere/ca.pem' } });
+  const headers = bearer((await running.setUp()).accessToken);
+  const read = async () => (await running.http.inject({ url: '/api/cloud/status', headers })).json<CloudStatus>();
+  await until('it is said', async () => (await read()).lastError === 'CLOUD_CA_FILE cannot be read, or is empty.');
+});
+
 test('with a cloud that is away: unclaimed, why, and when it is tried again; the code to claim it stays the same', async () => {
   const env = { CLOUD_HOST: `ws://127.0.0.1:${await findFreePort()}` };
   await using running = await runBackend({ env });
