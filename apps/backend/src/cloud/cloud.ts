@@ -1,10 +1,9 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
-import { isoTime, type Clock } from '@station/kit/clock';
+import type { Clock } from '@station/kit/clock';
 import { readText, type Disk } from '@station/kit/files';
 import { describeError } from '@station/kit/station-error';
 import { eventChannels, type CloudClaim, type CloudStatus, type EventChannel } from '@station/protocol/cloud';
-import type { LegacyMessage } from '@station/protocol/cloud-messages';
 import { createCloudSockets, createNoSockets, type OpenCloudSocket } from '../adapters/cloud-socket.ts';
 import type { AccessTokens } from '../auth/access-tokens.ts';
 import type { CloudSettings } from './cloud-settings.ts';
@@ -23,11 +22,13 @@ import { createIgnoredMessages } from './ignored-messages.ts';
 import { usualLimits, type BudgetLimits } from './inbound-budget.ts';
 import { createLink, type Credentials } from './link.ts';
 import { createMethods } from './methods.ts';
+import { createObedience } from './obedience.ts';
 import { startOutboxKeeper } from './outbox-keeper.ts';
 import { createOutboxStore } from './outbox-store.ts';
 import { createReconnect, type Reconnect } from './reconnect.ts';
 import { createRememberedCommands } from './remembered-commands.ts';
 import { createStationReset } from './station-reset.ts';
+import { createStatusTeller } from './status-teller.ts';
 import { statusOf } from './status.ts';
 import { followHappenings } from './happenings.ts';
 
@@ -70,14 +71,16 @@ export type CloudParts = {
 /** For tests and benches that have no time to wait, or measure without limits. */
 export type CloudTuning = { open?: OpenCloudSocket; limits?: BudgetLimits; reconnect?: Reconnect };
 
+/** After the database could not be asked. */
+const startAgainMs = 5_000;
+
 /** The link to the cloud, from the outbox to what it changes here (contracts, section 12). Nothing at home waits for it. */
 export async function startCloud(parts: CloudParts): Promise<Cloud> {
-  const { settings, store, clock, log, hub, events, devices, leadership, tuning = {} } = parts;
+  const { settings, store, clock, log, events, devices, leadership, tuning = {} } = parts;
   const { db } = store;
   const config = createCloudConfigStore({ db, box: parts.box, clock });
   const outbox = createOutboxStore({ ...store, clock });
   const reset = createStationReset({ config, devices, publish: parts.publish, clock, log });
-  const identity = createIdentity({ db, clock });
   const { run } = createExclusiveRunner();
   await using starting = new AsyncDisposableStack();
 
@@ -97,7 +100,7 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
   const setChannels = async (channels: readonly EventChannel[]): Promise<void> => {
     await config.setChannels(channels);
     activeChannels = eventChannels.filter((channel) => channels.includes(channel));
-    tellStatus();
+    teller.tell();
   };
   const credentials = async (): Promise<Credentials> => {
     const { stationToken, activeChannels: channels } = await config.read();
@@ -129,29 +132,21 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
       log.event('cloud_claimed', { host: settings.host });
     },
     onLegacy: (message) => void run(() => obey(message)).catch(failed(`a ${message.type} of the cloud`)),
-    onChange: () => tellStatus(),
+    onChange: () => teller.tell(),
     clock,
     log,
   });
   const failed = (where: string) => (error: unknown) =>
     log.event('unexpected_error', { where, message: describeError(error) });
 
-  const obey = async (message: LegacyMessage): Promise<void> => {
-    if (message.type === 'station_reset') {
-      await reset.begin();
-      link.say({ type: 'station_reset_ack' });
-      await reset.finish();
-      parts.onReset();
-      return;
-    }
-    const result = await identity.apply(message);
-    if (result.kind === 'applied') {
-      for (const userId of result.revoked) parts.tokens.revoke(userId);
-    } else {
-      log.event('cloud_identity_refused', { type: message.type, reason: result.reason });
-    }
-  };
-
+  const obey = createObedience({
+    identity: createIdentity({ db, clock }),
+    reset,
+    revoke: (userId) => void parts.tokens.revoke(userId),
+    say: link.say,
+    onReset: parts.onReset,
+    log,
+  });
   const status = async (): Promise<CloudStatus> =>
     statusOf({
       host: settings.host,
@@ -161,17 +156,10 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
       setAside: await outbox.countSetAside(),
       clock,
     });
-  let latest = await status();
-  const message = () => ({ type: 'cloud_status', at: isoTime(clock.now()), status: latest }) as const;
-  const tellStatus = (): void => {
-    void run(async () => {
-      const before = JSON.stringify(latest);
-      latest = await status();
-      if (JSON.stringify(latest) !== before) hub.broadcast(message(), 'cloud_status');
-    }).catch(failed('the status of the cloud link'));
-  };
-  starting.use(hub.replay(() => [message()]));
-
+  const onFault = failed('the status of the cloud link');
+  const teller = starting.use(
+    createStatusTeller({ latest: await status(), read: status, hub: parts.hub, run, onFault, clock }),
+  );
   const isLeading = (): boolean => leadership.isLeader();
   starting.use(
     followHappenings({
@@ -188,17 +176,28 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
     }),
   );
   starting.use(
-    startOutboxKeeper({ outbox, maxBytes: settings.outboxMaxBytes, isLeading, onTick: tellStatus, clock, log }),
+    startOutboxKeeper({ outbox, maxBytes: settings.outboxMaxBytes, isLeading, onTick: teller.tell, clock, log }),
   );
   const begin = async (): Promise<void> => {
     // A reset that was cut short comes before anything is said to the cloud.
     if ((await config.read()).resetAt !== null) await reset.finish();
     if (isLeading()) await link.start();
   };
-  const startLink = (): void => void run(begin).catch(failed('starting the cloud link'));
-  starting.use(leadership.subscribe((isLeader) => (isLeader ? startLink() : link.stop())));
+  const ending = new AbortController();
+  starting.defer(() => ending.abort());
+  const startLink = async (): Promise<void> => {
+    while (!ending.signal.aborted) {
+      try {
+        return await run(begin);
+      } catch (error) {
+        failed('starting the cloud link')(error);
+        await clock.sleep(startAgainMs, ending.signal).catch(() => undefined);
+      }
+    }
+  };
+  starting.use(leadership.subscribe((isLeader) => (isLeader ? void startLink() : link.stop())));
   starting.defer(() => link.stop());
-  if (isLeading()) startLink();
+  if (isLeading()) void startLink();
 
   const running = starting.move();
   return {

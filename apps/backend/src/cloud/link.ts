@@ -186,14 +186,17 @@ export function createLink(parts: LinkParts): Link {
   };
 
   const claim = async (stationToken: string): Promise<void> => {
-    if (credentials?.kind !== 'unclaimed') return parts.ignored.count('too_early');
+    const before = credentials;
+    if (before?.kind !== 'unclaimed') return parts.ignored.count('too_early');
     credentials = { kind: 'claimed', stationToken };
     try {
       await parts.onClaimed(stationToken);
       tell({ kind: 'claimed' });
     } catch (error) {
       log.event('unexpected_error', { where: 'keeping the token of the cloud', message: describeError(error) });
-      await start();
+      // The cloud says it again on the next connection.
+      credentials = before;
+      giveUp('The token of the cloud could not be kept.');
     }
   };
 

@@ -1,0 +1,32 @@
+import type { ExclusiveRunner } from '@station/kit/exclusive-runner';
+import { isoTime, type Clock } from '@station/kit/clock';
+import type { CloudStatus } from '@station/protocol/cloud';
+import type { SocketHub } from '../socket/hub.ts';
+
+export type StatusTeller = Disposable & {
+  /** Reads the status, and tells everyone at `/ws` if it is another one. */
+  tell(): void;
+};
+
+/** @param latest as it is now; whoever comes to `/ws` is told the one that was read last. */
+export function createStatusTeller(parts: {
+  latest: CloudStatus;
+  read(): Promise<CloudStatus>;
+  hub: Pick<SocketHub, 'broadcast' | 'replay'>;
+  run: ExclusiveRunner['run'];
+  onFault(error: unknown): void;
+  clock: Clock;
+}): StatusTeller {
+  let { latest } = parts;
+  const message = () => ({ type: 'cloud_status', at: isoTime(parts.clock.now()), status: latest }) as const;
+  const look = async (): Promise<void> => {
+    const before = JSON.stringify(latest);
+    latest = await parts.read();
+    if (JSON.stringify(latest) !== before) parts.hub.broadcast(message(), 'cloud_status');
+  };
+  const replaying = parts.hub.replay(() => [message()]);
+  return {
+    tell: () => void parts.run(look).catch(parts.onFault),
+    [Symbol.dispose]: () => replaying[Symbol.dispose](),
+  };
+}
