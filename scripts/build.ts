@@ -77,7 +77,8 @@ function openBundle(input: string, plugins: Plugin[] = []): ReturnType<typeof ro
     plugins,
     platform: 'node',
     // Optional accelerators of libraries that are not installed: they do without.
-    external: [/^node:/, 'pg-native', 'bufferutil', 'utf-8-validate'],
+    // `node:http` may be replaced; all of Node’s own are left alone anyway.
+    external: [/^node:(?!http$)/, 'pg-native', 'bufferutil', 'utf-8-validate'],
     logLevel: 'silent',
   });
 }

@@ -86,8 +86,10 @@ const unchanged = (id: string): DeviceChange => ({
 
 /** The numbers among the values of a state; true and false are 1 and 0. */
 export function samplesOf({ deviceId, at, state }: Extract<DeviceReport, { kind: 'state' }>): DeviceSample[] {
-  return Object.entries(state).flatMap(([capability, given]) => {
+  const samples: DeviceSample[] = [];
+  for (const [capability, given] of Object.entries(state)) {
     const value = typeof given === 'boolean' ? Number(given) : given;
-    return typeof value === 'number' && Number.isFinite(value) ? [{ deviceId, capability, at, value }] : [];
-  });
+    if (typeof value === 'number' && Number.isFinite(value)) samples.push({ deviceId, capability, at, value });
+  }
+  return samples;
 }

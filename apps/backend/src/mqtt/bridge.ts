@@ -79,14 +79,14 @@ export function createBridge(parts: BridgeParts): Bridge {
       return parts.will(device.id, at - (saidAt ?? at));
     }
     keeper.heard(device.id);
-    const online: DeviceReport = { kind: 'status', deviceId: device.id, at, status: 'online' };
-    const reports = [
-      ...reportOf(end, body, { deviceId: device.id, at, saidAt }),
-      ...(isNews(end, device.id) ? [online] : []),
-    ];
+    const report = reportOf(end, body, { deviceId: device.id, at, saidAt });
+    // Nearly every message is this; what it costs limits how many a second are taken.
+    if (report !== null && end !== 'handshake' && !isNews(end, device.id)) return write(report, topic);
+    const reports = report === null ? [] : [report];
+    if (isNews(end, device.id)) reports.push({ kind: 'status', deviceId: device.id, at, status: 'online' });
     if (end === 'handshake') reports.push(...differing(device, (body as Handshake).type, at));
     // Handed over in one turn, so written in one transaction.
-    await Promise.all(reports.map((report) => write(report, topic)));
+    await Promise.all(reports.map((one) => write(one, topic)));
     if (end === 'handshake') acknowledge(device.externalId, 'ok');
   };
   const isNews = (end: DeviceTopicEnd, deviceId: string): boolean =>
@@ -101,7 +101,8 @@ export function createBridge(parts: BridgeParts): Bridge {
       if (payload.length > maxPayloadBytes) return dropped.drop('too_large', topic);
       const body = readBody(parsed.end, payload);
       if (body === undefined) return dropped.drop('bad_shape', topic);
-      const device = await findDevice(parts, parsed.externalId);
+      const known = findDevice(parts, parsed.externalId);
+      const device = known instanceof Promise ? await known : known;
       if (device === null) {
         dropped.drop('unknown_device', topic);
         if (parsed.end === 'handshake') acknowledge(parsed.externalId, 'unknown_device');
@@ -127,28 +128,23 @@ function readBody(end: DeviceTopicEnd, payload: Buffer): unknown {
 
 type Origin = { deviceId: string; at: number; saidAt: number | undefined };
 
-function reportOf(end: DeviceTopicEnd, body: unknown, { deviceId, at, saidAt }: Origin): DeviceReport[] {
+/** Null: it says no more than that the device is there. */
+function reportOf(end: DeviceTopicEnd, body: unknown, { deviceId, at, saidAt }: Origin): DeviceReport | null {
   switch (end) {
-    case 'state':
-      return [
-        {
-          kind: 'state',
-          deviceId,
-          at,
-          state: (body as DeviceState).state,
-          ...(saidAt === undefined ? {} : { saidAt }),
-        },
-      ];
+    case 'state': {
+      const { state } = body as DeviceState;
+      return { kind: 'state', deviceId, at, state, ...(saidAt === undefined ? {} : { saidAt }) };
+    }
     case 'event': {
       const { event: eventKind, data } = body as DeviceEventMessage;
-      return [{ kind: 'event', deviceId, at, eventKind, data }];
+      return { kind: 'event', deviceId, at, eventKind, data };
     }
     case 'handshake': {
       const { firmwareVersion, chip, kit_tag: kitTag = null } = body as Handshake;
-      return [{ kind: 'handshake', deviceId, at, firmwareVersion, chip, kitTag }];
+      return { kind: 'handshake', deviceId, at, firmwareVersion, chip, kitTag };
     }
     case 'heartbeat':
-      return [];
+      return null;
   }
 }
 
@@ -168,11 +164,21 @@ function createTypeCheck(log: Log): (device: KnownDevice, reportedType: string, 
   };
 }
 
+/** At once when the directory knows it. */
+function findDevice(parts: BridgeParts, externalId: string): KnownDevice | Promise<KnownDevice | null> {
+  const found = parts.directory.find(externalId);
+  return found instanceof Promise ? lookUp(parts, externalId, found) : found;
+}
+
 /** Asks until the database answers: "unknown" must be known, or a device would lose what it said. */
-async function findDevice(parts: BridgeParts, externalId: string): Promise<KnownDevice | null> {
-  for (;;) {
+async function lookUp(
+  parts: BridgeParts,
+  externalId: string,
+  first: Promise<KnownDevice | null>,
+): Promise<KnownDevice | null> {
+  for (let asking: ReturnType<DeviceDirectory['find']> = first; ; asking = parts.directory.find(externalId)) {
     try {
-      return await parts.directory.find(externalId);
+      return await asking;
     } catch (error) {
       parts.log.event('unexpected_error', { where: 'looking up a device', message: describeError(error) });
       await pause(parts);
