@@ -6,7 +6,6 @@
  * others, or for the memory. See docs/benchmarks.md.
  */
 import assert from 'node:assert/strict';
-import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -18,6 +17,7 @@ import type { CrowdRequest } from './load/crowd.ts';
 import type { PacedRequest } from './load/paced-devices.ts';
 import { cores, needTwoCores, request, startScript, type Pinned } from './load/pinned.ts';
 import { cpuSeconds, memoryOf } from './load/process-facts.ts';
+import { takePrecedence } from './load/precedence.ts';
 import { buildBackend, startStationBackend, stationId, type StationBackend } from './load/station-backend.ts';
 import { median, percentile, round } from './load/statistics.ts';
 import type { WatchRequest } from './load/watcher.ts';
@@ -65,8 +65,10 @@ async function startRig(workspace: Workspace): Promise<Rig> {
   const [talker, ...others] = logins.filter((login) => login !== lamp);
   assert.ok(talker);
   const program = await buildBackend(workspace);
-  takePrecedence();
+  const isFirst = await goFirst(workspace, process.pid);
+  if (!isFirst) process.stdout.write('without precedence over other programs, for which root is needed\n');
   const backend = await startStationBackend(workspace, { name: 'backend', program, logins });
+  await goFirst(workspace, backend.daemon.pid);
   const token = await backend.logIn();
   const start = async (name: string): Promise<Pinned> => {
     const options = { logFile: join(workspace.folder, `${name}.log`) };
@@ -85,13 +87,11 @@ async function startRig(workspace: Workspace): Promise<Rig> {
   return { backend, token, devices, watcher, crowd, talker, lampId };
 }
 
-/** What else runs on the machine is not what is measured: what is started from here goes first, where that is allowed. */
-function takePrecedence(): void {
-  try {
-    setPriority(-15);
-  } catch {
-    process.stdout.write('without precedence over other programs, for which root is needed\n');
-  }
+/** What else runs on the machine is not what is measured. */
+async function goFirst(workspace: Workspace, pid: number): Promise<boolean> {
+  const precedence = await takePrecedence(pid);
+  if (precedence !== null) workspace.own(precedence);
+  return precedence !== null;
 }
 
 /** States at the steady rate; what does not reach the browser within a second after the last one counts as never. */
