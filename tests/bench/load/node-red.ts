@@ -49,7 +49,8 @@ export async function startNodeRed(
   const { script, style, mqtt } = options;
   const folder = await workspace.subfolder(`node-red-${style}`);
   const file = join(folder, 'states.sqlite');
-  const database = new DatabaseSync(file);
+  // Node-RED locks it with each insert of the usual kind.
+  const database = new DatabaseSync(file, { timeout: 5_000 });
   database.exec('create table states (device text not null, at integer not null, state text not null)');
   if (style === 'best') database.exec('pragma journal_mode = wal');
   const settings = {
@@ -65,7 +66,7 @@ export async function startNodeRed(
   const { username: user, password } = mqtt;
   await writeFile(join(folder, 'settings.js'), `module.exports = ${JSON.stringify(settings)}`);
   await writeFile(join(folder, 'flows.json'), JSON.stringify(flow(style, file, mqtt.port)));
-  await writeFile(join(folder, 'flows_cred.json'), JSON.stringify({ broker: { user, password } }));
+  await writeFile(join(folder, 'flows_cred.json'), JSON.stringify({ 'the-broker': { user, password } }));
   const [taskset, ...args] = onCore(cores.measured, [
     process.execPath,
     script,
@@ -84,7 +85,7 @@ export async function startNodeRed(
   return { daemon, rows: () => Number(last.get()?.['n']) };
 }
 
-/** The flow as its editor exports it. */
+/** The flow as its editor exports it. No id is the name of a type: Node-RED would take the node's own type for a reference to it. */
 function flow(style: NodeRedStyle, file: string, port: number): object[] {
   const insert = 'insert into states (device, at, state) values ($device, $at, $state)';
   const each = `
@@ -108,9 +109,9 @@ function flow(style: NodeRedStyle, file: string, port: number): object[] {
     ? { func: each }
     : { func: gather, initialize: start, finalize: `clearInterval(context.get('timer'))` };
   return [
-    { id: 'tab', type: 'tab', label: 'States' },
+    { id: 'the-tab', type: 'tab', label: 'States' },
     {
-      id: 'broker',
+      id: 'the-broker',
       type: 'mqtt-broker',
       broker: '127.0.0.1',
       port: String(port),
@@ -122,20 +123,20 @@ function flow(style: NodeRedStyle, file: string, port: number): object[] {
       cleansession: true,
     },
     {
-      id: 'in',
+      id: 'the-input',
       type: 'mqtt in',
-      z: 'tab',
+      z: 'the-tab',
       topic: 'station/+/device/+/state',
       qos: '1',
       datatype: 'json',
-      broker: 'broker',
+      broker: 'the-broker',
       inputs: 0,
-      wires: [['function']],
+      wires: [['the-function']],
     },
     {
-      id: 'function',
+      id: 'the-function',
       type: 'function',
-      z: 'tab',
+      z: 'the-tab',
       outputs: 1,
       timeout: 0,
       noerr: 0,
@@ -143,17 +144,17 @@ function flow(style: NodeRedStyle, file: string, port: number): object[] {
       initialize: '',
       finalize: '',
       ...own,
-      wires: [['sqlite']],
+      wires: [['the-insert']],
     },
     {
-      id: 'sqlite',
+      id: 'the-insert',
       type: 'sqlite',
-      z: 'tab',
-      mydb: 'file',
+      z: 'the-tab',
+      mydb: 'the-file',
       sqlquery: usual ? 'prepared' : 'batch',
       sql: insert,
       wires: [[]],
     },
-    { id: 'file', type: 'sqlitedb', db: file, mode: 'RWC' },
+    { id: 'the-file', type: 'sqlitedb', db: file, mode: 'RWC' },
   ];
 }
