@@ -42,7 +42,10 @@ export type RolloutStore = {
    * @returns null when no device wants it.
    */
   create(rollout: NewRollout): Promise<RolloutRecord | null>;
-  /** Adds one more device, when it is not in it yet. One that was done goes on. @returns whether it was added. */
+  /**
+   * Adds one more device that is behind, also one that was updated and fell back after the rollout was done. One that was done goes on.
+   * @returns whether it was added.
+   */
   enrol(rolloutId: string, deviceId: string): Promise<boolean>;
   /** @returns the rollout as it is now; null when its state is none of `from`. */
   turn(
@@ -90,7 +93,8 @@ export function createRolloutStore({ db, clock }: { db: Database; clock: Clock }
         const { numInsertedOrUpdatedRows } = await insert
           .onConflict((conflict) => conflict.columns(['rollout_id', 'device_id']).doNothing())
           .executeTakeFirstOrThrow();
-        if (numInsertedOrUpdatedRows !== 1n) return false;
+        const isNew = numInsertedOrUpdatedRows === 1n;
+        if (!isNew && !(await takeAgain(transaction, rolloutId, deviceId, clock.now()))) return false;
         const again = { state: 'running' as const, ended_at: null };
         const update = transaction.updateTable('firmware_rollouts').set(again);
         await update.where('id', '=', rolloutId).where('state', '=', 'done').execute();
@@ -187,6 +191,36 @@ async function failedBefore(transaction: DatabaseTransaction, type: string, vers
     .where('firmware_rollouts.version', '=', version)
     .where('firmware_targets.state', '=', 'failed');
   return new Set((await query.execute()).map(({ device_id }) => device_id));
+}
+
+/** A device that had a version and has fallen back since: one failure more. Not when a later rollout gave it another version. */
+async function takeAgain(
+  transaction: DatabaseTransaction,
+  rolloutId: string,
+  deviceId: string,
+  now: number,
+): Promise<boolean> {
+  const rollouts = transaction.selectFrom('firmware_rollouts');
+  const rollout = await rollouts.selectAll().where('id', '=', rolloutId).where('state', '=', 'done').executeTakeFirst();
+  if (rollout === undefined) return false;
+  const later = rollouts.select('id').where('type', '=', rollout.type).where('id', '>', rolloutId);
+  const changedLater = transaction.selectFrom('firmware_targets').select('device_id').where('rollout_id', 'in', later);
+  const isOthers = changedLater.where('device_id', '=', deviceId).where('state', 'in', ['updating', 'updated']);
+  if ((await isOthers.executeTakeFirst()) !== undefined) return false;
+  const own = transaction.selectFrom('firmware_targets').selectAll().where('rollout_id', '=', rolloutId);
+  const row = await own.where('device_id', '=', deviceId).where('state', '=', 'updated').executeTakeFirst();
+  if (row === undefined) return false;
+  const failures = row.failures + 1;
+  const isOver = failures >= toRollout(rollout).settings.maxFailures;
+  const state = isOver ? ('failed' as const) : ('waiting' as const);
+  const reason = 'It fell back to the firmware before.';
+  await transaction
+    .updateTable('firmware_targets')
+    .set({ state, failures, reason, phase: null, percent: null, not_before: now, changed_at: now })
+    .where('rollout_id', '=', rolloutId)
+    .where('device_id', '=', deviceId)
+    .execute();
+  return !isOver;
 }
 
 async function skipWaiting(transaction: DatabaseTransaction, ids: readonly string[], now: number): Promise<void> {

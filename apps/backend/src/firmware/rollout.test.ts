@@ -143,8 +143,16 @@ describe('a device', () => {
     assert.deepEqual([refused.state, refused.failures, refused.reason], ['waiting', 1, 'checksum']);
   });
 
-  it('that is updated and falls back later has failed', () => {
-    assert.equal(said(waiting('a', { state: 'updated' }), '1.0.0').state, 'failed');
+  it('that is updated and falls back later is tried again, as often as any other', () => {
+    const once = said(waiting('a', { state: 'updated' }), '1.0.0');
+    assert.deepEqual([once.state, once.failures], ['waiting', 1]);
+    assert.equal(said({ ...once, state: 'updated' }, '1.0.0').state, 'failed');
+  });
+
+  it('that slept when it was told is told anew as soon as it wakes', () => {
+    const woken = said(updating('a', { phase: 'offered' }), '1.0.0');
+    assert.deepEqual([woken.state, woken.interruptions], ['waiting', 1]);
+    assert.deepEqual(decided([woken]).offers, ['a']);
   });
 
   it('that speaks of progress again is updating, whatever was thought of it', () => {

@@ -135,10 +135,14 @@ export function hear(rollout: Rollout, target: Target, word: DeviceWord): Target
 function hearHandshake(rollout: Rollout, target: Target, version: string, at: number): Target {
   if (isSame(version, rollout.version)) return updated(target);
   const fellBack = `It started with ${version} again: the new firmware did not hold.`;
-  if (target.state === 'updated') return { ...target, state: 'failed', reason: fellBack };
+  // Also when it was heard with the new one before: its power may have gone before it knew that it was heard.
+  if (target.state === 'updated') return fail(rollout, target, fellBack, at);
   if (target.state === 'failed' || target.state === 'skipped') return target;
   if (target.phase === 'installing') return fail(rollout, target, fellBack, at);
-  return target.state === 'updating' ? interrupt(rollout, target, 'It was interrupted.', at) : target;
+  if (target.state !== 'updating') return target;
+  const interrupted = interrupt(rollout, target, 'It was interrupted.', at);
+  // One that sleeps has not heard the command; now it is awake, and not for long.
+  return target.phase === 'offered' ? { ...interrupted, notBefore: at } : interrupted;
 }
 
 const updated = (target: Target): Target => ({ ...target, state: 'updated', phase: null, percent: null, reason: null });

@@ -233,6 +233,9 @@ describe('a firmware that is ready', () => {
     await all.rollouts().settled();
     assert.equal(all.sent.at(-1)?.params['version'], '1.0.0');
     assert.equal(await all.rollouts().request({ ...old, version: '2.0.0' }, 'somebody'), null, 'all have it');
+    await all.handshake(all.ids[0] ?? '', '1.0.0');
+    await all.pass(60_000);
+    assert.equal(all.sent.at(-1)?.params['version'], '1.0.0', 'it keeps what was asked for');
   });
 });
 
@@ -248,6 +251,24 @@ describe('devices that are not there', () => {
     assert.equal(all.sent.at(-1)?.deviceId, sleeper);
     await all.handshake(sleeper, '2.0.0');
     assert.equal((await all.rollout()).state, 'done');
+  });
+
+  it('any more with the new version, though they were, are tried again while they may', async () => {
+    await using all = await station(2);
+    await all.ready('2.0.0');
+    await obey(all);
+    const [fallen = ''] = all.ids;
+    for (const [sent, state] of [
+      [3, 'running'],
+      [3, 'done'],
+    ] as const) {
+      assert.equal((await all.rollout()).state, 'done');
+      await all.handshake(fallen, '1.0.0');
+      await all.pass(60_000);
+      assert.deepEqual([all.sent.length, (await all.rollout()).state], [sent, state]);
+      if (state === 'running') await all.handshake(fallen, '2.0.0');
+    }
+    assert.equal((await all.states())[fallen], 'failed');
   });
 
   it('and come later get it too', async () => {
