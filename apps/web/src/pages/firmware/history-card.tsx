@@ -1,3 +1,4 @@
+import { CircleStop } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Rollout } from '@station/protocol/firmware-rollouts';
@@ -46,7 +47,11 @@ function Entry({ rollout }: { rollout: Rollout }) {
   return (
     <li>
       <div className="flex gap-3">
-        <ToneIcon tone={tone === 'notice' ? 'attention' : tone} className="mt-0.5" />
+        {tone === 'notice' ? (
+          <CircleStop aria-hidden className="mt-0.5 size-5 shrink-0 text-ink-soft" />
+        ) : (
+          <ToneIcon tone={tone} className="mt-0.5" />
+        )}
         <div className="min-w-0 flex-1">
           <h3 className="font-strong">{title}</h3>
           <p>{phaseWords(t, rollout).says}</p>
