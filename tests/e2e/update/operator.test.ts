@@ -43,8 +43,10 @@ test('an operator on the same machine', async (t) => {
       'services:\n  backend:\n    environment:\n      MARK: "1"\n',
     );
     await other.agent.start();
+    await other.agent.idle();
     await other.rig.release({ version: '1.1.0' });
-    assert.equal((await other.agent.call('POST', '/update')).body['result'], 'updated');
+    const { body } = await other.agent.call('POST', '/update');
+    assert.equal(body['result'], 'updated', JSON.stringify(body));
     const printed = await other.rig.engine.docker('inspect', '--format', '{{json .Config.Env}}', 'station-backend');
     assert.match(printed, /MARK=1/);
     await assertRests(other, '1.1.0');
