@@ -1,8 +1,10 @@
 /**
- * `npm run bench -- backend-footprint [--devices 500] [--seconds 60] [--starts 5]`
+ * `npm run bench -- backend-footprint [--devices 500] [--seconds 180] [--starts 5]`
  *
  * The built backend as its image runs it: how long it takes from the start of the process to the first good answer of /api/health, and what
- * memory it has after a while with so many virtual devices connected to its embedded broker, from /proc/PID/smaps_rollup.
+ * memory it has with so many virtual devices connected to its embedded broker, from /proc/PID/smaps_rollup: the median of a look every five
+ * seconds in the last two thirds of the time. Private is what it has written itself; pages of the executable that no other process uses at the
+ * moment are private, too, but can be dropped at any time: they are told beside it, and are in PSS. Sizes in MB, 10^6 bytes.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,18 +14,19 @@ import { startFleet } from '@station/simulators/devices/fleet';
 import { waitFor } from '../rig/program.ts';
 import { createWorkspace } from '../rig/workspace.ts';
 import { needTwoCores } from './load/pinned.ts';
-import { memoryOf } from './load/process-facts.ts';
+import { memoryOf, type Memory } from './load/process-facts.ts';
 import { buildBackend, startStationBackend, stationId } from './load/station-backend.ts';
 import { median, round } from './load/statistics.ts';
 
 const { values } = parseArgs({
   options: {
     devices: { type: 'string', default: '500' },
-    seconds: { type: 'string', default: '60' },
+    seconds: { type: 'string', default: '180' },
     starts: { type: 'string', default: '5' },
   },
 });
-const goals = { privateMiB: 45, pssMiB: 110, startSeconds: 1.5 };
+const goals = { privateMB: 45, pssMB: 110, startSeconds: 1.5 };
+const lookEveryMs = 5_000;
 
 async function main(): Promise<number> {
   needTwoCores();
@@ -45,27 +48,33 @@ async function main(): Promise<number> {
   await using fleet = startFleet({ url, stationId, logins });
   await waitFor('all devices to be known', () => fleet.known() === logins.length, 60_000);
   process.stdout.write(`${logins.length} devices are connected; idle for ${values.seconds} s …\n`);
-  await sleep(Number(values.seconds) * 1000);
-  const memory = await memoryOf(backend.daemon.pid);
-  const startSeconds = round(median(starts));
+  const idleMs = Number(values.seconds) * 1000;
+  await sleep(idleMs / 3);
+  const looks: Memory[] = [];
+  for (const end = performance.now() + (idleMs * 2) / 3; performance.now() < end; await sleep(lookEveryMs)) {
+    looks.push(await memoryOf(backend.daemon.pid));
+  }
+  const memory = (key: keyof Memory): number => round((median(looks.map((look) => look[key])) * 2 ** 20) / 1e6, 1);
+  const [privateMB, pssMB, startSeconds] = [memory('privateDirty'), memory('pss'), round(median(starts))];
   const rows: [string, number, number, string][] = [
-    ['private', round(memory.private, 1), goals.privateMiB, 'MiB'],
-    ['of it written', round(memory.privateDirty, 1), goals.privateMiB, 'MiB'],
-    ['PSS', round(memory.pss, 1), goals.pssMiB, 'MiB'],
+    ['private', privateMB, goals.privateMB, 'MB'],
+    ['PSS', pssMB, goals.pssMB, 'MB'],
     ['start to ready, median', startSeconds, goals.startSeconds, 's'],
   ];
   for (const [name, value, goal, unit] of rows)
     process.stdout.write(`${name.padEnd(24)} ${value} ${unit} (goal ${goal})\n`);
-  const ok = memory.private <= goals.privateMiB && memory.pss <= goals.pssMiB && startSeconds <= goals.startSeconds;
+  const privateWithFileMB = memory('private');
+  process.stdout.write(`with unshared pages of files ${privateWithFileMB} MB\n`);
+  const ok = rows.every(([, value, goal]) => value <= goal);
   const result = {
     bench: 'backend-footprint',
-    value: round(memory.private, 1),
-    unit: 'MiB private, idle',
-    ratio: round(memory.private / goals.privateMiB),
-    goal: goals.privateMiB,
+    value: privateMB,
+    unit: 'MB private, idle',
+    ratio: round(privateMB / goals.privateMB),
+    goal: goals.privateMB,
     ok,
-    writtenMiB: round(memory.privateDirty, 1),
-    pssMiB: round(memory.pss, 1),
+    privateWithFileMB,
+    pssMB,
     startSeconds,
     goals,
     devices: logins.length,

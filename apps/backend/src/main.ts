@@ -2,6 +2,7 @@ import { isoTime, systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/files';
 import { runUntilSignal, Stopping } from '@station/kit/lifecycle';
 import { describeError } from '@station/kit/station-error';
+import { startQuietCollection } from './adapters/quiet-collection.ts';
 import { startBackend } from './backend.ts';
 import { envToConfig, secretsOf } from './config.ts';
 import { createLog } from './log.ts';
@@ -31,6 +32,7 @@ async function run(config: Parameters<typeof secretsOf>[0]): Promise<number> {
     log.event('unexpected_error', { where: origin, message: describeError(error) }),
   );
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  await using _memory = startQuietCollection({ clock: systemClock });
   const host = { clock: systemClock, disk: nodeDisk, log, random: Math.random, timeZone };
   try {
     return await runUntilSignal(async ({ signal, stop }) => {

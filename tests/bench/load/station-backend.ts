@@ -32,12 +32,16 @@ export async function buildBackend(workspace: Workspace): Promise<string> {
   return join(folder, 'station-backend.mjs');
 }
 
-/** The flags of `node` that the container image runs with. */
-async function imageFlags(): Promise<string[]> {
+/** The flags of `node` that the container image runs with, and what it sets for the C library. */
+async function imageFlags(): Promise<{ flags: string[]; malloc: Record<string, string> }> {
   const dockerfile = await readFile(join(root, 'deploy/backend/Dockerfile'), 'utf8');
+  const malloc = Object.fromEntries(
+    [...dockerfile.matchAll(/\b(MALLOC_\w+)=(\S+)/g)].map(([, name, value]) => [name, value]),
+  );
   const command = /^CMD (\[.*\])$/m.exec(dockerfile)?.[1];
   if (command === undefined) throw new Error('The Dockerfile of the backend has no CMD');
-  return (JSON.parse(command) as string[]).filter((word) => word.startsWith('--'));
+  const flags = (JSON.parse(command) as string[]).filter((word) => word.startsWith('--'));
+  return { flags, malloc };
 }
 
 /**
@@ -55,7 +59,9 @@ export async function startStationBackend(
   const [port, mqttPort] = [await findFreePort(), await findFreePort()];
   const dataDir = join(folder, 'data');
   const url = `http://127.0.0.1:${port}`;
+  const { flags, malloc } = await imageFlags();
   const env = {
+    ...malloc,
     NODE_ENV: 'production',
     PORT: String(port),
     DATA_DIR: dataDir,
@@ -63,7 +69,7 @@ export async function startStationBackend(
     DEVICES_FILE: devicesFile,
     ...(mqtt ?? { MQTT_PORT: String(mqttPort) }),
   };
-  const [taskset, ...args] = onCore(cores.measured, [process.execPath, ...(await imageFlags()), program]);
+  const [taskset, ...args] = onCore(cores.measured, [process.execPath, ...flags, program]);
   const started = performance.now();
   const daemon = workspace.own(await startDaemon(taskset, args, { logFile: join(folder, 'log'), cwd: folder, env }));
   await waitFor('the backend to be well', async () => {
