@@ -9,6 +9,8 @@ import type { Workspace } from './workspace.ts';
 export type Caddy = AsyncDisposable & {
   stop(signal?: NodeJS.Signals): Promise<void>;
   start(): Promise<void>;
+  /** Everything that it ever wrote, to whomever, since it was started. */
+  sentBytes(): Promise<number>;
 };
 
 const caddyfile = join(import.meta.dirname, '../../deploy/proxy/Caddyfile');
@@ -51,6 +53,10 @@ export async function createCaddy(
         if (!started.running()) throw new Error(`caddy ended: ${await started.logTail()}`);
         return (await fetch(`http://127.0.0.1:${port}/firmware/`)).status === 404;
       });
+    },
+    sentBytes: async () => {
+      const text = await readFile(`/proc/${daemon?.pid}/io`, 'utf8');
+      return Number(/^wchar: (\d+)$/m.exec(text)?.[1]);
     },
     [Symbol.asyncDispose]: async () => {
       if (daemon?.running()) await caddy.stop();

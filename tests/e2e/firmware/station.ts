@@ -27,6 +27,8 @@ export type FirmwareStation = AsyncDisposable & {
   agent: AgentProcess;
   installation: Installation;
   caddy: Caddy;
+  /** Of the proxy. */
+  publicUrl: string;
   startDevices(): Promise<void>;
   /** kill -9. */
   killDevices(): Promise<void>;
@@ -50,6 +52,8 @@ export async function startFirmwareStation(options: {
   sleepers: number;
   otaBytesPerSecond: number;
   env: Record<string, string>;
+  /** Devices that the station knows and that are not started. */
+  spares?: number;
 }): Promise<FirmwareStation> {
   await using starting = new AsyncDisposableStack();
   const workspace = starting.use(await createWorkspace());
@@ -58,7 +62,7 @@ export async function startFirmwareStation(options: {
   const publicUrl = `http://127.0.0.1:${proxyPort}`;
   const installation = starting.use(
     await install('Mosquitto and PostgreSQL', {
-      devices: options.devices,
+      devices: options.devices + (options.spares ?? 0),
       env: { AGENT_TOKEN: token, PUBLIC_URL: publicUrl, ...options.env },
     }),
   );
@@ -92,6 +96,7 @@ export async function startFirmwareStation(options: {
     agent,
     installation,
     caddy,
+    publicUrl,
     startDevices: async () => {
       const logFile = join(workspace.folder, 'fleet.log');
       fleet = workspace.own(await startDaemon(process.execPath, [simulator, ...args], { logFile }));
