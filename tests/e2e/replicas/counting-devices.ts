@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectAsync, type MqttClient } from 'mqtt';
+import { connect, type MqttClient } from 'mqtt';
 import { deviceTopic } from '@station/protocol/topics';
 import type { DeviceLogin } from '@station/simulators/devices/virtual-device';
 import { stationId } from './cluster.ts';
@@ -29,13 +29,15 @@ const quietMs = 2_000;
 export async function startCounting(url: string, { externalId, token, type }: DeviceLogin): Promise<CountingDevice> {
   const topic = (end: Parameters<typeof deviceTopic>[2]): string => deviceTopic(stationId, externalId, end);
   const offline = Buffer.from('{"status":"offline"}');
-  const client = await connectAsync(url, {
+  const client = connect(url, {
     username: externalId,
     password: token,
     reconnectPeriod: reconnectMs,
     will: { topic: topic('heartbeat'), payload: offline, qos: 1, retain: false },
   });
   client.on('error', () => undefined);
+  // The broker refuses it until the leader has told it of this device: like any device, it tries until it is let in.
+  await new Promise<void>((resolve) => client.once('connect', () => resolve()));
   const say = (end: Parameters<typeof deviceTopic>[2], body: object): Promise<unknown> =>
     client.publishAsync(topic(end), JSON.stringify(body), { qos: 1 });
   const event = (data: object): Promise<unknown> => say('event', { event: 'device_event', data });

@@ -1,0 +1,171 @@
+import type { SsidHex } from './ssid.ts';
+
+/** How a network is secured, from the RSN and WPA flags of its access points. `enterprise` and `wep` cannot be joined from the portal. */
+export type Security = 'open' | 'owe' | 'wep' | 'wpa2' | 'wpa3' | 'wpa2-wpa3' | 'enterprise';
+
+/** One network in reach: its strongest access point stands for all of the same name and security. */
+export type Network = {
+  ssid: SsidHex;
+  security: Security;
+  /** Per cent. */
+  signal: number;
+  /** A saved profile of the machine would join it by itself. */
+  isKnown: boolean;
+};
+
+/** What somebody asks for on the portal's page. */
+export type JoinRequest = {
+  ssid: SsidHex;
+  /** Null: as the last scan saw it; for a hidden network it is chosen on the page or tried. */
+  security: Security | null;
+  /** Null for an open network. */
+  password: string | null;
+  /** Its name was typed: access points do not tell it. */
+  isHidden: boolean;
+};
+
+/** Why a network could not be joined. Each has a text on the portal's page that names what to do. */
+export const joinFailures = [
+  'wrong_password',
+  'not_found',
+  'no_address',
+  /** Joined and got an address, but nothing answers there, not even the gateway. */
+  'no_gateway',
+  /** This radio, or this station, cannot do this kind of security. */
+  'unsupported',
+  /** The access point turned the station away. */
+  'refused',
+  'timed_out',
+  'failed',
+] as const;
+export type JoinFailure = (typeof joinFailures)[number];
+
+export type JoinOutcome =
+  | { kind: 'joined'; candidateId: string; ip: string }
+  | { kind: 'failed'; failure: JoinFailure; /** For the log only: NetworkManager's state reasons in order. */ detail: string };
+
+/** What the machine's network is at this moment. Everything here is observed, nothing remembered. */
+export type RadioFacts = {
+  /** `absent`: NetworkManager does not answer. */
+  manager: 'running' | 'absent';
+  /** Null: no Wi-Fi device that NetworkManager knows. */
+  radio: {
+    interface: string;
+    isManaged: boolean;
+    /** `soft` can be lifted by software, `hard` is a switch on the case. */
+    blocked: 'no' | 'soft' | 'hard';
+    canBeAccessPoint: boolean;
+    state: 'unavailable' | 'disconnected' | 'connecting' | 'connected' | 'hotspot';
+    /** Of the connection as a client; null in any other state. */
+    client: { ssid: SsidHex; ip: string | null; gateway: string | null; signal: number; isCandidate: boolean } | null;
+    /** Our access point as it stands; null when it is not up. */
+    hotspot: { ssid: SsidHex; ip: string; clients: number } | null;
+  } | null;
+  /** A wired line with an address; null: none. */
+  ethernet: { interface: string; ip: string; gateway: string | null } | null;
+  /** Names of saved profiles that join by themselves, of this interface or of any. */
+  known: readonly SsidHex[];
+};
+
+export type HotspotSettings = {
+  ssid: SsidHex;
+  /** Null: open. */
+  password: string | null;
+  /** IPv4 of the station in it, and the length of its prefix. */
+  address: string;
+  prefixLength: number;
+};
+
+export type StartHotspotAnswer =
+  | { kind: 'started' }
+  /** `detail` is for the log. */
+  | { kind: 'failed'; reason: 'blocked' | 'unsupported' | 'dns_port_taken' | 'failed'; detail: string };
+
+/**
+ * What the watchdog needs of the machine's network manager. Implementations: NetworkManager over D-Bus (`adapters/network-manager`),
+ * and the simulated one of the schedules. No call waits longer than it says; all take part in `signal`.
+ * A manager that is away makes `observe` say so, and any other call fail by its union, never by a throw.
+ */
+export type Radio = {
+  observe(): Promise<RadioFacts>;
+  /** Resolves at the next change of anything `observe` tells (several changes may be one), or when the signal aborts. */
+  changed(signal: AbortSignal): Promise<void>;
+  /**
+   * Networks in reach, strongest first, after a fresh scan of at most 15 s; also while the hotspot is up. An answer without a fresh
+   * scan (the radio refused) is the last known one. `hidden` names are asked for by name.
+   */
+  scan(options: { hidden?: readonly SsidHex[] }, signal: AbortSignal): Promise<readonly Network[]>;
+  /** The last scan's networks, at once. */
+  networks(): readonly Network[];
+  /**
+   * Asks for a known network to be joined now (those in reach, strongest first), also one that the manager has given up on.
+   * `joined` once one of them has an address; at most `timeoutMs`.
+   */
+  joinKnown(timeoutMs: number, signal: AbortSignal): Promise<{ kind: 'joined'; ip: string } | { kind: 'failed'; failure: JoinFailure; detail: string }>;
+  /**
+   * Tries a network with a new profile that lives in memory only: no older profile is touched. The hotspot must be down. On `failed`
+   * the candidate is gone again. At most 45 s.
+   */
+  join(request: JoinRequest, signal: AbortSignal): Promise<JoinOutcome>;
+  /** Writes the candidate to disk; now older profiles of ours for the same network go. */
+  keepCandidate(candidateId: string): Promise<boolean>;
+  dropCandidate(candidateId: string): Promise<void>;
+  /** The access point, with addresses and names for its clients; it ends with this process. Idempotent. */
+  startHotspot(settings: HotspotSettings, signal: AbortSignal): Promise<StartHotspotAnswer>;
+  /** Idempotent; also removes profiles of an earlier process. The manager joins known networks by itself again. */
+  stopHotspot(): Promise<void>;
+};
+
+/** How far the station reaches, seen by itself: nothing, its gateway, a login page of somebody else, the internet. */
+export type Connectivity = 'none' | 'local' | 'portal' | 'full';
+
+export type Reachability = {
+  /** Asks now; at most 10 s. */
+  probe(gateway: string | null, signal: AbortSignal): Promise<Connectivity>;
+};
+
+/** The reverse proxy of the stack, which stands on port 80 unless the portal does. */
+export type ProxyService = {
+  /** Waits for stack work that needs the proxy, keeps new such work from starting, and stops the service. At most some minutes. */
+  stop(signal: AbortSignal): Promise<'stopped' | 'failed'>;
+  /** Lets stack work go on and starts the service, unless the stack is not meant to run. */
+  start(signal: AbortSignal): Promise<'started' | 'failed'>;
+};
+
+/** Takes Wi-Fi credentials for the provisioning of devices (`POST /api/settings/agent`; contracts, section 9). */
+export type CredentialsBackend = {
+  send(
+    wifi: { ssid: string; password: string | null; security: Security | null },
+    signal: AbortSignal,
+  ): Promise<{ kind: 'accepted' } | { kind: 'refused' | 'failed'; reason: string }>;
+};
+
+/** The setup page on the hotspot, while it is up. */
+export type PortalServer = AsyncDisposable & {
+  /** Null while it does not listen; `portTaken` says whether somebody else has the port. */
+  address(): string | null;
+  isPortTaken(): boolean;
+};
+
+/** What the portal's page shows. */
+export type PortalView = {
+  hotspotSsid: SsidHex;
+  networks: readonly Network[];
+  /** The join that is being tried; the hotspot goes away for it in a moment. */
+  joining: SsidHex | null;
+  /** How the last join from here ended; its name is filled in again. */
+  lastJoin: { ssid: SsidHex; isHidden: boolean; failure: JoinFailure } | null;
+  /** Where the station will be found after a join that works, e.g. `http://station.local/`. */
+  stationAddress: string;
+};
+
+/** What the portal asks of the watchdog. */
+export type PortalActions = {
+  view(): PortalView;
+  /** Resolves when fresh results are in `view`, or after 15 s. */
+  rescan(): Promise<void>;
+  /** The answer's page goes out before the hotspot ends (some seconds). `busy`: another join is being tried. */
+  join(request: JoinRequest): 'accepted' | 'busy';
+  /** Somebody looks at the page now: the hotspot is in use. */
+  seen(): void;
+};
