@@ -1,6 +1,7 @@
 import { createConditions } from '@station/agent/conditions';
 import type { StackEngine } from '@station/agent/containers/ports';
 import type { ReleaseSource } from '@station/agent/containers/release-source';
+import { createFrontDoor } from '@station/agent/containers/front-door';
 import { createUpdater, type Updater } from '@station/agent/containers/updater';
 import { createLoop, type Loop } from '@station/agent/loop';
 import { createReleasePoll } from '@station/agent/release-poll';
@@ -147,6 +148,7 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
   const loop = createLoop({
     ...common,
     engine: parts.engine,
+    door: createFrontDoor(),
     work: createStackWork({ ...common, engine: parts.engine }),
     poll,
     bootId: boot,

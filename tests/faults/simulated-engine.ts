@@ -85,6 +85,15 @@ export function createSimulatedEngine(parts: EngineParts): StackEngine {
       call('up', 100);
       return up(parts);
     },
+    setRunning: async (service, running) => {
+      call('setRunning', 200);
+      for (const one of [...state.live.containers.values()].filter((each) => each.service === service)) {
+        const change = running
+          ? ({ status: 'started', sinceMs: one.status === 'started' ? one.sinceMs : time.monotonicMs } as const)
+          : ({ status: 'exited', exitCode: 0 } as const);
+        state.live.containers.set(one.id, { ...one, ...change });
+      }
+    },
     sync: async () => {
       call('sync', 100);
       state.durable = copyStorage(state.live);

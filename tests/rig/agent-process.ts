@@ -101,7 +101,14 @@ export async function createAgentProcess(
     start: async () => {
       const before = events.length;
       const started = spawn(command[0], command.slice(1), {
-        env: { FIRMWARE_CACHE_DIR: cacheDir, ...env, DATA_DIR: dataDir, AGENT_SOCKET: socketPath },
+        // Tests leave the network of the machine they run on alone.
+        env: {
+          FIRMWARE_CACHE_DIR: cacheDir,
+          WIFI_WATCHDOG: 'false',
+          ...env,
+          DATA_DIR: dataDir,
+          AGENT_SOCKET: socketPath,
+        },
         stdio: ['ignore', 'pipe', 'pipe'],
         detached: true,
       });

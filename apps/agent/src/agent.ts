@@ -25,6 +25,7 @@ import { createFirmwareSource } from './firmware/manifest-source.ts';
 import type { FirmwareParts } from './firmware/run-state.ts';
 import { listensBeyondLoopback } from './http/guard.ts';
 import { createHttpServer } from './http/server.ts';
+import { createFrontDoor, waitForDoor } from './containers/front-door.ts';
 import { createLoop } from './loop.ts';
 import { createReleasePoll } from './release-poll.ts';
 import { createStackWork } from './stack-work.ts';
@@ -47,7 +48,9 @@ export async function startAgent(
   const stopping = new AbortController();
   const signal = AbortSignal.any([options.signal, stopping.signal]);
 
-  const engine = stack.use(await createEngine(config, conditions));
+  const door = createFrontDoor();
+  const bareEngine = stack.use(await createEngine(config, conditions));
+  const engine = waitForDoor(bareEngine, { door, clock, alive: () => work.alive() });
   // Plain processes end with the agent: for them each of its starts is a boot.
   const bootId = config.stack.engine === 'process' ? randomUUID() : await readBootId();
   const updater = createUpdater({
@@ -86,6 +89,7 @@ export async function startAgent(
     engine,
     work,
     poll,
+    door,
     bootId,
     bootstrapOnStart: config.stack.bootstrapOnStart,
     checkIntervalMs: config.release.checkIntervalMs,

@@ -62,6 +62,8 @@ export type Config = {
     readonly watchdog: 'auto' | 'on' | 'off';
     readonly interface: string | null;
     readonly country: string | null;
+    /** Asked whether the internet is there; any answer from its host will do. Null: nobody is asked. */
+    readonly connectivityUrl: URL | null;
     readonly hotspot: {
       readonly ssid: string;
       /** Null: an open network. */
@@ -156,7 +158,7 @@ export function envToConfig(env: Environment, defaults: Defaults): ConfigReading
       agentToken: reader.or('BACKEND_AGENT_TOKEN', check.token, null),
     },
     api: readApi(reader, defaults),
-    wifi: readWifi(reader, stationId),
+    wifi: readWifi(reader, stationId, release.manifestUrl),
     systemd: readSystemd(reader, defaults),
     childEnv: {
       PATH: reader.ambient('PATH') ?? '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
@@ -272,13 +274,14 @@ function readApi(reader: Reader, { homeDirectory }: Defaults): Config['api'] {
   };
 }
 
-function readWifi(reader: Reader, stationId: string): Config['wifi'] {
+function readWifi(reader: Reader, stationId: string, releaseUrl: URL): Config['wifi'] {
   const address = reader.or('HOTSPOT_ADDRESS', check.ipv4WithPrefix, { address: '192.0.2.1', prefixLength: 24 });
   const interfaceName = check.matching(/^(?!\.{1,2}$)[^\s/:]{1,15}$/, 'be the name of a network interface');
   return {
     watchdog: reader.or('WIFI_WATCHDOG', watchdogMode, 'auto'),
     interface: reader.or('WIFI_INTERFACE', interfaceName, null),
     country: reader.or('WIFI_COUNTRY', check.matching(/^[A-Z]{2}$/, 'be two capital letters (ISO 3166-1)'), null),
+    connectivityUrl: reader.or('CONNECTIVITY_CHECK_URL', webUrl, usualConnectivityUrl(releaseUrl)),
     hotspot: {
       ssid: reader.or('HOTSPOT_SSID', check.ssid, `Station-${stationId.slice(-4)}`),
       password: reader.or('HOTSPOT_PASSWORD', check.passphrase, null),
@@ -287,6 +290,10 @@ function readWifi(reader: Reader, stationId: string): Config['wifi'] {
     },
   };
 }
+
+/** The server that releases come from: nobody else learns that this station is there. */
+const usualConnectivityUrl = (releaseUrl: URL): URL | null =>
+  ['http:', 'https:'].includes(releaseUrl.protocol) ? new URL('/', releaseUrl) : null;
 
 const watchdogMode: Check<'auto' | 'on' | 'off'> = (text) => {
   if (text.toLowerCase() === 'auto') return check.ok('auto');

@@ -7,6 +7,7 @@ import { isNewer } from '@station/protocol/version';
 import type { Conditions } from './conditions.ts';
 import { chooseManual, findKept, requestedVersion } from './containers/choose-release.ts';
 import type { ReleaseCheck } from './containers/release-source.ts';
+import type { FrontDoor } from './containers/front-door.ts';
 import type { StackEngine } from './containers/ports.ts';
 import type { Updater } from './containers/updater.ts';
 import type { StartAnswer } from './http/port.ts';
@@ -19,6 +20,7 @@ export type LoopParts = {
   work: StackWork;
   poll: ReleasePoll;
   conditions: Conditions;
+  door: FrontDoor;
   clock: Clock;
   bootId: string;
   bootstrapOnStart: boolean;
@@ -34,14 +36,21 @@ export type Loop = {
   check(): Promise<ReleaseCheck>;
   /** True when a newer release is there that did not fail here. */
   updateAvailable(): boolean;
+  /** Looks now whether something is due. */
+  wake(): void;
+  /** Resolves once no stack work is under way that needs the reverse proxy; after some minutes in any case. */
+  untilProxyIsFree(signal: AbortSignal): Promise<void>;
 };
 
 /** How often the loop looks whether something is due; nothing waits longer than this for its time. */
 const longestTickMs = 30_000;
+/** A bring-up with its health gate and the way back from it; what takes longer is stuck. */
+const longestProxyUseMs = 5 * 60_000;
+const proxyLookMs = 250;
 
 /** The agent's one runner of stack work: polls, requests and recovery never overlap. */
 export function createLoop(parts: LoopParts): Loop {
-  const { updater, engine, work, poll, conditions, clock, random } = parts;
+  const { updater, engine, work, poll, conditions, clock, random, door } = parts;
   const runner = createExclusiveRunner();
   const retry = (initialMs: number, maxMs: number) => createBackoff({ initialMs, maxMs, jitter: 0.2, random });
   const installRetry = retry(firstRetryMs, Math.max(firstRetryMs, parts.checkIntervalMs));
@@ -72,6 +81,7 @@ export function createLoop(parts: LoopParts): Loop {
       return refused('unavailable', 'The container engine does not answer.');
     }
     if (starting || updater.operation()) return busy;
+    if (door.isTaken()) return refused('unavailable', 'The hotspot is on: the station has no network now.');
     starting = true;
     try {
       return await answer();
@@ -107,6 +117,7 @@ export function createLoop(parts: LoopParts): Loop {
   };
 
   const tick = async (): Promise<void> => {
+    if (door.isTaken()) return;
     // A request that failed half-way leaves its operation behind: it is ended like one that a crash has left.
     if (updater.isUnsettled()) await work.settle(signal);
     await work.persist(bringUp, signal);
@@ -117,6 +128,7 @@ export function createLoop(parts: LoopParts): Loop {
 
   const nextTickMs = (): number => {
     const now = clock.monotonic();
+    if (door.isTaken()) return longestTickMs;
     // The other two are only due when something failed before: their past times wait for nothing.
     const waits = [poll.dueMs(), ...[installDueMs, bringUpDueMs].filter((due) => due > now)].map((due) => due - now);
     return Math.max(10, Math.min(longestTickMs, ...waits));
@@ -174,6 +186,20 @@ export function createLoop(parts: LoopParts): Loop {
       installDueMs = -Infinity;
       wake.abort();
       return answer;
+    },
+    wake: () => wake.abort(),
+    untilProxyIsFree: async (given) => {
+      const until = clock.monotonic() + longestProxyUseMs;
+      let idle = false;
+      void runner.run(async () => {
+        idle = true;
+      });
+      // An engine that is away serves no proxy, and a release that is still on its way does not need it.
+      const isFree = (): boolean =>
+        idle ||
+        conditions.has('engine_unreachable') ||
+        ['preparing', 'pulling'].includes(updater.isLoaded() ? (updater.operation()?.phase ?? '') : '');
+      while (!isFree() && clock.monotonic() < until) await clock.sleep(proxyLookMs, given);
     },
     updateAvailable: () => {
       const manifest = poll.latest();

@@ -30,6 +30,11 @@ export type StackEngine = {
   verifyImage(imageId: string, signal: AbortSignal): Promise<boolean>;
   /** Brings the stack up with the releases the override file pins; never touches the network. */
   up(signal: AbortSignal): Promise<UpAnswer>;
+  /**
+   * Starts or stops the containers of one service as they are. A stopped one stays so until it is started, or `up`. A service that
+   * has no container is no error: the next `up` makes it.
+   */
+  setRunning(service: string, running: boolean): Promise<void>;
   /** Makes everything the engine said is done durable: what a pull or `up` wrote is not on disk before. */
   sync(): Promise<void>;
 };

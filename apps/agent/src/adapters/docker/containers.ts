@@ -76,3 +76,22 @@ export async function hold(api: EngineApi, project: string, imageId: string): Pr
   if (status >= 500) return 'broken';
   throw new StationError('internal', 'an image could not be held', { cause: new Error(messageOf(told)) });
 }
+
+const stopGraceSeconds = 5;
+
+/** Starts or stops the containers of a service; one that is so already answers 304 (Engine API, ContainerStart and ContainerStop). */
+export async function setRunning(api: EngineApi, project: string, service: string, running: boolean): Promise<void> {
+  const label = [`${projectLabel}=${project}`, `${serviceLabel}=${service}`];
+  const query = { all: 'true', filters: JSON.stringify({ label }) };
+  const answer = await api.call('GET', '/containers/json', { query });
+  for (const { Id } of expectBody(answer, Type.Array(ListedContainer), 'GET /containers/json')) {
+    const { status, body } = running
+      ? await api.call('POST', `/containers/${Id}/start`)
+      : await api.call('POST', `/containers/${Id}/stop`, { query: { t: String(stopGraceSeconds) } });
+    if ([204, 304, 404].includes(status)) continue;
+    const cause = new Error(messageOf(body));
+    throw new StationError('internal', `the service "${service}" could not be ${running ? 'started' : 'stopped'}`, {
+      cause,
+    });
+  }
+}

@@ -3,7 +3,7 @@ import { StationError } from '@station/kit/station-error';
 import { Value } from 'typebox/value';
 import type { StackEngine, UpAnswer } from '../../containers/ports.ts';
 import { createCompose, type ComposeParts } from './compose.ts';
-import { hold, listContainers, listHolders, projectLabel } from './containers.ts';
+import { hold, listContainers, listHolders, projectLabel, setRunning } from './containers.ts';
 import { createEngineApi, type EngineApi } from './engine-api.ts';
 import { createInfo, freeBytes } from './engine-info.ts';
 import { askLayers, Image, pull, removeImage } from './images.ts';
@@ -79,6 +79,7 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
       await link();
       return up(api, compose, await projectName(), parts.now, signal);
     },
+    setRunning: async (service, running) => setRunning(api, await projectName(), service, running),
     sync: async () => {
       const { DockerRootDir } = await info();
       const result = await runCommand('sync', ['-f', DockerRootDir], { env: parts.env });

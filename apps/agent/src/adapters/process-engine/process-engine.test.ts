@@ -156,6 +156,33 @@ describe('a service that does not end when it is told to', () => {
   });
 });
 
+describe('one service of a stack', () => {
+  it('is stopped and started as it is, as often as one likes, beside others that stay', async () => {
+    await using bench = await createTestBench();
+    const engine = await bench.openEngine();
+    const [webPort, apiPort] = [await findFreePort(), await findFreePort()];
+    await bench.writeStack({
+      web: { environment: { PORT: String(webPort) } },
+      api: { environment: { PORT: String(apiPort) } },
+    });
+    const image = await install(bench, engine, '1.0.0');
+    await bench.pin({ web: image, api: image });
+    await engine.setRunning('web', true);
+    await engine.up(never);
+    const api = await eventually('the other', () => ask(apiPort));
+    await eventually('the service', () => ask(webPort));
+    const { id } = await stateOf(engine, 'web');
+    for (const running of [false, false, true, true]) await engine.setRunning('web', running);
+    await eventually('the service', () => ask(webPort));
+    assert.deepEqual([(await stateOf(engine, 'web')).id, (await stateOf(engine, 'web')).state], [id, 'running']);
+    await engine.setRunning('web', false);
+    assert.equal((await stateOf(engine, 'web')).state, 'exited');
+    await assert.rejects(ask(webPort));
+    await engine.setRunning('nobody', false);
+    assert.equal((await ask(apiPort)).pid, api.pid);
+  });
+});
+
 describe('a restarted engine', () => {
   it('finds what the one before had made, ended, and starts it as the same container', async () => {
     await using bench = await createTestBench();

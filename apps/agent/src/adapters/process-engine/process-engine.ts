@@ -66,6 +66,12 @@ export async function createProcessEngine(options: ProcessEngineOptions): Promis
       const reading = await read();
       return reading.kind === 'ok' ? stack.up(reading.services, signal) : reading;
     },
+    setRunning: async (service, running) => {
+      if (!running) return stack.stop(service);
+      const reading = await read();
+      if (reading.kind !== 'ok') throw new StationError('unavailable', reading.reason);
+      await stack.start(reading.services.filter(({ name }) => name === service));
+    },
     sync: () => store.sync(),
     [Symbol.asyncDispose]: () => stack[Symbol.asyncDispose](),
   };

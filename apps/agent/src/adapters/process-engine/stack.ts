@@ -17,6 +17,10 @@ export type Stack = AsyncDisposable & {
   containers(): readonly Container[];
   /** Starts, replaces and stops containers until the stack is the one that is described. Touches nothing that is right already. */
   up(services: readonly ServiceDefinition[], signal: AbortSignal): Promise<UpAnswer>;
+  /** Starts the containers that these services have already, as they are. */
+  start(services: readonly ServiceDefinition[]): Promise<void>;
+  /** Stops the containers of a service and keeps them. */
+  stop(service: string): Promise<void>;
 };
 
 /** One service as it is to run. */
@@ -36,6 +40,8 @@ export async function openStack(directory: string, store: ImageStore): Promise<S
   const runner = createExclusiveRunner();
   let closed = false;
 
+  const ofService = (service: string): Container[] => made.list().filter(({ record }) => record.service === service);
+
   const bringUp = async (services: readonly ServiceDefinition[], signal: AbortSignal): Promise<UpAnswer> => {
     const plan = await planStack(services, store);
     if ('reason' in plan) return { kind: 'failed', reason: plan.reason };
@@ -49,10 +55,10 @@ export async function openStack(directory: string, store: ImageStore): Promise<S
     await made.keep(isService);
     for (const { definition, image, hash } of plan) {
       signal.throwIfAborted();
-      const ofService = made.list().filter(({ record }) => record.service === definition.name);
-      let container = ofService.find(({ record }) => record.definition === hash);
+      const own = ofService(definition.name);
+      let container = own.find(({ record }) => record.definition === hash);
       if (!container) {
-        for (const old of ofService) await stop(old);
+        for (const old of own) await stop(old);
         container = await made.replace({ definition, image, hash });
       }
       await container.start(image, definition);
@@ -60,15 +66,33 @@ export async function openStack(directory: string, store: ImageStore): Promise<S
     return { kind: 'ok', stoppedAtMs };
   };
 
+  const startAgain = async (services: readonly ServiceDefinition[]): Promise<void> => {
+    const plan = await planStack(services, store);
+    if ('reason' in plan) throw new StationError('internal', plan.reason);
+    for (const { definition, image, hash } of plan) {
+      await made
+        .list()
+        .find(({ record }) => record.definition === hash)
+        ?.start(image, definition);
+    }
+  };
+
+  const whileOpen = <T>(job: () => Promise<T>): Promise<T> =>
+    runner.run(() => {
+      if (closed) throw new StationError('unavailable', 'the process engine has been closed');
+      return job();
+    });
+
   const stopAll = async (): Promise<void> => {
     await Promise.all(made.list().map((container) => container.stop(disposeGraceMs)));
   };
   return {
     containers: made.list,
-    up: (services, signal) =>
-      runner.run(() => {
-        if (closed) throw new StationError('unavailable', 'the process engine has been closed');
-        return bringUp(services, signal);
+    up: (services, signal) => whileOpen(() => bringUp(services, signal)),
+    start: (services) => whileOpen(() => startAgain(services)),
+    stop: (service) =>
+      whileOpen(async () => {
+        await Promise.all(ofService(service).map((container) => container.stop(stopGraceMs)));
       }),
     [Symbol.asyncDispose]: async () => {
       closed = true;
