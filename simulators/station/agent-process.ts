@@ -32,8 +32,6 @@ export async function startAgentProcess(options: {
       STATION_ID: identity.stationId,
       UPDATE_SERVER_URL: manifestUrl,
       STACK_ENGINE: 'process',
-      // The network of this machine is its owner's.
-      WIFI_WATCHDOG: 'false',
       STACK_PROCESS_DIR: folders.engine,
       COMPOSE_PROJECT_PATH: folders.stack,
       DATA_DIR: folders.agent,

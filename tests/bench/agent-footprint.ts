@@ -108,7 +108,6 @@ async function main(): Promise<number> {
         STATION_ID: randomUUID(),
         UPDATE_SERVER_URL: releases.manifestUrl,
         STACK_ENGINE: 'process',
-        WIFI_WATCHDOG: 'false',
         COMPOSE_PROJECT_PATH: folder,
         DATA_DIR: join(folder, 'data'),
         FIRMWARE_CACHE_DIR: join(folder, 'firmware'),
