@@ -12,15 +12,30 @@ const id = (number: number): string => `019a9d2f-0000-7000-8000-00000000000${num
 const failure = { statusCode: 500, error: 'Error', code: 'internal', message: '' };
 
 const others = (): Member[] => [
-  { userId: id(2), email: 'andrii@example.org', name: 'Andrii Shevchenko', role: 'admin', joinedAt: ago(90 * day) },
+  {
+    userId: id(2),
+    email: 'andrii@example.org',
+    name: 'Andrii Shevchenko',
+    role: 'admin',
+    joinedAt: ago(90 * day),
+    isFromCloud: true,
+  },
   {
     userId: id(3),
     email: 'maria.with.a.long.address@example.org',
     name: 'Maria',
     role: 'member',
     joinedAt: ago(12 * day),
+    isFromCloud: true,
   },
-  { userId: id(4), email: 'taras@example.org', name: 'Taras', role: 'member', joinedAt: ago(2 * day) },
+  {
+    userId: id(4),
+    email: 'taras@example.org',
+    name: 'Taras',
+    role: 'member',
+    joinedAt: ago(2 * day),
+    isFromCloud: false,
+  },
 ];
 
 /** The routes of members, of the station's own settings and of the Wi-Fi for new devices. */
@@ -39,7 +54,7 @@ export function addMembersAndSettings(
   /** Whoever looks is the owner, or takes the place of the one with that role. */
   const all = (): Member[] => {
     const { id: userId, email, name, role } = facts().user;
-    const own: Member = { userId, email, name, role, joinedAt: ago(200 * day) };
+    const own: Member = { userId, email, name, role, joinedAt: ago(200 * day), isFromCloud: false };
     if (mood === 'alone') return [own];
     if (role === 'owner') return [own, ...members];
     const owner: Member = {
@@ -48,6 +63,7 @@ export function addMembersAndSettings(
       name: 'Ivan',
       role: 'owner',
       joinedAt: ago(300 * day),
+      isFromCloud: false,
     };
     return [owner, own, ...members];
   };
@@ -66,7 +82,14 @@ export function addMembersAndSettings(
     const { email, name, role } = request.body;
     if (all().some((member) => member.email === email))
       return reply.code(409).send({ ...failure, statusCode: 409, code: 'conflict' });
-    const member: Member = { userId: id(members.length + 5), email, name, role: role, joinedAt: ago(0) };
+    const member: Member = {
+      userId: id(members.length + 5),
+      email,
+      name,
+      role: role,
+      joinedAt: ago(0),
+      isFromCloud: false,
+    };
     members = [...members, member];
     mood = 'some';
     return reply.code(201).send({ ...member, firstPassword: 'BCDF-2345-GHJK-LMNP' });

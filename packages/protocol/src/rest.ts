@@ -112,6 +112,7 @@ export const Member = Type.Object({
   name: Type.String(),
   role: Role,
   joinedAt: Time,
+  isFromCloud: Type.Boolean({ description: 'Known to the cloud too, which may change or remove them.' }),
 });
 export type Member = Static<typeof Member>;
 export const Members = Type.Array(Member);

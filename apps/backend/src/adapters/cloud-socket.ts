@@ -24,8 +24,17 @@ export type CloudSocketHandler = {
   /** @param text null for a binary frame. */
   onMessage(text: string | null, bytes: number): void;
   onPong(): void;
-  /** @param by `cloud` also when the connection was reset; `network` when it broke on the way. @param code null without a closing frame. */
-  onClose(loss: { by: 'cloud' | 'network'; code: number | null; reason: string }): void;
+  onClose(loss: CloudLoss): void;
+};
+
+export type CloudLoss = {
+  /** `cloud` also when the connection was reset; `network` when it broke on the way. */
+  by: 'cloud' | 'network';
+  /** Null without a closing frame. */
+  code: number | null;
+  reason: string;
+  /** The other side could not prove who it is; `clock`: since its certificate is not valid yet. */
+  trouble: 'certificate' | 'clock' | null;
 };
 
 export type OpenCloudSocket = (handler: CloudSocketHandler) => CloudSocket;
@@ -44,6 +53,31 @@ const cutOffMs = 1_000;
 /** The network's own errors; any other end of an open connection is the doing of the other side. */
 const networkErrors = new Set(['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'ECONNABORTED', 'ENOTCONN']);
 
+const notYetValid = 'CERT_NOT_YET_VALID';
+const noPinnedKey = 'STATION_NO_PINNED_KEY';
+/** What Node calls a chain that does not verify (nodejs.org/api/tls.html, "X509 certificate error codes"), and a name that is not in it. */
+const distrustCodes = new Set([
+  'CERT_CHAIN_TOO_LONG',
+  'CERT_HAS_EXPIRED',
+  'CERT_REJECTED',
+  'CERT_REVOKED',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_UNTRUSTED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERROR_IN_CERT_NOT_AFTER_FIELD',
+  'ERROR_IN_CERT_NOT_BEFORE_FIELD',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'HOSTNAME_MISMATCH',
+  'INVALID_CA',
+  'INVALID_PURPOSE',
+  'PATH_LENGTH_EXCEEDED',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  noPinnedKey,
+]);
+
 /** Opens WebSockets to the cloud: the certificate must verify, and hold a pinned key if any is pinned (RFC 7469, section 2.4, for the form). */
 export function createCloudSockets({ url, ca, pins }: CloudSocketOptions): OpenCloudSocket {
   return (handler) => {
@@ -56,10 +90,10 @@ export function createCloudSockets({ url, ca, pins }: CloudSocketOptions): OpenC
         checkServerIdentity(host, certificate) ?? checkPins(certificate, pins)) as never,
       ...(ca === null ? {} : { ca }),
     });
-    let error: Error | null = null;
+    let error: NodeJS.ErrnoException | null = null;
     let isOver = false;
     let gather = (): void => undefined;
-    const close = (loss: Parameters<CloudSocketHandler['onClose']>[0]): void => {
+    const close = (loss: CloudLoss): void => {
       if (isOver) return;
       isOver = true;
       handler.onClose(loss);
@@ -81,15 +115,17 @@ export function createCloudSockets({ url, ca, pins }: CloudSocketOptions): OpenC
       const status = response.statusCode ?? 0;
       request.destroy();
       const code = status === 401 || status === 403 ? tokenRejectedCode : null;
-      close({ by: 'cloud', code, reason: `The cloud answered with status ${status}.` });
+      close({ by: 'cloud', code, reason: `The cloud answered with status ${status}.`, trouble: null });
     });
     socket.on('close', (code, reason) => {
       const noFrame = code === 1006;
-      const broken = error !== null && networkErrors.has((error as NodeJS.ErrnoException).code ?? '');
+      const errorCode = error?.code ?? '';
+      const broken = networkErrors.has(errorCode);
       close({
         by: broken ? 'network' : 'cloud',
         code: noFrame ? null : code,
         reason: wordsFor(code, String(reason), error),
+        trouble: troubleOf(errorCode),
       });
     });
     return {
@@ -113,13 +149,18 @@ export function createCloudSockets({ url, ca, pins }: CloudSocketOptions): OpenC
   };
 }
 
-/** In place of them where there is no way to connect: each attempt fails, for the same reason. */
+/** In place of them where nobody can be trusted: each attempt fails, for the same reason. */
 export function createNoSockets(reason: string): OpenCloudSocket {
   const nothing = (): void => undefined;
   return (handler) => {
-    setImmediate(() => handler.onClose({ by: 'network', code: null, reason }));
+    setImmediate(() => handler.onClose({ by: 'network', code: null, reason, trouble: 'certificate' }));
     return { bufferedAmount: 0, send: nothing, ping: nothing, pause: nothing, resume: nothing, end: nothing };
   };
+}
+
+function troubleOf(errorCode: string): CloudLoss['trouble'] {
+  if (errorCode === notYetValid) return 'clock';
+  return distrustCodes.has(errorCode) ? 'certificate' : null;
 }
 
 function wordsFor(code: number, reason: string, error: Error | null): string {
@@ -132,7 +173,7 @@ function checkPins(certificate: PeerCertificate, pins: readonly string[]): Error
   if (pins.length === 0) return undefined;
   const chain = chainOf(certificate);
   if (chain.some((one) => pins.includes(pinOf(one.raw)))) return undefined;
-  return new Error('No certificate of the cloud has a pinned key.');
+  return Object.assign(new Error('No certificate of the cloud has a pinned key.'), { code: noPinnedKey });
 }
 
 /** The chain as it was presented and verified; a root is its own issuer. */

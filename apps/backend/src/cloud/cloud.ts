@@ -3,7 +3,14 @@ import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { Clock } from '@station/kit/clock';
 import { readText, type Disk } from '@station/kit/files';
 import { describeError } from '@station/kit/station-error';
-import { eventChannels, type CloudClaim, type CloudStatus, type EventChannel } from '@station/protocol/cloud';
+import type { CloudActivity } from '@station/protocol/cloud-activity';
+import {
+  eventChannels,
+  type CloudClaim,
+  type CloudSetAside,
+  type CloudStatus,
+  type EventChannel,
+} from '@station/protocol/cloud';
 import { createCloudSockets, createNoSockets, type OpenCloudSocket } from '../adapters/cloud-socket.ts';
 import type { AccessTokens } from '../auth/access-tokens.ts';
 import type { CloudSettings } from './cloud-settings.ts';
@@ -14,8 +21,10 @@ import type { Log } from '../log.ts';
 import type { SecretBox } from '../settings/secret-box.ts';
 import type { SocketHub } from '../socket/hub.ts';
 import type { Store } from '../store/database.ts';
+import { createActivityRecord, noteCalls } from './activity.ts';
 import type { BroadcastTap } from './broadcast-tap.ts';
 import { createCloudConfigStore } from './cloud-config-store.ts';
+import { createStandingConditions } from './conditions.ts';
 import { createDelivery } from './delivery.ts';
 import { createIdentity } from './identity.ts';
 import { createIgnoredMessages } from './ignored-messages.ts';
@@ -29,7 +38,7 @@ import { createReconnect, type Reconnect } from './reconnect.ts';
 import { createRememberedCommands } from './remembered-commands.ts';
 import { createStationReset } from './station-reset.ts';
 import { createStatusTeller } from './status-teller.ts';
-import { statusOf } from './status.ts';
+import { createStatusReader } from './status.ts';
 import { followHappenings } from './happenings.ts';
 
 export type Cloud = AsyncDisposable & {
@@ -38,6 +47,12 @@ export type Cloud = AsyncDisposable & {
   claim(): Promise<CloudClaim | null>;
   /** Forgets the cloud. */
   unclaim(): Promise<void>;
+  /** What it asked lately, newest first. */
+  activity(): readonly CloudActivity[];
+  /** Messages at which the cloud ended the link, newest first. */
+  setAside(): Promise<CloudSetAside[]>;
+  /** Sends those once more. @returns how many. */
+  sendAgain(userId: string): Promise<number>;
 };
 
 /** The one backend of several that holds the link. */
@@ -71,6 +86,7 @@ export type CloudParts = {
 /** For tests and benches that have no time to wait, or measure without limits. */
 export type CloudTuning = { open?: OpenCloudSocket; limits?: BudgetLimits; reconnect?: Reconnect };
 
+const shownSetAside = 100;
 /** After the database could not be asked. */
 const startAgainMs = 5_000;
 
@@ -102,6 +118,7 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
     activeChannels = eventChannels.filter((channel) => channels.includes(channel));
     teller.tell();
   };
+  const record = createActivityRecord({ clock, onChange: () => teller.tellSoon() });
   const credentials = async (): Promise<Credentials> => {
     const { stationToken, activeChannels: channels } = await config.read();
     activeChannels = channels;
@@ -116,12 +133,15 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
     open: tuning.open ?? (await openerOf(parts)),
     reconnect: tuning.reconnect ?? createReconnect(parts.random),
     limits: tuning.limits ?? usualLimits,
-    methods: createMethods({
-      devices,
-      commands: parts.commands,
-      remembered: createRememberedCommands({ db, clock }),
-      setChannels,
-    }),
+    methods: noteCalls(
+      createMethods({
+        devices,
+        commands: parts.commands,
+        remembered: createRememberedCommands({ db, clock }),
+        setChannels,
+      }),
+      record,
+    ),
     delivery,
     ignored: createIgnoredMessages({ clock, log }),
     credentials,
@@ -145,17 +165,19 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
     revoke: (userId) => void parts.tokens.revoke(userId),
     say: link.say,
     onReset: parts.onReset,
+    record,
     log,
   });
-  const status = async (): Promise<CloudStatus> =>
-    statusOf({
-      host: settings.host,
-      view: leadership.isLeader() ? link.view() : null,
-      config: await config.read(),
-      size: await outbox.size(),
-      setAside: await outbox.countSetAside(),
-      clock,
-    });
+  const status = createStatusReader({
+    host: settings.host,
+    maxBytes: settings.outboxMaxBytes,
+    view: () => (leadership.isLeader() ? { ...link.view(), heardAtMs: link.heardAtMs() } : null),
+    config,
+    outbox,
+    conditions: createStandingConditions({ clock, log }),
+    askedAt: () => record.latest()[0]?.at ?? null,
+    clock,
+  });
   const onFault = failed('the status of the cloud link');
   const teller = starting.use(
     createStatusTeller({ latest: await status(), read: status, hub: parts.hub, run, onFault, clock }),
@@ -215,6 +237,15 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
         log.event('cloud_unclaimed', { reason: 'The owner asked for it.' });
         if (isLeading()) await link.start();
       }),
+    activity: record.latest,
+    setAside: () => outbox.listSetAside(shownSetAside),
+    sendAgain: async (userId) => {
+      const count = await outbox.sendAgain();
+      log.event('cloud_set_aside_sent', { count, userId });
+      delivery.wake();
+      teller.tell();
+      return count;
+    },
     [Symbol.asyncDispose]: async () => {
       await running.disposeAsync();
       await run(async () => undefined);

@@ -192,3 +192,23 @@ test('whatever comes in whatever order, it goes on and holds one connection at m
     }
   }
 });
+
+test('it knows since when it is down, and what stands in the way of a secure connection', () => {
+  const machine = createLinkMachine(createReconnect(() => 0.5));
+  machine.on({ kind: 'start', claimed: true }, 100);
+  assert.equal(machine.view().downSinceMs, 100);
+  const closed = { kind: 'closed', by: 'network', code: null, reason: 'x' } as const;
+  machine.on({ ...closed, trouble: 'certificate' }, 200);
+  assert.deepEqual([machine.view().downSinceMs, machine.view().trouble], [100, 'certificate']);
+  machine.on({ kind: 'time' }, 10_000);
+  machine.on(closed, 10_100);
+  assert.equal(machine.view().trouble, null, 'the latest attempt had another fate');
+  machine.on({ kind: 'time' }, 100_000);
+  machine.on({ kind: 'opened' }, 100_001);
+  machine.on({ kind: 'accepted' }, 100_002);
+  assert.equal(machine.view().downSinceMs, null);
+  machine.on(closed, 200_000);
+  assert.equal(machine.view().downSinceMs, 200_000);
+  machine.on({ kind: 'stop' }, 200_001);
+  assert.deepEqual([machine.view().downSinceMs, machine.view().trouble], [null, null]);
+});

@@ -2,6 +2,13 @@ import type { CloudState } from '@station/protocol/cloud';
 import { tokenRejectedCode } from '@station/protocol/cloud-messages';
 import type { LossKind, Reconnect } from './reconnect.ts';
 
+/** What makes a secure connection impossible, whoever tries. */
+export type LinkTrouble =
+  /** Whoever answers does not prove to be the cloud. */
+  | 'certificate'
+  /** Its certificate is not valid yet, by the clock of this machine. */
+  | 'clock';
+
 /** What happened to the link. */
 export type LinkEvent =
   /** There is a cloud to talk to; `claimed`: and a token to show it. */
@@ -14,7 +21,7 @@ export type LinkEvent =
   | { kind: 'refused'; reason: string }
   | { kind: 'pong' }
   /** `by`: who ended it; `cloud` also for a connection that was reset. */
-  | { kind: 'closed'; by: 'cloud' | 'network'; code: number | null; reason: string }
+  | { kind: 'closed'; by: 'cloud' | 'network'; code: number | null; reason: string; trouble?: LinkTrouble | null }
   /** It is of no use any more: the cloud does not read, or does not acknowledge. */
   | { kind: 'given_up'; reason: string }
   /** The time of `wakeAtMs` has come. */
@@ -27,6 +34,10 @@ export type LinkView = {
   state: Exclude<CloudState, 'disabled'>;
   authenticatedAtMs: number | null;
   lastError: string | null;
+  /** Of the latest attempt. */
+  trouble: LinkTrouble | null;
+  /** Since when it is not authenticated; null while it is, or when nobody tries. */
+  downSinceMs: number | null;
   nextAttemptAtMs: number | null;
 };
 
@@ -63,9 +74,12 @@ export function createLinkMachine(reconnect: Reconnect): LinkMachine {
   let claimed = false;
   let isRejected = false;
   let lastError: string | null = null;
+  let trouble: LinkTrouble | null = null;
+  let downSinceMs: number | null = null;
 
   const wait = (kind: LossKind, reason: string, nowMs: number): LinkAction[] => {
     lastError = reason;
+    downSinceMs ??= nowMs;
     isRejected ||= kind === 'rejected';
     // One that was rejected stays in the slow lane, whatever goes wrong next.
     const untilMs = nowMs + reconnect.nextMs(isRejected ? 'rejected' : kind);
@@ -83,10 +97,13 @@ export function createLinkMachine(reconnect: Reconnect): LinkMachine {
     claimed = event.claimed;
     isRejected = false;
     lastError = null;
+    trouble = null;
+    downSinceMs = nowMs;
     return [...(wasOpen ? (['end'] as const) : []), ...connect(nowMs)];
   };
   const opened = (nowMs: number): LinkAction[] => {
     if (phase.kind !== 'connecting') return [];
+    trouble = null;
     const ping = { nextMs: nowMs + pingEveryMs, isAwaited: false };
     phase = { kind: 'knocking', deadlineMs: claimed ? nowMs + authTimeoutMs : null, ping };
     return [claimed ? 'send_auth' : 'send_claim'];
@@ -96,12 +113,14 @@ export function createLinkMachine(reconnect: Reconnect): LinkMachine {
     phase = { kind: 'authenticated', sinceMs: nowMs, ping: phase.ping, isStable: false };
     isRejected = false;
     lastError = null;
+    downSinceMs = null;
     reconnect.accepted();
     return [];
   };
   const closed = (event: Extract<LinkEvent, { kind: 'closed' }>, nowMs: number): LinkAction[] => {
     if (phase.kind === 'stopped' || phase.kind === 'waiting') return [];
     const wasMade = phase.kind !== 'connecting';
+    trouble = event.trouble ?? null;
     // Already gone: nothing is left to be ended.
     const without = (actions: LinkAction[]): LinkAction[] => actions.filter((action) => action !== 'end');
     if (event.code === tokenRejectedCode) return without(wait('rejected', event.reason, nowMs));
@@ -144,6 +163,8 @@ export function createLinkMachine(reconnect: Reconnect): LinkMachine {
         case 'stop': {
           const wasOpen = phase.kind !== 'stopped' && phase.kind !== 'waiting';
           phase = { kind: 'stopped' };
+          trouble = null;
+          downSinceMs = null;
           return wasOpen ? ['end'] : [];
         }
         case 'opened':
@@ -172,6 +193,8 @@ export function createLinkMachine(reconnect: Reconnect): LinkMachine {
       state: stateOf(phase, claimed, isRejected),
       authenticatedAtMs: phase.kind === 'authenticated' ? phase.sinceMs : null,
       lastError,
+      trouble,
+      downSinceMs,
       nextAttemptAtMs: phase.kind === 'waiting' ? phase.untilMs : null,
     }),
   };

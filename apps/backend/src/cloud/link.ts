@@ -39,6 +39,8 @@ export type Link = {
   start(): Promise<void>;
   stop(): void;
   view(): LinkView;
+  /** When the other side was heard last, by the clock that only goes forward. */
+  heardAtMs(): number | null;
   /** Sends a plain message, if the link is up. */
   say(message: object): void;
   /** Ends the connection and makes it anew by the rules. */
@@ -58,6 +60,7 @@ export function createLink(parts: LinkParts): Link {
   let connection: Connection | null = null;
   let timer: NodeJS.Timeout | undefined;
   let shown = machine.view();
+  let heardAtMs: number | null = null;
 
   const tell = (event: LinkEvent): void => {
     const before = shown;
@@ -113,11 +116,14 @@ export function createLink(parts: LinkParts): Link {
       onOpen: () => isCurrent() && tell({ kind: 'opened' }),
       onPong: () => {
         if (!isCurrent()) return;
+        heardAtMs = clock.monotonic();
         tell({ kind: 'pong' });
         delivery.ponged();
       },
       onMessage: (text, bytes) => {
-        if (isCurrent()) inbound.push(text, bytes);
+        if (!isCurrent()) return;
+        heardAtMs = clock.monotonic();
+        inbound.push(text, bytes);
       },
       onClose: (loss) => {
         if (!isCurrent()) return;
@@ -212,6 +218,7 @@ export function createLink(parts: LinkParts): Link {
       clearTimeout(timer);
     },
     view: () => machine.view(),
+    heardAtMs: () => heardAtMs,
     say,
     giveUp,
   };

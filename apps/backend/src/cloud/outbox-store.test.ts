@@ -62,11 +62,13 @@ test('what was acknowledged is gone, and its number is not used again', async ()
   await all.write(event(all.id, 1), event(all.id, 2));
   const seqs = (await all.outbox.read(0, 10)).map(({ seq }) => seq);
   await all.outbox.remove(seqs);
-  assert.deepEqual(await all.outbox.size(), { pending: 0, oldestAt: null });
+  assert.deepEqual(await all.outbox.size(), { pending: 0, oldestAt: null, bytes: 0 });
   await all.write(event(all.id, 3));
   const [next] = await all.outbox.read(0, 10);
   assert.ok(next !== undefined && next.seq > Math.max(...seqs));
-  assert.deepEqual(await all.outbox.size(), { pending: 1, oldestAt: 1_003 });
+  const { bytes, ...size } = await all.outbox.size();
+  assert.deepEqual(size, { pending: 1, oldestAt: 1_003 });
+  assert.ok(bytes > 50 && bytes < 200, `${bytes}`);
 });
 
 test('nothing is kept for a cloud that is not there or did not ask', async () => {
@@ -121,12 +123,26 @@ test('over its limit the oldest are dropped, and counted', async () => {
   assert.equal(row?.dropped, dropped);
 });
 
-test('what the cloud chokes on is set aside', async () => {
+test('what the cloud chokes on is set aside, and can be sent again with the ids it had', async () => {
   await using all = await open();
-  await all.write(event(all.id, 1), event(all.id, 2));
-  const [poison] = await all.outbox.read(0, 10);
-  await all.outbox.setAside(poison?.seq ?? 0, 'closed with 1008');
-  await all.outbox.setAside(poison?.seq ?? 0, 'once more');
-  assert.equal(await all.outbox.countSetAside(), 1);
+  await all.write(status(all.id, 'online', 1), event(all.id, 1), event(all.id, 2));
+  const before = await all.outbox.read(0, 10);
+  for (const { seq } of before.slice(0, 2)) await all.outbox.setAside(seq, 'closed with 1008');
+  await all.outbox.setAside(before[1]?.seq ?? 0, 'once more');
+  assert.equal((await all.outbox.setAsideSize()).count, 2);
   assert.equal((await all.outbox.size()).pending, 1);
+  const listed = await all.outbox.listSetAside(10);
+  assert.deepEqual(
+    listed.map(({ channel, reason }) => `${channel}: ${reason}`),
+    ['events: closed with 1008', 'status: closed with 1008'],
+  );
+  assert.equal(await all.outbox.sendAgain(), 2);
+  assert.deepEqual(await all.outbox.setAsideSize(), { count: 0, oldestAt: null });
+  const after = await all.outbox.read(0, 10);
+  assert.deepEqual(
+    after.map(({ channel, params }) => ({ channel, params })),
+    [before[2], before[0], before[1]].map((message) => ({ channel: message?.channel, params: message?.params })),
+  );
+  assert.ok(after.every(({ seq }, n) => n === 0 || seq > (before[2]?.seq ?? 0)));
+  assert.equal(await all.outbox.sendAgain(), 0);
 });

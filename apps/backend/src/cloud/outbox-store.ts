@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { isoTime, type Clock } from '@station/kit/clock';
-import type { EventChannel } from '@station/protocol/cloud';
+import type { CloudSetAside, EventChannel } from '@station/protocol/cloud';
 import { jsonRows } from '../store/json-rows.ts';
 import type { Database } from '../store/schema.ts';
 import { isWanted } from './outbox-enqueue.ts';
@@ -8,7 +8,8 @@ import { isWanted } from './outbox-enqueue.ts';
 /** A message for the cloud. `params` are those of its notification without `seq`; null when what it told of was removed. */
 export type OutboxMessage = { seq: number; channel: EventChannel; params: Record<string, unknown> | null };
 
-export type OutboxSize = { pending: number; oldestAt: number | null };
+/** `bytes` is an estimate of what it takes on the disk. */
+export type OutboxSize = { pending: number; oldestAt: number | null; bytes: number };
 
 export type OutboxStore = {
   /** Keeps a message, if the cloud asks for its channel. @param content has an `id` of its own. */
@@ -21,7 +22,11 @@ export type OutboxStore = {
   /** Drops the oldest while it takes more than so many bytes; counted in `cloud_config.dropped`. @returns how many. */
   trim(maxBytes: number): Promise<number>;
   setAside(seq: number, reason: string): Promise<void>;
-  countSetAside(): Promise<number>;
+  setAsideSize(): Promise<{ count: number; oldestAt: number | null }>;
+  /** Newest first. */
+  listSetAside(limit: number): Promise<CloudSetAside[]>;
+  /** Puts what was set aside back behind what waits, each message with the `id` it had. @returns how many. */
+  sendAgain(): Promise<number>;
   /** Gives free pages of the SQLite file back to the disk, a few at a time. @returns false when there is nothing more to give. */
   giveBack(): Promise<boolean>;
 };
@@ -90,12 +95,13 @@ export function createOutboxStore(options: { db: Database; kind: 'sqlite' | 'pos
     },
     size: async () => {
       const found = await bounds();
-      if (found === null) return { pending: 0, oldestAt: null };
+      if (found === null) return { pending: 0, oldestAt: null, bytes: 0 };
       const { rows } = await sql<{ at: number | null }>`
         select coalesce(waiting.at, device_events.at) as at from cloud_outbox as waiting
         left join device_events on device_events.id = waiting.ref where seq = ${found.first}`.execute(db);
       const estimate = found.last - found.first + 1;
-      return { pending: estimate > exactUpTo ? estimate : await count(db), oldestAt: rows[0]?.at ?? null };
+      const pending = estimate > exactUpTo ? estimate : await count(db);
+      return { pending, oldestAt: rows[0]?.at ?? null, bytes: Math.round(pending * (await averageBytes())) };
     },
     trim: async (maxBytes) => {
       const found = await bounds();
@@ -130,11 +136,31 @@ export function createOutboxStore(options: { db: Database; kind: 'sqlite' | 'pos
         );
       });
     },
-    countSetAside: async () => {
-      const { count: number } = db.fn;
-      const row = await db.selectFrom('cloud_set_aside').select(number<number>('seq').as('number')).executeTakeFirst();
-      return Number(row?.number ?? 0);
+    setAsideSize: async () => {
+      const { countAll, min } = db.fn;
+      const row = await db
+        .selectFrom('cloud_set_aside')
+        .select([countAll<number>().as('count'), min('at').as('oldestAt')])
+        .executeTakeFirst();
+      return { count: Number(row?.count ?? 0), oldestAt: row?.oldestAt ?? null };
     },
+    listSetAside: async (limit) => {
+      const columns = ['seq', 'channel', 'reason', 'at'] as const;
+      const order = db.selectFrom('cloud_set_aside').select(columns).orderBy('at', 'desc').orderBy('seq', 'desc');
+      const rows = await order.limit(limit).execute();
+      return rows.map((row) => ({ ...row, channel: row.channel as EventChannel, at: isoTime(row.at) }));
+    },
+    sendAgain: () =>
+      db.transaction().execute(async (transaction) => {
+        // What begins with a brace is the content, all else the id of the event that has it; a message of nothing is not sent.
+        const { numAffectedRows = 0n } = await sql`
+          insert into cloud_outbox (channel, ref, content, at)
+          select channel, case when content like '{%' then null else content end,
+            case when content like '{%' then content end, case when content like '{%' then at end
+          from cloud_set_aside where content <> '' order by seq`.execute(transaction);
+        await sql`delete from cloud_set_aside`.execute(transaction);
+        return Number(numAffectedRows);
+      }),
     giveBack: async () => {
       if (kind === 'postgres') return false;
       const { rows } = await sql<{ freelist_count: number }>`pragma freelist_count`.execute(db);

@@ -6,7 +6,11 @@ import type { SocketHub } from '../socket/hub.ts';
 export type StatusTeller = Disposable & {
   /** Reads the status, and tells everyone at `/ws` if it is another one. */
   tell(): void;
+  /** The same, soon: what changes many times a second is told a few times. */
+  tellSoon(): void;
 };
+
+const soonMs = 500;
 
 /** @param latest as it is now; whoever comes to `/ws` is told the one that was read last. */
 export function createStatusTeller(parts: {
@@ -24,9 +28,21 @@ export function createStatusTeller(parts: {
     latest = await parts.read();
     if (JSON.stringify(latest) !== before) parts.hub.broadcast(message(), 'cloud_status');
   };
+  const tell = (): void => void parts.run(look).catch(parts.onFault);
+  let soon: NodeJS.Timeout | undefined;
+  const tellSoon = (): void => {
+    soon ??= setTimeout(() => {
+      soon = undefined;
+      tell();
+    }, soonMs).unref();
+  };
   const replaying = parts.hub.replay(() => [message()]);
   return {
-    tell: () => void parts.run(look).catch(parts.onFault),
-    [Symbol.dispose]: () => replaying[Symbol.dispose](),
+    tell,
+    tellSoon,
+    [Symbol.dispose]: () => {
+      clearTimeout(soon);
+      replaying[Symbol.dispose]();
+    },
   };
 }

@@ -43,11 +43,25 @@ export function createMemberService(dependencies: {
     const owner = db
       .selectFrom('users')
       .innerJoin('station', 'station.owner_id', 'users.id')
-      .select(['users.id', 'users.email', 'users.name', 'users.role', 'users.created_at as joined_at']);
+      .select([
+        'users.id',
+        'users.email',
+        'users.name',
+        'users.role',
+        'users.created_at as joined_at',
+        'users.cloud_user_id',
+      ]);
     const members = db
       .selectFrom('station_members')
       .innerJoin('users', 'users.id', 'station_members.user_id')
-      .select(['users.id', 'users.email', 'users.name', 'station_members.role', 'station_members.joined_at'])
+      .select([
+        'users.id',
+        'users.email',
+        'users.name',
+        'station_members.role',
+        'station_members.joined_at',
+        'users.cloud_user_id',
+      ])
       .orderBy('users.name')
       .orderBy('users.id');
     return [...(await owner.execute()), ...(await members.execute())].map(toMember);
@@ -111,12 +125,20 @@ function refusal(member: Member | null, by: { role: Role | null }): Refused | nu
   return member.role === 'admin' && by.role !== 'owner' ? { kind: 'needs_owner' } : null;
 }
 
-type MemberRow = { id: string; email: string; name: string; role: Role; joined_at: number };
+type MemberRow = {
+  id: string;
+  email: string;
+  name: string;
+  role: Role;
+  joined_at: number;
+  cloud_user_id: string | null;
+};
 
-const toMember = ({ id, email, name, role, joined_at }: MemberRow): Member => ({
+const toMember = ({ id, email, name, role, joined_at, cloud_user_id }: MemberRow): Member => ({
   userId: id,
   email,
   name,
   role,
   joinedAt: isoTime(joined_at),
+  isFromCloud: cloud_user_id !== null,
 });

@@ -1,14 +1,16 @@
 import { Type } from 'typebox';
-import { CloudClaim, CloudStatus } from '@station/protocol/cloud';
+import { CloudActivities } from '@station/protocol/cloud-activity';
+import { CloudClaim, CloudSetAsides, CloudStatus, SentAgain } from '@station/protocol/cloud';
 import { StationError } from '@station/kit/station-error';
 import type { Cloud } from '../../cloud/cloud.ts';
 import { disabledStatus } from '../../cloud/status.ts';
+import { userOf } from '../access.ts';
 import type { HttpServer } from '../server.ts';
 
 /** /api/cloud (contracts, section 9). @param cloud null: there is none. */
 export async function registerCloudRoutes(
   app: HttpServer,
-  { cloud }: { cloud: Pick<Cloud, 'status' | 'claim' | 'unclaim'> | null },
+  { cloud }: { cloud: Omit<Cloud, typeof Symbol.asyncDispose> | null },
 ): Promise<void> {
   const tags = ['cloud'];
 
@@ -35,6 +37,30 @@ export async function registerCloudRoutes(
       if (cloud === null) throw new StationError('conflict', 'There is no cloud.');
       await cloud.unclaim();
       return reply.code(204).send(null);
+    },
+  );
+
+  app.get(
+    '/api/cloud/activity',
+    { config: { access: 'user' }, schema: { tags, response: { 200: CloudActivities } } },
+    async () => [...(cloud?.activity() ?? [])],
+  );
+
+  app.get(
+    '/api/cloud/set-aside',
+    { config: { access: { station: 'admin' } }, schema: { tags, response: { 200: CloudSetAsides } } },
+    async () => {
+      if (cloud === null) throw new StationError('conflict', 'There is no cloud.');
+      return cloud.setAside();
+    },
+  );
+
+  app.post(
+    '/api/cloud/set-aside/send',
+    { config: { access: { station: 'admin' } }, schema: { tags, response: { 200: SentAgain } } },
+    async (request) => {
+      if (cloud === null) throw new StationError('conflict', 'There is no cloud.');
+      return { count: await cloud.sendAgain(userOf(request).userId) };
     },
   );
 }
