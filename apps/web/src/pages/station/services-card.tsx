@@ -5,16 +5,10 @@ import { dot, serviceName, shortImage } from '../../status/words.ts';
 import { Card } from '../../ui/card.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
 
-export function ServicesCard({
-  services,
-  className,
-}: {
-  services: readonly ServiceStatus[];
-  className?: string | undefined;
-}) {
+export function ServicesCard({ services }: { services: readonly ServiceStatus[] }) {
   const { t } = useTranslation();
   return (
-    <Card title={t('station.services.title')} className={className}>
+    <Card title={t('station.services.title')}>
       {services.length === 0 ? (
         <p className="text-ink-soft">{t('station.services.empty')}</p>
       ) : (

@@ -13,6 +13,7 @@ import { classNames } from '../../ui/class-names.ts';
 import { ConditionsCard } from './conditions-card.tsx';
 import { HeldCard } from './held-card.tsx';
 import { HistoryCard } from './history-card.tsx';
+import { NetworkCard } from './network-card.tsx';
 import { OperationCard } from './operation-card.tsx';
 import { ReleaseCard } from './release-card.tsx';
 import { ResultCard } from './result-card.tsx';
@@ -75,7 +76,10 @@ function Shown({ title, status, freshness }: { title: string; status: Status; fr
           <ReleaseCard status={status} manage={manage} />
           {status.quarantined.length > 0 && <HeldCard status={status} manage={manage} />}
         </div>
-        <ServicesCard services={status.stack.services} className="lg:row-span-2" />
+        <div className="grid grid-cols-1 gap-4 md:gap-6 lg:row-span-2">
+          <ServicesCard services={status.stack.services} />
+          <NetworkCard wifi={status.wifi} />
+        </div>
         <HistoryCard history={status.history} />
       </div>
     </>
