@@ -42,7 +42,11 @@ export type JoinFailure = (typeof joinFailures)[number];
 
 export type JoinOutcome =
   | { kind: 'joined'; candidateId: string; ip: string }
-  | { kind: 'failed'; failure: JoinFailure; /** For the log only: NetworkManager's state reasons in order. */ detail: string };
+  | {
+      kind: 'failed';
+      failure: JoinFailure;
+      /** For the log only: NetworkManager's state reasons in order. */ detail: string;
+    };
 
 /** What the machine's network is at this moment. Everything here is observed, nothing remembered. */
 export type RadioFacts = {
@@ -101,7 +105,10 @@ export type Radio = {
    * Asks for a known network to be joined now (those in reach, strongest first), also one that the manager has given up on.
    * `joined` once one of them has an address; at most `timeoutMs`.
    */
-  joinKnown(timeoutMs: number, signal: AbortSignal): Promise<{ kind: 'joined'; ip: string } | { kind: 'failed'; failure: JoinFailure; detail: string }>;
+  joinKnown(
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<{ kind: 'joined'; ip: string } | { kind: 'failed'; failure: JoinFailure; detail: string }>;
   /**
    * Tries a network with a new profile that lives in memory only: no older profile is touched. The hotspot must be down. On `failed`
    * the candidate is gone again. At most 45 s.

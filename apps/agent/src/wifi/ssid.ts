@@ -21,7 +21,9 @@ export function describeSsid(ssid: SsidHex): string {
   try {
     return utf8.decode(bytes).replace(/\p{C}/gu, escapeBytes);
   } catch {
-    return [...bytes].map((byte) => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : escapeByte(byte))).join('');
+    return [...bytes]
+      .map((byte) => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : escapeByte(byte)))
+      .join('');
   }
 }
 
