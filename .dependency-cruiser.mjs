@@ -52,6 +52,8 @@ export default {
           '/(config|main)\\.ts$',
           '/config/',
           '^apps/agent/src/http/',
+          // The portal listens like the API does.
+          '^apps/agent/src/portal/(server|body)\\.ts$',
           '^apps/backend/src/',
           '\\.test\\.ts$',
         ],

@@ -81,6 +81,10 @@ export const events = {
   firmware_refused: event('warn', { name: text, version: maybeText, reason: text }),
   firmware_handed_over: event('info', firmware),
   firmware_hand_over_failed: event('warn', { attempt: Type.Number(), retryInMs: ms, reason: text }),
+
+  portal_opened: event('info', { address: text }),
+  /** Once for each reason; it is tried again by itself. */
+  portal_unavailable: event('warn', { address: text, reason: text }),
 } as const;
 
 export type EventName = keyof typeof events;

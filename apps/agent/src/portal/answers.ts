@@ -1,0 +1,107 @@
+import type { PortalActions } from '../wifi/ports.ts';
+import { authorityOf, type Answer, type Place } from './decide.ts';
+import { readForm } from './form.ts';
+import { pageHeaders } from './html.ts';
+import { readChosen, readJoinForm } from './join-form.ts';
+import { pickLanguage } from './language.ts';
+import { renderRedirect, renderSearching, renderTrouble, renderTrying } from './other-pages.ts';
+import { renderPage, type PageState } from './page.ts';
+import { texts, type Texts } from './texts.ts';
+
+export type Response = { status: number; headers: Readonly<Record<string, string>>; body: string };
+
+/** What is answered, apart from how it comes over the wire. */
+export type Answers = {
+  /** Answers that need no body. */
+  to(answer: Exclude<Answer, { kind: 'form' }>, acceptLanguage: string | null): Response;
+  /** @param body null when it was larger than is taken. */
+  toForm(action: 'join' | 'search' | 'show', body: Uint8Array | null, acceptLanguage: string | null): Response;
+  /** After an unexpected error. */
+  broken(acceptLanguage: string | null): Response;
+};
+
+const untouched: PageState = { problem: null, chosen: null, isPasswordShown: false };
+
+/**
+ * What a person reads comes with 200, also when something in a form is not right: captive sheets put their own words in the place of
+ * a page with any other status. Only what no form of ours sends is answered with 4xx.
+ */
+export function createAnswers(parts: { place: Place; actions: PortalActions }): Answers {
+  const { actions } = parts;
+  const startUrl = `http://${authorityOf(parts.place)}/`;
+  let searches = 0;
+
+  const search = (): void => {
+    searches += 1;
+    const done = (): void => void (searches -= 1);
+    actions.rescan().then(done, done);
+  };
+
+  const startPage = (words: Texts, state: PageState): Response => {
+    const view = actions.view();
+    return page(
+      view.joining === null ? renderPage(words, view, state) : renderTrying(words, view, view.joining, false),
+    );
+  };
+
+  const join = (words: Texts, form: ReadonlyMap<string, string>): Response => {
+    const view = actions.view();
+    const reading = readJoinForm(form, view.networks);
+    if (reading.kind === 'invalid')
+      return startPage(words, { ...untouched, problem: reading.problem, chosen: reading.chosen });
+    const isBusy = actions.join(reading.request) === 'busy';
+    const tried = isBusy ? (actions.view().joining ?? reading.request.ssid) : reading.request.ssid;
+    return page(renderTrying(words, view, tried, isBusy));
+  };
+
+  return {
+    to: (answer, acceptLanguage) => {
+      if (answer.kind === 'redirect') return redirect(startUrl);
+      if (answer.kind === 'state') return plainText(200, actions.view().joining === null ? 'ready' : 'joining');
+      if (answer.kind === 'nothing') return plainText(404, 'Nothing here.\n');
+      const words = texts[pickLanguage('query' in answer ? answer.query.get('lang') : null, acceptLanguage)];
+      if (answer.kind === 'refused') return page(renderTrouble(words, words.refused[answer.reason], startUrl), 403);
+      if (answer.byPerson) actions.seen();
+      if (answer.kind === 'page') return startPage(words, untouched);
+      return searches > 0 ? page(renderSearching(words)) : seeOther(`${startUrl}?lang=${words.language}`);
+    },
+    toForm: (action, body, acceptLanguage) => {
+      const form = body === null ? null : readForm(body);
+      const words = texts[pickLanguage(form?.get('lang'), acceptLanguage)];
+      actions.seen();
+      if (body === null) return page(renderTrouble(words, words.refused.too_large, startUrl), 413);
+      if (form === null) return startPage(words, { ...untouched, problem: 'form_unreadable' });
+      if (action === 'join') return join(words, form);
+      if (action === 'show')
+        return startPage(words, {
+          ...untouched,
+          chosen: readChosen(form, actions.view().networks),
+          isPasswordShown: true,
+        });
+      search();
+      return seeOther(`${startUrl}searching?lang=${words.language}`);
+    },
+    broken: (acceptLanguage) => {
+      const words = texts[pickLanguage(null, acceptLanguage)];
+      return page(renderTrouble(words, words.refused.broken, startUrl), 500);
+    },
+  };
+}
+
+const page = (body: string, status = 200): Response => ({ status, headers: pageHeaders, body });
+
+const plainText = (status: number, body: string): Response => ({
+  status,
+  headers: { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' },
+  body,
+});
+
+/** The one answer to all probes: a redirect to an absolute address, never cached, with a body that is not empty. */
+const redirect = (url: string): Response => ({ ...seeOther(url), status: 302 });
+
+/** After a form: what the browser shows next is fetched, so that a reload does not send the form again. */
+const seeOther = (url: string): Response => ({
+  status: 303,
+  headers: { Location: url, 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' },
+  body: renderRedirect(url),
+});

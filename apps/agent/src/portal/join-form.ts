@@ -1,0 +1,108 @@
+import type { JoinRequest, Network, Security } from '../wifi/ports.ts';
+import { isSsidHex, ssidFromText, type SsidHex } from '../wifi/ssid.ts';
+
+/** What is not right with a filled-in form. Each has a text that names what to do. */
+export const formProblems = [
+  'form_unreadable',
+  'no_network',
+  'name_missing',
+  'name_too_long',
+  'password_missing',
+  'password_length',
+  'password_characters',
+  'password_too_long',
+  'enterprise',
+  'wep',
+] as const;
+export type FormProblem = (typeof formProblems)[number];
+
+/** What the page shows as chosen. A password is never among it: nothing secret is sent back. */
+export type Chosen =
+  | { kind: 'network'; ssid: SsidHex; security: Security | null }
+  | { kind: 'other'; name: string; security: OtherSecurity };
+
+/** How a network whose name is typed is secured; `auto`: with a password, the station finds out how. */
+export const otherSecurities = ['auto', 'wpa2', 'wpa3', 'open'] as const;
+export type OtherSecurity = (typeof otherSecurities)[number];
+
+export type JoinForm =
+  { kind: 'ok'; request: JoinRequest } | { kind: 'invalid'; problem: FormProblem; chosen: Chosen | null };
+
+/** Value of the radio button for a network whose name is typed. */
+export const otherValue = 'other';
+
+const longestNameBytes = 32;
+/** As many as go into a field of the page; SAE itself has no limit (IEEE 802.11-2020, 12.4.3). */
+export const longestPassword = 128;
+
+/** Value of a network's radio button: its name, and how it is secured, for one name may be used by several. */
+export const radioValue = ({ ssid, security }: { ssid: SsidHex; security: Security | null }): string =>
+  security === null ? ssid : `${ssid}.${security}`;
+
+/**
+ * Reads the form of the page: `ssid` (a name as hex, alone or followed by `.` and its security, or `other`), `name` and `security`
+ * for `other`, and `password`.
+ * @param networks what is in reach now: a name without its security is looked up there.
+ */
+export function readJoinForm(form: ReadonlyMap<string, string>, networks: readonly Network[]): JoinForm {
+  const chosen = readChosen(form, networks);
+  if (chosen === null) return { kind: 'invalid', problem: 'no_network', chosen };
+  const problem = problemOfName(chosen) ?? problemOfPassword(securityOf(chosen), form.get('password') ?? '', chosen);
+  if (problem !== null) return { kind: 'invalid', problem, chosen };
+  const security = securityOf(chosen);
+  const password = security === 'open' || security === 'owe' ? null : (form.get('password') ?? '');
+  const isHidden = chosen.kind === 'other';
+  const ssid = chosen.kind === 'other' ? ssidFromText(chosen.name) : chosen.ssid;
+  return { kind: 'ok', request: { ssid, security, password: password === '' ? null : password, isHidden } };
+}
+
+/** What is chosen in a form, whether or not it can be joined. */
+export function readChosen(form: ReadonlyMap<string, string>, networks: readonly Network[]): Chosen | null {
+  const value = form.get('ssid');
+  if (value === undefined) return null;
+  if (value === otherValue) {
+    const security = otherSecurities.find((one) => one === form.get('security')) ?? 'auto';
+    return { kind: 'other', name: form.get('name') ?? '', security };
+  }
+  const [ssid = '', wanted] = value.split('.');
+  if (!isSsidHex(ssid)) return null;
+  const ofThisName = networks.filter((network) => network.ssid === ssid);
+  const seen = ofThisName.find(({ security }) => security === wanted) ?? ofThisName[0];
+  return { kind: 'network', ssid, security: seen?.security ?? null };
+}
+
+const securityOf = (chosen: Chosen): Security | null =>
+  chosen.kind === 'other' && chosen.security === 'auto' ? null : (chosen.security as Security | null);
+
+function problemOfName(chosen: Chosen): FormProblem | null {
+  if (chosen.kind !== 'other') return null;
+  if (chosen.name === '') return 'name_missing';
+  return new TextEncoder().encode(chosen.name).length > longestNameBytes ? 'name_too_long' : null;
+}
+
+/**
+ * WPA2 takes 8 to 63 printable ASCII characters, or the key itself as 64 hexadecimal digits (IEEE 802.11-2020, J.4.1). SAE takes
+ * any text. Where the security is not known, both are let through.
+ */
+function problemOfPassword(security: Security | null, password: string, chosen: Chosen): FormProblem | null {
+  switch (security) {
+    case 'open':
+    case 'owe':
+      return null;
+    case 'enterprise':
+    case 'wep':
+      return security;
+    case 'wpa2':
+    case 'wpa2-wpa3':
+      if (password === '') return 'password_missing';
+      if (/^[0-9a-f]{64}$/i.test(password)) return null;
+      if (!/^[\x20-\x7e]*$/.test(password)) return 'password_characters';
+      return password.length < 8 || password.length > 63 ? 'password_length' : null;
+    case 'wpa3':
+    case null:
+      // A network that is out of reach for the moment may be an open one.
+      if (password === '') return security === null && chosen.kind === 'network' ? null : 'password_missing';
+      if (password.includes('\0')) return 'password_characters';
+      return new TextEncoder().encode(password).length > longestPassword ? 'password_too_long' : null;
+  }
+}

@@ -1,0 +1,161 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Clock } from '@station/kit/clock';
+import type { Report } from '@station/kit/report';
+import { createBackoff } from '@station/kit/retry';
+import { describeError } from '@station/kit/station-error';
+import type { PortalActions, PortalServer } from '../wifi/ports.ts';
+import { createAnswers, type Answers, type Response } from './answers.ts';
+import { readBody } from './body.ts';
+import { decide, type Place, type RequestFacts } from './decide.ts';
+
+const maxHeaderBytes = 8192;
+const maxBodyBytes = 4096;
+const maxConnections = 64;
+/** How long answers that are under way may take to leave when the portal closes. */
+const farewellMs = 1000;
+
+export type PortalOptions = {
+  /** IPv4 of the hotspot: what is listened on, and the only name under which the page is shown. */
+  address: string;
+  /** TCP port; 0 takes a free one. */
+  port: number;
+  actions: PortalActions;
+  report: Report;
+  clock: Clock;
+  /** Uniform in [0, 1). */
+  random: () => number;
+  /** Ends the attempts to get the port. */
+  signal: AbortSignal;
+};
+
+/**
+ * Opens the setup page on the hotspot. Resolves after the first attempt to listen; while the port is taken, or the address is not there
+ * yet, it goes on trying until disposed. Disposing lets answers that are under way leave.
+ */
+export async function openPortal(options: PortalOptions): Promise<PortalServer> {
+  const { address, clock, report } = options;
+  const closing = new AbortController();
+  const signal = AbortSignal.any([options.signal, closing.signal]);
+  const backoff = createBackoff({ initialMs: 250, maxMs: 5000, jitter: 0.2, random: options.random });
+  let server: Server | null = null;
+  let isPortTaken = false;
+  let told: string | null = null;
+
+  const attempt = async (): Promise<void> => {
+    try {
+      server = await listen(options);
+      isPortTaken = false;
+      report.event('portal_opened', { address: addressOf(server, address) });
+    } catch (error) {
+      isPortTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+      const reason = describeError(error);
+      // Once for each reason: it is tried every few seconds.
+      if (reason !== told) report.event('portal_unavailable', { address: `${address}:${options.port}`, reason });
+      told = reason;
+    }
+  };
+  const persist = async (): Promise<void> => {
+    while (server === null) {
+      await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
+      if (signal.aborted) return;
+      await attempt();
+    }
+  };
+
+  await attempt();
+  const persisting = persist();
+  return {
+    address: () => server && addressOf(server, address),
+    isPortTaken: () => isPortTaken,
+    [Symbol.asyncDispose]: async () => {
+      closing.abort();
+      await persisting;
+      if (server) await close(server, clock);
+    },
+  };
+}
+
+const addressOf = (server: Server, address: string): string => `${address}:${portOf(server)}`;
+
+function portOf(server: Server): number {
+  const bound = server.address();
+  return typeof bound === 'object' && bound !== null ? bound.port : 0;
+}
+
+/** @throws the system's error (EADDRINUSE, EADDRNOTAVAIL, EACCES, …). */
+async function listen({ address, port, actions, report }: PortalOptions): Promise<Server> {
+  const server = createServer({
+    maxHeaderSize: maxHeaderBytes,
+    // A probe without a name is a probe.
+    requireHostHeader: false,
+    headersTimeout: 10_000,
+    requestTimeout: 20_000,
+    connectionsCheckingInterval: 5000,
+    keepAliveTimeout: 5000,
+  });
+  server.maxConnections = maxConnections;
+  server.setTimeout(30_000);
+  server.listen({ host: address, port });
+  await once(server, 'listening');
+  const place = { address, port: portOf(server) };
+  const answers = createAnswers({ place, actions });
+  const onError = (error: unknown): void =>
+    report.event('unexpected_error', { where: 'portal', message: describeError(error) });
+  server.on('error', onError);
+  server.on('request', (request, response) => void handle(request, response, { place, answers, onError }));
+  return server;
+}
+
+type Handling = { place: Place; answers: Answers; onError: (error: unknown) => void };
+
+async function handle(request: IncomingMessage, response: ServerResponse, parts: Handling): Promise<void> {
+  const { answers } = parts;
+  const language = request.headers['accept-language'] ?? null;
+  try {
+    const answer = decide(factsOf(request), parts.place);
+    if (answer.kind !== 'form') {
+      // What a probe sends along is of no interest, but has to be out of the way.
+      request.resume();
+      send(response, answers.to(answer, language), answer.kind === 'redirect');
+      return;
+    }
+    const body = await readBody(request, maxBodyBytes);
+    send(response, answers.toForm(answer.action, body, language), body === null);
+  } catch (error) {
+    // Somebody who went away in the middle is no fault of ours.
+    if (request.destroyed && !request.complete) return;
+    parts.onError(error);
+    if (!response.headersSent) send(response, answers.broken(language), true);
+  }
+}
+
+function factsOf(request: IncomingMessage): RequestFacts {
+  const { headers } = request;
+  return {
+    method: request.method ?? 'GET',
+    target: request.url ?? '/',
+    host: headers.host ?? null,
+    origin: headers.origin ?? null,
+    contentType: headers['content-type'] ?? null,
+    userAgent: headers['user-agent'] ?? null,
+    accept: headers.accept ?? null,
+  };
+}
+
+/** @param isLast the connection is of no more use; there are few of them. */
+function send(response: ServerResponse, { status, headers, body }: Response, isLast: boolean): void {
+  const length = { 'Content-Length': String(Buffer.byteLength(body)) };
+  response.writeHead(status, { ...headers, ...length, ...(isLast ? { Connection: 'close' } : {}) });
+  response.end(body);
+}
+
+async function close(server: Server, clock: Clock): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  const left = new AbortController();
+  await Promise.race([closed, clock.sleep(farewellMs, left.signal).catch(() => undefined)]);
+  left.abort();
+  server.closeAllConnections();
+  await closed;
+}
