@@ -4,6 +4,7 @@ import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { roles } from '@station/protocol/rest';
 import type { ServerMessage } from '@station/protocol/socket';
 import { addAutomations, automationMoods } from './automations.ts';
+import { addCloud, cloudMoods } from './cloud.ts';
 import { addDevices, deviceMoods } from './devices.ts';
 import { addFirmware, firmwareMoods } from './firmware.ts';
 import { addMembersAndSettings, peopleMoods } from './people.ts';
@@ -63,6 +64,7 @@ export async function createPreview(options: { root: string }): Promise<FastifyI
   const devices = addDevices(app, tell);
   const automations = addAutomations(app, tell);
   const firmware = addFirmware(app, tell);
+  const cloud = addCloud(app, tell, '019a9d2f-0002-7000-8000-000000000001');
   const people = addMembersAndSettings(app, () => ({ user: { ...user, role: mood.role }, status: world.status }));
   app.get('/ws', { websocket: true }, (socket) => {
     if (!mood.socket) return socket.close(1001);
@@ -104,6 +106,7 @@ export async function createPreview(options: { root: string }): Promise<FastifyI
       people.setMood(peopleMoods.find((one) => one === query['people']) ?? 'some');
       automations.setMood(automationMoods.find((one) => one === query['automations']) ?? 'some');
       firmware.setMood(firmwareMoods.find((one) => one === query['firmware']) ?? 'calm');
+      cloud.setMood(cloudMoods.find((one) => one === query['cloud']) ?? 'off');
       devices.setMood(deviceMoods.find((one) => one === query['devices']) ?? 'some');
       if (world.away || !mood.socket) world.cutSockets();
       else world.emit('agent_ready', { addresses: [] });

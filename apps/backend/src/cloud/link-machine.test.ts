@@ -212,3 +212,13 @@ test('it knows since when it is down, and what stands in the way of a secure con
   machine.on({ kind: 'stop' }, 200_001);
   assert.deepEqual([machine.view().downSinceMs, machine.view().trouble], [null, null]);
 });
+
+test('a cloud that is reached again, and waits for a person to claim the station, is no error any more', () => {
+  const machine = createLinkMachine(createReconnect(() => 0.5));
+  machine.on({ kind: 'start', claimed: false }, 0);
+  machine.on({ kind: 'closed', by: 'network', code: null, reason: 'ECONNREFUSED' }, 10);
+  assert.equal(machine.view().lastError, 'ECONNREFUSED');
+  machine.on({ kind: 'time' }, 10_000);
+  machine.on({ kind: 'opened' }, 10_001);
+  assert.deepEqual([machine.view().state, machine.view().lastError], ['unclaimed', null]);
+});

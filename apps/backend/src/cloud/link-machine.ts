@@ -104,6 +104,8 @@ export function createLinkMachine(reconnect: Reconnect): LinkMachine {
   const opened = (nowMs: number): LinkAction[] => {
     if (phase.kind !== 'connecting') return [];
     trouble = null;
+    // It is reached, and that is all there is to it until a person claims the station.
+    if (!claimed) lastError = null;
     const ping = { nextMs: nowMs + pingEveryMs, isAwaited: false };
     phase = { kind: 'knocking', deadlineMs: claimed ? nowMs + authTimeoutMs : null, ping };
     return [claimed ? 'send_auth' : 'send_claim'];

@@ -50,6 +50,9 @@ export type Link = {
 /** More than this, and the cloud does not read: the connection is ended, what mattered is sent again on the next one. */
 const maxBacklogBytes = 8 * 1024 * 1024;
 
+/** What people are told anew when it changes. */
+const shownKeys = ['state', 'nextAttemptAtMs', 'lastError', 'trouble'] as const;
+
 type Connection = { socket: CloudSocket; peer: Peer; inbound: InboundQueue };
 
 /** The link machine with a real socket and a real clock. */
@@ -70,7 +73,7 @@ export function createLink(parts: LinkParts): Link {
     const wakeAt = machine.wakeAtMs();
     if (wakeAt !== null) timer = setTimeout(() => tell({ kind: 'time' }), wait(wakeAt, clock)).unref();
     if (before.state === 'authenticated' && shown.state !== 'authenticated') delivery.end(codeOf(event));
-    if (before.state === shown.state && before.nextAttemptAtMs === shown.nextAttemptAtMs) return;
+    if (shownKeys.every((key) => before[key] === shown[key])) return;
     logChange(before, shown);
     parts.onChange();
   };

@@ -1,5 +1,6 @@
 import {
   CircleUser,
+  Cloud,
   Cpu,
   History,
   House,
@@ -14,7 +15,17 @@ import {
 /** How a place of the app is found and recognised; its page is in `places.ts`. */
 export type PlaceMark = {
   path: string;
-  name: 'home' | 'automations' | 'activity' | 'firmware' | 'station' | 'members' | 'settings' | 'account' | 'more';
+  name:
+    | 'home'
+    | 'automations'
+    | 'activity'
+    | 'firmware'
+    | 'station'
+    | 'cloud'
+    | 'members'
+    | 'settings'
+    | 'account'
+    | 'more';
   icon: LucideIcon;
   /** A desk has room for all but `phone`; a phone shows those that are on its bar, the others are reached by "more". */
   on: 'both' | 'desk' | 'phone';
@@ -27,6 +38,7 @@ export const placeMarks: readonly PlaceMark[] = [
   { path: '/activity', name: 'activity', icon: History, on: 'both' },
   { path: '/device-firmware', name: 'firmware', icon: Cpu, on: 'desk' },
   { path: '/station', name: 'station', icon: Server, on: 'desk' },
+  { path: '/cloud', name: 'cloud', icon: Cloud, on: 'desk' },
   { path: '/members', name: 'members', icon: Users, on: 'desk' },
   { path: '/settings', name: 'settings', icon: Settings, on: 'desk' },
   { path: '/account', name: 'account', icon: CircleUser, on: 'desk' },

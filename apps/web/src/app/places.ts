@@ -17,6 +17,7 @@ const loads: Record<PlaceMark['name'], () => Promise<ComponentType>> = {
   activity: async () => (await import('../pages/activity/activity-page.tsx')).ActivityPage,
   firmware: async () => (await withTexts(import('../pages/firmware/firmware-page.tsx'))).FirmwarePage,
   station: async () => (await import('../pages/station/station-page.tsx')).StationPage,
+  cloud: async () => (await withTexts(import('../pages/cloud/cloud-page.tsx'))).CloudPage,
   members: async () => (await withTexts(import('../pages/members/members-page.tsx'))).MembersPage,
   settings: async () => (await withTexts(import('../pages/settings/settings-page.tsx'))).SettingsPage,
   account: async () => (await withTexts(import('../pages/account/account-page.tsx'))).AccountPage,

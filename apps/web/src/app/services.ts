@@ -9,6 +9,7 @@ import { createStore, type Store, type WritableStore } from '../api/store.ts';
 import type { DeviceCommand } from '@station/protocol/device-commands';
 import type { Device } from '@station/protocol/devices';
 import { followAutomations } from '../automations/follow-automations.ts';
+import { followCloud } from '../cloud/follow-cloud.ts';
 import { createDeviceControl, type DeviceControl } from '../devices/device-control.ts';
 import { followDevices } from '../devices/follow-devices.ts';
 import { devicesKey } from '../devices/keys.ts';
@@ -85,6 +86,7 @@ export function startServices(services: Services): void {
   followDevices(live, queries);
   followAutomations(live, queries);
   followFirmware(live, queries);
+  followCloud(live, queries);
   live.onMessage(control.hear);
   addEventListener('online', live.nudge);
   document.addEventListener('visibilitychange', () => {

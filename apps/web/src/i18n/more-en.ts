@@ -1,4 +1,5 @@
 import { automationsEn } from './automations-en.ts';
+import { cloudEn } from './cloud-en.ts';
 import { firmwareEn } from './firmware-en.ts';
 
 /** English texts of the pages that come after the first one; `more-uk.ts` has the same keys. */
@@ -103,6 +104,7 @@ export const moreEn = {
   },
   automations: automationsEn,
   firmware: firmwareEn,
+  cloud: cloudEn,
   password: {
     title: 'Password',
     current: 'Present password',

@@ -1,4 +1,5 @@
 import { automationsUk } from './automations-uk.ts';
+import { cloudUk } from './cloud-uk.ts';
 import { firmwareUk } from './firmware-uk.ts';
 
 /** Українські тексти сторінок, що завантажуються після першої; ключі ті самі, що в `more-en.ts`. */
@@ -106,6 +107,7 @@ export const moreUk = {
   },
   automations: automationsUk,
   firmware: firmwareUk,
+  cloud: cloudUk,
   password: {
     title: 'Пароль',
     current: 'Теперішній пароль',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { cloudConditions } from '@station/protocol/cloud-conditions';
 import { conditions } from '@station/protocol/conditions';
 import { errorCodes } from '@station/protocol/errors';
 import { en } from './en.ts';
@@ -72,6 +73,12 @@ test('every error code of the station has a sentence with a next step', () => {
 
 test('every condition of the station has a name and what to do', () => {
   assert.deepEqual(Object.keys(en.condition).sort(), Object.keys(conditions).sort());
+});
+
+test('every condition of the cloud link has a name and what to do', () => {
+  const { help: _help, ...names } = en.home.cloud;
+  assert.deepEqual(Object.keys(names).sort(), Object.keys(cloudConditions).sort());
+  assert.deepEqual(Object.keys(moreEn.cloud.condition).sort(), Object.keys(cloudConditions).sort());
 });
 
 test('the reader gets the language the browser asks for, unless another was chosen', () => {

@@ -4,16 +4,18 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Status } from '@station/protocol/agent-api';
 import { PageHead } from '../../app/page-head.tsx';
+import { useCloudAttention } from '../../cloud/attention.ts';
 import { DeviceGrid, DeviceGridSkeleton } from '../../devices/device-grid.tsx';
 import { devicesHeadline, typeName } from '../../devices/device-words.ts';
 import { DevicesFault } from '../../devices/devices-fault.tsx';
 import { useDevices, useDeviceTypes, useZones, type DevicesView } from '../../devices/use-devices.ts';
 import { useUser } from '../../app/use-services.ts';
 import { useFirmwareAttention } from '../../firmware/attention.ts';
+import type { CloudCondition } from '@station/protocol/cloud';
 import type { Rollout } from '@station/protocol/firmware-rollouts';
 import { HealthLine } from '../../status/health-line.tsx';
 import { HealthSkeleton } from '../../status/health-skeleton.tsx';
-import { healthOf, offeredVersion, toneOf } from '../../status/health.ts';
+import { healthOf, offeredVersion, toneOf, toneOfSeverity } from '../../status/health.ts';
 import { StatusFault } from '../../status/status-fault.tsx';
 import { isSwitching } from '../../status/steps.ts';
 import { useStatus, type StatusView } from '../../status/use-status.ts';
@@ -27,10 +29,12 @@ export function HomePage() {
   const view = useStatus();
   const devices = useDevices();
   const firmware = useFirmwareAttention(useUser().role !== 'member');
+  const cloud = useCloudAttention();
   // The devices go on without the update service, so its silence dims the headline alone.
   const silent = view.kind === 'shown' && view.freshness.kind === 'stale';
   const away = devices.kind === 'shown' && devices.freshness.kind === 'stale';
   const freshness = away ? devices.freshness : view.kind === 'shown' ? view.freshness : undefined;
+  const asks = firmware ? attentionWords(t, firmware) : cloud && cloudTitle(t, cloud);
   const offered = view.kind === 'shown' && view.status.operation === null && offeredVersion(view.status) !== null;
   const station = view.kind === 'shown' && (
     <div className={classNames('text-ink transition-[filter] duration-500', (silent || away) && 'dimmed')}>
@@ -45,12 +49,13 @@ export function HomePage() {
         {...(freshness && { freshness })}
       >
         <div className={classNames('text-ink transition-[filter] duration-500', (silent || away) && 'dimmed')}>
-          <Headline view={view} devices={devices} firmware={firmware} />
+          <Headline view={view} devices={devices} asks={asks} />
         </div>
       </PageHead>
       <div className="grid grid-cols-1 gap-6 md:gap-8">
         {offered && station}
         {firmware && <FirmwareTile rollout={firmware} stale={away} />}
+        {cloud && <CloudTile condition={cloud} stale={away} />}
         <div className={classNames('grid gap-6 text-ink transition-[filter] duration-500 md:gap-8', away && 'dimmed')}>
           <DevicesPart view={devices} usable={!away} />
         </div>
@@ -61,7 +66,8 @@ export function HomePage() {
   );
 }
 
-function Headline({ view, devices, firmware }: { view: StatusView; devices: DevicesView; firmware: Rollout | null }) {
+/** @param asks what a person should look at beside devices and the station itself, in words; null: nothing. */
+function Headline({ view, devices, asks }: { view: StatusView; devices: DevicesView; asks: string | null }) {
   const { t } = useTranslation();
   if (view.kind === 'shown') {
     // The headline speaks of the devices: it does not say that all is well before they are known.
@@ -72,7 +78,7 @@ function Headline({ view, devices, firmware }: { view: StatusView; devices: Devi
     const some = devices.kind === 'shown' && devices.devices.length > 0;
     const words = some ? devicesHeadline(t, devices.devices) : null;
     // A device that is lost is worth more than an update that waits.
-    const asked = firmware && words?.allWell !== false ? { allWell: false, words: attentionWords(t, firmware) } : words;
+    const asked = asks !== null && words?.allWell !== false ? { allWell: false, words: asks } : words;
     return <HealthLine status={view.status} devices={asked} />;
   }
   if (view.kind === 'fault') return <StatusFault {...view} />;
@@ -127,6 +133,31 @@ function FirmwareTile({ rollout, stale }: { rollout: Rollout; stale: boolean }) 
         <span className="min-w-0 flex-1">
           <span className="block font-strong">{attentionWords(t, rollout)}</span>
           <span className="block text-ink-soft">{t('home.firmware.one', { type: typeName(t, type), version })}</span>
+        </span>
+        <ChevronRight aria-hidden className="size-5 shrink-0 text-ink-soft" />
+      </Link>
+    </div>
+  );
+}
+
+/** A newer station may know of conditions that this page has never heard of: then its own words stand there. */
+const cloudTitle = (t: TFunction, { id, message }: CloudCondition): string =>
+  (t as (key: string, options: { defaultValue: string }) => string)(`home.cloud.${id}`, { defaultValue: message });
+
+/** Only while something is wrong with the way to the cloud. */
+function CloudTile({ condition, stale }: { condition: CloudCondition; stale: boolean }) {
+  const { t } = useTranslation();
+  const tone = toneOfSeverity[condition.severity];
+  return (
+    <div className={classNames('text-ink transition-[filter] duration-500', stale && 'dimmed')}>
+      <Link
+        href="/cloud"
+        className="flex min-h-20 items-center gap-4 rounded-2xl border border-line bg-surface p-4 shadow-lift hover:border-line-strong"
+      >
+        <ToneDisc tone={tone === 'notice' ? 'ok' : tone} />
+        <span className="min-w-0 flex-1">
+          <span className="block font-strong">{cloudTitle(t, condition)}</span>
+          <span className="block text-ink-soft">{t('home.cloud.help')}</span>
         </span>
         <ChevronRight aria-hidden className="size-5 shrink-0 text-ink-soft" />
       </Link>

@@ -2,6 +2,7 @@ import { Check, Copy } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Button } from '../../ui/button.tsx';
+import { copyText } from '../../ui/copy-text.ts';
 
 /** What someone needs in order to log in, shown once, to be passed on. */
 export function HandOver({ email, password }: { email: string; password: string }) {
@@ -38,29 +39,4 @@ export function HandOver({ email, password }: { email: string; password: string 
       </p>
     </>
   );
-}
-
-/** Without TLS, as a station mostly is on its own network, browsers have no clipboard: then the old way, by a selection. */
-async function copyText(text: string, beside: HTMLElement | null): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return beside !== null && copyBySelection(text, beside);
-  }
-}
-
-function copyBySelection(text: string, beside: HTMLElement): boolean {
-  const area = document.createElement('textarea');
-  area.value = text;
-  area.setAttribute('aria-hidden', 'true');
-  area.className = 'sr-only';
-  // Inside the dialog: what lies outside of a modal one cannot be selected.
-  beside.after(area);
-  const focused = document.activeElement;
-  area.select();
-  const done = document.execCommand('copy');
-  area.remove();
-  if (focused instanceof HTMLElement) focused.focus();
-  return done;
 }

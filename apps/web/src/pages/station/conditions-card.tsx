@@ -10,14 +10,21 @@ import { ConditionIcon } from './condition-icon.tsx';
 const rank: Record<ConditionStatus['severity'], number> = { fault: 0, warning: 1, info: 2 };
 
 /** What is not as it should be, the worst first, each with what to do. */
-export function ConditionsCard({ conditions }: { conditions: readonly ConditionStatus[] }) {
+export function ConditionsCard({
+  conditions,
+  words,
+}: {
+  conditions: readonly ConditionStatus[];
+  /** Of conditions of another catalogue than the agent's. */
+  words?: (condition: ConditionStatus) => { title: string; help: string };
+}) {
   const { t } = useTranslation();
   const sorted = conditions.toSorted((a, b) => rank[a.severity] - rank[b.severity]);
   return (
     <Card title={t('station.conditions.title')}>
       <ul className="space-y-4">
         {sorted.map((condition) => {
-          const { title, help } = conditionWords(t, condition);
+          const { title, help } = words?.(condition) ?? conditionWords(t, condition);
           return (
             <li key={condition.id} className="flex gap-3">
               <ConditionIcon tone={toneOfSeverity[condition.severity]} />

@@ -1,0 +1,19 @@
+import type { QueryClient } from '@tanstack/react-query';
+import type { CloudStatus } from '@station/protocol/cloud';
+import type { LiveService } from '../api/live.ts';
+import { claimKey, cloudActivityKey, cloudKey, cloudStatusKey, setAsideKey } from './keys.ts';
+
+/** Keeps the state of the cloud link as the station tells it, and reads again what it only says has changed. */
+export function followCloud(live: LiveService, queries: QueryClient): void {
+  const readAgain = (queryKey: readonly unknown[]): void => void queries.invalidateQueries({ queryKey });
+  live.onMessage((message) => {
+    if (message.type === 'hello') readAgain(cloudKey);
+    if (message.type !== 'cloud_status') return;
+    const before = queries.getQueryData<CloudStatus>(cloudStatusKey);
+    const { status } = message;
+    queries.setQueryData(cloudStatusKey, status);
+    if (before?.askedAt !== status.askedAt) readAgain(cloudActivityKey);
+    if (before?.outbox.setAside !== status.outbox.setAside) readAgain(setAsideKey);
+    if (before?.claimedAt !== status.claimedAt) readAgain(claimKey);
+  });
+}
