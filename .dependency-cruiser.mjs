@@ -53,7 +53,7 @@ export default {
           '/config/',
           '^apps/agent/src/http/',
           // The portal listens like the API does.
-          '^apps/agent/src/portal/(server|body)\\.ts$',
+          '^apps/agent/src/portal/(server\\.ts|body\\.ts|testing/)',
           '^apps/backend/src/',
           '\\.test\\.ts$',
         ],

@@ -71,7 +71,9 @@ export async function openPortal(options: PortalOptions): Promise<PortalServer> 
     [Symbol.asyncDispose]: async () => {
       closing.abort();
       await persisting;
-      if (server) await close(server, clock);
+      const open = server;
+      server = null;
+      if (open) await close(open, clock);
     },
   };
 }

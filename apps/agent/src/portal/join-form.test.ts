@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readJoinForm } from './join-form.ts';
+import { network } from './testing/running-portal.ts';
+import { ssidFromText } from '../wifi/ssid.ts';
+
+const networks = [
+  network('Home', 'wpa2', 80),
+  network('New', 'wpa3', 70),
+  network('Both', 'wpa2-wpa3', 60),
+  network('Free', 'open', 50),
+  network('Veiled', 'owe', 45),
+  network('Twin', 'open', 44),
+  network('Twin', 'wpa2', 43),
+  network('Office', 'enterprise', 40),
+  network('Old', 'wep', 30),
+];
+const hex = ssidFromText;
+const read = (fields: Record<string, string>) => readJoinForm(new Map(Object.entries(fields)), networks);
+
+const accepted: [string, Record<string, string>, object][] = [
+  [
+    'a network of the list',
+    { ssid: hex('Home'), password: '12345678' },
+    { ssid: hex('Home'), security: 'wpa2', password: '12345678', isHidden: false },
+  ],
+  [
+    'the longest passphrase',
+    { ssid: hex('Home'), password: '~'.repeat(63) },
+    { security: 'wpa2', password: '~'.repeat(63) },
+  ],
+  ['a key instead of a passphrase', { ssid: hex('Home'), password: 'aB'.repeat(32) }, { password: 'aB'.repeat(32) }],
+  ['spaces as they are', { ssid: hex('Home'), password: '  12345678 ' }, { password: '  12345678 ' }],
+  ['a short password of WPA3', { ssid: hex('New'), password: 'ї' }, { security: 'wpa3', password: 'ї' }],
+  ['the longest password of WPA3', { ssid: hex('New'), password: 'ї'.repeat(64) }, { password: 'ї'.repeat(64) }],
+  ['WPA2 and WPA3', { ssid: hex('Both'), password: '12345678' }, { security: 'wpa2-wpa3' }],
+  ['an open network', { ssid: hex('Free') }, { security: 'open', password: null }],
+  [
+    'an open network, with a password that somebody left there',
+    { ssid: hex('Free'), password: 'left' },
+    { password: null },
+  ],
+  [
+    'an encrypted network without a password',
+    { ssid: hex('Veiled'), password: '' },
+    { security: 'owe', password: null },
+  ],
+  ['the open one of two with one name', { ssid: `${hex('Twin')}.open` }, { security: 'open', password: null }],
+  ['the other of them', { ssid: `${hex('Twin')}.wpa2`, password: '12345678' }, { ssid: hex('Twin'), security: 'wpa2' }],
+  [
+    'one that is out of reach by now',
+    { ssid: hex('Gone'), password: 'x' },
+    { ssid: hex('Gone'), security: null, password: 'x', isHidden: false },
+  ],
+  ['one out of reach without a password', { ssid: hex('Gone') }, { security: null, password: null }],
+  [
+    'a typed name',
+    { ssid: 'other', name: 'Дім ', password: '12345678' },
+    { ssid: hex('Дім '), security: null, password: '12345678', isHidden: true },
+  ],
+  [
+    'a typed name of 32 bytes',
+    { ssid: 'other', name: 'ї'.repeat(16), security: 'open' },
+    { ssid: 'd197'.repeat(16), security: 'open', password: null },
+  ],
+  [
+    'a typed name with its security',
+    { ssid: 'other', name: 'a', security: 'wpa3', password: 'x' },
+    { security: 'wpa3', isHidden: true },
+  ],
+];
+
+for (const [name, fields, expected] of accepted) {
+  test(`takes ${name}`, () => {
+    const reading = read(fields);
+    assert.equal(reading.kind, 'ok');
+    assert.deepEqual(
+      reading.kind === 'ok' && { ...reading.request, ...expected },
+      reading.kind === 'ok' && reading.request,
+    );
+  });
+}
+
+const refused: [string, Record<string, string>, string][] = [
+  ['nothing chosen', { password: '12345678' }, 'no_network'],
+  ['a name that is no hex', { ssid: 'Home' }, 'no_network'],
+  ['a name in capital hex', { ssid: '4A' }, 'no_network'],
+  ['a name of 33 bytes', { ssid: '61'.repeat(33) }, 'no_network'],
+  ['half a byte', { ssid: '616' }, 'no_network'],
+  ['an empty name', { ssid: '' }, 'no_network'],
+  ['no typed name', { ssid: 'other', password: '12345678' }, 'name_missing'],
+  ['a typed name that is too long', { ssid: 'other', name: 'ї'.repeat(17) }, 'name_too_long'],
+  ['a typed name without a password', { ssid: 'other', name: 'a' }, 'password_missing'],
+  ['a missing password', { ssid: hex('Home'), password: '' }, 'password_missing'],
+  ['a missing password of WPA3', { ssid: hex('New') }, 'password_missing'],
+  ['a passphrase of 7', { ssid: hex('Home'), password: '1234567' }, 'password_length'],
+  ['a passphrase of 64 that is no key', { ssid: hex('Home'), password: 'g'.repeat(64) }, 'password_length'],
+  ['a passphrase on another keyboard', { ssid: hex('Home'), password: 'пароль123' }, 'password_characters'],
+  ['a passphrase with a control character', { ssid: hex('Both'), password: '1234567\t' }, 'password_characters'],
+  ['a password that ends early', { ssid: hex('New'), password: 'a\0b' }, 'password_characters'],
+  ['a password without end', { ssid: hex('New'), password: 'ї'.repeat(65) }, 'password_too_long'],
+  ['a company network', { ssid: hex('Office'), password: 'x' }, 'enterprise'],
+  ['a network of old', { ssid: hex('Old'), password: 'x' }, 'wep'],
+];
+
+for (const [name, fields, problem] of refused) {
+  test(`says what is wrong with ${name}`, () => {
+    const reading = read(fields);
+    assert.equal(reading.kind === 'invalid' && reading.problem, problem);
+  });
+}
+
+test('a security that nobody knows is not taken from a form', () => {
+  const reading = read({ ssid: `${hex('Home')}.open`, password: '12345678' });
+  assert.equal(reading.kind === 'ok' && reading.request.security, 'wpa2');
+  const typed = read({ ssid: 'other', name: 'a', security: 'enterprise', password: 'x' });
+  assert.equal(typed.kind === 'ok' && typed.request.security, null);
+});

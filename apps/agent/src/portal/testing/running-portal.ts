@@ -1,0 +1,105 @@
+import { request, type IncomingHttpHeaders } from 'node:http';
+import { systemClock } from '@station/kit/clock';
+import { createReport } from '@station/kit/report';
+import type { AgentEvent } from '@station/protocol/events';
+import type { JoinRequest, Network, PortalActions, PortalView } from '../../wifi/ports.ts';
+import { ssidFromText } from '../../wifi/ssid.ts';
+import { openPortal } from '../server.ts';
+
+export const network = (name: string, security: Network['security'], signal: number, isKnown = false): Network => ({
+  ssid: ssidFromText(name),
+  security,
+  signal,
+  isKnown,
+});
+
+export const quietView: PortalView = {
+  hotspotSsid: ssidFromText('Station-1a2b'),
+  networks: [network('Home', 'wpa2', 82), network('Café', 'open', 55), network('Office', 'enterprise', 40)],
+  joining: null,
+  lastJoin: null,
+  stationAddress: 'http://station.local/',
+};
+
+/** Stands where the watchdog stands: shows what it is told to, and remembers what it was asked for. */
+export function createSimulatedWatchdog(start: Partial<PortalView> = {}) {
+  let view: PortalView = { ...quietView, ...start };
+  let searching = Promise.withResolvers<void>();
+  const state = { joins: [] as JoinRequest[], seen: 0, searches: 0 };
+  const actions: PortalActions = {
+    view: () => view,
+    rescan: () => {
+      state.searches += 1;
+      return searching.promise;
+    },
+    join: (asked) => {
+      if (view.joining !== null) return 'busy';
+      state.joins.push(asked);
+      view = { ...view, joining: asked.ssid };
+      return 'accepted';
+    },
+    seen: () => void (state.seen += 1),
+  };
+  return {
+    actions,
+    state,
+    set: (change: Partial<PortalView>) => void (view = { ...view, ...change }),
+    /** Ends the searches that are asked for. */
+    found: (networks: readonly Network[]) => {
+      view = { ...view, networks };
+      searching.resolve();
+      searching = Promise.withResolvers<void>();
+    },
+  };
+}
+
+/** The portal on a free port of this machine, with its log. */
+export async function startPortal(actions: PortalActions, port = 0) {
+  const events: AgentEvent[] = [];
+  const report = createReport({ clock: systemClock, write: () => undefined, level: 'debug', secrets: [] });
+  report.subscribe((event) => void events.push(event));
+  const stop = new AbortController();
+  const portal = await openPortal({
+    address: '127.0.0.1',
+    port,
+    actions,
+    report,
+    clock: systemClock,
+    random: Math.random,
+    signal: stop.signal,
+  });
+  return {
+    portal,
+    events,
+    /** Where the page is, without a slash at the end. */
+    url: `http://${portal.address() ?? 'nowhere'}`,
+    port: Number(portal.address()?.split(':')[1]),
+    [Symbol.asyncDispose]: () => portal[Symbol.asyncDispose](),
+  };
+}
+
+export type Reply = { status: number; headers: IncomingHttpHeaders; body: string };
+
+/** One request on a connection of its own, with any name in Host. */
+export function ask(
+  port: number,
+  options: { method?: string; path?: string; headers?: Record<string, string>; body?: string | Uint8Array },
+): Promise<Reply> {
+  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+  const { method = 'GET', path = '/', headers = {} } = options;
+  const asking = request({ host: '127.0.0.1', port, method, path, headers, agent: false }, (answer) => {
+    const chunks: Buffer[] = [];
+    answer.on('data', (chunk: Buffer) => void chunks.push(chunk));
+    answer.on('error', reject);
+    answer.on('end', () =>
+      resolve({
+        status: answer.statusCode ?? 0,
+        headers: answer.headers,
+        body: Buffer.concat(chunks).toString('utf8'),
+      }),
+    );
+  });
+  asking.on('error', reject);
+  asking.end(options.body);
+  return promise;
+}
