@@ -102,7 +102,7 @@ export const en = {
       cloud_outbox_full: 'Messages for the cloud are being lost',
       cloud_outbox_nearly_full: 'Much waits for the cloud',
       cloud_messages_set_aside: 'The cloud did not take some messages',
-      help: 'Everything at home works',
+      help: 'At home nothing depends on it',
     },
   },
   device: {
@@ -417,6 +417,54 @@ export const en = {
     firmware_refused: {
       title: 'A published firmware is damaged',
       help: 'No device gets it. Whoever publishes the firmware has to correct it.',
+    },
+    hotspot_dns_port_taken: {
+      title: 'The hotspot cannot answer phones',
+      help: 'Another program on the station answers name queries (port 53). Stop it; the hotspot is tried again by itself.',
+    },
+    hotspot_failed: {
+      title: 'The hotspot for the set-up could not be started',
+      help: 'Known networks and the hotspot are tried again by themselves. A cable helps at once.',
+    },
+    internet_unreachable: {
+      title: 'No internet',
+      help: 'Everything at home works. Check the router; the station notices by itself when it is back.',
+    },
+    network_manager_absent: {
+      title: 'The network service does not answer',
+      help: 'Wi-Fi stays as it is. If it lasts, restart the station.',
+    },
+    portal_port_taken: {
+      title: 'The Wi-Fi set-up page cannot be shown',
+      help: 'Another program has its port. Stop it, or set PORTAL_PORT on the station.',
+    },
+    wifi_blocked_hard: {
+      title: 'Wi-Fi is switched off at the device',
+      help: 'Turn on the switch on its case.',
+    },
+    wifi_blocked_soft: {
+      title: 'Wi-Fi is switched off',
+      help: 'Set the country of the station (WIFI_COUNTRY), or switch Wi-Fi on with rfkill.',
+    },
+    wifi_country_unset: {
+      title: 'No country is set for Wi-Fi',
+      help: 'Some radios stay off without one. Set WIFI_COUNTRY on the station.',
+    },
+    wifi_credentials_not_forwarded: {
+      title: 'New devices do not know the Wi-Fi yet',
+      help: 'Enter the network under Settings, or check BACKEND_AGENT_TOKEN. It is tried again by itself.',
+    },
+    wifi_no_radio: {
+      title: 'There is no Wi-Fi device',
+      help: 'Plug one in, or connect a cable.',
+    },
+    wifi_state_not_writable: {
+      title: 'What Wi-Fi has to remember cannot be stored',
+      help: 'Free some space on the station. It goes on without.',
+    },
+    wifi_unmanaged: {
+      title: 'Wi-Fi is not in the station’s hands',
+      help: 'Let NetworkManager manage the Wi-Fi device.',
     },
     manifest_rejected: {
       title: 'The published release list is not valid',
