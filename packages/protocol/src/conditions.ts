@@ -51,6 +51,20 @@ export const conditions = {
     severity: 'warning',
     message: 'A published firmware image is damaged or not what it is said to be; no device gets it.',
   },
+  hotspot_dns_port_taken: {
+    severity: 'fault',
+    message:
+      'The hotspot cannot answer name queries: another program has port 53. Stop it; the hotspot is tried again by itself.',
+  },
+  hotspot_failed: {
+    severity: 'fault',
+    message: 'The hotspot for the Wi-Fi setup could not be started. Known networks and the hotspot are tried again.',
+  },
+  internet_unreachable: {
+    severity: 'warning',
+    message:
+      'The station is in its network, but does not reach the internet. Everything local works; check the router.',
+  },
   manifest_rejected: {
     severity: 'warning',
     message: 'The published release manifest is not valid or its signature does not verify; it was ignored.',
@@ -58,6 +72,14 @@ export const conditions = {
   manifest_unreachable: {
     severity: 'info',
     message: 'The release manifest could not be fetched. It is tried again by itself.',
+  },
+  network_manager_absent: {
+    severity: 'fault',
+    message: 'NetworkManager does not answer. Wi-Fi is left alone until it does.',
+  },
+  portal_port_taken: {
+    severity: 'fault',
+    message: 'The Wi-Fi setup page cannot be shown: another program has its port (PORTAL_PORT). It is tried again.',
   },
   registry_auth_failed: {
     severity: 'fault',
@@ -78,6 +100,35 @@ export const conditions = {
   state_not_writable: {
     severity: 'fault',
     message: 'The agent cannot write its state directory. Nothing is changed until it can.',
+  },
+  wifi_blocked_hard: {
+    severity: 'fault',
+    message: 'Wi-Fi is switched off by a switch on the device. Switch it on.',
+  },
+  wifi_blocked_soft: {
+    severity: 'fault',
+    message: 'Wi-Fi is switched off by software (rfkill). Switch it on, or set the country with WIFI_COUNTRY.',
+  },
+  wifi_country_unset: {
+    severity: 'warning',
+    message: 'No country is set for Wi-Fi, and some radios stay off without one. Set WIFI_COUNTRY.',
+  },
+  wifi_credentials_not_forwarded: {
+    severity: 'warning',
+    message:
+      'The backend did not take over the Wi-Fi credentials for new devices. Check BACKEND_URL and BACKEND_AGENT_TOKEN, or set the network in the web app; it is tried again by itself.',
+  },
+  wifi_no_radio: {
+    severity: 'warning',
+    message: 'There is no Wi-Fi device. Without a cable the station has no network.',
+  },
+  wifi_state_not_writable: {
+    severity: 'warning',
+    message: 'What the Wi-Fi duty has to remember cannot be written to disk. Free some space; it goes on without.',
+  },
+  wifi_unmanaged: {
+    severity: 'fault',
+    message: 'NetworkManager is told to leave the Wi-Fi device alone. Let it manage the device.',
   },
 } as const satisfies Record<string, { severity: 'info' | 'warning' | 'fault'; message: string }>;
 

@@ -82,6 +82,21 @@ export const events = {
   firmware_handed_over: event('info', firmware),
   firmware_hand_over_failed: event('warn', { attempt: Type.Number(), retryInMs: ms, reason: text }),
 
+  /** Network names as text for people; bytes that are none as \xNN. */
+  wifi_state: event('info', { from: text, to: text, reason: text }),
+  /** Known networks were tried; `failure` null: one of them was joined. */
+  wifi_attempt: event('info', { attempt: Type.Number(), failure: maybeText, detail: maybeText }),
+  hotspot_started: event('info', { ssid: text, address: text }),
+  hotspot_stopped: event('info', { ssid: text }),
+  hotspot_failed: event('warn', { reason: text, detail: text }),
+  wifi_join_started: event('info', { ssid: text }),
+  wifi_join_failed: event('warn', { ssid: text, failure: text, detail: text }),
+  wifi_joined: event('info', { ssid: text, ip: text }),
+  /** A network that was joined could not be written to disk yet: it would be unknown after a restart. */
+  wifi_not_kept: event('warn', { ssid: text }),
+  credentials_forwarded: event('info', { ssid: text }),
+  credentials_forward_failed: event('warn', { attempt: Type.Number(), retryInMs: ms, reason: text }),
+
   portal_opened: event('info', { address: text }),
   /** Once for each reason; it is tried again by itself. */
   portal_unavailable: event('warn', { address: text, reason: text }),

@@ -1,0 +1,206 @@
+import type { Step } from './decide.ts';
+import { linkOf, noteFailedReturn, timing, type Memory } from './facts.ts';
+import { failJoin, settleJoin } from './join.ts';
+import type { Connectivity, JoinFailure } from './ports.ts';
+import { describeSsid } from './ssid.ts';
+import type { WatchdogParts, WatchdogRun } from './run-state.ts';
+
+export type Context = WatchdogParts & { run: WatchdogRun };
+export type Executable = Exclude<Step, { kind: 'wait' }>;
+export type Outcome = 'done' | 'failed';
+
+/** One executor a step; a step without one does not compile. */
+export type Executors = {
+  [K in Executable['kind']]: (step: Extract<Executable, { kind: K }>, signal: AbortSignal) => Promise<Outcome>;
+};
+
+/** Changes the memory as it is now: others may have changed it since the step began. */
+export function remember(run: WatchdogRun, change: Partial<Memory>): void {
+  run.memory = { ...run.memory, ...change };
+}
+
+export function createExecutors(context: Context): Executors {
+  const { run, radio, clock } = context;
+  return {
+    reconcile: async () => reconcile(context),
+    write_intent: async () => writeIntent(context),
+    clear_intent: async () => {
+      await run.intent.write(false);
+      remember(run, { intent: 'clear' });
+      context.conditions.set('wifi_state_not_writable', false);
+      return 'done';
+    },
+    start_hotspot: async (_step, signal) => startHotspot(context, signal),
+    stop_hotspot: async () => stopHotspot(context),
+    stop_proxy: async (_step, signal) => {
+      remember(run, { proxy: 'unknown' });
+      const answer = await context.proxy.stop(signal);
+      if (answer === 'failed') return 'failed';
+      remember(run, { proxy: 'stopped' });
+      return 'done';
+    },
+    start_proxy: async (_step, signal) => {
+      remember(run, { proxy: 'unknown' });
+      const answer = await context.proxy.start(signal);
+      if (answer === 'failed') return 'failed';
+      remember(run, { proxy: 'running' });
+      return 'done';
+    },
+    open_portal: async () => {
+      run.portal = await context.openPortal(run.actions);
+      return 'done';
+    },
+    close_portal: async () => closePortal(run),
+    start_scan: async (_step, signal) => {
+      void run.scanner.scan(signal);
+      return 'done';
+    },
+    probe: async ({ link }, signal) => {
+      await probe(context, link, signal);
+      return 'done';
+    },
+    try_known: async (_step, signal) => {
+      await tryKnown(context, signal);
+      return 'done';
+    },
+    begin_return: async () => {
+      await run.scanner.cancel();
+      // Somebody may have asked for a network meanwhile.
+      if (!run.memory.attempt) remember(run, { attempt: { kind: 'known', acceptedMs: clock.monotonic() } });
+      return 'done';
+    },
+    join: async ({ request }, signal) => {
+      await run.scanner.cancel();
+      context.report.event('wifi_join_started', { ssid: describeSsid(request.ssid) });
+      const outcome = await radio.join(request, signal);
+      if (outcome.kind === 'failed') failJoin(context, request, outcome.failure, outcome.detail);
+      else if (run.memory.attempt?.kind === 'portal') {
+        const candidate = { id: outcome.candidateId, ip: outcome.ip };
+        remember(run, { attempt: { ...run.memory.attempt, candidate } });
+      }
+      return 'done';
+    },
+    settle_join: async (step, signal) => settleJoin(context, step, signal),
+    abandon_join: async () => abandonJoin(context),
+    keep_candidate: async ({ candidateId }) => {
+      if (!(await radio.keepCandidate(candidateId))) return 'failed';
+      remember(run, { unsavedCandidate: null });
+      return 'done';
+    },
+  };
+}
+
+async function reconcile({ run, radio }: Context): Promise<Outcome> {
+  await radio.stopHotspot();
+  let intent = await run.intent.read().catch(() => 'unknown' as const);
+  if (intent === 'clear') {
+    // A file that cannot be written now could not be written before either, and may say what was so once.
+    intent = await run.intent.write(false).then(
+      () => 'clear' as const,
+      () => 'unknown' as const,
+    );
+  }
+  remember(run, { isReconciled: true, intent, proxy: intent === 'clear' ? 'running' : 'unknown' });
+  return 'done';
+}
+
+/** Without the file a later process knows nothing, and then starts the proxy: a full disk keeps nobody from the hotspot. */
+async function writeIntent({ run, conditions }: Context): Promise<Outcome> {
+  try {
+    await run.intent.write(true);
+    remember(run, { intent: 'proxy_stopped' });
+    conditions.set('wifi_state_not_writable', false);
+    return 'done';
+  } catch {
+    remember(run, { intent: 'unknown' });
+    conditions.set('wifi_state_not_writable', true);
+    return 'failed';
+  }
+}
+
+async function startHotspot(context: Context, signal: AbortSignal): Promise<Outcome> {
+  const { run, radio, hotspot, report } = context;
+  await run.scanner.cancel();
+  const answer = await radio.startHotspot(hotspot, signal);
+  const isUp = answer.kind === 'started' && (await radio.observe()).radio?.hotspot;
+  if (isUp) {
+    run.hotspotFailure = null;
+    report.event('hotspot_started', { ssid: describeSsid(hotspot.ssid), address: hotspot.address });
+    return 'done';
+  }
+  const { reason, detail } =
+    answer.kind === 'failed' ? answer : ({ reason: 'failed', detail: 'it was gone at once' } as const);
+  run.hotspotFailure = reason;
+  report.event('hotspot_failed', { reason, detail });
+  return 'failed';
+}
+
+async function stopHotspot({ run, radio, hotspot, report }: Context): Promise<Outcome> {
+  await run.scanner.cancel();
+  await radio.stopHotspot();
+  if ((await radio.observe()).radio?.hotspot) return 'failed';
+  report.event('hotspot_stopped', { ssid: describeSsid(hotspot.ssid) });
+  return 'done';
+}
+
+export async function closePortal(run: WatchdogRun): Promise<Outcome> {
+  const { portal } = run;
+  await portal?.[Symbol.asyncDispose]();
+  run.portal = null;
+  return 'done';
+}
+
+/** Asks how far the station reaches over a link, and notes it. */
+export async function probe(
+  { run, reachability, clock }: Context,
+  link: { key: string; gateway: string | null },
+  signal: AbortSignal,
+): Promise<Connectivity> {
+  const connectivity = await reachability.probe(link.gateway, signal);
+  const before = run.memory.link?.key === link.key ? run.memory.link.failures : 0;
+  const failures = connectivity === 'none' ? before + 1 : 0;
+  remember(run, { link: { key: link.key, connectivity, failures, probedMs: clock.monotonic() } });
+  return connectivity;
+}
+
+async function tryKnown(context: Context, signal: AbortSignal): Promise<void> {
+  const { run, radio, clock, report } = context;
+  const { attempt: tried } = run.memory;
+  const attempt = run.memory.attempts + 1;
+  const isReturn = tried?.kind === 'known';
+  if (!isReturn) remember(run, { attempts: attempt, attemptedMs: clock.monotonic() });
+  await run.scanner.cancel();
+  const { failure, detail } = await joinKnown(context, signal);
+  report.event('wifi_attempt', { attempt: isReturn ? 1 : attempt, failure, detail });
+  if (isReturn) remember(run, { attempt: null });
+  remember(run, { lastFailure: failure });
+  if (failure === null) return;
+  // Those in reach were tried in vain: no use to leave the hotspot for them soon.
+  if (isReturn || attempt >= timing.attempts) {
+    run.memory = noteFailedReturn(run.memory, radio.networks(), clock.monotonic());
+  }
+}
+
+async function joinKnown(
+  context: Context,
+  signal: AbortSignal,
+): Promise<{ failure: JoinFailure | null; detail: string | null }> {
+  const { radio } = context;
+  const answer = await radio.joinKnown(timing.attempt, signal);
+  if (answer.kind === 'failed') return { failure: answer.failure, detail: answer.detail };
+  const link = linkOf(await radio.observe());
+  if (!link) return { failure: 'failed', detail: 'it was gone at once' };
+  const connectivity = await probe(context, link, signal);
+  return connectivity === 'none' ? { failure: 'no_gateway', detail: null } : { failure: null, detail: null };
+}
+
+async function abandonJoin(context: Context): Promise<Outcome> {
+  const { run, radio } = context;
+  const { attempt } = run.memory;
+  if (attempt?.kind !== 'portal') remember(run, { attempt: null });
+  else {
+    failJoin(context, attempt.request, 'timed_out', 'it took too long');
+    if (attempt.candidate) await radio.dropCandidate(attempt.candidate.id);
+  }
+  return 'done';
+}

@@ -1,0 +1,218 @@
+import {
+  isDue,
+  isHotspotUsed,
+  isUsable,
+  linkOf,
+  probedLink,
+  timing,
+  type Facts,
+  type Link,
+  type Memory,
+  type WatchdogState,
+} from './facts.ts';
+import type { JoinRequest } from './ports.ts';
+import { nextState, type NextState } from './state.ts';
+
+/** One thing to do next. Each is small, and decided anew from what is then seen: it may be cut off anywhere. */
+export type Step =
+  /** Ends what an earlier process may have left, and reads what it meant to undo. */
+  | { kind: 'reconcile' }
+  | { kind: 'write_intent' }
+  | { kind: 'clear_intent' }
+  | { kind: 'start_hotspot' }
+  | { kind: 'stop_hotspot' }
+  | { kind: 'stop_proxy' }
+  | { kind: 'start_proxy' }
+  | { kind: 'open_portal' }
+  | { kind: 'close_portal' }
+  /** Goes on beside the next steps. */
+  | { kind: 'start_scan' }
+  | { kind: 'probe'; link: Link }
+  | { kind: 'try_known' }
+  /** A known network is in reach and nobody uses the hotspot: it goes away for it. */
+  | { kind: 'begin_return' }
+  | { kind: 'join'; request: JoinRequest }
+  /** Joined: looks whether anybody is there, keeps the network or drops it. */
+  | { kind: 'settle_join'; request: JoinRequest; candidate: { id: string; ip: string } }
+  | { kind: 'abandon_join' }
+  | { kind: 'keep_candidate'; candidateId: string }
+  | { kind: 'wait'; untilMs: number };
+export type StepKind = Step['kind'];
+
+export type Decision = NextState & { step: Step };
+
+/** The state that follows from the facts, and the next step in it. Pure. */
+export function decide(memory: Memory, facts: Facts): Decision {
+  const next = nextState(memory, facts);
+  // The timers of a state count from when it is entered.
+  const entered = next.state === memory.state ? memory : enter(memory, next.state, facts.nowMs);
+  return { ...next, step: stepIn[next.state](entered, facts) ?? wait(entered, facts) };
+}
+
+/** Memory as a state is entered. */
+export function enter(memory: Memory, state: WatchdogState, nowMs: number): Memory {
+  const entered = { ...memory, state, sinceMs: nowMs };
+  if (state === 'CONNECTED') {
+    const { start_hotspot: _, ...retries } = memory.retries;
+    return { ...entered, wasConnected: true, attempts: 0, attemptedMs: null, returns: {}, retries };
+  }
+  // What follows a loss begins with the first attempt again.
+  if (state === 'HOTSPOT_ACTIVE' || memory.state === 'CONNECTED') return { ...entered, attempts: 0, attemptedMs: null };
+  return entered;
+}
+
+type InState = (memory: Memory, facts: Facts) => Step | null;
+
+const stepIn: Record<WatchdogState, InState> = {
+  INIT: (memory, { nowMs }) => (isDue(memory, nowMs, 'reconcile') ? { kind: 'reconcile' } : null),
+  CHECK: (memory, facts) => undo(memory, facts) ?? (memory.isEnabled ? look(memory, facts) : null),
+  CONNECTED: (memory, facts) => undo(memory, facts) ?? probe(memory, facts) ?? keep(memory, facts),
+  RETRYING: (memory, facts) => undo(memory, facts) ?? probe(memory, facts) ?? tryKnown(memory, facts),
+  JOINING: joiningStep,
+  HOTSPOT_ACTIVE: hotspotStep,
+};
+
+const due = (memory: Memory, { nowMs }: Facts, step: Step): Step | null =>
+  isDue(memory, nowMs, step.kind) ? step : null;
+
+/** Outside the hotspot: nothing of it stands, and the proxy runs. */
+function undo(memory: Memory, facts: Facts): Step | null {
+  const leaving = leaveHotspot(memory, facts);
+  if (leaving) return leaving;
+  if (memory.proxy !== 'running') return due(memory, facts, { kind: 'start_proxy' });
+  return memory.intent === 'clear' ? null : due(memory, facts, { kind: 'clear_intent' });
+}
+
+function leaveHotspot(memory: Memory, facts: Facts): Step | null {
+  if (facts.portal.isOpen) return due(memory, facts, { kind: 'close_portal' });
+  return facts.network.radio?.hotspot ? due(memory, facts, { kind: 'stop_hotspot' }) : null;
+}
+
+/** Behind the link, or around: where a network is known, its manager scans by itself. */
+function look(memory: Memory, facts: Facts): Step | null {
+  const isAlone = isUsable(facts.network) && facts.network.known.length === 0 && !linkOf(facts.network);
+  return probe(memory, facts) ?? (isAlone ? scanWhenOlder(memory, facts) : null);
+}
+
+function probe(memory: Memory, facts: Facts): Step | null {
+  const link = linkOf(facts.network);
+  if (!link || facts.nowMs < probeDueMs(memory, link)) return null;
+  return due(memory, facts, { kind: 'probe', link });
+}
+
+function probeDueMs(memory: Memory, link: Link): number {
+  const probed = probedLink(memory, link);
+  if (!probed) return -Infinity;
+  if (probed.connectivity === 'none') return probed.probedMs + timing.probeWhenSilent;
+  return probed.probedMs + (probed.connectivity === 'full' ? timing.probeWhenOnline : timing.probeWhenLocal);
+}
+
+function keep(memory: Memory, facts: Facts): Step | null {
+  const candidateId = memory.unsavedCandidate;
+  return candidateId === null ? null : due(memory, facts, { kind: 'keep_candidate', candidateId });
+}
+
+function tryKnown(memory: Memory, facts: Facts): Step | null {
+  if (!canTryKnown(facts) || facts.nowMs < attemptDueMs(memory)) return null;
+  return due(memory, facts, { kind: 'try_known' });
+}
+
+const canTryKnown = ({ network }: Facts): boolean => isUsable(network) && network.known.length > 0;
+
+/** Monotonic time of the next attempt in RETRYING. */
+export function attemptDueMs({ attempts, attemptedMs }: Memory): number {
+  if (attemptedMs === null) return -Infinity;
+  return attemptedMs + (attempts < timing.attempts ? timing.betweenAttempts : timing.betweenLaterAttempts);
+}
+
+function hotspotStep(memory: Memory, facts: Facts): Step | null {
+  const isUp = (facts.network.radio?.hotspot ?? null) !== null;
+  // Its port must not be open in anybody else's network.
+  if (!isUp && facts.portal.isOpen) return due(memory, facts, { kind: 'close_portal' });
+  if (memory.intent !== 'proxy_stopped') {
+    const write = due(memory, facts, { kind: 'write_intent' });
+    if (write) return write;
+  }
+  if (!isUp) return due(memory, facts, { kind: 'start_hotspot' });
+  const { portal } = facts;
+  // Where the portal listens, no proxy does.
+  if (memory.proxy !== 'stopped' && !portal.isListening) {
+    const stop = due(memory, facts, { kind: 'stop_proxy' });
+    if (stop) return stop;
+  }
+  if (!portal.isOpen) {
+    const open = due(memory, facts, { kind: 'open_portal' });
+    if (open) return open;
+  }
+  if (isReturnDue(memory, facts)) return { kind: 'begin_return' };
+  return scanWhenOlder(memory, facts, timing.scanEvery);
+}
+
+function isReturnDue(memory: Memory, facts: Facts): boolean {
+  const { scan, nowMs, seenMs } = facts;
+  if (isHotspotUsed(facts) || scan.endedMs === null || scan.endedMs < memory.sinceMs) return false;
+  // A phone whose join has just failed is on its way back.
+  const isAwaited = seenMs !== null && nowMs - seenMs < timing.use && nowMs - memory.sinceMs < timing.phoneBack;
+  if (isAwaited) return false;
+  return facts.networks.some(
+    ({ ssid, isKnown }) => isKnown && facts.nowMs >= (memory.returns[ssid]?.dueMs ?? -Infinity),
+  );
+}
+
+/** A scan when the last one is older than `ageMs`, or from before the radio could be used. */
+function scanWhenOlder(memory: Memory, facts: Facts, ageMs = Infinity): Step | null {
+  const { isRunning, endedMs } = facts.scan;
+  if (isRunning) return null;
+  const isFresh = endedMs !== null && endedMs >= (memory.usableSinceMs ?? 0) && facts.nowMs < endedMs + ageMs;
+  return isFresh ? null : due(memory, facts, { kind: 'start_scan' });
+}
+
+function joiningStep(memory: Memory, facts: Facts): Step | null {
+  const { attempt } = memory;
+  if (!attempt) return null;
+  if (facts.nowMs - attempt.acceptedMs > timing.longestJoin) return { kind: 'abandon_join' };
+  if (attempt.kind === 'portal' && attempt.candidate) {
+    return { kind: 'settle_join', request: attempt.request, candidate: attempt.candidate };
+  }
+  if (attempt.kind === 'portal' && facts.nowMs < attempt.acceptedMs + timing.farewell) return null;
+  const isAway = !facts.portal.isOpen && !facts.network.radio?.hotspot;
+  if (!isAway) return leaveHotspot(memory, facts);
+  return attempt.kind === 'portal' ? { kind: 'join', request: attempt.request } : { kind: 'try_known' };
+}
+
+/** Until something may have to be done by itself; a change ends it before. */
+function wait(memory: Memory, facts: Facts): Step {
+  const { nowMs } = facts;
+  const times = [nowMs + timing.longestWait, ...Object.values(memory.retries).map(({ dueMs }) => dueMs)];
+  times.push(...stateTimes(memory, facts));
+  const future = times.filter((time) => time > nowMs);
+  return { kind: 'wait', untilMs: Math.min(...future) };
+}
+
+function stateTimes(memory: Memory, facts: Facts): number[] {
+  const link = linkOf(facts.network);
+  const probes = link && memory.state !== 'HOTSPOT_ACTIVE' ? [probeDueMs(memory, link)] : [];
+  switch (memory.state) {
+    case 'INIT':
+    case 'CONNECTED':
+      return probes;
+    case 'CHECK':
+      return [...probes, Math.max(memory.sinceMs, memory.usableSinceMs ?? 0) + timing.check];
+    case 'RETRYING':
+      return [...probes, attemptDueMs(memory)];
+    case 'JOINING':
+      return memory.attempt
+        ? [memory.attempt.acceptedMs + timing.farewell, memory.attempt.acceptedMs + timing.longestJoin + 1]
+        : [];
+    case 'HOTSPOT_ACTIVE':
+      return hotspotTimes(memory, facts);
+  }
+}
+
+function hotspotTimes(memory: Memory, { nowMs, scan, portal, seenMs }: Facts): number[] {
+  const times = Object.values(memory.returns).map(({ dueMs }) => dueMs);
+  if (scan.endedMs !== null) times.push(scan.endedMs + timing.scanEvery);
+  if (!portal.isListening) times.push(nowMs + timing.portalLook);
+  if (seenMs !== null) times.push(seenMs + timing.use, memory.sinceMs + timing.phoneBack);
+  return times;
+}

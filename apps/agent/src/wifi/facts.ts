@@ -1,0 +1,169 @@
+import type { Connectivity, JoinFailure, JoinRequest, Network, RadioFacts } from './ports.ts';
+import type { SsidHex } from './ssid.ts';
+
+/** Contracts, section 4. JOINING: the hotspot is away while a network is tried, from the portal or because a known one is back. */
+export type WatchdogState = 'INIT' | 'CHECK' | 'CONNECTED' | 'RETRYING' | 'JOINING' | 'HOTSPOT_ACTIVE';
+
+/** All the watchdog looks at before it decides. Times are monotonic milliseconds. */
+export type Facts = {
+  nowMs: number;
+  network: RadioFacts;
+  /** Of the last scan, strongest first. */
+  networks: readonly Network[];
+  scan: { isRunning: boolean; endedMs: number | null };
+  portal: { isOpen: boolean; isListening: boolean };
+  /** When somebody last looked at the portal's page. */
+  seenMs: number | null;
+};
+
+/** What `wifi.json` says about the proxy; `unknown`: there is no such file, or it cannot be trusted. */
+export type Intent = 'clear' | 'proxy_stopped' | 'unknown';
+
+/** A network that is tried from the hotspot. */
+export type Attempt =
+  | { kind: 'portal'; request: JoinRequest; acceptedMs: number; candidate: { id: string; ip: string } | null }
+  | { kind: 'known'; acceptedMs: number };
+
+/** A step that did not work, and when it is tried again. */
+export type Retry = { failures: number; dueMs: number };
+
+/** The little that is remembered from one look to the next. Replaced, never changed. */
+export type Memory = {
+  state: WatchdogState;
+  sinceMs: number;
+  /** False until a Wi-Fi device was seen, where the watchdog starts by itself only (`WIFI_WATCHDOG=auto`). */
+  isEnabled: boolean;
+  /** What an earlier process may have left behind is gone. */
+  isReconciled: boolean;
+  intent: Intent;
+  proxy: 'running' | 'stopped' | 'unknown';
+  /** Since when the radio can be used; null while it cannot. */
+  usableSinceMs: number | null;
+  wasConnected: boolean;
+  /** Of the known networks in RETRYING, and when the last one began. */
+  attempts: number;
+  attemptedMs: number | null;
+  lastFailure: JoinFailure | null;
+  attempt: Attempt | null;
+  /** How the last join of the portal ended, if it failed. */
+  lastJoin: { ssid: SsidHex; isHidden: boolean; failure: JoinFailure } | null;
+  /** What was seen behind the present link; `failures` in a row with nothing alive. */
+  link: { key: string; connectivity: Connectivity; failures: number; probedMs: number } | null;
+  /** Known networks that were tried in vain: when each may be tried again from the hotspot. */
+  returns: Readonly<Record<SsidHex, { delayMs: number; dueMs: number; missedScans: number }>>;
+  /** A network that was joined and could not be written to disk yet. */
+  unsavedCandidate: string | null;
+  retries: Readonly<Record<string, Retry>>;
+};
+
+export const initialMemory = (nowMs: number, isEnabled: boolean): Memory => ({
+  state: 'INIT',
+  sinceMs: nowMs,
+  isEnabled,
+  isReconciled: false,
+  intent: 'unknown',
+  proxy: 'unknown',
+  usableSinceMs: null,
+  wasConnected: false,
+  attempts: 0,
+  attemptedMs: null,
+  lastFailure: null,
+  attempt: null,
+  lastJoin: null,
+  link: null,
+  returns: {},
+  unsavedCandidate: null,
+  retries: {},
+});
+
+/** All in milliseconds. */
+export const timing = {
+  /** A network manager connects by itself within this after a boot or a loss. */
+  check: 30_000,
+  attempts: 3,
+  betweenAttempts: 30_000,
+  /** When three attempts failed and there can be no hotspot. */
+  betweenLaterAttempts: 60_000,
+  attempt: 25_000,
+  scanEvery: 20_000,
+  /** Somebody who looked at the page this lately may be typing. */
+  use: 5 * 60_000,
+  phoneBack: 60_000,
+  /** The page that says what happens goes out before the hotspot ends. */
+  farewell: 2000,
+  /** A join with all that belongs to it; what takes longer is stuck. */
+  longestJoin: 120_000,
+  firstReturn: 60_000,
+  longestReturn: 15 * 60_000,
+  probeWhenSilent: 10_000,
+  probeWhenLocal: 30_000,
+  probeWhenOnline: 60_000,
+  portalLook: 1000,
+  longestWait: 60_000,
+} as const;
+
+/** So many probes in a row without a sign of life, and a standing link counts as lost. */
+export const mostSilentProbes = 3;
+/** A known network that so many scans did not see is as good as new when it is back. */
+const forgottenAfterScans = 3;
+
+export type Link = { kind: 'ethernet' | 'wifi'; key: string; ip: string; gateway: string | null };
+
+/** The line to the house's network: the wired one first; null without an address. */
+export function linkOf({ ethernet, radio }: RadioFacts): Link | null {
+  if (ethernet) {
+    const { ip, gateway } = ethernet;
+    return { kind: 'ethernet', key: `ethernet ${ethernet.interface} ${ip} ${gateway}`, ip, gateway };
+  }
+  const client = radio?.client;
+  if (!client || client.ip === null) return null;
+  const { ssid, ip, gateway } = client;
+  return { kind: 'wifi', key: `wifi ${ssid} ${ip} ${gateway}`, ip, gateway };
+}
+
+/** Whether anything can be tried with the radio. A block by software can be lifted. */
+export function isUsable({ manager, radio }: RadioFacts): boolean {
+  if (manager === 'absent' || !radio || !radio.isManaged || radio.blocked === 'hard') return false;
+  return radio.state !== 'unavailable' || radio.blocked === 'soft';
+}
+
+/** A phone is in the hotspot and somebody looked at the page lately. */
+export const isHotspotUsed = ({ nowMs, network, seenMs }: Facts): boolean =>
+  (network.radio?.hotspot?.clients ?? 0) > 0 && seenMs !== null && nowMs - seenMs < timing.use;
+
+export const isDue = (memory: Memory, nowMs: number, step: string): boolean =>
+  nowMs >= (memory.retries[step]?.dueMs ?? -Infinity);
+
+/** Probe of `key`; null when the present link was not probed. */
+export const probedLink = (memory: Memory, link: Link): Memory['link'] =>
+  memory.link?.key === link.key ? memory.link : null;
+
+/** Memory with what the look itself tells. */
+export function noteFacts(memory: Memory, facts: Facts): Memory {
+  const usable = isUsable(facts.network);
+  return {
+    ...memory,
+    isEnabled: memory.isEnabled || facts.network.radio !== null,
+    usableSinceMs: usable ? (memory.usableSinceMs ?? facts.nowMs) : null,
+  };
+}
+
+/** Memory after a scan: known networks that stay away are forgotten as failures. */
+export function noteScan(memory: Memory, networks: readonly Network[]): Memory {
+  const seen = new Set(networks.map(({ ssid }) => ssid));
+  const kept = Object.entries(memory.returns)
+    .map(([ssid, each]) => [ssid, { ...each, missedScans: seen.has(ssid) ? 0 : each.missedScans + 1 }] as const)
+    .filter(([, { missedScans }]) => missedScans < forgottenAfterScans);
+  return { ...memory, returns: Object.fromEntries(kept) };
+}
+
+/** Memory after known networks were tried in vain: each of those in reach waits longer than before. */
+export function noteFailedReturn(memory: Memory, networks: readonly Network[], nowMs: number): Memory {
+  const returns = { ...memory.returns };
+  for (const { ssid } of networks.filter(({ isKnown }) => isKnown)) {
+    const before = memory.returns[ssid]?.delayMs ?? timing.firstReturn / 2;
+    const delayMs = Math.min(2 * before, timing.longestReturn);
+    returns[ssid] = { delayMs, dueMs: nowMs + delayMs, missedScans: 0 };
+  }
+  return { ...memory, returns };
+}

@@ -1,0 +1,139 @@
+import { join } from 'node:path';
+import type { Clock } from '@station/kit/clock';
+import { readText, removeDurable, writeDurable, type Disk } from '@station/kit/files';
+import type { Report } from '@station/kit/report';
+import { createBackoff } from '@station/kit/retry';
+import { describeError } from '@station/kit/station-error';
+import type { Conditions } from '../conditions.ts';
+import type { CredentialsBackend, Security } from './ports.ts';
+import { describeSsid, isSsidHex, ssidFromText, ssidToBytes, type SsidHex } from './ssid.ts';
+
+export const credentialsFile = 'wifi-credentials.json';
+
+export type Credentials = { ssid: SsidHex; password: string | null; security: Security | null };
+
+/** Hands the credentials of the last join to the backend, for devices that are provisioned later; tries until it has them. */
+export type Forward = {
+  /** Resolved means on disk, or told that it could not be written; they are forwarded in either case. Never rejects. */
+  save(credentials: Credentials): Promise<void>;
+  /** Ends with the signal's reason. */
+  run(signal: AbortSignal): Promise<void>;
+};
+
+/** What was refused is refused again, unless the backend is another one. */
+const afterRefusalMs = 24 * 3600_000;
+/** A backend that starts up is no news. */
+const quietFailures = 3;
+
+export function createForward(parts: {
+  backend: CredentialsBackend;
+  disk: Disk;
+  dataDir: string;
+  conditions: Conditions;
+  clock: Clock;
+  report: Report;
+  random: () => number;
+}): Forward {
+  const { backend, disk, conditions, clock, report } = parts;
+  const path = join(parts.dataDir, credentialsFile);
+  const backoff = createBackoff({ initialMs: 5000, maxMs: 15 * 60_000, jitter: 0.2, random: parts.random });
+  let pending: Credentials | null = null;
+  let failures = 0;
+  let wake = new AbortController();
+
+  const tellFault = (error: unknown): void =>
+    report.event('state_repaired', { file: credentialsFile, reason: `not written: ${codeOf(error)}` });
+
+  /** @returns milliseconds until the next try. */
+  const fail = (reason: string, retryInMs: number): number => {
+    failures += 1;
+    report.event('credentials_forward_failed', { attempt: failures, retryInMs, reason });
+    if (failures >= quietFailures || retryInMs === afterRefusalMs) {
+      conditions.set('wifi_credentials_not_forwarded', true);
+    }
+    return retryInMs;
+  };
+
+  const send = async (credentials: Credentials, signal: AbortSignal): Promise<number | null> => {
+    const ssid = textOf(credentials.ssid);
+    if (ssid === null) return fail('the name of the network is not text', afterRefusalMs);
+    const answer = await backend.send({ ...credentials, ssid }, signal);
+    if (answer.kind === 'refused') return fail(answer.reason, afterRefusalMs);
+    if (answer.kind === 'failed') return fail(answer.reason, backoff.nextMs());
+    if (pending !== credentials) return 0;
+    await removeDurable(disk, path);
+    pending = null;
+    failures = 0;
+    backoff.reset();
+    conditions.set('wifi_credentials_not_forwarded', false);
+    report.event('credentials_forwarded', { ssid: describeSsid(credentials.ssid) });
+    return null;
+  };
+
+  const trySend = async (signal: AbortSignal): Promise<number | null> => {
+    if (!pending) return null;
+    try {
+      return await send(pending, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      return fail(describeError(error), backoff.nextMs());
+    }
+  };
+
+  const read = async (): Promise<void> => {
+    try {
+      const text = await readText(disk, path);
+      if (text === null || pending) return;
+      pending = parse(text);
+      if (pending) return;
+      report.event('state_repaired', { file: credentialsFile, reason: 'not readable' });
+      await removeDurable(disk, path);
+    } catch (error) {
+      tellFault(error);
+    }
+  };
+
+  return {
+    save: async (credentials) => {
+      pending = credentials;
+      failures = 0;
+      backoff.reset();
+      try {
+        await writeDurable(disk, path, JSON.stringify(credentials), 0o600);
+      } catch (error) {
+        tellFault(error);
+      }
+      wake.abort();
+    },
+    run: async (signal) => {
+      await read();
+      for (;;) {
+        signal.throwIfAborted();
+        const woken = (wake = new AbortController());
+        const waitMs = await trySend(signal);
+        await clock
+          .sleep(waitMs ?? afterRefusalMs, AbortSignal.any([signal, woken.signal]))
+          .catch(() => signal.throwIfAborted());
+      }
+    },
+  };
+}
+
+function textOf(ssid: SsidHex): string | null {
+  const text = Buffer.from(ssidToBytes(ssid)).toString('utf8');
+  return ssidFromText(text) === ssid ? text : null;
+}
+
+function parse(text: string): Credentials | null {
+  try {
+    const { ssid, password, security } = JSON.parse(text) as Record<string, unknown>;
+    if (typeof ssid !== 'string' || !isSsidHex(ssid)) return null;
+    if (typeof password !== 'string' && password !== null) return null;
+    return { ssid, password, security: typeof security === 'string' ? (security as Security) : null };
+  } catch {
+    return null;
+  }
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown fault';

@@ -1,0 +1,62 @@
+import type { Context, Outcome } from './apply.ts';
+import { linkOf } from './facts.ts';
+import type { Connectivity, JoinFailure, JoinRequest } from './ports.ts';
+import { describeSsid } from './ssid.ts';
+
+/** The join of the portal is over, and the hotspot comes back with the reason. */
+export function failJoin(context: Context, request: JoinRequest, failure: JoinFailure, detail: string): void {
+  const { run, report } = context;
+  const { ssid, isHidden } = request;
+  report.event('wifi_join_failed', { ssid: describeSsid(ssid), failure, detail });
+  run.memory = { ...run.memory, attempt: null, lastFailure: failure, lastJoin: { ssid, isHidden, failure } };
+}
+
+const secondLookMs = 1000;
+
+/** A network was joined: is anybody there? Then it is kept and told to the backend, else dropped. */
+export async function settleJoin(
+  context: Context,
+  { request, candidate }: { request: JoinRequest; candidate: { id: string; ip: string } },
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { run, radio, report } = context;
+  const ssid = describeSsid(request.ssid);
+  const { key, connectivity } = await look(context, signal);
+  if (connectivity === 'none') {
+    failJoin(context, request, 'no_gateway', 'nothing answers behind the address');
+    await radio.dropCandidate(candidate.id);
+    return 'done';
+  }
+  // Before the network is kept: a crash in between leaves credentials that are right, and not a network that devices cannot use.
+  await run.forward.save({ ssid: request.ssid, password: request.password, security: securityOf(context, request) });
+  const isKept = await radio.keepCandidate(candidate.id).catch(() => false);
+  if (!isKept) report.event('wifi_not_kept', { ssid });
+  const probedMs = context.clock.monotonic();
+  run.memory = {
+    ...run.memory,
+    attempt: null,
+    lastJoin: null,
+    lastFailure: null,
+    unsavedCandidate: isKept ? null : candidate.id,
+    link: key === null ? null : { key, connectivity, failures: 0, probedMs },
+  };
+  report.event('wifi_joined', { ssid, ip: candidate.ip });
+  return 'done';
+}
+
+/** Twice: right after the address came, a router may still be busy with it. */
+async function look(
+  { radio, reachability, clock }: Context,
+  signal: AbortSignal,
+): Promise<{ key: string | null; connectivity: Connectivity }> {
+  for (let isLast = false; ; isLast = true) {
+    const { radio: seen, ...others } = await radio.observe();
+    const link = linkOf({ ...others, radio: seen, ethernet: null });
+    const connectivity = link ? await reachability.probe(link.gateway, signal) : 'none';
+    if (connectivity !== 'none' || isLast) return { key: link?.key ?? null, connectivity };
+    await clock.sleep(secondLookMs, signal);
+  }
+}
+
+const securityOf = ({ run }: Context, { ssid, security }: JoinRequest) =>
+  security ?? run.scanner.networks().find((network) => network.ssid === ssid)?.security ?? null;

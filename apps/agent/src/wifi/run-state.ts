@@ -1,0 +1,88 @@
+import type { Clock } from '@station/kit/clock';
+import type { Disk } from '@station/kit/files';
+import type { Report } from '@station/kit/report';
+import type { Conditions } from '../conditions.ts';
+import type { HotspotFailure } from './conditions.ts';
+import { initialMemory, noteScan, type Facts, type Memory } from './facts.ts';
+import { createForward, type Forward } from './forward.ts';
+import { createIntentFile } from './intent.ts';
+import type {
+  CredentialsBackend,
+  HotspotSettings,
+  PortalActions,
+  PortalServer,
+  ProxyService,
+  Radio,
+  Reachability,
+} from './ports.ts';
+import { createScanner, type Scanner } from './scanner.ts';
+
+export type WatchdogParts = {
+  radio: Radio;
+  reachability: Reachability;
+  proxy: ProxyService;
+  backend: CredentialsBackend;
+  /** Opens the setup page; called while the hotspot is up and the proxy was told to stop. */
+  openPortal: (actions: PortalActions) => PortalServer | Promise<PortalServer>;
+  hotspot: HotspotSettings;
+  /** WIFI_COUNTRY; null: unset. */
+  country: string | null;
+  /** WIFI_WATCHDOG. `auto`: nothing is done before a Wi-Fi device was seen. For `off` there is no watchdog. */
+  mode: 'auto' | 'on';
+  /** Where people find the station after a join, e.g. `http://station.local/`. */
+  stationAddress: string;
+  disk: Disk;
+  /** DATA_DIR. */
+  dataDir: string;
+  conditions: Conditions;
+  clock: Clock;
+  report: Report;
+  /** Uniform in [0, 1). */
+  random: () => number;
+};
+
+/** What one run of the watchdog knows and holds. */
+export type WatchdogRun = {
+  memory: Memory;
+  /** Of the last look; null before it. */
+  facts: Facts | null;
+  portal: PortalServer | null;
+  seenMs: number | null;
+  hotspotFailure: HotspotFailure | null;
+  scanner: Scanner;
+  intent: ReturnType<typeof createIntentFile>;
+  forward: Forward;
+  actions: PortalActions;
+};
+
+/** @param onScan is told that a scan has ended. */
+export function createRun(
+  parts: WatchdogParts,
+  options: { onScan: () => void; actions: (run: WatchdogRun) => PortalActions },
+): WatchdogRun {
+  const { clock } = parts;
+  const run: WatchdogRun = {
+    memory: initialMemory(clock.monotonic(), parts.mode === 'on'),
+    facts: null,
+    portal: null,
+    seenMs: null,
+    hotspotFailure: null,
+    scanner: createScanner({
+      ...parts,
+      known: () => run.facts?.network.known ?? [],
+      onEnd: (networks) => {
+        run.memory = noteScan(run.memory, networks);
+        options.onScan();
+      },
+    }),
+    intent: createIntentFile(parts.disk, parts.dataDir),
+    forward: createForward(parts),
+    actions: { view: notYet, rescan: notYet, join: notYet, seen: notYet },
+  };
+  run.actions = options.actions(run);
+  return run;
+}
+
+const notYet = (): never => {
+  throw new Error('the watchdog is not built yet');
+};

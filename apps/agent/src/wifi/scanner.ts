@@ -1,0 +1,67 @@
+import type { Clock } from '@station/kit/clock';
+import type { Report } from '@station/kit/report';
+import { describeError } from '@station/kit/station-error';
+import type { Network, Radio } from './ports.ts';
+import type { SsidHex } from './ssid.ts';
+
+/** Scans beside everything else, one at a time. */
+export type Scanner = {
+  networks(): readonly Network[];
+  isRunning(): boolean;
+  /** Monotonic time at which the last one ended; null: there was none. */
+  endedMs(): number | null;
+  /** Resolves at the end of a scan: a new one, or the one under way. Never rejects. */
+  scan(signal: AbortSignal): Promise<void>;
+  /** Ends the one under way: the radio is needed. */
+  cancel(): Promise<void>;
+};
+
+/** Access points that do not tell their names are asked for by name, which takes air time for each. */
+const mostHidden = 10;
+
+export function createScanner(parts: {
+  radio: Radio;
+  clock: Clock;
+  report: Report;
+  known: () => readonly SsidHex[];
+  onEnd: (networks: readonly Network[]) => void;
+}): Scanner {
+  const { radio, clock, report } = parts;
+  let networks: readonly Network[] = [];
+  let endedMs: number | null = null;
+  let running: { ended: Promise<void>; stopping: AbortController } | null = null;
+
+  const scan = async (signal: AbortSignal): Promise<void> => {
+    try {
+      const found = await radio.scan({ hidden: parts.known().slice(0, mostHidden) }, signal);
+      if (signal.aborted) return;
+      networks = found;
+      parts.onEnd(found);
+    } catch (error) {
+      if (!signal.aborted) report.event('unexpected_error', { where: 'wifi scan', message: describeError(error) });
+    } finally {
+      running = null;
+      // One that was ended, or failed, is not repeated at once.
+      endedMs = clock.monotonic();
+    }
+  };
+
+  return {
+    networks: () => networks,
+    isRunning: () => running !== null,
+    endedMs: () => endedMs,
+    scan: (signal) => {
+      if (running) return running.ended;
+      const stopping = new AbortController();
+      // Set before the scan can end.
+      const current = { ended: Promise.resolve(), stopping };
+      running = current;
+      current.ended = scan(AbortSignal.any([signal, stopping.signal]));
+      return current.ended;
+    },
+    cancel: async () => {
+      running?.stopping.abort(new Error('the radio is needed'));
+      await running?.ended;
+    },
+  };
+}

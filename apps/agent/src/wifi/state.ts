@@ -1,0 +1,78 @@
+import {
+  isDue,
+  isHotspotUsed,
+  isUsable,
+  linkOf,
+  mostSilentProbes,
+  probedLink,
+  timing,
+  type Facts,
+  type Memory,
+  type WatchdogState,
+} from './facts.ts';
+
+export type NextState = {
+  state: WatchdogState;
+  /** For the log. */
+  reason: string;
+};
+
+const to = (state: WatchdogState, reason: string): NextState => ({ state, reason });
+
+/** The state that follows from what is seen and remembered. Pure; every transition is here. */
+export function nextState(memory: Memory, facts: Facts): NextState {
+  if (!memory.isReconciled) return to('INIT', 'start');
+  if (memory.attempt) return to('JOINING', memory.attempt.kind === 'portal' ? 'asked_for' : 'known_network_back');
+  if (!memory.isEnabled) return to('CHECK', 'no_radio');
+  const link = linkOf(facts.network);
+  if (link?.kind === 'ethernet') {
+    const stays = memory.state === 'HOTSPOT_ACTIVE' && isHotspotUsed(facts);
+    return stays ? to('HOTSPOT_ACTIVE', 'in_use') : to('CONNECTED', 'ethernet');
+  }
+  if (!link) return withoutLink(memory, facts);
+  const probed = probedLink(memory, link);
+  if (!probed) return to(memory.state === 'RETRYING' ? 'RETRYING' : 'CHECK', 'new_link');
+  if (probed.connectivity !== 'none') return to('CONNECTED', 'online');
+  if (memory.state === 'CONNECTED' && probed.failures < mostSilentProbes) return to('CONNECTED', 'silent');
+  return withDeadLink(memory, facts);
+}
+
+/** There is an address, and nobody behind it. Waiting for the network manager is in vain: it is content. */
+function withDeadLink(memory: Memory, facts: Facts): NextState {
+  if (memory.state === 'HOTSPOT_ACTIVE' || memory.state === 'JOINING') return hotspotOrRetry(memory, facts);
+  if (memory.state === 'RETRYING' && memory.attempts >= timing.attempts) return hotspotOrRetry(memory, facts);
+  return to('RETRYING', 'gateway_silent');
+}
+
+function withoutLink(memory: Memory, facts: Facts): NextState {
+  const { state } = memory;
+  const { nowMs, network } = facts;
+  if (!isUsable(network)) {
+    const isNew = state !== 'RETRYING' && (state !== 'CHECK' || nowMs - memory.sinceMs < timing.check);
+    return to(isNew ? 'CHECK' : 'RETRYING', 'radio_not_usable');
+  }
+  const usableSinceMs = memory.usableSinceMs ?? nowMs;
+  if (state === 'HOTSPOT_ACTIVE' || state === 'JOINING') return hotspotOrRetry(memory, facts);
+  if (state === 'RETRYING') {
+    if (usableSinceMs > memory.sinceMs) return to('CHECK', 'radio_back');
+    if (network.known.length > 0 && memory.attempts < timing.attempts) return to('RETRYING', 'no_network');
+    return hotspotOrRetry(memory, facts);
+  }
+  if (state !== 'CHECK') return to('CHECK', state === 'INIT' ? 'start' : 'link_lost');
+  const checkEndsMs = Math.max(memory.sinceMs, usableSinceMs) + timing.check;
+  if (network.known.length === 0 && !memory.wasConnected) {
+    const hasLooked = facts.scan.endedMs !== null && facts.scan.endedMs >= usableSinceMs;
+    if (!hasLooked && nowMs < checkEndsMs) return to('CHECK', 'looking_around');
+    return hotspotOrRetry(memory, facts);
+  }
+  if (nowMs < checkEndsMs) return to('CHECK', 'waiting_for_network_manager');
+  return network.known.length === 0 ? hotspotOrRetry(memory, facts) : to('RETRYING', 'no_network');
+}
+
+/** The hotspot, unless it was just tried in vain: until it is tried again, known networks are. */
+function hotspotOrRetry(memory: Memory, { nowMs, network }: Facts): NextState {
+  const { radio } = network;
+  if (!isUsable(network) || !radio?.canBeAccessPoint) return to('RETRYING', 'no_hotspot_possible');
+  if (!radio.hotspot && !isDue(memory, nowMs, 'start_hotspot')) return to('RETRYING', 'hotspot_failed');
+  return to('HOTSPOT_ACTIVE', network.known.length === 0 ? 'no_known_network' : 'no_network');
+}

@@ -1,0 +1,187 @@
+import { describeError } from '@station/kit/station-error';
+import type { WifiStatus } from '@station/protocol/agent-api';
+import { closePortal, createExecutors, remember, type Context, type Executable, type Executors } from './apply.ts';
+import { tellConditions } from './conditions.ts';
+import { decide, enter } from './decide.ts';
+import { noteFacts, type Facts } from './facts.ts';
+import { createPortalActions } from './portal-actions.ts';
+import type { PortalActions } from './ports.ts';
+import { noteFailure, noteSuccess } from './retry-delays.ts';
+import { createRun, type WatchdogParts } from './run-state.ts';
+import { wifiStatusOf } from './status.ts';
+import { createWaker, type Waker } from './waker.ts';
+
+export type Watchdog = {
+  /**
+   * Keeps the station reachable until the signal aborts; then the hotspot ends and the proxy is started again. No failure ends it:
+   * it rejects with the signal's reason only.
+   */
+  run(signal: AbortSignal): Promise<void>;
+  status(): WifiStatus;
+  portal: PortalActions;
+};
+
+/** Several changes that come together are one. */
+const settleMs = 100;
+/** Until it is asked again whether anything changed, when asking failed. */
+const changeRetryMs = 5000;
+/** A step that fails in an unexpected way is not repeated sooner. */
+const firstBackoffMs = 1000;
+const longestBackoffMs = 30_000;
+/** Of the way back at the end. */
+const longestLeaveMs = 25_000;
+
+/** The Wi-Fi watchdog (specification, "Wi-Fi watchdog"): looks, decides, does one step, and looks again. */
+export function createWatchdog(parts: WatchdogParts): Watchdog {
+  const { clock } = parts;
+  const waker = createWaker(clock);
+  let signal = AbortSignal.abort(new Error('the watchdog does not run'));
+  const run = createRun(parts, {
+    onScan: waker.wake,
+    actions: (own) =>
+      createPortalActions(own, {
+        hotspotSsid: parts.hotspot.ssid,
+        stationAddress: parts.stationAddress,
+        clock,
+        wake: waker.wake,
+        signal: () => signal,
+      }),
+  });
+  const context: Context = { ...parts, run };
+  return {
+    run: async (given) => {
+      signal = given;
+      const changes = watchChanges(context, waker, signal);
+      const forwarding = run.forward.run(signal).catch(() => undefined);
+      try {
+        await turnForEver(context, waker, signal);
+      } finally {
+        await leave(context);
+        await Promise.all([changes, forwarding]);
+      }
+    },
+    status: () => wifiStatusOf(run.memory, run.facts, clock),
+    portal: run.actions,
+  };
+}
+
+async function turnForEver(context: Context, waker: Waker, signal: AbortSignal): Promise<never> {
+  const { report, clock } = context;
+  const executors = createExecutors(context);
+  let backoffMs = firstBackoffMs;
+  for (;;) {
+    try {
+      signal.throwIfAborted();
+      await turn(context, executors, waker, signal);
+      backoffMs = firstBackoffMs;
+    } catch (error) {
+      signal.throwIfAborted();
+      report.event('unexpected_error', { where: 'wifi', message: describeError(error) });
+      await clock.sleep(backoffMs, signal);
+      backoffMs = Math.min(2 * backoffMs, longestBackoffMs);
+    }
+  }
+}
+
+async function turn(context: Context, executors: Executors, waker: Waker, signal: AbortSignal): Promise<void> {
+  const { run, report, clock } = context;
+  waker.arm();
+  const facts = await observe(context);
+  signal.throwIfAborted();
+  run.memory = noteFacts(run.memory, facts);
+  const { state, reason, step } = decide(run.memory, facts);
+  if (state !== run.memory.state) {
+    report.event('wifi_state', { from: run.memory.state, to: state, reason });
+    run.memory = enter(run.memory, state, facts.nowMs);
+  }
+  tellConditions(context.conditions, run.memory, facts, {
+    country: context.country,
+    isPortTaken: run.portal?.isPortTaken() ?? false,
+    hotspotFailure: run.hotspotFailure,
+  });
+  if (step.kind === 'wait') {
+    await waker.wait(Math.max(0, step.untilMs - clock.monotonic()), signal);
+  } else {
+    await execute(context, executors, step, signal);
+  }
+}
+
+async function observe({ run, radio, clock }: Context): Promise<Facts> {
+  const network = await radio.observe();
+  const { scanner, portal, seenMs } = run;
+  run.facts = {
+    nowMs: clock.monotonic(),
+    network,
+    networks: scanner.networks(),
+    scan: { isRunning: scanner.isRunning(), endedMs: scanner.endedMs() },
+    portal: { isOpen: portal !== null, isListening: (portal?.address() ?? null) !== null },
+    seenMs,
+  };
+  return run.facts;
+}
+
+/** What fails waits, longer each time, and holds up nothing else. */
+async function execute(context: Context, executors: Executors, step: Executable, signal: AbortSignal): Promise<void> {
+  const { run, clock } = context;
+  let outcome;
+  try {
+    const executor = executors[step.kind] as (step: Executable, signal: AbortSignal) => Promise<'done' | 'failed'>;
+    outcome = await executor(step, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    run.memory = noteFailure(run.memory, step.kind, clock.monotonic());
+    throw error;
+  }
+  signal.throwIfAborted();
+  run.memory =
+    outcome === 'done' ? noteSuccess(run.memory, step.kind) : noteFailure(run.memory, step.kind, clock.monotonic());
+}
+
+/** Ends the waits of the loop as the network changes. */
+async function watchChanges({ radio, clock, report }: Context, waker: Waker, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      const change = radio.changed(signal);
+      // What came before somebody listened is seen by a look that begins now.
+      waker.wake();
+      await change;
+    } catch (error) {
+      if (signal.aborted) return;
+      report.event('unexpected_error', { where: 'wifi changes', message: describeError(error) });
+      await clock.sleep(changeRetryMs, signal).catch(() => undefined);
+    }
+    // A burst is one change; and a source that never rests does not take all the time there is.
+    if (!signal.aborted) await clock.sleep(settleMs, signal).catch(() => undefined);
+  }
+}
+
+/** The end of this process: nothing of the hotspot stays, and the proxy runs. */
+async function leave(context: Context): Promise<void> {
+  const { run, radio, proxy, clock } = context;
+  const { state, attempt, isReconciled } = run.memory;
+  const ending = new AbortController();
+  const limit = clock
+    .sleep(longestLeaveMs, ending.signal)
+    .then(() => ending.abort(new Error('it took too long')))
+    .catch(() => undefined);
+  const attemptTo = (action: () => Promise<unknown>): Promise<unknown> => action().catch(() => undefined);
+  await run.scanner.cancel();
+  if (attempt?.kind === 'portal' && attempt.candidate) {
+    const { id } = attempt.candidate;
+    await attemptTo(() => radio.dropCandidate(id));
+  }
+  await attemptTo(() => closePortal(run));
+  const mayBeUp = state === 'HOTSPOT_ACTIVE' || state === 'JOINING' || run.facts?.network.radio?.hotspot;
+  if (mayBeUp) await attemptTo(() => radio.stopHotspot());
+  if (isReconciled && run.memory.proxy !== 'running') {
+    await attemptTo(async () => {
+      if ((await proxy.start(ending.signal)) === 'failed') return;
+      remember(run, { proxy: 'running' });
+    });
+  }
+  if (run.memory.proxy === 'running' && run.memory.intent !== 'clear') {
+    await attemptTo(() => run.intent.write(false));
+  }
+  ending.abort(new Error('done'));
+  await limit;
+}
