@@ -1,0 +1,175 @@
+import { readFile, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startDaemon, waitFor, type Daemon } from '../rig/program.ts';
+import type { Workspace } from '../rig/workspace.ts';
+import { openChannel, type Channel, type JobResult } from './channel.ts';
+import { makeDisk, type Image } from './image.ts';
+
+export type { JobResult } from './channel.ts';
+
+/**
+ * A running virtual station: Debian with systemd, NetworkManager and three simulated radios, in QEMU without hardware acceleration.
+ * Its disk is as new at every start. Everything runs as root; time in it is real time.
+ */
+export type Machine = AsyncDisposable & {
+  /** From the start of QEMU until it took commands. */
+  bootMs: number;
+  /** Runs a bash script; a non-zero exit is a result, 124 the end of the time (60 s unless told). Programs left behind go on. */
+  run(script: string, options?: { timeoutMs?: number }): Promise<JobResult>;
+  /** As `run`, but gives standard output without the last line break. @throws with its output when it fails. */
+  must(script: string, options?: { timeoutMs?: number }): Promise<string>;
+  /** Creates folders on the way. For small files: everything goes over a serial line. */
+  writeFile(path: string, text: string, options?: { mode?: number }): Promise<void>;
+  /** UTF-8 text; null when there is no such file. */
+  readFile(path: string): Promise<string | null>;
+  /** What the journal has of a unit (or of all), oldest first; `-o cat` unless other arguments are given. */
+  journal(options?: { unit?: string; args?: string }): Promise<string>;
+  /** The last lines of the serial console. */
+  consoleTail(): Promise<string>;
+};
+
+export type MachineOptions = {
+  workspace: Workspace;
+  image: Image;
+  /** Folder whose content is found, read-only, below `/payload`. */
+  payload?: string;
+  memoryMegabytes?: number;
+};
+
+/** One at a time on a machine: emulation takes what processors there are. */
+const lockFile = join(tmpdir(), 'station-vstation-machine.lock');
+const bootTimeoutMs = 180_000;
+
+/**
+ * Starts the machine; waits until no other one runs. It belongs to the workspace, and ends with this process whatever happens to it.
+ * @throws with the end of the console when it does not come up within three minutes.
+ */
+export async function startMachine(options: MachineOptions): Promise<Machine> {
+  const { workspace, payload } = options;
+  const folder = await workspace.subfolder('machine');
+  const consoleLog = join(folder, 'console.log');
+  const socketPath = join(folder, 'channel.sock');
+  const payloadDisk = payload === undefined ? null : join(folder, 'payload.img');
+  if (payload !== undefined && payloadDisk !== null) await makeDisk(payload, payloadDisk, 1024 * 1024 * 1024);
+  const args = qemuArguments(options, { payloadDisk, consoleLog, socketPath });
+  const qemu = await startQemu(args, join(folder, 'qemu.log'));
+  workspace.own(qemu);
+  const consoleTail = async (): Promise<string> =>
+    (await readFile(consoleLog, 'utf8').catch(() => '')).split('\n').slice(-25).join('\n');
+  try {
+    const channel = await firstCommands(qemu, socketPath);
+    const machine = createMachine({ channel, qemu, consoleTail, bootMs: performance.now() - channel.startedMs });
+    if (payloadDisk !== null) await machine.must('mkdir -p /payload && mount -o ro /dev/vdb /payload');
+    return machine;
+  } catch (error) {
+    const log = `${await qemu.logTail()}\n${await consoleTail()}`;
+    await qemu.stop(0);
+    throw new Error(`the virtual station did not come up:\n${log}`, { cause: error });
+  }
+}
+
+type Paths = { payloadDisk: string | null; consoleLog: string; socketPath: string };
+
+function qemuArguments({ image, memoryMegabytes = 2048 }: MachineOptions, paths: Paths): string[] {
+  const kernelLine = [
+    ...['console=ttyS0', 'root=/dev/vda', 'rw', 'quiet', 'loglevel=4', 'net.ifnames=0', 'audit=0', 'apparmor=0'],
+    // An emulated processor has no secrets to keep, and its clock needs no proof.
+    ...['mitigations=off', 'nokaslr', 'random.trust_cpu=on', 'tsc=reliable', 'no_timer_check'],
+  ];
+  const disk = (file: string, more: string): string[] => ['-drive', `file=${file},if=virtio,format=raw,${more}`];
+  return [
+    ...['-name', 'vstation', '-machine', 'q35,hpet=off', '-accel', 'tcg,thread=multi,tb-size=512', '-cpu', 'max'],
+    ...[
+      '-smp',
+      '2',
+      '-m',
+      String(memoryMegabytes),
+      '-nic',
+      'none',
+      '-display',
+      'none',
+      '-monitor',
+      'none',
+      '-no-reboot',
+    ],
+    ...['-kernel', image.kernel, '-initrd', image.initramfs, '-append', kernelLine.join(' ')],
+    ...disk(image.disk, 'snapshot=on,cache=unsafe,aio=threads'),
+    ...(paths.payloadDisk === null ? [] : disk(paths.payloadDisk, 'readonly=on')),
+    ...['-device', 'virtio-rng-pci', '-serial', `file:${paths.consoleLog}`],
+    ...['-device', 'virtio-serial-pci', '-chardev', `socket,id=channel,path=${paths.socketPath},server=on,wait=off`],
+    ...['-device', 'virtserialport,chardev=channel,name=vstation'],
+  ];
+}
+
+/** QEMU under a lock that the kernel takes back with the process, and killed by the kernel when this process dies. */
+function startQemu(args: readonly string[], logFile: string): Promise<Daemon> {
+  const wrapper = ['--pdeathsig', 'KILL', 'flock', '--no-fork', lockFile, 'nice', '-n', '5', 'qemu-system-x86_64'];
+  return startDaemon('setpriv', [...wrapper, ...args], { logFile });
+}
+
+async function firstCommands(qemu: Daemon, socketPath: string): Promise<Channel & { startedMs: number }> {
+  // Another test run may have its machine: no limit to that but its own.
+  await waitFor('QEMU', async () => !qemu.running() || (await stat(socketPath).catch(() => null)) !== null, 3_600_000);
+  const startedMs = performance.now();
+  const channel = await openChannel(socketPath);
+  const tooLate = new AbortController();
+  const late = new Promise<never>((_, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no answer within ${bootTimeoutMs} ms`)), bootTimeoutMs);
+    tooLate.signal.addEventListener('abort', () => clearTimeout(timer));
+  });
+  try {
+    await Promise.race([channel.ready, late]);
+  } finally {
+    tooLate.abort();
+  }
+  return { ...channel, startedMs };
+}
+
+function createMachine(parts: {
+  channel: Channel;
+  qemu: Daemon;
+  consoleTail: () => Promise<string>;
+  bootMs: number;
+}): Machine {
+  const { channel, qemu, consoleTail, bootMs } = parts;
+  const run: Machine['run'] = async (script, { timeoutMs = 60_000 } = {}) => {
+    try {
+      return await channel.run(script, timeoutMs);
+    } catch (error) {
+      throw new Error(`${(error as Error).message}\n${await consoleTail()}`, { cause: error });
+    }
+  };
+  const must: Machine['must'] = async (script, options) => {
+    const { code, stdout, stderr } = await run(script, options);
+    if (code === 0) return stdout.trimEnd();
+    const output = `${stdout}\n${stderr}`.trim().split('\n').slice(-12).join('\n');
+    throw new Error(`in the virtual station, exit ${code}: ${script.slice(0, 300)}\n${output}`);
+  };
+  return {
+    bootMs,
+    run,
+    must,
+    writeFile: async (path, text, { mode = 0o644 } = {}) => {
+      const content = Buffer.from(text).toString('base64');
+      const at = quoted(path);
+      await must(
+        `mkdir -p "$(dirname ${at})"; rm -f ${at}; install -m ${mode.toString(8)} /dev/null ${at}; base64 -d > ${at} <<'END'\n${content}\nEND`,
+      );
+    },
+    readFile: async (path) => {
+      const { code, stdout } = await run(`cat ${quoted(path)}`);
+      return code === 0 ? stdout : null;
+    },
+    journal: ({ unit, args = '-o cat' } = {}) =>
+      must(`journalctl --no-pager ${args} ${unit === undefined ? '' : `-u ${quoted(unit)}`}`),
+    consoleTail,
+    [Symbol.asyncDispose]: async () => {
+      channel.close();
+      await qemu.stop(0);
+    },
+  };
+}
+
+/** A word for the shell, whatever is in it. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
