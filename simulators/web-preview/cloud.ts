@@ -95,7 +95,7 @@ const statuses: Record<Exclude<CloudMood, 'fault' | 'loading'>, () => CloudStatu
 };
 
 const asked = (deviceId: string | null): CloudActivity[] => [
-  { at: ago(2 * minute), request: 'device.command', deviceId, action: 'toggle', outcome: 'done', times: 1 },
+  { at: ago(2 * minute), request: 'device.command', deviceId, action: 'set_power', outcome: 'done', times: 1 },
   { at: ago(9 * minute), request: 'devices.snapshot', deviceId: null, action: null, outcome: 'done', times: 14 },
   { at: ago(hour), request: 'device.command', deviceId, action: 'set_brightness', outcome: 'refused', times: 1 },
   { at: ago(2 * hour), request: 'member_added', deviceId: null, action: null, outcome: 'done', times: 1 },

@@ -49,12 +49,16 @@ function Code({ claim, status, usable }: { claim: CloudClaim; status: CloudStatu
   const { t } = useTranslation();
   const host = status.host ?? '';
   const isReached = status.lastError === null;
-  const steps = [t('cloud.claim.scan'), t('cloud.claim.confirm', { host }), t('cloud.claim.done')];
+  const steps = [t('cloud.claim.scan', { host }), t('cloud.claim.confirm'), t('cloud.claim.done')];
   return (
     <>
       <div className="grid items-start gap-x-8 gap-y-6 sm:grid-cols-[minmax(0,16rem)_1fr]">
-        <div className="flex justify-center">
+        <div className="mx-auto w-full max-w-64 space-y-4">
           <QrCode text={claim.uri} label={t('cloud.claim.qr', { host })} />
+          <a href={claim.uri} target="_blank" rel="noreferrer" className={classNames(buttonLook('plain'), 'w-full')}>
+            <ExternalLink aria-hidden className="size-5 shrink-0" />
+            <span className="min-w-0">{t('cloud.claim.open', { host })}</span>
+          </a>
         </div>
         <div>
           <ol className="space-y-4">
@@ -71,7 +75,6 @@ function Code({ claim, status, usable }: { claim: CloudClaim; status: CloudStatu
             ))}
           </ol>
           <div
-            role="status"
             className={classNames(
               'mt-6 flex gap-3 rounded-xl p-3',
               isReached ? 'bg-working-soft' : 'bg-attention-soft',
@@ -79,19 +82,10 @@ function Code({ claim, status, usable }: { claim: CloudClaim; status: CloudStatu
           >
             <ToneIcon tone={isReached ? 'working' : 'attention'} className="mt-0.5" />
             <div className="min-w-0">
-              <p>{isReached ? t('cloud.claim.waiting', { host }) : t('cloud.claim.away')}</p>
+              <p role="status">{isReached ? t('cloud.claim.waiting', { host }) : t('cloud.claim.away')}</p>
               {!isReached && <NextAttempt status={status} />}
             </div>
           </div>
-          <a
-            href={claim.uri}
-            target="_blank"
-            rel="noreferrer"
-            className={classNames(buttonLook('plain'), 'mt-4 w-full sm:w-auto')}
-          >
-            <ExternalLink aria-hidden className="size-5 shrink-0" />
-            <span className="min-w-0">{t('cloud.claim.open', { host })}</span>
-          </a>
         </div>
       </div>
       <ByHand claim={claim} usable={usable} />

@@ -29,12 +29,14 @@ export function LinkCard({ status, usable }: { status: CloudStatus; usable: bool
       {isHeldHere && !isUp && (
         <>
           <NextAttempt status={status} />
-          <p className="mt-2">{t('cloud.link.byItself')}</p>
+          {state !== 'rejected' && <p className="mt-2">{t('cloud.link.byItself')}</p>}
           <OwnWords words={lastError} />
         </>
       )}
       <dl className="mt-4 grid gap-x-8 gap-y-3 sm:grid-cols-3">
-        <Fact name={t('cloud.link.host')}>{host}</Fact>
+        <Fact name={t('cloud.link.host')}>
+          <span className="inline-block max-w-full">{host}</span>
+        </Fact>
         {isHeldHere && (
           <Fact name={t('cloud.link.heard')}>
             {lastHeardAt === null ? t('cloud.link.notHeard') : <TimeAgo at={lastHeardAt} />}

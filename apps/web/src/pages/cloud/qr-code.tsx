@@ -13,7 +13,7 @@ export function QrCode({ text, label }: { text: string; label: string }) {
       aria-label={label}
       viewBox={`0 0 ${size} ${size}`}
       shapeRendering="crispEdges"
-      className="block aspect-square w-full max-w-64 rounded-2xl border border-line"
+      className="block aspect-square w-full rounded-2xl border border-line"
     >
       <rect width={size} height={size} fill="#ffffff" />
       <path d={path} fill="#000000" />
