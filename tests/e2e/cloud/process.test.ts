@@ -50,6 +50,9 @@ async function ownerToken(backend: Supervised): Promise<string> {
 const statusOf = (backend: Supervised, token: string): Promise<CloudStatus> =>
   backend.get('/api/cloud/status', token) as Promise<CloudStatus>;
 
+const conditionsOf = async (backend: Supervised, token: string): Promise<string[]> =>
+  (await statusOf(backend, token)).conditions.map(({ id }) => id);
+
 /** A device that says each event until the station has it, through every restart. */
 async function sayEvents(mqttPort: number, count: number, between: (n: number) => Promise<void>): Promise<void> {
   const topic = `station/${stationId}/device/${login.externalId}/event`;
@@ -144,11 +147,13 @@ test('a certificate that does not verify, or has no pinned key, ends the attempt
   const token = await ownerToken(stranger);
   const distrusted = await waitFor('the reason', async () => (await statusOf(stranger, token)).lastError);
   assert.match(distrusted, /certificate/);
+  assert.deepEqual(await conditionsOf(stranger, token), ['cloud_certificate_untrusted']);
   await using other = await createWorkspace();
   const { backend: pinned } = await processStation(other, { CLOUD_TLS_PINS: `${'A'.repeat(43)}=` });
   const pinnedToken = await ownerToken(pinned);
   const reason = await waitFor('the reason', async () => (await statusOf(pinned, pinnedToken)).lastError);
   assert.equal(reason, 'No certificate of the cloud has a pinned key.');
+  assert.deepEqual(await conditionsOf(pinned, pinnedToken), ['cloud_certificate_untrusted']);
 });
 
 test('a revoked token: rejected, not hammered; restored, it is good again; neither token nor secret is in the log', async () => {

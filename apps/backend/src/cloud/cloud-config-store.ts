@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import { eventChannels, type EventChannel } from '@station/protocol/cloud';
+import { newCode } from '../auth/setup-code.ts';
 import type { SecretBox } from '../settings/secret-box.ts';
 import type { Database } from '../store/schema.ts';
 
@@ -31,7 +31,8 @@ export type CloudConfigStore = {
 
 const tokenPurpose = 'cloud station token';
 const secretPurpose = 'cloud claim secret';
-const secretBytes = 20;
+/** Of four letters: 134 bits, and it can be read aloud and typed. */
+const secretGroups = 7;
 const nothing: CloudConfig = {
   stationToken: null,
   claimedAt: null,
@@ -71,7 +72,7 @@ export function createCloudConfigStore(options: { db: Database; box: SecretBox; 
       const sealed = (await row())?.claim_secret ?? null;
       const kept = sealed === null ? null : box.open(sealed, secretPurpose);
       if (kept !== null) return kept;
-      const made = randomBytes(secretBytes).toString('base64url');
+      const made = newCode(secretGroups);
       await write({ claim_secret: box.seal(made, secretPurpose) });
       return made;
     },

@@ -109,6 +109,7 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
       isActive: (channel) => activeChannels.includes(channel),
       statesSentAt: async () => (await config.read()).statesSentAt,
       setStatesSentAt: config.setStatesSentAt,
+      onDrained: () => teller.drained(),
       clock,
       log,
     }),

@@ -39,6 +39,8 @@ export type DeliveryParts = {
   isActive(channel: EventChannel): boolean;
   statesSentAt(): Promise<number>;
   setStatesSentAt(at: number): Promise<void>;
+  /** The cloud has acknowledged all that waited. */
+  onDrained?(): void;
   clock: Clock;
   log: Log;
 };
@@ -135,7 +137,10 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     if (connection !== to) return true;
     if (messages.length === 0) {
       // From the beginning the next time: what was committed out of order is found then.
-      if (inFlight.length === 0) readUpTo = 0;
+      if (inFlight.length === 0) {
+        readUpTo = 0;
+        parts.onDrained?.();
+      }
       return false;
     }
     if (inFlight.length === 0) progressAt = clock.monotonic();

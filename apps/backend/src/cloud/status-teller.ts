@@ -8,6 +8,8 @@ export type StatusTeller = Disposable & {
   tell(): void;
   /** The same, soon: what changes many times a second is told a few times. */
   tellSoon(): void;
+  /** Nothing waits for the cloud any more: told soon, if people believe that something does. */
+  drained(): void;
 };
 
 const soonMs = 500;
@@ -40,6 +42,9 @@ export function createStatusTeller(parts: {
   return {
     tell,
     tellSoon,
+    drained: () => {
+      if (latest.outbox.pending > 0) tellSoon();
+    },
     [Symbol.dispose]: () => {
       clearTimeout(soon);
       replaying[Symbol.dispose]();

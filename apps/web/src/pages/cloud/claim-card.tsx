@@ -93,7 +93,7 @@ function Code({ claim, status, usable }: { claim: CloudClaim; status: CloudStatu
   );
 }
 
-/** Large, and in groups of four: they are read aloud and typed. */
+/** Large: they are read aloud and typed. */
 function ByHand({ claim, usable }: { claim: CloudClaim; usable: boolean }) {
   const { t } = useTranslation();
   const isOwner = useUser().role === 'owner';
@@ -115,7 +115,7 @@ function ByHand({ claim, usable }: { claim: CloudClaim; usable: boolean }) {
         {facts.map(({ name, value, look }) => (
           <div key={name}>
             <dt className="text-small text-ink-soft">{name}</dt>
-            <dd className={look}>{value === claim.claimSecret ? <Grouped text={value} /> : value}</dd>
+            <dd className={look}>{value}</dd>
           </div>
         ))}
       </dl>
@@ -138,17 +138,5 @@ function ByHand({ claim, usable }: { claim: CloudClaim; usable: boolean }) {
       </p>
       {renewing && <RenewDialog onClose={() => setRenewing(false)} />}
     </div>
-  );
-}
-
-/** The gaps are drawn only: what is copied has none. */
-function Grouped({ text }: { text: string }) {
-  const groups = text.match(/.{1,4}/gu) ?? [];
-  return (
-    <span className="flex flex-wrap gap-x-3">
-      {groups.map((group, index) => (
-        <span key={index}>{group}</span>
-      ))}
-    </span>
   );
 }

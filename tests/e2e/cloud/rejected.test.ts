@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CloudStatus } from '@station/protocol/cloud';
+import { createReconnect, type Reconnect } from '../../../apps/backend/src/cloud/reconnect.ts';
+import { bearer } from '../../../apps/backend/src/testing/running-backend.ts';
+import { waitFor } from '../../rig/program.ts';
+import { createWorkspace } from '../../rig/workspace.ts';
+import { claimedStation, upTo } from './station.ts';
+
+/** The waits of an hour take so long here: the real ones, all of them shorter by the same factor. */
+const hourMs = 6_000;
+const mostAnHour = 12;
+
+function inHaste(real: Reconnect): Reconnect {
+  return { ...real, nextMs: (kind) => real.nextMs(kind) * (hourMs / 3_600_000) };
+}
+
+/** The most that fall into any hour. */
+const busiestHour = (attempts: readonly number[]): number =>
+  Math.max(...attempts.map((from) => attempts.filter((at) => at >= from && at < from + hourMs).length));
+
+test('a revoked token: at most a dozen attempts in any hour, nothing is lost, and restored the link heals by itself', async () => {
+  await using workspace = await createWorkspace();
+  const station = await claimedStation(workspace, { reconnect: inHaste(createReconnect(Math.random)) });
+  const { cloud, backend, device, token } = station;
+  const headers = bearer((await backend.setUp()).accessToken);
+  const status = async () => (await backend.http.inject({ url: '/api/cloud/status', headers })).json<CloudStatus>();
+  const conditions = async () => (await status()).conditions.map(({ id }) => id);
+  assert.deepEqual(await conditions(), []);
+
+  const before = cloud.attempts.length;
+  cloud.revoke(token);
+  (await cloud.connection()).close(1012, 'restarting');
+  await waitFor('the condition', async () => (await conditions()).includes('cloud_rejected'));
+  for (const n of upTo(10)) await device.say('event', { event: 'device_event', data: { action: 'm', n } });
+  const rejected = () => cloud.attempts.slice(before);
+  const [first = 0] = await waitFor('the first attempt', () => rejected().length > 0 && rejected());
+  await waitFor('an hour and a half of it', () => Date.now() - first > 1.5 * hourMs, 60_000);
+  assert.equal((await status()).state, 'rejected');
+  assert.ok(rejected().length >= 3, 'it does not give up');
+  assert.ok(busiestHour(rejected()) <= mostAnHour, `${busiestHour(rejected())} attempts in an hour`);
+
+  const logins = cloud.logins();
+  cloud.restore(token);
+  await waitFor('the link to heal', () => cloud.logins() > logins, 60_000);
+  await waitFor('the events', () => station.heardEvents().length === 10);
+  assert.deepEqual(station.heardEvents(), upTo(10));
+  await waitFor('the condition to be gone', async () => (await conditions()).length === 0);
+  const told = ['raised', 'cleared'].map((phase) => backend.log.events(`cloud_condition_${phase}`).length);
+  assert.deepEqual(told, [1, 1]);
+});
