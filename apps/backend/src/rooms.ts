@@ -101,7 +101,7 @@ export async function openRooms(
     }),
   );
   opened.use(startAgentEvents(config, host, hub));
-  const history = createHistoryStore({ db: store.db, clock });
+  const history = createHistoryStore({ store, clock });
   opened.use(startHousekeeping({ history, also: [automations.thinOut], leadership, clock, log }));
   const begin = async (): Promise<void> => {
     await waitForBroker(mqtt, clock);

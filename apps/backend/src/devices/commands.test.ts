@@ -180,8 +180,8 @@ test('commands that have ended are removed after some days, those under way are 
     return rows.map(({ id }) => id);
   };
   const later = (ms: number) => ({ ...systemClock, now: () => Date.now() + ms });
-  await createHistoryStore({ db: on.db, clock: later(commandsKeptMs - 60_000) }).thinOut();
+  await createHistoryStore({ store: on, clock: later(commandsKeptMs - 60_000) }).thinOut();
   assert.equal((await kept()).length, 2);
-  await createHistoryStore({ db: on.db, clock: later(commandsKeptMs + 60_000) }).thinOut();
+  await createHistoryStore({ store: on, clock: later(commandsKeptMs + 60_000) }).thinOut();
   assert.deepEqual(await kept(), [waiting.commandId]);
 });

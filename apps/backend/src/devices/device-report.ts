@@ -1,3 +1,5 @@
+import { sampleRows, type SampleRow } from './device-samples.ts';
+
 /** What came from a device, once its message was found good. `at` is when it was received, milliseconds since the epoch. */
 export type DeviceReport = { deviceId: string; at: number } &
   /** `saidAt`: the earliest time it was said, when it may have waited at the broker while others of the device came another way. */
@@ -30,10 +32,9 @@ export type DeviceEventRow = {
   data: Readonly<Record<string, unknown>>;
   at: number;
 };
-export type DeviceSample = { deviceId: string; capability: string; at: number; value: number };
 
 /** A batch of reports as the few rows that it comes to. */
-export type FoldedReports = { changes: DeviceChange[]; events: DeviceEventRow[]; samples: DeviceSample[] };
+export type FoldedReports = { changes: DeviceChange[]; events: DeviceEventRow[]; samples: SampleRow[] };
 
 /**
  * Folds reports, in the order they came, into rows: one change a device, every event, every numeric value.
@@ -42,7 +43,6 @@ export type FoldedReports = { changes: DeviceChange[]; events: DeviceEventRow[];
 export function foldReports(reports: readonly DeviceReport[], newId: () => string): FoldedReports {
   const changes = new Map<string, DeviceChange>();
   const events: DeviceEventRow[] = [];
-  const samples: DeviceSample[] = [];
   for (const report of reports) {
     const change = changes.get(report.deviceId) ?? unchanged(report.deviceId);
     changes.set(report.deviceId, change);
@@ -51,7 +51,6 @@ export function foldReports(reports: readonly DeviceReport[], newId: () => strin
       case 'state':
         change.state = { ...change.state, ...report.state };
         change.stateAt = at;
-        samples.push(...samplesOf(report));
         break;
       case 'event':
         events.push({ id: newId(), deviceId, kind: report.eventKind, data: report.data, at });
@@ -69,7 +68,7 @@ export function foldReports(reports: readonly DeviceReport[], newId: () => strin
     // The last will of a device is not a word of its own.
     if (report.kind !== 'status' || report.status === 'online') change.lastSeenAt = at;
   }
-  return { changes: [...changes.values()], events, samples };
+  return { changes: [...changes.values()], events, samples: sampleRows(reports) };
 }
 
 const unchanged = (id: string): DeviceChange => ({
@@ -83,13 +82,3 @@ const unchanged = (id: string): DeviceChange => ({
   chip: null,
   kitTag: null,
 });
-
-/** The numbers among the values of a state; true and false are 1 and 0. */
-export function samplesOf({ deviceId, at, state }: Extract<DeviceReport, { kind: 'state' }>): DeviceSample[] {
-  const samples: DeviceSample[] = [];
-  for (const [capability, given] of Object.entries(state)) {
-    const value = typeof given === 'boolean' ? Number(given) : given;
-    if (typeof value === 'number' && Number.isFinite(value)) samples.push({ deviceId, capability, at, value });
-  }
-  return samples;
-}

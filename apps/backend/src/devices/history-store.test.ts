@@ -17,7 +17,7 @@ async function withHistory() {
   const clock = manualClock();
   const devices = createDeviceStore({ db: store.db, clock });
   const { id: deviceId } = await devices.provision({ externalId: 'x', type: 'climate', name: 'Hall', zoneId: null });
-  const history = createHistoryStore({ db: store.db, clock });
+  const history = createHistoryStore({ store, clock });
   const record = (samples: readonly { at: number; value: number }[]) =>
     writeReports(
       store,
@@ -89,6 +89,31 @@ test('an hour that is not over yet is not summed up', async () => {
   await all.record([{ at: all.clock.now(), value: 1 }]);
   await all.history.thinOut();
   assert.deepEqual(await all.store.db.selectFrom('device_hours').selectAll().execute(), []);
+});
+
+test('values that share a row are told apart: by a stretch that begins or ends between them, and by the hour', async () => {
+  await using all = await withHistory();
+  const start = all.clock.now() - (all.clock.now() % hour);
+  const at = (ms: number): number => start + hour + ms;
+  await all.record([-10, -5, 0, 3, 7, 900].map((ms) => ({ at: at(ms), value: ms })));
+  // A batch that begins in the same millisecond as another, and one that adds to a row of one.
+  await all.record([0, 4].map((ms) => ({ at: at(ms), value: ms })));
+  await all.record([-10, -9].map((ms) => ({ at: at(ms), value: ms })));
+  const values = async (fromMs: number, toMs: number): Promise<number[]> =>
+    (await all.read(at(fromMs), at(toMs))).map(({ value }) => value);
+  all.clock.advance(3 * hour);
+  assert.deepEqual(await values(-10, 590), [-10, -9, -5, 0, 3, 4, 7]);
+  assert.deepEqual(await values(-9, 7), [-9, -5, 0, 3, 4]);
+  assert.deepEqual(await values(500, 1_000), [900]);
+  await all.history.thinOut();
+  const hours = await all.store.db.selectFrom('device_hours').selectAll().orderBy('hour').execute();
+  assert.deepEqual(
+    hours.map(({ samples, total, lowest, highest }) => [samples, total, lowest, highest]),
+    [
+      [3, -24, -10, -5],
+      [5, 914, 0, 900],
+    ],
+  );
 });
 
 test('the history of a device goes with it', async () => {

@@ -1,6 +1,7 @@
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Clock } from '@station/kit/clock';
-import type { Database } from '../store/schema.ts';
+import type { Store } from '../store/database.ts';
+import { secondMs } from './device-samples.ts';
 
 /** A stretch of time in a device's history: its average, lowest and highest value. */
 export type HistoryPoint = { at: number; value: number; lowest: number; highest: number };
@@ -23,13 +24,19 @@ export const eventsKeptMs = 90 * dayMs;
 export const commandsKeptMs = 7 * dayMs;
 export const maxPoints = 600;
 
-export function createHistoryStore({ db, clock }: { db: Database; clock: Clock }): HistoryStore {
+export function createHistoryStore({
+  store: { db, kind },
+  clock,
+}: {
+  store: Pick<Store, 'db' | 'kind'>;
+  clock: Clock;
+}): HistoryStore {
   const pointsOfSamples = async ({ deviceId, capability, fromMs, toMs }: HistoryQuery): Promise<HistoryPoint[]> => {
     const width = Math.max(1, Math.ceil((toMs - fromMs) / maxPoints));
     // Whole numbers, so that the division cuts; SQLite would take a parameter for a fraction.
     const { rows } = await sql<HistoryPoint>`
-      select min(at) as at, avg(value) as value, min(value) as lowest, max(value) as highest from device_samples
-      where device_id = ${deviceId} and capability = ${capability} and at >= ${fromMs} and at < ${toMs}
+      select min(at) as at, avg(value) as value, min(value) as lowest, max(value) as highest
+      from ${samplesOf(kind, sql`device_id = ${deviceId} and capability = ${capability}`, fromMs, toMs)}
       group by (at - cast(${fromMs} as bigint)) / ${sql.lit(width)} order by 1`.execute(db);
     return rows;
   };
@@ -53,7 +60,7 @@ export function createHistoryStore({ db, clock }: { db: Database; clock: Clock }
     thinOut: async () => {
       const now = clock.now();
       const thisHour = now - (now % hourMs);
-      await sumUpHours(db, thisHour);
+      await sumUpHours({ db, kind }, thisHour);
       await db
         .deleteFrom('device_samples')
         .where('at', '<', now - samplesKeptMs)
@@ -75,12 +82,33 @@ export function createHistoryStore({ db, clock }: { db: Database; clock: Clock }
   };
 }
 
+/** Samples one by one, `given(device_id, capability, at, value)`, from rows that take those of a second along (`SampleRow`). */
+function samplesOf(kind: Store['kind'], where: RawBuilder<unknown>, fromMs: number, toMs: number): RawBuilder<unknown> {
+  const later =
+    kind === 'postgres'
+      ? sql`json_array_elements(device_samples.later::json) as later_one(value)`
+      : sql`json_each(device_samples.later) as later_one`;
+  const after = sql`cast(later_one.value ->> 0 as bigint)`;
+  // A row may begin before what it takes along is asked for, or after it where the clock was set.
+  const rows = sql`${where} and at > ${fromMs - secondMs} and at < ${toMs + secondMs}`;
+  return sql`(
+    select device_id, capability, at, value from device_samples
+    where ${where} and at >= ${fromMs} and at < ${toMs}
+    union all
+    select device_id, capability, at + ${after}, cast(later_one.value ->> 1 as double precision)
+    from device_samples, ${later}
+    where ${rows} and later is not null and at + ${after} >= ${fromMs} and at + ${after} < ${toMs}
+  ) as given`;
+}
+
 /** From the last hour that has been summed up on: times are those of receipt, so nothing is added to an hour before. */
-async function sumUpHours(db: Database, before: number): Promise<void> {
+async function sumUpHours({ db, kind }: Pick<Store, 'db' | 'kind'>, before: number): Promise<void> {
+  const { rows } = await sql<{ hour: number }>`select coalesce(max(hour), 0) as hour from device_hours`.execute(db);
+  const from = rows[0]?.hour ?? 0;
   await sql`
     insert into device_hours (device_id, capability, hour, samples, total, lowest, highest)
     select device_id, capability, at - at % ${sql.lit(hourMs)}, count(*), sum(value), min(value), max(value)
-    from device_samples where at >= (select coalesce(max(hour), 0) from device_hours) and at < ${before}
+    from ${samplesOf(kind, sql`true`, from, before)}
     group by 1, 2, 3
     on conflict (device_id, capability, hour) do update
     set samples = excluded.samples, total = excluded.total, lowest = excluded.lowest, highest = excluded.highest

@@ -1,13 +1,7 @@
 import { sql } from 'kysely';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import { jsonRows } from '../store/json-rows.ts';
-import {
-  foldReports,
-  type DeviceChange,
-  type DeviceReport,
-  type FoldedReports,
-  type DeviceSample,
-} from './device-report.ts';
+import { foldReports, type DeviceChange, type DeviceReport, type FoldedReports } from './device-report.ts';
 
 /** States as they were before a batch, JSON texts by device: of those whose state the batch reports. */
 export type StatesBefore = ReadonlyMap<string, string>;
@@ -122,18 +116,21 @@ export async function insertSamples(
   { samples }: FoldedReports,
 ): Promise<void> {
   if (samples.length === 0) return;
-  // Two values in one millisecond: the later one counts.
-  const rows = kind === 'postgres' ? latestOnly(samples) : samples;
-  const columns = { deviceId: 'text', capability: 'text', at: 'bigint', value: 'double precision' } as const;
+  const columns = {
+    deviceId: 'text',
+    capability: 'text',
+    at: 'bigint',
+    value: 'double precision',
+    later: 'text',
+  } as const;
   await sql`
-    insert into device_samples (device_id, capability, at, value)
-    select given."deviceId", given.capability, given.at, given.value
-    from ${jsonRows(kind, rows, columns)} join devices on devices.id = given."deviceId"
+    insert into device_samples (device_id, capability, at, value, later)
+    select given."deviceId", given.capability, given.at, given.value, given.later
+    from ${jsonRows(kind, samples, columns)} join devices on devices.id = given."deviceId"
     where true
-    on conflict (device_id, capability, at) do update set value = excluded.value`.execute(transaction);
-}
-
-/** PostgreSQL refuses to update a row twice in a statement. */
-function latestOnly(samples: readonly DeviceSample[]): DeviceSample[] {
-  return [...new Map(samples.map((one) => [`${one.deviceId} ${one.at} ${one.capability}`, one])).values()];
+    on conflict (device_id, capability, at) do update set value = excluded.value, later = case
+      when excluded.later is null then device_samples.later
+      when device_samples.later is null then excluded.later
+      else substr(device_samples.later, 1, length(device_samples.later) - 1) || ',' || substr(excluded.later, 2)
+    end`.execute(transaction);
 }

@@ -7,6 +7,7 @@ import { createActivityStore } from './activity-store.ts';
 import type { DeviceReport } from './device-report.ts';
 import { createDeviceStore } from './device-store.ts';
 import { createEventIds } from './event-ids.ts';
+import { createHistoryStore } from './history-store.ts';
 import { writeReports } from './report-store.ts';
 import { createReportWriter } from './report-writer.ts';
 
@@ -169,7 +170,12 @@ test('the writer writes together what comes together, and tells each one when it
   assert.deepEqual(batches, [300]);
   await writer.write({ kind: 'state', deviceId, at: 301, state: { n: 301 } });
   assert.deepEqual(told, [300, 1]);
-  assert.equal((await all.store.db.selectFrom('device_samples').selectAll().execute()).length, 301);
+  const history = createHistoryStore({ store: all.store, clock: { ...systemClock, now: () => 1_000 } });
+  const points = await history.read({ deviceId, capability: 'n', fromMs: 0, toMs: 600 });
+  assert.deepEqual(
+    points.map(({ at, value }) => [at, value]),
+    [...reports.keys(), 301].map((n) => [n, n]),
+  );
 });
 
 test('one report that cannot be written stands alone; the others of its batch are written', async () => {

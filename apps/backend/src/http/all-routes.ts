@@ -114,7 +114,7 @@ async function registerDevices(app: HttpServer, rooms: Rooms): Promise<void> {
   const { db } = store;
   const zones = createZoneStore({ db, clock });
   const activity = createActivityStore(db);
-  const history = createHistoryStore({ db, clock });
+  const history = createHistoryStore({ store, clock });
   await registerDeviceRoutes(app, { devices, zones, activity, history, events, clock });
   await registerDeviceCommandRoutes(app, { devices, commands });
   await registerZoneRoutes(app, { zones });

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { DeviceReport } from '../devices/device-report.ts';
-import { foldReports, samplesOf } from '../devices/device-report.ts';
+import { foldReports } from '../devices/device-report.ts';
+import { sampleRows } from '../devices/device-samples.ts';
 import {
   insertEvents,
   insertSamples,
@@ -40,7 +41,7 @@ export async function writeSharedReports(options: {
     const ordered = inOrder(valid, times);
     const folded = foldReports(ordered, newId);
     // What was overtaken happened all the same.
-    folded.samples = valid.flatMap((report) => (report.kind === 'state' ? samplesOf(report) : []));
+    folded.samples = sampleRows(valid);
     for (const change of folded.changes) {
       const state = facts.get(change.id)?.state;
       if (change.state !== null && state !== undefined) {

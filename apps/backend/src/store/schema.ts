@@ -119,7 +119,14 @@ export type DeviceEventsTable = {
 };
 
 /** Every numeric value; kept for some days. */
-export type DeviceSamplesTable = { device_id: string; capability: string; at: number; value: number };
+export type DeviceSamplesTable = {
+  device_id: string;
+  capability: string;
+  at: number;
+  value: number;
+  /** JSON of `SampleRow['later']`: more of the same second; null: no more. */
+  later: string | null;
+};
 
 /** What became of the samples of an hour. */
 export type DeviceHoursTable = {

@@ -6,6 +6,7 @@ import { automations } from './0004-automations.ts';
 import { firmware } from './0006-firmware.ts';
 import { cloud } from './0007-cloud.ts';
 import { replicas } from './0012-replicas.ts';
+import { samples } from './0013-samples.ts';
 
 /** Every migration, oldest first. Listed by hand, so that they are inside the one bundled file. Never change one that was released. */
 export const migrations: readonly StationMigration[] = [
@@ -16,4 +17,5 @@ export const migrations: readonly StationMigration[] = [
   firmware,
   cloud,
   replicas,
+  samples,
 ];
