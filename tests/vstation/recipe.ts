@@ -22,7 +22,7 @@ export const guestPackages = [
   ...['iproute2', 'iputils-ping', 'iptables', 'nftables', 'network-manager', 'wpasupplicant', 'dnsmasq-base'],
   ...['iw', 'rfkill', 'wireless-regdb'],
   // The router's side and the phone's.
-  ...['hostapd', 'busybox', 'curl'],
+  ...['hostapd', 'busybox-static', 'curl'],
   // Bluetooth: the daemon, and btvirt, which simulates controllers.
   ...['bluez', 'bluez-test-tools'],
   // Node.js is linked with these.
