@@ -81,7 +81,7 @@ async function forwarding(rig: Rig): Promise<Subject> {
   const port = await request<number>(broker, {});
   // The broker has the core for itself, as our broker has it with all that comes after.
   const counter = workspace.own(await startScript(cores.load, script('counting-client.ts'), log('aedes-counter')));
-  await request(counter, connectTo(`mqtt://127.0.0.1:${port}`, null));
+  await request(counter, connectTo(`mqtt://127.0.0.1:${port}`, null, false));
   await connectDevices(rig, name, port, rig.logins);
   return { name, pid: broker.pid, perDevice, take: (_, messages) => count(counter, messages) };
 }
@@ -123,7 +123,7 @@ async function mosquittoAlone(rig: Rig, mosquitto: Mosquitto): Promise<Subject> 
   const script = join(import.meta.dirname, 'load', 'counting-client.ts');
   const logFile = join(workspace.folder, 'counter.log');
   const counter = workspace.own(await startScript(cores.measured, script, { logFile }));
-  await request(counter, connectTo(`mqtt://127.0.0.1:${mosquitto.port}`, mosquitto.password));
+  await request(counter, connectTo(`mqtt://127.0.0.1:${mosquitto.port}`, mosquitto.password, true));
   await connectDevices(rig, name, mosquitto.port, await sharedLogins(rig, mosquitto));
   return { name, pid: counter.pid, perDevice, take: (_, messages) => count(counter, messages) };
 }
@@ -145,11 +145,12 @@ async function nodeRed(rig: Rig, mosquitto: Mosquitto, style: NodeRedStyle): Pro
   };
 }
 
-const connectTo = (url: string, password: string | null): CountRequest => ({
+const connectTo = (url: string, password: string | null, asBridge: boolean): CountRequest => ({
   kind: 'connect',
   url,
   username: password === null ? null : 'backend',
   password,
+  asBridge,
 });
 const count = (counter: Pinned, messages: number): Promise<number> =>
   request<number>(counter, { kind: 'count', count: messages } satisfies CountRequest);
