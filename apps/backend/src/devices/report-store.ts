@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import { jsonRows } from '../store/json-rows.ts';
-import { foldReports, type DeviceChange, type DeviceReport, type FoldedReports } from './device-report.ts';
+import type { DeviceReport } from './device-report.ts';
+import { foldReports, type DeviceChange, type FoldedReports } from './fold-reports.ts';
 
 /** States as they were before a batch, JSON texts by device: of those whose state the batch reports. */
 export type StatesBefore = ReadonlyMap<string, string>;

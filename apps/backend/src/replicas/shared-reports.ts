@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { DeviceReport } from '../devices/device-report.ts';
-import { foldReports } from '../devices/device-report.ts';
+import { foldReports } from '../devices/fold-reports.ts';
 import { sampleRows } from '../devices/device-samples.ts';
 import {
   insertEvents,
