@@ -4,6 +4,7 @@ import type { CloudConfig } from './cloud-config-store.ts';
 import type { StandingConditions } from './conditions.ts';
 import type { LinkView } from './link-machine.ts';
 import type { OutboxStore } from './outbox-store.ts';
+import { createWallTimes } from './wall-times.ts';
 
 /** What people are shown (contracts, section 9), read anew at each call. */
 export function createStatusReader(parts: {
@@ -18,9 +19,7 @@ export function createStatusReader(parts: {
   clock: Clock;
 }): () => Promise<CloudStatus> {
   const { host, maxBytes, outbox, clock } = parts;
-  /** From the clock that only goes forward to the one on the wall. */
-  const wall = (monotonicMs: number | null | undefined): number | null =>
-    monotonicMs == null ? null : Math.round(clock.now() + monotonicMs - clock.monotonic());
+  const wall = createWallTimes(clock);
   return async () => {
     const [config, size, setAside] = [await parts.config.read(), await outbox.size(), await outbox.setAsideSize()];
     const view = parts.view();
@@ -33,7 +32,7 @@ export function createStatusReader(parts: {
       link: view && {
         isRejected: view.state === 'rejected',
         trouble: view.trouble,
-        downSince: wall(view.downSinceMs),
+        downSince: wall('down', view.downSinceMs),
       },
       outbox: { bytes: size.bytes, maxBytes, dropped: config.dropped },
       setAside,
@@ -42,11 +41,11 @@ export function createStatusReader(parts: {
       state: view?.state ?? resting,
       host,
       isHeldHere: view !== null,
-      connectedSince: iso(wall(view?.authenticatedAtMs)),
+      connectedSince: iso(wall('connected', view?.authenticatedAtMs ?? null)),
       claimedAt: isClaimed ? iso(config.claimedAt) : null,
-      lastHeardAt: iso(wall(view?.heardAtMs)),
+      lastHeardAt: iso(wall('heard', view?.heardAtMs ?? null)),
       lastError: view === null ? 'Another backend of this station holds the link.' : view.lastError,
-      nextAttemptAt: iso(wall(view?.nextAttemptAtMs)),
+      nextAttemptAt: iso(wall('next', view?.nextAttemptAtMs ?? null)),
       activeChannels: [...config.activeChannels],
       outbox: {
         pending: size.pending,
