@@ -1,0 +1,147 @@
+import { Variant } from '@jellybrick/dbus-next';
+import type { Bus, BusCall, BusSignal } from './bus.ts';
+import { interfaces, managerName, managerPath, supplicantName, text, treeOf, type ObjectTree } from './objects.ts';
+import { profileOf, type Profile } from './profiles.ts';
+
+/**
+ * The match rules of everything the adapter listens to: NetworkManager's own signals, its coming and going, and of wpa_supplicant
+ * how an association fares and who joins the hotspot.
+ */
+export const matchRules: readonly string[] = [
+  `type='signal',sender='${managerName}',path_namespace='${managerPath}'`,
+  `type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='${managerName}'`,
+  `type='signal',sender='${supplicantName}',interface='${interfaces.properties}',member='PropertiesChanged',arg0='${interfaces.supplicantInterface}'`,
+  `type='signal',sender='${supplicantName}',interface='${interfaces.supplicantInterface}',member='StationAdded'`,
+  `type='signal',sender='${supplicantName}',interface='${interfaces.supplicantInterface}',member='StationRemoved'`,
+];
+
+/** Settings of a connection as NetworkManager takes them (`a{sa{sv}}`): setting → key → `Variant`. May hold a password. */
+export type ConnectionSettings = Record<string, Record<string, unknown>>;
+
+/** Settings.Connection.Update2: NM_SETTINGS_UPDATE2_FLAG_TO_DISK. */
+const toDisk = 0x1;
+
+/** The calls of NetworkManager and wpa_supplicant that are used. All throw BusError. */
+export type Client = {
+  readTree(): Promise<ObjectTree>;
+  /** Wi-Fi profiles of the tree; their settings are asked for once and again when they change. */
+  readProfiles(tree: ObjectTree): Promise<Profile[]>;
+  requestScan(devicePath: string, ssids: readonly Uint8Array[]): Promise<void>;
+  /** @returns path of the new profile. `options`: `persist`, `bind-activation` (AddAndActivateConnection2). */
+  addAndActivate(
+    settings: ConnectionSettings,
+    devicePath: string,
+    accessPoint: string,
+    options: Record<string, unknown>,
+  ): Promise<string>;
+  activate(profilePath: string, devicePath: string, accessPoint: string): Promise<void>;
+  deactivate(activePath: string): Promise<void>;
+  remove(profilePath: string): Promise<void>;
+  /** Writes a profile as it is to disk. */
+  save(profilePath: string): Promise<void>;
+  setWirelessEnabled(isEnabled: boolean): Promise<void>;
+  /** wpa_supplicant's object of an interface; null when it does not know it. */
+  supplicantInterface(interfaceName: string): Promise<string | null>;
+  /** Stations on our access point, as wpa_supplicant has them; null when it does not say. */
+  countStations(interfaceName: string): Promise<number | null>;
+};
+
+export function createClient(bus: Bus): Client & Disposable {
+  const settings = new Map<string, unknown>();
+  const forget = bus.listen((signal: BusSignal) => {
+    if (signal.interface === interfaces.profile) settings.delete(signal.path);
+    // Another NetworkManager numbers its profiles anew.
+    else if (signal.member === 'NameOwnerChanged' || signal.member === 'ConnectionChanged') settings.clear();
+  });
+  type Reply = Promise<readonly unknown[]>;
+  const manager = (path: string, name: string, member: string, rest: Partial<BusCall> = {}): Reply =>
+    bus.call({ destination: managerName, path, interface: name, member, ...rest });
+  const supplicant = (path: string, name: string, member: string, body: unknown[]): Reply =>
+    bus.call({
+      destination: supplicantName,
+      path,
+      interface: name,
+      member,
+      signature: 's'.repeat(body.length),
+      body,
+    });
+  const settingsOf = async (path: string): Promise<unknown> => {
+    const kept = settings.get(path);
+    if (kept !== undefined) return kept;
+    const [fresh] = await manager(path, interfaces.profile, 'GetSettings');
+    settings.set(path, fresh);
+    return fresh;
+  };
+  const supplicantInterface = async (name: string): Promise<string | null> => {
+    const [path] = await supplicant('/fi/w1/wpa_supplicant1', supplicantName, 'GetInterface', [name]).catch(() => []);
+    return text(path) || null;
+  };
+
+  return {
+    readTree: async () => {
+      const [objects] = await manager('/org/freedesktop', 'org.freedesktop.DBus.ObjectManager', 'GetManagedObjects');
+      return treeOf(objects);
+    },
+    readProfiles: async (tree) => {
+      const profiles: Profile[] = [];
+      for (const [path, all] of tree) {
+        const properties = all[interfaces.profile];
+        if (!properties) continue;
+        // Gone in the meantime: not a profile any more.
+        const found = await settingsOf(path).catch(() => null);
+        const profile = profileOf(path, found, properties);
+        if (profile) profiles.push(profile);
+      }
+      for (const path of settings.keys()) if (!tree.has(path)) settings.delete(path);
+      return profiles;
+    },
+    requestScan: async (devicePath, ssids) => {
+      const options =
+        ssids.length > 0
+          ? {
+              ssids: new Variant(
+                'aay',
+                ssids.map((ssid) => Buffer.from(ssid)),
+              ),
+            }
+          : {};
+      await manager(devicePath, interfaces.wireless, 'RequestScan', { signature: 'a{sv}', body: [options] });
+    },
+    addAndActivate: async (connection, devicePath, accessPoint, options) => {
+      const [path] = await manager(managerPath, interfaces.manager, 'AddAndActivateConnection2', {
+        signature: 'a{sa{sv}}ooa{sv}',
+        body: [connection, devicePath, accessPoint, options],
+      });
+      return text(path);
+    },
+    activate: async (profilePath, devicePath, accessPoint) => {
+      const body = [profilePath, devicePath, accessPoint];
+      await manager(managerPath, interfaces.manager, 'ActivateConnection', { signature: 'ooo', body });
+    },
+    deactivate: async (activePath) => {
+      await manager(managerPath, interfaces.manager, 'DeactivateConnection', { signature: 'o', body: [activePath] });
+    },
+    remove: async (profilePath) => {
+      await manager(profilePath, interfaces.profile, 'Delete');
+    },
+    save: async (profilePath) => {
+      await manager(profilePath, interfaces.profile, 'Update2', {
+        signature: 'a{sa{sv}}ua{sv}',
+        body: [{}, toDisk, {}],
+      });
+    },
+    setWirelessEnabled: async (isEnabled) => {
+      const body = [interfaces.manager, 'WirelessEnabled', new Variant('b', isEnabled)];
+      await manager(managerPath, interfaces.properties, 'Set', { signature: 'ssv', body });
+    },
+    supplicantInterface,
+    countStations: async (name) => {
+      const path = await supplicantInterface(name);
+      if (path === null) return null;
+      const body = [interfaces.supplicantInterface, 'Stations'];
+      const [stations] = await supplicant(path, interfaces.properties, 'Get', body).catch(() => []);
+      return Array.isArray(stations) ? stations.length : null;
+    },
+    [Symbol.dispose]: () => forget[Symbol.dispose](),
+  };
+}

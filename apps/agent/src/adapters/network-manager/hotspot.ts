@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import type { HotspotSettings, RadioFacts, StartHotspotAnswer } from '../../wifi/ports.ts';
+import { watchActivation } from './activation.ts';
+import type { Bus } from './bus.ts';
+import { describeEvidence } from './classify.ts';
+import type { Client } from './client.ts';
+import type { DnsAnswers } from './dns-answers.ts';
+import { activeProfileOf } from './facts.ts';
+import { isDnsPortTaken, type Forwarding } from './host.ts';
+import { deviceState, noObject, number, text, wifiDeviceOf } from './objects.ts';
+import { isCandidate } from './profiles.ts';
+import { hotspotSettings, whileWeLive } from './settings.ts';
+
+export type HotspotParts = {
+  bus: Bus;
+  client: Client;
+  interfaceName: string | null;
+  proc: string;
+  dns: DnsAnswers;
+  forwarding: Forwarding;
+  startMs: number;
+  stopMs: number;
+  /** What went wrong without stopping anything, for the log. */
+  warn: (error: unknown) => void;
+};
+
+type Failed = Extract<StartHotspotAnswer, { kind: 'failed' }>;
+const failed = (reason: Failed['reason'], detail: string): Failed => ({ kind: 'failed', reason, detail });
+
+/** `Radio.startHotspot`. Whatever it leaves when it fails is removed again. */
+export async function startHotspot(
+  parts: HotspotParts,
+  facts: RadioFacts,
+  settings: HotspotSettings,
+  signal: AbortSignal,
+): Promise<StartHotspotAnswer> {
+  const obstacle = await obstacleOf(parts, facts);
+  if (obstacle) return obstacle;
+  try {
+    const answer = await raise(parts, settings, signal);
+    if (answer.kind === 'started') return answer;
+    await stopHotspot(parts);
+    // Told apart only now: what stands on the port may have come while it was starting.
+    return (await isDnsPortTaken(parts.proc)) ? { ...answer, reason: 'dns_port_taken' } : answer;
+  } catch (error) {
+    await stopHotspot(parts);
+    return failed('failed', error instanceof Error ? error.message : 'unexpected');
+  }
+}
+
+async function obstacleOf({ proc }: HotspotParts, { radio }: RadioFacts): Promise<Failed | null> {
+  if (!radio) return failed('failed', 'no Wi-Fi device');
+  if (radio.blocked !== 'no') return failed('blocked', radio.blocked);
+  if (!radio.isManaged) return failed('unsupported', 'NetworkManager does not manage the device');
+  if (!radio.canBeAccessPoint) return failed('unsupported', 'the device cannot be an access point');
+  // Our own hotspot's resolver stands on one address and is no obstacle.
+  if (await isDnsPortTaken(proc)) return failed('dns_port_taken', 'port 53 is taken on every address');
+  return null;
+}
+
+async function raise(parts: HotspotParts, settings: HotspotSettings, signal: AbortSignal): Promise<StartHotspotAnswer> {
+  const { bus, client } = parts;
+  const tree = await client.readTree();
+  const wifi = wifiDeviceOf(tree, parts.interfaceName);
+  if (!wifi) return failed('failed', 'no Wi-Fi device');
+  const interfaceName = text(wifi.device['Interface']);
+  // Before the activation: dnsmasq reads it once, at its start.
+  await parts.dns.write(settings.address, interfaceName);
+  await removeLeftovers(parts);
+  const context = { security: 'open' as const, wasSeen: true };
+  using watch = watchActivation(bus, { devicePath: wifi.path, supplicantPath: null, context });
+  const connection = hotspotSettings({ ...settings, uuid: randomUUID(), interfaceName });
+  await client.addAndActivate(connection, wifi.path, noObject, whileWeLive());
+  const verdict = await watch.ended(AbortSignal.any([signal, AbortSignal.timeout(parts.startMs)]));
+  const detail = describeEvidence(watch.evidence());
+  if (verdict?.kind !== 'activated') return failed('failed', verdict ? detail : `time is over: ${detail}`);
+  // After it: shared mode turns forwarding on for the whole machine.
+  await parts.forwarding.close(interfaceName).catch(parts.warn);
+  return { kind: 'started' };
+}
+
+/** `Radio.stopHotspot`. Never throws; also when NetworkManager is away, what was changed on this machine is undone. */
+export async function stopHotspot(parts: HotspotParts): Promise<void> {
+  const { dns, forwarding } = parts;
+  await removeLeftovers(parts).catch(parts.warn);
+  try {
+    const interfaceName = await dns.interfaceName();
+    if (interfaceName === null) return;
+    await forwarding.restore(interfaceName);
+    await dns.remove();
+  } catch (error) {
+    parts.warn(error);
+  }
+}
+
+/**
+ * Ends access points of ours and removes their profiles, and candidates of an earlier process that are not in use; waits until the
+ * device has let go.
+ */
+async function removeLeftovers({ bus, client, interfaceName, stopMs }: HotspotParts): Promise<void> {
+  const tree = await client.readTree();
+  const wifi = wifiDeviceOf(tree, interfaceName);
+  const profiles = await client.readProfiles(tree);
+  const active = wifi ? activeProfileOf(tree, profiles, wifi.device) : null;
+  const isOn = wifi !== null && active?.profile?.mark === 'hotspot';
+  const idle = new AbortController();
+  using _listening = bus.listen(({ path, member, body }) => {
+    const state = number(body[0]);
+    if (path === wifi?.path && member === 'StateChanged' && state <= deviceState.disconnected) idle.abort();
+  });
+  if (isOn) await client.deactivate(active.activePath).catch(() => undefined);
+  for (const profile of profiles) {
+    const isLeftOver = profile.mark === 'hotspot' || (isCandidate(profile) && profile.path !== active?.profile?.path);
+    // A volatile one is gone with its activation.
+    if (isLeftOver) await client.remove(profile.path).catch(() => undefined);
+  }
+  if (isOn) await until(AbortSignal.any([idle.signal, AbortSignal.timeout(stopMs)]));
+}
+
+const until = async (signal: AbortSignal): Promise<void> => {
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+};

@@ -1,0 +1,113 @@
+import type { Radio } from '../../wifi/ports.ts';
+import { accessPointsOf, type AccessPoint } from './access-points.ts';
+import { watchActivation } from './activation.ts';
+import { BusError } from './bus.ts';
+import { classifyTimeout, describeEvidence } from './classify.ts';
+import { activeProfileOf } from './facts.ts';
+import { addressOf, type JoinParts } from './join.ts';
+import { deviceState, number, text, wifiDeviceOf, type WifiDevice } from './objects.ts';
+import { knownProfiles, type Profile } from './profiles.ts';
+import { scanNow } from './scan.ts';
+
+type Outcome = Awaited<ReturnType<Radio['joinKnown']>>;
+type Choice = { profile: Profile; point: AccessPoint };
+const failed = (failure: 'not_found' | 'failed' | 'timed_out', detail: string): Outcome => ({
+  kind: 'failed',
+  failure,
+  detail,
+});
+
+/**
+ * `Radio.joinKnown`: activates saved profiles whose network a scan has met, strongest first. Activation by name also works where
+ * NetworkManager has given up on a profile by itself. One that NetworkManager is trying at this moment is waited for. Never throws.
+ */
+export async function joinKnown(parts: JoinParts, timeoutMs: number, signal: AbortSignal): Promise<Outcome> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  try {
+    const before = await look(parts);
+    if (!before) return failed('failed', 'no Wi-Fi device');
+    if (isClient(before) && before.state === deviceState.activated) return await joined(parts, 'already there');
+    if (isClient(before)) {
+      const waited = await activate(parts, before.wifi, null, limit);
+      if (waited.kind === 'joined' || limit.aborted) return waited;
+    }
+    const hidden = before.known.filter(({ isHidden }) => isHidden).map(({ ssid }) => ssid);
+    await scanNow({ ...parts, limitMs: parts.scanMs }, hidden, limit);
+    const now = await look(parts);
+    if (!now) return failed('failed', 'no Wi-Fi device');
+    if (isClient(now) && now.state === deviceState.activated) return await joined(parts, 'NetworkManager was faster');
+    let last = failed('not_found', 'no known network in reach');
+    for (const choice of choicesOf(now.known, now.points)) {
+      if (limit.aborted) break;
+      last = await activate(parts, now.wifi, choice, limit);
+      if (last.kind === 'joined') break;
+    }
+    return last;
+  } catch (error) {
+    return failed('failed', error instanceof BusError ? error.message : 'unexpected');
+  }
+}
+
+type Look = { wifi: WifiDevice; state: number; activeMode: string | null; known: Profile[]; points: AccessPoint[] };
+
+async function look({ client, interfaceName }: JoinParts): Promise<Look | null> {
+  const tree = await client.readTree();
+  const wifi = wifiDeviceOf(tree, interfaceName);
+  if (!wifi) return null;
+  const profiles = await client.readProfiles(tree);
+  return {
+    wifi,
+    state: number(wifi.device['State']),
+    activeMode: activeProfileOf(tree, profiles, wifi.device)?.profile?.mode ?? null,
+    known: knownProfiles(profiles, text(wifi.device['Interface'])),
+    points: accessPointsOf(tree, wifi),
+  };
+}
+
+/** On, or on the way to, somebody's access point. */
+const isClient = ({ state, activeMode }: Look): boolean =>
+  state >= deviceState.prepare && state <= deviceState.activated && activeMode === 'infrastructure';
+
+/** One try for each known network in reach: strongest first, of several profiles for one network the last that worked first. */
+export function choicesOf(known: readonly Profile[], points: readonly AccessPoint[]): Choice[] {
+  return known
+    .flatMap((profile) => {
+      const point = points.find(({ ssid }) => ssid === profile.ssid);
+      return point ? [{ profile, point }] : [];
+    })
+    .sort((a, b) => b.point.signal - a.point.signal || b.profile.lastUsed - a.profile.lastUsed);
+}
+
+/** Activates a choice, or with none waits for what is being activated. */
+async function activate(
+  parts: JoinParts,
+  wifi: WifiDevice,
+  choice: Choice | null,
+  limit: AbortSignal,
+): Promise<Outcome> {
+  const context = { security: choice?.point.security ?? ('wpa2' as const), wasSeen: choice !== null };
+  const supplicantPath = await parts.client.supplicantInterface(text(wifi.device['Interface']));
+  using watch = watchActivation(parts.bus, { devicePath: wifi.path, supplicantPath, context });
+  // The access point is left to the supplicant, which may know a better one of the same name by now.
+  if (choice) await parts.client.activate(choice.profile.path, wifi.path, '/');
+  else if (!(await isStillTrying(parts))) return failed('failed', 'NetworkManager has ended its own try');
+  const verdict = await watch.ended(limit);
+  const detail = describeEvidence(watch.evidence());
+  if (verdict?.kind === 'activated') return joined(parts, detail);
+  return {
+    kind: 'failed',
+    failure: verdict ? verdict.failure : classifyTimeout(context, watch.evidence()),
+    detail: verdict ? detail : `time is over: ${detail}`,
+  };
+}
+
+/** Looked at once the watch stands: an end before it would never be heard. */
+async function isStillTrying(parts: JoinParts): Promise<boolean> {
+  const now = await look(parts);
+  return now !== null && isClient(now) && now.state < deviceState.activated;
+}
+
+async function joined(parts: JoinParts, detail: string): Promise<Outcome> {
+  const ip = await addressOf(parts);
+  return ip === null ? failed('failed', `no address: ${detail}`) : { kind: 'joined', ip };
+}

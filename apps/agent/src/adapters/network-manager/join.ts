@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '@station/kit/clock';
+import type { JoinFailure, JoinOutcome, JoinRequest, Security } from '../../wifi/ports.ts';
+import { accessPointsOf, type AccessPoint } from './access-points.ts';
+import { watchActivation } from './activation.ts';
+import { BusError, type Bus } from './bus.ts';
+import { classifyTimeout, describeEvidence } from './classify.ts';
+import type { Client } from './client.ts';
+import { interfaces, ipOf, noObject, propertiesOf, text, wifiDeviceOf, type WifiDevice } from './objects.ts';
+import { isCandidate, type Profile } from './profiles.ts';
+import { scanNow } from './scan.ts';
+import { inMemory, networkSettings, type NetworkSettings } from './settings.ts';
+
+export type JoinParts = {
+  bus: Bus;
+  client: Client;
+  clock: Clock;
+  interfaceName: string | null;
+  scanMs: number;
+  joinMs: number;
+};
+
+type Failed = { kind: 'failed'; failure: JoinFailure; detail: string };
+type Found = { wifi: WifiDevice; point: AccessPoint | null };
+const failed = (failure: JoinFailure, detail: string): Failed => ({ kind: 'failed', failure, detail });
+const looksAround = 2;
+
+/** `Radio.join`. Never throws; on anything but `joined` no candidate is left. */
+export async function join(parts: JoinParts, request: JoinRequest, signal: AbortSignal): Promise<JoinOutcome> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(parts.joinMs)]);
+  try {
+    const found = await find(parts, request, limit);
+    if (!found) return failed('failed', 'no Wi-Fi device');
+    if (!found.point) return failed('not_found', 'not met by a scan just before');
+    const security = found.point.security;
+    const isMixed = security === 'wpa2-wpa3';
+    const first = await attempt(parts, request, found, { security, isPskOnly: false }, limit);
+    // SAE in transition mode fails on radios that do WPA2 well; a password that was rejected is rejected.
+    const isWorthAnother = isMixed && first.kind === 'failed' && retried.includes(first.failure) && !limit.aborted;
+    if (!isWorthAnother) return first;
+    const second = await attempt(parts, request, found, { security, isPskOnly: true }, limit);
+    return second.kind === 'joined'
+      ? second
+      : { ...second, detail: `${first.detail}; again without SAE: ${second.detail}` };
+  } catch (error) {
+    return failed('failed', error instanceof BusError ? error.message : 'unexpected');
+  }
+}
+
+const retried: readonly JoinFailure[] = ['timed_out', 'refused', 'unsupported'];
+
+/** The strongest access point of that name and, when it was chosen, security; looked for when it is not in the list. */
+async function find(parts: JoinParts, request: JoinRequest, signal: AbortSignal): Promise<Found | null> {
+  for (let look = 0; ; look += 1) {
+    const tree = await parts.client.readTree();
+    const wifi = wifiDeviceOf(tree, parts.interfaceName);
+    if (!wifi) return null;
+    const named = accessPointsOf(tree, wifi).filter(({ ssid }) => ssid === request.ssid);
+    const point = named.find(({ security }) => security === request.security) ?? named[0] ?? null;
+    if (point || look === looksAround || signal.aborted) return { wifi, point };
+    await scanNow({ ...parts, limitMs: parts.scanMs }, [request.ssid], signal);
+  }
+}
+
+async function attempt(
+  parts: JoinParts,
+  request: JoinRequest,
+  { wifi, point }: Found,
+  how: { security: Security; isPskOnly: boolean },
+  signal: AbortSignal,
+): Promise<JoinOutcome> {
+  const { security } = how;
+  if (security === 'wep' || security === 'enterprise') return failed('unsupported', security);
+  const needsPassword = security !== 'open' && security !== 'owe';
+  if (needsPassword && (request.password ?? '') === '') return failed('wrong_password', 'no password');
+  const { bus, client } = parts;
+  const settings: NetworkSettings = { ...request, security, isPskOnly: how.isPskOnly, uuid: randomUUID() };
+  const supplicantPath = await client.supplicantInterface(text(wifi.device['Interface']));
+  const context = { security: how.isPskOnly ? ('wpa2' as const) : security, wasSeen: true };
+  using watch = watchActivation(bus, { devicePath: wifi.path, supplicantPath, context });
+  let profilePath: string;
+  try {
+    profilePath = await client.addAndActivate(
+      networkSettings(settings),
+      wifi.path,
+      point?.path ?? noObject,
+      inMemory(),
+    );
+  } catch (error) {
+    await removeCandidates(client, ({ uuid }) => uuid === settings.uuid);
+    return refusedSettings(error);
+  }
+  const verdict = await watch.ended(signal);
+  if (verdict?.kind === 'activated') {
+    const ip = await addressOf(parts, settings.uuid);
+    if (ip !== null) return { kind: 'joined', candidateId: settings.uuid, ip };
+  }
+  // Its removal ends the activation too.
+  await client.remove(profilePath).catch(() => undefined);
+  const detail = describeEvidence(watch.evidence());
+  if (verdict?.kind === 'failed') return failed(verdict.failure, detail);
+  return failed(verdict ? 'no_address' : classifyTimeout(context, watch.evidence()), `time is over: ${detail}`);
+}
+
+/** NetworkManager's answer when it does not take a profile. Only its error's name is looked at: texts may name values. */
+function refusedSettings(error: unknown): Failed {
+  const name = error instanceof BusError ? error.errorName : '';
+  const detail = `profile refused: ${name}`;
+  if (name.endsWith('.InvalidProperty') || name.endsWith('.MissingProperty')) return failed('wrong_password', detail);
+  if (name.endsWith('.IncompatibleConnection') || name.endsWith('.InvalidSetting'))
+    return failed('unsupported', detail);
+  return failed('failed', detail);
+}
+
+/** The address now; with a profile's uuid only if that is the one in use. */
+export async function addressOf({ client, interfaceName }: JoinParts, uuid?: string): Promise<string | null> {
+  const tree = await client.readTree().catch(() => null);
+  const wifi = tree && wifiDeviceOf(tree, interfaceName);
+  if (!wifi) return null;
+  const active = propertiesOf(tree, wifi.device['ActiveConnection'], interfaces.active);
+  if (uuid !== undefined && active?.['Uuid'] !== uuid) return null;
+  return ipOf(tree, wifi.device)?.ip ?? null;
+}
+
+/** Removes candidates: profiles of ours that live in memory only. */
+export async function removeCandidates(client: Client, isMeant: (profile: Profile) => boolean): Promise<void> {
+  const profiles = await client
+    .readTree()
+    .then(client.readProfiles)
+    .catch(() => []);
+  for (const profile of profiles)
+    if (isCandidate(profile) && isMeant(profile)) await client.remove(profile.path).catch(() => undefined);
+}
+
+/** `Radio.keepCandidate`: to disk first, then the older ones of ours go, never those of people. */
+export async function keepCandidate(client: Client, candidateId: string): Promise<boolean> {
+  try {
+    const profiles = await client.readProfiles(await client.readTree());
+    const candidate = profiles.find(({ uuid, mark }) => uuid === candidateId && mark === 'network');
+    if (!candidate) return false;
+    await client.save(candidate.path);
+    const older = profiles.filter(
+      ({ mark, ssid, path }) => mark === 'network' && ssid === candidate.ssid && path !== candidate.path,
+    );
+    for (const { path } of older) await client.remove(path).catch(() => undefined);
+    return true;
+  } catch (error) {
+    if (error instanceof BusError) return false;
+    throw error;
+  }
+}

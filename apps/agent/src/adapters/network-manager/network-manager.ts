@@ -1,0 +1,219 @@
+import type { Clock } from '@station/kit/clock';
+import type { Report } from '@station/kit/report';
+import { describeError } from '@station/kit/station-error';
+import type { Network, Radio, RadioFacts } from '../../wifi/ports.ts';
+import { accessPointsOf, networksOf } from './access-points.ts';
+import { aborted, BusError, createBus, systemBusAddress, type Bus, type BusSignal } from './bus.ts';
+import { createClient, matchRules, type Client } from './client.ts';
+import { createDnsAnswers, sharedDnsmasqFolder } from './dns-answers.ts';
+import { absentFacts, factsOf } from './facts.ts';
+import {
+  countNeighbours,
+  createForwarding,
+  kernelPaths,
+  readBlocked,
+  readForeignAddress,
+  type KernelPaths,
+} from './host.ts';
+import { startHotspot, stopHotspot, type HotspotParts } from './hotspot.ts';
+import { joinKnown } from './join-known.ts';
+import { join, keepCandidate, removeCandidates, type JoinParts } from './join.ts';
+import {
+  devicesOf,
+  deviceState,
+  deviceType,
+  interfaces,
+  number,
+  record,
+  text,
+  wifiDeviceOf,
+  type ObjectTree,
+} from './objects.ts';
+import { knownProfiles } from './profiles.ts';
+import { scanNow } from './scan.ts';
+
+export type NetworkManagerParts = {
+  /** D-Bus server address; the system bus when not given. */
+  busAddress?: string;
+  /** Name of the Wi-Fi device; null: the first one. */
+  interface: string | null;
+  /** Where the hotspot's dnsmasq looks for what it is told. */
+  dnsmasqFolder?: string;
+  kernel?: KernelPaths;
+  clock: Clock;
+  report: Report;
+  /** Longest waits, milliseconds; others in tests. */
+  limits?: Partial<Limits>;
+};
+
+export type Limits = { callMs: number; scanMs: number; joinMs: number; hotspotStartMs: number; hotspotStopMs: number };
+
+/** A join leaves room, within its 45 s, for what is removed after it. */
+const defaultLimits: Limits = {
+  callMs: 10_000,
+  scanMs: 15_000,
+  joinMs: 42_000,
+  hotspotStartMs: 40_000,
+  hotspotStopMs: 10_000,
+};
+
+export type NetworkManager = Radio &
+  AsyncDisposable & {
+    /** Lifts a software block of the radio; false when NetworkManager does not do it. */
+    unblock(): Promise<boolean>;
+    /** For the proof that nothing is left behind. */
+    listenerCount(): number;
+  };
+
+/**
+ * The machine's Wi-Fi through NetworkManager 1.42 on the system bus; neither it nor the bus need be there, now or later.
+ * Passwords go in the settings of a call only. Source of names and numbers: NetworkManager D-Bus API reference;
+ * wpa_supplicant's `doc/dbus.doxygen`.
+ *
+ * Of the machine it needs: to talk to both on the system bus as root, to write `/etc/NetworkManager/dnsmasq-shared.d` and
+ * `/proc/sys/net/ipv4/conf`, and to read `/sys/class/rfkill` and `/proc/net`.
+ */
+export function createNetworkManager(parts: NetworkManagerParts): NetworkManager {
+  const { clock, report } = parts;
+  const limits = { ...defaultLimits, ...parts.limits };
+  const kernel = parts.kernel ?? kernelPaths;
+  const interfaceName = parts.interface;
+  const address = parts.busAddress ?? systemBusAddress;
+  const bus = createBus({ address, rules: matchRules, clock, callMs: limits.callMs });
+  const client = createClient(bus);
+  const changes = createChanges(bus);
+  const dns = createDnsAnswers(parts.dnsmasqFolder ?? sharedDnsmasqFolder);
+  const warn = (error: unknown): void =>
+    report.event('unexpected_error', { where: 'network-manager', message: describeError(error) });
+  const joinParts: JoinParts = { bus, client, clock, interfaceName, scanMs: limits.scanMs, joinMs: limits.joinMs };
+  const hotspotParts: HotspotParts = {
+    bus,
+    client,
+    interfaceName,
+    proc: kernel.proc,
+    dns,
+    forwarding: createForwarding(kernel.proc),
+    startMs: limits.hotspotStartMs,
+    stopMs: limits.hotspotStopMs,
+    warn,
+  };
+  let networks: readonly Network[] = [];
+
+  const observe = async (): Promise<RadioFacts> => {
+    changes.seen();
+    try {
+      return await observeNow(client, kernel, interfaceName);
+    } catch (error) {
+      if (error instanceof BusError) return absentFacts;
+      throw error;
+    }
+  };
+
+  return {
+    observe,
+    changed: changes.next,
+    networks: () => networks,
+    scan: async ({ hidden = [] }, signal) => {
+      try {
+        await scanNow({ ...joinParts, limitMs: limits.scanMs }, hidden, signal);
+        networks = await readNetworks(client, interfaceName);
+      } catch (error) {
+        if (!(error instanceof BusError)) throw error;
+      }
+      return networks;
+    },
+    joinKnown: (timeoutMs, signal) => joinKnown(joinParts, timeoutMs, signal),
+    join: (request, signal) => join(joinParts, request, signal),
+    keepCandidate: (candidateId) => keepCandidate(client, candidateId),
+    dropCandidate: (candidateId) => removeCandidates(client, ({ uuid }) => uuid === candidateId),
+    startHotspot: async (settings, signal) => {
+      const facts = await observe();
+      const isThere = facts.radio?.hotspot?.ssid === settings.ssid && facts.radio.hotspot.ip === settings.address;
+      return isThere ? { kind: 'started' } : startHotspot(hotspotParts, facts, settings, signal);
+    },
+    stopHotspot: () => stopHotspot(hotspotParts),
+    unblock: async () => {
+      try {
+        await client.setWirelessEnabled(true);
+        return true;
+      } catch (error) {
+        if (error instanceof BusError) return false;
+        throw error;
+      }
+    },
+    listenerCount: bus.listenerCount,
+    [Symbol.asyncDispose]: async () => {
+      // A hotspot ends with this connection by itself; what it needed on this machine would stay.
+      if ((await dns.interfaceName()) !== null) await stopHotspot(hotspotParts);
+      changes[Symbol.dispose]();
+      client[Symbol.dispose]();
+      await bus[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function observeNow(client: Client, kernel: KernelPaths, interfaceName: string | null): Promise<RadioFacts> {
+  const tree = await client.readTree();
+  const profiles = await client.readProfiles(tree);
+  const observed = { tree, profiles, blocked: await readBlocked(kernel.sys), clients: 0, foreign: new Map() };
+  for (const { device } of devicesOf(tree, deviceType.ethernet)) {
+    if (number(device['State']) !== deviceState.unmanaged) continue;
+    const name = text(device['Interface']);
+    const address = await readForeignAddress(kernel.proc, name);
+    if (address) observed.foreign.set(name, address);
+  }
+  const facts = factsOf(observed, interfaceName);
+  if (!facts.radio?.hotspot) return facts;
+  const name = facts.radio.interface;
+  const clients = (await client.countStations(name)) ?? (await countNeighbours(kernel.proc, name));
+  return { ...facts, radio: { ...facts.radio, hotspot: { ...facts.radio.hotspot, clients } } };
+}
+
+async function readNetworks(client: Client, interfaceName: string | null): Promise<readonly Network[]> {
+  const tree: ObjectTree = await client.readTree();
+  const wifi = wifiDeviceOf(tree, interfaceName);
+  if (!wifi) return [];
+  const known = knownProfiles(await client.readProfiles(tree), text(wifi.device['Interface']));
+  return networksOf(accessPointsOf(tree, wifi), new Set(known.map(({ ssid }) => ssid)));
+}
+
+/** What changes with every scan or byte and is no fact of the watchdog's. */
+const idleProperties: readonly string[] = [
+  'AccessPoints',
+  'LastScan',
+  'Bitrate',
+  'Strength',
+  'LastSeen',
+  'RxBytes',
+  'TxBytes',
+];
+
+function isOfInterest({ interface: name, member, body }: BusSignal): boolean {
+  // Access points that come and go.
+  if (name === interfaces.wireless) return false;
+  if (member !== 'PropertiesChanged') return true;
+  const changed = Object.keys(record(body[1]));
+  return name === interfaces.properties && changed.some((property) => !idleProperties.includes(property));
+}
+
+/** Changes are counted, so that one between a look and the wait for the next is not lost. */
+function createChanges(bus: Bus): Disposable & { seen(): void; next: Radio['changed'] } {
+  let isNew = false;
+  let waiting = new AbortController();
+  const listening = bus.listen((signal) => {
+    if (!isOfInterest(signal)) return;
+    isNew = true;
+    waiting.abort();
+    waiting = new AbortController();
+  });
+  return {
+    seen: () => {
+      isNew = false;
+    },
+    next: async (signal) => {
+      if (!isNew) await aborted(AbortSignal.any([signal, waiting.signal]));
+      isNew = false;
+    },
+    [Symbol.dispose]: () => listening[Symbol.dispose](),
+  };
+}

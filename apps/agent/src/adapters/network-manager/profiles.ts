@@ -1,0 +1,67 @@
+import { ssidFromBytes, type SsidHex } from '../../wifi/ssid.ts';
+import { bytes, number, record, text, type Properties } from './objects.ts';
+
+/** NMSettingsConnectionFlags: not (or not as it now is) on disk. */
+const unsavedFlag = 0x1;
+
+/**
+ * Whose profile it is. Ours carry `station.agent` in their `user` setting, which NetworkManager keeps and does not look at
+ * (nm-settings(5), "user"). A profile without it was made by people and is never removed.
+ */
+export const markKey = 'station.agent';
+export type Mark = 'network' | 'hotspot';
+
+export type Profile = {
+  path: string;
+  uuid: string;
+  ssid: SsidHex;
+  mode: 'infrastructure' | 'ap' | 'other';
+  /** Joins by itself. */
+  isAutomatic: boolean;
+  isHidden: boolean;
+  /** Null: any. */
+  interfaceName: string | null;
+  /** When it last worked, seconds since the epoch; 0: never. */
+  lastUsed: number;
+  mark: Mark | null;
+  /** In memory only. */
+  isUnsaved: boolean;
+};
+
+/**
+ * A Wi-Fi profile from its settings (`Settings.Connection.GetSettings`, without secrets) and its properties.
+ * @returns null when it is of another kind.
+ */
+export function profileOf(path: string, settings: unknown, properties: Properties): Profile | null {
+  const all = record(settings);
+  const connection = record(all['connection']);
+  const wireless = record(all['802-11-wireless']);
+  if (connection['type'] !== '802-11-wireless') return null;
+  const mark = text(record(record(all['user'])['data'])[markKey]);
+  const mode = text(wireless['mode']) || 'infrastructure';
+  return {
+    path,
+    uuid: text(connection['uuid']),
+    ssid: ssidFromBytes(bytes(wireless['ssid'])),
+    mode: mode === 'infrastructure' || mode === 'ap' ? mode : 'other',
+    isAutomatic: connection['autoconnect'] !== false,
+    isHidden: wireless['hidden'] === true,
+    interfaceName: text(connection['interface-name']) || null,
+    lastUsed: number(connection['timestamp']),
+    mark: mark === 'network' || mark === 'hotspot' ? mark : null,
+    isUnsaved: (number(properties['Flags']) & unsavedFlag) !== 0 || properties['Unsaved'] === true,
+  };
+}
+
+export const isCandidate = (profile: Profile): boolean => profile.mark === 'network' && profile.isUnsaved;
+
+/** Saved networks that the manager would join by itself on this interface. */
+export function knownProfiles(profiles: readonly Profile[], interfaceName: string): Profile[] {
+  return profiles.filter(
+    (profile) =>
+      profile.mode === 'infrastructure' &&
+      profile.isAutomatic &&
+      !isCandidate(profile) &&
+      (profile.interfaceName === null || profile.interfaceName === interfaceName),
+  );
+}
