@@ -1,0 +1,58 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { blobPath, descriptionPath, type ProcessImage } from '@station/protocol/process-image';
+import type { Workspace } from '../rig/workspace.ts';
+
+const repository = join(import.meta.dirname, '../..');
+const version = '1.0.0';
+
+/** What answers on a port, one request after another (`guest/usr/local/sbin/vstation-web`). */
+const web = (listen: string[], who: string): string[] => [
+  'nc',
+  '-ll',
+  ...listen,
+  '-e',
+  '/usr/local/sbin/vstation-web',
+  who,
+];
+const services: Record<string, string[]> = {
+  backend: web(['-s', '127.0.0.1', '-p', '3000'], 'backend'),
+  // On every address, as the stack's reverse proxy: the portal cannot have port 80 beside it.
+  proxy: web(['-p', '80'], 'proxy'),
+};
+
+/**
+ * Folder for the machine's payload disk: the agent as it ships (built now), its unit, and a release of a small stack for the process
+ * engine: `backend`, and `proxy` on port 80.
+ */
+export async function createPayload(workspace: Workspace): Promise<string> {
+  const build = spawnSync(process.execPath, [join(repository, 'scripts/build.ts'), 'agent'], {
+    cwd: repository,
+    encoding: 'utf8',
+  });
+  if (build.status !== 0) throw new Error(`the agent could not be built:\n${build.stderr}`);
+  const folder = await workspace.subfolder('payload');
+  await copyFile(join(repository, 'dist/agent/station-agent'), join(folder, 'station-agent'));
+  await copyFile(join(repository, 'deploy/station-agent.service'), join(folder, 'station-agent.service'));
+  const images = Object.fromEntries(Object.keys(services).map((name) => [name, `${name}:${version}`]));
+  await put(join(folder, 'release/manifest.json'), JSON.stringify({ version, images }));
+  await put(
+    join(folder, 'stack/docker-compose.yml'),
+    JSON.stringify({ services: Object.fromEntries(Object.keys(services).map((name) => [name, {}])) }),
+  );
+  for (const [name, args] of Object.entries(services)) {
+    const image: ProcessImage = { command: '/bin/busybox', args, env: {}, files: [] };
+    const description = JSON.stringify(image);
+    const digest = `sha256:${createHash('sha256').update(description).digest('hex')}`;
+    await put(join(folder, 'release/images', descriptionPath(name, version)), description);
+    await put(join(folder, 'release/images', blobPath(digest)), description);
+  }
+  return folder;
+}
+
+async function put(path: string, text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, text);
+}
