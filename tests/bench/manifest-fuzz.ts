@@ -136,7 +136,11 @@ function tryEnvironment(): string | null {
     '',
   ].join('\n');
   const file = parseEnvFile(mutateText(seed, random));
-  const reading = envToConfig(mergeEnvironment(file.values, {}), { homeDirectory: '/root', pid: 1 });
+  const reading = envToConfig(mergeEnvironment(file.values, {}), {
+    homeDirectory: '/root',
+    hostname: 'station',
+    pid: 1,
+  });
   const told = [...file.warnings, ...reading.warnings, ...(reading.kind === 'invalid' ? reading.problems : [])];
   if (told.some((text) => text.includes('very-secret-token'))) return 'told a secret';
   return reading.kind === 'invalid' && reading.problems.length === 0 ? 'refused without a reason' : null;

@@ -31,6 +31,7 @@ import { createReleasePoll } from './release-poll.ts';
 import { createStackWork } from './stack-work.ts';
 import { createStatus } from './status.ts';
 import { agentVersion } from './version.ts';
+import { createWifiDuty } from './wifi-duty.ts';
 
 /**
  * Builds the whole agent from its configuration and starts it: the one place where its rooms meet.
@@ -96,6 +97,7 @@ export async function startAgent(
   });
   report.event('agent_started', { agentVersion, bootId });
   const firmware = await createFirmwareDuty(config, { ...common, isLineTaken: () => isFetching(updater) });
+  const wifi = stack.use(createWifiDuty(config, { ...common, engine, loop, door, startedAt, signal }));
   const port = createStatus({
     config,
     updater,
@@ -104,6 +106,7 @@ export async function startAgent(
     work,
     engine,
     firmware,
+    wifi,
     conditions,
     startedAt,
     agentVersion,
@@ -122,7 +125,8 @@ export async function startAgent(
       isAlive: () => clock.monotonic() - work.lastAliveMs() < longestSilenceMs,
     }),
   );
-  const running = Promise.all([loop.run(signal), firmware.run(signal)]).catch((error: unknown) => {
+  const duties = [loop.run(signal), firmware.run(signal), wifi.run(signal)];
+  const running = Promise.all(duties).catch((error: unknown) => {
     if (!signal.aborted) throw error;
   });
   stack.defer(async () => {
@@ -132,6 +136,8 @@ export async function startAgent(
     });
     stopping.abort(new Stopping('stop'));
     await running;
+    // One that has something to put back takes longer than the others.
+    await Promise.allSettled(duties);
   });
   report.event('agent_ready', { addresses: server.addresses() });
   serviceManager.ready('Looking after the stack');

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { envToConfig, loadConfig, mergeEnvironment, type Config } from './config.ts';
 import { variableNames } from './config/reader.ts';
 
-const defaults = { homeDirectory: '/home/anna', pid: 42 };
+const defaults = { homeDirectory: '/home/anna', hostname: 'hallway', pid: 42 };
 const needed = {
   STATION_ID: '0B7C2D2E-8A7F-4E7B-9B1E-0D4F1F2A9C3D',
   UPDATE_SERVER_URL: 'https://updates.example/station/manifest.json?channel=stable',
@@ -71,6 +71,7 @@ describe('defaults', () => {
           interface: null,
           country: null,
           connectivityUrl: new URL('https://updates.example/'),
+          stationUrl: new URL('http://hallway.local/'),
           hotspot: { ssid: 'Station-9c3d', password: null, address: '192.0.2.1', prefixLength: 24, portalPort: 80 },
         },
         systemd: { notifySocket: null, watchdogMs: null },
@@ -239,6 +240,7 @@ const wrong: Record<string, string[]> = {
   WIFI_WATCHDOG: ['sometimes'],
   WIFI_INTERFACE: ['wlan0; reboot', 'a-very-long-interface', 'a/b', '..'],
   WIFI_COUNTRY: ['fi', 'FIN'],
+  STATION_URL: ['ftp://station/', 'station.local'],
   CONNECTIVITY_CHECK_URL: ['file:///etc/passwd', 'example.org'],
   HOTSPOT_SSID: ['x'.repeat(33), 'ä'.repeat(17)],
   HOTSPOT_PASSWORD: ['short', 'x'.repeat(64), 'pässwörd1'],

@@ -1,4 +1,4 @@
-import { homedir } from 'node:os';
+import { homedir, hostname } from 'node:os';
 import { join } from 'node:path';
 import { describeError } from '@station/kit/station-error';
 import { exists, nodeDisk, readText } from '@station/kit/files';
@@ -7,6 +7,7 @@ import { parseEnvFile } from './config/env-file.ts';
 import { parseMaintenanceWindow, type MaintenanceWindow } from './config/maintenance-window.ts';
 import { createReader, variableNames, type Environment, type Reader } from './config/reader.ts';
 import * as check from './config/values.ts';
+import { readWifi, type WifiConfig } from './config/wifi.ts';
 import type { Check, SigningKey } from './config/values.ts';
 
 /** The agent's configuration (specification, "Agent configuration"; contracts, section 3). Paths are absolute, times are ms. */
@@ -58,21 +59,7 @@ export type Config = {
     readonly socketPath: string | null;
     readonly token: string | null;
   };
-  readonly wifi: {
-    readonly watchdog: 'auto' | 'on' | 'off';
-    readonly interface: string | null;
-    readonly country: string | null;
-    /** Asked whether the internet is there; any answer from its host will do. Null: nobody is asked. */
-    readonly connectivityUrl: URL | null;
-    readonly hotspot: {
-      readonly ssid: string;
-      /** Null: an open network. */
-      readonly password: string | null;
-      readonly address: string;
-      readonly prefixLength: number;
-      readonly portalPort: number;
-    };
-  };
+  readonly wifi: WifiConfig;
   readonly systemd: {
     /** Where the service manager listens for notices (sd_notify(3)); null: there is none. */
     readonly notifySocket: string | null;
@@ -91,7 +78,7 @@ export type ConfigReading =
   | { kind: 'invalid'; problems: string[]; warnings: string[] };
 
 /** What defaults are derived from. */
-export type Defaults = { homeDirectory: string; pid: number };
+export type Defaults = { homeDirectory: string; hostname: string; pid: number };
 
 const intervalMinutes = check.duration(60_000, 0.01, 43_200);
 const defaultIntervalMs = 60 * 60_000;
@@ -118,7 +105,7 @@ export async function loadConfig(options: { envFile?: string; directory: string 
     return { kind: 'invalid', problems: [`the environment file: ${describeError(error)}`], warnings: [] };
   }
   const file = parseEnvFile(text ?? '');
-  const defaults = { homeDirectory: homedir(), pid: process.pid };
+  const defaults = { homeDirectory: homedir(), hostname: hostname(), pid: process.pid };
   const reading = envToConfig(mergeEnvironment(file.values, process.env), defaults);
   return { ...reading, warnings: [...file.warnings, ...unknownNames(file.values), ...reading.warnings] };
 }
@@ -158,7 +145,7 @@ export function envToConfig(env: Environment, defaults: Defaults): ConfigReading
       agentToken: reader.or('BACKEND_AGENT_TOKEN', check.token, null),
     },
     api: readApi(reader, defaults),
-    wifi: readWifi(reader, stationId, release.manifestUrl),
+    wifi: readWifi(reader, { stationId, releaseUrl: release.manifestUrl, hostname: defaults.hostname }),
     systemd: readSystemd(reader, defaults),
     childEnv: {
       PATH: reader.ambient('PATH') ?? '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
@@ -273,33 +260,6 @@ function readApi(reader: Reader, { homeDirectory }: Defaults): Config['api'] {
     token: reader.or('AGENT_TOKEN', check.token, null),
   };
 }
-
-function readWifi(reader: Reader, stationId: string, releaseUrl: URL): Config['wifi'] {
-  const address = reader.or('HOTSPOT_ADDRESS', check.ipv4WithPrefix, { address: '192.0.2.1', prefixLength: 24 });
-  const interfaceName = check.matching(/^(?!\.{1,2}$)[^\s/:]{1,15}$/, 'be the name of a network interface');
-  return {
-    watchdog: reader.or('WIFI_WATCHDOG', watchdogMode, 'auto'),
-    interface: reader.or('WIFI_INTERFACE', interfaceName, null),
-    country: reader.or('WIFI_COUNTRY', check.matching(/^[A-Z]{2}$/, 'be two capital letters (ISO 3166-1)'), null),
-    connectivityUrl: reader.or('CONNECTIVITY_CHECK_URL', webUrl, usualConnectivityUrl(releaseUrl)),
-    hotspot: {
-      ssid: reader.or('HOTSPOT_SSID', check.ssid, `Station-${stationId.slice(-4)}`),
-      password: reader.or('HOTSPOT_PASSWORD', check.passphrase, null),
-      ...address,
-      portalPort: reader.or('PORTAL_PORT', check.port, 80),
-    },
-  };
-}
-
-/** The server that releases come from: nobody else learns that this station is there. */
-const usualConnectivityUrl = (releaseUrl: URL): URL | null =>
-  ['http:', 'https:'].includes(releaseUrl.protocol) ? new URL('/', releaseUrl) : null;
-
-const watchdogMode: Check<'auto' | 'on' | 'off'> = (text) => {
-  if (text.toLowerCase() === 'auto') return check.ok('auto');
-  const chosen = check.boolean(text);
-  return chosen.ok ? check.ok(chosen.value ? 'on' : 'off') : check.must('be auto, true or false');
-};
 
 function readSystemd(reader: Reader, { pid }: Defaults): Config['systemd'] {
   const micros = Number(reader.ambient('WATCHDOG_USEC') ?? 0);

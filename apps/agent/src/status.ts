@@ -1,4 +1,4 @@
-import type { ServiceStatus, Status, WifiStatus } from '@station/protocol/agent-api';
+import type { ServiceStatus, Status } from '@station/protocol/agent-api';
 import type { Conditions } from './conditions.ts';
 import type { Config } from './config.ts';
 import { rollbackTarget } from './containers/operations.ts';
@@ -9,6 +9,7 @@ import type { AgentPort } from './http/port.ts';
 import type { Loop } from './loop.ts';
 import type { ReleasePoll } from './release-poll.ts';
 import type { StackWork } from './stack-work.ts';
+import type { WifiDuty } from './wifi-duty.ts';
 
 export type StatusParts = {
   config: Config;
@@ -18,6 +19,7 @@ export type StatusParts = {
   work: StackWork;
   engine: StackEngine;
   firmware: Firmware;
+  wifi: Pick<WifiDuty, 'status'>;
   conditions: Conditions;
   startedAt: string;
   agentVersion: string;
@@ -25,16 +27,7 @@ export type StatusParts = {
 
 /** What the agent says of itself over its API, put together from its rooms at each request. */
 export function createStatus(parts: StatusParts): AgentPort {
-  const { updater, loop, poll, work, config, conditions } = parts;
-  const wifiStatus = (): WifiStatus => ({
-    mode: 'disabled',
-    ssid: null,
-    ip: null,
-    signal: null,
-    connectivity: null,
-    hotspot: { active: false, ssid: null, ip: null, clients: 0 },
-    watchdog: { state: 'DISABLED', since: parts.startedAt, attempts: 0, nextRetryAt: null, lastFailure: null },
-  });
+  const { updater, loop, poll, work, config, conditions, wifi } = parts;
   const versions = () => ({
     currentVersion: updater.isLoaded() ? (updater.journal().installed?.version ?? null) : null,
     latestVersion: poll.latest()?.version ?? null,
@@ -42,7 +35,7 @@ export function createStatus(parts: StatusParts): AgentPort {
   });
   return {
     version: versions,
-    wifiStatus,
+    wifiStatus: wifi.status,
     update: loop.update,
     rollback: loop.rollback,
     check: async () => {
@@ -73,7 +66,7 @@ export function createStatus(parts: StatusParts): AgentPort {
         history: journal?.history ?? [],
         stack: { services: await listServices(parts) },
         firmware: parts.firmware.status(),
-        wifi: wifiStatus(),
+        wifi: wifi.status(),
         conditions: conditions.list(),
       };
     },

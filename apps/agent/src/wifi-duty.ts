@@ -1,0 +1,57 @@
+import { nodeDisk } from '@station/kit/files';
+import type { WifiStatus } from '@station/protocol/agent-api';
+import { createNetworkManager } from './adapters/network-manager/network-manager.ts';
+import { createReachability } from './adapters/reachability.ts';
+import { createSettingsBackend } from './adapters/settings-backend.ts';
+import type { Config } from './config.ts';
+import { openPortal } from './portal/server.ts';
+import { createProxyService, type ProxyServiceParts } from './proxy-service.ts';
+import type { WatchdogParts } from './wifi/run-state.ts';
+import { ssidFromText } from './wifi/ssid.ts';
+import { createWatchdog } from './wifi/watchdog.ts';
+
+export type WifiDuty = AsyncDisposable & {
+  /** Keeps the station reachable until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  status(): WifiStatus;
+};
+
+type Parts = Omit<ProxyServiceParts, 'service'> &
+  Pick<WatchdogParts, 'conditions' | 'clock' | 'report' | 'random'> & { startedAt: string; signal: AbortSignal };
+
+/** The Wi-Fi duty of the agent: NetworkManager, watchdog and setup page put together (docs/adr/0016). */
+export function createWifiDuty(config: Config, parts: Parts): WifiDuty {
+  const { watchdog: mode, hotspot, country, connectivityUrl, stationUrl } = config.wifi;
+  if (mode === 'off') return idleDuty(parts.startedAt);
+  const { conditions, clock, report, random, signal } = parts;
+  const { ssid, password, address, prefixLength, portalPort: port } = hotspot;
+  const radio = createNetworkManager({ interface: config.wifi.interface, clock, report });
+  const watchdog = createWatchdog({
+    ...{ radio, conditions, clock, report, random, mode, country },
+    reachability: createReachability({ internetUrl: connectivityUrl }),
+    proxy: createProxyService({ ...parts, service: config.stack.reverseProxyService }),
+    backend: createSettingsBackend(config.backend),
+    openPortal: (actions) => openPortal({ address, port, actions, report, clock, random, signal }),
+    hotspot: { ssid: ssidFromText(ssid), password, address, prefixLength },
+    stationAddress: stationUrl.href,
+    disk: nodeDisk,
+    dataDir: config.dataDir,
+  });
+  return {
+    run: watchdog.run,
+    status: watchdog.status,
+    [Symbol.asyncDispose]: () => radio[Symbol.asyncDispose](),
+  };
+}
+
+/** WIFI_WATCHDOG=false: somebody else looks after the network. */
+const idleDuty = (since: string): WifiDuty => ({
+  run: async () => undefined,
+  status: () => ({
+    mode: 'disabled',
+    ...{ ssid: null, ip: null, signal: null, connectivity: null },
+    hotspot: { active: false, ssid: null, ip: null, clients: 0 },
+    watchdog: { state: 'DISABLED', since, attempts: 0, nextRetryAt: null, lastFailure: null },
+  }),
+  [Symbol.asyncDispose]: async () => undefined,
+});
