@@ -33,7 +33,7 @@ const clockToleranceMs = 100;
  */
 export function createAvailabilityKeeper(options: {
   devices: readonly { id: string; status: Status }[];
-  write: (report: DeviceReport) => Promise<void>;
+  write: (report: DeviceReport) => Promise<unknown>;
   events: DeviceEvents;
   clock: Clock;
   /** Other replicas hear and write too: what is decided here says since when the device was quiet, and is checked where it is written. */

@@ -4,6 +4,7 @@ import { systemClock, type Clock } from '@station/kit/clock';
 import { deviceTopic } from '@station/protocol/topics';
 import type { KnownDevice } from '../devices/device-directory.ts';
 import type { DeviceReport } from '../devices/device-report.ts';
+import { createReportWriter, type ReportWriter } from '../devices/report-writer.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { until } from '../testing/until.ts';
 import { createBridge } from './bridge.ts';
@@ -14,6 +15,7 @@ const hasty: Clock = { ...systemClock, sleep: () => new Promise((resolve) => set
 
 function bridgeWith(options: {
   write?: (report: DeviceReport) => Promise<void>;
+  writer?: Pick<ReportWriter, 'write'>;
   find?: (externalId: string) => Promise<KnownDevice | null>;
 }) {
   const written: DeviceReport[] = [];
@@ -29,10 +31,15 @@ function bridgeWith(options: {
         (async (externalId) => (externalId === 'x' ? null : { id: `id-${externalId}`, externalId, type: 'light' })),
       [Symbol.dispose]: () => undefined,
     },
-    writer: {
+    writer: options.writer ?? {
       write: async (report) => {
-        await write(report);
+        try {
+          await write(report);
+        } catch (error) {
+          return new Map([[report, error]]);
+        }
         written.push(report);
+        return new Map();
       },
     },
     keeper: { heard: () => undefined, status: () => 'online' },
@@ -78,6 +85,24 @@ test('a message that keeps failing while others are written is set aside and ack
     all.written.map((report) => report.kind === 'state' && report.state['n']),
     [1, 14],
   );
+});
+
+test('where one message of several that are written together is set aside, the others are on disk and written once', async () => {
+  const all: number[][] = [];
+  await using writer = createReportWriter({
+    writeBatch: async (reports) => {
+      const numbers = reports.map((report) => (report.kind === 'state' ? Number(report.state['n']) : 0));
+      if (numbers.includes(13)) throw new Error('poison');
+      all.push(numbers);
+    },
+    onWritten: () => undefined,
+  });
+  const { receive, dropped, log } = bridgeWith({ writer });
+  const received = Promise.all([11, 12, 13, 14].map((n) => receive('a', 'state', state(n))));
+  await received;
+  assert.deepEqual(all.flat(), [11, 12, 14]);
+  assert.equal(dropped.count('not_written'), 1);
+  assert.equal(log.events('unexpected_error').length, 1);
 });
 
 test('a device that cannot be looked up is not taken for an unknown one', async () => {

@@ -8,15 +8,21 @@ import {
   type HandshakeAck,
   type Heartbeat,
 } from '@station/protocol/device-messages';
-import { deviceTopic, maxPayloadBytes, parseDeviceTopic, type DeviceTopicEnd } from '@station/protocol/topics';
+import {
+  deviceTopic,
+  maxPayloadBytes,
+  parseDeviceTopic,
+  type DeviceTopic,
+  type DeviceTopicEnd,
+} from '@station/protocol/topics';
 import { Compile } from 'typebox/compile';
 import type { DeviceDirectory, KnownDevice } from '../devices/device-directory.ts';
 import type { DeviceReport } from '../devices/device-report.ts';
-import type { ReportWriter } from '../devices/report-writer.ts';
+import type { ReportWriter, Unwritten } from '../devices/report-writer.ts';
 import type { Log } from '../log.ts';
 import { findUnstorable, mayBeUnstorable } from '../store/storable-text.ts';
 import type { AvailabilityKeeper } from './availability-keeper.ts';
-import type { DroppedMessages } from './dropped-messages.ts';
+import type { DroppedMessages, DropReason } from './dropped-messages.ts';
 
 export type IncomingMessage = {
   topic: string;
@@ -28,7 +34,7 @@ export type IncomingMessage = {
 export type Bridge = {
   /**
    * Takes a message of a device. Resolves when the broker may be told that it arrived: what is good is on disk then, what is not was dropped.
-   * Never rejects; while nothing can be written it stays unresolved.
+   * Messages that are written together are given the same promise. Never rejects; while nothing can be written it stays unresolved.
    */
   receive(message: IncomingMessage): Promise<void>;
 };
@@ -53,6 +59,9 @@ const retryMs = 1_000;
 /** A report that failed so often while others were written is itself what is wrong. */
 const maxAttempts = 3;
 
+/** Of whatever needs no writing. */
+const done = Promise.resolve();
+
 const checks = {
   handshake: Compile(payloadSchemas.handshake),
   state: Compile(payloadSchemas.state),
@@ -72,11 +81,12 @@ export function createBridge(parts: BridgeParts): Bridge {
     parts.publish(topic, JSON.stringify({ status })).catch(() => undefined);
   };
 
-  const take = async (device: KnownDevice, end: DeviceTopicEnd, body: unknown, message: IncomingMessage) => {
+  const take = (device: KnownDevice, end: DeviceTopicEnd, body: unknown, message: IncomingMessage): Promise<void> => {
     const { topic, saidAt } = message;
     const at = clock.now();
     if (end === 'heartbeat' && (body as Heartbeat).status === 'offline') {
-      return parts.will(device.id, at - (saidAt ?? at));
+      parts.will(device.id, at - (saidAt ?? at));
+      return done;
     }
     keeper.heard(device.id);
     const report = reportOf(end, body, { deviceId: device.id, at, saidAt });
@@ -86,29 +96,41 @@ export function createBridge(parts: BridgeParts): Bridge {
     if (isNews(end, device.id)) reports.push({ kind: 'status', deviceId: device.id, at, status: 'online' });
     if (end === 'handshake') reports.push(...differing(device, (body as Handshake).type, at));
     // Handed over in one turn, so written in one transaction.
-    await Promise.all(reports.map((one) => write(one, topic)));
-    if (end === 'handshake') acknowledge(device.externalId, 'ok');
+    const written = Promise.all(reports.map((one) => write(one, topic)));
+    return written.then(() => {
+      if (end === 'handshake') acknowledge(device.externalId, 'ok');
+    });
   };
   const isNews = (end: DeviceTopicEnd, deviceId: string): boolean =>
     end === 'heartbeat' || keeper.status(deviceId) !== 'online';
 
+  const drop = (reason: DropReason, topic: string): Promise<void> => {
+    dropped.drop(reason, topic);
+    return done;
+  };
+  const takeOf = (
+    device: KnownDevice | null,
+    { externalId, end }: DeviceTopic,
+    body: unknown,
+    from: IncomingMessage,
+  ) => {
+    if (device !== null) return take(device, end, body, from);
+    if (end === 'handshake') acknowledge(externalId, 'unknown_device');
+    return drop('unknown_device', from.topic);
+  };
+
   return {
-    receive: async (message) => {
+    receive: (message) => {
       const { topic, payload } = message;
       const parsed = parseDeviceTopic(topic);
-      if (parsed === null) return dropped.drop('bad_topic', topic);
-      if (parsed.stationId !== stationId) return dropped.drop('foreign_station', topic);
-      if (payload.length > maxPayloadBytes) return dropped.drop('too_large', topic);
+      if (parsed === null) return drop('bad_topic', topic);
+      if (parsed.stationId !== stationId) return drop('foreign_station', topic);
+      if (payload.length > maxPayloadBytes) return drop('too_large', topic);
       const body = readBody(parsed.end, payload);
-      if (body === undefined) return dropped.drop('bad_shape', topic);
+      if (body === undefined) return drop('bad_shape', topic);
       const known = findDevice(parts, parsed.externalId);
-      const device = known instanceof Promise ? await known : known;
-      if (device === null) {
-        dropped.drop('unknown_device', topic);
-        if (parsed.end === 'handshake') acknowledge(parsed.externalId, 'unknown_device');
-        return;
-      }
-      await take(device, parsed.end, body, message);
+      if (!(known instanceof Promise)) return takeOf(known, parsed, body, message);
+      return known.then((device) => takeOf(device, parsed, body, message));
     },
   };
 }
@@ -187,26 +209,45 @@ async function lookUp(
 }
 
 /**
- * Writes a report whatever it takes: tries again while the database is away or full. Only one that keeps failing while others are written
- * is dropped, so that it does not hold up its device for ever.
+ * Writes reports whatever it takes: tries again while the database is away or full. Only one that keeps failing while others are written
+ * is dropped, so that it does not hold up its device for ever. Those that are written together share a promise, as the writer's do: where
+ * one of them fails, all are acknowledged when that is settled.
  */
 function createPersistentWrite(parts: BridgeParts): (report: DeviceReport, topic: string) => Promise<void> {
+  const { writer, log, dropped } = parts;
   let written = 0;
-  return async (report, topic) => {
-    const writtenBefore = written;
+  let last: { writing: Promise<Unwritten>; reports: DeviceReport[]; topics: string[]; done: Promise<void> } | null =
+    null;
+  const insist = async (report: DeviceReport, topic: string, writtenBefore: number): Promise<void> => {
     for (let attempt = 1; ; attempt++) {
-      try {
-        await parts.writer.write(report);
+      if (attempt >= maxAttempts && written > writtenBefore) return dropped.drop('not_written', topic);
+      await pause(parts);
+      if (!(await writer.write(report)).has(report)) {
         written += 1;
         return;
-      } catch (error) {
-        if (attempt === 1) {
-          parts.log.event('unexpected_error', { where: 'writing a report', message: describeError(error) });
-        }
-        if (attempt >= maxAttempts && written > writtenBefore) return parts.dropped.drop('not_written', topic);
-        await pause(parts);
       }
     }
+  };
+  const finish = async (writing: Promise<Unwritten>, reports: DeviceReport[], topics: string[]): Promise<void> => {
+    const writtenBefore = written;
+    const unwritten = await writing;
+    if (last?.writing === writing) last = null;
+    const failed = unwritten.size === 0 ? [] : [...reports.keys()].filter((index) => unwritten.has(reports[index]!));
+    written += reports.length - failed.length;
+    if (failed.length === 0) return;
+    const [reason] = unwritten.values();
+    log.event('unexpected_error', { where: 'writing reports', message: describeError(reason) });
+    await Promise.all(failed.map((index) => insist(reports[index]!, topics[index]!, writtenBefore)));
+  };
+  return (report, topic) => {
+    const writing = writer.write(report);
+    if (last?.writing !== writing) {
+      const [reports, topics]: [DeviceReport[], string[]] = [[], []];
+      last = { writing, reports, topics, done: finish(writing, reports, topics) };
+    }
+    last.reports.push(report);
+    last.topics.push(topic);
+    return last.done;
   };
 }
 

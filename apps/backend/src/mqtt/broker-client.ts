@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
-import { generate, writeToStream } from 'mqtt-packet';
+import { writeToStream } from 'mqtt-packet';
 import { describeError } from '@station/kit/station-error';
 import { maxPayloadBytes, subscriptions } from '@station/protocol/topics';
 import type { Log } from '../log.ts';
 import type { BrokerLink, BrokerLinkHandler } from './broker-link.ts';
+import { createSharedWait } from './shared-wait.ts';
 import { createSessionBacklog, type SessionBacklog, type SharedSession } from './session-backlog.ts';
 
 /** A link whose session the broker keeps while it is away. */
@@ -181,7 +182,8 @@ async function subscribe(client: MqttClient, topics: string[]): Promise<void> {
 
 /**
  * The client library handles one message at a time and acknowledges it before the next; with a wait for the disk each, that would be slow.
- * Here a message is handed over at once and its acknowledgement (PUBACK) sent when it is on disk, on the connection it came by.
+ * Here a message is handed over at once and its acknowledgement (PUBACK) sent when it is on disk, on the connection it came by, together
+ * with those of all that were written with it.
  */
 function acknowledgeWhenDone(
   client: MqttClient,
@@ -197,32 +199,38 @@ function acknowledgeWhenDone(
     // So that the library owes nothing for it; its id is kept, which one of QoS 0 has not.
     packet.qos = 0;
   });
-  client.handleMessage = (packet: IPublishPacket, done) => {
-    const { stream } = client;
-    const { messageId } = packet;
-    const { protocolVersion = 4 } = client.options;
-    const acknowledge = (): void => {
-      if (messageId === undefined || client.stream !== stream || stream.destroyed || !client.connected) return;
-      stream.write(generate({ cmd: 'puback', messageId, reasonCode: 0 }, { protocolVersion }));
+  const acknowledgementsBy = (stream: MqttClient['stream']) => {
+    const send = (ids: readonly (number | undefined)[]): void => {
+      if (client.stream !== stream || stream.destroyed || !client.connected) return;
+      const packets = pubacks(ids);
+      if (packets.length > 0) stream.write(packets);
     };
+    const handled = createSharedWait<number | undefined>((ids) => {
+      open -= ids.length;
+      send(ids);
+    });
+    return { stream, send, handled };
+  };
+  let acknowledgements: ReturnType<typeof acknowledgementsBy> | null = null;
+  client.handleMessage = (packet: IPublishPacket, done) => {
+    const { messageId } = packet;
+    if (acknowledgements?.stream !== client.stream) acknowledgements = acknowledgementsBy(client.stream);
     if (packet.retain) {
-      acknowledge();
+      acknowledgements.send([messageId]);
       return done();
     }
     const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
     if (packet.topic === shared?.markerTopic) {
       backlog?.marked(payload.toString('utf8'));
-      acknowledge();
+      acknowledgements.send([messageId]);
       return done();
     }
     heardMs = performance.now();
     open += 1;
     const saidAt = backlog?.saidAt(packet.dup);
-    const message = { topic: packet.topic, payload, ...(saidAt === undefined ? {} : { saidAt }) };
-    const handled = handler.onMessage(message).then(() => {
-      open -= 1;
-      acknowledge();
-    });
+    const { topic } = packet;
+    const handled = handler.onMessage(saidAt === undefined ? { topic, payload } : { topic, payload, saidAt });
+    acknowledgements.handled(handled, messageId);
     if (waiting() < maxWaiting) return done();
     void handled.then(() => done());
   };
@@ -231,6 +239,20 @@ function acknowledgeWhenDone(
       while (open > 0 || performance.now() - heardMs < quietMs) await sleep(quietMs / 10);
     },
   };
+}
+
+/** PUBACK of each id, in one: of success, so without a reason code (MQTT 5, section 3.4.2.1), as MQTT 3.1.1 knows it. */
+function pubacks(ids: readonly (number | undefined)[]): Buffer {
+  const packets = Buffer.allocUnsafe(ids.length * 4);
+  let end = 0;
+  for (const id of ids) {
+    // Of QoS 0.
+    if (id === undefined) continue;
+    packets.writeUInt16BE(0x4002, end);
+    packets.writeUInt16BE(id, end + 2);
+    end += 4;
+  }
+  return packets.subarray(0, end);
 }
 
 async function inTime(published: Promise<unknown>): Promise<void> {

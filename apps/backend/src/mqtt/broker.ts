@@ -5,6 +5,7 @@ import { Aedes, type AuthenticateError, type Client } from 'aedes';
 import { writeToStream } from 'mqtt-packet';
 import { deviceTopic, maxPayloadBytes, parseDeviceTopic, stationTopicEnds } from '@station/protocol/topics';
 import { hashToken } from '../auth/token-hash.ts';
+import { createSharedWait } from './shared-wait.ts';
 import type { BrokerLink, BrokerLinkHandler } from './broker-link.ts';
 import type { DroppedMessages } from './dropped-messages.ts';
 
@@ -38,6 +39,9 @@ const nowhere = '$station/taken';
  */
 export async function startBroker(options: BrokerOptions): Promise<BrokerLink> {
   const { stationId, handler, dropped } = options;
+  const whenHandled = createSharedWait<() => void>((all) => {
+    for (const done of all) done();
+  });
   /** By client: who it has logged in as. */
   const names = new WeakMap<Client, string>();
   const clients = new Map<string, Set<Client>>();
@@ -86,7 +90,7 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerLink> {
         dropped.drop('foreign_device', topic);
         return done();
       }
-      void handler.onMessage({ topic, payload }).then(() => done());
+      whenHandled(handler.onMessage({ topic, payload }), done);
     },
     authorizeForward: (_client, packet) => {
       const deadline = typeof packet.payload === 'object' ? deadlines.get(packet.payload) : undefined;
