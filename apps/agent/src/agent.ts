@@ -97,7 +97,9 @@ export async function startAgent(
   });
   report.event('agent_started', { agentVersion, bootId });
   const firmware = await createFirmwareDuty(config, { ...common, isLineTaken: () => isFetching(updater) });
-  const wifi = stack.use(createWifiDuty(config, { ...common, engine, loop, door, startedAt, signal }));
+  const wifi = stack.use(
+    createWifiDuty(config, { ...common, engine, loop, door, startedAt, signal, bootId: await readBootId() }),
+  );
   const port = createStatus({
     config,
     updater,

@@ -17,17 +17,20 @@ export type WifiDuty = AsyncDisposable & {
 };
 
 type Parts = Omit<ProxyServiceParts, 'service'> &
-  Pick<WatchdogParts, 'conditions' | 'clock' | 'report' | 'random'> & { startedAt: string; signal: AbortSignal };
+  Pick<WatchdogParts, 'conditions' | 'clock' | 'report' | 'random' | 'bootId'> & {
+    startedAt: string;
+    signal: AbortSignal;
+  };
 
 /** The Wi-Fi duty of the agent: NetworkManager, watchdog and setup page put together (docs/adr/0016). */
 export function createWifiDuty(config: Config, parts: Parts): WifiDuty {
   const { watchdog: mode, hotspot, country, connectivityUrl, stationUrl } = config.wifi;
   if (mode === 'off') return idleDuty(parts.startedAt);
-  const { conditions, clock, report, random, signal } = parts;
+  const { conditions, clock, report, random, bootId, signal } = parts;
   const { ssid, password, address, prefixLength, portalPort: port } = hotspot;
   const radio = createNetworkManager({ interface: config.wifi.interface, clock, report });
   const watchdog = createWatchdog({
-    ...{ radio, conditions, clock, report, random, mode, country },
+    ...{ radio, conditions, clock, report, random, bootId, mode, country },
     reachability: createReachability({ internetUrl: connectivityUrl }),
     proxy: createProxyService({ ...parts, service: config.stack.reverseProxyService }),
     backend: createSettingsBackend(config.backend),

@@ -1,5 +1,5 @@
 import type { Step } from './decide.ts';
-import { linkOf, noteFailedReturn, timing, type Memory } from './facts.ts';
+import { linkOf, noteFailedReturn, restartPatience, timing, usualPatience, type Intent, type Memory } from './facts.ts';
 import { failJoin, settleJoin } from './join.ts';
 import type { Connectivity, JoinFailure } from './ports.ts';
 import { describeSsid } from './ssid.ts';
@@ -84,23 +84,27 @@ export function createExecutors(context: Context): Executors {
     abandon_join: async () => abandonJoin(context),
     keep_candidate: async ({ candidateId }) => {
       if (!(await radio.keepCandidate(candidateId))) return 'failed';
-      remember(run, { unsavedCandidate: null });
-      return 'done';
+      // Should it still be seen as a candidate, it is not asked for again at once.
+      return (await radio.observe()).radio?.client?.candidateId === candidateId ? 'failed' : 'done';
     },
   };
 }
 
 async function reconcile({ run, radio }: Context): Promise<Outcome> {
   await radio.stopHotspot();
-  let intent = await run.intent.read().catch(() => 'unknown' as const);
+  const before = await run.intent.read().catch(() => null);
+  const wasHotspot = before?.proxyStopped ?? false;
+  let intent: Intent = before ? (wasHotspot ? 'proxy_stopped' : 'clear') : 'unknown';
   if (intent === 'clear') {
     // A file that cannot be written now could not be written before either, and may say what was so once.
-    intent = await run.intent.write(false).then(
-      () => 'clear' as const,
-      () => 'unknown' as const,
+    const isWritten = await run.intent.write(false).then(
+      () => true,
+      () => false,
     );
+    if (!isWritten) intent = 'unknown';
   }
-  remember(run, { isReconciled: true, intent, proxy: intent === 'clear' ? 'running' : 'unknown' });
+  const patience = before?.isThisBoot ? restartPatience(wasHotspot) : usualPatience;
+  remember(run, { isReconciled: true, intent, patience, proxy: intent === 'clear' ? 'running' : 'unknown' });
   return 'done';
 }
 
@@ -176,7 +180,7 @@ async function tryKnown(context: Context, signal: AbortSignal): Promise<void> {
   remember(run, { lastFailure: failure });
   if (failure === null) return;
   // Those in reach were tried in vain: no use to leave the hotspot for them soon.
-  if (isReturn || attempt >= timing.attempts) {
+  if (isReturn || attempt >= run.memory.patience.attempts) {
     run.memory = noteFailedReturn(run.memory, radio.networks(), clock.monotonic());
   }
 }

@@ -5,6 +5,7 @@ import {
   linkOf,
   probedLink,
   timing,
+  usualPatience,
   type Facts,
   type Link,
   type Memory,
@@ -54,7 +55,15 @@ export function enter(memory: Memory, state: WatchdogState, nowMs: number): Memo
   const entered = { ...memory, state, sinceMs: nowMs };
   if (state === 'CONNECTED') {
     const { start_hotspot: _, ...retries } = memory.retries;
-    return { ...entered, wasConnected: true, attempts: 0, attemptedMs: null, returns: {}, retries };
+    return {
+      ...entered,
+      patience: usualPatience,
+      wasConnected: true,
+      attempts: 0,
+      attemptedMs: null,
+      returns: {},
+      retries,
+    };
   }
   // What follows a loss begins with the first attempt again.
   if (state === 'HOTSPOT_ACTIVE' || memory.state === 'CONNECTED') return { ...entered, attempts: 0, attemptedMs: null };
@@ -107,8 +116,9 @@ function probeDueMs(memory: Memory, link: Link): number {
   return probed.probedMs + (probed.connectivity === 'full' ? timing.probeWhenOnline : timing.probeWhenLocal);
 }
 
+/** What was joined and could not be written, or whose agent ended before it was: it works, and must not be lost with the power. */
 function keep(memory: Memory, facts: Facts): Step | null {
-  const candidateId = memory.unsavedCandidate;
+  const candidateId = facts.network.radio?.client?.candidateId ?? null;
   return candidateId === null ? null : due(memory, facts, { kind: 'keep_candidate', candidateId });
 }
 
@@ -120,9 +130,9 @@ function tryKnown(memory: Memory, facts: Facts): Step | null {
 const canTryKnown = ({ network }: Facts): boolean => isUsable(network) && network.known.length > 0;
 
 /** Monotonic time of the next attempt in RETRYING. */
-export function attemptDueMs({ attempts, attemptedMs }: Memory): number {
+export function attemptDueMs({ attempts, attemptedMs, patience }: Memory): number {
   if (attemptedMs === null) return -Infinity;
-  return attemptedMs + (attempts < timing.attempts ? timing.betweenAttempts : timing.betweenLaterAttempts);
+  return attemptedMs + (attempts < patience.attempts ? timing.betweenAttempts : timing.betweenLaterAttempts);
 }
 
 function hotspotStep(memory: Memory, facts: Facts): Step | null {
@@ -197,7 +207,7 @@ function stateTimes(memory: Memory, facts: Facts): number[] {
     case 'CONNECTED':
       return probes;
     case 'CHECK':
-      return [...probes, Math.max(memory.sinceMs, memory.usableSinceMs ?? 0) + timing.check];
+      return [...probes, Math.max(memory.sinceMs, memory.usableSinceMs ?? 0) + memory.patience.checkMs];
     case 'RETRYING':
       return [...probes, attemptDueMs(memory)];
     case 'JOINING':

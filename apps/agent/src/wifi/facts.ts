@@ -19,6 +19,8 @@ export type Facts = {
 /** What `wifi.json` says about the proxy; `unknown`: there is no such file, or it cannot be trusted. */
 export type Intent = 'clear' | 'proxy_stopped' | 'unknown';
 
+export type Patience = { checkMs: number; attempts: number };
+
 /** A network that is tried from the hotspot. */
 export type Attempt =
   | { kind: 'portal'; request: JoinRequest; acceptedMs: number; candidate: { id: string; ip: string } | null }
@@ -36,6 +38,11 @@ export type Memory = {
   /** What an earlier process may have left behind is gone. */
   isReconciled: boolean;
   intent: Intent;
+  /**
+   * How long the network manager is left alone, and how often known networks are tried, before the hotspot. Less where the agent was
+   * restarted while the machine ran on: then they had their time, and somebody may be waiting for the hotspot.
+   */
+  patience: Patience;
   proxy: 'running' | 'stopped' | 'unknown';
   /** Since when the radio can be used; null while it cannot. */
   usableSinceMs: number | null;
@@ -51,10 +58,13 @@ export type Memory = {
   link: { key: string; connectivity: Connectivity; failures: number; probedMs: number } | null;
   /** Known networks that were tried in vain: when each may be tried again from the hotspot. */
   returns: Readonly<Record<SsidHex, { delayMs: number; dueMs: number; missedScans: number }>>;
-  /** A network that was joined and could not be written to disk yet. */
-  unsavedCandidate: string | null;
   retries: Readonly<Record<string, Retry>>;
 };
+
+export const usualPatience: Patience = { checkMs: 30_000, attempts: 3 };
+
+/** What is left of it after a restart of the agent alone, with and without a hotspot before. */
+export const restartPatience = (wasHotspot: boolean): Patience => ({ checkMs: 10_000, attempts: wasHotspot ? 0 : 1 });
 
 export const initialMemory = (nowMs: number, isEnabled: boolean): Memory => ({
   state: 'INIT',
@@ -62,6 +72,7 @@ export const initialMemory = (nowMs: number, isEnabled: boolean): Memory => ({
   isEnabled,
   isReconciled: false,
   intent: 'unknown',
+  patience: usualPatience,
   proxy: 'unknown',
   usableSinceMs: null,
   wasConnected: false,
@@ -72,15 +83,11 @@ export const initialMemory = (nowMs: number, isEnabled: boolean): Memory => ({
   lastJoin: null,
   link: null,
   returns: {},
-  unsavedCandidate: null,
   retries: {},
 });
 
 /** All in milliseconds. */
 export const timing = {
-  /** A network manager connects by itself within this after a boot or a loss. */
-  check: 30_000,
-  attempts: 3,
   betweenAttempts: 30_000,
   /** When three attempts failed and there can be no hotspot. */
   betweenLaterAttempts: 60_000,

@@ -37,7 +37,6 @@ export async function settleJoin(
     attempt: null,
     lastJoin: null,
     lastFailure: null,
-    unsavedCandidate: isKept ? null : candidate.id,
     link: key === null ? null : { key, connectivity, failures: 0, probedMs },
   };
   report.event('wifi_joined', { ssid, ip: candidate.ip });

@@ -61,7 +61,14 @@ export type RadioFacts = {
     canBeAccessPoint: boolean;
     state: 'unavailable' | 'disconnected' | 'connecting' | 'connected' | 'hotspot';
     /** Of the connection as a client; null in any other state. */
-    client: { ssid: SsidHex; ip: string | null; gateway: string | null; signal: number; isCandidate: boolean } | null;
+    client: {
+      ssid: SsidHex;
+      ip: string | null;
+      gateway: string | null;
+      signal: number;
+      /** Of a profile of ours that is not on disk yet, maybe of an earlier process; else null. */
+      candidateId: string | null;
+    } | null;
     /** Our access point as it stands; null when it is not up. */
     hotspot: { ssid: SsidHex; ip: string; clients: number } | null;
   } | null;

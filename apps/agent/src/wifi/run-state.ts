@@ -34,6 +34,8 @@ export type WatchdogParts = {
   disk: Disk;
   /** DATA_DIR. */
   dataDir: string;
+  /** Of the machine: a restart of the agent alone is told from a boot by it. */
+  bootId: string;
   conditions: Conditions;
   clock: Clock;
   report: Report;
@@ -75,7 +77,7 @@ export function createRun(
         options.onScan();
       },
     }),
-    intent: createIntentFile(parts.disk, parts.dataDir),
+    intent: createIntentFile(parts),
     forward: createForward(parts),
     actions: { view: notYet, rescan: notYet, join: notYet, seen: notYet },
   };

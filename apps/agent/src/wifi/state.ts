@@ -5,7 +5,6 @@ import {
   linkOf,
   mostSilentProbes,
   probedLink,
-  timing,
   type Facts,
   type Memory,
   type WatchdogState,
@@ -40,7 +39,7 @@ export function nextState(memory: Memory, facts: Facts): NextState {
 /** There is an address, and nobody behind it. Waiting for the network manager is in vain: it is content. */
 function withDeadLink(memory: Memory, facts: Facts): NextState {
   if (memory.state === 'HOTSPOT_ACTIVE' || memory.state === 'JOINING') return hotspotOrRetry(memory, facts);
-  if (memory.state === 'RETRYING' && memory.attempts >= timing.attempts) return hotspotOrRetry(memory, facts);
+  if (memory.state === 'RETRYING' && memory.attempts >= memory.patience.attempts) return hotspotOrRetry(memory, facts);
   return to('RETRYING', 'gateway_silent');
 }
 
@@ -48,18 +47,18 @@ function withoutLink(memory: Memory, facts: Facts): NextState {
   const { state } = memory;
   const { nowMs, network } = facts;
   if (!isUsable(network)) {
-    const isNew = state !== 'RETRYING' && (state !== 'CHECK' || nowMs - memory.sinceMs < timing.check);
+    const isNew = state !== 'RETRYING' && (state !== 'CHECK' || nowMs - memory.sinceMs < memory.patience.checkMs);
     return to(isNew ? 'CHECK' : 'RETRYING', 'radio_not_usable');
   }
   const usableSinceMs = memory.usableSinceMs ?? nowMs;
   if (state === 'HOTSPOT_ACTIVE' || state === 'JOINING') return hotspotOrRetry(memory, facts);
   if (state === 'RETRYING') {
     if (usableSinceMs > memory.sinceMs) return to('CHECK', 'radio_back');
-    if (network.known.length > 0 && memory.attempts < timing.attempts) return to('RETRYING', 'no_network');
+    if (network.known.length > 0 && memory.attempts < memory.patience.attempts) return to('RETRYING', 'no_network');
     return hotspotOrRetry(memory, facts);
   }
   if (state !== 'CHECK') return to('CHECK', state === 'INIT' ? 'start' : 'link_lost');
-  const checkEndsMs = Math.max(memory.sinceMs, usableSinceMs) + timing.check;
+  const checkEndsMs = Math.max(memory.sinceMs, usableSinceMs) + memory.patience.checkMs;
   if (network.known.length === 0 && !memory.wasConnected) {
     const hasLooked = facts.scan.endedMs !== null && facts.scan.endedMs >= usableSinceMs;
     if (!hasLooked && nowMs < checkEndsMs) return to('CHECK', 'looking_around');

@@ -82,7 +82,7 @@ function radioOf(observed: Observed, wifi: WifiDevice): Radio {
             ip: address?.ip ?? null,
             gateway: address?.gateway ?? null,
             signal: number(point?.['Strength']),
-            isCandidate: active?.profile ? isCandidate(active.profile) : false,
+            candidateId: active?.profile && isCandidate(active.profile) ? active.profile.uuid : null,
           }
         : null,
     hotspot: isUp && isAccessPoint ? { ssid, ip: address?.ip ?? '', clients: observed.clients } : null,
