@@ -74,7 +74,8 @@ export async function installAgent(machine: Machine, env: Record<string, string>
     status: () => ask<Status>('/status'),
     events: async () => parseEvents(await machine.journal({ unit })),
     isProxyRunning: async () =>
-      (await machine.run('curl -s -m 5 http://127.0.0.1/ | grep -q "the station"', { timeoutMs: 10_000 })).code === 0,
+      (await machine.run('curl -s -m 5 http://127.0.0.1/ | grep -q "this is the proxy"', { timeoutMs: 10_000 }))
+        .code === 0,
     credentials: async () => {
       const text = (await machine.readFile('/run/vstation/credentials')) ?? '';
       return text

@@ -18,14 +18,15 @@ const web = (listen: string[], who: string): string[] => [
   who,
 ];
 const services: Record<string, string[]> = {
-  backend: web(['-s', '127.0.0.1', '-p', '3000'], 'backend'),
+  backend: web(['-p', '3000'], 'backend'),
+  frontend: web(['-p', '3080'], 'frontend'),
   // On every address, as the stack's reverse proxy: the portal cannot have port 80 beside it.
   proxy: web(['-p', '80'], 'proxy'),
 };
 
 /**
  * Folder for the machine's payload disk: the agent as it ships (built now), its unit, and a release of a small stack for the process
- * engine: `backend`, and `proxy` on port 80.
+ * engine: `backend`, `frontend`, and `proxy` on port 80.
  */
 export async function createPayload(workspace: Workspace): Promise<string> {
   const build = spawnSync(process.execPath, [join(repository, 'scripts/build.ts'), 'agent'], {
@@ -38,6 +39,7 @@ export async function createPayload(workspace: Workspace): Promise<string> {
   await copyFile(join(repository, 'deploy/station-agent.service'), join(folder, 'station-agent.service'));
   const images = Object.fromEntries(Object.keys(services).map((name) => [name, `${name}:${version}`]));
   await put(join(folder, 'release/manifest.json'), JSON.stringify({ version, images }));
+  await put(join(folder, 'release/firmware/manifest.json'), '{}');
   await put(
     join(folder, 'stack/docker-compose.yml'),
     JSON.stringify({ services: Object.fromEntries(Object.keys(services).map((name) => [name, {}])) }),
