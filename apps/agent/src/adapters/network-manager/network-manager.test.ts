@@ -10,12 +10,7 @@ import type { JoinRequest } from '../../wifi/ports.ts';
 import { ssidFromText } from '../../wifi/ssid.ts';
 import { createNetworkManager, type NetworkManager } from './network-manager.ts';
 import { deviceState, interfaces, managerPath } from './objects.ts';
-import {
-  ethernetPath,
-  startFakeNetworkManager,
-  wifiPath,
-  type FakeNetworkManager,
-} from './testing/fake-network-manager.ts';
+import { ethernetPath, startFakeNetworkManager, type FakeNetworkManager } from './testing/fake-network-manager.ts';
 import { startPrivateBus, type PrivateBus } from './testing/private-bus.ts';
 
 const home = ssidFromText('Home');
