@@ -5,6 +5,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { cloudPath, maxCloudFrameBytes, tokenRejectedCode } from '@station/protocol/cloud-messages';
+import { createLine } from './line.ts';
 
 /** A message of a station that was told apart from those before by its `id`. */
 export type Heard = { method: string; params: Record<string, unknown>; at: number };
@@ -131,7 +132,7 @@ export async function startReferenceCloud(options: {
       isCut = true;
       socket.terminate();
     };
-    const lines = { from_station: { freeAt: 0 }, to_station: { freeAt: 0 } };
+    const lines = { from_station: createLine(), to_station: createLine() };
     let isAuthenticated = false;
     let claimKey: string | null = null;
 
@@ -143,16 +144,11 @@ export async function startReferenceCloud(options: {
       if (fate === 'lose') return;
       if (fate === 'cut') return cut();
       if (typeof fate === 'object' && 'overtakenMs' in fate) return void setTimeout(deal, fate.overtakenMs).unref();
-      const line = lines[direction];
       const pauseMs = typeof fate === 'object' ? fate.delayMs : 0;
-      const dealt = (): void => {
+      lines[direction].pass(pauseMs, () => {
         deal();
         if (fate === 'cut_after') setImmediate(cut);
-      };
-      if (line.freeAt <= performance.now() && pauseMs === 0) return dealt();
-      line.freeAt = Math.max(line.freeAt, performance.now() + pauseMs);
-      // Timers of one length fire in the order they were set; a later one is never shorter than what is left of an earlier one.
-      setTimeout(dealt, Math.ceil(line.freeAt - performance.now())).unref();
+      });
     };
     const sendText = (text: string): void =>
       pass('to_station', text, () => socket.readyState === socket.OPEN && socket.send(text));

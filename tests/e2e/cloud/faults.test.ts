@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { bearer } from '../../../apps/backend/src/testing/running-backend.ts';
 import type { Direction, Fate } from '../../../simulators/cloud/reference-cloud.ts';
 import { waitFor } from '../../rig/program.ts';
 import { createWorkspace } from '../../rig/workspace.ts';
@@ -91,7 +92,7 @@ test('a cloud without acknowledgements: what was handed over is not kept', async
   await waitFor('an empty outbox', async () => (await outbox(station)).pending === 0);
 });
 
-test('a message that the cloud ends the link at, each time, is set aside, and the others go on', async () => {
+test('a message that the cloud ends the link at is set aside, the others go on; sent again, a mended cloud gets it once', async () => {
   await using workspace = await createWorkspace();
   const station = await claimedStation(workspace);
   const { cloud, device } = station;
@@ -105,6 +106,20 @@ test('a message that the cloud ends the link at, each time, is set aside, and th
   await waitFor('the others at the cloud', () => station.heardEvents().length === others.length);
   assert.deepEqual(station.heardEvents(), others);
   await waitFor('it to be set aside', async () => (await outbox(station)).setAside === 1);
+
+  const headers = bearer((await station.backend.setUp()).accessToken);
+  const sendAgain = { method: 'POST', url: '/api/cloud/set-aside/send', headers } as const;
+  assert.deepEqual((await station.backend.http.inject(sendAgain)).json(), { count: 1 });
+  await waitFor('it to be set aside once more', async () => (await outbox(station)).setAside === 1);
+  assert.deepEqual(station.heardEvents(), others);
+  cloud.options.fate = () => 'pass';
+  assert.deepEqual((await station.backend.http.inject(sendAgain)).json(), { count: 1 });
+  await waitFor('it at the cloud', () => station.heardEvents().includes(3));
+  assert.deepEqual(station.heardEvents(), [...others, 3]);
+  await waitFor('nothing to be left', async () => {
+    const { pending, setAside } = await outbox(station);
+    return pending === 0 && setAside === 0;
+  });
 });
 
 async function outbox({ backend }: ClaimedStation): Promise<{ pending: number; dropped: number; setAside: number }> {
