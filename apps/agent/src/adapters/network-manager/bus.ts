@@ -45,7 +45,6 @@ export type Bus = AsyncDisposable & {
   listen(listener: (signal: BusSignal) => void): Disposable;
   /** How many listen now: a test proves that none is left behind. */
   listenerCount(): number;
-  isConnected(): boolean;
 };
 
 /** Told to listeners, beside the bus's own signals, when the connection has come or gone. */
@@ -68,6 +67,8 @@ export function createBus(options: { address: string; rules: readonly string[]; 
   const ending = new AbortController();
   const listeners = new Set<(signal: BusSignal) => void>();
   let current: Connection | null = null;
+  // Who asks at once, when the program starts, is not told that nobody is there while the connection is being made.
+  const tried = Promise.withResolvers<void>();
 
   const tell = (signal: BusSignal): void => {
     for (const listener of [...listeners]) listener(signal);
@@ -83,6 +84,7 @@ export function createBus(options: { address: string; rules: readonly string[]; 
           });
           for (const rule of rules) await callOn(connection, addMatch(rule), callMs);
           current = connection;
+          tried.resolve();
           backoff.reset();
           tell({ ...connectionSignal, body: [true] });
           await aborted(AbortSignal.any([connection.lost, ending.signal]));
@@ -92,8 +94,9 @@ export function createBus(options: { address: string; rules: readonly string[]; 
         }
         if (!ending.signal.aborted) tell({ ...connectionSignal, body: [false] });
       } catch {
-        // Nobody is there, or gone again at once: `isConnected` tells it, and it is tried again.
+        // Nobody is there, or gone again at once: calls tell it, and it is tried again.
       }
+      tried.resolve();
       await clock.sleep(backoff.nextMs(), ending.signal).catch(() => undefined);
     }
   };
@@ -101,6 +104,7 @@ export function createBus(options: { address: string; rules: readonly string[]; 
 
   return {
     call: async (call) => {
+      await tried.promise;
       if (current === null) throw new BusError('station.Lost', 'there is no connection to the message bus');
       const reply = await callOn(current, call, callMs);
       return reply.map(plain);
@@ -110,7 +114,6 @@ export function createBus(options: { address: string; rules: readonly string[]; 
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },
     listenerCount: () => listeners.size,
-    isConnected: () => current !== null,
     [Symbol.asyncDispose]: async () => {
       ending.abort();
       await running;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes, randomInt } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,7 +37,7 @@ beforeEach(async () => {
   bus = await startPrivateBus();
   fake = await startFakeNetworkManager(bus.address);
   radio = connect();
-  await until(async () => (await radio.observe()).manager === 'running');
+  assert.equal((await radio.observe()).manager, 'running', 'the first question waits for the connection');
 });
 afterEach(async () => {
   await radio[Symbol.asyncDispose]();
@@ -234,6 +235,21 @@ test('a profile that NetworkManager does not take is a verdict, not an exception
   fake.refusals = ['org.freedesktop.NetworkManager.Settings.Connection.InvalidProperty'];
   const outcome = await radio.join(request, forever);
   assert.equal(outcome.kind === 'failed' && outcome.failure, 'wrong_password');
+});
+
+test('names of any bytes and keys of any characters reach NetworkManager as they are', async () => {
+  for (let round = 0; round < 40; round += 1) {
+    // Not all zeros: that is how a hidden network's beacon looks.
+    const ssid = Buffer.concat([randomBytes(randomInt(0, 32)), Buffer.from([randomInt(1, 256)])]);
+    const key = Array.from({ length: randomInt(8, 64) }, () => String.fromCharCode(randomInt(0x20, 0x7f))).join('');
+    fake.addAccessPoint({ ssid });
+    const outcome = await radio.join({ ...request, ssid: ssid.toString('hex'), password: key }, forever);
+    assert.equal(outcome.kind, 'joined', ssid.toString('hex'));
+    assert.deepEqual(added()?.settings['802-11-wireless']?.['ssid'], ssid);
+    assert.equal(added()?.settings['802-11-wireless-security']?.['psk'], key);
+    assert.equal((await radio.observe()).radio?.client?.ssid, ssid.toString('hex'));
+    await radio.dropCandidate(outcome.candidateId);
+  }
 });
 
 test('known networks in reach are tried strongest first until one works', async () => {
