@@ -16,7 +16,7 @@ h1{font-size:24px;line-height:1.25;margin:8px 0}
 h2,legend{font-size:16px;line-height:1.4;font-weight:600;margin:0;padding:0}
 p{margin:0 0 16px}
 a{color:var(--accent)}
-.soft,small{color:var(--soft);font-size:14px}
+.soft,small,.hint{color:var(--soft);font-size:14px}
 h1,h2,p,li,b,small{overflow-wrap:anywhere}
 .fault{background:var(--faint);border-left:4px solid var(--fault);border-radius:8px;padding:12px 16px;margin:8px 0 16px}
 .fault h2{color:var(--fault)}
@@ -24,7 +24,7 @@ h1,h2,p,li,b,small{overflow-wrap:anywhere}
 fieldset{border:0;margin:0;padding:0;min-width:0}
 .list{background:var(--surface);border:1px solid var(--line);border-radius:12px;overflow:hidden;margin:8px 0 16px}
 .net{display:flex;align-items:center;gap:12px;min-height:56px;padding:8px 12px;border-top:1px solid var(--line)}
-.net:first-child{border-top:0}
+div:first-child>.net{border-top:0}
 .net:has(:checked){background:var(--pick)}
 .net:has(:disabled){opacity:.75}
 .net span{flex:1;min-width:0}
@@ -35,7 +35,7 @@ svg{flex:none;width:20px;height:20px;fill:currentColor;color:var(--soft)}
 .sprite{position:absolute;width:0;height:0}
 label.top{display:block;font-weight:600;margin:0 0 4px}
 .field{margin:0 0 16px}
-.field small{display:block;margin-top:4px}
+.hint{margin-top:4px}
 input[type=text],input[type=password],select,button,.button{font:inherit;min-height:48px;border-radius:10px}
 input[type=text],input[type=password],select{width:100%;min-width:0;padding:8px 12px;color:var(--ink);background:var(--surface);border:1px solid var(--edge)}
 button,.button{border:1px solid var(--edge);background:none;color:var(--accent);padding:8px 16px;cursor:pointer}
@@ -50,7 +50,6 @@ li{margin:0 0 12px;padding-left:4px}
 .wait i{display:block;width:40%;height:4px;background:var(--accent);animation:wait 1.6s ease-in-out infinite alternate}
 @keyframes wait{to{transform:translateX(150%)}}
 @media(prefers-reduced-motion:reduce){.wait i{animation:none;width:100%}}
-[hidden]{display:none!important}
 @supports selector(:has(*)){.others{display:none}form:has(#other:checked) .others{display:block}form:has(.free:checked) .secret,form:has(#other:checked):has(option[value=open]:checked) .secret{display:none}}
 `;
 
@@ -60,8 +59,9 @@ li{margin:0 0 12px;padding-left:4px}
  */
 export const script = `
 (function(d){
-var p=d.getElementById('password'),b=d.getElementById('show');
-if(p&&b){b.hidden=false;b.onclick=function(){var s=p.type==='password';p.type=s?'text':'password';b.textContent=b.getAttribute(s?'data-hide':'data-show');b.setAttribute('aria-pressed',String(s))}}
+var p=d.getElementById('password');
+if(p&&p.type==='password'){var b=d.createElement('button'),say=function(){var s=p.type!=='password';b.textContent=p.getAttribute(s?'data-hide':'data-show');b.setAttribute('aria-pressed',String(s))};
+b.type='button';b.className='small';b.setAttribute('aria-controls','password');b.onclick=function(){p.type=p.type==='password'?'text':'password';say()};say();p.parentNode.appendChild(b)}
 var w=d.querySelector('[data-back]');
 if(w&&window.fetch){var ask=function(){var c=window.AbortController?new AbortController():null,t=setTimeout(function(){if(c)c.abort()},4000);
 fetch('/state',{cache:'no-store',signal:c?c.signal:undefined}).then(function(r){return r.text()}).then(function(s){if(s==='ready')location.replace(w.getAttribute('data-back'))}).catch(function(){}).then(function(){clearTimeout(t);setTimeout(ask,3000)})};setTimeout(ask,3000)}

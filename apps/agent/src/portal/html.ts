@@ -66,7 +66,7 @@ export function renderDocument(options: { texts: Texts; title: string; head?: Ht
         ${options.head ?? nothing}${styleTag}
       </head>
       <body>
-        <header><span>${plain(texts.product)}</span>${renderLanguages(texts)}</header>
+        <header><span>${plain(texts.product)}</span> ${renderLanguages(texts)}</header>
         <main>${main}</main>
         ${scriptTag}
       </body>

@@ -105,15 +105,17 @@ function renderNetworks(texts: Texts, networks: readonly Network[], chosen: Chos
     if (left >= 0 || row === picked) shown.push(markup);
     else isCut = true;
   }
-  const otherRow = html`<label class="net"
-    ><input
-      type="radio"
-      name="ssid"
-      id="other"
-      value="${plain(otherValue)}"
-      ${attribute('checked', chosen?.kind === 'other')}
-    /><span><b>${plain(texts.other)}</b> <small>${plain(texts.otherHint)}</small></span></label
-  >`;
+  const otherRow = html`<div>
+    <label class="net"
+      ><input
+        type="radio"
+        name="ssid"
+        id="other"
+        value="${plain(otherValue)}"
+        ${attribute('checked', chosen?.kind === 'other')}
+      /><span><b>${plain(texts.other)}</b> <small>${plain(texts.otherHint)}</small></span></label
+    >
+  </div>`;
   return html`${networks.length === 0 ? html`<p class="soft">${plain(texts.noNetworks)}</p>` : nothing}
     <div class="list">${shown} ${otherRow}</div>
     ${isCut ? html`<p class="soft">${plain(texts.moreNetworks)}</p>` : nothing}`;
@@ -137,11 +139,13 @@ function renderRow(texts: Texts, row: Row, { isShared, isPicked }: { isShared: b
   const value = radioValue({ ssid, security: isShared ? security : null });
   const marks = html`${attribute('class="free"', isFree)}${attribute('checked', isPicked && isUsable)}${attribute('disabled', !isUsable)}`;
   const lock = isFree || security === null ? nothing : icon('l');
-  return html` <label class="net"
-    ><input type="radio" name="ssid" value="${plain(value)}" ${marks} /><span
-      ><b><bdi>${plain(describeSsid(ssid))}</bdi></b> <small>${plain(words.join(' · '))}</small></span
-    >${lock}${signal === null ? nothing : icon(levelOf(signal)[0] ?? '')}</label
-  >`;
+  return html`<div>
+    <label class="net"
+      ><input type="radio" name="ssid" value="${plain(value)}" ${marks} /><span
+        ><b><bdi>${plain(describeSsid(ssid))}</bdi></b> <small>${plain(words.join(' · '))}</small></span
+      >${lock}${signal === null ? nothing : icon(levelOf(signal)[0] ?? '')}</label
+    >
+  </div>`;
 }
 
 const attribute = (text: string, isSet: boolean): Html => (isSet ? (` ${text}` as Html) : nothing);
@@ -188,7 +192,8 @@ function renderOther(texts: Texts, chosen: Chosen | null): Html {
         autocorrect="off"
         spellcheck="false"
         aria-describedby="name-hint"
-      /><small id="name-hint">${plain(texts.nameHint)}</small>
+      />
+      <div class="hint" id="name-hint">${plain(texts.nameHint)}</div>
     </div>
     <div class="field">
       <label class="top" for="security">${plain(texts.otherSecurity)}</label>
@@ -200,18 +205,6 @@ function renderOther(texts: Texts, chosen: Chosen | null): Html {
 }
 
 function renderPassword(texts: Texts, { isPasswordShown }: PageState, isAgain: boolean): Html {
-  const toggle = html`<button
-    type="button"
-    class="small"
-    id="show"
-    data-show="${plain(texts.show)}"
-    data-hide="${plain(texts.hide)}"
-    aria-controls="password"
-    aria-pressed="false"
-    hidden
-  >
-    ${plain(texts.show)}
-  </button>`;
   const hint = isAgain || isPasswordShown ? `${texts.passwordAgain} ${texts.passwordHint}` : texts.passwordHint;
   return html`<div class="field secret">
     <label class="top" for="password">${plain(texts.password)}</label>
@@ -226,8 +219,10 @@ function renderPassword(texts: Texts, { isPasswordShown }: PageState, isAgain: b
         autocorrect="off"
         spellcheck="false"
         aria-describedby="password-hint"
-      />${isPasswordShown ? nothing : toggle}
+        data-show="${plain(texts.show)}"
+        data-hide="${plain(texts.hide)}"
+      />
     </div>
-    <small id="password-hint">${plain(hint)}</small>
+    <div class="hint" id="password-hint">${plain(hint)}</div>
   </div>`;
 }

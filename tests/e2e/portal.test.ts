@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createSimulatedWatchdog, network, startPortal } from '@station/agent/portal/testing/running-portal';
+import { ssidFromText } from '@station/agent/wifi/ssid';
+import type { Browser, Page } from 'playwright-core';
+import { needPackages } from '../rig/debian.ts';
+import { waitFor } from '../rig/program.ts';
+import { lookAtSheet, openSheet, pictureOf } from './portal/captive-sheet.ts';
+import { pressInLynx, readWithW3m } from './portal/text-browser.ts';
+import { openBrowser } from './web/browser.ts';
+
+const street = [
+  network('Kovalenko', 'wpa2', 88, true),
+  network('Кав’ярня «Ранок»', 'open', 64),
+  network('Kovalenko_5G', 'wpa3', 52),
+  network('<b>Thirty-two bytes of a name</b>', 'wpa2-wpa3', 44),
+  network('\u202eylbaler gnihtyna', 'wpa2', 33),
+  network('Campus', 'enterprise', 31),
+  network('grandmother', 'wep', 20),
+];
+const password = 'correct horse battery';
+
+describe('the setup page in a phone, 320 px wide', { timeout: 300_000 }, () => {
+  const evening = new AsyncDisposableStack();
+  let browser: Browser;
+
+  const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { name }).first().waitFor();
+  const join = (page: Page) => page.getByRole('button', { name: 'Connect the station' }).click();
+
+  before(async () => {
+    await needPackages(['chromium']);
+    browser = evening.use(await openBrowser());
+  });
+  after(() => evening.disposeAsync());
+
+  it('I choose my network, mistype the password, see why, and learn where the station will be', async () => {
+    const watchdog = createSimulatedWatchdog({ networks: street });
+    await using portal = await startPortal(watchdog.actions);
+    await using sheet = await openSheet(browser, portal.url);
+    const { page } = sheet;
+    await page.goto('/');
+    await lookAtSheet(page, '1-start');
+    await join(page);
+    await heading(page, 'No network is chosen');
+    await page.getByText('Kovalenko', { exact: true }).tap();
+    await page.getByLabel('Password of the network').fill('short');
+    await join(page);
+    await heading(page, 'The password cannot be right');
+    assert.equal(await page.evaluate('document.activeElement.className'), 'fault', 'it is read out first');
+    assert.ok(await page.getByRole('radio', { name: /^Kovalenko Strong signal/ }).isChecked());
+    assert.equal(await page.getByLabel('Password of the network').inputValue(), '');
+    await lookAtSheet(page, '2-password-too-short');
+    await page.getByLabel('Password of the network').fill(password);
+    await page.getByRole('button', { name: 'Show' }).tap();
+    assert.equal(await page.getByLabel('Password of the network').getAttribute('type'), 'text');
+    assert.equal(await page.getByLabel('Password of the network').inputValue(), password, 'and is not lost');
+    await lookAtSheet(page, '3-password-shown');
+    await page.getByRole('button', { name: 'Hide' }).tap();
+    await join(page);
+    await heading(page, 'The station is connecting to Kovalenko');
+    await page.getByRole('link', { name: 'http://station.local/' }).waitFor();
+    await lookAtSheet(page, '4-trying');
+    assert.deepEqual(watchdog.state.joins, [
+      { ssid: ssidFromText('Kovalenko'), security: 'wpa2', password, isHidden: false },
+    ]);
+    assert.deepEqual(sheet.complaints, []);
+  });
+
+  it('the hotspot goes and comes back: the page waits with its advice, then says why it did not work', async () => {
+    const watchdog = createSimulatedWatchdog({ networks: street });
+    const first = await startPortal(watchdog.actions);
+    await using sheet = await openSheet(browser, first.url);
+    const { page } = sheet;
+    await page.goto('/');
+    await page.getByText('Kovalenko_5G').tap();
+    await page.getByLabel('Password of the network').fill(password);
+    await join(page);
+    await heading(page, 'The station is connecting to Kovalenko_5G');
+    const missed = page.waitForEvent('requestfailed');
+    await first[Symbol.asyncDispose]();
+    await missed;
+    await heading(page, 'The station is connecting to Kovalenko_5G');
+    const lastJoin = { ssid: ssidFromText('Kovalenko_5G'), isHidden: false, failure: 'wrong_password' as const };
+    watchdog.set({ joining: null, lastJoin });
+    await using _again = await startPortal(watchdog.actions, first.port);
+    await heading(page, 'The password of Kovalenko_5G is probably wrong');
+    assert.ok(await page.getByRole('radio', { name: /^Kovalenko_5G/ }).isChecked());
+    await lookAtSheet(page, '5-wrong-password');
+    assert.deepEqual(sheet.complaints, []);
+  });
+
+  it('I type the name of a network that hides, by keyboard, and an open one asks for no password', async () => {
+    const watchdog = createSimulatedWatchdog({ networks: street });
+    await using portal = await startPortal(watchdog.actions);
+    await using sheet = await openSheet(browser, portal.url);
+    const { page } = sheet;
+    await page.goto('/');
+    assert.ok(!(await page.getByLabel('Name of the network').isVisible()));
+    await page.getByText('Кав’ярня «Ранок»').tap();
+    assert.ok(!(await page.getByLabel('Password of the network').isVisible()));
+    await page.getByRole('radio', { name: 'Another network' }).focus();
+    await page.keyboard.press('Space');
+    await lookAtSheet(page, '6-another-network');
+    for (const text of ['Схованка', '', password]) {
+      await page.keyboard.press('Tab');
+      await page.keyboard.type(text);
+    }
+    await page.keyboard.press('Enter');
+    await heading(page, 'The station is connecting to Схованка');
+    assert.deepEqual(watchdog.state.joins, [
+      { ssid: ssidFromText('Схованка'), security: null, password, isHidden: true },
+    ]);
+  });
+
+  it('I search again and stay connected', async () => {
+    const watchdog = createSimulatedWatchdog({ networks: [] });
+    await using portal = await startPortal(watchdog.actions);
+    await using sheet = await openSheet(browser, portal.url);
+    const { page } = sheet;
+    await page.goto('/');
+    await lookAtSheet(page, '7-no-networks');
+    await page.getByRole('button', { name: 'Search again' }).tap();
+    await heading(page, 'Searching for networks');
+    await pictureOf(page, '8-searching');
+    watchdog.found(street);
+    await page.getByText('Kovalenko', { exact: true }).waitFor();
+  });
+
+  it('без скриптів, українською: я бачу, що ввожу, і станція під’єднується', async () => {
+    const watchdog = createSimulatedWatchdog({ networks: street });
+    await using portal = await startPortal(watchdog.actions);
+    await using sheet = await openSheet(browser, portal.url, { locale: 'uk-UA', hasScript: false });
+    const { page } = sheet;
+    await page.goto('/');
+    await page.getByText('Kovalenko', { exact: true }).tap();
+    await page.getByRole('button', { name: 'Показувати пароль, поки я вводжу' }).tap();
+    await page.locator('input[name=password][type=text]').waitFor();
+    assert.ok(await page.getByRole('radio', { name: /^Kovalenko Сильний сигнал/ }).isChecked());
+    await page.getByLabel('Пароль мережі').fill(password);
+    await page.keyboard.press('Enter');
+    await heading(page, 'Станція під’єднується до Kovalenko');
+    assert.equal(watchdog.state.joins[0]?.password, password);
+    watchdog.set({ joining: null });
+    await page.getByRole('link', { name: 'Подивитися, чи вийшло' }).tap();
+    await page.getByRole('link', { name: 'English' }).tap();
+    await heading(page, 'Connect the station to Wi-Fi');
+  });
+
+  it('українською, з причиною й у темряві', async () => {
+    const lastJoin = { ssid: ssidFromText('Kovalenko'), isHidden: false, failure: 'no_address' as const };
+    const watchdog = createSimulatedWatchdog({ networks: street, lastJoin });
+    await using portal = await startPortal(watchdog.actions);
+    await using sheet = await openSheet(browser, portal.url, { locale: 'uk-UA' });
+    await sheet.page.goto('/');
+    await heading(sheet.page, 'Мережа Kovalenko не дала станції адреси');
+    await lookAtSheet(sheet.page, '9-no-address-uk');
+    assert.deepEqual(sheet.complaints, []);
+  });
+});
+
+describe('the setup page in a text browser', { timeout: 120_000 }, () => {
+  it('reads well, each network on a line of its own', async () => {
+    const watchdog = createSimulatedWatchdog({ networks: street });
+    await using portal = await startPortal(watchdog.actions);
+    const text = await readWithW3m(`${portal.url}/`, 'uk');
+    const lines = text.split('\n').map((line) => line.trim());
+    assert.ok(lines.includes('( )Kovalenko Сильний сигнал · з паролем · збережена'), text);
+    assert.ok(
+      lines.some((line) => line.startsWith('( )<b>Thirty-two bytes of a name</b>')),
+      text,
+    );
+    assert.ok(lines.includes('Пароль мережі'), text);
+  });
+
+  it('lets me choose, type and connect', async () => {
+    const watchdog = createSimulatedWatchdog({ networks: street.slice(0, 1) });
+    await using portal = await startPortal(watchdog.actions);
+    await pressInLynx(`${portal.url}/`, keysToJoin);
+    await waitFor('the join', () => watchdog.state.joins.length > 0, 5000);
+    assert.deepEqual(watchdog.state.joins, [
+      { ssid: ssidFromText('Kovalenko'), security: 'wpa2', password: 'longenough', isHidden: false },
+    ]);
+  });
+});
+
+/** From the top of the page: language, search, the network, another one, its name, its security, the password, the button. */
+const keysToJoin = [
+  ...['Down Arrow', 'Down Arrow', '^J'],
+  ...['Down Arrow', 'Down Arrow', 'Down Arrow', 'Down Arrow'],
+  ...'longenough',
+  ...['Down Arrow', '^J', 'q', 'y'],
+];

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { patienceMs, seriousFaults } from '../web/browser.ts';
+
+const output = join(import.meta.dirname, '../../output/portal');
+
+export type Sheet = AsyncDisposable & { page: Page; context: BrowserContext; complaints: string[] };
+
+/** What a phone opens by itself when a network wants something: small, without memory, perhaps without scripts. */
+export async function openSheet(
+  browser: Browser,
+  url: string,
+  options: { locale?: string; hasScript?: boolean } = {},
+): Promise<Sheet> {
+  const context = await browser.newContext({
+    baseURL: url,
+    locale: options.locale ?? 'en-GB',
+    javaScriptEnabled: options.hasScript ?? true,
+    viewport: { width: 320, height: 568 },
+    hasTouch: true,
+  });
+  context.setDefaultTimeout(patienceMs);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    if (/Content Security Policy|Uncaught/i.test(message.text())) complaints.push(message.text());
+  });
+  return { page, context, complaints, [Symbol.asyncDispose]: () => context.close() };
+}
+
+/**
+ * Takes pictures in the light and in the dark, and asserts that nothing sticks out at the side, that everything to be touched is large
+ * enough, and that axe finds no serious fault.
+ */
+export async function lookAtSheet(page: Page, name: string): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await pictureOf(page, `${name}-${colorScheme}`);
+    assert.deepEqual(await seriousFaults(page), [], `${name}, ${colorScheme}`);
+  }
+  const wider = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+  assert.ok(wider <= 0, `${name} is ${wider} px too wide`);
+  assert.deepEqual(await smallTargets(page), [], name);
+}
+
+/** A picture alone: of a page that goes on by itself before more could be asked of it. */
+export async function pictureOf(page: Page, name: string): Promise<void> {
+  await mkdir(output, { recursive: true });
+  await page.screenshot({ path: join(output, `${name}.png`), fullPage: true });
+}
+
+/** Controls below 44 by 44 px that can be seen. A radio button is touched through its label. */
+function smallTargets(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`
+    [...document.querySelectorAll('a, button, select, label.net, input:not([type=radio]):not([type=hidden])')]
+      .filter((element) => element.getClientRects().length > 0 && !(element.matches('li a')))
+      .map((element) => ({ element, box: element.getBoundingClientRect() }))
+      .filter(({ box }) => box.height < 44 || box.width < 44)
+      .map(({ element, box }) => element.outerHTML.slice(0, 80) + ' ' + box.width + 'x' + box.height)
+  `);
+}
