@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { after, before, test, type TestContext } from 'node:test';
+import { until } from '../../vstation/agent.ts';
+import type { RouterSettings } from '../../vstation/home.ts';
+import { browser, createStory, hexOf, portalUrl, watchForSecrets, type Story } from './story.ts';
+
+// What the owner of a new station sees, with a phone in hand: from the hotspot into each kind of network.
+
+const rightPassword = 'Right-Horse-7741';
+const wrongPassword = 'Wrong-Horse-3359';
+
+let story: Story;
+let secrets: Awaited<ReturnType<typeof watchForSecrets>>;
+before(async () => {
+  story = await createStory();
+  secrets = await watchForSecrets(story.machine, [rightPassword, wrongPassword]);
+});
+after(() => story?.[Symbol.asyncDispose]());
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+
+/** From a station that knows no network to its page on the phone. */
+async function openPage(t: TestContext, router: RouterSettings): Promise<string> {
+  const { agent, home, phone } = story;
+  await home.startRouter(router);
+  const started = performance.now();
+  await agent.start();
+  await story.hotspotUp();
+  t.diagnostic(`start of the agent → hotspot and page: ${seconds(performance.now() - started)}`);
+  assert.equal(await agent.isProxyRunning(), false);
+  await phone.join(agent.hotspot);
+  const page = await phone.fetch(portalUrl, { headers: browser });
+  assert.equal(page.status, 200);
+  return page.body;
+}
+
+async function backToNew(): Promise<void> {
+  await story.phone.leave();
+  await story.agent.stop();
+  await story.forgetNetworks();
+  await story.home.stopRouter();
+}
+
+/** Sends the form with a wrong password, and follows what the phone sees until the page tells the reason. */
+async function failToJoin(t: TestContext, ssid: string): Promise<void> {
+  const { agent, phone } = story;
+  const before = await story.profiles();
+  const sent = await story.now();
+  assert.equal((await story.submit({ ssid, password: wrongPassword })).status, 200);
+  const failed = await story.event('wifi_join_failed', sent);
+  assert.equal(failed['failure'], 'wrong_password');
+  const back = await story.event('hotspot_started', Date.parse(failed.time));
+  t.diagnostic(`wrong password → verdict: ${seconds(Date.parse(failed.time) - sent)}`);
+  t.diagnostic(`verdict → hotspot back: ${seconds(Date.parse(back.time) - Date.parse(failed.time))}`);
+  await story.hotspotUp();
+  assert.equal(await agent.isProxyRunning(), false);
+  await phone.join(agent.hotspot);
+  const page = await phone.fetch(portalUrl, { headers: browser });
+  assert.match(page.body, /class="fault"/);
+  assert.match(page.body, new RegExp(`value="${hexOf(ssid)}[^"]*"[^>]* checked`));
+  assert.ok(!page.body.includes(wrongPassword));
+  assert.deepEqual(await story.profiles(), before, 'a failed join leaves every profile as it was, and none of its own');
+}
+
+async function join(t: TestContext, form: Parameters<Story['submit']>[0]): Promise<void> {
+  const sent = await story.now();
+  assert.equal((await story.submit(form)).status, 200);
+  const joined = await story.event('wifi_joined', sent);
+  t.diagnostic(`form → joined: ${seconds(Date.parse(joined.time) - sent)}`);
+  await story.online(form.ssid);
+  t.diagnostic(`form → online, proxy back: ${seconds((await story.now()) - sent)}`);
+  assert.equal((await story.home.stations()).length, 1);
+  assert.ok((await story.profiles()).length > 0, 'the network is kept');
+}
+
+test('a new station: the phone finds the hotspot, its sheet opens, a wrong password is told, the right one works', async (t) => {
+  const { agent, machine, phone } = story;
+  const ssid = 'Дім №2';
+  // A profile that somebody made for the same network: whatever happens, it stays as it is.
+  await machine.must(
+    `nmcli connection add type wifi con-name Old ssid '${ssid}' connection.autoconnect no wifi-sec.key-mgmt wpa-psk wifi-sec.psk 'an older one' >/dev/null`,
+  );
+  const page = await openPage(t, { ssid, security: 'wpa2', password: rightPassword });
+  assert.ok(page.includes(hexOf(ssid)), 'the network is in the list');
+
+  await t.test('every name leads to the page', async () => {
+    assert.deepEqual(await phone.dnsLookup('captive.apple.com', 'A'), { addresses: ['192.0.2.1'], problem: null });
+    assert.deepEqual((await phone.dnsLookup('captive.apple.com', 'AAAA')).addresses, []);
+    for (const probe of ['captive.apple.com/hotspot-detect.html', 'connectivitycheck.gstatic.com/generate_204']) {
+      const answer = await phone.fetch(`http://${probe}`);
+      assert.equal(answer.status, 302, probe);
+      assert.equal(answer.headers['location'], portalUrl);
+    }
+    const followed = await phone.fetch('http://captive.apple.com/hotspot-detect.html', { follow: true });
+    assert.equal(followed.status, 200);
+    assert.equal(followed.url, portalUrl);
+    // Refused at once: a phone that waits for a time-out does not open its sheet.
+    assert.equal((await phone.fetch('https://connectivitycheck.gstatic.com/generate_204')).curlCode, 7);
+  });
+
+  await t.test('a search does not drop the phone', async () => {
+    const answer = await phone.fetch(`${portalUrl}search`, { form: { lang: 'en' }, headers: browser });
+    assert.equal(answer.status, 303);
+    // The page of the search leads back to the first when it is done.
+    await until('the search to end', async () => (await phone.fetch(`${portalUrl}searching`)).status === 303, {
+      timeoutMs: 60_000,
+    });
+    assert.equal(await phone.isJoined(), true);
+    assert.equal((await phone.fetch(portalUrl, { headers: browser })).status, 200);
+  });
+
+  await t.test('a wrong password ends with the reason on the page', (each) => failToJoin(each, ssid));
+
+  await t.test('the right password ends online, with the proxy back', async (each) => {
+    const old = (await story.profiles()).find((line) => line.includes('Old'));
+    await join(each, { ssid, password: rightPassword });
+    assert.ok((await story.profiles()).includes(old ?? ''), 'the profile that somebody made is as it was');
+    await story.event('credentials_forwarded', 0);
+    assert.deepEqual((await agent.credentials()).length, 1);
+    assert.match(JSON.stringify(await agent.credentials()), /Дім №2.*Right-Horse-7741/);
+  });
+  await backToNew();
+});
+
+test('WPA3: a wrong password is told as such, the right one works', async (t) => {
+  const ssid = 'Home WPA3';
+  await openPage(t, { ssid, security: 'wpa3', password: rightPassword });
+  await failToJoin(t, ssid);
+  await join(t, { ssid, password: rightPassword });
+  await backToNew();
+});
+
+test('a network that does not tell its name is joined by the name that is typed', async (t) => {
+  const ssid = 'Not to be seen';
+  const page = await openPage(t, { ssid, security: 'wpa2', password: rightPassword, isHidden: true });
+  assert.ok(!page.includes(hexOf(ssid)));
+  await join(t, { ssid, password: rightPassword, isTyped: true });
+  await backToNew();
+});
+
+test('an open network is joined without a password', async (t) => {
+  const ssid = 'Café';
+  await openPage(t, { ssid, security: 'open' });
+  await join(t, { ssid });
+  await backToNew();
+});
+
+test('no password is in the journal, in the arguments or environment of a program, or in the state of the agent', async () => {
+  assert.deepEqual(await secrets.found(), []);
+});

@@ -1,0 +1,139 @@
+import { createWorkspace, type Workspace } from '../../rig/workspace.ts';
+import { installAgent, until, type EventLine, type StationAgent } from '../../vstation/agent.ts';
+import { createEthernet, type Ethernet } from '../../vstation/ethernet.ts';
+import { createHome, type Home } from '../../vstation/home.ts';
+import { openImage } from '../../vstation/image.ts';
+import { startMachine, type Machine } from '../../vstation/machine.ts';
+import { createPayload } from '../../vstation/payload.ts';
+import { createPhone, type PageAnswer, type Phone } from '../../vstation/phone.ts';
+
+/** A station in somebody's home: the machine with the agent installed, not started; the router, the phone, the cable. */
+export type Story = AsyncDisposable & {
+  machine: Machine;
+  agent: StationAgent;
+  home: Home;
+  phone: Phone;
+  ethernet: Ethernet;
+  /** Milliseconds of the station's clock. */
+  now(): Promise<number>;
+  /** Waits for the hotspot with its page, as an open network that the phone sees; ms until then. */
+  hotspotUp(timeoutMs?: number): Promise<number>;
+  /** Waits until the station is in a network, reaches the internet, and its proxy runs; ms until then. */
+  online(ssid: string, timeoutMs?: number): Promise<number>;
+  /** Waits for an event that is not older than `afterMs` of the station's clock. */
+  event(name: string, afterMs: number, timeoutMs?: number): Promise<EventLine>;
+  /** Fills in the page's form; the phone must be in the hotspot. */
+  submit(form: { ssid: string; password?: string; isTyped?: boolean }): Promise<PageAnswer>;
+  /** Saved Wi-Fi profiles but the hotspot's: name, id, and a hash of the file. */
+  profiles(): Promise<string[]>;
+  /** Removes all saved Wi-Fi networks, as a new station has none; the agent must be stopped. */
+  forgetNetworks(): Promise<void>;
+};
+
+export const portalUrl = 'http://192.0.2.1/';
+export const hexOf = (ssid: string): string => Buffer.from(ssid).toString('hex');
+
+export async function createStory(env: Record<string, string> = {}): Promise<Story> {
+  const workspace = await createWorkspace();
+  try {
+    const payload = await createPayload(workspace);
+    const machine = await startMachine({ workspace, image: await openImage(), payload });
+    return await describeStory(workspace, machine, await installAgent(machine, env));
+  } catch (error) {
+    await workspace[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function describeStory(workspace: Workspace, machine: Machine, agent: StationAgent): Promise<Story> {
+  const phone = createPhone(machine);
+  const whatHappened = async (): Promise<string> => (await machine.journal()).split('\n').slice(-60).join('\n');
+  const waiting = (timeoutMs: number) => ({ timeoutMs, describe: whatHappened });
+  return {
+    machine,
+    agent,
+    home: createHome(machine),
+    phone,
+    ethernet: createEthernet(machine),
+    now: async () => Number(await machine.must('date +%s%3N')),
+    hotspotUp: async (timeoutMs = 120_000) => {
+      const isUp = async (): Promise<boolean> => {
+        const status = await agent.wifiStatus();
+        return status.watchdog.state === 'HOTSPOT_ACTIVE' && status.hotspot.active && (await isPageOpen(machine));
+      };
+      return (await until('the hotspot and its page', isUp, waiting(timeoutMs))).ms;
+    },
+    online: async (ssid, timeoutMs = 120_000) => {
+      const isOnline = async (): Promise<boolean> => {
+        const { ssid: joined, mode, connectivity, watchdog } = await agent.wifiStatus();
+        const isThere = watchdog.state === 'CONNECTED' && mode === 'client' && joined === ssid;
+        return isThere && connectivity === 'full' && (await agent.isProxyRunning());
+      };
+      return (await until(`the station to be online in ${ssid}`, isOnline, waiting(timeoutMs))).ms;
+    },
+    event: async (name, afterMs, timeoutMs = 90_000) => {
+      const find = async (): Promise<EventLine | undefined> =>
+        (await agent.events()).find((line) => line.event === name && Date.parse(line.time) >= afterMs);
+      return (await until(`event ${name}`, find, waiting(timeoutMs))).value;
+    },
+    submit: async ({ ssid, password = '', isTyped = false }) => {
+      const chosen: Record<string, string> = isTyped
+        ? { ssid: 'other', name: ssid, security: password === '' ? 'open' : 'auto' }
+        : { ssid: hexOf(ssid) };
+      return phone.fetch(`${portalUrl}join`, { form: { ...chosen, password, lang: 'en' }, headers: browser });
+    },
+    profiles: async () => {
+      const files = await machine.must('cd /etc/NetworkManager/system-connections && sha256sum * 2>/dev/null || true');
+      return files === '' ? [] : files.split('\n').sort();
+    },
+    forgetNetworks: async () => {
+      await machine.must(`nmcli -g UUID,TYPE connection show | sed -n 's/:802-11-wireless$//p' | while read -r id; do
+        nmcli connection delete "$id" >/dev/null || exit 1
+      done`);
+    },
+    [Symbol.asyncDispose]: () => workspace[Symbol.asyncDispose](),
+  };
+}
+
+/** What a browser says that a person sits in front of. */
+export const browser = { Accept: 'text/html,application/xhtml+xml', 'Accept-Language': 'en' };
+
+async function isPageOpen(machine: Machine): Promise<boolean> {
+  return (await machine.run(`curl -s -m 5 -o /dev/null ${portalUrl}`, { timeoutMs: 10_000 })).code === 0;
+}
+
+/** Looks, about once a second, for words in what every program of the machine shows of itself: arguments and environment. */
+export async function watchForSecrets(
+  machine: Machine,
+  words: readonly string[],
+): Promise<{ found(): Promise<string[]> }> {
+  const at = '/run/vstation/secrets';
+  await machine.writeFile(`${at}/words`, words.map((word) => `${word}\n`).join(''), { mode: 0o600 });
+  await machine.writeFile(
+    `${at}/watch`,
+    `#!/bin/sh
+    while :; do
+      for file in $(grep -lsaF -f ${at}/words /proc/[0-9]*/cmdline /proc/[0-9]*/environ); do
+        { echo "$file: "; tr '\\0' ' ' < "\${file%/*}/cmdline" | head -c 200; echo; } >> ${at}/found 2>/dev/null
+      done
+      echo >> ${at}/looks
+      sleep 1
+    done
+    `,
+    { mode: 0o755 },
+  );
+  await machine.must(`touch ${at}/found; systemd-run -q --unit=vstation-secrets ${at}/watch`);
+  return {
+    found: async () => {
+      const looks = Number(await machine.must(`wc -l < ${at}/looks`));
+      if (looks < 10) throw new Error(`looked only ${looks} times`);
+      const processes = (await machine.readFile(`${at}/found`)) ?? '';
+      const journal = await machine.run(`journalctl --no-pager -a -o export | grep -aF -f ${at}/words | head -c 2000`);
+      // What was accepted by the backend has no business with the agent any more.
+      const state = await machine.run(
+        `grep -rlaF -f ${at}/words /var/lib/station-agent /var/log /tmp /opt/station-agent/.env`,
+      );
+      return [processes, journal.stdout, state.stdout].map((text) => text.trim()).filter((text) => text !== '');
+    },
+  };
+}
