@@ -13,6 +13,7 @@ const { values } = parseArgs({
     host: { type: 'string', default: '127.0.0.1' },
     key: { type: 'string' },
     cert: { type: 'string' },
+    'by-hand': { type: 'boolean', default: false },
     conformance: { type: 'boolean', default: false },
     home: { type: 'string', default: 'http://127.0.0.1:3000' },
     email: { type: 'string', default: '' },
@@ -31,13 +32,15 @@ await using cloud = await startReferenceCloud({
 });
 console.log(`Set CLOUD_HOST=${cloud.host} at the station.`);
 const tokens: string[] = [];
-const claiming = setInterval(() => {
+const claimAll = (): void => {
   for (const { chipId, claimSecret } of cloud.waiting()) {
     const token = cloud.claim(chipId, claimSecret);
     if (token !== null) tokens.push(token);
     console.log(`claimed ${chipId}`);
   }
-}, 200);
+};
+// By hand somebody looks at the code of the station first.
+const claiming = values['by-hand'] ? undefined : setInterval(claimAll, 200);
 
 if (values.conformance) process.exitCode = await runChecks(cloud);
 else await converse(cloud);
@@ -128,6 +131,8 @@ async function obey({ connection, options, revoke, restore }: ReferenceCloud, li
   const [, word = '', first = '', rest = ''] = /^(\S*)\s*(\S*)\s*(.*)$/.exec(line) ?? [];
   const isOn = first !== 'off';
   switch (word) {
+    case 'claim':
+      return claimAll();
     case 'call': {
       const params: unknown = rest === '' ? undefined : JSON.parse(rest);
       return console.log(JSON.stringify(await (await connection()).call(first, params)));
@@ -151,6 +156,6 @@ async function obey({ connection, options, revoke, restore }: ReferenceCloud, li
     case 'restore':
       return tokens.forEach(restore);
     default:
-      console.log('call, send, cut, stall, close, mute on|off, acks on|off, revoke, restore');
+      console.log('claim, call, send, cut, stall, close, mute on|off, acks on|off, revoke, restore');
   }
 }
