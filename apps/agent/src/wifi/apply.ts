@@ -3,11 +3,9 @@ import { linkOf, noteFailedReturn, restartPatience, timing, usualPatience, type 
 import { failJoin, settleJoin } from './join.ts';
 import type { Connectivity, JoinFailure } from './ports.ts';
 import { describeSsid } from './ssid.ts';
-import type { WatchdogParts, WatchdogRun } from './run-state.ts';
+import type { Context, Outcome, WatchdogRun } from './run-state.ts';
 
-export type Context = WatchdogParts & { run: WatchdogRun };
 export type Executable = Exclude<Step, { kind: 'wait' }>;
-export type Outcome = 'done' | 'failed';
 
 /** One executor a step; a step without one does not compile. */
 export type Executors = {
@@ -23,13 +21,8 @@ export function createExecutors(context: Context): Executors {
   const { run, radio, clock } = context;
   return {
     reconcile: async () => reconcile(context),
-    write_intent: async () => writeIntent(context),
-    clear_intent: async () => {
-      await run.intent.write(false);
-      remember(run, { intent: 'clear' });
-      context.conditions.set('wifi_state_not_writable', false);
-      return 'done';
-    },
+    write_intent: async () => writeIntent(context, true),
+    clear_intent: async () => writeIntent(context, false),
     start_hotspot: async (_step, signal) => startHotspot(context, signal),
     stop_hotspot: async () => stopHotspot(context),
     stop_proxy: async (_step, signal) => {
@@ -109,10 +102,10 @@ async function reconcile({ run, radio }: Context): Promise<Outcome> {
 }
 
 /** Without the file a later process knows nothing, and then starts the proxy: a full disk keeps nobody from the hotspot. */
-async function writeIntent({ run, conditions }: Context): Promise<Outcome> {
+async function writeIntent({ run, conditions }: Context, proxyStopped: boolean): Promise<Outcome> {
   try {
-    await run.intent.write(true);
-    remember(run, { intent: 'proxy_stopped' });
+    await run.intent.write(proxyStopped);
+    remember(run, { intent: proxyStopped ? 'proxy_stopped' : 'clear' });
     conditions.set('wifi_state_not_writable', false);
     return 'done';
   } catch {

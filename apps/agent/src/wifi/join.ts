@@ -1,6 +1,6 @@
-import type { Context, Outcome } from './apply.ts';
 import { linkOf } from './facts.ts';
 import type { Connectivity, JoinFailure, JoinRequest } from './ports.ts';
+import type { Context, Outcome } from './run-state.ts';
 import { describeSsid } from './ssid.ts';
 
 /** The join of the portal is over, and the hotspot comes back with the reason. */

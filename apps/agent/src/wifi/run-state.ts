@@ -57,6 +57,10 @@ export type WatchdogRun = {
   actions: PortalActions;
 };
 
+/** What the executors of steps work with. */
+export type Context = WatchdogParts & { run: WatchdogRun };
+export type Outcome = 'done' | 'failed';
+
 /** @param onScan is told that a scan has ended. */
 export function createRun(
   parts: WatchdogParts,

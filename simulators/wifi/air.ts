@@ -1,0 +1,120 @@
+/**
+ * A home as the Wi-Fi watchdog meets it: routers, a cable, NetworkManager and a radio. Plain data that outlives the agent's process; all
+ * that happens by itself happens by the time that is given. Network names are hex.
+ */
+export type Air = {
+  routers: SimulatedRouter[];
+  profiles: Profile[];
+  manager: 'running' | 'absent';
+  hasRadio: boolean;
+  blocked: 'no' | 'soft' | 'hard';
+  cable: { ip: string; gateway: string } | null;
+  /** The hotspot ends with its process, as a D-Bus client's does. */
+  hotspot: { ssid: string; ip: string; owner: number } | null;
+  /** A phone in the hotspot. */
+  phones: number;
+  /** The profile in use, by its id. */
+  active: string | null;
+  /** When the manager connects by itself to what is in reach; null: nothing to connect to. */
+  autoconnectMs: number | null;
+  nextId: number;
+  /** Grows with each change. */
+  version: number;
+};
+
+export type SimulatedRouter = {
+  ssid: string;
+  /** Null: open. */
+  password: string | null;
+  isOn: boolean;
+  isHidden: boolean;
+  givesAddresses: boolean;
+  answers: boolean;
+  internet: boolean;
+  signal: number;
+};
+
+/** `isFailed`: the manager has given it up, as it does after a wrong password. */
+export type Profile = {
+  id: string;
+  ssid: string;
+  password: string | null;
+  isSaved: boolean;
+  owner: number | null;
+  isFailed: boolean;
+};
+
+const autoconnectDelayMs = 6000;
+
+export const routerOf = (air: Air, ssid: string): SimulatedRouter | undefined =>
+  air.routers.find((router) => router.ssid === ssid && router.isOn);
+
+/** What a try to join ends with, and when it is over. */
+export function tryRouter(
+  air: Air,
+  { ssid, password }: { ssid: string; password: string | null },
+): { failure: 'not_found' | 'wrong_password' | 'no_address' | null; afterMs: number } {
+  const router = routerOf(air, ssid);
+  if (!router) return { failure: 'not_found', afterMs: 12_000 };
+  if (router.password !== password) return { failure: 'wrong_password', afterMs: 8000 };
+  if (!router.givesAddresses) return { failure: 'no_address', afterMs: 20_000 };
+  return { failure: null, afterMs: 4000 };
+}
+
+const addressOf = (air: Air, ssid: string): { ip: string; gateway: string } => {
+  const net = 1 + air.routers.findIndex((router) => router.ssid === ssid);
+  return { ip: `10.0.${net}.2`, gateway: `10.0.${net}.1` };
+};
+
+/** The connection as a client; null: none. */
+export function clientOf(air: Air) {
+  const profile = air.profiles.find(({ id }) => id === air.active);
+  if (!profile || !isUsable(air)) return null;
+  const { ssid } = profile;
+  const signal = routerOf(air, ssid)?.signal ?? 0;
+  return { ssid, ...addressOf(air, ssid), signal, candidateId: profile.isSaved ? null : profile.id };
+}
+
+const isUsable = (air: Air): boolean => air.manager === 'running' && air.hasRadio && air.blocked === 'no';
+
+/** Brings the world to `nowMs`: lost routers, blocks, restarts of the manager, connections that it makes by itself. */
+export function settle(air: Air, nowMs: number): void {
+  if (!isUsable(air)) {
+    if (air.hotspot || air.active !== null) change(air, { hotspot: null, phones: 0, active: null });
+    air.autoconnectMs = null;
+    return;
+  }
+  const active = air.profiles.find(({ id }) => id === air.active);
+  if (air.active !== null && (!active || !routerOf(air, active.ssid))) change(air, { active: null });
+  const next = air.hotspot || air.active !== null ? undefined : joinable(air);
+  if (!next) {
+    air.autoconnectMs = null;
+    return;
+  }
+  air.autoconnectMs ??= nowMs + autoconnectDelayMs;
+  if (nowMs < air.autoconnectMs) return;
+  air.autoconnectMs = null;
+  if (tryRouter(air, next).failure === null) change(air, { active: next.id });
+  else next.isFailed = true;
+}
+
+const joinable = (air: Air): Profile | undefined =>
+  air.profiles.find((profile) => profile.isSaved && !profile.isFailed && routerOf(air, profile.ssid));
+
+export function change(air: Air, changes: Partial<Air>): void {
+  Object.assign(air, changes, { version: air.version + 1 });
+}
+
+/** The process of a D-Bus client is gone. */
+export function loseProcess(air: Air, owner: number): void {
+  if (air.hotspot?.owner === owner) change(air, { hotspot: null, phones: 0 });
+}
+
+/** The cable leads to a router that always answers; of the others, those that do. */
+export function reach(air: Air, gateway: string | null): 'none' | 'local' | 'full' {
+  if (gateway !== null && air.cable?.gateway === gateway) return 'full';
+  const client = clientOf(air);
+  const router = client && client.gateway === gateway ? routerOf(air, client.ssid) : undefined;
+  if (!router?.answers) return 'none';
+  return router.internet ? 'full' : 'local';
+}

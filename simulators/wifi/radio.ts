@@ -1,0 +1,163 @@
+import type { Clock } from '@station/kit/clock';
+import { change, clientOf, routerOf, settle, tryRouter, type Air, type Profile } from './air.ts';
+
+/** Stands before every call: a place for a crash, and for a fault. */
+export type Gate = (call: string) => 'ok' | 'fault';
+
+const lookMs = 1000;
+const scanMs = 6000;
+const hotspotMs = 5000;
+
+type Failure = { kind: 'failed'; failure: 'not_found' | 'wrong_password' | 'no_address' | 'failed'; detail: string };
+const failed = (failure: Failure['failure']): Failure => ({ kind: 'failed', failure, detail: 'simulated' });
+
+/** The radio of one process of the agent, as its watchdog sees it; the shape is that of the agent's port. */
+export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: number; gate: Gate }) {
+  const { air, clock, owner, gate } = options;
+  let networks: readonly Seen[] = [];
+  /** Waits as the world goes on: a connection that breaks off is noticed. */
+  const pass = async (ms: number, signal?: AbortSignal): Promise<void> => {
+    settle(air, clock.monotonic());
+    await clock.sleep(ms, signal);
+    settle(air, clock.monotonic());
+  };
+  const isReady = (): boolean => air.manager === 'running' && air.hasRadio && air.blocked === 'no';
+  const cause = (): string => JSON.stringify([air.version, air.autoconnectMs === null]);
+
+  const activate = async (profile: Profile, signal: AbortSignal): Promise<Failure | { kind: 'joined'; ip: string }> => {
+    change(air, { active: null, hotspot: null, phones: 0 });
+    const answer = tryRouter(air, profile);
+    await pass(answer.afterMs, signal);
+    if (!isReady()) return failed('failed');
+    const now = tryRouter(air, profile);
+    profile.isFailed = now.failure !== null;
+    if (now.failure) return failed(now.failure);
+    change(air, { active: profile.id });
+    return { kind: 'joined', ip: clientOf(air)?.ip ?? '' };
+  };
+
+  return {
+    observe: async () => {
+      if (gate('radio.observe') === 'fault') throw new Error('the bus hung up');
+      settle(air, clock.monotonic());
+      const known = air.manager === 'running' ? air.profiles.filter(({ isSaved }) => isSaved) : [];
+      return {
+        manager: air.manager,
+        radio: air.manager === 'running' && air.hasRadio ? radioFacts(air) : null,
+        ethernet: air.manager === 'running' && air.cable ? { interface: 'eth0', ...air.cable } : null,
+        known: known.map(({ ssid }) => ssid),
+      };
+    },
+    changed: async (signal: AbortSignal): Promise<void> => {
+      const before = cause();
+      while (!signal.aborted) {
+        await clock.sleep(lookMs, signal).catch(() => undefined);
+        settle(air, clock.monotonic());
+        if (cause() !== before) return;
+      }
+    },
+    scan: async (scanOptions: { hidden?: readonly string[] }, signal: AbortSignal) => {
+      if (gate('radio.scan') === 'fault') return networks;
+      await pass(scanMs, signal);
+      if (isReady()) networks = scan(air, scanOptions.hidden ?? []);
+      return networks;
+    },
+    networks: () => networks,
+    joinKnown: async (timeoutMs: number, signal: AbortSignal) => {
+      if (gate('radio.joinKnown') === 'fault') return failed('failed');
+      if (!isReady()) return failed('failed');
+      const until = clock.monotonic() + timeoutMs;
+      networks = scan(
+        air,
+        air.profiles.map(({ ssid }) => ssid),
+      );
+      for (const profile of air.profiles.filter((each) => each.isSaved && routerOf(air, each.ssid))) {
+        if (clock.monotonic() + tryRouter(air, profile).afterMs > until) break;
+        const answer = await activate(profile, signal);
+        if (answer.kind === 'joined') return answer;
+      }
+      return failed('not_found');
+    },
+    join: async (request: { ssid: string; password: string | null }, signal: AbortSignal) => {
+      if (gate('radio.join') === 'fault' || !isReady()) return failed('failed');
+      const { ssid, password } = request;
+      const id = `candidate-${(air.nextId += 1)}`;
+      const profile: Profile = { id, ssid, password, isSaved: false, owner, isFailed: false };
+      change(air, { profiles: [...air.profiles, profile] });
+      const answer = await activate(profile, signal).catch((error: unknown) => {
+        removeProfile(air, id);
+        throw error;
+      });
+      if (answer.kind === 'joined') return { ...answer, candidateId: id };
+      removeProfile(air, id);
+      return answer;
+    },
+    keepCandidate: async (candidateId: string): Promise<boolean> => {
+      if (gate('radio.keepCandidate') === 'fault') return false;
+      const candidate = air.profiles.find(({ id }) => id === candidateId);
+      if (!candidate || air.manager === 'absent') return false;
+      candidate.isSaved = true;
+      const { ssid } = candidate;
+      // Older ones of the agent's own for the same network go; those of people stay.
+      const kept = air.profiles.filter((each) => each.id === candidateId || each.ssid !== ssid || each.owner === null);
+      change(air, { profiles: kept });
+      return true;
+    },
+    dropCandidate: async (candidateId: string): Promise<void> => {
+      gate('radio.dropCandidate');
+      if (!air.profiles.some(({ id, isSaved }) => id === candidateId && isSaved)) removeProfile(air, candidateId);
+    },
+    startHotspot: async (settings: { ssid: string; address: string }, signal: AbortSignal) => {
+      const refused = { kind: 'failed', reason: 'failed', detail: 'simulated' } as const;
+      if (gate('radio.startHotspot') === 'fault') return refused;
+      if (air.blocked !== 'no') return { ...refused, reason: 'blocked' } as const;
+      if (!isReady()) return refused;
+      change(air, { active: null });
+      await clock.sleep(hotspotMs, signal);
+      if (!isReady()) return refused;
+      change(air, { active: null, hotspot: { ssid: settings.ssid, ip: settings.address, owner } });
+      return { kind: 'started' } as const;
+    },
+    stopHotspot: async (): Promise<void> => {
+      gate('radio.stopHotspot');
+      if (air.manager === 'absent') return;
+      const left = air.profiles.filter(({ isSaved, id }) => isSaved || id === air.active || id.startsWith('people'));
+      if (left.length < air.profiles.length) change(air, { profiles: left });
+      if (air.hotspot) change(air, { hotspot: null, phones: 0 });
+      // The manager joins known networks by itself again.
+      for (const profile of air.profiles) profile.isFailed = false;
+    },
+  };
+}
+
+function removeProfile(air: Air, id: string): void {
+  change(air, { profiles: air.profiles.filter((each) => each.id !== id) });
+}
+
+function radioFacts(air: Air) {
+  const client = clientOf(air);
+  const state = air.blocked !== 'no' ? 'unavailable' : air.hotspot ? 'hotspot' : client ? 'connected' : 'disconnected';
+  return {
+    interface: 'wlan0',
+    isManaged: true,
+    blocked: air.blocked,
+    canBeAccessPoint: true,
+    state,
+    client,
+    hotspot: air.hotspot && { ssid: air.hotspot.ssid, ip: air.hotspot.ip, clients: air.phones },
+  } as const;
+}
+
+type Seen = { ssid: string; security: 'open' | 'wpa2'; signal: number; isKnown: boolean };
+
+function scan(air: Air, hidden: readonly string[]): Seen[] {
+  return air.routers
+    .filter(({ isOn, isHidden, ssid }) => isOn && (!isHidden || hidden.includes(ssid)))
+    .map(({ ssid, password, signal }) => ({
+      ssid,
+      security: password === null ? ('open' as const) : ('wpa2' as const),
+      signal,
+      isKnown: air.profiles.some((profile) => profile.isSaved && profile.ssid === ssid),
+    }))
+    .sort((a, b) => b.signal - a.signal);
+}

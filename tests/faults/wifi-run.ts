@@ -1,0 +1,182 @@
+import { createConditions } from '@station/agent/conditions';
+import type { ProxyService, Radio } from '@station/agent/wifi/ports';
+import { ssidFromText } from '@station/agent/wifi/ssid';
+import { createWatchdog } from '@station/agent/wifi/watchdog';
+import { Stopping } from '@station/kit/lifecycle';
+import { createReport } from '@station/kit/report';
+import type { WifiStatus } from '@station/protocol/agent-api';
+import { reach } from '@station/simulators/wifi/air';
+import { createSimulatedRadio } from '@station/simulators/wifi/radio';
+import { createRandom } from './choice.ts';
+import { createProcess, Ended, Endless, type SimulatedProcess } from './process.ts';
+import { createSimulatedDisk, systemError } from './simulated-disk.ts';
+import { createVirtualClock } from './virtual-clock.ts';
+import { dataDir, endProcess, openSimulatedPortal, passwordOf, watchPortal, type WifiWorld } from './wifi-world.ts';
+
+/** Something that happens in the world at a moment of its (monotonic) time. */
+export type WorldEvent = { atMs: number; name: string; happen: (world: WifiWorld) => void };
+
+export type WifiRunOptions = {
+  /** When it ends, in the world's time, unless the process ends before. */
+  untilMs: number;
+  /** How it ends then: the run is left as it is, or the agent is told to stop. */
+  end: 'cut' | 'stop';
+  events?: readonly WorldEvent[];
+  /** Crash point at which the process ends. */
+  endAt?: number | null;
+  /** Whether this call fails now. */
+  fault?: (call: string) => boolean;
+  onPoint?: (index: number, label: string) => void;
+  mode?: 'auto' | 'on';
+};
+
+export type WifiRunResult = {
+  outcome: 'time' | 'ended' | 'stopped' | 'endless';
+  status: WifiStatus;
+  conditions: string[];
+  lines: string[];
+  points: number;
+  surprise: unknown;
+};
+
+class TimeUp extends Error {}
+
+/** Runs the Wi-Fi duty of one process of the agent. The world is changed in place. */
+export async function runWifi(world: WifiWorld, options: WifiRunOptions): Promise<WifiRunResult> {
+  const stopping = new AbortController();
+  world.process += 1;
+  const process = createProcess({
+    endAt: options.endAt ?? null,
+    onEnd: (reason) => {
+      stopping.abort(reason);
+      // Whoever sleeps is part of the process.
+      queueMicrotask(() => clock.stop(reason));
+    },
+    ...(options.onPoint ? { onPoint: options.onPoint } : {}),
+  });
+  const clock = createVirtualClock(world.time, process);
+  const lines: string[] = [];
+  const report = createReport({ clock, level: 'debug', secrets: [], write: (line) => void lines.push(line) });
+  const conditions = createConditions(clock, report);
+  const faulty = options.fault ?? (() => false);
+  // Once time is up the world stays as it is, whatever the agent undoes at its end.
+  let isOver = false;
+  const gate = (call: string): 'ok' | 'fault' => {
+    process.point(call);
+    if (isOver) throw new Ended();
+    watchPortal(world);
+    return faulty(call) ? 'fault' : 'ok';
+  };
+  // The simulator knows nothing of the agent: that its shape is the port's is checked here.
+  const radio: Radio = createSimulatedRadio({ air: world.air, clock, owner: world.process, gate });
+  const watchdog = createWatchdog({
+    radio,
+    reachability: {
+      probe: async (gateway, signal) => {
+        gate('probe');
+        const answer = reach(world.air, gateway);
+        await clock.sleep(answer === 'full' ? 200 : 9000, signal);
+        return answer;
+      },
+    },
+    proxy: createProxy(world, gate, clock.sleep),
+    backend: {
+      send: async (wifi) => {
+        if (gate('backend.send') === 'fault' || world.backend === 'away') return { kind: 'failed', reason: 'away' };
+        if (world.backend === 'refuses') {
+          world.hasRefused = true;
+          return { kind: 'refused', reason: 'refused' };
+        }
+        if (wifi.password !== null && wifi.password !== passwordOf(wifi.ssid)) throw new Error('not what was joined');
+        world.forwarded.push(wifi.ssid);
+        return { kind: 'accepted' };
+      },
+    },
+    openPortal: (actions) => {
+      if (gate('portal.open') === 'fault') throw new Error('the page cannot be opened');
+      return openSimulatedPortal(world, actions, () => gate('portal.close'));
+    },
+    hotspot: { ssid: ssidFromText('Station-0001'), password: null, address: '192.0.2.1', prefixLength: 24 },
+    country: null,
+    mode: options.mode ?? 'on',
+    stationAddress: 'http://station.local/',
+    disk: createSimulatedDisk(world.disk, process, (operation, path) => {
+      if (isOver) throw new Ended();
+      if (world.isDiskFull && ['write', 'makeDirectory'].includes(operation)) {
+        return systemError('ENOSPC', operation, path);
+      }
+      return faulty(`disk.${operation}`) ? systemError('EIO', operation, path) : null;
+    }),
+    dataDir,
+    bootId: `boot-${world.boot}`,
+    conditions,
+    clock,
+    report,
+    random: createRandom(world.process),
+  });
+  const happenings = happen(world, options, clock.sleep, process).then(
+    () => stopping.abort(options.end === 'stop' ? new Stopping('stop') : new TimeUp()),
+    () => undefined,
+  );
+  const result = { outcome: 'time' as WifiRunResult['outcome'], surprise: null as unknown };
+  let status = watchdog.status();
+  let standing: string[] = [];
+  stopping.signal.addEventListener('abort', () => {
+    status = watchdog.status();
+    standing = conditions.list().map(({ id }) => id);
+    isOver = stopping.signal.reason instanceof TimeUp;
+  });
+  try {
+    await watchdog.run(stopping.signal);
+    result.surprise = new Error('it ended without being told to');
+  } catch (error) {
+    const reason: unknown = stopping.signal.reason;
+    result.outcome = outcomeOf(reason);
+    if (error !== reason && !(error instanceof Ended)) result.surprise = error;
+  }
+  clock.stop(new Ended());
+  await happenings;
+  if (result.outcome === 'ended') endProcess(world);
+  return { ...result, status, conditions: standing, lines, points: process.points() };
+}
+
+const outcomeOf = (reason: unknown): WifiRunResult['outcome'] => {
+  if (reason instanceof Endless) return 'endless';
+  if (reason instanceof Ended) return 'ended';
+  return reason instanceof Stopping ? 'stopped' : 'time';
+};
+
+type Sleep = (ms: number, signal?: AbortSignal) => Promise<void>;
+
+async function happen(
+  world: WifiWorld,
+  { events = [], untilMs }: WifiRunOptions,
+  sleep: Sleep,
+  process: SimulatedProcess,
+): Promise<void> {
+  const later = events.filter(({ atMs }) => atMs > world.time.monotonicMs && atMs <= untilMs);
+  for (const event of later.sort((a, b) => a.atMs - b.atMs)) {
+    await sleep(event.atMs - world.time.monotonicMs);
+    event.happen(world);
+  }
+  await sleep(untilMs - world.time.monotonicMs);
+  process.alive();
+}
+
+function createProxy(world: WifiWorld, gate: (call: string) => 'ok' | 'fault', sleep: Sleep): ProxyService {
+  const set = async (isRunning: boolean, call: string, signal: AbortSignal): Promise<boolean> => {
+    if (gate(call) === 'fault' || !world.hasEngine) {
+      await sleep(20_000, signal);
+      return false;
+    }
+    await sleep(1000, signal);
+    gate(`${call} takes effect`);
+    world.isProxyRunning = isRunning;
+    await sleep(200, signal);
+    return true;
+  };
+  return {
+    stop: async (signal) => ((await set(false, 'proxy.stop', signal)) ? 'stopped' : 'failed'),
+    start: async (signal) => ((await set(true, 'proxy.start', signal)) ? 'started' : 'failed'),
+  };
+}

@@ -1,0 +1,149 @@
+import type { PortalActions, PortalServer } from '@station/agent/wifi/ports';
+import { ssidFromText } from '@station/agent/wifi/ssid';
+import {
+  change,
+  loseProcess,
+  settle,
+  type Air,
+  type Profile,
+  type SimulatedRouter,
+} from '@station/simulators/wifi/air';
+import { survival } from './choice.ts';
+import { cutDisk, emptyDisk, readNow, type DiskState } from './simulated-disk.ts';
+import { pass, type WorldTime } from './virtual-clock.ts';
+
+/** What there is beside the agent's Wi-Fi duty: a home, a disk, a stack with its proxy, a backend. */
+export type WifiWorld = {
+  time: WorldTime;
+  boot: number;
+  /** Counts the processes of the agent. */
+  process: number;
+  disk: DiskState;
+  isDiskFull: boolean;
+  air: Air;
+  isProxyRunning: boolean;
+  /** The engine that the proxy runs in answers. */
+  hasEngine: boolean;
+  backend: 'accepts' | 'away' | 'refuses';
+  hasRefused: boolean;
+  forwarded: string[];
+  /** Of the process that runs. */
+  portal: PortalActions | null;
+  /** Since when the page is open without a hotspot. */
+  strayPortalMs: number | null;
+  longestStrayPortalMs: number;
+};
+
+export const dataDir = '/data';
+export const passwordOf = (name: string): string => `secret-of-${name}`;
+
+export const router = (name: string, changes: Partial<SimulatedRouter> = {}): SimulatedRouter => ({
+  ssid: ssidFromText(name),
+  password: passwordOf(name),
+  isOn: true,
+  isHidden: false,
+  givesAddresses: true,
+  answers: true,
+  internet: true,
+  signal: 60,
+  ...changes,
+});
+
+/** A profile that people made: the agent never removes it. */
+export const profile = (name: string, password: string | null = passwordOf(name)): Profile => ({
+  id: `people-${name}`,
+  ssid: ssidFromText(name),
+  password,
+  isSaved: true,
+  owner: null,
+  isFailed: false,
+});
+
+export function createWifiWorld(routers: SimulatedRouter[], profiles: Profile[]): WifiWorld {
+  const disk = emptyDisk();
+  disk.names.set(dataDir, disk.nextInode);
+  disk.inodes.set(disk.nextInode, { kind: 'directory' });
+  disk.nextInode += 1;
+  return {
+    time: { monotonicMs: 1_000_000, wallMs: Date.UTC(2026, 5, 1) },
+    boot: 1,
+    process: 0,
+    disk,
+    isDiskFull: false,
+    air: {
+      routers,
+      profiles,
+      manager: 'running',
+      hasRadio: true,
+      blocked: 'no',
+      cable: null,
+      hotspot: null,
+      phones: 0,
+      active: null,
+      autoconnectMs: null,
+      nextId: 0,
+      version: 0,
+    },
+    isProxyRunning: true,
+    hasEngine: true,
+    backend: 'accepts',
+    hasRefused: false,
+    forwarded: [],
+    portal: null,
+    strayPortalMs: null,
+    longestStrayPortalMs: 0,
+  };
+}
+
+/** The agent's process is gone: what hung on it goes, all else stays. */
+export function endProcess(world: WifiWorld): void {
+  loseProcess(world.air, world.process);
+  world.portal = null;
+  world.strayPortalMs = null;
+}
+
+/** A power cut: what was in memory only is gone; the engine leaves a proxy that was stopped stopped. */
+export function cutWifiPower(world: WifiWorld, variant: number): void {
+  endProcess(world);
+  cutDisk(world.disk, survival(variant));
+  const { air } = world;
+  const saved = air.profiles.filter(({ isSaved }) => isSaved).map((each) => ({ ...each, isFailed: false }));
+  change(air, { profiles: saved, active: null, hotspot: null, phones: 0, manager: 'running' });
+  world.boot += 1;
+  pass(world.time, 20_000);
+}
+
+/** The machine's network manager is restarted: volatile connections end. */
+export function loseManager(world: WifiWorld): void {
+  change(world.air, { manager: 'absent' });
+  settle(world.air, world.time.monotonicMs);
+}
+
+/** The setup page: it listens where no proxy does. */
+export function openSimulatedPortal(world: WifiWorld, actions: PortalActions, onClose: () => unknown): PortalServer {
+  world.portal = actions;
+  return {
+    address: () => (world.isProxyRunning ? null : '192.0.2.1:80'),
+    isPortTaken: () => world.isProxyRunning,
+    [Symbol.asyncDispose]: async () => {
+      onClose();
+      world.portal = null;
+    },
+  };
+}
+
+/** Notes how long the page is open in a network that is not the hotspot. */
+export function watchPortal(world: WifiWorld): void {
+  const nowMs = world.time.monotonicMs;
+  if (!world.portal || world.air.hotspot) {
+    world.strayPortalMs = null;
+    return;
+  }
+  world.strayPortalMs ??= nowMs;
+  world.longestStrayPortalMs = Math.max(world.longestStrayPortalMs, nowMs - world.strayPortalMs);
+}
+
+export function readJson(world: WifiWorld, name: string): Record<string, unknown> | null {
+  const content = readNow(world.disk, `${dataDir}/${name}`);
+  return content && (JSON.parse(Buffer.from(content).toString()) as Record<string, unknown>);
+}
