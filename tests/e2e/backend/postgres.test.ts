@@ -24,6 +24,8 @@ const stories = [
   'devices/devices-file.test.ts',
   'mqtt/broker.test.ts',
   'cloud/outbox-store.test.ts',
+  'cloud/status.test.ts',
+  'http/routes/cloud.test.ts',
   'cloud/identity.test.ts',
   'cloud/remembered-commands.test.ts',
   'automations/run-crashes.test.ts',
