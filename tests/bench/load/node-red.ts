@@ -41,6 +41,9 @@ export async function installNodeRed(): Promise<string> {
   return script;
 }
 
+/** SQLite result code (sqlite.org/rescode.html). */
+const sqliteBusy = 5;
+
 /** Node-RED on the core of what is measured: MQTT in at QoS 1 → function → SQLite, without its editor. */
 export async function startNodeRed(
   workspace: Workspace,
@@ -50,7 +53,7 @@ export async function startNodeRed(
   const folder = await workspace.subfolder(`node-red-${style}`);
   const file = join(folder, 'states.sqlite');
   // Node-RED locks it with each insert of the usual kind.
-  const database = new DatabaseSync(file, { timeout: 5_000 });
+  const database = new DatabaseSync(file, { timeout: 1_000 });
   database.exec('create table states (device text not null, at integer not null, state text not null)');
   if (style === 'best') database.exec('pragma journal_mode = wal');
   const settings = {
@@ -82,7 +85,17 @@ export async function startNodeRed(
   });
   const last = database.prepare('select coalesce(max(rowid), 0) as n from states');
   workspace.own({ [Symbol.asyncDispose]: async () => database.close() });
-  return { daemon, rows: () => Number(last.get()?.['n']) };
+  let known = 0;
+  const rows = (): number => {
+    try {
+      known = Number(last.get()?.['n']);
+    } catch (error) {
+      // Its inserts of the usual kind can follow one another so closely that a reader does not come in between: it is asked again.
+      if (!(error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy)) throw error;
+    }
+    return known;
+  };
+  return { daemon, rows };
 }
 
 /** The flow as its editor exports it. No id is the name of a type: Node-RED would take the node's own type for a reference to it. */
