@@ -17,13 +17,14 @@ export type JoinParts = {
   clock: Clock;
   interfaceName: string | null;
   scanMs: number;
+  /** How long a network that is not in the list is looked for, within `joinMs`. */
+  findMs: number;
   joinMs: number;
 };
 
 type Failed = { kind: 'failed'; failure: JoinFailure; detail: string };
 type Found = { wifi: WifiDevice; point: AccessPoint | null };
 const failed = (failure: JoinFailure, detail: string): Failed => ({ kind: 'failed', failure, detail });
-const looksAround = 2;
 
 /** `Radio.join`. Never throws; on anything but `joined` no candidate is left. */
 export async function join(parts: JoinParts, request: JoinRequest, signal: AbortSignal): Promise<JoinOutcome> {
@@ -31,8 +32,8 @@ export async function join(parts: JoinParts, request: JoinRequest, signal: Abort
   try {
     const found = await find(parts, request, limit);
     if (!found) return failed('failed', 'no Wi-Fi device');
-    if (!found.point) return failed('not_found', 'not met by a scan just before');
-    const security = found.point.security;
+    if (!found.point && !request.isHidden) return failed('not_found', 'not met by a scan just before');
+    const security = found.point?.security ?? guessOf(request);
     const isMixed = security === 'wpa2-wpa3';
     const first = await attempt(parts, request, found, { security, isPskOnly: false }, limit);
     // SAE in transition mode fails on radios that do WPA2 well; a password that was rejected is rejected.
@@ -49,18 +50,26 @@ export async function join(parts: JoinParts, request: JoinRequest, signal: Abort
 
 const retried: readonly JoinFailure[] = ['timed_out', 'refused', 'unsupported'];
 
-/** The strongest access point of that name and, when it was chosen, security; looked for when it is not in the list. */
+/**
+ * The strongest access point of that name and, when it was chosen, security. One that is not in the list is looked for: the first
+ * scans after a hotspot may be ones that were under way already, and did not ask for its name.
+ */
 async function find(parts: JoinParts, request: JoinRequest, signal: AbortSignal): Promise<Found | null> {
-  for (let look = 0; ; look += 1) {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(parts.findMs)]);
+  for (;;) {
     const tree = await parts.client.readTree();
     const wifi = wifiDeviceOf(tree, parts.interfaceName);
     if (!wifi) return null;
     const named = accessPointsOf(tree, wifi).filter(({ ssid }) => ssid === request.ssid);
     const point = named.find(({ security }) => security === request.security) ?? named[0] ?? null;
-    if (point || look === looksAround || signal.aborted) return { wifi, point };
-    await scanNow({ ...parts, limitMs: parts.scanMs }, [request.ssid], signal);
+    if (point || limit.aborted) return { wifi, point };
+    await scanNow({ ...parts, limitMs: parts.scanMs }, [request.ssid], limit);
   }
 }
+
+/** What is tried with a hidden network that no scan has met: `wpa-psk` takes SAE in where it is needed. */
+const guessOf = (request: JoinRequest): Security =>
+  request.security ?? (request.password === null ? 'open' : 'wpa2-wpa3');
 
 async function attempt(
   parts: JoinParts,
@@ -76,7 +85,7 @@ async function attempt(
   const { bus, client } = parts;
   const settings: NetworkSettings = { ...request, security, isPskOnly: how.isPskOnly, uuid: randomUUID() };
   const supplicantPath = await client.supplicantInterface(text(wifi.device['Interface']));
-  const context = { security: how.isPskOnly ? ('wpa2' as const) : security, wasSeen: true };
+  const context = { security: how.isPskOnly ? ('wpa2' as const) : security, wasSeen: point !== null };
   using watch = watchActivation(bus, { devicePath: wifi.path, supplicantPath, context });
   let profilePath: string;
   try {

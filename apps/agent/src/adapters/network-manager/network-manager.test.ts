@@ -9,7 +9,7 @@ import { systemClock } from '@station/kit/clock';
 import { createReport } from '@station/kit/report';
 import type { JoinRequest } from '../../wifi/ports.ts';
 import { ssidFromText } from '../../wifi/ssid.ts';
-import { createNetworkManager, type NetworkManager } from './network-manager.ts';
+import { createNetworkManager, type Limits, type NetworkManager } from './network-manager.ts';
 import { deviceState, interfaces, managerPath } from './objects.ts';
 import { ethernetPath, startFakeNetworkManager, type FakeNetworkManager } from './testing/fake-network-manager.ts';
 import { startPrivateBus, type PrivateBus } from './testing/private-bus.ts';
@@ -49,7 +49,7 @@ afterEach(async () => {
 const forwarding = (): string => join(folder, 'proc/sys/net/ipv4/conf/wlan0/forwarding');
 const answersFile = (): string => join(folder, 'dnsmasq/station-portal.conf');
 
-function connect(): NetworkManager {
+function connect(limits: Partial<Limits> = {}): NetworkManager {
   lines = [];
   return createNetworkManager({
     busAddress: bus.address,
@@ -57,6 +57,7 @@ function connect(): NetworkManager {
     dnsmasqFolder: join(folder, 'dnsmasq'),
     kernel: { sys: join(folder, 'sys'), proc: join(folder, 'proc') },
     clock: systemClock,
+    limits,
     report: createReport({
       clock: systemClock,
       write: (line) => void lines.push(line),
@@ -221,6 +222,8 @@ test('where SAE does not come about, a mixed network is tried once more without 
 });
 
 test('a network that no scan meets is not found; a hidden one is asked for by name', async () => {
+  await radio[Symbol.asyncDispose]();
+  radio = connect({ findMs: 300 });
   const missing = await radio.join(request, forever);
   assert.equal(missing.kind === 'failed' && missing.failure, 'not_found');
   fake.appearing = [{ ssid: utf8('Home') }];
@@ -228,6 +231,17 @@ test('a network that no scan meets is not found; a hidden one is asked for by na
   assert.equal(hidden.kind, 'joined');
   assert.equal(added()?.settings['802-11-wireless']?.['hidden'], true);
   assert.deepEqual(new Set(fake.scanned.flat().map(String)), new Set(['Home']));
+});
+
+test('a hidden network that no scan meets is tried all the same, with whatever it may want', async () => {
+  await radio[Symbol.asyncDispose]();
+  radio = connect({ findMs: 300 });
+  const outcome = await radio.join({ ...request, isHidden: true }, forever);
+  assert.equal(outcome.kind, 'joined');
+  assert.deepEqual(added()?.settings['802-11-wireless-security'], { 'key-mgmt': 'wpa-psk', psk: password });
+  fake.scripts = [[{ state: 40 }, { state: 50 }, { state: 120, reason: 53 }]];
+  const missing = await radio.join({ ...request, isHidden: true }, forever);
+  assert.equal(missing.kind === 'failed' && missing.failure, 'not_found');
 });
 
 test('a profile that NetworkManager does not take is a verdict, not an exception', async () => {

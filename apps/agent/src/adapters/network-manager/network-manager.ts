@@ -46,12 +46,20 @@ export type NetworkManagerParts = {
   limits?: Partial<Limits>;
 };
 
-export type Limits = { callMs: number; scanMs: number; joinMs: number; hotspotStartMs: number; hotspotStopMs: number };
+export type Limits = {
+  callMs: number;
+  scanMs: number;
+  findMs: number;
+  joinMs: number;
+  hotspotStartMs: number;
+  hotspotStopMs: number;
+};
 
 /** A join leaves room, within its 45 s, for what is removed after it. */
 const defaultLimits: Limits = {
   callMs: 10_000,
   scanMs: 15_000,
+  findMs: 14_000,
   joinMs: 42_000,
   hotspotStartMs: 40_000,
   hotspotStopMs: 10_000,
@@ -85,7 +93,7 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
   const dns = createDnsAnswers(parts.dnsmasqFolder ?? sharedDnsmasqFolder);
   const warn = (error: unknown): void =>
     report.event('unexpected_error', { where: 'network-manager', message: describeError(error) });
-  const joinParts: JoinParts = { bus, client, clock, interfaceName, scanMs: limits.scanMs, joinMs: limits.joinMs };
+  const joinParts: JoinParts = { bus, client, clock, interfaceName, ...limits };
   const hotspotParts: HotspotParts = {
     bus,
     client,
