@@ -87,7 +87,9 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
     await page.getByRole('dialog').getByRole('button', { name: 'Make a new code' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await waitFor('another code', async () => (await shownCode()).claimSecret !== old.claimSecret, patienceMs);
-    await waitFor('the station to wait with it', () => cloud.waiting().length === 1, patienceMs);
+    const { claimSecret } = await shownCode();
+    const waitsWithNew = () => cloud.waiting().every((one) => one.claimSecret === claimSecret) && cloud.waiting()[0];
+    await waitFor('the station to wait with it alone', waitsWithNew, patienceMs);
     assert.equal(cloud.claim(old.chipId, old.claimSecret), null);
   });
 
