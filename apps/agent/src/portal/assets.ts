@@ -41,7 +41,7 @@ input[type=text],input[type=password],select{width:100%;min-width:0;padding:8px 
 button,.button{border:1px solid var(--edge);background:none;color:var(--accent);padding:8px 16px;cursor:pointer}
 .button{display:inline-flex;align-items:center}
 .go{width:100%;background:var(--accent);border-color:var(--accent);color:var(--on);font-weight:600;text-decoration:none;justify-content:center}
-.small{min-height:44px;padding:4px 12px;font-size:14px}
+.small{flex:none;min-height:44px;padding:4px 12px;font-size:14px}
 :focus-visible{outline:3px solid var(--accent);outline-offset:2px}
 .net input:focus-visible{outline-offset:1px}
 ol{padding-left:24px;margin:0 0 16px}
