@@ -19,6 +19,7 @@ import type { CountRequest } from './load/counting-client.ts';
 import type { LoadRequest, LoadResult } from './load/load-generator.ts';
 import { installNodeRed, startNodeRed, type NodeRedStyle } from './load/node-red.ts';
 import { cores, monotonicMs, needTwoCores, request, startScript, type Pinned } from './load/pinned.ts';
+import { takePrecedence } from './load/precedence.ts';
 import { cpuSeconds } from './load/process-facts.ts';
 import { counterOf, type RawLogin } from './load/raw-device.ts';
 import { buildBackend, startStationBackend, stationId } from './load/station-backend.ts';
@@ -202,6 +203,9 @@ async function main(): Promise<number> {
   // What is started from here runs beside the load, unless it is put elsewhere.
   await run('taskset', ['--cpu-list', '--pid', String(cores.load), String(process.pid)]);
   await using stack = new AsyncDisposableStack();
+  // Other programs would slow down most what is busy most: that is not what is compared.
+  const precedence = await takePrecedence(process.pid);
+  if (precedence !== null) stack.use(precedence);
   const workspace = stack.use(await createWorkspace());
   const mosquittos = async (): Promise<Mosquitto> => createMosquitto(stack.use(await createWorkspace()));
   const script = join(import.meta.dirname, 'load', 'load-generator.ts');
