@@ -17,6 +17,8 @@ export type AccessPoint = {
   ssid: SsidHex;
   security: Security;
   signal: number;
+  /** Of its channel, MHz. */
+  frequency: number;
 };
 
 /**
@@ -55,7 +57,8 @@ export function accessPointsOf(tree: ObjectTree, wifi: WifiDevice): AccessPoint[
       const lastSeen = number(point['LastSeen']);
       if (lastScan > 0 && lastSeen > 0 && lastSeen < lastScan - freshSeconds) return [];
       const security = securityOf(number(point['Flags']), number(point['WpaFlags']), number(point['RsnFlags']));
-      return [{ path: text(path), ssid, security, signal: number(point['Strength']) }];
+      const frequency = number(point['Frequency']);
+      return [{ path: text(path), ssid, security, signal: number(point['Strength']), frequency }];
     })
     .sort((a, b) => b.signal - a.signal);
 }

@@ -21,7 +21,7 @@ export type ConnectionSettings = Record<string, Record<string, unknown>>;
 /** Settings.Connection.Update2: NM_SETTINGS_UPDATE2_FLAG_TO_DISK. */
 const toDisk = 0x1;
 
-/** The calls of NetworkManager and wpa_supplicant that are used. All throw BusError. */
+/** The calls of NetworkManager that are used. All throw BusError. */
 export type Client = {
   readTree(): Promise<ObjectTree>;
   /** Wi-Fi profiles of the tree; their settings are asked for once and again when they change. */
@@ -40,10 +40,6 @@ export type Client = {
   /** Writes a profile as it is to disk. */
   save(profilePath: string): Promise<void>;
   setWirelessEnabled(isEnabled: boolean): Promise<void>;
-  /** wpa_supplicant's object of an interface; null when it does not know it. */
-  supplicantInterface(interfaceName: string): Promise<string | null>;
-  /** Stations on our access point, as wpa_supplicant has them; null when it does not say. */
-  countStations(interfaceName: string): Promise<number | null>;
 };
 
 export function createClient(bus: Bus): Client & Disposable {
@@ -56,25 +52,12 @@ export function createClient(bus: Bus): Client & Disposable {
   type Reply = Promise<readonly unknown[]>;
   const manager = (path: string, name: string, member: string, rest: Partial<BusCall> = {}): Reply =>
     bus.call({ destination: managerName, path, interface: name, member, ...rest });
-  const supplicant = (path: string, name: string, member: string, body: unknown[]): Reply =>
-    bus.call({
-      destination: supplicantName,
-      path,
-      interface: name,
-      member,
-      signature: 's'.repeat(body.length),
-      body,
-    });
   const settingsOf = async (path: string): Promise<unknown> => {
     const kept = settings.get(path);
     if (kept !== undefined) return kept;
     const [fresh] = await manager(path, interfaces.profile, 'GetSettings');
     settings.set(path, fresh);
     return fresh;
-  };
-  const supplicantInterface = async (name: string): Promise<string | null> => {
-    const [path] = await supplicant('/fi/w1/wpa_supplicant1', supplicantName, 'GetInterface', [name]).catch(() => []);
-    return text(path) || null;
   };
 
   return {
@@ -133,14 +116,6 @@ export function createClient(bus: Bus): Client & Disposable {
     setWirelessEnabled: async (isEnabled) => {
       const body = [interfaces.manager, 'WirelessEnabled', new Variant('b', isEnabled)];
       await manager(managerPath, interfaces.properties, 'Set', { signature: 'ssv', body });
-    },
-    supplicantInterface,
-    countStations: async (name) => {
-      const path = await supplicantInterface(name);
-      if (path === null) return null;
-      const body = [interfaces.supplicantInterface, 'Stations'];
-      const [stations] = await supplicant(path, interfaces.properties, 'Get', body).catch(() => []);
-      return Array.isArray(stations) ? stations.length : null;
     },
     [Symbol.dispose]: () => forget[Symbol.dispose](),
   };

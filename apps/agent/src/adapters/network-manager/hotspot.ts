@@ -9,11 +9,13 @@ import { activeProfileOf } from './facts.ts';
 import { isDnsPortTaken, type Forwarding } from './host.ts';
 import { deviceState, noObject, number, text, wifiDeviceOf } from './objects.ts';
 import { isCandidate } from './profiles.ts';
+import type { Supplicant } from './supplicant.ts';
 import { hotspotSettings, whileWeLive } from './settings.ts';
 
 export type HotspotParts = {
   bus: Bus;
   client: Client;
+  supplicant: Supplicant;
   interfaceName: string | null;
   proc: string;
   dns: DnsAnswers;
@@ -67,6 +69,7 @@ async function raise(parts: HotspotParts, settings: HotspotSettings, signal: Abo
   // Before the activation: dnsmasq reads it once, at its start.
   await parts.dns.write(settings.address, interfaceName);
   await removeLeftovers(parts);
+  await parts.supplicant.stopScan(interfaceName);
   const context = { security: 'open' as const, wasSeen: true };
   using watch = watchActivation(bus, { devicePath: wifi.path, supplicantPath: null, context });
   const connection = hotspotSettings({ ...settings, uuid: randomUUID(), interfaceName });

@@ -86,7 +86,7 @@ async function activate(
   limit: AbortSignal,
 ): Promise<Outcome> {
   const context = { security: choice?.point.security ?? ('wpa2' as const), wasSeen: choice !== null };
-  const supplicantPath = await parts.client.supplicantInterface(text(wifi.device['Interface']));
+  const supplicantPath = await parts.supplicant.pathOf(text(wifi.device['Interface']));
   using watch = watchActivation(parts.bus, { devicePath: wifi.path, supplicantPath, context });
   // The access point is left to the supplicant, which may know a better one of the same name by now.
   if (choice) await parts.client.activate(choice.profile.path, wifi.path, '/');

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import type { JoinFailure, JoinOutcome, JoinRequest, Security } from '../../wifi/ports.ts';
+import { ssidToBytes, type SsidHex } from '../../wifi/ssid.ts';
 import { accessPointsOf, type AccessPoint } from './access-points.ts';
 import { watchActivation } from './activation.ts';
 import { BusError, type Bus } from './bus.ts';
@@ -9,13 +10,17 @@ import type { Client } from './client.ts';
 import { interfaces, ipOf, noObject, propertiesOf, text, wifiDeviceOf, type WifiDevice } from './objects.ts';
 import { isCandidate, type Profile } from './profiles.ts';
 import { scanNow } from './scan.ts';
+import type { Supplicant } from './supplicant.ts';
 import { inMemory, networkSettings, type NetworkSettings } from './settings.ts';
 
 export type JoinParts = {
   bus: Bus;
   client: Client;
+  supplicant: Supplicant;
   clock: Clock;
   interfaceName: string | null;
+  /** Channels (MHz) on which scans have met a network. */
+  frequenciesOf: (ssid: SsidHex) => readonly number[];
   scanMs: number;
   /** How long a network that is not in the list is looked for, within `joinMs`. */
   findMs: number;
@@ -56,6 +61,7 @@ const retried: readonly JoinFailure[] = ['timed_out', 'refused', 'unsupported'];
  */
 async function find(parts: JoinParts, request: JoinRequest, signal: AbortSignal): Promise<Found | null> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(parts.findMs)]);
+  await lookWhereItWas(parts, request.ssid);
   for (;;) {
     const tree = await parts.client.readTree();
     const wifi = wifiDeviceOf(tree, parts.interfaceName);
@@ -65,6 +71,16 @@ async function find(parts: JoinParts, request: JoinRequest, signal: AbortSignal)
     if (point || limit.aborted) return { wifi, point };
     await scanNow({ ...parts, limitMs: parts.scanMs }, [request.ssid], limit);
   }
+}
+
+/** wpa_supplicant joins at once what it has met some seconds ago, and otherwise scans every channel first. */
+async function lookWhereItWas(parts: JoinParts, ssid: SsidHex): Promise<void> {
+  const frequencies = parts.frequenciesOf(ssid);
+  const wifi = wifiDeviceOf(await parts.client.readTree(), parts.interfaceName);
+  if (!wifi) return;
+  const name = text(wifi.device['Interface']);
+  if (frequencies.length > 0) await parts.supplicant.scanFor(name, ssidToBytes(ssid), frequencies);
+  else await parts.supplicant.stopScan(name);
 }
 
 /** What is tried with a hidden network that no scan has met: `wpa-psk` takes SAE in where it is needed. */
@@ -82,9 +98,9 @@ async function attempt(
   if (security === 'wep' || security === 'enterprise') return failed('unsupported', security);
   const needsPassword = security !== 'open' && security !== 'owe';
   if (needsPassword && (request.password ?? '') === '') return failed('wrong_password', 'no password');
-  const { bus, client } = parts;
+  const { bus, client, supplicant } = parts;
   const settings: NetworkSettings = { ...request, security, isPskOnly: how.isPskOnly, uuid: randomUUID() };
-  const supplicantPath = await client.supplicantInterface(text(wifi.device['Interface']));
+  const supplicantPath = await supplicant.pathOf(text(wifi.device['Interface']));
   const context = { security: how.isPskOnly ? ('wpa2' as const) : security, wasSeen: point !== null };
   using watch = watchActivation(bus, { devicePath: wifi.path, supplicantPath, context });
   let profilePath: string;

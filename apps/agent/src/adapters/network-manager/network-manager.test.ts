@@ -233,6 +233,16 @@ test('a network that no scan meets is not found; a hidden one is asked for by na
   assert.deepEqual(new Set(fake.scanned.flat().map(String)), new Set(['Home']));
 });
 
+test('what a scan met is looked for on its channels before it is joined; a scan of everything is stopped for it', async () => {
+  fake.addAccessPoint({ ssid: utf8('Home'), frequency: 2412 });
+  fake.addAccessPoint({ ssid: utf8('Home'), frequency: 5180 });
+  await radio.scan({}, forever);
+  fake.isScanning = true;
+  assert.equal((await radio.join(request, forever)).kind, 'joined');
+  assert.deepEqual(fake.searched, [{ ssid: 'Home', frequencies: [2412, 5180] }]);
+  assert.equal(fake.isScanning, false);
+});
+
 test('a hidden network that no scan meets is tried all the same, with whatever it may want', async () => {
   await radio[Symbol.asyncDispose]();
   radio = connect({ findMs: 300 });

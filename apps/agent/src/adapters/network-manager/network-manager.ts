@@ -2,7 +2,8 @@ import type { Clock } from '@station/kit/clock';
 import type { Report } from '@station/kit/report';
 import { describeError } from '@station/kit/station-error';
 import type { Network, Radio, RadioFacts } from '../../wifi/ports.ts';
-import { accessPointsOf, networksOf } from './access-points.ts';
+import type { SsidHex } from '../../wifi/ssid.ts';
+import { accessPointsOf, networksOf, type AccessPoint } from './access-points.ts';
 import { aborted, BusError, createBus, systemBusAddress, type Bus, type BusSignal } from './bus.ts';
 import { createClient, matchRules, type Client } from './client.ts';
 import { createDnsAnswers, sharedDnsmasqFolder } from './dns-answers.ts';
@@ -31,6 +32,7 @@ import {
 } from './objects.ts';
 import { knownProfiles } from './profiles.ts';
 import { scanNow } from './scan.ts';
+import { createSupplicant, type Supplicant } from './supplicant.ts';
 
 export type NetworkManagerParts = {
   /** D-Bus server address; the system bus when not given. */
@@ -89,14 +91,18 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
   const address = parts.busAddress ?? systemBusAddress;
   const bus = createBus({ address, rules: matchRules, clock, callMs: limits.callMs });
   const client = createClient(bus);
+  const supplicant = createSupplicant(bus);
   const changes = createChanges(bus);
+  const heard = new Map<SsidHex, number[]>();
   const dns = createDnsAnswers(parts.dnsmasqFolder ?? sharedDnsmasqFolder);
   const warn = (error: unknown): void =>
     report.event('unexpected_error', { where: 'network-manager', message: describeError(error) });
-  const joinParts: JoinParts = { bus, client, clock, interfaceName, ...limits };
+  const frequenciesOf = (ssid: SsidHex): readonly number[] => heard.get(ssid) ?? [];
+  const joinParts: JoinParts = { bus, client, supplicant, clock, interfaceName, frequenciesOf, ...limits };
   const hotspotParts: HotspotParts = {
     bus,
     client,
+    supplicant,
     interfaceName,
     proc: kernel.proc,
     dns,
@@ -110,7 +116,7 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
   const observe = async (): Promise<RadioFacts> => {
     changes.seen();
     try {
-      return await observeNow(client, kernel, interfaceName);
+      return await observeNow({ client, supplicant, kernel, interfaceName });
     } catch (error) {
       if (error instanceof BusError) return absentFacts;
       throw error;
@@ -124,7 +130,11 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
     scan: async ({ hidden = [] }, signal) => {
       try {
         await scanNow({ ...joinParts, limitMs: limits.scanMs }, hidden, signal);
-        networks = await readNetworks(client, interfaceName);
+        const met = await readNetworks(client, interfaceName);
+        networks = met.networks;
+        heard.clear();
+        for (const { ssid, frequency } of met.points)
+          if (frequency > 0) heard.set(ssid, [...new Set([...frequenciesOf(ssid), frequency])]);
       } catch (error) {
         if (!(error instanceof BusError)) throw error;
       }
@@ -160,7 +170,13 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
   };
 }
 
-async function observeNow(client: Client, kernel: KernelPaths, interfaceName: string | null): Promise<RadioFacts> {
+async function observeNow(parts: {
+  client: Client;
+  supplicant: Supplicant;
+  kernel: KernelPaths;
+  interfaceName: string | null;
+}): Promise<RadioFacts> {
+  const { client, supplicant, kernel, interfaceName } = parts;
   const tree = await client.readTree();
   const profiles = await client.readProfiles(tree);
   const observed = { tree, profiles, blocked: await readBlocked(kernel.sys), clients: 0, foreign: new Map() };
@@ -173,16 +189,20 @@ async function observeNow(client: Client, kernel: KernelPaths, interfaceName: st
   const facts = factsOf(observed, interfaceName);
   if (!facts.radio?.hotspot) return facts;
   const name = facts.radio.interface;
-  const clients = (await client.countStations(name)) ?? (await countNeighbours(kernel.proc, name));
+  const clients = (await supplicant.countStations(name)) ?? (await countNeighbours(kernel.proc, name));
   return { ...facts, radio: { ...facts.radio, hotspot: { ...facts.radio.hotspot, clients } } };
 }
 
-async function readNetworks(client: Client, interfaceName: string | null): Promise<readonly Network[]> {
+async function readNetworks(
+  client: Client,
+  interfaceName: string | null,
+): Promise<{ networks: readonly Network[]; points: readonly AccessPoint[] }> {
   const tree: ObjectTree = await client.readTree();
   const wifi = wifiDeviceOf(tree, interfaceName);
-  if (!wifi) return [];
+  if (!wifi) return { networks: [], points: [] };
   const known = knownProfiles(await client.readProfiles(tree), text(wifi.device['Interface']));
-  return networksOf(accessPointsOf(tree, wifi), new Set(known.map(({ ssid }) => ssid)));
+  const points = accessPointsOf(tree, wifi);
+  return { networks: networksOf(points, new Set(known.map(({ ssid }) => ssid))), points };
 }
 
 /** What changes with every scan or byte and is no fact of the watchdog's. */

@@ -2,7 +2,8 @@ import type { Clock } from '@station/kit/clock';
 import { ssidToBytes, type SsidHex } from '../../wifi/ssid.ts';
 import type { Bus } from './bus.ts';
 import type { Client } from './client.ts';
-import { interfaces, record, wifiDeviceOf } from './objects.ts';
+import { interfaces, record, text, wifiDeviceOf } from './objects.ts';
+import type { Supplicant } from './supplicant.ts';
 
 /**
  * Has the radio look around, and waits until it has (`LastScan` changes), at most `limitMs`. A radio that is busy refuses and is
@@ -10,12 +11,22 @@ import { interfaces, record, wifiDeviceOf } from './objects.ts';
  * @returns whether there was a fresh scan.
  */
 export async function scanNow(
-  parts: { bus: Bus; client: Client; clock: Clock; interfaceName: string | null; limitMs: number },
+  parts: {
+    bus: Bus;
+    client: Client;
+    supplicant: Supplicant;
+    clock: Clock;
+    interfaceName: string | null;
+    limitMs: number;
+  },
   hidden: readonly SsidHex[],
   signal: AbortSignal,
 ): Promise<boolean> {
   const { bus, client, clock } = parts;
   const limit = AbortSignal.any([signal, AbortSignal.timeout(parts.limitMs)]);
+  const name = text(wifiDeviceOf(await client.readTree(), parts.interfaceName)?.device['Interface']);
+  // The end of one that began before would be taken for the end of ours.
+  await parts.supplicant.stopScan(name);
   const wifi = wifiDeviceOf(await client.readTree(), parts.interfaceName);
   if (!wifi) return false;
   const before = wifi.wireless['LastScan'];

@@ -14,6 +14,7 @@ export type Step =
 export type AccessPointOptions = {
   ssid: Uint8Array;
   strength?: number;
+  frequency?: number;
   flags?: number;
   wpa?: number;
   rsn?: number;
@@ -47,6 +48,10 @@ export type FakeNetworkManager = AsyncDisposable & {
   added: { settings: Record<string, Record<string, unknown>>; options: Record<string, unknown> }[];
   /** `ssids` of each scan. */
   scanned: Uint8Array[][];
+  /** Scans for one network that wpa_supplicant was asked for. */
+  searched: { ssid: string; frequencies: number[] }[];
+  /** A scan of wpa_supplicant's is under way. */
+  isScanning: boolean;
   addAccessPoint(options: AccessPointOptions): string;
   addProfile(settings: Settings, isUnsaved?: boolean): string;
   profiles(): string[];
@@ -165,6 +170,7 @@ export async function startFakeNetworkManager(address: string): Promise<FakeNetw
     tree.set(path, {
       [interfaces.accessPoint]: {
         Ssid: new Variant('ay', Buffer.from(options.ssid)),
+        Frequency: new Variant('u', options.frequency ?? 2437),
         Strength: new Variant('y', options.strength ?? 50),
         Flags: new Variant('u', options.flags ?? 1),
         WpaFlags: new Variant('u', options.wpa ?? 0),
@@ -257,15 +263,29 @@ export async function startFakeNetworkManager(address: string): Promise<FakeNetw
       return ['', []];
     },
     GetInterface: () => ['o', [supplicantPath]],
-    Get: () => [
-      'v',
-      [
-        new Variant(
-          'ao',
-          Array.from({ length: stations }, (_, n) => `${supplicantPath}/Stations/${n}`),
-        ),
-      ],
-    ],
+    Scan: ({ body }) => {
+      const { SSIDs, Channels } = plain(body[0]) as { SSIDs: Uint8Array[]; Channels: [number, number][] };
+      fake.searched.push({ ssid: String(SSIDs[0]), frequencies: Channels.map(([frequency]) => frequency) });
+      setImmediate(() => supplicantChanged({ Scanning: new Variant('b', false) }));
+      return ['', []];
+    },
+    AbortScan: () => {
+      fake.isScanning = false;
+      setImmediate(() => supplicantChanged({ Scanning: new Variant('b', false) }));
+      return ['', []];
+    },
+    Get: ({ body }) =>
+      body[1] === 'Scanning'
+        ? ['v', [new Variant('b', fake.isScanning)]]
+        : [
+            'v',
+            [
+              new Variant(
+                'ao',
+                Array.from({ length: stations }, (_, n) => `${supplicantPath}/Stations/${n}`),
+              ),
+            ],
+          ],
   };
 
   const fake: FakeNetworkManager = {
@@ -276,6 +296,8 @@ export async function startFakeNetworkManager(address: string): Promise<FakeNetw
     calls: [],
     added: [],
     scanned: [],
+    searched: [],
+    isScanning: false,
     addAccessPoint,
     addProfile,
     profiles: () => [...contents.keys()],
