@@ -41,9 +41,6 @@ export function createForward(parts: {
   let failures = 0;
   let wake = new AbortController();
 
-  const tellFault = (error: unknown): void =>
-    report.event('state_repaired', { file: credentialsFile, reason: `not written: ${codeOf(error)}` });
-
   /** @returns milliseconds until the next try. */
   const fail = (reason: string, retryInMs: number): number => {
     failures += 1;
@@ -88,8 +85,8 @@ export function createForward(parts: {
       if (pending) return;
       report.event('state_repaired', { file: credentialsFile, reason: 'not readable' });
       await removeDurable(disk, path);
-    } catch (error) {
-      tellFault(error);
+    } catch {
+      conditions.set('wifi_state_not_writable', true);
     }
   };
 
@@ -100,8 +97,8 @@ export function createForward(parts: {
       backoff.reset();
       try {
         await writeDurable(disk, path, JSON.stringify(credentials), 0o600);
-      } catch (error) {
-        tellFault(error);
+      } catch {
+        conditions.set('wifi_state_not_writable', true);
       }
       wake.abort();
     },
@@ -134,6 +131,3 @@ function parse(text: string): Credentials | null {
     return null;
   }
 }
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown fault';

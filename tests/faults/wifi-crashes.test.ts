@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ssidFromText } from '@station/agent/wifi/ssid';
+import { change, settle } from '@station/simulators/wifi/air';
+import { pass } from './virtual-clock.ts';
+import { runWifi, type WifiRunOptions, type WorldEvent } from './wifi-run.ts';
+import { judgeEnd } from './wifi-schedules.ts';
+import {
+  createWifiWorld,
+  cutWifiPower,
+  endProcess,
+  passwordOf,
+  profile,
+  readJson,
+  router,
+  type WifiWorld,
+} from './wifi-world.ts';
+
+const minute = 60_000;
+
+type Scenario = { name: string; world: () => WifiWorld; events: (startMs: number) => WorldEvent[]; forMs: number };
+
+const joinAt = (atMs: number, name: string, password: string | null): WorldEvent[] => [
+  { atMs: atMs - 10_000, name: 'looks', happen: ({ portal }) => portal?.seen() },
+  {
+    atMs,
+    name: 'asks',
+    happen: ({ portal }) => {
+      portal?.join({ ssid: ssidFromText(name), security: 'wpa2', password, isHidden: false });
+    },
+  },
+];
+
+const switchRouter =
+  (name: string, isOn: boolean): WorldEvent['happen'] =>
+  ({ air, time }) => {
+    for (const each of air.routers) if (each.ssid === ssidFromText(name)) each.isOn = isOn;
+    change(air, {});
+    settle(air, time.monotonicMs);
+  };
+
+const scenarios: Scenario[] = [
+  {
+    name: 'a first boot, and a phone with the right password',
+    world: () => createWifiWorld([router('home')], []),
+    events: (startMs) => joinAt(startMs + minute, 'home', passwordOf('home')),
+    forMs: 2 * minute,
+  },
+  {
+    name: 'a wrong password beside an older profile',
+    world: () => createWifiWorld([router('home'), router('cellar', { isOn: false })], [profile('cellar')]),
+    events: (startMs) => joinAt(startMs + 4 * minute, 'home', 'secret-but-wrong'),
+    forMs: 6 * minute,
+  },
+  {
+    name: 'a router that goes and comes back',
+    world: () => createWifiWorld([router('home')], [profile('home')]),
+    events: (startMs) => [
+      { atMs: startMs + minute, name: 'off', happen: switchRouter('home', false) },
+      { atMs: startMs + 6 * minute, name: 'on', happen: switchRouter('home', true) },
+    ],
+    forMs: 8 * minute,
+  },
+];
+
+/** Ends the agent at every point of a scenario, in one way, and judges what the next process has made of it a minute later. */
+async function endEverywhere(
+  scenario: Scenario,
+  options: { power: boolean; afterMs: number; wrap?: (world: WifiWorld) => void; every?: number },
+): Promise<{ tried: number; faults: string[] }> {
+  const faults: string[] = [];
+  let tried = 0;
+  for (let endAt = 1; ; endAt += options.every ?? 1) {
+    const world = scenario.world();
+    const startMs = world.time.monotonicMs;
+    const run: WifiRunOptions = {
+      untilMs: startMs + scenario.forMs,
+      end: 'cut',
+      events: scenario.events(startMs),
+      endAt,
+    };
+    const { outcome } = await runWifi(world, run);
+    if (outcome !== 'ended') break;
+    tried += 1;
+    if (options.power) cutWifiPower(world, endAt % 7);
+    else pass(world.time, 1000);
+    options.wrap?.(world);
+    // A process that noted nothing leaves the next one a boot, which has more patience.
+    const afterMs = readJson(world, 'wifi.json') === null ? 3 * minute : options.afterMs;
+    const next = await runWifi(world, { untilMs: world.time.monotonicMs + afterMs, end: 'cut' });
+    for (const fault of judgeEnd(world, next)) faults.push(`${endAt}: ${fault}`);
+    if (world.longestStrayPortalMs > 0) faults.push(`${endAt}: the page was open without a hotspot`);
+  }
+  return { tried, faults };
+}
+
+describe('an agent that is killed anywhere', () => {
+  for (const scenario of scenarios) {
+    test(`is online with the proxy or in the hotspot without it after a minute: ${scenario.name}`, async () => {
+      const { tried, faults } = await endEverywhere(scenario, { power: false, afterMs: minute });
+      assert.ok(tried > 40, `${tried}`);
+      assert.deepEqual(faults, []);
+    });
+
+    test(`after a power cut within three: ${scenario.name}`, async () => {
+      const { tried, faults } = await endEverywhere(scenario, { power: true, afterMs: 3 * minute });
+      assert.ok(tried > 40, `${tried}`);
+      assert.deepEqual(faults, []);
+    });
+  }
+
+  test('is found out when it leaves the proxy as it was', async () => {
+    const [scenario] = scenarios as [Scenario];
+    const forget = (world: WifiWorld): void => {
+      world.disk.names.delete('/data/wifi.json');
+      world.hasEngine = false;
+    };
+    const { faults } = await endEverywhere(scenario, { power: false, afterMs: minute, wrap: forget, every: 10 });
+    assert.ok(faults.some((fault) => fault.includes('the proxy')));
+  });
+});
+
+type Told = { time: string; event: string; [field: string]: unknown };
+const eventsOf = (lines: readonly string[]): Told[] => lines.map((line) => JSON.parse(line) as Told);
+
+describe('times, in the simulated home', () => {
+  test('a known network that is back is joined from the hotspot within 90 s', async () => {
+    for (let shiftMs = 0; shiftMs < 60_000; shiftMs += 2500) {
+      const world = createWifiWorld([router('home', { isOn: false })], [profile('home')]);
+      const backMs = world.time.monotonicMs + 5 * minute + shiftMs;
+      const events: WorldEvent[] = [{ atMs: backMs, name: 'on', happen: switchRouter('home', true) }];
+      const run = await runWifi(world, { untilMs: backMs + 90_000, end: 'cut', events });
+      assert.ok(eventsOf(run.lines).some(({ event }) => event === 'hotspot_started'));
+      assert.deepEqual(judgeEnd(world, run), [], `${shiftMs}`);
+    }
+  });
+
+  test('a first boot without any network has its hotspot within half a minute, and its page', async () => {
+    const world = createWifiWorld([], []);
+    const run = await runWifi(world, { untilMs: world.time.monotonicMs + 30_000, end: 'cut' });
+    assert.deepEqual(judgeEnd(world, run), []);
+  });
+
+  test('a router that boots slower than the station finds it in the hotspot, and takes it out of there', async () => {
+    const world = createWifiWorld([router('home', { isOn: false })], [profile('home')]);
+    const startMs = world.time.monotonicMs;
+    const events: WorldEvent[] = [{ atMs: startMs + 3 * minute, name: 'on', happen: switchRouter('home', true) }];
+    const { lines, status } = await runWifi(world, { untilMs: startMs + 5 * minute, end: 'cut', events });
+    const states = eventsOf(lines).filter(({ event }) => event === 'wifi_state');
+    assert.deepEqual(
+      states.map(({ to }) => to),
+      ['CHECK', 'RETRYING', 'HOTSPOT_ACTIVE', 'JOINING', 'CONNECTED'],
+    );
+    assert.equal(eventsOf(lines).filter(({ event }) => event === 'wifi_attempt').length, 4);
+    assert.equal(status.mode, 'client');
+  });
+
+  test('a wrong password: the verdict is told, and the hotspot is back at once with the name', async () => {
+    const world = createWifiWorld([router('home')], []);
+    const startMs = world.time.monotonicMs;
+    let view: unknown = null;
+    const events = [
+      ...joinAt(startMs + minute, 'home', 'secret-but-wrong'),
+      {
+        atMs: startMs + minute + 25_000,
+        name: 'looks again',
+        happen: ({ portal }: WifiWorld) => (view = portal?.view().lastJoin),
+      },
+    ];
+    const { lines, status } = await runWifi(world, { untilMs: startMs + 2 * minute, end: 'cut', events });
+    assert.deepEqual(view, { ssid: ssidFromText('home'), isHidden: false, failure: 'wrong_password' });
+    assert.equal(status.watchdog.lastFailure, 'wrong_password');
+    assert.ok(!lines.join('').includes('secret-but-wrong'));
+  });
+});
+
+test('an agent that is told to stop ends the hotspot and starts the proxy', async () => {
+  const world = createWifiWorld([router('home')], []);
+  const startMs = world.time.monotonicMs;
+  for (let ms = 1000; ms < 40_000; ms += 1700) {
+    const run = await runWifi(world, { untilMs: world.time.monotonicMs + ms, end: 'stop' });
+    assert.equal(run.outcome, 'stopped');
+    assert.equal(run.surprise, null);
+    assert.deepEqual([world.air.hotspot, world.isProxyRunning, world.portal], [null, true, null], `${ms}`);
+    endProcess(world);
+  }
+  assert.ok(world.time.monotonicMs > startMs);
+});

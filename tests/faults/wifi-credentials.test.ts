@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ssidFromText } from '@station/agent/wifi/ssid';
+import { pass } from './virtual-clock.ts';
+import { runWifi, type WifiRunResult, type WorldEvent } from './wifi-run.ts';
+import { createWifiWorld, endProcess, passwordOf, readJson, router, type WifiWorld } from './wifi-world.ts';
+
+const minute = 60_000;
+const file = 'wifi-credentials.json';
+
+/** Joins from the portal after a minute, and goes on for as long as is said. */
+function runJoin(world: WifiWorld, forMs: number, more: WorldEvent[] = []): Promise<WifiRunResult> {
+  const startMs = world.time.monotonicMs;
+  const join: WorldEvent = {
+    atMs: startMs + minute,
+    name: 'asks',
+    happen: ({ portal, air: { routers } }) => {
+      const [home] = routers;
+      if (!home) throw new Error('there is no router');
+      portal?.join({ ssid: home.ssid, security: null, password: home.password, isHidden: false });
+    },
+  };
+  return runWifi(world, { untilMs: startMs + forMs, end: 'cut', events: [join, ...more] });
+}
+
+const told = (run: WifiRunResult, event: string): number =>
+  run.lines.filter((line) => line.includes(`"event":"${event}"`)).length;
+
+describe('credentials of a network that was joined', () => {
+  test('go to the backend, and then are nowhere', async () => {
+    const world = createWifiWorld([router('home')], []);
+    const run = await runJoin(world, 2 * minute);
+    assert.deepEqual(world.forwarded, ['home']);
+    assert.equal(readJson(world, file), null);
+    assert.equal(told(run, 'credentials_forwarded'), 1);
+  });
+
+  test('wait on disk for a backend that is away, also for the next process, and that is told', async () => {
+    const world = createWifiWorld([router('home')], []);
+    world.backend = 'away';
+    const run = await runJoin(world, 30 * minute);
+    assert.ok(run.conditions.includes('wifi_credentials_not_forwarded'));
+    assert.ok(told(run, 'credentials_forward_failed') > 3 && told(run, 'credentials_forward_failed') < 20);
+    assert.deepEqual(readJson(world, file), {
+      ssid: ssidFromText('home'),
+      password: passwordOf('home'),
+      security: 'wpa2',
+    });
+    endProcess(world);
+    pass(world.time, 5000);
+    world.backend = 'accepts';
+    const next = await runWifi(world, { untilMs: world.time.monotonicMs + minute, end: 'cut' });
+    assert.deepEqual(world.forwarded, ['home']);
+    assert.equal(readJson(world, file), null);
+    assert.deepEqual(next.conditions, []);
+  });
+
+  test('that are refused are not offered again and again, and that is told', async () => {
+    const world = createWifiWorld([router('home')], []);
+    world.backend = 'refuses';
+    const run = await runJoin(world, 120 * minute);
+    assert.equal(told(run, 'credentials_forward_failed'), 1);
+    assert.ok(run.conditions.includes('wifi_credentials_not_forwarded'));
+  });
+
+  test('of a network whose name is no text are not forwarded, and that is told', async () => {
+    const world = createWifiWorld([router('home', { ssid: 'ff00' })], []);
+    const run = await runJoin(world, 5 * minute);
+    assert.equal(run.status.watchdog.state, 'CONNECTED');
+    assert.deepEqual(world.forwarded, []);
+    assert.ok(run.conditions.includes('wifi_credentials_not_forwarded'));
+  });
+
+  test('reach the backend although the disk is full', async () => {
+    const world = createWifiWorld([router('home')], []);
+    world.isDiskFull = true;
+    const run = await runJoin(world, 3 * minute);
+    assert.deepEqual(world.forwarded, ['home']);
+    assert.equal(run.status.watchdog.state, 'CONNECTED');
+    assert.ok(run.conditions.includes('wifi_state_not_writable'));
+  });
+});
