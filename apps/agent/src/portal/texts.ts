@@ -116,7 +116,7 @@ const en: Texts = {
     },
     no_address: {
       title: '{name} gave the station no address',
-      help: 'The password was right, but the router handed out no address (DHCP). Restart the router and try again.',
+      help: 'The station was let in, but the router handed out no address (DHCP). Restart the router and try again.',
     },
     no_gateway: {
       title: 'Nothing answers in {name}',
@@ -241,7 +241,7 @@ const uk: Texts = {
     },
     no_address: {
       title: 'Мережа {name} не дала станції адреси',
-      help: 'Пароль правильний, але роутер не видав адреси (DHCP). Перезавантажте роутер і спробуйте знову.',
+      help: 'Станцію впустили, але роутер не видав адреси (DHCP). Перезавантажте роутер і спробуйте знову.',
     },
     no_gateway: {
       title: 'У мережі {name} ніхто не відповідає',
