@@ -201,7 +201,8 @@ export function judgeEnd(world: WifiWorld, { status, conditions }: WifiRunResult
   const { state } = status.watchdog;
   // A known network that does not let the station in is tried every quarter of an hour: this is such a moment.
   const isInReach = air.profiles.some(({ ssid }) => air.routers.some((each) => each.isOn && each.ssid === ssid));
-  if (state === 'JOINING' && !isReachable && isInReach) return faults;
+  const isAway = state === 'JOINING' || (state === 'HOTSPOT_ACTIVE' && !air.hotspot);
+  if (isAway && !isReachable && isInReach) return faults;
   const isHotspot = !isReachable;
   expect('the state', state, isHotspot ? 'HOTSPOT_ACTIVE' : 'CONNECTED');
   expect('the hotspot', air.hotspot !== null, isHotspot);

@@ -24,6 +24,7 @@ export type Forward = {
 const afterRefusalMs = 24 * 3600_000;
 /** A backend that starts up is no news. */
 const quietFailures = 3;
+const readRetryMs = 30_000;
 
 export function createForward(parts: {
   backend: CredentialsBackend;
@@ -38,6 +39,7 @@ export function createForward(parts: {
   const path = join(parts.dataDir, credentialsFile);
   const backoff = createBackoff({ initialMs: 5000, maxMs: 15 * 60_000, jitter: 0.2, random: parts.random });
   let pending: Credentials | null = null;
+  let isRead = false;
   let failures = 0;
   let wake = new AbortController();
 
@@ -67,26 +69,32 @@ export function createForward(parts: {
     return null;
   };
 
+  /** What an earlier process has left. */
+  const read = async (): Promise<void> => {
+    const text = await readText(disk, path);
+    isRead = true;
+    if (text === null || pending) return;
+    pending = parse(text);
+    if (pending) return;
+    report.event('state_repaired', { file: credentialsFile, reason: 'not readable' });
+    await removeDurable(disk, path);
+  };
+
   const trySend = async (signal: AbortSignal): Promise<number | null> => {
+    if (!isRead) {
+      // A card that cannot be read now may be read later.
+      const isOk = await read().then(
+        () => true,
+        () => false,
+      );
+      if (!isOk && !pending) return readRetryMs;
+    }
     if (!pending) return null;
     try {
       return await send(pending, signal);
     } catch (error) {
       signal.throwIfAborted();
       return fail(describeError(error), backoff.nextMs());
-    }
-  };
-
-  const read = async (): Promise<void> => {
-    try {
-      const text = await readText(disk, path);
-      if (text === null || pending) return;
-      pending = parse(text);
-      if (pending) return;
-      report.event('state_repaired', { file: credentialsFile, reason: 'not readable' });
-      await removeDurable(disk, path);
-    } catch {
-      conditions.set('wifi_state_not_writable', true);
     }
   };
 
@@ -97,13 +105,13 @@ export function createForward(parts: {
       backoff.reset();
       try {
         await writeDurable(disk, path, JSON.stringify(credentials), 0o600);
+        conditions.set('wifi_state_not_writable', false);
       } catch {
         conditions.set('wifi_state_not_writable', true);
       }
       wake.abort();
     },
     run: async (signal) => {
-      await read();
       for (;;) {
         signal.throwIfAborted();
         const woken = (wake = new AbortController());
