@@ -61,7 +61,7 @@ const retried: readonly JoinFailure[] = ['timed_out', 'refused', 'unsupported'];
  */
 async function find(parts: JoinParts, request: JoinRequest, signal: AbortSignal): Promise<Found | null> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(parts.findMs)]);
-  await lookWhereItWas(parts, request.ssid);
+  await lookWhereItMayBe(parts, request);
   for (;;) {
     const tree = await parts.client.readTree();
     const wifi = wifiDeviceOf(tree, parts.interfaceName);
@@ -73,15 +73,22 @@ async function find(parts: JoinParts, request: JoinRequest, signal: AbortSignal)
   }
 }
 
-/** wpa_supplicant joins at once what it has met some seconds ago, and otherwise scans every channel first. */
-async function lookWhereItWas(parts: JoinParts, ssid: SsidHex): Promise<void> {
-  const frequencies = parts.frequenciesOf(ssid);
+/**
+ * On the channels where it was met, else, for a hidden one, on those of 2.4 GHz, which nearly every router has. wpa_supplicant joins
+ * at once what it has met some seconds ago, and otherwise scans every channel first.
+ */
+async function lookWhereItMayBe(parts: JoinParts, { ssid, isHidden }: JoinRequest): Promise<void> {
   const wifi = wifiDeviceOf(await parts.client.readTree(), parts.interfaceName);
   if (!wifi) return;
+  const met = parts.frequenciesOf(ssid);
+  const frequencies = met.length === 0 && isHidden ? channelsOf2Gigahertz : met;
   const name = text(wifi.device['Interface']);
   if (frequencies.length > 0) await parts.supplicant.scanFor(name, ssidToBytes(ssid), frequencies);
   else await parts.supplicant.stopScan(name);
 }
+
+/** Channels 1 to 13, MHz. */
+const channelsOf2Gigahertz: readonly number[] = Array.from({ length: 13 }, (_, channel) => 2412 + 5 * channel);
 
 /** What is tried with a hidden network that no scan has met: `wpa-psk` takes SAE in where it is needed. */
 const guessOf = (request: JoinRequest): Security =>

@@ -17,7 +17,7 @@ export type Supplicant = {
   scanFor(interfaceName: string, ssid: Uint8Array, frequencies: readonly number[]): Promise<void>;
 };
 
-const scanEndMs = 3000;
+const scanEndMs = 7000;
 const channelWidthMegahertz = 20;
 
 export function createSupplicant(bus: Bus): Supplicant {

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, test } from 'node:test';
+import { createStage, forever, hotspot, profile, type Stage } from './testing/stage.ts';
+
+let stage: Stage;
+beforeEach(async () => {
+  stage = await createStage();
+});
+afterEach(() => stage[Symbol.asyncDispose]());
+
+const forwarding = (): string => join(stage.folder, 'proc/sys/net/ipv4/conf/wlan0/forwarding');
+const answersFile = (): string => join(stage.folder, 'dnsmasq/station-portal.conf');
+const added = () => stage.fake.added.at(-1);
+
+test('the hotspot stands with names and addresses, lets nobody through, and leaves nothing behind', async () => {
+  assert.deepEqual(await stage.radio.startHotspot({ ...hotspot, password: 'setup1234' }, forever), { kind: 'started' });
+  assert.deepEqual(added()?.options, { persist: 'volatile', 'bind-activation': 'dbus-client' });
+  assert.equal(added()?.settings['802-11-wireless-security']?.['pmf'], 1);
+  assert.match(await readFile(answersFile(), 'utf8'), /^address=\/#\/192\.0\.2\.1$/m);
+  assert.equal((await readFile(forwarding(), 'utf8')).trim(), '0');
+  stage.fake.setStations(2);
+  await stage.until(async () => (await stage.radio.observe()).radio?.hotspot?.clients === 2);
+  assert.deepEqual((await stage.radio.observe()).radio?.hotspot, { ssid: hotspot.ssid, ip: '192.0.2.1', clients: 2 });
+  assert.deepEqual(await stage.radio.startHotspot(hotspot, forever), { kind: 'started' }, 'asked for twice');
+  assert.equal(stage.fake.added.length, 1);
+  await stage.radio.stopHotspot();
+  await stage.radio.stopHotspot();
+  assert.deepEqual(stage.fake.profiles(), []);
+  await assert.rejects(readFile(answersFile()), { code: 'ENOENT' });
+  assert.equal((await readFile(forwarding(), 'utf8')).trim(), '1', 'Docker needs it in the home network');
+  assert.equal((await stage.radio.observe()).radio?.state, 'disconnected');
+});
+
+test('another resolver on every address is named before the hotspot is tried', async () => {
+  await writeFile(
+    join(stage.folder, 'proc/net/udp'),
+    '  sl local\n 1: 00000000:0035 00000000:0000 07 00000000:00000000\n',
+  );
+  const answer = await stage.radio.startHotspot(hotspot, forever);
+  assert.equal(answer.kind === 'failed' && answer.reason, 'dns_port_taken');
+  assert.deepEqual(stage.fake.added, []);
+});
+
+test('a hotspot that does not come up is undone', async () => {
+  stage.fake.scripts = [[{ state: 40 }, { state: 50 }, { state: 120, reason: 19 }]];
+  const answer = await stage.radio.startHotspot(hotspot, forever);
+  assert.equal(answer.kind === 'failed' && answer.reason, 'failed');
+  assert.deepEqual(stage.fake.profiles(), []);
+  await assert.rejects(readFile(answersFile()), { code: 'ENOENT' });
+});
+
+test('what an earlier process left is removed: hotspot, idle candidate, file; nothing of people', async () => {
+  stage.fake.addProfile(profile('Station-1234', {}, 'hotspot'), true);
+  stage.fake.addProfile(profile('Half', {}, 'network'), true);
+  const stays = [stage.fake.addProfile(profile('Home')), stage.fake.addProfile(profile('Kept', {}, 'network'))];
+  await stage.radio.stopHotspot();
+  assert.deepEqual(stage.fake.profiles(), stays);
+});

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { randomBytes, randomInt } from 'node:crypto';
+import { afterEach, beforeEach, test } from 'node:test';
+import { createStage, forever, home, password, profile, request, utf8, type Stage } from './testing/stage.ts';
+
+let stage: Stage;
+beforeEach(async () => {
+  stage = await createStage();
+});
+afterEach(() => stage[Symbol.asyncDispose]());
+const added = () => stage.fake.added.at(-1);
+
+test('joins with a profile in memory, then keeps it and removes older ones of ours only', async () => {
+  stage.fake.addAccessPoint({ ssid: utf8('Home') });
+  const ofPeople = stage.fake.addProfile(profile('Home'));
+  const older = stage.fake.addProfile(profile('Home', {}, 'network'));
+  const other = stage.fake.addProfile(profile('Other', {}, 'network'));
+  const outcome = await stage.radio.join(request, forever);
+  assert.equal(outcome.kind, 'joined');
+  assert.equal(outcome.ip, '10.0.0.7');
+  assert.deepEqual(added()?.options, { persist: 'memory' });
+  assert.deepEqual(added()?.settings['802-11-wireless-security'], { 'key-mgmt': 'wpa-psk', psk: password });
+  const { radio: now } = await stage.radio.observe();
+  assert.deepEqual(now?.client, {
+    ssid: home,
+    ip: '10.0.0.7',
+    gateway: '10.0.0.1',
+    signal: 50,
+    candidateId: outcome.candidateId,
+  });
+  assert.ok(stage.fake.profiles().includes(older), 'nothing older is touched before it is kept');
+  assert.equal(await stage.radio.keepCandidate(outcome.candidateId), true);
+  assert.equal(stage.fake.profiles().includes(older), false);
+  assert.ok(stage.fake.profiles().includes(ofPeople) && stage.fake.profiles().includes(other));
+  await stage.radio.dropCandidate(outcome.candidateId);
+  const after = await stage.radio.observe();
+  assert.equal(after.radio?.client?.candidateId, null, 'what is kept is no candidate and stays');
+});
+
+for (const [name, script, failure] of [
+  ['a wrong WPA2 password', [{ state: 40 }, { state: 50 }, { state: 60, reason: 8 }], 'wrong_password'],
+  ['no lease', [{ state: 40 }, { state: 50 }, { state: 70 }, { state: 120, reason: 5 }], 'no_address'],
+] as const)
+  test(`${name} fails as ${failure}, and the candidate is gone`, async () => {
+    stage.fake.addAccessPoint({ ssid: utf8('Home') });
+    stage.fake.scripts = [[...script]];
+    const outcome = await stage.radio.join(request, forever);
+    assert.equal(outcome.kind === 'failed' && outcome.failure, failure);
+    assert.deepEqual(stage.fake.profiles(), []);
+    assert.equal(JSON.stringify([outcome, stage.lines]).includes(password), false);
+  });
+
+test('a wrong WPA3 password is told as soon as the access point rejects it', async () => {
+  stage.fake.addAccessPoint({ ssid: utf8('Home'), rsn: 0x488 });
+  stage.fake.scripts = [[{ state: 40 }, { state: 50 }, { supplicant: { authentication: 1 } }]];
+  const outcome = await stage.radio.join(request, forever);
+  assert.equal(outcome.kind === 'failed' && outcome.failure, 'wrong_password');
+  assert.equal(added()?.settings['802-11-wireless-security']?.['key-mgmt'], 'sae');
+});
+
+test('where SAE does not come about, a mixed network is tried once more without it', async () => {
+  stage.fake.addAccessPoint({ ssid: utf8('Home'), rsn: 0x588 });
+  stage.fake.scripts = [[{ state: 40 }, { state: 50 }, { state: 120, reason: 53 }]];
+  const outcome = await stage.radio.join(request, forever);
+  assert.equal(outcome.kind, 'joined');
+  assert.deepEqual(
+    stage.fake.added.map(({ settings }) => settings['802-11-wireless-security']?.['pmf']),
+    [undefined, 1],
+  );
+});
+
+test('a network that no scan meets is not found; a hidden one is asked for by name', async () => {
+  await stage.renew({ findMs: 300 });
+  const missing = await stage.radio.join(request, forever);
+  assert.equal(missing.kind === 'failed' && missing.failure, 'not_found');
+  stage.fake.appearing = [{ ssid: utf8('Home') }];
+  const hidden = await stage.radio.join({ ...request, isHidden: true }, forever);
+  assert.equal(hidden.kind, 'joined');
+  assert.equal(added()?.settings['802-11-wireless']?.['hidden'], true);
+  assert.deepEqual(new Set(stage.fake.scanned.flat().map(String)), new Set(['Home']));
+  assert.equal(stage.fake.searched[0]?.frequencies.at(-1), 2472);
+});
+
+test('what a scan met is looked for on its channels before it is joined; a scan of everything is stopped for it', async () => {
+  stage.fake.addAccessPoint({ ssid: utf8('Home'), frequency: 2412 });
+  stage.fake.addAccessPoint({ ssid: utf8('Home'), frequency: 5180 });
+  await stage.radio.scan({}, forever);
+  stage.fake.isScanning = true;
+  assert.equal((await stage.radio.join(request, forever)).kind, 'joined');
+  assert.deepEqual(stage.fake.searched, [{ ssid: 'Home', frequencies: [2412, 5180] }]);
+  assert.equal(stage.fake.isScanning, false);
+});
+
+test('a hidden network that no scan meets is tried all the same, with whatever it may want', async () => {
+  await stage.renew({ findMs: 300 });
+  const outcome = await stage.radio.join({ ...request, isHidden: true }, forever);
+  assert.equal(outcome.kind, 'joined');
+  assert.deepEqual(added()?.settings['802-11-wireless-security'], { 'key-mgmt': 'wpa-psk', psk: password });
+  stage.fake.scripts = [[{ state: 40 }, { state: 50 }, { state: 120, reason: 53 }]];
+  const missing = await stage.radio.join({ ...request, isHidden: true }, forever);
+  assert.equal(missing.kind === 'failed' && missing.failure, 'not_found');
+});
+
+test('a profile that NetworkManager does not take is a verdict, not an exception', async () => {
+  stage.fake.addAccessPoint({ ssid: utf8('Home') });
+  stage.fake.refusals = ['org.freedesktop.NetworkManager.Settings.Connection.InvalidProperty'];
+  const outcome = await stage.radio.join(request, forever);
+  assert.equal(outcome.kind === 'failed' && outcome.failure, 'wrong_password');
+});
+
+test('names of any bytes and keys of any characters reach NetworkManager as they are', async () => {
+  for (let round = 0; round < 40; round += 1) {
+    // Not all zeros: that is how a hidden network's beacon looks.
+    const ssid = Buffer.concat([randomBytes(randomInt(0, 32)), Buffer.from([randomInt(1, 256)])]);
+    const key = Array.from({ length: randomInt(8, 64) }, () => String.fromCharCode(randomInt(0x20, 0x7f))).join('');
+    stage.fake.addAccessPoint({ ssid });
+    const outcome = await stage.radio.join({ ...request, ssid: ssid.toString('hex'), password: key }, forever);
+    assert.equal(outcome.kind, 'joined', ssid.toString('hex'));
+    assert.deepEqual(added()?.settings['802-11-wireless']?.['ssid'], ssid);
+    assert.equal(added()?.settings['802-11-wireless-security']?.['psk'], key);
+    assert.equal((await stage.radio.observe()).radio?.client?.ssid, ssid.toString('hex'));
+    await stage.radio.dropCandidate(outcome.candidateId);
+  }
+});
+
+test('known networks in reach are tried strongest first until one works', async () => {
+  stage.fake.addAccessPoint({ ssid: utf8('Home'), strength: 30 });
+  stage.fake.addAccessPoint({ ssid: utf8('Office'), strength: 70 });
+  stage.fake.addProfile(profile('Home'));
+  stage.fake.addProfile(profile('Office'));
+  stage.fake.addProfile(profile('Away'));
+  stage.fake.scripts = [[{ state: 40 }, { state: 120, reason: 7 }]];
+  assert.deepEqual(await stage.radio.joinKnown(30_000, forever), { kind: 'joined', ip: '10.0.0.7' });
+  assert.equal((await stage.radio.observe()).radio?.client?.ssid, home);
+});
+
+test('no known network in reach is not found', async () => {
+  stage.fake.addProfile(profile('Away'));
+  const outcome = await stage.radio.joinKnown(30_000, forever);
+  assert.equal(outcome.kind === 'failed' && outcome.failure, 'not_found');
+});
+
+test('NetworkManager that dies in the middle of a join ends it', async () => {
+  stage.fake.addAccessPoint({ ssid: utf8('Home') });
+  stage.fake.scripts = [[{ state: 40 }, { state: 50 }]];
+  const joining = stage.radio.join(request, forever);
+  await stage.until(async () => (await stage.radio.observe()).radio?.state === 'connecting');
+  await stage.fake[Symbol.asyncDispose]();
+  assert.equal((await joining).kind, 'failed');
+  await stage.replaceManager();
+});
