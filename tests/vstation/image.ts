@@ -1,4 +1,17 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import {
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { exists } from '@station/kit/files';
@@ -20,10 +33,11 @@ export type Image = { disk: string; kernel: string; initramfs: string };
 
 /** Room on the root disk, most of it never touched: the file is sparse. */
 const diskBytes = 1500 * 1024 * 1024;
+const dayMs = 24 * 3_600_000;
 
 /**
  * The image of the virtual station, built when the cache has none of the present recipe: about a minute and 400 MB, as root, from the
- * machine's own Debian sources. Several processes may ask at once. What is left of other recipes is removed.
+ * machine's own Debian sources. Several processes may ask at once. Images of other recipes go when they were not used for a day.
  * @param cacheFolder by default `station-vstation` in the temporary folder.
  * @throws when not root, or a program fails.
  */
@@ -35,12 +49,21 @@ export async function openImage(cacheFolder = join(tmpdir(), 'station-vstation')
   const facts = { suite: await suiteOfMachine(), kernelPackage: await kernelPackage() };
   const folder = join(cacheFolder, `image-${recipeHash(facts)}`);
   if (!(await exists(folder))) {
-    for (const name of await readdir(cacheFolder)) {
-      if (/^(image|build)-/.test(name)) await rm(join(cacheFolder, name), { recursive: true, force: true });
-    }
+    await removeOld(cacheFolder);
     await build(facts, await mkdtemp(join(cacheFolder, 'build-')), folder);
   }
+  const now = new Date();
+  await utimes(folder, now, now);
   return { disk: join(folder, 'root.img'), kernel: join(folder, 'vmlinuz'), initramfs: join(folder, 'initramfs.gz') };
+}
+
+/** Called under the lock: what is half built was left by a process that is gone. */
+async function removeOld(cacheFolder: string): Promise<void> {
+  for (const name of await readdir(cacheFolder)) {
+    const path = join(cacheFolder, name);
+    const isOld = name.startsWith('image-') && Date.now() - (await stat(path)).mtimeMs > dayMs;
+    if (isOld || name.startsWith('build-')) await rm(path, { recursive: true, force: true });
+  }
 }
 
 async function build(facts: Facts, work: string, target: string): Promise<void> {
