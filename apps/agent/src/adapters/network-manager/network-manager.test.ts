@@ -5,7 +5,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { Variant } from '@jellybrick/dbus-next';
 import { ssidFromText } from '../../wifi/ssid.ts';
 import { deviceState, interfaces, managerPath } from './objects.ts';
-import { ethernetPath } from './testing/fake-network-manager.ts';
+import { ethernetPath } from './testing/bare-machine.ts';
 import { createStage, forever, home, hotspot, profile, request, utf8, type Stage } from './testing/stage.ts';
 
 let stage: Stage;

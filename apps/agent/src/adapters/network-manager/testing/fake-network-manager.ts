@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { Message, sessionBus, Variant } from '@jellybrick/dbus-next';
 import { deviceState, interfaces, managerName, managerPath, supplicantName } from '../objects.ts';
 import { plain } from '../bus.ts';
+import { bareMachine, wifiPath, type Values } from './bare-machine.ts';
 
-type Values = Record<string, Variant>;
 type Settings = Record<string, Record<string, Variant>>;
 
 /** What happens after an activation was asked for, step by step. */
@@ -22,8 +22,6 @@ export type AccessPointOptions = {
   lastSeen?: number;
 };
 
-export const wifiPath = `${managerPath}/Devices/3`;
-export const ethernetPath = `${managerPath}/Devices/2`;
 const supplicantPath = '/fi/w1/wpa_supplicant1/Interfaces/0';
 
 /** Everything NetworkManager says when a network is joined. */
@@ -332,42 +330,3 @@ export async function startFakeNetworkManager(address: string): Promise<FakeNetw
   await bus.requestName(managerName);
   return fake;
 }
-
-/** Wi-Fi that is on and idle, a wired line without a cable. */
-const bareMachine = (): Record<string, Record<string, Values>> => ({
-  [managerPath]: {
-    [interfaces.manager]: {
-      WirelessEnabled: new Variant('b', true),
-      WirelessHardwareEnabled: new Variant('b', true),
-    },
-  },
-  [wifiPath]: {
-    [interfaces.device]: {
-      Interface: new Variant('s', 'wlan0'),
-      DeviceType: new Variant('u', 2),
-      Managed: new Variant('b', true),
-      State: new Variant('u', deviceState.disconnected),
-      ActiveConnection: new Variant('o', '/'),
-      Ip4Config: new Variant('o', '/'),
-    },
-    [interfaces.wireless]: {
-      HwAddress: new Variant('s', '02:AA:00:00:00:00'),
-      Mode: new Variant('u', 2),
-      WirelessCapabilities: new Variant('u', 0x2ff),
-      AccessPoints: new Variant('ao', []),
-      ActiveAccessPoint: new Variant('o', '/'),
-      LastScan: new Variant('x', 1_000_000n),
-    },
-  },
-  [ethernetPath]: {
-    [interfaces.device]: {
-      Interface: new Variant('s', 'eth0'),
-      DeviceType: new Variant('u', 1),
-      Managed: new Variant('b', true),
-      State: new Variant('u', deviceState.unavailable),
-      ActiveConnection: new Variant('o', '/'),
-      Ip4Config: new Variant('o', '/'),
-    },
-    [interfaces.wired]: { Carrier: new Variant('b', false) },
-  },
-});
