@@ -21,17 +21,14 @@ const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
 /** From a station that knows no network to its page on the phone. */
 async function openPage(t: TestContext, router: RouterSettings): Promise<string> {
-  const { agent, home, phone } = story;
+  const { agent, home } = story;
   await home.startRouter(router);
   const started = performance.now();
   await agent.start();
   await story.hotspotUp();
   t.diagnostic(`start of the agent → hotspot and page: ${seconds(performance.now() - started)}`);
   assert.equal(await agent.isProxyRunning(), false);
-  await phone.join(agent.hotspot);
-  const page = await phone.fetch(portalUrl, { headers: browser });
-  assert.equal(page.status, 200);
-  return page.body;
+  return (await story.pageOnPhone()).body;
 }
 
 async function backToNew(): Promise<void> {
@@ -43,7 +40,7 @@ async function backToNew(): Promise<void> {
 
 /** Sends the form with a wrong password, and follows what the phone sees until the page tells the reason. */
 async function failToJoin(t: TestContext, ssid: string): Promise<void> {
-  const { agent, phone } = story;
+  const { agent } = story;
   const before = await story.profiles();
   const sent = await story.now();
   assert.equal((await story.submit({ ssid, password: wrongPassword })).status, 200);
@@ -54,8 +51,7 @@ async function failToJoin(t: TestContext, ssid: string): Promise<void> {
   t.diagnostic(`verdict → hotspot back: ${seconds(Date.parse(back.time) - Date.parse(failed.time))}`);
   await story.hotspotUp();
   assert.equal(await agent.isProxyRunning(), false);
-  await phone.join(agent.hotspot);
-  const page = await phone.fetch(portalUrl, { headers: browser });
+  const page = await story.pageOnPhone();
   assert.match(page.body, /class="fault"/);
   assert.match(page.body, new RegExp(`value="${hexOf(ssid)}[^"]*"[^>]* checked`));
   assert.ok(!page.body.includes(wrongPassword));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test, type TestContext } from 'node:test';
 import type { WatchdogState } from '@station/agent/wifi/facts';
 import { until } from '../../vstation/agent.ts';
-import { browser, createStory, portalUrl, type Story } from './story.ts';
+import { createStory, type Story } from './story.ts';
 
 // What happens to a station that is in use: its router goes and comes, a cable is plugged in, the agent is killed.
 
@@ -50,10 +50,8 @@ test('killed while it looks around for the first time, and in the hotspot', asyn
 });
 
 test('killed while it tries the network of the form', async (t) => {
-  const { agent, phone } = story;
   await story.hotspotUp();
-  await phone.join(agent.hotspot);
-  await phone.fetch(portalUrl, { headers: browser });
+  await story.pageOnPhone();
   assert.equal((await story.submit({ ssid, password })).status, 200);
   await killedIn(t, 'JOINING');
 });
@@ -62,7 +60,7 @@ test('joined, and killed there', async (t) => {
   const { agent, phone } = story;
   if ((await agent.wifiStatus()).watchdog.state === 'HOTSPOT_ACTIVE') {
     await story.hotspotUp();
-    await phone.join(agent.hotspot);
+    await story.pageOnPhone();
     assert.equal((await story.submit({ ssid, password })).status, 200);
   }
   await story.online(ssid);

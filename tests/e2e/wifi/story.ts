@@ -22,6 +22,8 @@ export type Story = AsyncDisposable & {
   online(ssid: string, timeoutMs?: number): Promise<number>;
   /** Waits for an event that is not older than `afterMs` of the station's clock. */
   event(name: string, afterMs: number, timeoutMs?: number): Promise<EventLine>;
+  /** The phone joins the hotspot, and asks until it has the page. */
+  pageOnPhone(): Promise<PageAnswer>;
   /** Fills in the page's form; the phone must be in the hotspot. */
   submit(form: { ssid: string; password?: string; isTyped?: boolean }): Promise<PageAnswer>;
   /** Saved Wi-Fi profiles but the hotspot's: name, id, and a hash of the file. */
@@ -75,6 +77,18 @@ async function describeStory(workspace: Workspace, machine: Machine, agent: Stat
       const find = async (): Promise<EventLine | undefined> =>
         (await agent.events()).find((line) => line.event === name && Date.parse(line.time) >= afterMs);
       return (await until(`event ${name}`, find, waiting(timeoutMs))).value;
+    },
+    pageOnPhone: async () => {
+      const heard: number[] = [];
+      await phone.join(agent.hotspot);
+      const ask = async (): Promise<PageAnswer | null> => {
+        const page = await phone.fetch(portalUrl, { headers: browser });
+        heard.push(page.curlCode);
+        return page.status === 200 ? page : null;
+      };
+      const describe = async (): Promise<string> =>
+        `curl ended with ${heard.join(', ')}; joined: ${await phone.isJoined()}\n${await whatHappened()}`;
+      return (await until('the page on the phone', ask, { timeoutMs: 60_000, describe })).value;
     },
     submit: async ({ ssid, password = '', isTyped = false }) => {
       const chosen: Record<string, string> = isTyped
