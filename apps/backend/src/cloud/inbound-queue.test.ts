@@ -36,7 +36,9 @@ test('what was asked for costs nothing', () => {
   }
 });
 
+/** Its time stands still until it is set. */
 function queue(limits: typeof usualLimits) {
+  const time = { nowMs: 0 };
   const dealt: (string | null)[] = [];
   const calls: string[] = [];
   const inbound = createInboundQueue({
@@ -44,15 +46,17 @@ function queue(limits: typeof usualLimits) {
     pause: () => void calls.push('pause'),
     resume: () => void calls.push('resume'),
     deal: (text) => void dealt.push(text),
+    monotonic: () => time.nowMs,
   });
-  return { inbound, dealt, calls };
+  return { inbound, dealt, calls, time };
 }
 
 test('frames are dealt with in order, and nothing more is read while some wait', async () => {
-  const { inbound, dealt, calls } = queue({ ...usualLimits, frames: 2, framesPerSecond: 1_000 });
+  const { inbound, dealt, calls, time } = queue({ ...usualLimits, frames: 2, framesPerSecond: 1_000 });
   for (const text of ['a', 'b', 'c', null, 'e']) inbound.push(text, 10);
   assert.deepEqual(dealt, ['a', 'b']);
   assert.deepEqual(calls, ['pause']);
+  time.nowMs = 60_000;
   await until('all are dealt with', () => dealt.length === 5);
   assert.deepEqual(dealt, ['a', 'b', 'c', null, 'e']);
   await until('it is read again', () => calls.length === 2);

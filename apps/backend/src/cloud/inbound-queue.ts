@@ -21,8 +21,11 @@ export function createInboundQueue(parts: {
   pause(): void;
   resume(): void;
   deal(text: string | null): void;
+  /** Milliseconds that only go forward. */
+  monotonic?: () => number;
 }): InboundQueue {
   const budget = createInboundBudget(parts.limits);
+  const { monotonic = () => performance.now() } = parts;
   let waiting: { text: string | null; bytes: number }[] = [];
   let next = 0;
   let isBusy = false;
@@ -34,9 +37,9 @@ export function createInboundQueue(parts: {
     else setImmediate(work);
   };
   const work = (): void => {
-    const endMs = performance.now() + sliceMs;
+    const endMs = monotonic() + sliceMs;
     while (next < waiting.length && !isClosed) {
-      const nowMs = performance.now();
+      const nowMs = monotonic();
       if (nowMs > endMs) return later(0);
       const frame = waiting[next]!;
       const waitMs = budget.take(frame.bytes, nowMs);
@@ -54,7 +57,7 @@ export function createInboundQueue(parts: {
   return {
     push: (text, bytes) => {
       if (isClosed) return;
-      if (!isBusy && budget.take(bytes, performance.now()) === 0) {
+      if (!isBusy && budget.take(bytes, monotonic()) === 0) {
         dealing = bytes;
         return parts.deal(text);
       }
