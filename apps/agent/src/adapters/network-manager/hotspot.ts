@@ -77,6 +77,8 @@ async function raise(parts: HotspotParts, settings: HotspotSettings, signal: Abo
   const verdict = await watch.ended(AbortSignal.any([signal, AbortSignal.timeout(parts.startMs)]));
   const detail = describeEvidence(watch.evidence());
   if (verdict?.kind !== 'activated') return failed('failed', verdict ? detail : `time is over: ${detail}`);
+  // One that slipped in before the access point would keep it off its channel, and phones from joining, until it is through.
+  await parts.supplicant.stopScan(interfaceName);
   // After it: shared mode turns forwarding on for the whole machine.
   await parts.forwarding.close(interfaceName).catch(parts.warn);
   return { kind: 'started' };
