@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { Message, sessionBus } from '@jellybrick/dbus-next';
 import { createBus, type Bus } from '@station/agent/adapters/network-manager/bus';
 import { networkSettings, type NetworkSettings } from '@station/agent/adapters/network-manager/settings';
-import { startPrivateBus } from '@station/agent/adapters/network-manager/testing/private-bus';
+import { startPrivateBus } from '../rig/private-bus.ts';
 import { readForm } from '@station/agent/portal/form';
 import { readJoinForm } from '@station/agent/portal/join-form';
 import { renderPage } from '@station/agent/portal/page';

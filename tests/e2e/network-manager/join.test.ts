@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomInt } from 'node:crypto';
 import { afterEach, beforeEach, test } from 'node:test';
-import { createStage, forever, home, password, profile, request, utf8, type Stage } from './testing/stage.ts';
+import { createStage, forever, home, password, profile, request, utf8, type Stage } from './stage.ts';
 
 let stage: Stage;
 beforeEach(async () => {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Message, sessionBus } from '@jellybrick/dbus-next';
+import { needPackages } from './debian.ts';
 
 const configuration = (
   socket: string,
@@ -27,6 +28,7 @@ export type PrivateBus = AsyncDisposable & {
 
 /** A real message bus of one's own, in a temporary folder. */
 export async function startPrivateBus(): Promise<PrivateBus> {
+  await needPackages(['dbus-daemon']);
   const folder = await mkdtemp(join(tmpdir(), 'station-bus-'));
   const socket = join(folder, 'socket');
   const file = join(folder, 'bus.conf');

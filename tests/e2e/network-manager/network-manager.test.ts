@@ -3,10 +3,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { Variant } from '@jellybrick/dbus-next';
-import { ssidFromText } from '../../wifi/ssid.ts';
-import { deviceState, interfaces, managerPath } from './objects.ts';
-import { ethernetPath } from './testing/bare-machine.ts';
-import { createStage, forever, home, hotspot, profile, request, utf8, type Stage } from './testing/stage.ts';
+import { ssidFromText } from '@station/agent/wifi/ssid';
+import { deviceState, interfaces, managerPath } from '@station/agent/adapters/network-manager/objects';
+import { ethernetPath } from './bare-machine.ts';
+import { createStage, forever, home, hotspot, profile, request, utf8, type Stage } from './stage.ts';
 
 let stage: Stage;
 beforeEach(async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import { createStage, forever, hotspot, profile, type Stage } from './testing/stage.ts';
+import { createStage, forever, hotspot, profile, type Stage } from './stage.ts';
 
 let stage: Stage;
 beforeEach(async () => {

@@ -1,7 +1,13 @@
 import { once } from 'node:events';
 import { Message, sessionBus, Variant } from '@jellybrick/dbus-next';
-import { deviceState, interfaces, managerName, managerPath, supplicantName } from '../objects.ts';
-import { plain } from '../bus.ts';
+import {
+  deviceState,
+  interfaces,
+  managerName,
+  managerPath,
+  supplicantName,
+} from '@station/agent/adapters/network-manager/objects';
+import { plain } from '@station/agent/adapters/network-manager/bus';
 import { bareMachine, wifiPath, type Values } from './bare-machine.ts';
 
 type Settings = Record<string, Record<string, Variant>>;

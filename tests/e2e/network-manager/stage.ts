@@ -4,11 +4,15 @@ import { join } from 'node:path';
 import { Variant } from '@jellybrick/dbus-next';
 import { systemClock } from '@station/kit/clock';
 import { createReport } from '@station/kit/report';
-import type { HotspotSettings, JoinRequest } from '../../../wifi/ports.ts';
-import { ssidFromText } from '../../../wifi/ssid.ts';
-import { createNetworkManager, type Limits, type NetworkManager } from '../network-manager.ts';
+import type { HotspotSettings, JoinRequest } from '@station/agent/wifi/ports';
+import { ssidFromText } from '@station/agent/wifi/ssid';
+import {
+  createNetworkManager,
+  type Limits,
+  type NetworkManager,
+} from '@station/agent/adapters/network-manager/network-manager';
 import { startFakeNetworkManager, type FakeNetworkManager } from './fake-network-manager.ts';
-import { startPrivateBus, type PrivateBus } from './private-bus.ts';
+import { startPrivateBus, type PrivateBus } from '../../rig/private-bus.ts';
 
 export const home = ssidFromText('Home');
 export const password = 'correct horse';
