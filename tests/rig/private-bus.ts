@@ -62,7 +62,8 @@ export async function startPrivateBus(): Promise<PrivateBus> {
   };
 }
 
-async function countMatchRules(address: string): Promise<number> {
+/** Match rules of all connections to a bus, as its daemon counts them (org.freedesktop.DBus.Debug.Stats). */
+export async function countMatchRules(address: string): Promise<number> {
   const bus = sessionBus({ busAddress: address, authMethods: ['EXTERNAL'] });
   await once(bus, 'connect');
   try {
