@@ -49,6 +49,31 @@ test('killed while it looks around for the first time, and in the hotspot', asyn
   await killedIn(t, 'HOTSPOT_ACTIVE');
 });
 
+test('a cable is plugged in: the hotspot goes, and none is opened, nor after a restart; it is pulled out: hotspot', async (t) => {
+  const { agent, ethernet } = story;
+  await agent.start();
+  await story.hotspotUp();
+  await ethernet.plug();
+  const plugged = await story.now();
+  const isWired = async (): Promise<boolean> => {
+    const { mode, hotspot, watchdog, connectivity } = await agent.wifiStatus();
+    const isCalm = watchdog.state === 'CONNECTED' && !hotspot.active && connectivity === 'full';
+    return isCalm && mode === 'ethernet' && (await agent.isProxyRunning());
+  };
+  await until('the cable to be used', isWired, { timeoutMs: 120_000, describe: () => story.machine.journal() });
+  const wired = await story.now();
+  t.diagnostic(`cable plugged in → online, hotspot gone, proxy back: ${seconds(wired - plugged)}`);
+  await killedIn(t, 'CONNECTED');
+  assert.equal(await isWired(), true);
+  const events = (await agent.events()).filter((line) => Date.parse(line.time) >= wired);
+  assert.deepEqual(
+    events.filter(({ event }) => event === 'hotspot_started'),
+    [],
+  );
+  await ethernet.unplug();
+  t.diagnostic(`cable pulled out → hotspot: ${seconds(await story.hotspotUp())}`);
+});
+
 test('killed while it tries the network of the form', async (t) => {
   await story.hotspotUp();
   await story.pageOnPhone();
@@ -56,7 +81,7 @@ test('killed while it tries the network of the form', async (t) => {
   await killedIn(t, 'JOINING');
 });
 
-test('joined, and killed there', async (t) => {
+test('joined', async () => {
   const { agent, phone } = story;
   if ((await agent.wifiStatus()).watchdog.state === 'HOTSPOT_ACTIVE') {
     await story.hotspotUp();
@@ -65,7 +90,6 @@ test('joined, and killed there', async (t) => {
   }
   await story.online(ssid);
   await phone.leave();
-  await killedIn(t, 'CONNECTED');
 });
 
 test('the router goes: hotspot; it comes back: online again by itself, with the same profile', async (t) => {
@@ -82,30 +106,4 @@ test('the router goes: hotspot; it comes back: online again by itself, with the 
   await story.online(ssid, 240_000);
   t.diagnostic(`router on → online, proxy back: ${seconds((await story.now()) - on)}`);
   assert.deepEqual(await story.profiles(), before);
-});
-
-test('with a cable plugged in there is no hotspot, and none is opened', async (t) => {
-  const { home, agent, ethernet } = story;
-  await home.stopRouter();
-  await story.hotspotUp(240_000);
-  await ethernet.plug();
-  const plugged = await story.now();
-  const isWired = async (): Promise<boolean> => {
-    const { mode, hotspot, watchdog, connectivity } = await agent.wifiStatus();
-    const isCalm = watchdog.state === 'CONNECTED' && !hotspot.active && connectivity === 'full';
-    return isCalm && mode === 'ethernet' && (await agent.isProxyRunning());
-  };
-  await until('the cable to be used', isWired, { timeoutMs: 120_000, describe: () => story.machine.journal() });
-  t.diagnostic(`cable plugged in → online, hotspot gone, proxy back: ${seconds((await story.now()) - plugged)}`);
-  // Started anew without any Wi-Fi, as after a power cut: the wire is enough.
-  const restarted = await story.now();
-  await agent.stop();
-  await agent.start();
-  await until('the cable to be used', isWired, { timeoutMs: 120_000 });
-  const events = (await agent.events()).filter((line) => Date.parse(line.time) >= restarted);
-  assert.deepEqual(
-    events.filter(({ event }) => event === 'hotspot_started'),
-    [],
-  );
-  await ethernet.unplug();
 });

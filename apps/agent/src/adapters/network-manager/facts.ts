@@ -105,7 +105,9 @@ function blockedOf({ tree, blocked }: Observed): Radio['blocked'] {
 }
 
 function ethernetOf({ tree, foreign }: Observed): RadioFacts['ethernet'] {
-  for (const { path, device } of devicesOf(tree, deviceType.ethernet)) {
+  // A virtual line is one end of a container's, which NetworkManager leaves alone; one that it has taken up is as good as a cable.
+  const virtual = devicesOf(tree, deviceType.veth).filter(({ device }) => device['State'] === deviceState.activated);
+  for (const { path, device } of [...devicesOf(tree, deviceType.ethernet), ...virtual]) {
     const name = text(device['Interface']);
     const state = number(device['State']);
     const own = state === deviceState.activated ? ipOf(tree, device) : null;

@@ -35,7 +35,7 @@ export const deviceState = {
 } as const;
 
 /** NMDeviceType. */
-export const deviceType = { ethernet: 1, wifi: 2 } as const;
+export const deviceType = { ethernet: 1, wifi: 2, veth: 20 } as const;
 
 /** NM80211Mode. */
 export const wifiMode = { infrastructure: 2, accessPoint: 3 } as const;
