@@ -32,6 +32,9 @@ export const homeAddress = '192.168.77.1';
 /** Where every name leads to behind a router with internet (RFC 5737, TEST-NET-3). */
 export const internetAddress = '203.0.113.1';
 
+/** Where all of it stands (guest/usr/local/sbin/vstation-radios). */
+export const country = 'BZ';
+
 const folder = '/run/vstation/home';
 
 export function createHome(machine: Machine): Home {
@@ -99,7 +102,7 @@ export const endPrograms = (at: string): string => `mkdir -p ${at}
 function hostapdConfig({ ssid, security, password = '', isHidden = false, channel = 6 }: RouterSettings): string {
   if (security !== 'open' && password === '') throw new Error(`a ${security} router needs a password`);
   const lines = [
-    ...['interface=wlan1', 'driver=nl80211', 'country_code=US', 'hw_mode=g', `channel=${channel}`],
+    ...['interface=wlan1', 'driver=nl80211', `country_code=${country}`, 'hw_mode=g', `channel=${channel}`],
     ...['ieee80211n=1', 'wmm_enabled=1', `ctrl_interface=${folder}/hostapd`],
     `ssid2=${Buffer.from(ssid).toString('hex')}`,
     `ignore_broadcast_ssid=${isHidden ? 1 : 0}`,

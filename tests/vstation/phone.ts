@@ -1,3 +1,4 @@
+import { country } from './home.ts';
 import { quoted, type Machine } from './machine.ts';
 
 export type SeenNetwork = { ssid: string; isSecured: boolean };
@@ -118,7 +119,9 @@ function supplicantConfig(ssid: string, { password, sae = false }: { password?: 
         ? ['key_mgmt=SAE', 'ieee80211w=2', `sae_password="${password}"`]
         : ['key_mgmt=WPA-PSK', `psk="${password}"`];
   const network = [`ssid=${Buffer.from(ssid).toString('hex')}`, 'scan_ssid=1', `scan_freq=${frequencies}`, ...security];
-  return ['country=US', `ctrl_interface=${folder}/control`, 'sae_pwe=2', 'network={', ...network, '}', ''].join('\n');
+  return [`country=${country}`, `ctrl_interface=${folder}/control`, 'sae_pwe=2', 'network={', ...network, '}', ''].join(
+    '\n',
+  );
 }
 
 async function fetchPage(
