@@ -28,7 +28,7 @@ export function createWifiDuty(config: Config, parts: Parts): WifiDuty {
   if (mode === 'off') return idleDuty(parts.startedAt);
   const { conditions, clock, report, random, bootId, signal } = parts;
   const { ssid, password, address, prefixLength, portalPort: port } = hotspot;
-  const radio = createNetworkManager({ interface: config.wifi.interface, clock, report });
+  const radio = createNetworkManager({ interface: config.wifi.interface, country, clock, report });
   const watchdog = createWatchdog({
     ...{ radio, conditions, clock, report, random, bootId, mode, country },
     reachability: createReachability({ internetUrl: connectivityUrl }),

@@ -59,6 +59,7 @@ async function cycle(radio: NetworkManager): Promise<{ startMs: number; stopMs: 
 const count = Number(process.argv[2]);
 await using radio = createNetworkManager({
   interface: 'wlan0',
+  country: null,
   clock: systemClock,
   report: {
     event: (event, fields) => say({ event, ...fields }),

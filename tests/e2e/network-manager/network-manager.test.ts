@@ -56,11 +56,12 @@ test('a cable with an address is told, and wakes who waits for a change', async 
   assert.deepEqual((await stage.radio.observe()).ethernet, { interface: 'eth0', ip: '10.1.0.4', gateway: '10.1.0.1' });
 });
 
-test('a switch that holds the radio is told, and a soft one lifted', async () => {
+test('a switch that holds the radio is told; one of software is lifted for the hotspot, one on the case is not', async () => {
   stage.fake.set(managerPath, interfaces.manager, { WirelessEnabled: new Variant('b', false) });
   assert.equal((await stage.radio.observe()).radio?.blocked, 'soft');
-  assert.equal(await stage.radio.unblock(), true);
+  assert.deepEqual(await stage.radio.startHotspot(hotspot, forever), { kind: 'started' });
   assert.equal((await stage.radio.observe()).radio?.blocked, 'no');
+  await stage.radio.stopHotspot();
   const folders = join(stage.folder, 'sys/class/rfkill/rfkill0');
   await mkdir(folders, { recursive: true });
   for (const [name, value] of [
@@ -70,6 +71,8 @@ test('a switch that holds the radio is told, and a soft one lifted', async () =>
   ] as const)
     await writeFile(join(folders, name), `${value}\n`);
   assert.equal((await stage.radio.observe()).radio?.blocked, 'hard');
+  const refused = await stage.radio.startHotspot(hotspot, forever);
+  assert.deepEqual(refused, { kind: 'failed', reason: 'blocked', detail: 'hard' });
 });
 
 test('scans afresh, asks hidden networks by name, and merges access points of one network', async () => {

@@ -54,6 +54,7 @@ export async function createStage(): Promise<Stage> {
     createNetworkManager({
       busAddress: bus.address,
       interface: null,
+      country: 'FI',
       dnsmasqFolder: join(folder, 'dnsmasq'),
       kernel: { sys: join(folder, 'sys'), proc: join(folder, 'proc') },
       clock: systemClock,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test, type TestContext } from 'node:test';
 import { until } from '../../vstation/agent.ts';
-import type { RouterSettings } from '../../vstation/home.ts';
+import { country, type RouterSettings } from '../../vstation/home.ts';
 import { browser, createStory, hexOf, portalUrl, watchForSecrets, type Story } from './story.ts';
 
 // What the owner of a new station sees, with a phone in hand: from the hotspot into each kind of network.
@@ -12,7 +12,7 @@ const wrongPassword = 'Wrong-Horse-3359';
 let story: Story;
 let secrets: Awaited<ReturnType<typeof watchForSecrets>>;
 before(async () => {
-  story = await createStory();
+  story = await createStory({ WIFI_COUNTRY: country });
   secrets = await watchForSecrets(story.machine, [rightPassword, wrongPassword]);
 });
 after(() => story?.[Symbol.asyncDispose]());
@@ -138,6 +138,21 @@ test('an open network is joined without a password', async (t) => {
   const ssid = 'Café';
   await openPage(t, { ssid, security: 'open' });
   await join(t, { ssid });
+  await backToNew();
+});
+
+test('a radio that software has switched off is switched on for the hotspot, and keeps to the rules of its country', async (t) => {
+  const { agent, machine } = story;
+  await machine.must('iw reg set 00; nmcli radio wifi off');
+  const started = performance.now();
+  await agent.start();
+  await story.hotspotUp();
+  t.diagnostic(`start of the agent → hotspot and page: ${seconds(performance.now() - started)}`);
+  assert.match(await machine.must('iw reg get'), new RegExp(`country ${country}`));
+  assert.deepEqual(
+    (await agent.status()).conditions.filter(({ id }) => id.startsWith('wifi_')),
+    [],
+  );
   await backToNew();
 });
 

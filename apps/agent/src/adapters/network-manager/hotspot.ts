@@ -17,6 +17,7 @@ export type HotspotParts = {
   client: Client;
   supplicant: Supplicant;
   interfaceName: string | null;
+  country: string | null;
   proc: string;
   dns: DnsAnswers;
   forwarding: Forwarding;
@@ -70,6 +71,8 @@ async function raise(parts: HotspotParts, settings: HotspotSettings, signal: Abo
   await parts.dns.write(settings.address, interfaceName);
   await removeLeftovers(parts);
   await parts.supplicant.stopScan(interfaceName);
+  // No access point tells the rules when we are the one.
+  if (parts.country !== null) await parts.supplicant.setCountry(interfaceName, parts.country);
   const context = { security: 'open' as const, wasSeen: true };
   using watch = watchActivation(bus, { devicePath: wifi.path, supplicantPath: null, context });
   const connection = hotspotSettings({ ...settings, uuid: randomUUID(), interfaceName });

@@ -39,6 +39,8 @@ export type NetworkManagerParts = {
   busAddress?: string;
   /** Name of the Wi-Fi device; null: the first one. */
   interface: string | null;
+  /** ISO 3166-1, two capital letters: the rules that the radio keeps to; null: those it has. */
+  country: string | null;
   /** Where the hotspot's dnsmasq looks for what it is told. */
   dnsmasqFolder?: string;
   kernel?: KernelPaths;
@@ -53,6 +55,7 @@ export type Limits = {
   scanMs: number;
   findMs: number;
   joinMs: number;
+  unblockMs: number;
   hotspotStartMs: number;
   hotspotStopMs: number;
 };
@@ -63,14 +66,13 @@ const defaultLimits: Limits = {
   scanMs: 15_000,
   findMs: 14_000,
   joinMs: 42_000,
+  unblockMs: 10_000,
   hotspotStartMs: 40_000,
   hotspotStopMs: 10_000,
 };
 
 export type NetworkManager = Radio &
   AsyncDisposable & {
-    /** Lifts a software block of the radio; false when NetworkManager does not do it. */
-    unblock(): Promise<boolean>;
     /** For the proof that nothing is left behind. */
     listenerCount(): number;
   };
@@ -104,6 +106,7 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
     client,
     supplicant,
     interfaceName,
+    country: parts.country,
     proc: kernel.proc,
     dns,
     forwarding: createForwarding(kernel.proc),
@@ -120,6 +123,25 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
     } catch (error) {
       if (error instanceof BusError) return absentFacts;
       throw error;
+    }
+  };
+
+  /** The hotspot is the last way in: a switch of software is lifted for it, as a person would. */
+  const unblocked = async (signal: AbortSignal): Promise<RadioFacts> => {
+    const facts = await observe();
+    if (facts.radio?.blocked !== 'soft') return facts;
+    const lifted = AbortSignal.any([signal, AbortSignal.timeout(limits.unblockMs)]);
+    try {
+      await client.setWirelessEnabled(true);
+    } catch (error) {
+      if (error instanceof BusError) return facts;
+      throw error;
+    }
+    for (;;) {
+      const now = await observe();
+      // The radio is there again a moment after its switch.
+      if ((now.radio?.blocked === 'no' && now.radio.state !== 'unavailable') || lifted.aborted) return now;
+      await changes.next(lifted);
     }
   };
 
@@ -145,20 +167,11 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
     keepCandidate: (candidateId) => keepCandidate(client, candidateId),
     dropCandidate: (candidateId) => removeCandidates(client, ({ uuid }) => uuid === candidateId),
     startHotspot: async (settings, signal) => {
-      const facts = await observe();
+      const facts = await unblocked(signal);
       const isThere = facts.radio?.hotspot?.ssid === settings.ssid && facts.radio.hotspot.ip === settings.address;
       return isThere ? { kind: 'started' } : startHotspot(hotspotParts, facts, settings, signal);
     },
     stopHotspot: () => stopHotspot(hotspotParts),
-    unblock: async () => {
-      try {
-        await client.setWirelessEnabled(true);
-        return true;
-      } catch (error) {
-        if (error instanceof BusError) return false;
-        throw error;
-      }
-    },
     listenerCount: bus.listenerCount,
     [Symbol.asyncDispose]: async () => {
       // A hotspot ends with this connection by itself; what it needed on this machine would stay.

@@ -13,6 +13,8 @@ export type Supplicant = {
    * for next would wait for it.
    */
   stopScan(interfaceName: string): Promise<void>;
+  /** Tells the kernel whose rules the radios keep to, as `country=` in its configuration does. */
+  setCountry(interfaceName: string, country: string): Promise<void>;
   /** Looks for one network on the channels (MHz) where it was met before: a fraction of a second, and then it is joined at once. */
   scanFor(interfaceName: string, ssid: Uint8Array, frequencies: readonly number[]): Promise<void>;
 };
@@ -63,6 +65,12 @@ export function createSupplicant(bus: Bus): Supplicant {
     stopScan: async (name) => {
       const path = await pathOf(name);
       if (path !== null) await stopScan(path);
+    },
+    setCountry: async (name, country) => {
+      const path = await pathOf(name);
+      if (path === null) return;
+      const value = [interfaces.supplicantInterface, 'Country', new Variant('s', country)];
+      await call(path, interfaces.properties, 'Set', 'ssv', value);
     },
     scanFor: async (name, ssid, frequencies) => {
       const path = await pathOf(name);
