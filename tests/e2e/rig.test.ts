@@ -12,7 +12,7 @@ import { run, waitFor } from '../rig/program.ts';
 import { createRegistry } from '../rig/registry.ts';
 import type { Behaviour } from '../rig/small-images.ts';
 import { createSmallRig } from '../rig/small-rig.ts';
-import { createSmallStack, pinnedByDigest } from '../rig/small-stack.ts';
+import { createSmallStack, pinnedByDigest, type SmallStack } from '../rig/small-stack.ts';
 import { createWorkspace, sweepWorkspaces } from '../rig/workspace.ts';
 
 /** Asserts that what `before` lists is gone from the machine, each thing looked for anew and not by the rig's own search. */
@@ -142,17 +142,22 @@ test('a small data disk runs full', async () => {
 test('the services of the small stack behave as they are told', async () => {
   await using rig = await createSmallRig();
   const { engine, registry, workspace } = rig;
-  const start = async (project: string, behaviour: Behaviour) => {
+  /** @param meanwhile looks from the beginning: what lasts two seconds may be over when all is up. */
+  const start = async (
+    project: string,
+    behaviour: Behaviour,
+    meanwhile: (stack: SmallStack) => Promise<unknown> = async () => undefined,
+  ): Promise<SmallStack> => {
     const stack = await createSmallStack(workspace, { engine, registry, project });
     await stack.writeProject(await stack.publish({ version: '1.0.0', behaviour }));
-    await stack.up();
+    await Promise.all([stack.up(), meanwhile(stack)]);
     return stack;
   };
   const ok = { statusCode: 200, status: 'ok', version: '1.0.0' };
   const sick = { statusCode: 503, status: 'error', version: '1.0.0' };
-  const statusIs = (stack: Awaited<ReturnType<typeof start>>, code: number) =>
+  const statusIs = (code: number) => (stack: SmallStack) =>
     waitFor(`status ${code}`, async () => (await stack.health())?.statusCode === code);
-  const restarts = async (stack: Awaited<ReturnType<typeof start>>): Promise<number> =>
+  const restarts = async (stack: SmallStack): Promise<number> =>
     (await stack.containers()).find((each) => each.service === 'backend')?.restartCount ?? 0;
 
   assert.deepEqual(await (await start('good', 'good')).health(), ok);
@@ -165,17 +170,15 @@ test('the services of the small stack behave as they are told', async () => {
   await waitFor('three restarts', async () => (await restarts(looping)) >= 3);
   assert.equal(await looping.health(), null);
 
-  const slow = await start('slow', { kind: 'slow-start', seconds: 3 });
+  const slow = await start('slow', { kind: 'slow-start', seconds: 8 });
   assert.equal(await slow.health(), null);
-  await statusIs(slow, 200);
+  await statusIs(200)(slow);
 
-  const crashing = await start('crash', { kind: 'crash-after', seconds: 2 });
-  await statusIs(crashing, 200);
+  const crashing = await start('crash', { kind: 'crash-after', seconds: 2 }, statusIs(200));
   await waitFor('a restart', async () => (await restarts(crashing)) >= 1);
 
-  const sickening = await start('sick', { kind: 'sick-after', seconds: 2 });
-  await statusIs(sickening, 200);
-  await statusIs(sickening, 503);
+  const sickening = await start('sick', { kind: 'sick-after', seconds: 2 }, statusIs(200));
+  await statusIs(503)(sickening);
 
   await start('deaf', 'ignore-sigterm');
   await engine.docker('kill', '--signal', 'TERM', 'deaf-backend');
