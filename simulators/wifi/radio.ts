@@ -63,18 +63,24 @@ export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: n
       return networks;
     },
     networks: () => networks,
-    joinKnown: async (timeoutMs: number, signal: AbortSignal) => {
+    joinKnown: async (knownOptions: { timeoutMs: number; silent: readonly string[] }, signal: AbortSignal) => {
       if (gate('radio.joinKnown') === 'fault') return failed('failed');
       if (!isReady()) return failed('failed');
+      const { timeoutMs, silent } = knownOptions;
       const until = clock.monotonic() + timeoutMs;
+      const now = clientOf(air);
+      if (now && !silent.includes(now.ssid)) return { kind: 'joined', ssid: now.ssid } as const;
       networks = scan(
         air,
         air.profiles.map(({ ssid }) => ssid),
       );
-      for (const profile of air.profiles.filter((each) => each.isSaved && routerOf(air, each.ssid))) {
+      const inReach = air.profiles.filter((each) => each.isSaved && routerOf(air, each.ssid));
+      const isLoud = ({ ssid }: Profile): boolean => !silent.includes(ssid);
+      if (now && !inReach.some(isLoud)) return { kind: 'joined', ssid: now.ssid } as const;
+      for (const profile of [...inReach.filter(isLoud), ...inReach.filter((each) => !isLoud(each))]) {
         if (clock.monotonic() + tryRouter(air, profile).afterMs > until) break;
         const answer = await activate(profile, signal);
-        if (answer.kind === 'joined') return answer;
+        if (answer.kind === 'joined') return { kind: 'joined', ssid: profile.ssid } as const;
       }
       return failed('not_found');
     },
@@ -91,6 +97,12 @@ export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: n
       if (answer.kind === 'joined') return { ...answer, candidateId: id };
       removeProfile(air, id);
       return answer;
+    },
+    credentialsOf: async (candidateId: string) => {
+      if (gate('radio.credentialsOf') === 'fault') return null;
+      const candidate = air.profiles.find(({ id }) => id === candidateId);
+      if (!candidate || air.manager === 'absent') return null;
+      return { ssid: candidate.ssid, password: candidate.password, security: null };
     },
     keepCandidate: async (candidateId: string): Promise<boolean> => {
       if (gate('radio.keepCandidate') === 'fault') return false;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ssidFromText } from '@station/agent/wifi/ssid';
+import { describeSsid, ssidFromText } from '@station/agent/wifi/ssid';
 import { change, settle } from '@station/simulators/wifi/air';
 import { pass } from './virtual-clock.ts';
 import { runWifi, type WifiRunOptions, type WorldEvent } from './wifi-run.ts';
@@ -89,6 +89,10 @@ async function endEverywhere(
     const afterMs = readJson(world, 'wifi.json') === null ? 3 * minute : options.afterMs;
     const next = await runWifi(world, { untilMs: world.time.monotonicMs + afterMs, end: 'cut' });
     for (const fault of judgeEnd(world, next)) faults.push(`${endAt}: ${fault}`);
+    const kept = world.air.profiles.filter(({ owner, isSaved }) => owner !== null && isSaved);
+    // After a power cut nobody knows what was joined; what is kept was told first.
+    const untold = kept.filter(({ ssid }) => !world.forwarded.includes(describeSsid(ssid)));
+    if (untold.length > 0) faults.push(`${endAt}: the backend does not know ${untold.length} networks`);
     if (world.longestStrayPortalMs > 0) faults.push(`${endAt}: the page was open without a hotspot`);
   }
   return { tried, faults };
@@ -122,6 +126,43 @@ describe('an agent that is killed anywhere', () => {
 
 type Told = { time: string; event: string; [field: string]: unknown };
 const eventsOf = (lines: readonly string[]): Told[] => lines.map((line) => JSON.parse(line) as Told);
+
+describe('a gateway that is dead', () => {
+  const world = (): WifiWorld =>
+    createWifiWorld(
+      [router('strong', { signal: 80 }), router('weak', { signal: 30 })],
+      [profile('strong'), profile('weak')],
+    );
+  const die =
+    (isAlive: boolean): WorldEvent['happen'] =>
+    ({ air }) => {
+      for (const each of air.routers) if (each.ssid === ssidFromText('strong')) each.answers = isAlive;
+      change(air, {});
+    };
+  const inUse = ({ air }: WifiWorld): string | undefined => air.profiles.find(({ id }) => id === air.active)?.ssid;
+
+  test('is left for another known network, without a hotspot in between', async () => {
+    const home = world();
+    const startMs = home.time.monotonicMs;
+    const events = [{ atMs: startMs + minute, name: 'dies', happen: die(false) }];
+    const run = await runWifi(home, { untilMs: startMs + 4 * minute, end: 'cut', events });
+    assert.deepEqual(judgeEnd(home, run), []);
+    assert.equal(inUse(home), ssidFromText('weak'));
+    assert.ok(!eventsOf(run.lines).some(({ event }) => event === 'hotspot_started'));
+  });
+
+  test('does not keep the station in the hotspot when another known network comes', async () => {
+    const home = world();
+    const startMs = home.time.monotonicMs;
+    die(false)(home);
+    switchRouter('weak', false)(home);
+    const events = [{ atMs: startMs + 6 * minute, name: 'comes', happen: switchRouter('weak', true) }];
+    const run = await runWifi(home, { untilMs: startMs + 8 * minute, end: 'cut', events });
+    assert.ok(eventsOf(run.lines).some(({ event }) => event === 'hotspot_started'));
+    assert.deepEqual(judgeEnd(home, run), []);
+    assert.equal(inUse(home), ssidFromText('weak'));
+  });
+});
 
 describe('times, in the simulated home', () => {
   test('a known network that is back is joined from the hotspot within 90 s', async () => {

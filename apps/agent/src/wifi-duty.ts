@@ -6,6 +6,8 @@ import { createSettingsBackend } from './adapters/settings-backend.ts';
 import type { Config } from './config.ts';
 import { openPortal } from './portal/server.ts';
 import { createProxyService, type ProxyServiceParts } from './proxy-service.ts';
+import { giveBackProxy } from './wifi/give-back.ts';
+import { createIntentFile } from './wifi/intent.ts';
 import type { WatchdogParts } from './wifi/run-state.ts';
 import { ssidFromText } from './wifi/ssid.ts';
 import { createWatchdog } from './wifi/watchdog.ts';
@@ -25,20 +27,25 @@ type Parts = Omit<ProxyServiceParts, 'service'> &
 /** The Wi-Fi duty of the agent: NetworkManager, watchdog and setup page put together (docs/adr/0016). */
 export function createWifiDuty(config: Config, parts: Parts): WifiDuty {
   const { watchdog: mode, hotspot, country, connectivityUrl, stationUrl } = config.wifi;
-  if (mode === 'off') return idleDuty(parts.startedAt);
   const { conditions, clock, report, random, bootId, signal } = parts;
+  const { dataDir } = config;
+  const proxy = createProxyService({ ...parts, service: config.stack.reverseProxyService });
+  if (mode === 'off') {
+    const intent = createIntentFile({ disk: nodeDisk, dataDir, bootId });
+    return idleDuty(parts.startedAt, (ending) => giveBackProxy({ intent, proxy, clock }, ending));
+  }
   const { ssid, password, address, prefixLength, portalPort: port } = hotspot;
   const radio = createNetworkManager({ interface: config.wifi.interface, country, clock, report });
   const watchdog = createWatchdog({
     ...{ radio, conditions, clock, report, random, bootId, mode, country },
     reachability: createReachability({ internetUrl: connectivityUrl }),
-    proxy: createProxyService({ ...parts, service: config.stack.reverseProxyService }),
+    proxy,
     backend: createSettingsBackend(config.backend),
     openPortal: (actions) => openPortal({ address, port, actions, report, clock, random, signal }),
     hotspot: { ssid: ssidFromText(ssid), password, address, prefixLength },
     stationAddress: stationUrl.href,
     disk: nodeDisk,
-    dataDir: config.dataDir,
+    dataDir,
   });
   return {
     run: watchdog.run,
@@ -48,8 +55,8 @@ export function createWifiDuty(config: Config, parts: Parts): WifiDuty {
 }
 
 /** WIFI_WATCHDOG=false: somebody else looks after the network. */
-const idleDuty = (since: string): WifiDuty => ({
-  run: async () => undefined,
+const idleDuty = (since: string, run: WifiDuty['run']): WifiDuty => ({
+  run,
   status: () => ({
     mode: 'disabled',
     ...{ ssid: null, ip: null, signal: null, connectivity: null },

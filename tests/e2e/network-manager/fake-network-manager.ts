@@ -211,6 +211,11 @@ export async function startFakeNetworkManager(address: string): Promise<FakeNetw
       ]);
       return ['a{sa{sv}}', [Object.fromEntries(open)]];
     },
+    GetSecrets: ({ path, body }) => {
+      const name = String(body[0]);
+      const psk = contents.get(path)?.[name]?.['psk'];
+      return psk ? ['a{sa{sv}}', [{ [name]: { psk } }]] : `${managerName}.Settings.Connection.SettingNotFound`;
+    },
     RequestScan: ({ body }) => {
       if (fake.refusedScans > 0) {
         fake.refusedScans -= 1;

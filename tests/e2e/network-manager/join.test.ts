@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomInt } from 'node:crypto';
 import { afterEach, beforeEach, test } from 'node:test';
+import { ssidFromText } from '@station/agent/wifi/ssid';
 import { createStage, forever, home, password, profile, request, utf8, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -130,13 +131,50 @@ test('known networks in reach are tried strongest first until one works', async 
   stage.fake.addProfile(profile('Office'));
   stage.fake.addProfile(profile('Away'));
   stage.fake.scripts = [[{ state: 40 }, { state: 120, reason: 7 }]];
-  assert.deepEqual(await stage.radio.joinKnown(30_000, forever), { kind: 'joined', ip: '10.0.0.7' });
+  const patience = { timeoutMs: 30_000, silent: [] };
+  assert.deepEqual(await stage.radio.joinKnown(patience, forever), { kind: 'joined', ssid: home });
   assert.equal((await stage.radio.observe()).radio?.client?.ssid, home);
+  assert.deepEqual(await stage.radio.joinKnown(patience, forever), { kind: 'joined', ssid: home }, 'it is there');
+});
+
+test('a network behind which nobody answers is left for another one, not for itself', async () => {
+  const office = ssidFromText('Office');
+  stage.fake.addAccessPoint({ ssid: utf8('Home'), strength: 70 });
+  stage.fake.addProfile(profile('Home'));
+  assert.equal((await stage.radio.joinKnown({ timeoutMs: 30_000, silent: [] }, forever)).kind, 'joined');
+  const alone = await stage.radio.joinKnown({ timeoutMs: 30_000, silent: [home] }, forever);
+  assert.deepEqual(alone, { kind: 'joined', ssid: home });
+  assert.equal(stage.fake.calls.filter((call) => call === 'ActivateConnection').length, 1);
+  stage.fake.addAccessPoint({ ssid: utf8('Office'), strength: 30 });
+  stage.fake.addProfile(profile('Office'));
+  const other = await stage.radio.joinKnown({ timeoutMs: 30_000, silent: [home] }, forever);
+  assert.deepEqual(other, { kind: 'joined', ssid: office });
+  // Where the other one does not let the station in, it goes back to what there is.
+  stage.fake.scripts = [[{ state: 40 }, { state: 120, reason: 7 }]];
+  const back = await stage.radio.joinKnown({ timeoutMs: 30_000, silent: [office] }, forever);
+  assert.deepEqual(back, { kind: 'joined', ssid: office });
+});
+
+test('a process that did not join a candidate learns from NetworkManager what it was joined with', async () => {
+  stage.fake.addAccessPoint({ ssid: utf8('Home') });
+  const outcome = await stage.radio.join(request, forever);
+  assert.equal(outcome.kind, 'joined');
+  await stage.renew({});
+  const candidateId = (await stage.radio.observe()).radio?.client?.candidateId ?? '';
+  assert.equal(candidateId, outcome.candidateId);
+  const expected = { ssid: home, password, security: 'wpa2' };
+  assert.deepEqual(await stage.radio.credentialsOf(candidateId), expected);
+  assert.equal(await stage.radio.credentialsOf('another'), null);
+  stage.fake.addAccessPoint({ ssid: utf8('Cafe'), rsn: 0, flags: 0 });
+  const cafe = ssidFromText('Cafe');
+  const open = await stage.radio.join({ ...request, ssid: cafe, password: null }, forever);
+  assert.equal(open.kind, 'joined');
+  assert.deepEqual(await stage.radio.credentialsOf(open.candidateId), { ssid: cafe, password: null, security: 'open' });
 });
 
 test('no known network in reach is not found', async () => {
   stage.fake.addProfile(profile('Away'));
-  const outcome = await stage.radio.joinKnown(30_000, forever);
+  const outcome = await stage.radio.joinKnown({ timeoutMs: 30_000, silent: [] }, forever);
   assert.equal(outcome.kind === 'failed' && outcome.failure, 'not_found');
 });
 

@@ -1,8 +1,17 @@
 import type { Step } from './decide.ts';
-import { linkOf, noteFailedReturn, restartPatience, timing, usualPatience, type Intent, type Memory } from './facts.ts';
-import { failJoin, settleJoin } from './join.ts';
+import {
+  linkOf,
+  noteFailedReturn,
+  probedLink,
+  restartPatience,
+  timing,
+  usualPatience,
+  type Intent,
+  type Memory,
+} from './facts.ts';
+import { failJoin, keepJoined, settleJoin } from './join.ts';
 import type { Connectivity, JoinFailure } from './ports.ts';
-import { describeSsid } from './ssid.ts';
+import { describeSsid, type SsidHex } from './ssid.ts';
 import type { Context, Outcome, WatchdogRun } from './run-state.ts';
 
 export type Executable = Exclude<Step, { kind: 'wait' }>;
@@ -75,11 +84,7 @@ export function createExecutors(context: Context): Executors {
     },
     settle_join: async (step, signal) => settleJoin(context, step, signal),
     abandon_join: async () => abandonJoin(context),
-    keep_candidate: async ({ candidateId }) => {
-      if (!(await radio.keepCandidate(candidateId))) return 'failed';
-      // Should it still be seen as a candidate, it is not asked for again at once.
-      return (await radio.observe()).radio?.client?.candidateId === candidateId ? 'failed' : 'done';
-    },
+    keep_candidate: async ({ candidateId }) => keepJoined(context, candidateId),
   };
 }
 
@@ -178,17 +183,31 @@ async function tryKnown(context: Context, signal: AbortSignal): Promise<void> {
   }
 }
 
+/** Where nobody answers behind one known network, the next one in reach is tried. */
 async function joinKnown(
   context: Context,
   signal: AbortSignal,
 ): Promise<{ failure: JoinFailure | null; detail: string | null }> {
-  const { radio } = context;
-  const answer = await radio.joinKnown(timing.attempt, signal);
-  if (answer.kind === 'failed') return { failure: answer.failure, detail: answer.detail };
-  const link = linkOf(await radio.observe());
-  if (!link) return { failure: 'failed', detail: 'it was gone at once' };
-  const connectivity = await probe(context, link, signal);
-  return connectivity === 'none' ? { failure: 'no_gateway', detail: null } : { failure: null, detail: null };
+  const { run, radio, clock } = context;
+  const untilMs = clock.monotonic() + timing.attempts;
+  const silent = silentNow(run);
+  for (;;) {
+    const answer = await radio.joinKnown({ timeoutMs: timing.attempt, silent }, signal);
+    if (answer.kind === 'failed') return { failure: answer.failure, detail: answer.detail };
+    const link = linkOf(await radio.observe());
+    if (!link) return { failure: 'failed', detail: 'it was gone at once' };
+    if ((await probe(context, link, signal)) !== 'none') return { failure: null, detail: null };
+    if (silent.includes(answer.ssid) || clock.monotonic() >= untilMs) return { failure: 'no_gateway', detail: null };
+    silent.push(answer.ssid);
+  }
+}
+
+/** The network in use, when nothing answered behind it. */
+function silentNow({ memory, facts }: WatchdogRun): SsidHex[] {
+  const ssid = facts?.network.radio?.client?.ssid;
+  const link = facts && linkOf(facts.network);
+  const isSilent = link?.kind === 'wifi' && probedLink(memory, link)?.connectivity === 'none';
+  return isSilent && ssid !== undefined ? [ssid] : [];
 }
 
 async function abandonJoin(context: Context): Promise<Outcome> {

@@ -92,6 +92,8 @@ export const timing = {
   /** When three attempts failed and there can be no hotspot. */
   betweenLaterAttempts: 60_000,
   attempt: 25_000,
+  /** After which no further known network is tried in the same go. */
+  attempts: 50_000,
   scanEvery: 20_000,
   /** Somebody who looked at the page this lately may be typing. */
   use: 5 * 60_000,

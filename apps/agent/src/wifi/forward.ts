@@ -5,12 +5,10 @@ import type { Report } from '@station/kit/report';
 import { createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { Conditions } from '../conditions.ts';
-import type { CredentialsBackend, Security } from './ports.ts';
+import type { Credentials, CredentialsBackend, Security } from './ports.ts';
 import { describeSsid, isSsidHex, ssidFromText, ssidToBytes, type SsidHex } from './ssid.ts';
 
 export const credentialsFile = 'wifi-credentials.json';
-
-export type Credentials = { ssid: SsidHex; password: string | null; security: Security | null };
 
 /** Hands the credentials of the last join to the backend, for devices that are provisioned later; tries until it has them. */
 export type Forward = {

@@ -11,6 +11,21 @@ export function failJoin(context: Context, request: JoinRequest, failure: JoinFa
   run.memory = { ...run.memory, attempt: null, lastFailure: failure, lastJoin: { ssid, isHidden, failure } };
 }
 
+/**
+ * What was joined and could not be written, or whose agent ended before it was. It works; what it was joined with is asked of the
+ * network manager when this process does not know it.
+ */
+export async function keepJoined({ run, radio }: Context, candidateId: string): Promise<Outcome> {
+  if (run.toldCandidateId !== candidateId) {
+    const credentials = await radio.credentialsOf(candidateId);
+    if (credentials) await run.forward.save(credentials);
+    run.toldCandidateId = credentials && candidateId;
+  }
+  if (!(await radio.keepCandidate(candidateId))) return 'failed';
+  // Should it still be seen as a candidate, it is not asked for again at once.
+  return (await radio.observe()).radio?.client?.candidateId === candidateId ? 'failed' : 'done';
+}
+
 const secondLookMs = 1000;
 
 /** A network was joined: is anybody there? Then it is kept and told to the backend, else dropped. */
@@ -29,6 +44,7 @@ export async function settleJoin(
   }
   // Before the network is kept: a crash in between leaves credentials that are right, and not a network that devices cannot use.
   await run.forward.save({ ssid: request.ssid, password: request.password, security: securityOf(context, request) });
+  run.toldCandidateId = candidate.id;
   const isKept = await radio.keepCandidate(candidate.id).catch(() => false);
   if (!isKept) report.event('wifi_not_kept', { ssid });
   const probedMs = context.clock.monotonic();

@@ -24,6 +24,9 @@ export type JoinRequest = {
   isHidden: boolean;
 };
 
+/** What a network was joined with. */
+export type Credentials = { ssid: SsidHex; password: string | null; security: Security | null };
+
 /** Why a network could not be joined. Each has a text on the portal's page that names what to do. */
 export const joinFailures = [
   'wrong_password',
@@ -110,17 +113,20 @@ export type Radio = {
   networks(): readonly Network[];
   /**
    * Asks for a known network to be joined now (those in reach, strongest first), also one that the manager has given up on.
-   * `joined` once one of them has an address; at most `timeoutMs`.
+   * `silent` ones, behind which nothing answered lately, come last, and the one in use is left for another. `joined` once one of them
+   * has an address; at most `timeoutMs`.
    */
   joinKnown(
-    timeoutMs: number,
+    options: { timeoutMs: number; silent: readonly SsidHex[] },
     signal: AbortSignal,
-  ): Promise<{ kind: 'joined'; ip: string } | { kind: 'failed'; failure: JoinFailure; detail: string }>;
+  ): Promise<{ kind: 'joined'; ssid: SsidHex } | { kind: 'failed'; failure: JoinFailure; detail: string }>;
   /**
    * Tries a network with a new profile that lives in memory only: no older profile is touched. The hotspot must be down. On `failed`
    * the candidate is gone again. At most 45 s.
    */
   join(request: JoinRequest, signal: AbortSignal): Promise<JoinOutcome>;
+  /** What the candidate was joined with, for a process that did not ask for it; null when the manager does not tell. */
+  credentialsOf(candidateId: string): Promise<Credentials | null>;
   /** Writes the candidate to disk; now older profiles of ours for the same network go. */
   keepCandidate(candidateId: string): Promise<boolean>;
   dropCandidate(candidateId: string): Promise<void>;

@@ -51,6 +51,8 @@ export type WatchdogRun = {
   portal: PortalServer | null;
   seenMs: number | null;
   hotspotFailure: HotspotFailure | null;
+  /** The candidate whose credentials were taken for the backend by this process. */
+  toldCandidateId: string | null;
   scanner: Scanner;
   intent: ReturnType<typeof createIntentFile>;
   forward: Forward;
@@ -73,6 +75,7 @@ export function createRun(
     portal: null,
     seenMs: null,
     hotspotFailure: null,
+    toldCandidateId: null,
     scanner: createScanner({
       ...parts,
       known: () => run.facts?.network.known ?? [],

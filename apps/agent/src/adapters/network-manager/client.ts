@@ -1,6 +1,15 @@
 import { Variant } from '@jellybrick/dbus-next';
 import type { Bus, BusCall, BusSignal } from './bus.ts';
-import { interfaces, managerName, managerPath, supplicantName, text, treeOf, type ObjectTree } from './objects.ts';
+import {
+  interfaces,
+  managerName,
+  managerPath,
+  record,
+  supplicantName,
+  text,
+  treeOf,
+  type ObjectTree,
+} from './objects.ts';
 import { profileOf, type Profile } from './profiles.ts';
 
 /**
@@ -17,6 +26,8 @@ export const matchRules: readonly string[] = [
 
 /** Settings of a connection as NetworkManager takes them (`a{sa{sv}}`): setting → key → `Variant`. May hold a password. */
 export type ConnectionSettings = Record<string, Record<string, unknown>>;
+
+const securitySetting = '802-11-wireless-security';
 
 /** Settings.Connection.Update2: NM_SETTINGS_UPDATE2_FLAG_TO_DISK. */
 const toDisk = 0x1;
@@ -36,6 +47,8 @@ export type Client = {
   ): Promise<string>;
   activate(profilePath: string, devicePath: string, accessPoint: string): Promise<void>;
   deactivate(activePath: string): Promise<void>;
+  /** A profile's key to its network (`psk`), which NetworkManager tells root; null: it has none. */
+  passwordOf(profilePath: string): Promise<string | null>;
   remove(profilePath: string): Promise<void>;
   /** Writes a profile as it is to disk. */
   save(profilePath: string): Promise<void>;
@@ -103,6 +116,14 @@ export function createClient(bus: Bus): Client & Disposable {
     },
     deactivate: async (activePath) => {
       await manager(managerPath, interfaces.manager, 'DeactivateConnection', { signature: 'o', body: [activePath] });
+    },
+    passwordOf: async (profilePath) => {
+      const [secrets] = await manager(profilePath, interfaces.profile, 'GetSecrets', {
+        signature: 's',
+        body: [securitySetting],
+      });
+      const psk = record(record(secrets)[securitySetting])['psk'];
+      return typeof psk === 'string' ? psk : null;
     },
     remove: async (profilePath) => {
       await manager(profilePath, interfaces.profile, 'Delete');

@@ -1,4 +1,5 @@
 import type { Radio } from '../../wifi/ports.ts';
+import type { SsidHex } from '../../wifi/ssid.ts';
 import { accessPointsOf, type AccessPoint } from './access-points.ts';
 import { watchActivation } from './activation.ts';
 import { BusError } from './bus.ts';
@@ -21,13 +22,18 @@ const failed = (failure: 'not_found' | 'failed' | 'timed_out', detail: string): 
  * `Radio.joinKnown`: activates saved profiles whose network a scan has met, strongest first. Activation by name also works where
  * NetworkManager has given up on a profile by itself. One that NetworkManager is trying at this moment is waited for. Never throws.
  */
-export async function joinKnown(parts: JoinParts, timeoutMs: number, signal: AbortSignal): Promise<Outcome> {
+export async function joinKnown(
+  parts: JoinParts,
+  { timeoutMs, silent }: { timeoutMs: number; silent: readonly SsidHex[] },
+  signal: AbortSignal,
+): Promise<Outcome> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   try {
     const before = await look(parts);
     if (!before) return failed('failed', 'no Wi-Fi device');
-    if (isClient(before) && before.state === deviceState.activated) return await joined(parts, 'already there');
-    if (isClient(before)) {
+    const isSilent = ({ ssid }: Look): boolean => ssid !== null && silent.includes(ssid);
+    if (isOn(before) && !isSilent(before)) return await joined(parts, 'already there');
+    if (isClient(before) && !isSilent(before)) {
       const waited = await activate(parts, before.wifi, null, limit);
       if (waited.kind === 'joined' || limit.aborted) return waited;
     }
@@ -35,9 +41,13 @@ export async function joinKnown(parts: JoinParts, timeoutMs: number, signal: Abo
     await scanNow({ ...parts, limitMs: parts.scanMs }, hidden, limit);
     const now = await look(parts);
     if (!now) return failed('failed', 'no Wi-Fi device');
-    if (isClient(now) && now.state === deviceState.activated) return await joined(parts, 'NetworkManager was faster');
+    if (isOn(now) && !isSilent(now)) return await joined(parts, 'NetworkManager was faster');
+    const choices = choicesOf(now.known, now.points, silent);
+    // A silent network is not left for itself, and not for another silent one.
+    const isBetter = choices.some(({ profile }) => !silent.includes(profile.ssid));
+    if (isOn(now) && !isBetter) return await joined(parts, 'nothing else in reach');
     let last = failed('not_found', 'no known network in reach');
-    for (const choice of choicesOf(now.known, now.points)) {
+    for (const choice of choices) {
       if (limit.aborted) break;
       last = await activate(parts, now.wifi, choice, limit);
       if (last.kind === 'joined') break;
@@ -48,17 +58,27 @@ export async function joinKnown(parts: JoinParts, timeoutMs: number, signal: Abo
   }
 }
 
-type Look = { wifi: WifiDevice; state: number; activeMode: string | null; known: Profile[]; points: AccessPoint[] };
+type Look = {
+  wifi: WifiDevice;
+  state: number;
+  /** Of the profile that is, or is being, activated. */
+  activeMode: string | null;
+  ssid: SsidHex | null;
+  known: Profile[];
+  points: AccessPoint[];
+};
 
 async function look({ client, interfaceName }: JoinParts): Promise<Look | null> {
   const tree = await client.readTree();
   const wifi = wifiDeviceOf(tree, interfaceName);
   if (!wifi) return null;
   const profiles = await client.readProfiles(tree);
+  const active = activeProfileOf(tree, profiles, wifi.device)?.profile;
   return {
     wifi,
     state: number(wifi.device['State']),
-    activeMode: activeProfileOf(tree, profiles, wifi.device)?.profile?.mode ?? null,
+    activeMode: active?.mode ?? null,
+    ssid: active?.ssid ?? null,
     known: knownProfiles(profiles, text(wifi.device['Interface'])),
     points: accessPointsOf(tree, wifi),
   };
@@ -68,14 +88,24 @@ async function look({ client, interfaceName }: JoinParts): Promise<Look | null> 
 const isClient = ({ state, activeMode }: Look): boolean =>
   state >= deviceState.prepare && state <= deviceState.activated && activeMode === 'infrastructure';
 
-/** One try for each known network in reach: strongest first, of several profiles for one network the last that worked first. */
-export function choicesOf(known: readonly Profile[], points: readonly AccessPoint[]): Choice[] {
+const isOn = (look: Look): boolean => isClient(look) && look.state === deviceState.activated;
+
+/** Tries of known networks in reach: strongest first, silent ones last; of several profiles for one network the last that worked first. */
+export function choicesOf(
+  known: readonly Profile[],
+  points: readonly AccessPoint[],
+  silent: readonly SsidHex[],
+): Choice[] {
+  const rank = ({ ssid }: Profile): number => (silent.includes(ssid) ? 1 : 0);
   return known
     .flatMap((profile) => {
       const point = points.find(({ ssid }) => ssid === profile.ssid);
       return point ? [{ profile, point }] : [];
     })
-    .sort((a, b) => b.point.signal - a.point.signal || b.profile.lastUsed - a.profile.lastUsed);
+    .sort(
+      (a, b) =>
+        rank(a.profile) - rank(b.profile) || b.point.signal - a.point.signal || b.profile.lastUsed - a.profile.lastUsed,
+    );
 }
 
 /** Activates a choice, or with none waits for what is being activated. */
@@ -109,5 +139,6 @@ async function isStillTrying(parts: JoinParts): Promise<boolean> {
 
 async function joined(parts: JoinParts, detail: string): Promise<Outcome> {
   const ip = await addressOf(parts);
-  return ip === null ? failed('failed', `no address: ${detail}`) : { kind: 'joined', ip };
+  const ssid = (await look(parts))?.ssid ?? null;
+  return ip === null || ssid === null ? failed('failed', `no address: ${detail}`) : { kind: 'joined', ssid };
 }

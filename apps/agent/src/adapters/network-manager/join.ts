@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
-import type { JoinFailure, JoinOutcome, JoinRequest, Security } from '../../wifi/ports.ts';
+import type { Credentials, JoinFailure, JoinOutcome, JoinRequest, Security } from '../../wifi/ports.ts';
 import { ssidToBytes, type SsidHex } from '../../wifi/ssid.ts';
 import { accessPointsOf, type AccessPoint } from './access-points.ts';
 import { watchActivation } from './activation.ts';
@@ -162,6 +162,27 @@ export async function removeCandidates(client: Client, isMeant: (profile: Profil
     .catch(() => []);
   for (const profile of profiles)
     if (isCandidate(profile) && isMeant(profile)) await client.remove(profile.path).catch(() => undefined);
+}
+
+/** `Radio.credentialsOf`. */
+export async function credentialsOf(
+  { client, interfaceName }: Pick<JoinParts, 'client' | 'interfaceName'>,
+  candidateId: string,
+): Promise<Credentials | null> {
+  try {
+    const tree = await client.readTree();
+    const candidate = (await client.readProfiles(tree)).find(
+      ({ uuid, mark }) => uuid === candidateId && mark === 'network',
+    );
+    if (!candidate) return null;
+    const { ssid, path, hasKey } = candidate;
+    const wifi = wifiDeviceOf(tree, interfaceName);
+    const point = wifi && accessPointsOf(tree, wifi).find((each) => each.ssid === ssid);
+    return { ssid, password: hasKey ? await client.passwordOf(path) : null, security: point?.security ?? null };
+  } catch (error) {
+    if (error instanceof BusError) return null;
+    throw error;
+  }
 }
 
 /** `Radio.keepCandidate`: to disk first, then the older ones of ours go, never those of people. */

@@ -18,7 +18,7 @@ import {
 } from './host.ts';
 import { startHotspot, stopHotspot, type HotspotParts } from './hotspot.ts';
 import { joinKnown } from './join-known.ts';
-import { join, keepCandidate, removeCandidates, type JoinParts } from './join.ts';
+import { credentialsOf, join, keepCandidate, removeCandidates, type JoinParts } from './join.ts';
 import {
   devicesOf,
   deviceState,
@@ -162,8 +162,9 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
       }
       return networks;
     },
-    joinKnown: (timeoutMs, signal) => joinKnown(joinParts, timeoutMs, signal),
+    joinKnown: (options, signal) => joinKnown(joinParts, options, signal),
     join: (request, signal) => join(joinParts, request, signal),
+    credentialsOf: (candidateId) => credentialsOf(joinParts, candidateId),
     keepCandidate: (candidateId) => keepCandidate(client, candidateId),
     dropCandidate: (candidateId) => removeCandidates(client, ({ uuid }) => uuid === candidateId),
     startHotspot: async (settings, signal) => {

@@ -19,6 +19,8 @@ export type Profile = {
   /** Joins by itself. */
   isAutomatic: boolean;
   isHidden: boolean;
+  /** It has a setting for security, and with it maybe a password. */
+  hasKey: boolean;
   /** Null: any. */
   interfaceName: string | null;
   /** When it last worked, seconds since the epoch; 0: never. */
@@ -46,6 +48,7 @@ export function profileOf(path: string, settings: unknown, properties: Propertie
     mode: mode === 'infrastructure' || mode === 'ap' ? mode : 'other',
     isAutomatic: connection['autoconnect'] !== false,
     isHidden: wireless['hidden'] === true,
+    hasKey: '802-11-wireless-security' in all,
     interfaceName: text(connection['interface-name']) || null,
     lastUsed: number(connection['timestamp']),
     mark: mark === 'network' || mark === 'hotspot' ? mark : null,

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { systemClock } from '@station/kit/clock';
+import { nodeDisk } from '@station/kit/files';
+import { giveBackProxy } from './give-back.ts';
+import { createIntentFile, intentFile } from './intent.ts';
+
+for (const [name, content, isStarted] of [
+  ['starts the proxy that a hotspot of before has stopped, until it runs', '{"proxyStopped":true,"bootId":"a"}', true],
+  ['leaves a proxy alone that was not stopped', '{"proxyStopped":false,"bootId":"a"}', false],
+  ['leaves the proxy alone when it knows nothing', 'no json', false],
+] as const)
+  test(name, async (t) => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'station-give-back-'));
+    t.after(() => rm(dataDir, { recursive: true }));
+    await writeFile(join(dataDir, intentFile), content);
+    const answers = ['failed', 'failed', 'started'] as const;
+    let starts = 0;
+    const proxy = {
+      stop: async () => 'failed' as const,
+      start: async () => answers[starts++] ?? ('started' as const),
+    };
+    const intent = createIntentFile({ disk: nodeDisk, dataDir, bootId: 'b' });
+    const clock = { ...systemClock, sleep: async () => undefined };
+    await giveBackProxy({ intent, proxy, clock }, new AbortController().signal);
+    assert.equal(starts, isStarted ? 3 : 0);
+    const after = await readFile(join(dataDir, intentFile), 'utf8');
+    if (isStarted) assert.equal((JSON.parse(after) as { proxyStopped: boolean }).proxyStopped, false);
+    else assert.equal(after, content);
+  });
