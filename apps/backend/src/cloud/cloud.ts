@@ -98,6 +98,8 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
   const outbox = createOutboxStore({ ...store, clock });
   const reset = createStationReset({ config, devices, publish: parts.publish, clock, log });
   const { run } = createExclusiveRunner();
+  const failed = (where: string) => (error: unknown) =>
+    log.event('unexpected_error', { where, message: describeError(error) });
   await using starting = new AsyncDisposableStack();
 
   const first = await config.read();
@@ -138,7 +140,7 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
       createMethods({
         devices,
         commands: parts.commands,
-        remembered: createRememberedCommands({ db, clock }),
+        remembered: createRememberedCommands({ db, onFault: failed('remembering a command of the cloud'), clock }),
         setChannels,
       }),
       record,
@@ -157,8 +159,6 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
     clock,
     log,
   });
-  const failed = (where: string) => (error: unknown) =>
-    log.event('unexpected_error', { where, message: describeError(error) });
 
   const obey = createObedience({
     identity: createIdentity({ db, clock }),

@@ -9,10 +9,21 @@ import { commandKey, createRememberedCommands } from './remembered-commands.ts';
 async function setUp() {
   const store = await openTestStore();
   const clock = manualClock();
-  const remembered = createRememberedCommands({ db: store.db, clock });
+  const faults: unknown[] = [];
+  const parts = { db: store.db, onFault: (error: unknown) => void faults.push(error), clock };
+  const remembered = createRememberedCommands(parts);
   const state = { done: 0 };
   const act = async (): Promise<{ n: number }> => ({ n: ++state.done });
-  return { store, clock, remembered, state, act, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+  return {
+    store,
+    parts,
+    faults,
+    clock,
+    remembered,
+    state,
+    act,
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
 }
 const content = { deviceId: 'd', command: { action: 'reboot' } };
 
@@ -66,7 +77,22 @@ test('after an end in the middle nobody knows, and it is not done a second time'
   const key = commandKey('k', 1, content);
   void all.remembered.once(key, () => new Promise<never>(() => undefined)).catch(() => undefined);
   await new Promise((resolve) => setTimeout(resolve, 50));
-  const afterRestart = createRememberedCommands({ db: all.store.db, clock: all.clock });
+  const afterRestart = createRememberedCommands(all.parts);
   await assert.rejects(afterRestart.once(key, all.act), (error: RpcError) => error.code === rpcErrors.outcomeUnknown);
   assert.equal(all.state.done, 0);
+});
+
+test('what was done and could not be written down is not done a second time', async () => {
+  await using all = await setUp();
+  const { schema } = all.store.db;
+  const key = commandKey('k', 1, content);
+  const actAndBreak = async () => {
+    await schema.alterTable('cloud_commands').renameColumn('outcome', 'away').execute();
+    return all.act();
+  };
+  assert.deepEqual(await all.remembered.once(key, actAndBreak), { n: 1 }, 'it had its effect, and the cloud is told');
+  assert.equal(all.faults.length, 1);
+  await schema.alterTable('cloud_commands').renameColumn('away', 'outcome').execute();
+  await assert.rejects(all.remembered.once(key, all.act), (error: RpcError) => error.code === rpcErrors.outcomeUnknown);
+  assert.equal(all.state.done, 1);
 });

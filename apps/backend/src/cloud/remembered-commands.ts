@@ -8,7 +8,7 @@ export type RememberedCommands = {
   /**
    * Carries out what was not carried out under this key before, and answers the rest from memory. What is refused, by throwing, had no effect
    * and is not remembered.
-   * @throws RpcError outcomeUnknown when the backend ended in the middle of it the last time.
+   * @throws RpcError outcomeUnknown when the outcome of the last time was not kept.
    */
   once<T>(key: CommandKey | null, action: () => Promise<T>): Promise<T>;
 };
@@ -35,7 +35,13 @@ export function commandKey(idempotencyKey: string | undefined, id: CallId, conte
 }
 
 /** The table `cloud_commands`: a key is on disk before its command goes out, its outcome after. */
-export function createRememberedCommands({ db, clock }: { db: Database; clock: Clock }): RememberedCommands {
+export function createRememberedCommands(options: {
+  db: Database;
+  /** Something could not be written down. */
+  onFault(error: unknown): void;
+  clock: Clock;
+}): RememberedCommands {
+  const { db, onFault, clock } = options;
   const running = new Map<string, Promise<unknown>>();
 
   const claimKey = async ({ text, lifetimeMs }: CommandKey): Promise<boolean> => {
@@ -62,22 +68,28 @@ export function createRememberedCommands({ db, clock }: { db: Database; clock: C
   const recall = async (text: string): Promise<unknown> => {
     const row = await db.selectFrom('cloud_commands').select('outcome').where('key', '=', text).executeTakeFirst();
     if (row?.outcome == null) {
-      throw new RpcError(rpcErrors.outcomeUnknown, 'The station ended while it did this; it may have had its effect.');
+      throw new RpcError(
+        rpcErrors.outcomeUnknown,
+        'The station did not keep what came of it; it may have had its effect.',
+      );
     }
     return JSON.parse(row.outcome) as unknown;
   };
   const run = async (key: CommandKey, action: () => Promise<unknown>): Promise<unknown> => {
     const { text } = key;
     if (!(await claimKey(key))) return recall(text);
+    let outcome: unknown;
     try {
-      const outcome = await action();
-      const written = db.updateTable('cloud_commands').set({ outcome: JSON.stringify(outcome) });
-      await written.where('key', '=', text).execute();
-      return outcome;
+      outcome = await action();
     } catch (error) {
-      await db.deleteFrom('cloud_commands').where('key', '=', text).execute();
+      // A key that stays only means that nobody knows any more that nothing was done.
+      await db.deleteFrom('cloud_commands').where('key', '=', text).execute().catch(onFault);
       throw error;
     }
+    const written = db.updateTable('cloud_commands').set({ outcome: JSON.stringify(outcome) });
+    // The key stays whatever happens: it was done.
+    await written.where('key', '=', text).execute().catch(onFault);
+    return outcome;
   };
 
   return {
