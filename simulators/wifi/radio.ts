@@ -46,6 +46,7 @@ export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: n
         radio: air.manager === 'running' && air.hasRadio ? radioFacts(air) : null,
         ethernet: air.manager === 'running' && air.cable ? { interface: 'eth0', ...air.cable } : null,
         known: known.map(({ ssid }) => ssid),
+        hidden: known.map(({ ssid }) => ssid).filter((ssid) => routerOf(air, ssid)?.isHidden === true),
       };
     },
     changed: async (signal: AbortSignal): Promise<void> => {

@@ -80,7 +80,12 @@ describe('the setup page in a phone, 320 px wide', { timeout: 300_000 }, () => {
     await first[Symbol.asyncDispose]();
     await missed;
     await heading(page, 'The station is connecting to Kovalenko_5G');
-    const lastJoin = { ssid: ssidFromText('Kovalenko_5G'), isHidden: false, failure: 'wrong_password' as const };
+    const lastJoin = {
+      ssid: ssidFromText('Kovalenko_5G'),
+      isHidden: false,
+      security: null,
+      failure: 'wrong_password' as const,
+    };
     watchdog.set({ joining: null, lastJoin });
     await using _again = await startPortal(watchdog.actions, first.port);
     await heading(page, 'The password of Kovalenko_5G is probably wrong');
@@ -147,7 +152,12 @@ describe('the setup page in a phone, 320 px wide', { timeout: 300_000 }, () => {
   });
 
   it('українською, з причиною й у темряві', async () => {
-    const lastJoin = { ssid: ssidFromText('Kovalenko'), isHidden: false, failure: 'no_address' as const };
+    const lastJoin = {
+      ssid: ssidFromText('Kovalenko'),
+      isHidden: false,
+      security: null,
+      failure: 'no_address' as const,
+    };
     const watchdog = createSimulatedWatchdog({ networks: street, lastJoin });
     await using portal = await startPortal(watchdog.actions);
     await using sheet = await openSheet(browser, portal.url, { locale: 'uk-UA' });

@@ -164,6 +164,30 @@ describe('a gateway that is dead', () => {
   });
 });
 
+describe('a known network that does not let the station in', () => {
+  for (const [name, changes] of [
+    ['its password was changed', { password: 'another one' }],
+    ['nobody answers behind it', { answers: false }],
+    ['it gives no addresses', { givesAddresses: false }],
+  ] as const)
+    test(`leaves the hotspot alone for a minute, then longer: ${name}`, async () => {
+      const world = createWifiWorld([router('home', changes)], [profile('home')]);
+      const run = await runWifi(world, { untilMs: world.time.monotonicMs + 60 * minute, end: 'cut' });
+      const lengths: number[] = [];
+      let since = 0;
+      for (const { event, time } of eventsOf(run.lines)) {
+        if (event === 'hotspot_started') since = Date.parse(time);
+        if (event === 'hotspot_stopped') lengths.push(Date.parse(time) - since);
+      }
+      assert.ok(lengths.length >= 4, `${lengths.length}`);
+      // A look around may be under way when the time has come.
+      assert.ok(
+        lengths.every((length, index) => length > Math.min(2 ** index, 15) * minute - 25_000),
+        String(lengths),
+      );
+    });
+});
+
 describe('times, in the simulated home', () => {
   test('a known network that is back is joined from the hotspot within 90 s', async () => {
     for (let shiftMs = 0; shiftMs < 60_000; shiftMs += 2500) {
@@ -196,6 +220,27 @@ describe('times, in the simulated home', () => {
     assert.equal(status.mode, 'client');
   });
 
+  test('what failed once is not told again when the station has been online since', async () => {
+    const world = createWifiWorld([router('home')], []);
+    const startMs = world.time.monotonicMs;
+    const cable = { ip: '10.9.0.2', gateway: '10.9.0.1' };
+    const views: unknown[] = [];
+    const look = (atMs: number): WorldEvent => ({
+      atMs,
+      name: 'looks',
+      happen: ({ portal }) => views.push(portal?.view().lastJoin?.failure ?? null),
+    });
+    const events: WorldEvent[] = [
+      ...joinAt(startMs + minute, 'home', 'secret-but-wrong'),
+      look(startMs + 2 * minute),
+      { atMs: startMs + 20 * minute, name: 'in', happen: ({ air }) => change(air, { cable }) },
+      { atMs: startMs + 40 * minute, name: 'out', happen: ({ air }) => change(air, { cable: null }) },
+      look(startMs + 50 * minute),
+    ];
+    await runWifi(world, { untilMs: startMs + 60 * minute, end: 'cut', events });
+    assert.deepEqual(views, ['wrong_password', null]);
+  });
+
   test('a wrong password: the verdict is told, and the hotspot is back at once with the name', async () => {
     const world = createWifiWorld([router('home')], []);
     const startMs = world.time.monotonicMs;
@@ -209,7 +254,8 @@ describe('times, in the simulated home', () => {
       },
     ];
     const { lines, status } = await runWifi(world, { untilMs: startMs + 2 * minute, end: 'cut', events });
-    assert.deepEqual(view, { ssid: ssidFromText('home'), isHidden: false, failure: 'wrong_password' });
+    const failed = { ssid: ssidFromText('home'), isHidden: false, security: 'wpa2', failure: 'wrong_password' };
+    assert.deepEqual(view, failed);
     assert.equal(status.watchdog.lastFailure, 'wrong_password');
     assert.ok(!lines.join('').includes('secret-but-wrong'));
   });

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { createConditions } from '@station/agent/conditions';
+import { createForward } from '@station/agent/wifi/forward';
 import { ssidFromText } from '@station/agent/wifi/ssid';
+import { systemClock } from '@station/kit/clock';
+import { nodeDisk, type Disk } from '@station/kit/files';
+import { createReport } from '@station/kit/report';
 import { pass } from './virtual-clock.ts';
 import { runWifi, type WifiRunResult, type WorldEvent } from './wifi-run.ts';
 import { createWifiWorld, endProcess, passwordOf, readJson, router, type WifiWorld } from './wifi-world.ts';
@@ -69,6 +77,45 @@ describe('credentials of a network that was joined', () => {
     assert.equal(run.status.watchdog.state, 'CONNECTED');
     assert.deepEqual(world.forwarded, []);
     assert.ok(run.conditions.includes('wifi_credentials_not_forwarded'));
+  });
+
+  test('that come while older ones are being put away are not put away with them', async (t) => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'station-credentials-'));
+    t.after(() => rm(dataDir, { recursive: true }));
+    const of = (name: string) => ({ ssid: ssidFromText(name), password: `of ${name}`, security: 'wpa2' as const });
+    const stopping = new AbortController();
+    const newerSent = Promise.withResolvers<void>();
+    const saves: Promise<void>[] = [];
+    const disk: Disk = {
+      ...nodeDisk,
+      remove: async (path) => {
+        if (path.endsWith(file)) {
+          if (saves.length === 0) saves.push(forward.save(of('newer')));
+          // Time for a write that does not wait for its turn.
+          await systemClock.sleep(20);
+        }
+        await nodeDisk.remove(path);
+      },
+    };
+    const report = createReport({ clock: systemClock, write: () => undefined, level: 'debug', secrets: [] });
+    const forward = createForward({
+      ...{ disk, dataDir, report, clock: systemClock, random: () => 0.5 },
+      conditions: createConditions(systemClock, report),
+      backend: {
+        send: async ({ ssid }) => {
+          if (ssid === 'older') return { kind: 'accepted' };
+          newerSent.resolve();
+          return { kind: 'failed', reason: 'away' };
+        },
+      },
+    });
+    await forward.save(of('older'));
+    const running = forward.run(stopping.signal).catch(() => undefined);
+    await newerSent.promise;
+    await Promise.all(saves);
+    assert.deepEqual(JSON.parse(await readFile(join(dataDir, file), 'utf8')), of('newer'));
+    stopping.abort(new Error('over'));
+    await running;
   });
 
   test('reach the backend although the disk is full', async () => {

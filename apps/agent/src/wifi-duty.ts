@@ -1,12 +1,12 @@
 import { nodeDisk } from '@station/kit/files';
 import type { WifiStatus } from '@station/protocol/agent-api';
-import { createNetworkManager } from './adapters/network-manager/network-manager.ts';
+import { createNetworkManager, undoHotspot } from './adapters/network-manager/network-manager.ts';
 import { createReachability } from './adapters/reachability.ts';
 import { createSettingsBackend } from './adapters/settings-backend.ts';
 import type { Config } from './config.ts';
 import { openPortal } from './portal/server.ts';
 import { createProxyService, type ProxyServiceParts } from './proxy-service.ts';
-import { giveBackProxy } from './wifi/give-back.ts';
+import { giveBack } from './wifi/give-back.ts';
 import { createIntentFile } from './wifi/intent.ts';
 import type { WatchdogParts } from './wifi/run-state.ts';
 import { ssidFromText } from './wifi/ssid.ts';
@@ -32,7 +32,9 @@ export function createWifiDuty(config: Config, parts: Parts): WifiDuty {
   const proxy = createProxyService({ ...parts, service: config.stack.reverseProxyService });
   if (mode === 'off') {
     const intent = createIntentFile({ disk: nodeDisk, dataDir, bootId });
-    return idleDuty(parts.startedAt, (ending) => giveBackProxy({ intent, proxy, clock }, ending));
+    return idleDuty(parts.startedAt, (ending) =>
+      giveBack({ intent, undoHotspot: () => undoHotspot({ report }), proxy, clock }, ending),
+    );
   }
   const { ssid, password, address, prefixLength, portalPort: port } = hotspot;
   const radio = createNetworkManager({ interface: config.wifi.interface, country, clock, report });

@@ -156,7 +156,10 @@ export const AgentSettings = Type.Object(
     wifi: Type.Object(
       {
         ssid: Type.String({ minLength: 1, maxLength: 32 }),
-        password: Type.String({ maxLength: 64, description: 'Empty for an open network.' }),
+        password: Type.String({
+          maxLength: 128,
+          description: 'Empty for an open network. As long as the setup page takes.',
+        }),
         security: Type.Optional(Type.String({ minLength: 1, maxLength: 32 })),
       },
       closed,

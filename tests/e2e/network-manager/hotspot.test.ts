@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
+import { undoHotspot } from '@station/agent/adapters/network-manager/network-manager';
+import { systemClock } from '@station/kit/clock';
+import { createReport } from '@station/kit/report';
 import { createStage, forever, hotspot, profile, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -31,6 +34,17 @@ test('the hotspot stands with names and addresses, lets nobody through, and leav
   await assert.rejects(readFile(answersFile()), { code: 'ENOENT' });
   assert.equal((await readFile(forwarding(), 'utf8')).trim(), '1', 'Docker needs it in the home network');
   assert.equal((await stage.radio.observe()).radio?.state, 'disconnected');
+});
+
+test('what a killed process changed on the machine is undone without NetworkManager too', async () => {
+  assert.deepEqual(await stage.radio.startHotspot(hotspot, forever), { kind: 'started' });
+  await undoHotspot({
+    dnsmasqFolder: join(stage.folder, 'dnsmasq'),
+    kernel: { sys: join(stage.folder, 'sys'), proc: join(stage.folder, 'proc') },
+    report: createReport({ clock: systemClock, write: assert.fail, level: 'debug', secrets: [] }),
+  });
+  await assert.rejects(readFile(answersFile()), { code: 'ENOENT' });
+  assert.equal((await readFile(forwarding(), 'utf8')).trim(), '1');
 });
 
 test('another resolver on every address is named before the hotspot is tried', async () => {

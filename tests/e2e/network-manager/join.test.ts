@@ -102,6 +102,23 @@ test('a hidden network that no scan meets is tried all the same, with whatever i
   assert.equal(missing.kind === 'failed' && missing.failure, 'not_found');
 });
 
+test('an open network of the same name is not joined in the place of one with a password', async () => {
+  await stage.renew({ findMs: 300 });
+  stage.fake.addAccessPoint({ ssid: utf8('Home'), strength: 90, rsn: 0, flags: 0 });
+  for (const security of ['wpa2', null] as const) {
+    const outcome = await stage.radio.join({ ...request, security }, forever);
+    assert.equal(outcome.kind === 'failed' && outcome.failure, 'not_found');
+  }
+  assert.deepEqual(stage.fake.added, []);
+  // Typed, as one that does not tell its name: it may be behind the other one.
+  await stage.radio.join({ ...request, security: null, isHidden: true }, forever);
+  assert.equal(added()?.settings['802-11-wireless-security']?.['key-mgmt'], 'wpa-psk');
+  // A router that was changed from WPA2 to WPA3 is the same one.
+  stage.fake.addAccessPoint({ ssid: utf8('Home'), strength: 20, rsn: 0x488 });
+  assert.equal((await stage.radio.join({ ...request, security: 'wpa2' }, forever)).kind, 'joined');
+  assert.equal(added()?.settings['802-11-wireless-security']?.['key-mgmt'], 'sae');
+});
+
 test('a profile that NetworkManager does not take is a verdict, not an exception', async () => {
   stage.fake.addAccessPoint({ ssid: utf8('Home') });
   stage.fake.refusals = ['org.freedesktop.NetworkManager.Settings.Connection.InvalidProperty'];
@@ -135,6 +152,14 @@ test('known networks in reach are tried strongest first until one works', async 
   assert.deepEqual(await stage.radio.joinKnown(patience, forever), { kind: 'joined', ssid: home });
   assert.equal((await stage.radio.observe()).radio?.client?.ssid, home);
   assert.deepEqual(await stage.radio.joinKnown(patience, forever), { kind: 'joined', ssid: home }, 'it is there');
+  // What was met on the way is known to whoever decides what to try next.
+  assert.deepEqual(
+    stage.radio.networks().map(({ ssid, isKnown }) => [ssid, isKnown]),
+    [
+      [ssidFromText('Office'), true],
+      [home, true],
+    ],
+  );
 });
 
 test('a network behind which nobody answers is left for another one, not for itself', async () => {

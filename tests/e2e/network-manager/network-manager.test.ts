@@ -32,6 +32,7 @@ test('says what is there: radio, cable, known networks', async () => {
     },
     ethernet: null,
     known: [home],
+    hidden: [],
   });
 });
 
@@ -91,6 +92,13 @@ test('scans afresh, asks hidden networks by name, and merges access points of on
     stage.fake.scanned.map((names) => names.map(String)),
     [['Cellar']],
   );
+});
+
+test('known networks that do not tell their names are told apart', async () => {
+  stage.fake.addProfile(profile('Home'));
+  stage.fake.addProfile(profile('Cellar', { hidden: true }));
+  const { known, hidden } = await stage.radio.observe();
+  assert.deepEqual([known, hidden], [[home, ssidFromText('Cellar')], [ssidFromText('Cellar')]]);
 });
 
 test('a radio that is busy is asked again', async () => {

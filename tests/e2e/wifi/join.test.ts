@@ -38,23 +38,27 @@ async function backToNew(): Promise<void> {
   await story.home.stopRouter();
 }
 
-/** Sends the form with a wrong password, and follows what the phone sees until the page tells the reason. */
-async function failToJoin(t: TestContext, ssid: string): Promise<void> {
+/** Sends the form, by default with a wrong password, and follows what the phone sees until the page tells the reason. */
+async function failToJoin(
+  t: TestContext,
+  ssid: string,
+  { password, failure } = { password: wrongPassword, failure: 'wrong_password' },
+): Promise<void> {
   const { agent } = story;
   const before = await story.profiles();
   const sent = await story.now();
-  assert.equal((await story.submit({ ssid, password: wrongPassword })).status, 200);
+  assert.equal((await story.submit({ ssid, password })).status, 200);
   const failed = await story.event('wifi_join_failed', sent);
-  assert.equal(failed['failure'], 'wrong_password');
+  assert.equal(failed['failure'], failure);
   const back = await story.event('hotspot_started', Date.parse(failed.time));
-  t.diagnostic(`wrong password → verdict: ${seconds(Date.parse(failed.time) - sent)}`);
+  t.diagnostic(`form → verdict ${failure}: ${seconds(Date.parse(failed.time) - sent)}`);
   t.diagnostic(`verdict → hotspot back: ${seconds(Date.parse(back.time) - Date.parse(failed.time))}`);
   await story.hotspotUp();
   assert.equal(await agent.isProxyRunning(), false);
   const page = await story.pageOnPhone();
   assert.match(page.body, /class="fault"/);
   assert.match(page.body, new RegExp(`value="${hexOf(ssid)}[^"]*"[^>]* checked`));
-  assert.ok(!page.body.includes(wrongPassword));
+  assert.ok(!page.body.includes(password));
   assert.deepEqual(await story.profiles(), before, 'a failed join leaves every profile as it was, and none of its own');
 }
 
@@ -138,6 +142,26 @@ test('an open network is joined without a password', async (t) => {
   const ssid = 'Café';
   await openPage(t, { ssid, security: 'open' });
   await join(t, { ssid });
+  await backToNew();
+});
+
+test('a router without addresses is told; one without internet is joined, and that is told', async (t) => {
+  const { agent, home } = story;
+  const ssid = 'Half a router';
+  const router = { ssid, security: 'wpa2', password: rightPassword } as const;
+  await openPage(t, { ...router, hasDhcp: false });
+  await failToJoin(t, ssid, { password: rightPassword, failure: 'no_address' });
+  await home.startRouter({ ...router, hasInternet: false });
+  const sent = await story.now();
+  assert.equal((await story.submit({ ssid, password: rightPassword })).status, 200);
+  await story.event('wifi_joined', sent);
+  const isSettled = async (): Promise<boolean> => {
+    const { conditions, wifi } = await agent.status();
+    const isTold = conditions.some(({ id }) => id === 'internet_unreachable');
+    return isTold && wifi.connectivity === 'local' && (await agent.isProxyRunning());
+  };
+  await until('the proxy, and word of the internet', isSettled, { timeoutMs: 60_000 });
+  assert.equal((await agent.wifiStatus()).ssid, ssid);
   await backToNew();
 });
 

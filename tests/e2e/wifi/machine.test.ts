@@ -61,7 +61,9 @@ describe('the virtual station', () => {
     const home = createHome(machine);
     const phone = createPhone(machine);
     await home.startRouter({ ssid: 'Open', security: 'open', channel: 1 });
-    assert.ok((await phone.scan()).some(({ ssid, isSecured }) => ssid === 'Open' && !isSecured));
+    const isSeen = async (): Promise<boolean> =>
+      (await phone.scan()).some(({ ssid, isSecured }) => ssid === 'Open' && !isSecured);
+    await waitFor('the network in a scan of the phone', isSeen, 60_000);
     const started = performance.now();
     const lease = await phone.join('Open');
     t.diagnostic(`the phone joined after ${((performance.now() - started) / 1000).toFixed(1)} s`);

@@ -84,7 +84,8 @@ async function describeStory(workspace: Workspace, machine: Machine, agent: Stat
       const ask = async (): Promise<PageAnswer | null> => {
         const page = await phone.fetch(portalUrl, { headers: browser });
         heard.push(page.curlCode);
-        return page.status === 200 ? page : null;
+        // The proxy may answer in its place for a moment.
+        return page.status === 200 && page.body.includes(`action="/join"`) ? page : null;
       };
       const describe = async (): Promise<string> =>
         `curl ended with ${heard.join(', ')}; joined: ${await phone.isJoined()}\n${await whatHappened()}`;
@@ -113,7 +114,8 @@ async function describeStory(workspace: Workspace, machine: Machine, agent: Stat
 export const browser = { Accept: 'text/html,application/xhtml+xml', 'Accept-Language': 'en' };
 
 async function isPageOpen(machine: Machine): Promise<boolean> {
-  return (await machine.run(`curl -s -m 5 -o /dev/null ${portalUrl}`, { timeoutMs: 10_000 })).code === 0;
+  const { stdout } = await machine.run(`curl -s -m 5 ${portalUrl}state`, { timeoutMs: 10_000 });
+  return stdout === 'ready' || stdout === 'joining';
 }
 
 /** Looks, about once a second, for words in what every program of the machine shows of itself: arguments and environment. */

@@ -87,6 +87,14 @@ describe('the internet', () => {
     });
   }
 
+  test('says nothing about one gateway of several', async () => {
+    await using web = await startWeb(200);
+    const { probe } = createReachability({ ...web, arpFile, ports: [80], gatewayMs: 200 });
+    assert.equal(await probe(absent, signal, { isOnly: false }), 'none');
+    assert.equal(await probe(silent, signal, { isOnly: false }), 'local');
+    assert.equal(await probe(absent, signal, { isOnly: true }), 'full');
+  });
+
   test('that does not answer leaves a living gateway', async () => {
     await using gateway = await listen(false);
     const { port } = gateway;

@@ -26,16 +26,15 @@ export function createReachability(options: {
 }): Reachability {
   const { internetUrl, arpFile = '/proc/net/arp', ports = usualPorts } = options;
   return {
-    probe: async (gateway, signal) => {
+    probe: async (gateway, signal, { isOnly } = { isOnly: true }) => {
       signal.throwIfAborted();
       const done = new AbortController();
       const bounded = (ms: number) => AbortSignal.any([signal, done.signal, AbortSignal.timeout(ms)]);
       const alive =
         gateway === null ? Promise.resolve(false) : isAlive(gateway, bounded(options.gatewayMs ?? gatewayMs));
       try {
-        const internet = internetUrl
-          ? await askInternet(internetUrl, bounded(options.internetMs ?? internetMs))
-          : 'none';
+        const internet =
+          internetUrl && isOnly ? await askInternet(internetUrl, bounded(options.internetMs ?? internetMs)) : 'none';
         signal.throwIfAborted();
         if (internet !== 'none') return internet;
         const isLocal = await alive;

@@ -39,9 +39,9 @@ export function createAnswers(parts: { place: Place; actions: PortalActions }): 
 
   const startPage = (words: Texts, state: PageState): Response => {
     const view = actions.view();
-    return page(
-      view.joining === null ? renderPage(words, view, state) : renderTrying(words, view, view.joining, false),
-    );
+    if (view.joining !== null) return page(renderTrying(words, view, view.joining, false));
+    const isBlank = view.isLooking && view.networks.length === 0 && state === untouched && view.lastJoin === null;
+    return page(isBlank ? renderSearching(words) : renderPage(words, view, state));
   };
 
   const join = (words: Texts, form: ReadonlyMap<string, string>): Response => {
@@ -49,9 +49,13 @@ export function createAnswers(parts: { place: Place; actions: PortalActions }): 
     const reading = readJoinForm(form, view.networks);
     if (reading.kind === 'invalid')
       return startPage(words, { ...untouched, problem: reading.problem, chosen: reading.chosen });
-    const isBusy = actions.join(reading.request) === 'busy';
-    const tried = isBusy ? (actions.view().joining ?? reading.request.ssid) : reading.request.ssid;
-    return page(renderTrying(words, view, tried, isBusy));
+    if (actions.join(reading.request) === 'accepted')
+      return page(renderTrying(words, view, reading.request.ssid, false));
+    const { joining } = actions.view();
+    // Without a join from here, the hotspot goes for a network that the station knows.
+    return page(
+      joining === null ? renderTrouble(words, words.leaving, startUrl) : renderTrying(words, view, joining, true),
+    );
   };
 
   return {
@@ -63,7 +67,8 @@ export function createAnswers(parts: { place: Place; actions: PortalActions }): 
       if (answer.kind === 'refused') return page(renderTrouble(words, words.refused[answer.reason], startUrl), 403);
       if (answer.byPerson) actions.seen();
       if (answer.kind === 'page') return startPage(words, untouched);
-      return searches > 0 ? page(renderSearching(words)) : seeOther(`${startUrl}?lang=${words.language}`);
+      const isSearching = searches > 0 || actions.view().isLooking;
+      return isSearching ? page(renderSearching(words)) : seeOther(`${startUrl}?lang=${words.language}`);
     },
     toForm: (action, body, acceptLanguage) => {
       const form = body === null ? null : readForm(body);

@@ -110,8 +110,22 @@ for (const [name, fields, problem] of refused) {
   });
 }
 
+test('a network that was shown with a password is not taken for an open one of its name, which has come since', () => {
+  const now = [network('Home', 'open', 90), network('Other', 'wpa2', 20)];
+  const form = new Map([
+    ['ssid', `${hex('Home')}.wpa2`],
+    ['password', 'my own password'],
+  ]);
+  const reading = readJoinForm(form, now);
+  assert.equal(reading.kind, 'ok');
+  assert.deepEqual([reading.request.security, reading.request.password], ['wpa2', 'my own password']);
+  // A router that was set to WPA3 meanwhile is the same one.
+  const upgraded = readJoinForm(form, [network('Home', 'open', 90), network('Home', 'wpa3', 20)]);
+  assert.equal(upgraded.kind === 'ok' && upgraded.request.security, 'wpa3');
+});
+
 test('a security that nobody knows is not taken from a form', () => {
-  const reading = read({ ssid: `${hex('Home')}.open`, password: '12345678' });
+  const reading = read({ ssid: `${hex('Home')}.magic`, password: '12345678' });
   assert.equal(reading.kind === 'ok' && reading.request.security, 'wpa2');
   const typed = read({ ssid: 'other', name: 'a', security: 'enterprise', password: 'x' });
   assert.equal(typed.kind === 'ok' && typed.request.security, null);

@@ -1,4 +1,4 @@
-import type { JoinRequest, Network, Security } from '../wifi/ports.ts';
+import { securities, type JoinRequest, type Network, type Security } from '../wifi/ports.ts';
 import { isSsidHex, ssidFromText, type SsidHex } from '../wifi/ssid.ts';
 
 /** What is not right with a filled-in form. Each has a text that names what to do. */
@@ -35,9 +35,11 @@ const longestNameBytes = 32;
 /** As many as go into a field of the page; SAE itself has no limit (IEEE 802.11-2020, 12.4.3). */
 export const longestPassword = 128;
 
-/** Value of a network's radio button: its name, and how it is secured, for one name may be used by several. */
+/** Value of a network's radio button: its name, and how the page said that it is secured; null: it is not in reach. */
 export const radioValue = ({ ssid, security }: { ssid: SsidHex; security: Security | null }): string =>
   security === null ? ssid : `${ssid}.${security}`;
+
+const withPassword: readonly Security[] = ['wpa2', 'wpa2-wpa3', 'wpa3'];
 
 /**
  * Reads the form of the page: `ssid` (a name as hex, alone or followed by `.` and its security, or `other`), `name` and `security`
@@ -67,8 +69,12 @@ export function readChosen(form: ReadonlyMap<string, string>, networks: readonly
   const [ssid = '', wanted] = value.split('.');
   if (!isSsidHex(ssid)) return null;
   const ofThisName = networks.filter((network) => network.ssid === ssid);
-  const seen = ofThisName.find(({ security }) => security === wanted) ?? ofThisName[0];
-  return { kind: 'network', ssid, security: seen?.security ?? null };
+  const shown = securities.find((security) => security === wanted);
+  if (shown === undefined) return { kind: 'network', ssid, security: ofThisName[0]?.security ?? null };
+  // What was shown with a password is never taken for an open network of the same name.
+  const isAlike = ({ security }: Network): boolean => withPassword.includes(shown) && withPassword.includes(security);
+  const seen = ofThisName.find(({ security }) => security === shown) ?? ofThisName.find(isAlike);
+  return { kind: 'network', ssid, security: seen?.security ?? shown };
 }
 
 const securityOf = (chosen: Chosen): Security | null =>

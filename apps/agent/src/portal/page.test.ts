@@ -20,7 +20,12 @@ describe('the page to choose a network on', () => {
   it('lists the networks, the strongest first, and another one at the end', () => {
     const networks = [network('weak', 'wpa2', 20), network('strong', 'open', 90, true), network('fair', 'wpa3', 45)];
     const page = renderPage(texts.en, { ...quietView, networks }, untouched);
-    assert.deepEqual(valuesOf(page), [...['strong', 'fair', 'weak'].map(ssidFromText), 'other']);
+    assert.deepEqual(valuesOf(page), [
+      `${ssidFromText('strong')}.open`,
+      `${ssidFromText('fair')}.wpa3`,
+      `${ssidFromText('weak')}.wpa2`,
+      'other',
+    ]);
     assert.deepEqual(checkedOf(page), []);
     for (const words of [
       'Strong signal · no password · saved',
@@ -51,24 +56,40 @@ describe('the page to choose a network on', () => {
 
   for (const failure of joinFailures) {
     it(`comes back after "${failure}" with the reason, the name and the network chosen`, () => {
-      const lastJoin = { ssid: ssidFromText('Home'), isHidden: false, failure };
+      const lastJoin = { ssid: ssidFromText('Home'), isHidden: false, security: null, failure };
       const page = renderPage(texts.en, { ...quietView, lastJoin }, untouched);
       assert.ok(page.includes(texts.en.failures[failure].help));
       assert.match(page, /<section class="fault"[^>]*>\s*<h2>[^]*<bdi>Home<\/bdi>/);
       assert.match(page, /<title>[^<]*Home[^<]*<\/title>/);
-      assert.deepEqual(checkedOf(page), [ssidFromText('Home')]);
+      assert.deepEqual(checkedOf(page), [`${ssidFromText('Home')}.wpa2`]);
     });
   }
 
   it('keeps a network chosen that is not in reach any more', () => {
-    const lastJoin = { ssid: ssidFromText('Gone'), isHidden: false, failure: 'not_found' as const };
+    const lastJoin = { ssid: ssidFromText('Gone'), isHidden: false, security: null, failure: 'not_found' as const };
     const page = renderPage(texts.en, { ...quietView, lastJoin }, untouched);
     assert.deepEqual(checkedOf(page), [ssidFromText('Gone')]);
     assert.ok(page.includes(texts.en.outOfReach));
   });
 
+  it('chooses the same of two networks of one name again', () => {
+    const networks = [network('Twin', 'open', 50), network('Twin', 'wpa2', 40)];
+    const ssid = ssidFromText('Twin');
+    const lastJoin = { ssid, isHidden: false, security: 'wpa2' as const, failure: 'wrong_password' as const };
+    assert.deepEqual(checkedOf(renderPage(texts.en, { ...quietView, networks, lastJoin }, untouched)), [
+      `${ssid}.wpa2`,
+    ]);
+  });
+
+  it('keeps how a typed name was said to be secured', () => {
+    const ssid = ssidFromText('Behind');
+    const lastJoin = { ssid, isHidden: true, security: 'open' as const, failure: 'not_found' as const };
+    const page = renderPage(texts.en, { ...quietView, lastJoin }, untouched);
+    assert.match(page, /<option value="open"\s+selected/);
+  });
+
   it('fills a typed name in again', () => {
-    const lastJoin = { ssid: ssidFromText('Be"hind'), isHidden: true, failure: 'not_found' as const };
+    const lastJoin = { ssid: ssidFromText('Be"hind'), isHidden: true, security: null, failure: 'not_found' as const };
     const page = renderPage(texts.en, { ...quietView, lastJoin }, untouched);
     assert.deepEqual(checkedOf(page), ['other']);
     assert.match(page, /name="name"\s+value="Be&quot;hind"/);
@@ -76,9 +97,14 @@ describe('the page to choose a network on', () => {
 
   it('keeps what is chosen in the list, however weak it is', () => {
     const networks = Array.from({ length: 90 }, (_, index) => network(`Network number ${index}`, 'wpa2', 90 - index));
-    const lastJoin = { ssid: ssidFromText('Network number 89'), isHidden: false, failure: 'timed_out' as const };
+    const lastJoin = {
+      ssid: ssidFromText('Network number 89'),
+      isHidden: false,
+      security: null,
+      failure: 'timed_out' as const,
+    };
     const page = renderPage(texts.en, { ...quietView, networks, lastJoin }, untouched);
-    assert.deepEqual(checkedOf(page), [ssidFromText('Network number 89')]);
+    assert.deepEqual(checkedOf(page), [`${ssidFromText('Network number 89')}.wpa2`]);
     assert.ok(valuesOf(page).length < 90);
     assert.ok(page.includes(texts.en.moreNetworks));
   });
@@ -88,7 +114,7 @@ describe('the page to choose a network on', () => {
       const chosen = { kind: 'network', ssid: ssidFromText('Home'), security: 'wpa2' } as const;
       const page = renderPage(texts.uk, quietView, { ...untouched, problem, chosen });
       assert.ok(page.includes(texts.uk.problems[problem].help.replaceAll("'", '&#39;')));
-      assert.deepEqual(checkedOf(page), [ssidFromText('Home')]);
+      assert.deepEqual(checkedOf(page), [`${ssidFromText('Home')}.wpa2`]);
     });
   }
 
@@ -118,7 +144,7 @@ describe('a name in the page', () => {
         ...quietView,
         hotspotSsid: ssid,
         networks: [{ ssid, security: 'wpa2', signal: 50, isKnown: false } as Network],
-        lastJoin: { ssid, isHidden: true, failure: 'failed' as const },
+        lastJoin: { ssid, isHidden: true, security: null, failure: 'failed' as const },
       };
       const tags = (page: string): string[] => page.match(/<\/?[a-z0-9]+/g) ?? [];
       const harmless = { ...view, hotspotSsid: '61', networks: [{ ...view.networks[0]!, ssid: '61' }] };
@@ -152,7 +178,7 @@ describe('the size of the page', () => {
         const view = {
           ...quietView,
           networks,
-          lastJoin: { ssid: networks[150]?.ssid ?? '', isHidden: false, failure },
+          lastJoin: { ssid: networks[150]?.ssid ?? '', isHidden: false, security: null, failure },
         };
         const size = Buffer.byteLength(renderPage(texts[language], view, untouched));
         assert.ok(size <= mostBytes, `${size} bytes`);

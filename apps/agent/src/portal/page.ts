@@ -62,9 +62,11 @@ function troubleOf(texts: Texts, view: PortalView, state: PageState): Told | nul
 
 function chosenByLastJoin({ lastJoin }: PortalView): Chosen | null {
   if (lastJoin === null) return null;
-  const name = lastJoin.isHidden ? textOf(lastJoin.ssid) : null;
-  if (name !== null) return { kind: 'other', name, security: 'auto' };
-  return { kind: 'network', ssid: lastJoin.ssid, security: null };
+  const { ssid, isHidden, security } = lastJoin;
+  const name = isHidden ? textOf(ssid) : null;
+  if (name !== null)
+    return { kind: 'other', name, security: otherSecurities.find((one) => one === security) ?? 'auto' };
+  return { kind: 'network', ssid, security };
 }
 
 /** A name as it can be typed again; null when its bytes are no text. */
@@ -92,8 +94,7 @@ type Row = { ssid: SsidHex; security: Security | null; signal: number | null; is
 function renderNetworks(texts: Texts, networks: readonly Network[], chosen: Chosen | null): Html {
   const rows: Row[] = networks.toSorted((a, b) => b.signal - a.signal);
   const picked = chosen?.kind === 'network' ? findRow(rows, chosen) : null;
-  const isShared = (row: Row): boolean => rows.some((other) => other !== row && other.ssid === row.ssid);
-  const render = (row: Row): Html => renderRow(texts, row, { isShared: isShared(row), isPicked: row === picked });
+  const render = (row: Row): Html => renderRow(texts, row, row === picked);
   const shown: Html[] = [];
   let isCut = false;
   let left = listBudgetBytes;
@@ -127,7 +128,7 @@ function findRow(rows: readonly Row[], chosen: Chosen & { kind: 'network' }): Ro
   return row ?? { ssid: chosen.ssid, security: chosen.security, signal: null, isKnown: false };
 }
 
-function renderRow(texts: Texts, row: Row, { isShared, isPicked }: { isShared: boolean; isPicked: boolean }): Html {
+function renderRow(texts: Texts, row: Row, isPicked: boolean): Html {
   const { ssid, security, signal, isKnown } = row;
   const isUsable = security !== 'enterprise' && security !== 'wep';
   const isFree = security === 'open' || security === 'owe';
@@ -136,7 +137,7 @@ function renderRow(texts: Texts, row: Row, { isShared, isPicked }: { isShared: b
     ...(security === null ? [] : [texts.security[security]]),
     ...(isKnown ? [texts.known] : []),
   ];
-  const value = radioValue({ ssid, security: isShared ? security : null });
+  const value = radioValue({ ssid, security });
   const marks = html`${attribute('class="free"', isFree)}${attribute('checked', isPicked && isUsable)}${attribute('disabled', !isUsable)}`;
   const lock = isFree || security === null ? nothing : icon('l');
   return html`<div>

@@ -113,6 +113,15 @@ describe('a join', () => {
     assert.deepEqual(state.joins, []);
   });
 
+  it('that comes as the station leaves the hotspot by itself says so', async () => {
+    const { actions } = createSimulatedWatchdog();
+    await using running = await startPortal({ ...actions, join: () => 'busy' });
+    const answer = await post(running.port, '/join', { ssid: home, password: 'correct horse' });
+    assert.equal(answer.status, 200);
+    assert.match(answer.body, /just connecting by itself/);
+    assert.ok(!/already trying|correct horse/.test(answer.body));
+  });
+
   it('that cannot work comes back as a page that people get to read, without the password', async () => {
     const { actions, state } = createSimulatedWatchdog();
     await using running = await startPortal(actions);
@@ -120,11 +129,11 @@ describe('a join', () => {
     assert.equal(answer.status, 200);
     assert.match(answer.body, /від 8 до 63 символів/);
     assert.ok(!answer.body.includes('sh0rt!'));
-    assert.match(answer.body, new RegExp(`value="${home}"[^>]*checked`));
+    assert.match(answer.body, new RegExp(`value="${home}.wpa2"[^>]*checked`));
     const shown = await post(running.port, '/show', { ssid: home, password: 'sh0rt!', name: 'x' });
     assert.match(shown.body, /type="text"\s+id="password"/);
     assert.ok(!shown.body.includes('sh0rt!'));
-    assert.match(shown.body, new RegExp(`value="${home}"[^>]*checked`));
+    assert.match(shown.body, new RegExp(`value="${home}.wpa2"[^>]*checked`));
     assert.deepEqual(state.joins, []);
     assert.equal(running.events.filter(({ event }) => event !== 'portal_opened').length, 0);
   });
@@ -166,6 +175,20 @@ describe('a search', () => {
     const done = await get(running.port, '/searching?lang=uk');
     assert.deepEqual([done.status, done.headers.location], [303, `${running.url}/?lang=uk`]);
     assert.match((await get(running.port)).body, /New here/);
+  });
+});
+
+describe('a first look around', () => {
+  it('is waited for in place of an empty list; a list that is there already is shown', async () => {
+    const { actions, set } = createSimulatedWatchdog({ networks: [], isLooking: true });
+    await using running = await startPortal(actions);
+    assert.match((await get(running.port)).body, /Searching for networks/);
+    assert.equal((await get(running.port, '/searching?lang=en')).status, 200);
+    set({ networks: [network('Here', 'open', 60)] });
+    assert.match((await get(running.port)).body, /Here/);
+    set({ networks: [], isLooking: false });
+    assert.equal((await get(running.port, '/searching?lang=en')).status, 303);
+    assert.match((await get(running.port)).body, /No network was found/);
   });
 });
 

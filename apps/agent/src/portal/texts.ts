@@ -45,6 +45,8 @@ export type Texts = {
   };
   failures: Record<JoinFailure, Trouble>;
   problems: Record<FormProblem, Trouble>;
+  /** Somebody asked for a network as the station was leaving the hotspot. */
+  leaving: Trouble;
   refused: Record<'too_large' | 'origin' | 'content_type' | 'broken', Trouble>;
   back: string;
 };
@@ -165,6 +167,10 @@ const en: Texts = {
       title: 'This network cannot be used',
       help: 'Its security (WEP) is broken and no longer supported. Set the router to WPA2 or WPA3.',
     },
+  },
+  leaving: {
+    title: 'The station is just connecting by itself',
+    help: 'A network that it knows is back, or a cable was plugged in. If this page is still here in a minute, or comes back, choose your network again.',
   },
   refused: {
     too_large: { title: 'That was too much', help: 'The form is larger than the station takes. Fill it in again.' },
@@ -290,6 +296,10 @@ const uk: Texts = {
       title: 'Ця мережа не підходить',
       help: 'Її захист (WEP) зламано, він більше не підтримується. Увімкніть на роутері WPA2 або WPA3.',
     },
+  },
+  leaving: {
+    title: 'Станція саме під’єднується сама',
+    help: 'Знову з’явилася мережа, яку вона знає, або під’єднали кабель. Якщо за хвилину ця сторінка ще тут або повернеться, оберіть мережу ще раз.',
   },
   refused: {
     too_large: { title: 'Це забагато', help: 'Форма більша, ніж приймає станція. Заповніть її ще раз.' },

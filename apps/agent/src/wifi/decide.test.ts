@@ -34,6 +34,7 @@ const network = (radio: RadioState | null, more: Partial<RadioFacts> = {}): Radi
   radio,
   ethernet: null,
   known: [home],
+  hidden: [],
   ...more,
 });
 const none = { known: [] };

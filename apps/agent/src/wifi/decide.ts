@@ -59,6 +59,7 @@ export function enter(memory: Memory, state: WatchdogState, nowMs: number): Memo
       ...entered,
       patience: usualPatience,
       wasConnected: true,
+      lastJoin: null,
       attempts: 0,
       attemptedMs: null,
       returns: {},

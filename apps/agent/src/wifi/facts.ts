@@ -1,4 +1,4 @@
-import type { Connectivity, JoinFailure, JoinRequest, Network, RadioFacts } from './ports.ts';
+import type { Connectivity, JoinFailure, JoinRequest, LastJoin, Network, RadioFacts } from './ports.ts';
 import type { SsidHex } from './ssid.ts';
 
 /** Contracts, section 4. JOINING: the hotspot is away while a network is tried, from the portal or because a known one is back. */
@@ -53,7 +53,7 @@ export type Memory = {
   lastFailure: JoinFailure | null;
   attempt: Attempt | null;
   /** How the last join of the portal ended, if it failed. */
-  lastJoin: { ssid: SsidHex; isHidden: boolean; failure: JoinFailure } | null;
+  lastJoin: LastJoin | null;
   /** What was seen behind the present link; `failures` in a row with nothing alive. */
   link: { key: string; connectivity: Connectivity; failures: number; probedMs: number } | null;
   /** Known networks that were tried in vain: when each may be tried again from the hotspot. */

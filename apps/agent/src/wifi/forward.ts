@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Clock } from '@station/kit/clock';
+import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { readText, removeDurable, writeDurable, type Disk } from '@station/kit/files';
 import type { Report } from '@station/kit/report';
 import { createBackoff } from '@station/kit/retry';
@@ -36,6 +37,7 @@ export function createForward(parts: {
   const { backend, disk, conditions, clock, report } = parts;
   const path = join(parts.dataDir, credentialsFile);
   const backoff = createBackoff({ initialMs: 5000, maxMs: 15 * 60_000, jitter: 0.2, random: parts.random });
+  const files = createExclusiveRunner();
   let pending: Credentials | null = null;
   let isRead = false;
   let failures = 0;
@@ -57,8 +59,11 @@ export function createForward(parts: {
     const answer = await backend.send({ ...credentials, ssid }, signal);
     if (answer.kind === 'refused') return fail(answer.reason, afterRefusalMs);
     if (answer.kind === 'failed') return fail(answer.reason, backoff.nextMs());
+    // The file of newer ones is written after this, and stays.
+    await files.run(async () => {
+      if (pending === credentials) await removeDurable(disk, path);
+    });
     if (pending !== credentials) return 0;
-    await removeDurable(disk, path);
     pending = null;
     failures = 0;
     backoff.reset();
@@ -75,7 +80,9 @@ export function createForward(parts: {
     pending = parse(text);
     if (pending) return;
     report.event('state_repaired', { file: credentialsFile, reason: 'not readable' });
-    await removeDurable(disk, path);
+    await files.run(async () => {
+      if (!pending) await removeDurable(disk, path);
+    });
   };
 
   const trySend = async (signal: AbortSignal): Promise<number | null> => {
@@ -102,7 +109,7 @@ export function createForward(parts: {
       failures = 0;
       backoff.reset();
       try {
-        await writeDurable(disk, path, JSON.stringify(credentials), 0o600);
+        await files.run(() => writeDurable(disk, path, JSON.stringify(credentials), 0o600));
         conditions.set('wifi_state_not_writable', false);
       } catch {
         conditions.set('wifi_state_not_writable', true);

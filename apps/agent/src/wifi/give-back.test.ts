@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/files';
-import { giveBackProxy } from './give-back.ts';
+import { giveBack } from './give-back.ts';
 import { createIntentFile, intentFile } from './intent.ts';
 
 for (const [name, content, isStarted] of [
@@ -25,8 +25,11 @@ for (const [name, content, isStarted] of [
     };
     const intent = createIntentFile({ disk: nodeDisk, dataDir, bootId: 'b' });
     const clock = { ...systemClock, sleep: async () => undefined };
-    await giveBackProxy({ intent, proxy, clock }, new AbortController().signal);
+    let undone = 0;
+    const undoHotspot = async (): Promise<void> => void (undone += 1);
+    await giveBack({ intent, undoHotspot, proxy, clock }, new AbortController().signal);
     assert.equal(starts, isStarted ? 3 : 0);
+    assert.equal(undone, 1);
     const after = await readFile(join(dataDir, intentFile), 'utf8');
     if (isStarted) assert.equal((JSON.parse(after) as { proxyStopped: boolean }).proxyStopped, false);
     else assert.equal(after, content);

@@ -5,14 +5,22 @@ import type { ProxyService } from './ports.ts';
 const retryMs = 30_000;
 
 /**
- * Where the watchdog is switched off: a process before, which had it and was killed in its hotspot, has left the proxy stopped. The
- * hotspot itself ended with that process. Ends when there is nothing (more) to give back, or with the signal's reason.
+ * Where the watchdog is switched off: a process before, which had it and was killed in its hotspot, has left the proxy stopped, and
+ * what the hotspot changed on the machine. The hotspot itself ended with that process. Ends when there is nothing (more) to give back,
+ * or with the signal's reason.
  */
-export async function giveBackProxy(
-  parts: { intent: ReturnType<typeof createIntentFile>; proxy: ProxyService; clock: Clock },
+export async function giveBack(
+  parts: {
+    intent: ReturnType<typeof createIntentFile>;
+    /** Never rejects. */
+    undoHotspot: () => Promise<void>;
+    proxy: ProxyService;
+    clock: Clock;
+  },
   signal: AbortSignal,
 ): Promise<void> {
   const { intent, proxy, clock } = parts;
+  await parts.undoHotspot();
   const note = await intent.read().catch(() => null);
   if (!note?.proxyStopped) return;
   while ((await proxy.start(signal)) === 'failed') await clock.sleep(retryMs, signal);

@@ -6,9 +6,9 @@ import { describeSsid } from './ssid.ts';
 /** The join of the portal is over, and the hotspot comes back with the reason. */
 export function failJoin(context: Context, request: JoinRequest, failure: JoinFailure, detail: string): void {
   const { run, report } = context;
-  const { ssid, isHidden } = request;
+  const { ssid, isHidden, security } = request;
   report.event('wifi_join_failed', { ssid: describeSsid(ssid), failure, detail });
-  run.memory = { ...run.memory, attempt: null, lastFailure: failure, lastJoin: { ssid, isHidden, failure } };
+  run.memory = { ...run.memory, attempt: null, lastFailure: failure, lastJoin: { ssid, isHidden, security, failure } };
 }
 
 /**
@@ -67,11 +67,12 @@ async function look(
   for (let isLast = false; ; isLast = true) {
     const { radio: seen, ...others } = await radio.observe();
     const link = linkOf({ ...others, radio: seen, ethernet: null });
-    const connectivity = link ? await reachability.probe(link.gateway, signal) : 'none';
+    const options = { isOnly: others.ethernet === null };
+    const connectivity = link ? await reachability.probe(link.gateway, signal, options) : 'none';
     if (connectivity !== 'none' || isLast) return { key: link?.key ?? null, connectivity };
     await clock.sleep(secondLookMs, signal);
   }
 }
 
-const securityOf = ({ run }: Context, { ssid, security }: JoinRequest) =>
-  security ?? run.scanner.networks().find((network) => network.ssid === ssid)?.security ?? null;
+const securityOf = ({ radio }: Context, { ssid, security }: JoinRequest) =>
+  security ?? radio.networks().find((network) => network.ssid === ssid)?.security ?? null;

@@ -1,5 +1,5 @@
 import type { Clock } from '@station/kit/clock';
-import type { PortalActions } from './ports.ts';
+import type { PortalActions, Radio } from './ports.ts';
 import type { WatchdogRun } from './run-state.ts';
 import type { SsidHex } from './ssid.ts';
 
@@ -9,6 +9,7 @@ const longestRescanMs = 15_000;
 export function createPortalActions(
   run: WatchdogRun,
   parts: {
+    radio: Pick<Radio, 'networks'>;
     hotspotSsid: SsidHex;
     stationAddress: string;
     clock: Clock;
@@ -23,7 +24,8 @@ export function createPortalActions(
       const { attempt, lastJoin } = run.memory;
       return {
         hotspotSsid: parts.hotspotSsid,
-        networks: run.scanner.networks(),
+        networks: parts.radio.networks(),
+        isLooking: run.scanner.endedMs() === null,
         joining: attempt?.kind === 'portal' ? attempt.request.ssid : null,
         lastJoin,
         stationAddress: parts.stationAddress,

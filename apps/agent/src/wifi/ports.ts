@@ -1,7 +1,8 @@
 import type { SsidHex } from './ssid.ts';
 
 /** How a network is secured, from the RSN and WPA flags of its access points. `enterprise` and `wep` cannot be joined from the portal. */
-export type Security = 'open' | 'owe' | 'wep' | 'wpa2' | 'wpa3' | 'wpa2-wpa3' | 'enterprise';
+export const securities = ['open', 'owe', 'wep', 'wpa2', 'wpa3', 'wpa2-wpa3', 'enterprise'] as const;
+export type Security = (typeof securities)[number];
 
 /** One network in reach: its strongest access point stands for all of the same name and security. */
 export type Network = {
@@ -79,6 +80,8 @@ export type RadioFacts = {
   ethernet: { interface: string; ip: string; gateway: string | null } | null;
   /** Names of saved profiles that join by themselves, of this interface or of any. */
   known: readonly SsidHex[];
+  /** Those of them that do not tell their names, and are met only when asked for by name. */
+  hidden: readonly SsidHex[];
 };
 
 export type HotspotSettings = {
@@ -109,7 +112,7 @@ export type Radio = {
    * scan (the radio refused) is the last known one. `hidden` names are asked for by name.
    */
   scan(options: { hidden?: readonly SsidHex[] }, signal: AbortSignal): Promise<readonly Network[]>;
-  /** The last scan's networks, at once. */
+  /** Networks that the last scan has met, be it one of `scan` or of `joinKnown`; at once. */
   networks(): readonly Network[];
   /**
    * Asks for a known network to be joined now (those in reach, strongest first), also one that the manager has given up on.
@@ -140,8 +143,11 @@ export type Radio = {
 export type Connectivity = 'none' | 'local' | 'portal' | 'full';
 
 export type Reachability = {
-  /** Asks now; at most 10 s. */
-  probe(gateway: string | null, signal: AbortSignal): Promise<Connectivity>;
+  /**
+   * Asks now; at most 10 s. `isOnly`: this gateway is the only way out; with another one beside it the internet tells nothing about it,
+   * and the answer is `local` at best.
+   */
+  probe(gateway: string | null, signal: AbortSignal, options?: { isOnly: boolean }): Promise<Connectivity>;
 };
 
 /** The reverse proxy of the stack, which stands on port 80 unless the portal does. */
@@ -167,6 +173,9 @@ export type PortalServer = AsyncDisposable & {
   isPortTaken(): boolean;
 };
 
+/** How a join from the portal failed; `security` is the one that was chosen, null: the station was to find out. */
+export type LastJoin = { ssid: SsidHex; isHidden: boolean; security: Security | null; failure: JoinFailure };
+
 /** What the portal's page shows. */
 export type PortalView = {
   hotspotSsid: SsidHex;
@@ -174,7 +183,9 @@ export type PortalView = {
   /** The join that is being tried; the hotspot goes away for it in a moment. */
   joining: SsidHex | null;
   /** How the last join from here ended; its name is filled in again. */
-  lastJoin: { ssid: SsidHex; isHidden: boolean; failure: JoinFailure } | null;
+  lastJoin: LastJoin | null;
+  /** A first look around is still under way: an empty list says nothing yet. */
+  isLooking: boolean;
   /** Where the station will be found after a join that works, e.g. `http://station.local/`. */
   stationAddress: string;
 };

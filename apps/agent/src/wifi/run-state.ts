@@ -78,7 +78,7 @@ export function createRun(
     toldCandidateId: null,
     scanner: createScanner({
       ...parts,
-      known: () => run.facts?.network.known ?? [],
+      hidden: () => run.facts?.network.hidden ?? [],
       onEnd: (networks) => {
         run.memory = noteScan(run.memory, networks);
         options.onScan();

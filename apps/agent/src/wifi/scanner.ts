@@ -6,7 +6,6 @@ import type { SsidHex } from './ssid.ts';
 
 /** Scans beside everything else, one at a time. */
 export type Scanner = {
-  networks(): readonly Network[];
   isRunning(): boolean;
   /** Monotonic time at which the last one ended; null: there was none. */
   endedMs(): number | null;
@@ -16,27 +15,22 @@ export type Scanner = {
   cancel(): Promise<void>;
 };
 
-/** Access points that do not tell their names are asked for by name, which takes air time for each. */
-const mostHidden = 10;
-
 export function createScanner(parts: {
   radio: Radio;
   clock: Clock;
   report: Report;
-  known: () => readonly SsidHex[];
+  /** Known networks that do not tell their names. */
+  hidden: () => readonly SsidHex[];
   onEnd: (networks: readonly Network[]) => void;
 }): Scanner {
   const { radio, clock, report } = parts;
-  let networks: readonly Network[] = [];
   let endedMs: number | null = null;
   let running: { ended: Promise<void>; stopping: AbortController } | null = null;
 
   const scan = async (signal: AbortSignal): Promise<void> => {
     try {
-      const found = await radio.scan({ hidden: parts.known().slice(0, mostHidden) }, signal);
-      if (signal.aborted) return;
-      networks = found;
-      parts.onEnd(found);
+      const found = await radio.scan({ hidden: parts.hidden() }, signal);
+      if (!signal.aborted) parts.onEnd(found);
     } catch (error) {
       if (!signal.aborted) report.event('unexpected_error', { where: 'wifi scan', message: describeError(error) });
     } finally {
@@ -47,7 +41,6 @@ export function createScanner(parts: {
   };
 
   return {
-    networks: () => networks,
     isRunning: () => running !== null,
     endedMs: () => endedMs,
     scan: (signal) => {

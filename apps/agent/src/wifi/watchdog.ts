@@ -40,6 +40,7 @@ export function createWatchdog(parts: WatchdogParts): Watchdog {
     onScan: waker.wake,
     actions: (own) =>
       createPortalActions(own, {
+        radio: parts.radio,
         hotspotSsid: parts.hotspot.ssid,
         stationAddress: parts.stationAddress,
         clock,
@@ -112,7 +113,7 @@ async function observe({ run, radio, clock }: Context): Promise<Facts> {
   run.facts = {
     nowMs: clock.monotonic(),
     network,
-    networks: scanner.networks(),
+    networks: radio.networks(),
     scan: { isRunning: scanner.isRunning(), endedMs: scanner.endedMs() },
     portal: { isOpen: portal !== null, isListening: (portal?.address() ?? null) !== null },
     seenMs,

@@ -1,5 +1,5 @@
 import type { RadioFacts } from '../../wifi/ports.ts';
-import { ssidFromBytes } from '../../wifi/ssid.ts';
+import { ssidFromBytes, type SsidHex } from '../../wifi/ssid.ts';
 import {
   bytes,
   canBeAccessPointFlag,
@@ -32,20 +32,23 @@ export type Observed = {
 
 type Radio = NonNullable<RadioFacts['radio']>;
 
-export const absentFacts: RadioFacts = { manager: 'absent', radio: null, ethernet: null, known: [] };
+export const absentFacts: RadioFacts = { manager: 'absent', radio: null, ethernet: null, known: [], hidden: [] };
 
 /** What the objects of NetworkManager say, in the watchdog's terms. */
 export function factsOf(observed: Observed, interfaceName: string | null): RadioFacts {
   const wifi = wifiDeviceOf(observed.tree, interfaceName);
   const name = wifi ? text(wifi.device['Interface']) : (interfaceName ?? '');
-  const known = knownProfiles(observed.profiles, name).map(({ ssid }) => ssid);
+  const known = knownProfiles(observed.profiles, name);
   return {
     manager: 'running',
     radio: wifi ? radioOf(observed, wifi) : null,
     ethernet: ethernetOf(observed),
-    known: [...new Set(known)],
+    known: namesOf(known),
+    hidden: namesOf(known.filter(({ isHidden }) => isHidden)),
   };
 }
+
+const namesOf = (profiles: readonly Profile[]): SsidHex[] => [...new Set(profiles.map(({ ssid }) => ssid))];
 
 /** The profile that is active, or being activated, on a device. */
 export function activeProfileOf(

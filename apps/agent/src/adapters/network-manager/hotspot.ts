@@ -89,15 +89,23 @@ async function raise(parts: HotspotParts, settings: HotspotSettings, signal: Abo
 
 /** `Radio.stopHotspot`. Never throws; also when NetworkManager is away, what was changed on this machine is undone. */
 export async function stopHotspot(parts: HotspotParts): Promise<void> {
-  const { dns, forwarding } = parts;
   await removeLeftovers(parts).catch(parts.warn);
+  await undoOnMachine(parts);
+}
+
+/** What a hotspot has changed on this machine beside NetworkManager is undone. Never throws. */
+export async function undoOnMachine({
+  dns,
+  forwarding,
+  warn,
+}: Pick<HotspotParts, 'dns' | 'forwarding' | 'warn'>): Promise<void> {
   try {
     const interfaceName = await dns.interfaceName();
     if (interfaceName === null) return;
     await forwarding.restore(interfaceName);
     await dns.remove();
   } catch (error) {
-    parts.warn(error);
+    warn(error);
   }
 }
 

@@ -67,11 +67,17 @@ async function find(parts: JoinParts, request: JoinRequest, signal: AbortSignal)
     const wifi = wifiDeviceOf(tree, parts.interfaceName);
     if (!wifi) return null;
     const named = accessPointsOf(tree, wifi).filter(({ ssid }) => ssid === request.ssid);
-    const point = named.find(({ security }) => security === request.security) ?? named[0] ?? null;
+    const point = named.find(({ security }) => security === request.security) ?? named.find(isMeant(request)) ?? null;
     if (point || limit.aborted) return { wifi, point };
     await scanNow({ ...parts, limitMs: parts.scanMs }, [request.ssid], limit);
   }
 }
+
+/** A network that somebody typed a password for is not one that anybody can set up without. */
+const isMeant =
+  ({ password }: JoinRequest) =>
+  ({ security }: AccessPoint): boolean =>
+    password === null || (security !== 'open' && security !== 'owe');
 
 /**
  * On the channels where it was met, else, for a hidden one, on those of 2.4 GHz, which nearly every router has. wpa_supplicant joins

@@ -16,7 +16,7 @@ import {
   readForeignAddress,
   type KernelPaths,
 } from './host.ts';
-import { startHotspot, stopHotspot, type HotspotParts } from './hotspot.ts';
+import { startHotspot, stopHotspot, undoOnMachine, type HotspotParts } from './hotspot.ts';
 import { joinKnown } from './join-known.ts';
 import { credentialsOf, join, keepCandidate, removeCandidates, type JoinParts } from './join.ts';
 import {
@@ -97,8 +97,7 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
   const changes = createChanges(bus);
   const heard = new Map<SsidHex, number[]>();
   const dns = createDnsAnswers(parts.dnsmasqFolder ?? sharedDnsmasqFolder);
-  const warn = (error: unknown): void =>
-    report.event('unexpected_error', { where: 'network-manager', message: describeError(error) });
+  const warn = warnWith(report);
   const frequenciesOf = (ssid: SsidHex): readonly number[] => heard.get(ssid) ?? [];
   const joinParts: JoinParts = { bus, client, supplicant, clock, interfaceName, frequenciesOf, ...limits };
   const hotspotParts: HotspotParts = {
@@ -115,6 +114,14 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
     warn,
   };
   let networks: readonly Network[] = [];
+
+  const noteNetworks = async (): Promise<void> => {
+    const met = await readNetworks(client, interfaceName);
+    networks = met.networks;
+    heard.clear();
+    for (const { ssid, frequency } of met.points)
+      if (frequency > 0) heard.set(ssid, [...new Set([...frequenciesOf(ssid), frequency])]);
+  };
 
   const observe = async (): Promise<RadioFacts> => {
     changes.seen();
@@ -152,17 +159,18 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
     scan: async ({ hidden = [] }, signal) => {
       try {
         await scanNow({ ...joinParts, limitMs: limits.scanMs }, hidden, signal);
-        const met = await readNetworks(client, interfaceName);
-        networks = met.networks;
-        heard.clear();
-        for (const { ssid, frequency } of met.points)
-          if (frequency > 0) heard.set(ssid, [...new Set([...frequenciesOf(ssid), frequency])]);
+        await noteNetworks();
       } catch (error) {
         if (!(error instanceof BusError)) throw error;
       }
       return networks;
     },
-    joinKnown: (options, signal) => joinKnown(joinParts, options, signal),
+    joinKnown: async (options, signal) => {
+      const outcome = await joinKnown(joinParts, options, signal);
+      // It has looked around too.
+      await noteNetworks().catch(warn);
+      return outcome;
+    },
     join: (request, signal) => join(joinParts, request, signal),
     credentialsOf: (candidateId) => credentialsOf(joinParts, candidateId),
     keepCandidate: (candidateId) => keepCandidate(client, candidateId),
@@ -183,6 +191,26 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
     },
   };
 }
+
+/**
+ * What a hotspot has changed on this machine beside NetworkManager is undone, where the adapter itself is not to run. Never throws.
+ * Paths as for `createNetworkManager`.
+ */
+export async function undoHotspot(
+  parts: Pick<NetworkManagerParts, 'dnsmasqFolder' | 'kernel' | 'report'>,
+): Promise<void> {
+  const kernel = parts.kernel ?? kernelPaths;
+  await undoOnMachine({
+    dns: createDnsAnswers(parts.dnsmasqFolder ?? sharedDnsmasqFolder),
+    forwarding: createForwarding(kernel.proc),
+    warn: warnWith(parts.report),
+  });
+}
+
+const warnWith =
+  (report: Report) =>
+  (error: unknown): void =>
+    report.event('unexpected_error', { where: 'network-manager', message: describeError(error) });
 
 async function observeNow(parts: {
   client: Client;

@@ -18,6 +18,7 @@ export const quietView: PortalView = {
   networks: [network('Home', 'wpa2', 82), network('Café', 'open', 55), network('Office', 'enterprise', 40)],
   joining: null,
   lastJoin: null,
+  isLooking: false,
   stationAddress: 'http://station.local/',
 };
 
