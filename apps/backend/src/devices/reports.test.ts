@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { systemClock } from '@station/kit/clock';
+import { systemClock, type Clock } from '@station/kit/clock';
 import { openTestStore } from '../testing/test-store.ts';
 import type { Store } from '../store/database.ts';
 import { createActivityStore } from './activity-store.ts';
@@ -159,6 +159,8 @@ test('the writer writes together what comes together, and tells each one when it
       await write(all.store, ...reports);
     },
     onWritten: (reports) => told.push(reports.length),
+    onFailure: () => assert.fail('nothing fails'),
+    clock: systemClock,
   });
   const reports = Array.from({ length: 300 }, (_, n): DeviceReport => ({
     kind: 'state',
@@ -178,30 +180,104 @@ test('the writer writes together what comes together, and tells each one when it
   );
 });
 
-test('one report that cannot be written stands alone; the others of its batch are written', async () => {
-  const written: number[] = [];
+/** A clock whose sleepers wake at once. */
+const hasty: Clock = {
+  ...systemClock,
+  sleep: async (_ms, signal) => {
+    await new Promise(setImmediate);
+    signal?.throwIfAborted();
+  },
+};
+
+const stateOf = (n: number): DeviceReport => ({ kind: 'state', deviceId: 'x', at: n, state: { n } });
+const numbersOf = (reports: readonly DeviceReport[]): unknown[] =>
+  reports.flatMap((report) => (report.kind === 'state' && 'n' in report.state ? [report.state['n']] : []));
+
+test('one report that cannot be written is set aside; the others of its batch are written, in order', async () => {
+  const written: unknown[] = [];
+  const failures: unknown[] = [];
   await using writer = createReportWriter({
     writeBatch: async (reports) => {
-      if (reports.some(({ at }) => at === 13)) throw new Error('poison');
-      written.push(...reports.map(({ at }) => at));
+      if (numbersOf(reports).includes(13)) throw new Error('poison');
+      return reports;
     },
-    onWritten: () => undefined,
+    onWritten: (reports) => written.push(...numbersOf(reports)),
+    onFailure: (error) => failures.push(error),
+    clock: hasty,
   });
-  const reports = Array.from({ length: 30 }, (_, at): DeviceReport => ({
-    kind: 'status',
-    deviceId: 'x',
-    at,
-    status: 'online',
-  }));
-  const unwritten = await Promise.all(reports.map((report) => writer.write(report)));
-  assert.deepEqual(
-    reports.filter((report, index) => unwritten[index]?.has(report)).map(({ at }) => at),
-    [13],
-  );
+  const reports = Array.from({ length: 30 }, (_, n) => stateOf(n));
+  const setAside = await Promise.all(reports.map((report) => writer.write(report)));
+  assert.deepEqual(numbersOf(reports.filter((report, index) => setAside[index]?.has(report))), [13]);
   assert.deepEqual(
     written,
-    reports.map(({ at }) => at).filter((at) => at !== 13),
+    [...reports.keys()].filter((n) => n !== 13),
   );
+  assert.equal(failures.length, 1);
+});
+
+test('while nothing can be written what is newer waits for what is older, and nothing is set aside', async () => {
+  const written: unknown[] = [];
+  let refusals = 0;
+  await using writer = createReportWriter({
+    writeBatch: async (reports) => {
+      // It goes away in the middle of a batch.
+      if (written.length >= 2 && refusals++ < 20) throw new Error('away');
+      if (reports.length > 2) throw new Error('full');
+    },
+    onWritten: (reports) => written.push(...numbersOf(reports)),
+    onFailure: () => undefined,
+    clock: hasty,
+  });
+  const older = [1, 2, 3, 4].map((n) => writer.write(stateOf(n)));
+  for (let turn = 0; refusals < 5; turn++) {
+    assert.ok(turn < 1_000);
+    await new Promise(setImmediate);
+  }
+  const newer = [5, 6].map((n) => writer.write(stateOf(n)));
+  assert.equal(writer.waiting(), 6);
+  const setAside = await Promise.all([...older, ...newer]);
+  assert.deepEqual(
+    setAside.map(({ size }) => size),
+    [0, 0, 0, 0, 0, 0],
+  );
+  assert.deepEqual(written, [1, 2, 3, 4, 5, 6]);
+});
+
+test('a report for which the disk has no room is not at fault, even where less is taken', async () => {
+  let isFull = true;
+  let refusals = 0;
+  const written: unknown[] = [];
+  await using writer = createReportWriter({
+    writeBatch: async (reports) => {
+      if (!isFull || numbersOf(reports).length === 0) return;
+      if (++refusals === 10) isFull = false;
+      throw Object.assign(new Error('database or disk is full'), { errcode: 13 });
+    },
+    onWritten: (reports) => written.push(...numbersOf(reports)),
+    onFailure: () => undefined,
+    clock: hasty,
+  });
+  assert.equal((await writer.write(stateOf(1))).size, 0);
+  assert.deepEqual(written, [1]);
+});
+
+test('disposing the writer while nothing can be written ends it, and nobody is told that it was written', async () => {
+  let isTold = false;
+  let tries = 0;
+  const writer = createReportWriter({
+    writeBatch: async () => {
+      tries += 1;
+      throw new Error('away');
+    },
+    onWritten: () => undefined,
+    onFailure: () => undefined,
+    clock: systemClock,
+  });
+  void writer.write(stateOf(1)).then(() => (isTold = true));
+  while (tries === 0) await new Promise(setImmediate);
+  await writer[Symbol.asyncDispose]();
+  await new Promise(setImmediate);
+  assert.equal(isTold, false);
 });
 
 test('disposing the writer waits for what was handed over', async () => {
@@ -212,6 +288,8 @@ test('disposing the writer waits for what was handed over', async () => {
       written += reports.length;
     },
     onWritten: () => undefined,
+    onFailure: () => assert.fail('nothing fails'),
+    clock: systemClock,
   });
   const all = Array.from({ length: 10 }, () =>
     writer.write({ kind: 'status', deviceId: 'x', at: 1, status: 'online' }),

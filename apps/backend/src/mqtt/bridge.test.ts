@@ -4,7 +4,7 @@ import { systemClock, type Clock } from '@station/kit/clock';
 import { deviceTopic } from '@station/protocol/topics';
 import type { KnownDevice } from '../devices/device-directory.ts';
 import type { DeviceReport } from '../devices/device-report.ts';
-import { createReportWriter, type ReportWriter } from '../devices/report-writer.ts';
+import { createReportWriter } from '../devices/report-writer.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { until } from '../testing/until.ts';
 import { createBridge } from './bridge.ts';
@@ -13,16 +13,29 @@ import { createDroppedMessages } from './dropped-messages.ts';
 /** A clock whose sleepers wake at once. */
 const hasty: Clock = { ...systemClock, sleep: () => new Promise((resolve) => setImmediate(resolve)) };
 
+/** A clock whose sleepers wake when they are told. */
+function sleepyClock() {
+  const sleepers: (() => void)[] = [];
+  const sleep = (): Promise<void> => new Promise((resolve) => void sleepers.push(resolve));
+  return { clock: { ...systemClock, sleep }, sleepers, wake: () => sleepers.splice(0).forEach((wake) => wake()) };
+}
+
 function bridgeWith(options: {
-  write?: (report: DeviceReport) => Promise<void>;
-  writer?: Pick<ReportWriter, 'write'>;
+  clock?: Clock;
+  write?: (reports: readonly DeviceReport[]) => Promise<void>;
   find?: (externalId: string) => Promise<KnownDevice | null>;
 }) {
   const written: DeviceReport[] = [];
   const published: string[] = [];
   const log = recordedLog();
-  const dropped = createDroppedMessages({ clock: hasty, log });
-  const write = options.write ?? (() => Promise.resolve());
+  const clock = options.clock ?? hasty;
+  const dropped = createDroppedMessages({ clock, log });
+  const writer = createReportWriter({
+    writeBatch: options.write ?? (() => Promise.resolve()),
+    onWritten: (reports) => written.push(...reports),
+    onFailure: (error) => log.event('unexpected_error', { where: 'writing reports', message: String(error) }),
+    clock,
+  });
   const bridge = createBridge({
     stationId: 's',
     directory: {
@@ -31,22 +44,12 @@ function bridgeWith(options: {
         (async (externalId) => (externalId === 'x' ? null : { id: `id-${externalId}`, externalId, type: 'light' })),
       [Symbol.dispose]: () => undefined,
     },
-    writer: options.writer ?? {
-      write: async (report) => {
-        try {
-          await write(report);
-        } catch (error) {
-          return new Map([[report, error]]);
-        }
-        written.push(report);
-        return new Map();
-      },
-    },
+    writer,
     keeper: { heard: () => undefined, status: () => 'online' },
     will: () => undefined,
     dropped,
     publish: async (topic, payload) => void published.push(`${topic} ${payload}`),
-    clock: hasty,
+    clock,
     log,
     signal: new AbortController().signal,
   });
@@ -56,7 +59,13 @@ function bridgeWith(options: {
 }
 
 const state = (n: number) => ({ state: { n } });
-const isState = (report: DeviceReport, n: number): boolean => report.kind === 'state' && report.state['n'] === n;
+const numbersOf = (reports: readonly DeviceReport[]): unknown[] =>
+  reports.map((report) => report.kind === 'state' && report.state['n']);
+const refusing =
+  (poison: number) =>
+  async (reports: readonly DeviceReport[]): Promise<void> => {
+    if (numbersOf(reports).includes(poison)) throw new Error('poison');
+  };
 
 test('while nothing can be written a message stays unacknowledged; it is written when that is possible again', async () => {
   let isAway = true;
@@ -72,37 +81,58 @@ test('while nothing can be written a message stays unacknowledged; it is written
   assert.equal(all.log.events('unexpected_error').length, 1);
 });
 
-test('a message that keeps failing while others are written is set aside and acknowledged', async () => {
-  const all = bridgeWith({
-    write: (report) => (isState(report, 13) ? Promise.reject(new Error('poison')) : Promise.resolve()),
-  });
-  const poison = all.receive('a', 'state', state(13));
-  await all.receive('b', 'state', state(1));
-  await poison;
+test('a message that keeps failing while the database is well is set aside and acknowledged', async () => {
+  const all = bridgeWith({ write: refusing(13) });
+  await all.receive('a', 'state', state(13));
   assert.equal(all.dropped.count('not_written'), 1);
+  await all.receive('b', 'state', state(1));
   await all.receive('a', 'state', state(14));
-  assert.deepEqual(
-    all.written.map((report) => report.kind === 'state' && report.state['n']),
-    [1, 14],
-  );
+  assert.deepEqual(numbersOf(all.written), [1, 14]);
 });
 
 test('where one message of several that are written together is set aside, the others are on disk and written once', async () => {
-  const all: number[][] = [];
-  await using writer = createReportWriter({
-    writeBatch: async (reports) => {
-      const numbers = reports.map((report) => (report.kind === 'state' ? Number(report.state['n']) : 0));
-      if (numbers.includes(13)) throw new Error('poison');
-      all.push(numbers);
-    },
-    onWritten: () => undefined,
-  });
-  const { receive, dropped, log } = bridgeWith({ writer });
-  const received = Promise.all([11, 12, 13, 14].map((n) => receive('a', 'state', state(n))));
-  await received;
-  assert.deepEqual(all.flat(), [11, 12, 14]);
+  const { receive, written, dropped, log } = bridgeWith({ write: refusing(13) });
+  await Promise.all([11, 12, 13, 14].map((n) => receive('a', 'state', state(n))));
+  assert.deepEqual(numbersOf(written), [11, 12, 14]);
   assert.equal(dropped.count('not_written'), 1);
   assert.equal(log.events('unexpected_error').length, 1);
+});
+
+/** Enough for whatever does not wait for the clock. */
+const someTurns = async (): Promise<void> => {
+  for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate);
+};
+
+test('what a device says after something that could not be written comes after it', async () => {
+  const { clock, sleepers, wake } = sleepyClock();
+  let isAway = true;
+  const all = bridgeWith({ clock, write: () => (isAway ? Promise.reject(new Error('away')) : Promise.resolve()) });
+  const first = all.receive('a', 'state', state(1));
+  await until('it is tried again later', () => sleepers.length === 1);
+  isAway = false;
+  const second = all.receive('a', 'state', state(2));
+  await someTurns();
+  wake();
+  await Promise.all([first, second]);
+  assert.deepEqual(numbersOf(all.written), [1, 2]);
+});
+
+test('what a device says after something that could not be looked up comes after it', async () => {
+  const { clock, sleepers, wake } = sleepyClock();
+  let isAway = true;
+  const find = async (externalId: string): Promise<KnownDevice> => {
+    if (isAway) throw new Error('away');
+    return { id: 'id', externalId, type: 'light' };
+  };
+  const all = bridgeWith({ clock, find });
+  const first = all.receive('a', 'state', state(1));
+  await until('it is looked up again later', () => sleepers.length === 1);
+  isAway = false;
+  const second = all.receive('a', 'state', state(2));
+  await someTurns();
+  wake();
+  await Promise.all([first, second]);
+  assert.deepEqual(numbersOf(all.written), [1, 2]);
 });
 
 test('a device that cannot be looked up is not taken for an unknown one', async () => {

@@ -18,7 +18,7 @@ import {
 import { Compile } from 'typebox/compile';
 import type { DeviceDirectory, KnownDevice } from '../devices/device-directory.ts';
 import type { DeviceReport } from '../devices/device-report.ts';
-import type { ReportWriter, Unwritten } from '../devices/report-writer.ts';
+import type { ReportWriter, SetAside } from '../devices/report-writer.ts';
 import type { Log } from '../log.ts';
 import { findUnstorable, mayBeUnstorable } from '../store/storable-text.ts';
 import type { AvailabilityKeeper } from './availability-keeper.ts';
@@ -56,8 +56,6 @@ export type BridgeParts = {
 };
 
 const retryMs = 1_000;
-/** A report that failed so often while others were written is itself what is wrong. */
-const maxAttempts = 3;
 
 /** Of whatever needs no writing. */
 const done = Promise.resolve();
@@ -72,7 +70,8 @@ const checks = {
 /** From the broker's messages to reports on disk (contracts, section 8). */
 export function createBridge(parts: BridgeParts): Bridge {
   const { stationId, keeper, dropped, clock } = parts;
-  const write = createPersistentWrite(parts);
+  const write = createCountedWrite(parts);
+  const findDevice = createDeviceFinder(parts);
   const differing = createTypeCheck(parts.log);
 
   const acknowledge = (externalId: string, status: HandshakeAck['status']): void => {
@@ -128,7 +127,7 @@ export function createBridge(parts: BridgeParts): Bridge {
       if (payload.length > maxPayloadBytes) return drop('too_large', topic);
       const body = readBody(parsed.end, payload);
       if (body === undefined) return drop('bad_shape', topic);
-      const known = findDevice(parts, parsed.externalId);
+      const known = findDevice(parsed.externalId);
       if (!(known instanceof Promise)) return takeOf(known, parsed, body, message);
       return known.then((device) => takeOf(device, parsed, body, message));
     },
@@ -186,58 +185,46 @@ function createTypeCheck(log: Log): (device: KnownDevice, reportedType: string, 
   };
 }
 
-/** At once when the directory knows it. */
-function findDevice(parts: BridgeParts, externalId: string): KnownDevice | Promise<KnownDevice | null> {
-  const found = parts.directory.find(externalId);
-  return found instanceof Promise ? lookUp(parts, externalId, found) : found;
-}
-
-/** Asks until the database answers: "unknown" must be known, or a device would lose what it said. */
-async function lookUp(
-  parts: BridgeParts,
-  externalId: string,
-  first: Promise<KnownDevice | null>,
-): Promise<KnownDevice | null> {
-  for (let asking: ReturnType<DeviceDirectory['find']> = first; ; asking = parts.directory.find(externalId)) {
-    try {
-      return await asking;
-    } catch (error) {
-      parts.log.event('unexpected_error', { where: 'looking up a device', message: describeError(error) });
-      await pause(parts);
-    }
-  }
-}
-
 /**
- * Writes reports whatever it takes: tries again while the database is away or full. Only one that keeps failing while others are written
- * is dropped, so that it does not hold up its device for ever. Those that are written together share a promise, as the writer's do: where
- * one of them fails, all are acknowledged when that is settled.
+ * Finds whose message it is, at once when the directory knows it. Asks until the database answers: "unknown" must be known, or a device would
+ * lose what it said. Who comes while a device is asked for waits for the same answer, so that what it said stays in order.
  */
-function createPersistentWrite(parts: BridgeParts): (report: DeviceReport, topic: string) => Promise<void> {
-  const { writer, log, dropped } = parts;
-  let written = 0;
-  let last: { writing: Promise<Unwritten>; reports: DeviceReport[]; topics: string[]; done: Promise<void> } | null =
-    null;
-  const insist = async (report: DeviceReport, topic: string, writtenBefore: number): Promise<void> => {
-    for (let attempt = 1; ; attempt++) {
-      if (attempt >= maxAttempts && written > writtenBefore) return dropped.drop('not_written', topic);
-      await pause(parts);
-      if (!(await writer.write(report)).has(report)) {
-        written += 1;
-        return;
+function createDeviceFinder(parts: BridgeParts): DeviceDirectory['find'] {
+  const { directory, log } = parts;
+  const asked = new Map<string, Promise<KnownDevice | null>>();
+  const insist = async (externalId: string, first = directory.find(externalId)): Promise<KnownDevice | null> => {
+    for (let asking = first; ; asking = directory.find(externalId)) {
+      try {
+        return await asking;
+      } catch (error) {
+        log.event('unexpected_error', { where: 'looking up a device', message: describeError(error) });
+        await pause(parts);
       }
     }
   };
-  const finish = async (writing: Promise<Unwritten>, reports: DeviceReport[], topics: string[]): Promise<void> => {
-    const writtenBefore = written;
-    const unwritten = await writing;
+  return (externalId) => {
+    const waiting = asked.get(externalId);
+    // It may have been added since that was asked.
+    if (waiting !== undefined) return waiting.then((device) => device ?? insist(externalId));
+    const found = directory.find(externalId);
+    if (!(found instanceof Promise)) return found;
+    const asking = insist(externalId, found).finally(() => asked.delete(externalId));
+    asked.set(externalId, asking);
+    return asking;
+  };
+}
+
+/** Counts what the writer sets aside. Reports that are written together share a promise, as the writer's do. */
+function createCountedWrite({ writer, dropped }: BridgeParts): (report: DeviceReport, topic: string) => Promise<void> {
+  type Writing = { writing: Promise<SetAside>; reports: DeviceReport[]; topics: string[]; done: Promise<void> };
+  let last: Writing | null = null;
+  const finish = async (writing: Promise<SetAside>, reports: DeviceReport[], topics: string[]): Promise<void> => {
+    const setAside = await writing;
     if (last?.writing === writing) last = null;
-    const failed = unwritten.size === 0 ? [] : [...reports.keys()].filter((index) => unwritten.has(reports[index]!));
-    written += reports.length - failed.length;
-    if (failed.length === 0) return;
-    const [reason] = unwritten.values();
-    log.event('unexpected_error', { where: 'writing reports', message: describeError(reason) });
-    await Promise.all(failed.map((index) => insist(reports[index]!, topics[index]!, writtenBefore)));
+    if (setAside.size === 0) return;
+    for (const [index, report] of reports.entries()) {
+      if (setAside.has(report)) dropped.drop('not_written', topics[index]!);
+    }
   };
   return (report, topic) => {
     const writing = writer.write(report);

@@ -74,6 +74,8 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
         // With others it is told at all of them at once.
         if (replicas === null) onWritten(reports, before ?? undefined);
       },
+      onFailure: (error) => log.event('unexpected_error', { where: 'writing reports', message: describeError(error) }),
+      clock,
     }),
   );
   const onWritten = (reports: readonly DeviceReport[], before: StatesBefore | undefined): void => {
