@@ -174,13 +174,13 @@ async function openDevices(opened: AsyncDisposableStack, ground: Ground): Promis
 
 async function openCloud(
   opened: AsyncDisposableStack,
-  { config, host, store, hub, tap, tokens, leadership }: Ground,
+  { config, host, store, hub, tap, tokens, leadership, replicas: others }: Ground,
   { stationId, devices, events, commands, mqtt }: DevicesRoom,
   { onReset, cloudTuning: tuning = {} }: RoomHooks,
 ): Promise<Cloud | null> {
   const { publishCommand: publish } = mqtt;
   const facts = { stationId, store, devices, commands, publish, events, hub, tap, tokens };
-  const cloud = await startCloudOf(config, { ...host, ...facts, leadership, onReset, tuning });
+  const cloud = await startCloudOf(config, { ...host, ...facts, leadership, others, onReset, tuning });
   return cloud === null ? null : opened.use(cloud);
 }
 

@@ -53,7 +53,8 @@ export async function benchStation(
       if (settings === null) throw new Error('There must be a cloud');
       const tap = createBroadcastTap();
       const leadership = { isLeader: () => true, subscribe: () => ({ [Symbol.dispose]: () => undefined }) };
-      const home = { store, box, devices, commands, events, hub: tap.on(createSocketHub()), tap, leadership };
+      const alone = { leadership, others: null };
+      const home = { store, box, devices, commands, events, hub: tap.on(createSocketHub()), tap, ...alone };
       const rest = { publish: async () => undefined, tokens: { revoke: () => undefined }, onReset: () => undefined };
       const host = { clock, disk: nodeDisk, log, random: Math.random };
       return running.use(await startCloud({ settings, stationId: 'bench', ...home, ...rest, ...host, tuning }));

@@ -19,7 +19,7 @@ export type CloudConfig = {
 /** The one row of `cloud_config`; secrets in it are sealed. */
 export type CloudConfigStore = {
   read(): Promise<CloudConfig>;
-  /** What proves that someone stands before the station; made when there is none. */
+  /** What proves that someone stands before the station; made when there is none, the same for all who ask. */
   claimSecret(): Promise<string>;
   claim(stationToken: string): Promise<void>;
   setChannels(channels: readonly EventChannel[]): Promise<void>;
@@ -45,13 +45,19 @@ const nothing: CloudConfig = {
 export function createCloudConfigStore(options: { db: Database; box: SecretBox; clock: Clock }): CloudConfigStore {
   const { db, box, clock } = options;
   const row = () => db.selectFrom('cloud_config').selectAll().where('id', '=', 'cloud').executeTakeFirst();
-  const write = async (set: Partial<NonNullable<Awaited<ReturnType<typeof row>>>>): Promise<void> => {
+  type Row = NonNullable<Awaited<ReturnType<typeof row>>>;
+  const write = async (set: Partial<Row>, only?: { secretIsStill: string | null }): Promise<void> => {
     const empty = { station_token: null, claimed_at: null, claim_secret: null, reset_at: null };
     const numbers = { states_sent_at: 0, dropped: 0, active_channels: JSON.stringify(eventChannels) };
     await db
       .insertInto('cloud_config')
       .values({ id: 'cloud', ...empty, ...numbers, ...set })
-      .onConflict((conflict) => conflict.column('id').doUpdateSet(set))
+      .onConflict((conflict) => {
+        const update = conflict.column('id').doUpdateSet(set);
+        if (only === undefined) return update;
+        const { secretIsStill: secret } = only;
+        return update.where('cloud_config.claim_secret', secret === null ? 'is' : '=', secret);
+      })
       .execute();
   };
   return {
@@ -69,12 +75,13 @@ export function createCloudConfigStore(options: { db: Database; box: SecretBox; 
       };
     },
     claimSecret: async () => {
-      const sealed = (await row())?.claim_secret ?? null;
-      const kept = sealed === null ? null : box.open(sealed, secretPurpose);
-      if (kept !== null) return kept;
-      const made = newCode(secretGroups);
-      await write({ claim_secret: box.seal(made, secretPurpose) });
-      return made;
+      for (;;) {
+        const sealed = (await row())?.claim_secret ?? null;
+        const kept = sealed === null ? null : box.open(sealed, secretPurpose);
+        if (kept !== null) return kept;
+        // Whoever writes first has made it; the others read it.
+        await write({ claim_secret: box.seal(newCode(secretGroups), secretPurpose) }, { secretIsStill: sealed });
+      }
     },
     claim: async (stationToken) => {
       const sealed = box.seal(stationToken, tokenPurpose);

@@ -30,6 +30,7 @@ import { createIdentity } from './identity.ts';
 import { createIgnoredMessages } from './ignored-messages.ts';
 import { usualLimits, type BudgetLimits } from './inbound-budget.ts';
 import { createLink, type Credentials } from './link.ts';
+import { startLinkKeeper } from './link-keeper.ts';
 import { createMethods } from './methods.ts';
 import { createObedience } from './obedience.ts';
 import { startOutboxKeeper } from './outbox-keeper.ts';
@@ -55,6 +56,13 @@ export type Cloud = AsyncDisposable & {
   sendAgain(userId: string): Promise<number>;
 };
 
+/** The other backends on the same database. */
+export type CloudOthers = {
+  /** Tells all of them, and this one, that another cloud or none is stored now. */
+  tellCloudChanged(): void;
+  onCloudChanged(listener: () => void): Disposable;
+};
+
 /** The one backend of several that holds the link. */
 export type CloudLeadership = {
   isLeader(): boolean;
@@ -74,6 +82,8 @@ export type CloudParts = {
   tap: BroadcastTap;
   tokens: Pick<AccessTokens, 'revoke'>;
   leadership: CloudLeadership;
+  /** Null: there are none. */
+  others: CloudOthers | null;
   clock: Clock;
   disk: Disk;
   log: Log;
@@ -87,8 +97,6 @@ export type CloudParts = {
 export type CloudTuning = { open?: OpenCloudSocket; limits?: BudgetLimits; reconnect?: Reconnect };
 
 const shownSetAside = 100;
-/** After the database could not be asked. */
-const startAgainMs = 5_000;
 
 /** The link to the cloud, from the outbox to what it changes here (contracts, section 12). Nothing at home waits for it. */
 export async function startCloud(parts: CloudParts): Promise<Cloud> {
@@ -116,15 +124,22 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
       log,
     }),
   );
-  const setChannels = async (channels: readonly EventChannel[]): Promise<void> => {
-    await config.setChannels(channels);
-    activeChannels = eventChannels.filter((channel) => channels.includes(channel));
-    teller.tell();
-  };
+  const setChannels = (channels: readonly EventChannel[]): Promise<void> =>
+    run(async () => {
+      await config.setChannels(channels);
+      activeChannels = eventChannels.filter((channel) => channels.includes(channel));
+      teller.tell();
+    });
   const record = createActivityRecord({ clock, onChange: () => teller.tellSoon() });
   const credentials = async (): Promise<Credentials> => {
-    const { stationToken, activeChannels: channels } = await config.read();
-    activeChannels = channels;
+    let stored = await config.read();
+    if (stored.resetAt !== null) {
+      // A reset that was cut short comes before anything is said to the cloud.
+      await reset.finish();
+      stored = await config.read();
+    }
+    const { stationToken } = stored;
+    activeChannels = stored.activeChannels;
     const secret = stationToken ?? (await config.claimSecret());
     log.keepSecret(secret);
     return stationToken === null
@@ -147,12 +162,20 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
     ),
     delivery,
     ignored: createIgnoredMessages({ clock, log }),
-    credentials,
-    onClaimed: async (token) => {
-      log.keepSecret(token);
-      await config.claim(token);
-      activeChannels = eventChannels;
-      log.event('cloud_claimed', { host: settings.host });
+    onClaimed: (token) => {
+      const before = link.credentials();
+      const keep = async (): Promise<void> => {
+        // The code that it answers was voided meanwhile.
+        if (link.credentials() !== before) return;
+        log.keepSecret(token);
+        await config.claim(token);
+        log.event('cloud_claimed', { host: settings.host });
+      };
+      change(keep).catch((error: unknown) => {
+        failed('keeping the token of the cloud')(error);
+        // The cloud says it again on the next connection.
+        link.giveUp('The token of the cloud could not be kept.');
+      });
     },
     onLegacy: (message) => void run(() => obey(message)).catch(failed(`a ${message.type} of the cloud`)),
     onChange: () => teller.tell(),
@@ -201,26 +224,18 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
   starting.use(
     startOutboxKeeper({ outbox, maxBytes: settings.outboxMaxBytes, isLeading, onTick: teller.tell, clock, log }),
   );
-  const begin = async (): Promise<void> => {
-    // A reset that was cut short comes before anything is said to the cloud.
-    if ((await config.read()).resetAt !== null) await reset.finish();
-    if (isLeading()) await link.start();
+  const keeper = starting.use(
+    startLinkKeeper({ link, credentials, leadership, run, onFault: failed('keeping the cloud link'), clock }),
+  );
+  const change = async (work: () => Promise<void>): Promise<void> => {
+    await keeper.change(work);
+    parts.others?.tellCloudChanged();
   };
-  const ending = new AbortController();
-  starting.defer(() => ending.abort());
-  const startLink = async (): Promise<void> => {
-    while (!ending.signal.aborted) {
-      try {
-        return await run(begin);
-      } catch (error) {
-        failed('starting the cloud link')(error);
-        await clock.sleep(startAgainMs, ending.signal).catch(() => undefined);
-      }
-    }
+  const onCloudChanged = (): void => {
+    void keeper.look();
+    teller.tell();
   };
-  starting.use(leadership.subscribe((isLeader) => (isLeader ? void startLink() : link.stop())));
-  starting.defer(() => link.stop());
-  if (isLeading()) void startLink();
+  starting.use(parts.others?.onCloudChanged(onCloudChanged));
 
   const running = starting.move();
   return {
@@ -232,11 +247,9 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
       return { chipId, claimSecret, uri };
     },
     unclaim: () =>
-      run(async () => {
-        link.stop();
+      change(async () => {
         await config.wipe();
         log.event('cloud_unclaimed', { reason: 'The owner asked for it.' });
-        if (isLeading()) await link.start();
       }),
     activity: record.latest,
     setAside: () => outbox.listSetAside(shownSetAside),

@@ -46,7 +46,7 @@ test('a claimed station shows its token, an unclaimed one its secret', () => {
   // An hour later nobody has claimed it: the link stays, as long as it answers.
   unclaimed.pass(3_600_000, () => unclaimed.on({ kind: 'pong' }));
   assert.equal(unclaimed.log.filter((line) => line.includes('ping')).length, 120);
-  assert.deepEqual(unclaimed.on({ kind: 'claimed' }), ['end', 'connect']);
+  assert.deepEqual(unclaimed.on({ kind: 'start', claimed: true }), ['end', 'connect']);
   assert.deepEqual(unclaimed.on({ kind: 'opened' }), ['send_auth']);
 });
 
@@ -163,7 +163,7 @@ test('whatever comes in whatever order, it goes on and holds one connection at m
   const random = (): number => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
   const kinds: LinkEvent[] = [
     { kind: 'opened' },
-    { kind: 'claimed' },
+    { kind: 'start', claimed: false },
     { kind: 'accepted' },
     { kind: 'refused', reason: 'no' },
     { kind: 'pong' },

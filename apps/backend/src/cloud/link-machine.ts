@@ -11,12 +11,11 @@ export type LinkTrouble =
 
 /** What happened to the link. */
 export type LinkEvent =
-  /** There is a cloud to talk to; `claimed`: and a token to show it. */
+  /** There is a cloud to talk to, or another way to talk to it; `claimed`: and a token to show it. */
   | { kind: 'start'; claimed: boolean }
   /** Another backend holds the link now, or this one ends. */
   | { kind: 'stop' }
   | { kind: 'opened' }
-  | { kind: 'claimed' }
   | { kind: 'accepted' }
   | { kind: 'refused'; reason: string }
   | { kind: 'pong' }
@@ -171,8 +170,6 @@ export function createLinkMachine(reconnect: Reconnect): LinkMachine {
         }
         case 'opened':
           return opened(nowMs);
-        case 'claimed':
-          return claimed ? [] : start({ claimed: true }, nowMs);
         case 'accepted':
           return accepted(nowMs);
         case 'refused':

@@ -1,5 +1,4 @@
 import type { Clock } from '@station/kit/clock';
-import { describeError } from '@station/kit/station-error';
 import { legacyMessageTypes, type CloudMessage, type LegacyMessage } from '@station/protocol/cloud-messages';
 import type { CloudNotification } from '@station/protocol/cloud-rpc';
 import type { CloudSocket, OpenCloudSocket } from '../adapters/cloud-socket.ts';
@@ -20,10 +19,8 @@ export type LinkParts = {
   methods: Readonly<Record<string, RpcMethod>>;
   delivery: Delivery;
   ignored: IgnoredMessages;
-  /** What to show: the token of a claimed station, or what proves that someone stands before it. */
-  credentials(): Promise<Credentials>;
-  /** Must be on disk when it resolves. */
-  onClaimed(stationToken: string): Promise<void>;
+  /** The cloud gave a claimed station its token; whoever keeps it starts the link anew with it. */
+  onClaimed(stationToken: string): void;
   /** Messages that change the station, in order. */
   onLegacy(message: LegacyMessage): void;
   /** `view()` may have become different. */
@@ -32,12 +29,16 @@ export type LinkParts = {
   log: Log;
 };
 
+/** What to show: the token of a claimed station, or what proves that someone stands before it. */
 export type Credentials =
   { kind: 'claimed'; stationToken: string } | { kind: 'unclaimed'; chipId: string; claimSecret: string };
 
 export type Link = {
-  start(): Promise<void>;
+  /** Makes a connection with these, also in place of one there is. */
+  start(credentials: Credentials): void;
   stop(): void;
+  /** What it was started with; null while it is stopped. */
+  credentials(): Credentials | null;
   view(): LinkView;
   /** When the other side was heard last, by the clock that only goes forward. */
   heardAtMs(): number | null;
@@ -171,7 +172,8 @@ export function createLink(parts: LinkParts): Link {
       case 'auth_error':
         return tell({ kind: 'refused', reason: message.reason ?? 'The cloud does not accept the station’s token.' });
       case 'claim_success':
-        return void claim(message.stationToken);
+        if (credentials?.kind !== 'unclaimed') return parts.ignored.count('too_early');
+        return parts.onClaimed(message.stationToken);
       case 'ack':
         // As many as the station sent messages: they are not what a flood is made of.
         if (delivery.acknowledge(message.seq)) connection?.inbound.forgive();
@@ -194,32 +196,16 @@ export function createLink(parts: LinkParts): Link {
     });
   };
 
-  const claim = async (stationToken: string): Promise<void> => {
-    const before = credentials;
-    if (before?.kind !== 'unclaimed') return parts.ignored.count('too_early');
-    credentials = { kind: 'claimed', stationToken };
-    try {
-      await parts.onClaimed(stationToken);
-      tell({ kind: 'claimed' });
-    } catch (error) {
-      log.event('unexpected_error', { where: 'keeping the token of the cloud', message: describeError(error) });
-      // The cloud says it again on the next connection.
-      credentials = before;
-      giveUp('The token of the cloud could not be kept.');
-    }
-  };
-
-  const start = async (): Promise<void> => {
-    credentials = await parts.credentials();
-    tell({ kind: 'start', claimed: credentials.kind === 'claimed' });
-  };
-
   return {
-    start,
-    stop: () => {
-      tell({ kind: 'stop' });
-      clearTimeout(timer);
+    start: (given) => {
+      credentials = given;
+      tell({ kind: 'start', claimed: given.kind === 'claimed' });
     },
+    stop: () => {
+      credentials = null;
+      tell({ kind: 'stop' });
+    },
+    credentials: () => credentials,
     view: () => machine.view(),
     heardAtMs: () => heardAtMs,
     say,

@@ -15,7 +15,9 @@ export type ReplicaMessage =
   | { kind: 'happening'; happening: Exclude<DeviceHappening, { kind: 'reports' | 'status' }> }
   /** `at`: when the broker's word of it came; it was published `ageMs` before that or later. */
   | { kind: 'will'; deviceId: string; at: number; ageMs: number }
-  | { kind: 'revoked'; userId: string; at: number };
+  | { kind: 'revoked'; userId: string; at: number }
+  /** Another cloud, or none, is stored now. */
+  | { kind: 'cloud' };
 
 /** A message as it is delivered. `before` comes with reports that this replica wrote. */
 export type Delivered = { message: ReplicaMessage; before?: StatesBefore };

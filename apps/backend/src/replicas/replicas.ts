@@ -58,6 +58,9 @@ export type Replicas = AsyncDisposable & {
   lastHeard: LastHeard;
   /** Tells all that the broker published a device's last will, so long ago or later. */
   tellWill(deviceId: string, ageMs: number): void;
+  /** Tells all that another cloud, or none, is stored now. */
+  tellCloudChanged(): void;
+  onCloudChanged(listener: () => void): Disposable;
   /** One replica at a time, for what concerns the broker's logins. */
   exclusively<T>(work: () => Promise<T>): Promise<T>;
   /** Tells all what becomes of commands, in the transaction that writes it. */
@@ -86,6 +89,7 @@ export async function startReplicas(options: {
   const lastHeard = await readLastHeard(db, id, clock);
   const leadership = createLeadership();
   const listeners = new Set<() => void>();
+  const cloudListeners = new Set<() => void>();
   let local: DeviceEvents | null = null;
   let tokens: AccessTokens | null = null;
   let side: BrokerSide | null = null;
@@ -109,6 +113,8 @@ export async function startReplicas(options: {
             return side?.onWill(message);
           case 'revoked':
             return tokens?.takeOver(message.userId, message.at);
+          case 'cloud':
+            return cloudListeners.forEach((listener) => listener());
         }
       },
     }),
@@ -168,10 +174,7 @@ export async function startReplicas(options: {
     lastHeard,
     tellCommands: tellCommandsBy(transact),
     isListening: () => isConnected,
-    onListening: (listener) => {
-      listeners.add(listener);
-      return { [Symbol.dispose]: () => void listeners.delete(listener) };
-    },
+    onListening: (listener) => subscribe(listeners, listener),
     onGap: recovery.onGap,
     share: (events) => {
       local = events;
@@ -198,6 +201,8 @@ export async function startReplicas(options: {
           !(await isAnyoneUnheard(transaction, side?.adopted() ?? [])),
       }),
     tellWill: (deviceId, ageMs) => fanOut.publish({ kind: 'will', deviceId, at: clock.now(), ageMs }),
+    tellCloudChanged: () => fanOut.publish({ kind: 'cloud' }),
+    onCloudChanged: (listener) => subscribe(cloudListeners, listener),
     exclusively: (work) => exclusivelyIn(db, work),
     begin: (also) => {
       isReady = true;
@@ -208,6 +213,11 @@ export async function startReplicas(options: {
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
+}
+
+function subscribe(listeners: Set<() => void>, listener: () => void): Disposable {
+  listeners.add(listener);
+  return { [Symbol.dispose]: () => void listeners.delete(listener) };
 }
 
 async function readLastHeard(db: Database, id: string, clock: Clock): Promise<LastHeard> {

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { systemClock } from '@station/kit/clock';
+import { nodeDisk } from '@station/kit/files';
+import { openSecretBox } from '../settings/secret-box.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { openTestStore } from '../testing/test-store.ts';
+import { createCloudConfigStore } from './cloud-config-store.ts';
+
+test('whoever asks for the code of the station at the same time gets the same one, also after the key was lost', async () => {
+  await using folder = await temporaryFolder();
+  await using store = await openTestStore();
+  const open = async (key: string) => {
+    const box = await openSecretBox({ disk: nodeDisk, path: join(folder.path, key) });
+    return createCloudConfigStore({ db: store.db, box, clock: systemClock });
+  };
+  const codes: string[] = [];
+  for (const key of ['key', 'another-key']) {
+    const [one, two] = [await open(key), await open(key)];
+    const both = await Promise.all([one.claimSecret(), two.claimSecret()]);
+    assert.equal(both[0], both[1]);
+    assert.equal(await one.claimSecret(), both[0]);
+    codes.push(both[0]);
+  }
+  assert.notEqual(codes[0], codes[1]);
+});

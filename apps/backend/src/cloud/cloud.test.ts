@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { WebSocketServer, type WebSocket } from 'ws';
+import { systemClock } from '@station/kit/clock';
+import { nodeDisk } from '@station/kit/files';
+import { createDeviceEvents } from '../devices/device-events.ts';
+import { createDeviceStore } from '../devices/device-store.ts';
+import { createLeadership } from '../replicas/leadership.ts';
+import { openSecretBox } from '../settings/secret-box.ts';
+import { createSocketHub } from '../socket/hub.ts';
+import { recordedLog } from '../testing/recorded-log.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { openTestStore } from '../testing/test-store.ts';
+import { until } from '../testing/until.ts';
+import { createBroadcastTap } from './broadcast-tap.ts';
+import { createCloudConfigStore } from './cloud-config-store.ts';
+import { readCloudSettings } from './cloud-settings.ts';
+import { startCloud, type CloudOthers } from './cloud.ts';
+
+const token = 'a token that is long enough';
+
+/** Backends on one database, and a cloud that lets everyone in and keeps what they say first. */
+async function setUp() {
+  await using starting = new AsyncDisposableStack();
+  const folder = starting.use(await temporaryFolder());
+  const store = starting.use(await openTestStore());
+  const box = await openSecretBox({ disk: nodeDisk, path: join(folder.path, 'key') });
+  const clock = systemClock;
+  const config = createCloudConfigStore({ db: store.db, box, clock });
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+  const hellos: { type: string; stationToken?: string; claimSecret?: string }[] = [];
+  const open = new Set<WebSocket>();
+  server.on('connection', (socket) => {
+    open.add(socket);
+    socket.on('close', () => open.delete(socket));
+    socket.once('message', (data) => {
+      const hello = JSON.parse((data as Buffer).toString('utf8')) as (typeof hellos)[number];
+      hellos.push(hello);
+      if (hello.type === 'station_auth') socket.send('{"type":"auth_ok","acks":true}');
+    });
+  });
+  await once(server, 'listening');
+  starting.defer(() => {
+    for (const socket of open) socket.terminate();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const settings = readCloudSettings((name) => (name === 'CLOUD_HOST' ? `ws://127.0.0.1:${port}` : null), []);
+  assert.ok(settings !== null);
+
+  const all = starting.move();
+  const listeners = new Set<() => void>();
+  const others: CloudOthers = {
+    tellCloudChanged: () => setImmediate(() => listeners.forEach((listener) => listener())),
+    onCloudChanged: (listener) => {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    },
+  };
+  const backend = async (leads: boolean, ownBox = box) => {
+    const log = recordedLog();
+    const leadership = createLeadership();
+    leadership.set(leads ? 1 : null);
+    const tap = createBroadcastTap();
+    const cloud = all.use(
+      await startCloud({
+        settings,
+        stationId: 'chip',
+        store,
+        box: ownBox,
+        devices: createDeviceStore({ db: store.db, clock }),
+        commands: { send: async () => ({ kind: 'unknown_device' }) },
+        publish: async () => undefined,
+        events: createDeviceEvents(log),
+        hub: tap.on(createSocketHub()),
+        tap,
+        tokens: { revoke: () => undefined },
+        leadership,
+        others,
+        clock,
+        disk: nodeDisk,
+        log,
+        random: Math.random,
+        onReset: () => undefined,
+      }),
+    );
+    return { cloud, leadership, log };
+  };
+  return { store, config, box, hellos, open, backend, [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
+test('disconnected at one backend, the one that holds the link ends it and shows the new code', async () => {
+  await using all = await setUp();
+  await all.config.claim(token);
+  const leader = await all.backend(true);
+  const other = await all.backend(false);
+  await until('the link is up', async () => (await leader.cloud.status()).state === 'authenticated');
+  await other.cloud.unclaim();
+  const claim = await other.cloud.claim();
+  await until('the station says the new code', () => all.hellos.length === 2);
+  assert.deepEqual(all.hellos[1], { type: 'claim_handshake', chipId: 'chip', claimSecret: claim?.claimSecret });
+  await until('the link of before is gone', () => all.open.size === 1);
+  assert.equal((await leader.cloud.status()).state, 'unclaimed');
+});
+
+test('a disconnect that fails leaves the link as it was; tried again, it is done', async () => {
+  await using all = await setUp();
+  await all.config.claim(token);
+  const { cloud } = await all.backend(true);
+  await until('the link is up', async () => (await cloud.status()).state === 'authenticated');
+  const rename = (from: string, to: string) => all.store.db.schema.alterTable(from).renameTo(to).execute();
+  await rename('cloud_commands', 'away');
+  await assert.rejects(cloud.unclaim());
+  await rename('away', 'cloud_commands');
+  const { state, claimedAt } = await cloud.status();
+  assert.equal(state, 'authenticated');
+  assert.ok(claimedAt !== null);
+  assert.equal(all.hellos.length, 1);
+  await cloud.unclaim();
+  assert.equal((await cloud.status()).state, 'unclaimed');
+});
+
+test('claimed while the leadership goes to another backend: the token is kept, and only the other one uses it', async () => {
+  await using all = await setUp();
+  let onSeal = (): void => undefined;
+  const box = {
+    ...all.box,
+    seal: (...given: Parameters<typeof all.box.seal>) => {
+      onSeal();
+      return all.box.seal(...given);
+    },
+  };
+  const first = await all.backend(true, box);
+  await until('the station says its code', () => all.hellos.length === 1);
+  // In the middle of keeping the token.
+  onSeal = () => first.leadership.set(null);
+  for (const socket of all.open) socket.send(JSON.stringify({ type: 'claim_success', stationToken: token }));
+  await until('the token is kept', async () => (await all.config.read()).stationToken === token);
+  const second = await all.backend(true);
+  await until('the link is up', async () => (await second.cloud.status()).state === 'authenticated');
+  assert.equal((await first.cloud.status()).isHeldHere, false);
+  await until('there is one connection', () => all.open.size === 1);
+  assert.deepEqual(
+    all.hellos.map(({ type }) => type),
+    ['claim_handshake', 'station_auth'],
+  );
+});
