@@ -5,6 +5,7 @@ import { describeError } from '@station/kit/station-error';
 import { maxPayloadBytes, subscriptions } from '@station/protocol/topics';
 import type { Log } from '../log.ts';
 import type { BrokerLink, BrokerLinkHandler } from './broker-link.ts';
+import { createPublisher, NothingKept } from './publisher.ts';
 import { createSharedWait } from './shared-wait.ts';
 import { createSessionBacklog, type SessionBacklog, type SharedSession } from './session-backlog.ts';
 
@@ -40,14 +41,12 @@ export type BrokerClientOptions = {
 
 const reconnectMs = 1_000;
 const connectTimeoutMs = 10_000;
-const publishTimeoutMs = 5_000;
 /** While the backend is away the broker keeps what devices say for so long, seconds. */
 const sessionExpirySeconds = 14 * 24 * 60 * 60;
 /** Messages that the broker may send without an acknowledgement: as many as one wait for the disk can take along. */
 const receiveMaximum = 5_000;
 /** Above it nothing more is read, until what was read is written. */
 const maxWaiting = 20_000;
-const maxUnconfirmedPublishes = 1_000;
 /** Nothing comes any more. */
 const quietMs = 5_000;
 /** CONNACK of a broker that only speaks MQTT 3.1.1 (there, section 3.2.2.3), or says so as MQTT 5 does. */
@@ -63,10 +62,10 @@ export function connectBroker(options: BrokerClientOptions): BrokerSession {
   writeToStream.cacheNumbers = false;
   const broker = new URL(options.url).host;
   const client = connect(options.url, clientOptions(options));
+  const publish = createPublisher(client);
   const backlog = options.shared && createSessionBacklog(options.shared);
   const { quiet } = acknowledgeWhenDone(client, options, backlog);
   let isSubscribed = false;
-  let unconfirmed = 0;
   let failure: string | null = null;
 
   const listening = (now: boolean): void => {
@@ -114,16 +113,7 @@ export function connectBroker(options: BrokerClientOptions): BrokerSession {
   return {
     address: null,
     isWell: () => isSubscribed && client.connected,
-    publish: async (topic, payload, expiresInMs) => {
-      if (!client.connected || unconfirmed >= maxUnconfirmedPublishes) throw new Error('The broker is away');
-      unconfirmed += 1;
-      const properties = { messageExpiryInterval: Math.max(1, Math.ceil(expiresInMs / 1000)) };
-      const isVersion5 = client.options.protocolVersion === 5;
-      const published = client
-        .publishAsync(topic, payload, { qos: 1, retain: false, ...(isVersion5 ? { properties } : {}) })
-        .finally(() => (unconfirmed -= 1));
-      await inTime(published);
-    },
+    publish,
     retire: async () => {
       if (!client.connected) await new Promise<void>((resolve) => client.once('connect', () => resolve()));
       if (isResumed) {
@@ -162,6 +152,7 @@ function clientOptions({ clientId, username, password, authority }: BrokerClient
     reconnectOnConnackError: true,
     connectTimeout: connectTimeoutMs,
     queueQoSZero: false,
+    outgoingStore: new NothingKept(),
     resubscribe: false,
     keepalive: 30,
   };
@@ -253,17 +244,4 @@ function pubacks(ids: readonly (number | undefined)[]): Buffer {
     end += 4;
   }
   return packets.subarray(0, end);
-}
-
-async function inTime(published: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('The broker did not answer')), publishTimeoutMs);
-  });
-  published.catch(() => undefined);
-  try {
-    await Promise.race([published, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
