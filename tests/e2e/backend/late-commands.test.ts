@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { connect } from 'mqtt';
+import { connectDevice } from '@station/backend/testing/test-device';
+import type { DeviceCommand } from '@station/protocol/device-commands';
+import { waitFor } from '../../rig/program.ts';
+import { install, stationId, type Installation } from './installation.ts';
+
+/** Of the fourth of the virtual devices, a lamp; the broker keeps what comes for it while it is away. */
+function lampOf(station: Installation) {
+  const login = station.logins[3];
+  assert.ok(login);
+  const { externalId, token } = login;
+  const properties = { sessionExpiryInterval: 3_600 };
+  const session = { clientId: externalId, clean: false, protocolVersion: 5, properties } as const;
+  return { login: { stationId, id: '', externalId, token }, session };
+}
+
+async function command(station: Installation, token: string, power: boolean): Promise<DeviceCommand> {
+  const name = station.logins[3]?.externalId ?? '';
+  const [row] = await station.query<{ id: string }>(`select id from devices where external_id = '${name}'`);
+  const answer = await fetch(`${station.url}/api/devices/${row?.id}/command`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ action: 'set_power', params: { power } }),
+  });
+  assert.equal(answer.status, 202);
+  return (await answer.json()) as DeviceCommand;
+}
+
+test('a command that was reported as failed is not carried out when the broker is back', async () => {
+  await using station = await install('Mosquitto and PostgreSQL', { devices: 4 });
+  const { mosquitto } = station;
+  assert.ok(mosquitto);
+  await station.startBackend();
+  const connections = async (): Promise<number> => (await station.logged('mqtt_connected')).length;
+  const token = await station.logIn();
+  {
+    const { login, session } = lampOf(station);
+    await using lamp = await waitFor('its login', () => connectDevice(station.mqttUrl, login, session));
+    await lamp.say('state', { state: { power: false } });
+  }
+  // Its session is on the broker's disk with this; a broker that is killed still knows it.
+  await mosquitto.stop('SIGTERM');
+  await mosquitto.start();
+  await waitFor('the backend to be there again', async () => (await connections()) === 2);
+  // It is there, and answers nothing.
+  const stopping = mosquitto.stop('SIGSTOP');
+  const failed = await command(station, token, true);
+  assert.equal(failed.status, 'failed');
+  await mosquitto.stop('SIGKILL');
+  await stopping;
+  await mosquitto.start();
+  await waitFor('the backend to be there again', async () => (await connections()) === 3);
+  const sent = await command(station, token, false);
+  assert.equal(sent.status, 'pending');
+  const heard = await hearUntil(station, sent.commandId);
+  assert.deepEqual(heard, [sent.commandId]);
+});
+
+/** Ids of the commands that the broker kept for the lamp, up to this one. */
+async function hearUntil(station: Installation, commandId: string): Promise<string[]> {
+  const { login, session } = lampOf(station);
+  const heard: string[] = [];
+  const client = connect(station.mqttUrl, { ...session, username: login.externalId, password: login.token });
+  try {
+    // They come together with the broker's greeting.
+    client.on('message', (_topic, payload) => {
+      heard.push((JSON.parse(payload.toString('utf8')) as { commandId: string }).commandId);
+    });
+    await waitFor('the later command', () => heard.includes(commandId));
+    return heard;
+  } finally {
+    await client.endAsync(true);
+  }
+}
