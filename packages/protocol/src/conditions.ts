@@ -25,6 +25,11 @@ export const conditions = {
     message:
       'The environment file of the stack could not be written: a bare "docker compose up" would not keep the installed release.',
   },
+  compose_project_unreadable: {
+    severity: 'fault',
+    message:
+      'Docker Compose cannot read the project of the stack; lastError says why. Mend its files or install the Compose plugin; it is tried again by itself.',
+  },
   engine_unreachable: {
     severity: 'fault',
     message: 'The container engine does not answer. Updates wait until it does.',

@@ -38,6 +38,7 @@ export const errorCodes = {
   registry_unavailable: 502,
   registry_auth_failed: 502,
   image_missing: 502,
+  compose_project_unreadable: 503,
   shutting_down: 503,
   unavailable: 503,
   disk_space_low: 507,

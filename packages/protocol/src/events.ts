@@ -43,6 +43,8 @@ export const events = {
   update_failed: event('error', { code: text, reason: text, version: maybeText }),
   update_retry: event('warn', { code: text, reason: text, attempt: Type.Number() }),
   engine_failed: event('warn', { step: text, detail: text }),
+  /** Docker Compose cannot read the stack's own files: its words, without values that could be secrets. */
+  compose_project_unreadable: event('error', { reason: text }),
   docker_pull: event('info', {
     service: text,
     image: text,

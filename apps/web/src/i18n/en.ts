@@ -394,6 +394,10 @@ export const en = {
       title: 'A hand-started stack would not keep this release',
       help: 'The stack’s environment file could not be written. Check the permissions of its folder.',
     },
+    compose_project_unreadable: {
+      title: 'The files of the stack cannot be read',
+      help: 'Docker Compose says why in the agent’s log and under the last error. Mend the compose file or its .env on the station; it is tried again by itself.',
+    },
     engine_unreachable: {
       title: 'The container engine does not answer',
       help: 'Updates wait until it does. If it stays like this, restart the station.',
@@ -533,6 +537,7 @@ export const en = {
     registry_auth_failed: 'The image registry refused the credentials. Check them on the station.',
     image_missing: 'An image of this release does not exist. Choose another release.',
     shutting_down: 'The station is just restarting. It will be back in a moment.',
+    compose_project_unreadable: 'The files of the stack on the station cannot be read. The agent’s log says why.',
     unavailable: 'The station is not ready yet. It will be in a moment.',
     disk_space_low: 'There is not enough free space. Free some and try again.',
     no_answer: 'The station does not answer. Check that it is switched on and that you are in its network.',
