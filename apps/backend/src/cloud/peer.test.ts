@@ -26,6 +26,10 @@ function peerWith(parts: Partial<PeerParts> = {}) {
           throw new RpcError(rpcErrors.deviceOffline, 'It sleeps.');
         },
       },
+      repeat: {
+        params: Type.Object({ length: Type.Number() }),
+        run: async ({ length }: { length: number }) => '\u{1f4a1}'.repeat(length / 4),
+      },
       break: {
         params: Type.Unknown(),
         run: async () => {
@@ -164,4 +168,31 @@ test('too many calls under way are refused, not queued', async () => {
   resolve();
   await new Promise((done) => setImmediate(done));
   assert.equal(sent.length, 257);
+});
+
+test('an answer that no frame can hold gives way to an error; in a batch only the largest do', async () => {
+  const mebibyte = 1_048_576;
+  const texts: string[] = [];
+  const { receive } = peerWith({ send: (text) => void texts.push(text) });
+  const [half, whole] = [mebibyte / 2, mebibyte].map((length) => call('repeat', { length }, 'r'));
+  await receive(half);
+  await receive(whole);
+  await receive([half, half, call('add', { a: 1, b: 2 }, 'sum')]);
+  await receive(call('sing', {}, 'x'.repeat(mebibyte - 60)));
+  for (const text of texts) assert.ok(Buffer.byteLength(text) <= mebibyte);
+  const [fitting, tooLarge, batch, longId] = texts.map((text) => JSON.parse(text) as unknown);
+  assert.equal(errorOf(fitting), undefined);
+  assert.equal(errorOf(tooLarge), rpcErrors.failed);
+  assert.deepEqual((batch as unknown[]).map(errorOf), [rpcErrors.failed, undefined, undefined]);
+  assert.equal(errorOf(longId), rpcErrors.internal);
+});
+
+test('answers and calls in one frame: each goes its way', async () => {
+  const { peer, sent, receive } = peerWith();
+  const answered = peer.call('cloud.time', {}, 5_000);
+  const { id } = sent[0] as { id: number };
+  const answers = await receive([call('add', { a: 1, b: 2 }, 'sum'), { jsonrpc: '2.0', id, result: 7 }]);
+  assert.deepEqual(answers, [{ jsonrpc: '2.0', id: 'sum', result: 3 }]);
+  assert.equal(await answered, 7);
+  await assert.rejects(peer.call('cloud.time', { text: 'x'.repeat(1_048_576) }, 5_000));
 });

@@ -15,6 +15,7 @@ import type { TSchema } from 'typebox';
 import { cloudMessages, type CloudMessage } from '@station/protocol/cloud-messages';
 import { maxBatchCalls, rpcErrors } from '@station/protocol/cloud-rpc';
 import { describeError } from '@station/kit/station-error';
+import { fitsFrame, frameOfAnswers } from './frames.ts';
 import { findUnstorable, mayBeUnstorable } from '../store/storable-text.ts';
 
 /** A refusal with a code of the protocol; its message goes to the caller. */
@@ -51,8 +52,9 @@ export type PeerParts = {
 /** JSON-RPC 2.0 both ways over frames, with the plain messages beside it (contracts, section 12). One a connection. */
 export type Peer = {
   receive(text: string | null): void;
+  /** @throws RpcError when it is larger than a frame may be. */
   notify(method: string, params: unknown): void;
-  /** @throws (rejects) RpcError: refused, not answered in time, or the connection ended. */
+  /** @throws (rejects) RpcError: too large for a frame, refused, not answered in time, or the connection ended. */
   call(method: string, params: unknown, timeoutMs: number): Promise<unknown>;
   /** Rejects what waits for an answer; what is under way for the other side is finished and not answered. */
   close(): void;
@@ -70,7 +72,12 @@ export function createPeer(parts: PeerParts): Peer {
   let running = 0;
   let lastId = 0;
   const send = (payload: unknown): void => {
-    if (!isClosed) parts.send(JSON.stringify(payload));
+    const text = JSON.stringify(payload);
+    if (!fitsFrame(text)) throw new RpcError(rpcErrors.failed, 'It is larger than a frame may be.');
+    if (!isClosed) parts.send(text);
+  };
+  const sendAnswers = (answers: readonly JSONRPCResponse[], isBatch: boolean): void => {
+    if (!isClosed && answers.length > 0) parts.send(frameOfAnswers(answers, isBatch));
   };
   const client = new JSONRPCClient(async (request: unknown) => send(request));
   const deadlines = createDeadlines((id) => {
@@ -123,10 +130,14 @@ export function createPeer(parts: PeerParts): Peer {
   };
   const answerBatch = async (requests: readonly unknown[]): Promise<void> => {
     if (requests.length > maxBatchCalls) {
-      return send(refusal(null, rpcErrors.invalidRequest, `A batch has at most ${maxBatchCalls} calls.`));
+      const message = `A batch has at most ${maxBatchCalls} calls.`;
+      return sendAnswers([refusal(null, rpcErrors.invalidRequest, message)], false);
     }
-    const answers = (await Promise.all(requests.map(answer))).filter((one) => one !== null);
-    if (answers.length > 0) send(answers);
+    const answers = await Promise.all(requests.map(answer));
+    sendAnswers(
+      answers.filter((one) => one !== null),
+      true,
+    );
   };
   const guarded = (work: Promise<void>): void => {
     work.catch((error: unknown) => parts.onFault('answering the cloud', describeError(error)));
@@ -136,14 +147,15 @@ export function createPeer(parts: PeerParts): Peer {
   const refuseUnstorable = (frame: unknown): void => {
     if (!isObject(frame) || frame['jsonrpc'] !== '2.0' || frame['id'] === undefined) return onIgnored('bad_shape');
     const code = parts.isAuthenticated() ? rpcErrors.badParams : rpcErrors.notAuthenticated;
-    send(refusal(frame, code, 'It holds text that cannot be kept (U+0000, half a surrogate pair).'));
+    const message = 'It holds text that cannot be kept (U+0000, half a surrogate pair).';
+    sendAnswers([refusal(frame, code, message)], false);
   };
   const receiveObject = (frame: Record<string, unknown>): void => {
     if (frame['jsonrpc'] === '2.0') {
       if (isJSONRPCResponse(frame)) {
         client.receive(frame);
       } else {
-        guarded(answer(frame).then((response) => (response === null ? undefined : send(response))));
+        guarded(answer(frame).then((response) => sendAnswers(response === null ? [] : [response], false)));
       }
       return;
     }
@@ -168,11 +180,12 @@ export function createPeer(parts: PeerParts): Peer {
         // Without a single item of the protocol it is no batch, and nobody waits for an answer.
         const isBatch = frame.some((item) => isObject(item) && item['jsonrpc'] === '2.0');
         if (!isBatch) return onIgnored('unknown');
-        const responses = frame.filter((item): item is JSONRPCResponse => isObject(item) && isJSONRPCResponse(item));
-        for (const response of responses) client.receive(response);
-        if (responses.length < frame.length) {
-          guarded(answerBatch(frame.filter((item) => !responses.includes(item as JSONRPCResponse))));
+        const requests: unknown[] = [];
+        for (const item of frame as unknown[]) {
+          if (isObject(item) && isJSONRPCResponse(item)) client.receive(item);
+          else requests.push(item);
         }
+        if (requests.length > 0) guarded(answerBatch(requests));
         return;
       }
       if (!isObject(frame)) return onIgnored('unknown');
