@@ -146,3 +146,21 @@ test('what the cloud chokes on is set aside, and can be sent again with the ids 
   assert.ok(after.every(({ seq }, n) => n === 0 || seq > (before[2]?.seq ?? 0)));
   assert.equal(await all.outbox.sendAgain(), 0);
 });
+
+test('one that was committed late stands far in front of the others: it is counted as one, and not dropped', async () => {
+  await using all = await open();
+  const seqs = [1, ...Array.from({ length: 12_000 }, (_, index) => 1_000_000 + index)];
+  for (let from = 0; from < seqs.length; from += 2_000) {
+    const rows = seqs.slice(from, from + 2_000);
+    const values = rows.map((seq) => ({ seq, channel: 'system', content: `{"id":"m${seq}"}`, at: seq }));
+    await all.db.insertInto('cloud_outbox').values(values).execute();
+  }
+  const { pending, oldestAt, bytes } = await all.outbox.size();
+  assert.deepEqual({ pending, oldestAt }, { pending: 12_001, oldestAt: 1 });
+  assert.equal(await all.outbox.trim(bytes + 100), 0);
+  assert.equal((await all.outbox.read(0, 1))[0]?.seq, 1);
+  assert.deepEqual(
+    (await all.outbox.read(0, 2, [1, 1_000_001])).map(({ seq }) => seq),
+    [1_000_000, 1_000_002],
+  );
+});

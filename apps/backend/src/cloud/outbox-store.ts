@@ -14,8 +14,8 @@ export type OutboxSize = { pending: number; oldestAt: number | null; bytes: numb
 export type OutboxStore = {
   /** Keeps a message, if the cloud asks for its channel. @param content has an `id` of its own. */
   add(message: { channel: EventChannel; content: { id: string } & Record<string, unknown>; at: number }): Promise<void>;
-  /** In order, from after this number on. */
-  read(afterSeq: number, limit: number): Promise<OutboxMessage[]>;
+  /** In order, from after this number on. @param except numbers to leave out. */
+  read(afterSeq: number, limit: number, except?: readonly number[]): Promise<OutboxMessage[]>;
   remove(seqs: readonly number[]): Promise<void>;
   /** Exact up to 10,000, an estimate above. */
   size(): Promise<OutboxSize>;
@@ -55,12 +55,22 @@ type Row = {
 
 export function createOutboxStore(options: { db: Database; kind: 'sqlite' | 'postgres'; clock: Clock }): OutboxStore {
   const { db, kind, clock } = options;
-  const bounds = async (): Promise<{ first: number; last: number } | null> => {
-    const { rows } = await sql<{ first: number | null; last: number | null }>`
-      select (select min(seq) from cloud_outbox) as first, (select max(seq) from cloud_outbox) as last`.execute(db);
-    const { first = null, last = null } = rows[0] ?? {};
-    return first === null || last === null ? null : { first, last };
+  const given = (seqs: readonly number[]) =>
+    jsonRows(
+      kind,
+      seqs.map((seq) => ({ seq })),
+      { seq: 'bigint' },
+    );
+  /** The oldest are counted, what is beyond them is taken from the numbers: rows that were committed late stand alone in front of the others. */
+  const measure = async (): Promise<{ first: number | null; pending: number }> => {
+    const { rows } = await sql<{ counted: number | string; first: number | null; beyond: number | string | null }>`
+      select count(*) as counted, min(seq) as first, (select max(seq) from cloud_outbox) - max(seq) as beyond
+      from (select seq from cloud_outbox order by seq limit ${sql.lit(exactUpTo)}) as oldest`.execute(db);
+    const { counted = 0, first = null, beyond = null } = rows[0] ?? {};
+    return { first, pending: Number(counted) + Number(beyond ?? 0) };
   };
+  /** Dropping must not be a matter of gaps, which only PostgreSQL leaves in the numbers. */
+  const exactPending = async (): Promise<number> => (kind === 'postgres' ? count(db) : (await measure()).pending);
   const averageBytes = async (): Promise<number> => {
     const part = (order: 'asc' | 'desc') => sql`select * from (
       select length(channel) + coalesce(length(ref), 0) + coalesce(length(content), 0) as bytes
@@ -76,45 +86,38 @@ export function createOutboxStore(options: { db: Database; kind: 'sqlite' | 'pos
         insert into cloud_outbox (channel, content, at)
         select ${channel}, ${JSON.stringify(content)}, cast(${at} as bigint) where ${isWanted(channel)}`.execute(db);
     },
-    read: async (afterSeq, limit) => {
+    read: async (afterSeq, limit, except = []) => {
+      const others = except.length === 0 ? sql`` : sql`and seq not in (select seq from ${given(except)})`;
       const { rows } = await sql<Row>`
         select seq, channel, content, device_events.id as id, device_id as "deviceId", kind, data,
           device_events.at as "eventAt"
-        from (select * from cloud_outbox where seq > ${afterSeq} order by seq limit ${limit}) as waiting
+        from (select * from cloud_outbox where seq > ${afterSeq} ${others} order by seq limit ${limit}) as waiting
         left join device_events on device_events.id = waiting.ref order by seq`.execute(db);
       return rows.map((row) => ({ seq: row.seq, channel: row.channel, params: paramsOf(row) }));
     },
     remove: async (seqs) => {
       if (seqs.length === 0) return;
-      const given = jsonRows(
-        kind,
-        seqs.map((seq) => ({ seq })),
-        { seq: 'bigint' },
-      );
-      await sql`delete from cloud_outbox where seq in (select seq from ${given})`.execute(db);
+      await sql`delete from cloud_outbox where seq in (select seq from ${given(seqs)})`.execute(db);
     },
     size: async () => {
-      const found = await bounds();
-      if (found === null) return { pending: 0, oldestAt: null, bytes: 0 };
+      const { first, pending } = await measure();
+      if (first === null) return { pending: 0, oldestAt: null, bytes: 0 };
       const { rows } = await sql<{ at: number | null }>`
         select coalesce(waiting.at, device_events.at) as at from cloud_outbox as waiting
-        left join device_events on device_events.id = waiting.ref where seq = ${found.first}`.execute(db);
-      const estimate = found.last - found.first + 1;
-      const pending = estimate > exactUpTo ? estimate : await count(db);
+        left join device_events on device_events.id = waiting.ref where seq = ${first}`.execute(db);
       return { pending, oldestAt: rows[0]?.at ?? null, bytes: Math.round(pending * (await averageBytes())) };
     },
     trim: async (maxBytes) => {
-      const found = await bounds();
-      if (found === null) return 0;
       const perRow = await averageBytes();
-      const excess = (found.last - found.first + 1) * perRow - maxBytes;
-      if (excess <= 0) return 0;
-      const end = Math.min(found.last, found.first + Math.ceil(excess / perRow));
+      const most = Math.floor(maxBytes / perRow);
+      if ((await measure()).pending <= most) return 0;
+      const excess = (await exactPending()) - most;
       let dropped = 0;
-      for (let from = found.first; from < end; from += trimChunk) {
-        const upTo = Math.min(end, from + trimChunk);
+      for (let left = excess; left > 0; left -= trimChunk) {
+        const many = Math.min(left, trimChunk);
         dropped += await db.transaction().execute(async (transaction) => {
-          const gone = await transaction.deleteFrom('cloud_outbox').where('seq', '<', upTo).executeTakeFirst();
+          const oldest = transaction.selectFrom('cloud_outbox').select('seq').orderBy('seq').limit(many);
+          const gone = await transaction.deleteFrom('cloud_outbox').where('seq', 'in', oldest).executeTakeFirst();
           const number = Number(gone.numDeletedRows);
           await sql`update cloud_config set dropped = dropped + cast(${number} as bigint)`.execute(transaction);
           return number;
