@@ -55,6 +55,7 @@ export const backendEvents = {
   cloud_identity_refused: event('warn', { type: text, reason: text }),
   cloud_message_ignored: event('warn', { reason: text, count }),
   cloud_message_set_aside: event('error', { seq: count, reason: text }),
+  cloud_state_too_large: event('warn', { deviceId: text, bytes: count }),
   cloud_set_aside_sent: event('info', { count, userId: text }),
   cloud_condition_raised: event('warn', { condition: text, severity: text }),
   cloud_condition_cleared: event('info', { condition: text }),

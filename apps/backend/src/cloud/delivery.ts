@@ -9,8 +9,8 @@ import { createPoisonWatch } from './poison.ts';
 
 /** An authenticated connection, as far as sending needs it. */
 export type Delivering = {
-  /** @param done when it was handed to the kernel. */
-  notify(method: CloudNotification, params: Record<string, unknown>, done?: () => void): void;
+  /** @param done when it was handed to the kernel. @returns false when it is larger than a frame may be: then it is not sent. */
+  notify(method: CloudNotification, params: Record<string, unknown>, done?: () => void): boolean;
   bufferedBytes(): number;
   /** The cloud promised to acknowledge. */
   acks: boolean;
@@ -54,6 +54,8 @@ const outboxBacklogBytes = 256 * 1024;
 const stateBacklogBytes = 1024 * 1024;
 /** Another replica may have written; and whatever was missed is found. */
 const lookEveryMs = 1_000;
+/** What another replica began to write earlier, and committed later, has a smaller number than what was read since. */
+const lookBackEveryMs = 2_000;
 /** A cloud that promised to acknowledge and does not, is as good as away. */
 const ackPatienceMs = 60_000;
 /** States that were on disk a little later than their time says are sent once more. */
@@ -82,8 +84,11 @@ export function createDelivery(parts: DeliveryParts): Delivery {
   let inFlight: number[] = [];
   let arrived: number[] = [];
   let readUpTo = 0;
+  let lookedBackAt = 0;
   let progressAt = 0;
   const dirty = new Set<string>();
+  /** Devices whose state no frame can hold. */
+  const oversize = new Set<string>();
   const sentStates = { latest: 0, pinged: 0, known: 0 };
   const poison = createPoisonWatch();
 
@@ -106,11 +111,11 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     return true;
   };
 
-  /** @param isLast of what was read: once it is handed over there is room for more. */
-  const send = (to: Delivering, { seq, channel, params }: OutboxMessage, isLast: boolean): void => {
+  /** @param isLast of what was read: once it is handed over there is room for more. @returns false when no frame can hold it. */
+  const send = (to: Delivering, { seq, channel, params }: OutboxMessage, isLast: boolean): boolean => {
     if (params === null || !parts.isActive(channel)) {
       arrived.push(seq);
-      return;
+      return true;
     }
     const { method, ...rest } = params as { method?: CloudNotification };
     inFlight.push(seq);
@@ -118,7 +123,18 @@ export function createDelivery(parts: DeliveryParts): Delivery {
       if (!to.acks) acknowledge(seq);
       if (isLast) wake();
     };
-    to.notify(method ?? methodOf[channel], { ...rest, seq }, done);
+    if (to.notify(method ?? methodOf[channel], { ...rest, seq }, done)) return true;
+    inFlight.pop();
+    return false;
+  };
+
+  /** In order; now and then from the beginning, without what was sent already. */
+  const read = async (limit: number): Promise<OutboxMessage[]> => {
+    const nowMs = clock.monotonic();
+    if (nowMs - lookedBackAt < lookBackEveryMs) return outbox.read(readUpTo, limit);
+    const messages = await outbox.read(0, limit, [...inFlight, ...arrived]);
+    lookedBackAt = nowMs;
+    return messages;
   };
 
   /** @returns false when there was nothing to do. */
@@ -133,21 +149,21 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     }
     const room = Math.min(readAtOnce, poison.window(windowSize) - inFlight.length);
     if (room <= 0 || to.bufferedBytes() >= outboxBacklogBytes) return false;
-    const messages = await outbox.read(readUpTo, room);
+    const messages = await read(room);
     if (connection !== to) return true;
     if (messages.length === 0) {
-      // From the beginning the next time: what was committed out of order is found then.
       if (inFlight.length === 0) {
-        readUpTo = 0;
+        poison.progressed();
         parts.onDrained?.();
       }
       return false;
     }
     if (inFlight.length === 0) progressAt = clock.monotonic();
-    for (const [index, message] of messages.entries()) {
-      readUpTo = message.seq;
-      send(to, message, index === messages.length - 1);
-    }
+    const tooLarge = messages.filter((message, index) => {
+      readUpTo = Math.max(readUpTo, message.seq);
+      return !send(to, message, index === messages.length - 1);
+    });
+    for (const { seq } of tooLarge) await setAside(seq, 'It is larger than a message to the cloud may be.');
     return true;
   };
 
@@ -156,13 +172,30 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     const ids = [...dirty].slice(0, readAtOnce);
     for (const id of ids) dirty.delete(id);
     if (!parts.isActive('state')) return;
-    const devices = parts.db.selectFrom('devices').select(['id', 'state', 'state_at']).where('id', 'in', ids);
-    for (const { id: deviceId, state, state_at: at } of await devices.execute()) {
-      if (at === null || connection !== to) continue;
-      to.notify('device.stateChanged', { deviceId, state: JSON.parse(state) as unknown, at: isoTime(at) });
-      sentStates.latest = Math.max(sentStates.latest, at);
-    }
+    const putBack = (): void => ids.forEach((id) => dirty.add(id));
+    const states = await readStates(ids).catch((error: unknown) => {
+      putBack();
+      throw error;
+    });
+    if (connection !== to) return putBack();
+    for (const state of states) sendState(to, state);
     if (dirty.size > 0) wake();
+  };
+
+  const readStates = (ids: readonly string[]) =>
+    parts.db.selectFrom('devices').select(['id', 'state', 'state_at']).where('id', 'in', ids).execute();
+
+  type State = { id: string; state: string; state_at: number | null };
+  const sendState = (to: Delivering, { id: deviceId, state, state_at: at }: State): void => {
+    if (at === null) return;
+    sentStates.latest = Math.max(sentStates.latest, at);
+    const params = { deviceId, state: JSON.parse(state) as unknown, at: isoTime(at) };
+    if (to.notify('device.stateChanged', params)) {
+      oversize.delete(deviceId);
+    } else if (!oversize.has(deviceId)) {
+      oversize.add(deviceId);
+      log.event('cloud_state_too_large', { deviceId, bytes: Buffer.byteLength(state) });
+    }
   };
 
   const allStatesSince = async (sentAt: number): Promise<void> => {
@@ -178,7 +211,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
       try {
         if (!isBegun) await allStatesSince(await parts.statesSentAt());
         isBegun = true;
-        await sendStates(to);
+        if (!poison.isSuspecting()) await sendStates(to);
         const didSomething = await sendSome(to);
         if (!didSomething) await rest();
         // Others are served in between, however much there is to send.
@@ -206,6 +239,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     begin: (to) => {
       connection = to;
       readUpTo = 0;
+      lookedBackAt = clock.monotonic();
       inFlight = [];
       progressAt = clock.monotonic();
       running = running.then(() => run(to));

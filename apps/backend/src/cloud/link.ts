@@ -4,6 +4,7 @@ import type { CloudNotification } from '@station/protocol/cloud-rpc';
 import type { CloudSocket, OpenCloudSocket } from '../adapters/cloud-socket.ts';
 import type { Log } from '../log.ts';
 import type { Delivery } from './delivery.ts';
+import { fitsFrame } from './frames.ts';
 import type { IgnoredMessages } from './ignored-messages.ts';
 import type { BudgetLimits } from './inbound-budget.ts';
 import { createInboundQueue, type InboundQueue } from './inbound-queue.ts';
@@ -191,7 +192,10 @@ export function createLink(parts: LinkParts): Link {
       bufferedBytes: () => socket.bufferedAmount,
       giveUp,
       notify: (method: CloudNotification, params, done) => {
-        socket.send(JSON.stringify({ jsonrpc: '2.0', method, params }), (error) => error === undefined && done?.());
+        const text = JSON.stringify({ jsonrpc: '2.0', method, params });
+        if (!fitsFrame(text)) return false;
+        socket.send(text, (error) => error === undefined && done?.());
+        return true;
       },
     });
   };

@@ -2,7 +2,9 @@
 export type PoisonWatch = {
   /** How many may be sent ahead: one alone while one is suspected. */
   window(usual: number): number;
-  /** The cloud took something. */
+  /** One is suspected. Until it has arrived it has the link to itself: what else is sent may be what the cloud chokes on. */
+  isSuspecting(): boolean;
+  /** The cloud took something, or there is nothing left that it could choke on. */
   progressed(): void;
   /** @param code of the cloud's closing frame. @param oldest not acknowledged. @returns the number to set aside, or null. */
   lost(code: number | null, oldest: number | null): number | null;
@@ -20,6 +22,7 @@ export function createPoisonWatch(): PoisonWatch {
   let losses = 0;
   return {
     window: (usual) => (suspect === null ? usual : 1),
+    isSuspecting: () => suspect !== null,
     progressed: () => {
       suspect = null;
       losses = 0;

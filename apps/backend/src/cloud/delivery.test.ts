@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '@station/kit/clock';
+import { eventChannels } from '@station/protocol/cloud';
+import { createDeviceStore } from '../devices/device-store.ts';
+import { recordedLog } from '../testing/recorded-log.ts';
+import { openTestStore } from '../testing/test-store.ts';
+import { until } from '../testing/until.ts';
+import { createDelivery, type Delivering } from './delivery.ts';
+import { fitsFrame } from './frames.ts';
+import { createOutboxStore } from './outbox-store.ts';
+
+type Told = { method: string; seq: number | undefined; deviceId: unknown };
+
+async function setUp() {
+  await using starting = new AsyncDisposableStack();
+  const store = starting.use(await openTestStore());
+  const { db } = store;
+  const clock = systemClock;
+  const log = recordedLog();
+  const channels = JSON.stringify(eventChannels);
+  const config = { id: 'cloud', station_token: 'sealed', active_channels: channels, states_sent_at: 0, dropped: 0 };
+  await db
+    .insertInto('cloud_config')
+    .values(config as never)
+    .execute();
+  const outbox = createOutboxStore({ ...store, clock });
+  const delivery = starting.use(
+    createDelivery({
+      db,
+      outbox,
+      isActive: () => true,
+      statesSentAt: async () => 0,
+      setStatesSentAt: async () => undefined,
+      clock,
+      log,
+    }),
+  );
+  const devices = createDeviceStore({ db, clock });
+  const addDevice = async (externalId: string, state: object = { on: true }): Promise<string> => {
+    const { id } = await devices.provision({ externalId, type: 'pir', name: externalId, zoneId: null });
+    await db
+      .updateTable('devices')
+      .set({ state: JSON.stringify(state), state_at: clock.now() })
+      .where('id', '=', id)
+      .execute();
+    return id;
+  };
+  const addMessages = async (...seqs: number[]): Promise<void> => {
+    const rows = seqs.map((seq) => ({ seq, channel: 'system', ref: null, content: `{"id":"m${seq}"}`, at: seq }));
+    await db.insertInto('cloud_outbox').values(rows).execute();
+    delivery.wake();
+  };
+  const connect = (): Told[] => {
+    const told: Told[] = [];
+    const connection: Delivering = {
+      acks: true,
+      bufferedBytes: () => 0,
+      giveUp: (reason) => assert.fail(reason),
+      notify: (method, params) => {
+        if (!fitsFrame(JSON.stringify({ method, params }))) return false;
+        told.push({ method, seq: params['seq'] as number | undefined, deviceId: params['deviceId'] });
+        return true;
+      },
+    };
+    delivery.begin(connection);
+    return told;
+  };
+  const all = starting.move();
+  const end = () => all.disposeAsync();
+  return { db, log, outbox, delivery, addDevice, addMessages, connect, [Symbol.asyncDispose]: end };
+}
+
+const upTo = (count: number, from: number): number[] => Array.from({ length: count }, (_, index) => from + index);
+const numbers = (told: readonly Told[]): number[] => told.flatMap(({ seq }) => seq ?? []);
+
+test('a state that the database did not give is told as soon as it does', async () => {
+  await using all = await setUp();
+  const id = await all.addDevice('lamp');
+  const told = all.connect();
+  await until('it is told at the beginning', () => told.length === 1);
+  const { schema } = all.db;
+  await schema.alterTable('devices').renameTo('away').execute();
+  all.delivery.stateChanged(id);
+  await until('the database fails', () => all.log.events('unexpected_error').length > 0);
+  await schema.alterTable('away').renameTo('devices').execute();
+  await until('it is told again', () => told.length === 2);
+});
+
+test('a state that no frame can hold is left out and said once, the others are told', async () => {
+  await using all = await setUp();
+  const large = await all.addDevice('large', { text: 'x'.repeat(1_048_576) });
+  const small = await all.addDevice('small');
+  const told = all.connect();
+  const toldSmall = () => told.filter(({ deviceId }) => deviceId === small).length;
+  await until('the other is told', () => toldSmall() === 1);
+  for (const id of [large, small]) all.delivery.stateChanged(id);
+  await until('the other is told again', () => toldSmall() === 2);
+  assert.equal(told.length, 2);
+  assert.deepEqual(
+    all.log.events('cloud_state_too_large').map(({ deviceId }) => deviceId),
+    [large],
+  );
+});
+
+test('a message that no frame can hold is set aside at once, and holds up nobody', async () => {
+  await using all = await setUp();
+  await all.addMessages(1, 2, 3);
+  const content = JSON.stringify({ id: 'm2', text: 'x'.repeat(1_048_576) });
+  await all.db.updateTable('cloud_outbox').set({ content }).where('seq', '=', 2).execute();
+  const told = all.connect();
+  await until('it is set aside', async () => (await all.outbox.setAsideSize()).count === 1);
+  await until('the others are told', () => told.length === 2);
+  assert.deepEqual(numbers(told), [1, 3]);
+});
+
+test('a cloud that chokes on states: no message of the outbox is set aside for it', async () => {
+  await using all = await setUp();
+  await all.addDevice('lamp');
+  await all.addMessages(...upTo(8, 1));
+  const arrived = new Set<number>();
+  for (let connection = 0; connection < 12; connection++) {
+    const told = all.connect();
+    const isChoking = () => told.some(({ method }) => method === 'device.stateChanged');
+    await until('the state is told', () => {
+      // It takes what comes before the state, and nothing after it.
+      for (const { seq } of isChoking() ? [] : [...told]) {
+        if (seq !== undefined && all.delivery.acknowledge(seq)) arrived.add(seq);
+      }
+      return isChoking();
+    });
+    const hasMore = arrived.size < 8;
+    await until('a message is told, if one waits', () => !hasMore || told.some(({ seq }) => seq !== undefined));
+    all.delivery.end(1011);
+  }
+  assert.equal((await all.outbox.setAsideSize()).count, 0);
+  assert.ok(arrived.size > 0);
+});
+
+test('what was committed late with a smaller number is told while others are always under way, and nothing twice', async () => {
+  await using all = await setUp();
+  await all.addMessages(...upTo(5, 100));
+  const told = all.connect();
+  await until('the first are told', () => told.length === 5);
+  await all.addMessages(7);
+  let next = 105;
+  await until('the late one is told', async () => {
+    await all.addMessages(next++);
+    // All but the latest have arrived: something is under way at any time.
+    for (const seq of numbers(told).slice(0, -1)) all.delivery.acknowledge(seq);
+    return numbers(told).includes(7);
+  });
+  await until('the others are told', () => numbers(told).includes(next - 1));
+  assert.equal(new Set(numbers(told)).size, told.length);
+});
