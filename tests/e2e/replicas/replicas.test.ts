@@ -286,7 +286,8 @@ test('what the broker kept for the one backend that there was before is taken in
        where external_id = $1 and data like '%"n":' || $2 || '}%'`,
       [device.externalId, String(n)],
     );
-    return rows.length === 2;
+    // At least: a replica that was killed may keep one twice.
+    return rows.length >= 2;
   });
   await leader.start();
   const ended = `"mqtt_session_ended","clientId":"${options.clientId}"`;
