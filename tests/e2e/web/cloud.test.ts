@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import { findFreePort } from '@station/kit/free-port';
 import { buildWeb, isWebStale } from '@station/simulators/station/web-build';
 import { createReconnect } from '../../../apps/backend/src/cloud/reconnect.ts';
 import { owner, runBackend, type RunningBackend } from '../../../apps/backend/src/testing/running-backend.ts';
@@ -46,7 +47,8 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
       const path = process.env['PATH'] ?? '';
       await buildWeb({ root, path, home: systemEnv['HOME'] ?? '/root', signal: AbortSignal.timeout(300_000) });
     }
-    cloud = await startReferenceCloud({});
+    // It comes back on the same one.
+    cloud = await startReferenceCloud({ port: await findFreePort() });
     day.defer(() => cloud[Symbol.asyncDispose]());
     const env = { CLOUD_HOST: cloud.host, WEB_DIR: join(root, 'dist/web') };
     // The real waits, with the luck that makes them shortest.
@@ -146,7 +148,8 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
     await press('Send again');
     await seeIn('Waiting for the cloud', '1 message is sent again.');
     await waitFor('it to arrive', () => cloud.heard.some(({ params }) => params['id'] === 'kept'), patienceMs);
-    await see(`Connected to ${nameOfCloud()}`);
+    // And no more than that: there is nothing to look at any more.
+    await page.getByText(`Connected to ${nameOfCloud()}`, { exact: true }).waitFor({ timeout: patienceMs });
   });
 
   it('the cloud turns the station away: home calls for a look, and I end it by keyboard alone', async () => {
