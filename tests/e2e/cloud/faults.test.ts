@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { rpcErrors } from '@station/protocol/cloud-rpc';
 import { bearer } from '../../../apps/backend/src/testing/running-backend.ts';
-import type { Direction, Fate } from '../../../simulators/cloud/reference-cloud.ts';
+import { addDevice } from '../../../apps/backend/src/testing/test-device.ts';
+import type { Direction, Fate, RpcRefusal } from '../../../simulators/cloud/reference-cloud.ts';
 import { waitFor } from '../../rig/program.ts';
 import { createWorkspace } from '../../rig/workspace.ts';
 import { claimedStation, upTo, type ClaimedStation } from './station.ts';
@@ -120,6 +122,30 @@ test('a message that the cloud ends the link at is set aside, the others go on; 
     const { pending, setAside } = await outbox(station);
     return pending === 0 && setAside === 0;
   });
+});
+
+test('what no frame can hold is not sent: the link stays, the calls are answered, everything else arrives', async () => {
+  await using workspace = await createWorkspace();
+  const station = await claimedStation(workspace);
+  const { cloud, device, backend, deviceId } = station;
+  const { db } = backend.backend;
+  const large = await addDevice(db, 'attic', 'pir');
+  const state = JSON.stringify({ text: 'x'.repeat(1024 * 1024) });
+  await db.updateTable('devices').set({ state, state_at: Date.now() }).where('id', '=', large.id).execute();
+  (await cloud.connection()).cut();
+  await waitFor('the station to leave the state out', () => backend.log.events('cloud_state_too_large').length === 1);
+  const logins = cloud.logins();
+  const says = (n: number, list = '[]') => `{"event":"device_event","data":{"action":"m","n":${n},"list":${list}}}`;
+  // Each number is longer in the words of the station than in those of the device.
+  const long = `[${Array.from({ length: 50_000 }, () => '1e20').join()}]`;
+  for (const text of [says(0), says(1, long), says(2)]) await device.say('event', Buffer.from(text));
+  await waitFor('it to be set aside', async () => (await outbox(station)).setAside === 1);
+  await waitFor('the others at the cloud', () => station.heardEvents().length === 2);
+  const link = await cloud.connection();
+  await assert.rejects(link.call('devices.snapshot'), (error: RpcRefusal) => error.code === rpcErrors.failed);
+  assert.deepEqual(await link.call('device.command', { deviceId, command: { action: 'reboot' } }), { status: 'ok' });
+  assert.deepEqual(station.heardEvents(), [0, 2]);
+  assert.equal(cloud.logins(), logins, 'the link is the same');
 });
 
 async function outbox({ backend }: ClaimedStation): Promise<{ pending: number; dropped: number; setAside: number }> {
