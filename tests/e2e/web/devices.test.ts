@@ -56,21 +56,23 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
     const before = await theSwitch(lamp).getAttribute('aria-checked');
     const wanted = before === 'true' ? 'false' : 'true';
     await theSwitch(lamp).click();
-    await page.waitForFunction(
-      `document.querySelector('[role=switch][aria-checked="${wanted}"]:not([aria-busy])') !== null`,
-    );
-    assert.equal(await theSwitch(lamp).getAttribute('aria-checked'), wanted);
+    const confirmed = page
+      .getByRole('switch', { name: lamp, exact: true, checked: wanted === 'true' })
+      .and(page.locator(':not([aria-busy])'));
+    await confirmed.waitFor({ timeout: patienceMs });
     // What the station itself says, not what this page believes.
     await page.reload();
-    await theSwitch(lamp).waitFor();
-    assert.equal(await theSwitch(lamp).getAttribute('aria-checked'), wanted);
+    await confirmed.waitFor({ timeout: patienceMs });
   });
 
   it('I dim it with the keyboard alone', async () => {
     const slider = page.getByRole('slider', { name: `Brightness, ${lamp}` });
     await slider.focus();
+    // A reload would take back a request that is not answered.
+    const answered = page.waitForResponse((response) => response.url().endsWith('/command'));
     await page.keyboard.press('Home');
     await tile(lamp).getByText('Brightness 1\u00a0%', { exact: true }).waitFor();
+    await answered;
     await page.reload();
     await tile(lamp).getByText('Brightness 1\u00a0%', { exact: true }).waitFor();
   });
