@@ -44,8 +44,15 @@ export type Cluster = AsyncDisposable & {
   log(): Promise<string>;
 };
 
-/** PostgreSQL, Mosquitto and replicas of the backend, each a process of its own with a data directory of its own. */
-export async function startCluster(names: readonly string[], devices: number): Promise<Cluster> {
+/**
+ * PostgreSQL, Mosquitto and replicas of the backend, each a process of its own with a data directory of its own.
+ * @param more environment of all of them.
+ */
+export async function startCluster(
+  names: readonly string[],
+  devices: number,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Cluster> {
   await using starting = new AsyncDisposableStack();
   const workspace = starting.use(await createWorkspace());
   const [postgres, mosquitto] = await Promise.all([createPostgres(workspace), createMosquitto(workspace)]);
@@ -60,6 +67,7 @@ export async function startCluster(names: readonly string[], devices: number): P
     MQTT_PASSWORD: mosquitto.password,
     JWT_SECRET: 'the secret that all replicas of this station share',
     DEVICES_FILE: devicesFile,
+    ...more,
   };
   const pool = new pg.Pool({ connectionString: postgres.url, max: 2 });
   pool.on('error', () => undefined);
