@@ -127,6 +127,8 @@ export function createAuthService(dependencies: {
       limiter.succeeded(account, address);
       await users.setPasswordHash(userId, await passwords.hash(next));
       await sessions.endAll(userId, refreshToken);
+      // Whoever learned the old password may hold an access token. The page that asked for the change renews its own by its session.
+      accessTokens.revoke(userId);
       return { kind: 'changed' };
     },
   };

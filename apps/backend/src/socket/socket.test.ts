@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { WebSocket } from 'ws';
 import { maxFrameBytes } from '@station/protocol/socket';
 import { manualClock } from '../testing/manual-clock.ts';
-import { bearer, runBackend, type RunningBackend } from '../testing/running-backend.ts';
+import { bearer, owner, refreshCookie, runBackend, type RunningBackend } from '../testing/running-backend.ts';
 import { simulateAgent } from '../testing/simulated-agent.ts';
 import { until } from '../testing/until.ts';
 
@@ -130,6 +130,32 @@ test('someone who is removed from the station is cut off at once', async () => {
   assert.equal(await client.closed, 4401);
   const me = await running.http.inject({ url: '/api/auth/me', headers: bearer(login.json().accessToken) });
   assert.equal(me.statusCode, 401);
+});
+
+test('a new password cuts everyone off; the page that changed it comes back by its cookie', async () => {
+  await using running = await runBackend();
+  await running.setUp();
+  const { email, password } = owner;
+  const logIn = () => running.http.inject({ method: 'POST', url: '/api/auth/login', payload: { email, password } });
+  const [other, mine] = [await logIn(), await logIn()];
+  const clients = [await open(running), await open(running)];
+  for (const [index, login] of [other, mine].entries()) {
+    send(clients[index]!, { type: 'auth', token: login.json().accessToken });
+    await clients[index]!.next('hello');
+  }
+  const headers = { cookie: refreshCookie(mine), ...bearer(mine.json().accessToken) };
+  const payload = { currentPassword: password, newPassword: 'another long password' };
+  await running.http.inject({ method: 'POST', url: '/api/auth/password', headers, payload });
+  for (const { closed } of clients) assert.equal(await closed, 4401);
+
+  const url = '/api/auth/refresh';
+  const refused = await running.http.inject({ method: 'POST', url, headers: { cookie: refreshCookie(other) } });
+  assert.equal(refused.statusCode, 401);
+  const renewed = await running.http.inject({ method: 'POST', url, headers: { cookie: headers.cookie } });
+  const back = await open(running);
+  send(back, { type: 'auth', token: renewed.json().accessToken });
+  await back.next('hello');
+  back.socket.close();
 });
 
 test('the agent’s events reach every client, and so does that it is away', async () => {

@@ -204,6 +204,29 @@ test('a new password ends the other sessions, not this one', async () => {
   assert.equal((await post(running, '/api/auth/login', { email, password: next.newPassword })).statusCode, 200);
 });
 
+test('a new password ends every access token; the page that changed it renews its own by its cookie', async () => {
+  const clock = manualClock();
+  await using running = await runBackend({ clock });
+  await running.setUp();
+  const { email, password } = owner;
+  const logIn = () => post(running, '/api/auth/login', { email, password });
+  const [thief, mine] = [await logIn(), await logIn()];
+  const asThief = bearer(thief.json<Session>().accessToken);
+  const cookie = refreshCookie(mine);
+  const change = { currentPassword: password, newPassword: 'another long password' };
+  const asMe = bearer(mine.json<Session>().accessToken);
+  assert.equal((await post(running, '/api/auth/password', change, { cookie, ...asMe })).statusCode, 204);
+
+  const accomplice = { email: 'eve@example.org', name: 'Eve', role: 'admin' };
+  for (const headers of [asThief, asMe]) {
+    assert.equal((await post(running, '/api/station/members', accomplice, headers)).statusCode, 401);
+  }
+  clock.advance(1);
+  const renewed = await post(running, '/api/auth/refresh', undefined, { cookie });
+  const me = await running.http.inject({ url: '/api/auth/me', headers: bearer(renewed.json<Session>().accessToken) });
+  assert.equal(me.statusCode, 200);
+});
+
 test('sessions and the generated secret survive a restart; neither passwords nor tokens are kept or logged in the clear', async () => {
   await using first = await runBackend();
   const { accessToken } = await first.setUp();
