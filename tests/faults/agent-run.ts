@@ -1,4 +1,5 @@
 import { createConditions } from '@station/agent/conditions';
+import type { HealthGate } from '@station/agent/containers/facts';
 import type { StackEngine } from '@station/agent/containers/ports';
 import type { ReleaseSource } from '@station/agent/containers/release-source';
 import { createFrontDoor } from '@station/agent/containers/front-door';
@@ -39,6 +40,12 @@ export type AgentRunOptions = {
   wrapDisk?: (disk: Disk) => Disk;
   /** What the agent takes for the id of the boot, whichever it is. */
   bootId?: string;
+  /** How long the health gate takes. */
+  gate?: HealthGate;
+  /** How long the agent goes on once it has come to rest. */
+  stayMs?: number;
+  /** Sees each wait of the agent, before it begins. */
+  onSleep?: () => void;
 };
 
 export type AgentRun = {
@@ -49,6 +56,8 @@ export type AgentRun = {
   totalMs: number;
   gateMs: number;
   networkMs: number;
+  /** Longest virtual time without a sign of life: what the service manager goes by. */
+  longestSilenceMs: number;
   /** Virtual time until the stack first answered well; null when it never did. */
   servedAfterMs: number | null;
   events: string[];
@@ -59,7 +68,7 @@ export type AgentRun = {
   surprise: unknown;
 };
 
-const gate = { stabilizationMs: 45_000, timeoutMs: 30_000 };
+const usualGate: HealthGate = { stabilizationMs: 45_000, timeoutMs: 30_000 };
 const longestMs = 2 * 3600_000;
 
 /** Runs the agent's own loop in a world until it is at rest (or until its process ends). The world is changed in place. */
@@ -78,10 +87,14 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
     }
     lookedMs = now;
   };
+  const listen = (): void => {
+    run.longestSilenceMs = Math.max(run.longestSilenceMs, world.time.monotonicMs - work.lastAliveMs());
+  };
   const process = createProcess({
     endAt: options.endAt ?? null,
     onPoint: (index, label) => {
       look();
+      listen();
       options.onPoint?.(index, label);
     },
     onEnd: (reason) => stopping.abort(reason),
@@ -92,6 +105,7 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
     totalMs: 0,
     gateMs: 0,
     networkMs: 0,
+    longestSilenceMs: 0,
     servedAfterMs: null,
     events: [],
     raised: [],
@@ -104,12 +118,18 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
   // Nobody is asked when the release server's offer, or nothing at all, is what moves the agent.
   let asked = options.request.kind === 'none' || options.request.kind === 'automatic';
   let answered = asked;
+  let restedMs: number | null = null;
   const clock = createVirtualClock(world.time, process, (_, signal) => {
     if (world.time.monotonicMs - startedMs > longestMs)
       stopping.abort(new Endless('more than two hours of virtual time'));
+    listen();
+    options.onSleep?.();
     // The loop's sleep between two ticks is the one that can be woken: the others are given the loop's own signal.
     if (signal === stopping.signal || !isAtRest(updater, boot)) return;
-    if (asked && answered) return stopping.abort(new AtRest());
+    if (asked && answered) {
+      restedMs ??= world.time.monotonicMs;
+      if (world.time.monotonicMs - restedMs >= (options.stayMs ?? 0)) stopping.abort(new AtRest());
+    }
     if (asked) return;
     asked = true;
     void ask(loop, options.request).then(
@@ -129,7 +149,7 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
     dataDir,
     clock,
     bootId: boot,
-    gate,
+    gate: options.gate ?? usualGate,
     keepReleases: 1,
     newId: () => `operation-${(world.ids += 1)}`,
   });
@@ -145,11 +165,12 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
     checkIntervalMs,
     maintenanceWindow: null,
   });
+  const work = createStackWork({ ...common, engine: parts.engine });
   const loop = createLoop({
     ...common,
     engine: parts.engine,
     door: createFrontDoor(),
-    work: createStackWork({ ...common, engine: parts.engine }),
+    work,
     poll,
     bootId: boot,
     bootstrapOnStart: false,

@@ -43,6 +43,10 @@ export function createStackWork(parts: StackWorkParts): StackWork {
   let lastError: LastError | null = null;
   let aliveMs = clock.monotonic();
 
+  const alive = (): void => {
+    aliveMs = clock.monotonic();
+  };
+
   const fail = (code: string, message: string): void => {
     lastError = { code, message, at: isoTime(clock.now()) };
   };
@@ -50,7 +54,7 @@ export function createStackWork(parts: StackWorkParts): StackWork {
   const persist = async (work: () => Promise<void>, signal: AbortSignal): Promise<void> => {
     const backoff = createBackoff({ initialMs: 1000, maxMs: 60_000, jitter: 0.2, random });
     for (;;) {
-      aliveMs = clock.monotonic();
+      alive();
       try {
         await work();
         conditions.set('engine_unreachable', false);
@@ -88,6 +92,7 @@ export function createStackWork(parts: StackWorkParts): StackWork {
     }
   };
   updater.onEnd(tellEnd);
+  updater.onProgress(alive);
 
   const settle: StackWork['settle'] = async (signal, { bringUpDue = false } = {}) => {
     await persist(() => updater.settle({ signal, bringUpDue }), signal);
@@ -116,9 +121,7 @@ export function createStackWork(parts: StackWorkParts): StackWork {
     fail,
     lastError: () => lastError,
     lastAliveMs: () => aliveMs,
-    alive: () => {
-      aliveMs = clock.monotonic();
-    },
+    alive,
   };
 }
 

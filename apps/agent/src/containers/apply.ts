@@ -9,7 +9,12 @@ import { fetchRelease, healRelease } from './pull.ts';
 import type { RunState, UpdaterParts } from './run-state.ts';
 import { writeStateFiles } from './state-files.ts';
 
-type Context = UpdaterParts & { run: RunState; record: (change: Change) => Promise<void> };
+type Context = UpdaterParts & {
+  run: RunState;
+  record: (change: Change) => Promise<void>;
+  /** Called at each sign that a step that takes long goes on. */
+  alive: () => void;
+};
 type Executable = Exclude<Step, { kind: 'idle' }>;
 
 /** One executor a step; a step without one does not compile. */
@@ -177,11 +182,12 @@ function failureAfter(
   return { kind: 'failed', failures, code, reason, transient, fetched };
 }
 
-const fetchParts = ({ engine, report, clock, run }: Context, signal: AbortSignal) => ({
+const fetchParts = ({ engine, report, clock, run, alive }: Context, signal: AbortSignal) => ({
   engine,
   report,
   clock,
   signal,
+  alive,
   onProgress: run.meter.update,
 });
 

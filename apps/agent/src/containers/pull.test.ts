@@ -75,6 +75,7 @@ function createMachine(images: Record<string, State>, registry: Record<string, P
         new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error))),
     },
     signal: new AbortController().signal,
+    alive: () => undefined,
     onProgress: (service, { doneBytes }) => void calls.push(`progress ${service} ${doneBytes}`),
   };
   const told = (prefix: string): string[] => calls.filter((call) => call.startsWith(prefix));

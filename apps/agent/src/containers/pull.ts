@@ -8,6 +8,8 @@ export type FetchParts = {
   report: Report;
   clock: Clock;
   signal: AbortSignal;
+  /** Called at each sign that the work goes on: when a pull makes progress, and between looks at images. */
+  alive: () => void;
   onProgress: (service: string, progress: PullProgress) => void;
 };
 
@@ -57,13 +59,20 @@ export async function healRelease(release: Release, parts: FetchParts): Promise<
 }
 
 /** An image that is held already is not looked at by holding it. */
-async function isDamaged(imageId: string, { engine, signal }: FetchParts): Promise<boolean> {
-  return (await engine.hold(imageId)) !== 'held' || !(await isWhole(engine, imageId, signal));
+async function isDamaged(imageId: string, parts: FetchParts): Promise<boolean> {
+  return (await parts.engine.hold(imageId)) !== 'held' || !(await isWhole(imageId, parts));
 }
 
 /** An engine that breaks off in the middle answers like a damaged image, and an image once removed may not be had again: read twice. */
-const isWhole = async (engine: StackEngine, imageId: string, signal: AbortSignal): Promise<boolean> =>
-  (await engine.verifyImage(imageId, signal)) || (await engine.verifyImage(imageId, signal));
+const isWhole = async (imageId: string, parts: FetchParts): Promise<boolean> =>
+  (await look(imageId, parts)) || (await look(imageId, parts));
+
+async function look(imageId: string, { engine, signal, alive }: FetchParts): Promise<boolean> {
+  alive();
+  const whole = await engine.verifyImage(imageId, signal);
+  alive();
+  return whole;
+}
 
 async function fetchUsable(
   service: string,
@@ -71,23 +80,23 @@ async function fetchUsable(
   suspect: boolean,
   parts: FetchParts,
 ): Promise<Exclude<PullAnswer, { kind: 'broken' }>> {
-  const { engine, report, signal } = parts;
+  const { engine, report } = parts;
   const first = await fetchOne(service, reference, parts);
   if (first.kind === 'failed') return first;
-  if (first.kind === 'ok' && (await isUsable(engine, first.imageId, suspect, signal))) return first;
+  if (first.kind === 'ok' && (await isUsable(first.imageId, suspect, parts))) return first;
   report.event('image_healed', { service, image: reference });
   if (first.kind === 'ok') await engine.releaseHold(first.imageId);
   await engine.removeImage(first.kind === 'ok' ? first.imageId : reference, { force: true });
   const second = await fetchOne(service, reference, parts);
   if (second.kind === 'failed') return second;
-  if (second.kind === 'ok' && (await isUsable(engine, second.imageId, suspect, signal))) return second;
+  if (second.kind === 'ok' && (await isUsable(second.imageId, suspect, parts))) return second;
   const reason = `the image of "${service}" cannot be used after it was fetched twice`;
   return { kind: 'failed', code: 'engine_failed', reason, transient: true };
 }
 
-async function isUsable(engine: StackEngine, imageId: string, suspect: boolean, signal: AbortSignal): Promise<boolean> {
-  if ((await engine.hold(imageId)) !== 'held') return false;
-  return !suspect || isWhole(engine, imageId, signal);
+async function isUsable(imageId: string, suspect: boolean, parts: FetchParts): Promise<boolean> {
+  if ((await parts.engine.hold(imageId)) !== 'held') return false;
+  return !suspect || isWhole(imageId, parts);
 }
 
 const reportEveryMs = 1000;
@@ -96,7 +105,7 @@ const stalledAfterMs = 5 * 60_000;
 const lookEveryMs = 30_000;
 
 async function fetchOne(service: string, reference: string, parts: FetchParts): Promise<PullAnswer> {
-  const { engine, report, clock, signal, onProgress } = parts;
+  const { engine, report, clock, signal, alive, onProgress } = parts;
   const stalled = new AbortController();
   const ended = new AbortController();
   let reportedMs = -Infinity;
@@ -110,6 +119,7 @@ async function fetchOne(service: string, reference: string, parts: FetchParts): 
     return await engine.pull(
       reference,
       (progress) => {
+        alive();
         onProgress(service, progress);
         progressMs = clock.monotonic();
         if (progressMs - reportedMs < reportEveryMs) return;

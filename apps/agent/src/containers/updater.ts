@@ -5,7 +5,7 @@ import type { Release } from '@station/protocol/release';
 import { readJournal, writeJournal, type Journal, type JournalReading } from '../store/journal.ts';
 import { adoptStack } from './adopt.ts';
 import { createExecutors, keepJournal } from './apply.ts';
-import { decide } from './decide.ts';
+import { decide, type Step } from './decide.ts';
 import type { Facts } from './facts.ts';
 import { changeJournal, wantedImages, type Change } from './operations.ts';
 import type { StackEngine } from './ports.ts';
@@ -35,6 +35,8 @@ export type Updater = {
   outcome(id: string): HistoryEntry | null;
   /** Calls `listener` when an operation has ended and its end is on disk, before the tidying up that follows. */
   onEnd(listener: () => void): void;
+  /** Calls `listener` at each sign that `settle` goes on: within a step with null, and with the step that has been taken. */
+  onProgress(listener: (taken: Step['kind'] | null) => void): void;
 };
 
 /** Tries to read the journal before it is given up. */
@@ -57,6 +59,10 @@ export function createUpdater(parts: UpdaterParts): Updater {
 
   let unreadable = 0;
   const endListeners: (() => void)[] = [];
+  const progressListeners: ((taken: Step['kind'] | null) => void)[] = [];
+  const tellProgress = (taken: Step['kind'] | null): void => {
+    for (const listener of progressListeners) listener(taken);
+  };
 
   const journal = (): Journal => {
     if (!run.journal) throw new Error('the journal has not been read');
@@ -100,7 +106,7 @@ export function createUpdater(parts: UpdaterParts): Updater {
     };
   };
 
-  const executors = createExecutors({ ...parts, run, record });
+  const executors = createExecutors({ ...parts, run, record, alive: () => tellProgress(null) });
 
   return {
     isUnsettled: () => run.journalInDoubt || journal().operation !== null,
@@ -141,10 +147,12 @@ export function createUpdater(parts: UpdaterParts): Updater {
       let due = bringUpDue;
       for (;;) {
         signal.throwIfAborted();
+        tellProgress(null);
         const step = decide(await observe(due));
         if (step.kind === 'idle') return;
         if (step.kind === 'bring_up') due = false;
         await executors[step.kind](step as never, signal);
+        tellProgress(step.kind);
       }
     },
     remember: async (facts) => {
@@ -154,6 +162,7 @@ export function createUpdater(parts: UpdaterParts): Updater {
     },
     operation: () => describeOperation(run),
     onEnd: (listener) => void endListeners.push(listener),
+    onProgress: (listener) => void progressListeners.push(listener),
     outcome: (id) => journal().history.find((entry) => entry.id === id) ?? null,
   };
 }
