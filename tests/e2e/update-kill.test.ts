@@ -20,8 +20,8 @@ type Scenario = {
 
 const scenarios: Scenario[] = [
   { name: 'update to a good release', behaviour: 'good', kind: 'update', single: 18, double: 6 },
-  { name: 'update to a release that crashes', behaviour: 'crash-loop', kind: 'update', single: 14, double: 5 },
-  { name: 'update to a release that is never healthy', behaviour: 'unhealthy', kind: 'update', single: 10, double: 3 },
+  { name: 'update to a release that crashes', behaviour: 'crash-loop', kind: 'update', single: 10, double: 3 },
+  { name: 'update to a release that is never healthy', behaviour: 'unhealthy', kind: 'update', single: 8, double: 2 },
   { name: 'rollback by hand', behaviour: 'good', kind: 'rollback', single: 12, double: 4 },
 ];
 
