@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from 'kysely';
+import { systemClock, type Clock } from '@station/kit/clock';
+import { openTestStore } from '../testing/test-store.ts';
+import { until } from '../testing/until.ts';
+import type { DeviceReport } from './device-report.ts';
+import { createDeviceStore } from './device-store.ts';
+import { createEventIds } from './event-ids.ts';
+import { writeReports } from './report-store.ts';
+import { createReportWriter } from './report-writer.ts';
+
+/** A clock whose sleepers wake at once. */
+const hasty: Clock = {
+  ...systemClock,
+  sleep: async (_ms, signal) => {
+    await new Promise(setImmediate);
+    signal?.throwIfAborted();
+  },
+};
+
+const stateOf = (n: number): DeviceReport => ({ kind: 'state', deviceId: 'x', at: n, state: { n } });
+const numbersOf = (reports: readonly DeviceReport[]): unknown[] =>
+  reports.flatMap((report) => (report.kind === 'state' && 'n' in report.state ? [report.state['n']] : []));
+
+test('one report that cannot be written is set aside; the others of its batch are written, in order', async () => {
+  const written: unknown[] = [];
+  const failures: unknown[] = [];
+  await using writer = createReportWriter({
+    writeBatch: async (reports) => {
+      if (numbersOf(reports).includes(13)) throw new Error('poison');
+      return reports;
+    },
+    onWritten: (reports) => written.push(...numbersOf(reports)),
+    onFailure: (error) => failures.push(error),
+    clock: hasty,
+  });
+  const reports = Array.from({ length: 30 }, (_, n) => stateOf(n));
+  const setAside = await Promise.all(reports.map((report) => writer.write(report)));
+  assert.deepEqual(numbersOf(reports.filter((report, index) => setAside[index]?.has(report))), [13]);
+  assert.deepEqual(
+    written,
+    [...reports.keys()].filter((n) => n !== 13),
+  );
+  assert.equal(failures.length, 1);
+});
+
+test('while nothing can be written what is newer waits for what is older, and nothing is set aside', async () => {
+  const written: unknown[] = [];
+  let refusals = 0;
+  await using writer = createReportWriter({
+    writeBatch: async (reports) => {
+      // It goes away in the middle of a batch.
+      if (written.length >= 2 && refusals++ < 20) throw new Error('away');
+      if (reports.length > 2) throw new Error('full');
+    },
+    onWritten: (reports) => written.push(...numbersOf(reports)),
+    onFailure: () => undefined,
+    clock: hasty,
+  });
+  const older = [1, 2, 3, 4].map((n) => writer.write(stateOf(n)));
+  for (let turn = 0; refusals < 5; turn++) {
+    assert.ok(turn < 1_000);
+    await new Promise(setImmediate);
+  }
+  const newer = [5, 6].map((n) => writer.write(stateOf(n)));
+  assert.equal(writer.waiting(), 6);
+  const setAside = await Promise.all([...older, ...newer]);
+  assert.deepEqual(
+    setAside.map(({ size }) => size),
+    [0, 0, 0, 0, 0, 0],
+  );
+  assert.deepEqual(written, [1, 2, 3, 4, 5, 6]);
+});
+
+test('after a time in which a real database took nothing, the state is the one that was said last', async () => {
+  await using store = await openTestStore();
+  const devices = createDeviceStore({ db: store.db, clock: systemClock });
+  const { id } = await devices.provision({ externalId: 'x', type: 'climate', name: 'Hall', zoneId: null });
+  const stateAt = (at: number, state: object): DeviceReport => ({
+    kind: 'state',
+    deviceId: id,
+    at,
+    state: { ...state },
+  });
+  const read = async () => {
+    const row = await devices.findById(id);
+    return [JSON.parse(row?.state ?? '') as unknown, row?.state_at];
+  };
+  const newId = createEventIds(Date.now);
+  const failures: unknown[] = [];
+  const wakers: (() => void)[] = [];
+  await using writer = createReportWriter({
+    writeBatch: (reports) => writeReports(store, reports, newId),
+    onWritten: () => undefined,
+    onFailure: (error) => failures.push(error),
+    clock: { sleep: () => new Promise<void>((resolve) => void wakers.push(resolve)) },
+  });
+  await sql`alter table devices rename to devices_elsewhere`.execute(store.db);
+  const older = writer.write(stateAt(1_000, { mode: 'heat' }));
+  await until('it is tried again later', () => wakers.length === 1);
+  const newer = writer.write(stateAt(2_000, { mode: 'cool' }));
+  await sql`alter table devices_elsewhere rename to devices`.execute(store.db);
+  wakers.forEach((wake) => wake());
+  assert.deepEqual([(await older).size, (await newer).size], [0, 0]);
+  assert.deepEqual(await read(), [{ mode: 'cool' }, 2_000]);
+
+  // It is well, but does not take what is a number.
+  await sql`alter table device_samples rename to device_samples_elsewhere`.execute(store.db);
+  const number = stateAt(3_000, { temperature: 21 });
+  const setAside = await Promise.all([writer.write(number), writer.write(stateAt(4_000, { mode: 'heat' }))]);
+  assert.deepEqual(setAside, [new Set([number]), new Set([number])]);
+  assert.deepEqual(await read(), [{ mode: 'heat' }, 4_000]);
+  assert.equal(failures.length, 2);
+});
+
+test('a report for which the disk has no room is not at fault, even where less is taken', async () => {
+  let isFull = true;
+  let refusals = 0;
+  const written: unknown[] = [];
+  await using writer = createReportWriter({
+    writeBatch: async (reports) => {
+      if (!isFull || numbersOf(reports).length === 0) return;
+      if (++refusals === 10) isFull = false;
+      throw Object.assign(new Error('database or disk is full'), { errcode: 13 });
+    },
+    onWritten: (reports) => written.push(...numbersOf(reports)),
+    onFailure: () => undefined,
+    clock: hasty,
+  });
+  assert.equal((await writer.write(stateOf(1))).size, 0);
+  assert.deepEqual(written, [1]);
+});
+
+test('disposing the writer while nothing can be written ends it, and nobody is told that it was written', async () => {
+  let isTold = false;
+  let tries = 0;
+  const writer = createReportWriter({
+    writeBatch: async () => {
+      tries += 1;
+      throw new Error('away');
+    },
+    onWritten: () => undefined,
+    onFailure: () => undefined,
+    clock: systemClock,
+  });
+  void writer.write(stateOf(1)).then(() => (isTold = true));
+  while (tries === 0) await new Promise(setImmediate);
+  await writer[Symbol.asyncDispose]();
+  await new Promise(setImmediate);
+  assert.equal(isTold, false);
+});
+
+test('disposing the writer waits for what was handed over', async () => {
+  let written = 0;
+  const writer = createReportWriter({
+    writeBatch: async (reports) => {
+      await new Promise(setImmediate);
+      written += reports.length;
+    },
+    onWritten: () => undefined,
+    onFailure: () => assert.fail('nothing fails'),
+    clock: systemClock,
+  });
+  const all = Array.from({ length: 10 }, () =>
+    writer.write({ kind: 'status', deviceId: 'x', at: 1, status: 'online' }),
+  );
+  await writer[Symbol.asyncDispose]();
+  assert.equal(written, 10);
+  await Promise.all(all);
+});
