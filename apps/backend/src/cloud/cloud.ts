@@ -30,7 +30,7 @@ import { createIdentity } from './identity.ts';
 import { createIgnoredMessages } from './ignored-messages.ts';
 import { usualLimits, type BudgetLimits } from './inbound-budget.ts';
 import { createLink, type Credentials } from './link.ts';
-import { startLinkKeeper } from './link-keeper.ts';
+import { startLinkKeeper, type CloudLeadership } from './link-keeper.ts';
 import { createMethods } from './methods.ts';
 import { createObedience } from './obedience.ts';
 import { startOutboxKeeper } from './outbox-keeper.ts';
@@ -61,12 +61,6 @@ export type CloudOthers = {
   /** Tells all of them, and this one, that another cloud or none is stored now. */
   tellCloudChanged(): void;
   onCloudChanged(listener: () => void): Disposable;
-};
-
-/** The one backend of several that holds the link. */
-export type CloudLeadership = {
-  isLeader(): boolean;
-  subscribe(listener: (isLeader: boolean) => void): Disposable;
 };
 
 export type CloudParts = {

@@ -2,8 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '@station/kit/clock';
 import type { ExclusiveRunner } from '@station/kit/exclusive-runner';
 import { describeError } from '@station/kit/station-error';
-import type { CloudLeadership } from './cloud.ts';
 import type { Credentials, Link } from './link.ts';
+
+/** The one backend of several that holds the link. */
+export type CloudLeadership = {
+  isLeader(): boolean;
+  subscribe(listener: (isLeader: boolean) => void): Disposable;
+};
 
 export type LinkKeeper = AsyncDisposable & {
   /** What is stored may have become different, also through another backend. */
