@@ -38,22 +38,26 @@ export function createAccessTokens(options: { secret: string; clock: Clock }): A
   const key = new TextEncoder().encode(options.secret);
   const revokedAt = new Map<string, number>();
   const listeners = new Set<RevokeListener>();
+  /** Of the last revocation of anyone. */
+  let newest = -1;
 
+  /** Now, but always after the last revocation: what comes after it stays so when the clock is set back, and within a millisecond. */
+  const moment = (): number => Math.max(clock.now(), newest + 1);
   const isRevoked = (userId: string, issuedAtMs: number): boolean => issuedAtMs <= (revokedAt.get(userId) ?? -1);
 
   const revoke = (userId: string, at: number, isOurs: boolean): void => {
     const oldest = clock.now() - accessTokenLifetimeMs - toleranceSeconds * 1000;
     for (const [id, revoked] of revokedAt) if (revoked < oldest) revokedAt.delete(id);
     revokedAt.set(userId, at);
+    newest = Math.max(newest, at);
     for (const listener of listeners) listener(userId, { at, isOurs });
   };
 
   return {
     issue: async ({ id, role }) => {
-      const now = clock.now();
-      const expiresAt = now + accessTokenLifetimeMs;
+      const expiresAt = clock.now() + accessTokenLifetimeMs;
       // NumericDate may have a fraction (RFC 7519, section 2): it orders a new token after a revocation in the same second.
-      const claims = { userId: id, role, iat: now / 1000, exp: expiresAt / 1000 };
+      const claims = { userId: id, role, iat: moment() / 1000, exp: expiresAt / 1000 };
       return { token: await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(key), expiresAt };
     },
     verify: async (token) => {
@@ -62,10 +66,10 @@ export function createAccessTokens(options: { secret: string; clock: Clock }): A
       const { userId, iat, exp } = payload;
       const role = roles.find((known) => known === payload['role']);
       if (typeof userId !== 'string' || userId === '' || role === undefined) return null;
-      if (isRevoked(userId, (iat ?? 0) * 1000)) return null;
+      if (isRevoked(userId, Math.round((iat ?? 0) * 1000))) return null;
       return { userId, role, expiresAt: exp === undefined ? clock.now() + accessTokenLifetimeMs : exp * 1000 };
     },
-    revoke: (userId) => revoke(userId, clock.now(), true),
+    revoke: (userId) => revoke(userId, moment(), true),
     takeOver: (userId, at) => {
       if (at > (revokedAt.get(userId) ?? -1)) revoke(userId, at, false);
     },

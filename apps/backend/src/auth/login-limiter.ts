@@ -18,8 +18,8 @@ const windowMs = 15 * 60 * 1000;
 const limits = { pair: 5, address: 30, account: 60 } as const;
 const maxKeys = 20_000;
 
-/** Limits log-in attempts by account and address (contracts, section 9), in memory: whether an account exists plays no part. */
-export function createLoginLimiter(clock: Clock): LoginLimiter {
+/** Limits log-in attempts by account and address (contracts, section 9), in memory: whether an account exists plays no part. Setting the wall clock locks nobody out and lets nobody in. */
+export function createLoginLimiter(clock: Pick<Clock, 'monotonic'>): LoginLimiter {
   const failures = new Map<string, number[]>();
 
   const recent = (key: string, now: number): number[] => (failures.get(key) ?? []).filter((at) => at > now - windowMs);
@@ -34,7 +34,7 @@ export function createLoginLimiter(clock: Clock): LoginLimiter {
 
   return {
     attempt: (account, address) => {
-      const now = clock.now();
+      const now = clock.monotonic();
       const counted = keysOf(account, address).map(({ key, limit }) => ({ key, limit, times: recent(key, now) }));
       const waits = counted
         .filter(({ times, limit }) => times.length >= limit)
@@ -44,7 +44,7 @@ export function createLoginLimiter(clock: Clock): LoginLimiter {
       return { allowed: true };
     },
     succeeded: (account, address) => {
-      const now = clock.now();
+      const now = clock.monotonic();
       for (const { key, kind } of keysOf(account, address)) {
         keep(key, kind === 'pair' ? [] : recent(key, now).slice(0, -1));
       }
