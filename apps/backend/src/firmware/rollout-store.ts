@@ -33,13 +33,15 @@ export type RolloutStore = {
   find(id: string): Promise<RolloutRecord | null>;
   /** The newest one of this version for the type. */
   findFor(type: string, version: string): Promise<RolloutRecord | null>;
+  /** The newest one that somebody asked for since then, of those that reached a device or still may. */
+  lastAsked(type: string, since: number): Promise<RolloutRecord | null>;
   /** Those under way, and ended ones that a device is still busy with; oldest first. */
   active(): Promise<RolloutRecord[]>;
   targets(rolloutId: string): Promise<Target[]>;
   devices(type: string): Promise<Map<string, DeviceFacts>>;
   /**
    * Adds a rollout with every device that wants it; what is under way for the type gives way to it.
-   * @returns null when no device wants it.
+   * @returns null when no device wants it, or when it is not on request and one that is, is under way.
    */
   create(rollout: NewRollout): Promise<RolloutRecord | null>;
   /**
@@ -75,6 +77,14 @@ export function createRolloutStore({ db, clock }: { db: Database; clock: Clock }
     find: (id) => one(all().where('id', '=', id)),
     findFor: (type, version) =>
       one(all().where('type', '=', type).where('version', '=', version).orderBy('id', 'desc').limit(1)),
+    lastAsked: (type, since) => {
+      const reached = db
+        .selectFrom('firmware_targets')
+        .select('rollout_id')
+        .where('state', 'in', ['waiting', 'updating', 'updated']);
+      const asked = all().where('type', '=', type).where('requested_by', 'is not', null);
+      return one(asked.where('created_at', '>=', since).where('id', 'in', reached).orderBy('id', 'desc').limit(1));
+    },
     active: async () => {
       const busy = db.selectFrom('firmware_targets').select('rollout_id').where('state', '=', 'updating');
       const query = all().where((is) => is.or([is('state', 'in', ['running', 'paused']), is('id', 'in', busy)]));
@@ -141,8 +151,10 @@ async function create(transaction: DatabaseTransaction, given: NewRollout, now: 
     .filter(([id, device]) => !burnt.has(id) && isWanted(image, device, isOnRequest))
     .map(([id]) => id);
   if (wanting.length === 0) return null;
-  const rows = transaction.selectFrom('firmware_rollouts').select('id').where('type', '=', type);
-  const olderIds = (await rows.where('state', 'in', underWay).execute()).map(({ id }) => id);
+  const rows = transaction.selectFrom('firmware_rollouts').select(['id', 'requested_by']).where('type', '=', type);
+  const older = await rows.where('state', 'in', underWay).execute();
+  if (!isOnRequest && older.some(({ requested_by: by }) => by !== null)) return null;
+  const olderIds = older.map(({ id }) => id);
   if (olderIds.length > 0) {
     const superseded = { state: 'superseded' as const, reason: `Version ${version} took its place.`, ended_at: now };
     await transaction.updateTable('firmware_rollouts').set(superseded).where('id', 'in', olderIds).execute();

@@ -23,7 +23,7 @@ import type { RolloutRecord, RolloutStore } from './rollout-store.ts';
 export type RolloutChange = { rollout: RolloutRecord; targets: readonly Target[]; changed: readonly Target[] };
 
 export type Rollouts = AsyncDisposable & {
-  /** An image is ready: goes out, or waits for approval, as its type is set. */
+  /** An image is ready: goes out, or waits for approval, as its type is set. Not before what somebody asked for has ended. */
   offer(image: FirmwareImage): Promise<void>;
   /** Somebody wants this version on the devices of its type, whatever they run. @returns null when none of them wants it. */
   request(image: FirmwareImage, userId: string): Promise<RolloutRecord | null>;
@@ -80,6 +80,7 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
   const listeningSince = clock.now();
   let words = new Map<string, DeviceWord[]>();
   let wake = Promise.withResolvers<void>();
+  let isWelcomeDue = true;
 
   const hearWord = (deviceId: string, word: DeviceWord): void => {
     words.set(deviceId, [...(words.get(deviceId) ?? []), word]);
@@ -89,6 +90,12 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
     for (const [deviceId, word] of wordsOf(happening)) hearWord(deviceId, word);
     if (happening.kind === 'status' && happening.status === 'online') wake.resolve();
   });
+
+  /** What was asked for may have been in the way of a newer image, and be so no more. */
+  const lookAtNewest = (): void => {
+    isWelcomeDue = true;
+    wake.resolve();
+  };
 
   const tellAll = async (id: string, changed: readonly Target[]): Promise<void> => {
     const rollout = await store.find(id);
@@ -124,6 +131,7 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
     if (changed.length === 0 && isDeepStrictEqual(decision.rollout, rollout)) return true;
     if (!(await store.save(rollout, decision.rollout, changed))) return false;
     await tellAll(rollout.id, changed);
+    if (decision.rollout.state !== rollout.state) lookAtNewest();
     const offers = decision.offers.filter((deviceId) => deviceId !== asking);
     if (image !== null) await sendOffers(image, offers);
     return true;
@@ -139,14 +147,19 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
     return rollout;
   };
 
-  /** The newest image of a type goes to devices that turn up with an older one. */
+  /** What goes to devices that run something older: what was asked for since the newest image is there, else the newest image. */
+  const wantedOf = async (newest: FirmwareImage): Promise<{ image: FirmwareImage; rollout: RolloutRecord | null }> => {
+    const { type, version, ready_at: readyAt } = newest;
+    const asked = await store.lastAsked(type, readyAt);
+    const image = asked && (await images.find(type, asked.version));
+    return image ? { image, rollout: asked } : { image: newest, rollout: await store.findFor(type, version) };
+  };
+
   const welcome = async (heard: ReadonlyMap<string, DeviceWord[]>): Promise<void> => {
-    const newest = new Map((await images.list()).toReversed().map((image) => [image.type, image]));
-    if (newest.size === 0) return;
-    for (const [type, image] of newest) {
-      const devices = await store.devices(type);
-      const rollout = await store.findFor(type, image.version);
-      const behind = [...devices].filter(([, device]) => isWanted(image, device, false));
+    const newestOf = new Map((await images.list()).toReversed().map((image) => [image.type, image]));
+    for (const [type, newest] of newestOf) {
+      const { image, rollout } = await wantedOf(newest);
+      const behind = [...(await store.devices(type))].filter(([, device]) => isWanted(image, device, false));
       if (behind.length === 0) continue;
       if (rollout === null) await begin(image, null);
       else if (takesMore.has(rollout.state)) {
@@ -155,15 +168,14 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
     }
   };
 
-  let isFresh = true;
   const turn = async (asking: string | null = null): Promise<void> => {
     const heard = words;
     words = new Map();
     if (!isLeader()) return;
     try {
       const isSomebodyBack = [...heard.values()].some((said) => said.some(({ kind }) => kind === 'handshake'));
-      if (isFresh || isSomebodyBack) await welcome(heard);
-      isFresh = false;
+      if (isWelcomeDue || isSomebodyBack) await welcome(heard);
+      isWelcomeDue = false;
       const busy = new Set<string>();
       for (const rollout of await store.active()) {
         if (!(await look(rollout, { heard, busy, asking }))) wake.resolve();
@@ -203,7 +215,7 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
         const { from, to } = actions[action];
         const rollout = await store.turn(id, from, to, null);
         if (rollout !== null) await tellAll(id, []);
-        wake.resolve();
+        lookAtNewest();
         return rollout;
       }),
     ask: ({ deviceId, type, version }) =>
