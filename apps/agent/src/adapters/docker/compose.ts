@@ -1,10 +1,12 @@
-import { stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { runCommand, type CommandOptions, type CommandResult } from '@station/kit/command';
-import { exists, readText, writeDurable, type Disk } from '@station/kit/files';
+import { exists, writeDurable, type Disk } from '@station/kit/files';
 import { StationError } from '@station/kit/station-error';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { describeFault } from './compose-fault.ts';
+import { readComposeFiles, withComposeFiles } from './compose-env.ts';
 
 export type ComposeParts = {
   disk: Disk;
@@ -30,7 +32,11 @@ export type Compose = {
   link(): Promise<boolean>;
   /** Changes when a file of the project does (its own files; not what they include). */
   version(): Promise<string>;
-  /** Name and services as Compose itself resolves them. @throws StationError `unavailable` when the project is not valid. */
+  /**
+   * Name and services as Compose itself resolves them.
+   * @throws StationError `compose_project_unreadable`, with Compose's reason in its message, when they are not valid or there is no
+   * Compose; `unavailable` when Compose does not answer.
+   */
   describe(signal: AbortSignal): Promise<Project>;
   up(signal: AbortSignal): Promise<CommandResult>;
 };
@@ -42,7 +48,7 @@ const describeTimeoutMs = 60_000;
 const ConfigOutput = Type.Object({ name: Type.String(), services: Type.Record(Type.String(), Type.Unknown()) });
 
 export function createCompose(parts: ComposeParts): Compose {
-  const run = async (args: readonly string[], signal: AbortSignal, timeoutMs: number): Promise<CommandResult> => {
+  const run = async (args: readonly string[], signal: AbortSignal): Promise<CommandResult> => {
     // Before the first settled state there is no override yet, and Compose takes a missing file as an error.
     const present = await exists(parts.overridePath);
     const files = (await composeFiles(parts)).filter((file) => present || file !== parts.overridePath);
@@ -50,22 +56,23 @@ export function createCompose(parts: ComposeParts): Compose {
       cwd: parts.projectPath,
       keptBytes: 4 * 1024 * 1024,
       env: { ...parts.env, COMPOSE_FILE: files.join(':'), COMPOSE_PATH_SEPARATOR: ':' },
-      abort: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      abort: signal,
     });
   };
   return {
     link: async () => {
-      const path = join(parts.projectPath, '.env');
-      const text = (await readText(parts.disk, path)) ?? '';
-      const wanted = withComposeFiles(text, await composeFiles(parts));
-      if (wanted === text) return true;
+      const named = join(parts.projectPath, '.env');
       try {
-        // The file is the operator's: it keeps its owner and mode.
-        const found = (await exists(path)) ? await stat(path) : null;
-        const owner = found ?? (await stat(parts.projectPath));
-        await writeDurable(parts.disk, path, wanted, found ? found.mode & 0o777 : 0o600, {
-          uid: owner.uid,
-          gid: owner.gid,
+        const text = await readEnv(parts);
+        const wanted = withComposeFiles(text, await composeFiles(parts));
+        if (wanted === text) return true;
+        // The file is the operator's: it keeps its owner, its mode and its place, also behind a symbolic link.
+        const path = (await exists(named)) ? await realpath(named) : null;
+        const found = await stat(path ?? parts.projectPath);
+        const mode = path === null ? 0o600 : found.mode & 0o777;
+        await writeDurable(parts.disk, path ?? named, Buffer.from(wanted, 'latin1'), mode, {
+          uid: found.uid,
+          gid: found.gid,
         });
         return true;
       } catch {
@@ -81,16 +88,31 @@ export function createCompose(parts: ComposeParts): Compose {
         .join('\n');
     },
     describe: async (signal) => {
-      const result = await run(['config', '--format', 'json'], signal, describeTimeoutMs);
-      const parsed = result.exitCode === 0 ? parseJson(result.stdout) : null;
-      if (!Value.Check(ConfigOutput, parsed)) {
-        const cause = new Error(result.stderr.trim().slice(-500));
-        throw new StationError('unavailable', 'the compose project of the stack cannot be read', { cause });
+      const timeout = AbortSignal.timeout(describeTimeoutMs);
+      const bounded = AbortSignal.any([signal, timeout]);
+      try {
+        const result = await run(['config', '--format', 'json'], bounded);
+        // Ended from without, as by a machine that is short of memory: that says nothing of the project.
+        if (result.exitCode === null) throw new StationError('unavailable', 'Docker Compose was ended');
+        const parsed = result.exitCode === 0 ? parseJson(result.stdout) : null;
+        if (Value.Check(ConfigOutput, parsed)) return { name: parsed.name, services: Object.keys(parsed.services) };
+        // Asked outside of the project: there Compose would stumble over a broken `.env` all the same.
+        const about = { cwd: '/', env: parts.env, abort: bounded };
+        const version = await runDocker(parts.program, ['compose', 'version'], about);
+        if (version.exitCode !== 0) throw unreadable('the Compose plugin of Docker is missing');
+        throw unreadable(describeFault(result.stderr, await readEnv(parts)));
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!timeout.aborted) throw error;
+        throw new StationError('unavailable', 'Docker Compose does not come to an end', { cause: error });
       }
-      return { name: parsed.name, services: Object.keys(parsed.services) };
     },
     // Images that the override pins are never pulled; a service of the stack's own file may still be missing its image.
-    up: async (signal) => run(['up', '--detach', '--no-build', '--quiet-pull'], signal, upTimeoutMs),
+    up: async (signal) =>
+      run(
+        ['up', '--detach', '--no-build', '--quiet-pull'],
+        AbortSignal.any([signal, AbortSignal.timeout(upTimeoutMs)]),
+      ),
   };
 }
 
@@ -99,14 +121,34 @@ async function runDocker(program: string, args: readonly string[], options: Comm
     return await runCommand(program, args, options);
   } catch (error) {
     options.abort?.throwIfAborted();
+    // Not there, or no folder to run it in: nothing that passes by itself, as a lack of memory does.
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (['ENOENT', 'EACCES', 'ENOTDIR'].includes(code)) {
+      throw unreadable(`the docker program cannot be started in its folder (${code})`, error);
+    }
     throw new StationError('unavailable', 'the docker program cannot be started', { cause: error });
   }
 }
 
+const unreadable = (reason: string, cause?: unknown): StationError =>
+  new StationError('compose_project_unreadable', `The compose project of the stack cannot be read: ${reason}`, {
+    cause,
+  });
+
+/** The project's environment file, a character for each byte: whatever is in it is written back as it was. Empty when there is none. */
+async function readEnv({ disk, projectPath }: ComposeParts): Promise<string> {
+  try {
+    return Buffer.from((await disk.read(join(projectPath, '.env'))) ?? []).toString('latin1');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    throw unreadable(`its .env cannot be read (${code})`, error);
+  }
+}
+
 /** The files of the project in order: what the operator named (or Compose's default), and the agent's override last. */
-async function composeFiles({ disk, projectPath, composeFile, overridePath }: ComposeParts): Promise<string[]> {
-  const text = (await readText(disk, join(projectPath, '.env'))) ?? '';
-  const named = readComposeFiles(text);
+async function composeFiles(parts: ComposeParts): Promise<string[]> {
+  const { projectPath, composeFile, overridePath } = parts;
+  const named = readComposeFiles(await readEnv(parts));
   const files = named ?? [composeFile, ...(await defaultOverride(projectPath, composeFile))];
   return files.includes(overridePath) ? files : [...files, overridePath];
 }
@@ -120,26 +162,6 @@ async function defaultOverride(projectPath: string, composeFile: string): Promis
     if (await exists(join(projectPath, name))) return [name];
   }
   return [];
-}
-
-const composeFileLine = /^[ \t]*(?:export[ \t]+)?COMPOSE_FILE[ \t]*=[ \t]*(.*)$/gm;
-const separatorLine = /^[ \t]*(?:export[ \t]+)?COMPOSE_PATH_SEPARATOR[ \t]*=[ \t]*["']?(.)["']?[ \t]*$/m;
-
-/** Compose files that an environment file names; null when it names none. */
-export function readComposeFiles(text: string): string[] | null {
-  const last = [...text.matchAll(composeFileLine)].at(-1);
-  const value = last?.[1]?.trim().replace(/^(["'])(.*)\1$/, '$2');
-  if (value === undefined || value === '') return null;
-  return value.split(separatorLine.exec(text)?.[1] ?? ':').filter((file) => file !== '');
-}
-
-/** The environment file with the compose files set; every other line stays as it is. */
-export function withComposeFiles(text: string, files: readonly string[]): string {
-  const found = readComposeFiles(text);
-  if (found && found.join('\0') === files.join('\0')) return text;
-  const line = `COMPOSE_FILE=${files.join(separatorLine.exec(text)?.[1] ?? ':')}`;
-  const rest = text.replaceAll(composeFileLine, '').replace(/\n+$/, '\n');
-  return `${rest}${rest === '' || rest.endsWith('\n') ? '' : '\n'}${line}\n`;
 }
 
 function parseJson(text: string): unknown {
