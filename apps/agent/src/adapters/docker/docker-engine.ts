@@ -3,6 +3,7 @@ import { StationError } from '@station/kit/station-error';
 import { Value } from 'typebox/value';
 import type { StackEngine, UpAnswer } from '../../containers/ports.ts';
 import { createCompose, type ComposeParts } from './compose.ts';
+import { createProjectReader } from './compose-project.ts';
 import { hold, listContainers, listHolders, projectLabel, setRunning } from './containers.ts';
 import { createEngineApi, type EngineApi } from './engine-api.ts';
 import { createInfo, freeBytes } from './engine-info.ts';
@@ -26,23 +27,12 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
   const compose = createCompose({ ...parts, env: { ...parts.env, DOCKER_HOST: `unix://${parts.socketPath}` } });
   const sizes = new Map<string, Record<string, number>>();
   const info = createInfo(api, parts.now);
-  let project: { name: string; services: string[] } | null = null;
-  let readProject: string | null = null;
-
-  const projectName = async (): Promise<string> => {
-    project ??= await compose.describe(new AbortController().signal);
-    return project.name;
-  };
+  const readProject = createProjectReader(compose, parts.now);
+  const projectName = async (): Promise<string> => (await readProject({ evenIfOld: true })).name;
   const link = async (): Promise<void> => parts.onLink(await compose.link());
 
   return {
-    services: async () => {
-      // Asking Compose takes longer than all the rest of a check: only when its files have changed.
-      const version = await compose.version();
-      if (!project || version !== readProject) project = await compose.describe(new AbortController().signal);
-      readProject = version;
-      return project.services;
-    },
+    services: async () => (await readProject({ evenIfOld: false })).services,
     containers: async () => listContainers(api, await projectName()),
     imageId: async (reference) => {
       const answer = await api.call('GET', `/images/${encodeURIComponent(reference)}/json`);
