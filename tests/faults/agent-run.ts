@@ -1,4 +1,4 @@
-import { createConditions } from '@station/agent/conditions';
+import { createConditions, type Conditions } from '@station/agent/conditions';
 import type { HealthGate } from '@station/agent/containers/facts';
 import type { StackEngine } from '@station/agent/containers/ports';
 import type { ReleaseSource } from '@station/agent/containers/release-source';
@@ -44,8 +44,8 @@ export type AgentRunOptions = {
   gate?: HealthGate;
   /** How long the agent goes on once it has come to rest. */
   stayMs?: number;
-  /** Sees each wait of the agent, before it begins. */
-  onSleep?: () => void;
+  /** Sees the agent at each of its waits, before it begins. */
+  onSleep?: (agent: { loop: Loop; updater: Updater; conditions: Conditions }) => void;
 };
 
 export type AgentRun = {
@@ -123,7 +123,7 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
     if (world.time.monotonicMs - startedMs > longestMs)
       stopping.abort(new Endless('more than two hours of virtual time'));
     listen();
-    options.onSleep?.();
+    options.onSleep?.({ loop, updater, conditions });
     // The loop's sleep between two ticks is the one that can be woken: the others are given the loop's own signal.
     if (signal === stopping.signal || !isAtRest(updater, boot)) return;
     if (asked && answered) {

@@ -76,11 +76,11 @@ export function createLoop(parts: LoopParts): Loop {
   /** Lets one request at a time through, and none while an operation is under way. */
   const request = async (answer: () => Promise<StartAnswer>): Promise<StartAnswer> => {
     if (signal.aborted) return refused('shutting_down', 'The agent is stopping.');
+    if (starting || (updater.isLoaded() && updater.operation())) return busy;
     // A request would wait behind the recovery, which waits for the engine.
     if (!updater.isLoaded() || conditions.has('engine_unreachable')) {
       return refused('unavailable', 'The container engine does not answer.');
     }
-    if (starting || updater.operation()) return busy;
     if (door.isTaken()) return refused('unavailable', 'The hotspot is on: the station has no network now.');
     starting = true;
     try {

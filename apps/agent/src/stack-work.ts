@@ -5,6 +5,7 @@ import { describeError, StationError } from '@station/kit/station-error';
 import type { HistoryEntry, OperationKind, Trigger } from '@station/protocol/agent-api';
 import type { Release } from '@station/protocol/release';
 import type { Conditions } from './conditions.ts';
+import type { Step } from './containers/decide.ts';
 import type { StackEngine } from './containers/ports.ts';
 import type { Updater } from './containers/updater.ts';
 
@@ -92,7 +93,12 @@ export function createStackWork(parts: StackWorkParts): StackWork {
     }
   };
   updater.onEnd(tellEnd);
-  updater.onProgress(alive);
+  updater.onProgress((taken) => {
+    alive();
+    if (taken === null) return;
+    // A fault is over once a step of its kind works again: the operation may go on for long.
+    conditions.set(writingSteps.includes(taken) ? 'state_not_writable' : 'engine_unreachable', false);
+  });
 
   const settle: StackWork['settle'] = async (signal, { bringUpDue = false } = {}) => {
     await persist(() => updater.settle({ signal, bringUpDue }), signal);
@@ -124,6 +130,9 @@ export function createStackWork(parts: StackWorkParts): StackWork {
     alive,
   };
 }
+
+/** Steps that ask nothing of the engine. */
+const writingSteps: readonly Step['kind'][] = ['write_journal', 'write_files', 'record', 'bring_up'];
 
 async function isMissingImages(engine: StackEngine, release: Release | null): Promise<boolean> {
   const ids = Object.values(release?.imageIds ?? {});

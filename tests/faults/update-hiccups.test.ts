@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { StartAnswer } from '@station/agent/http/port';
+import { runAgent } from './agent-run.ts';
+import { judge } from './judge.ts';
+import { expectationOf, prepare, scenarios } from './scenarios.ts';
+import { engineAway } from './simulated-engine.ts';
+
+const scenario = scenarios.find((one) => one.name === 'update-good');
+assert.ok(scenario);
+
+/** Waits of the agent that follow a fault of one moment, while the new release is looked at. */
+type Seen = { conditions: string[]; asked: Promise<StartAnswer> | null; proxyWasFree: boolean; waits: number };
+
+async function verifyWithHiccup(): Promise<Seen> {
+  assert.ok(scenario);
+  const world = await prepare(scenario);
+  const seen: Seen = { conditions: [], asked: null, proxyWasFree: false, waits: 0 };
+  let probes = 0;
+  let left = 1;
+  const run = await runAgent(world, {
+    request: scenario.request,
+    onPoint: (_, label) => {
+      if (label === 'probe') probes += 1;
+    },
+    engineFault: (call) => (probes === 5 && call === 'containers' && left-- > 0 ? engineAway() : null),
+    onSleep: ({ loop, updater, conditions }) => {
+      // Some probes later the fault is long over, and the health gate is not.
+      if (probes < 12 || updater.operation()?.phase !== 'verifying') return;
+      seen.waits += 1;
+      seen.conditions.push(...conditions.list().map(({ id }) => id));
+      seen.asked ??= loop.update(null);
+      if (seen.waits > 1) return;
+      void loop.untilProxyIsFree(new AbortController().signal).then(
+        () => (seen.proxyWasFree = updater.operation() !== null),
+        () => undefined,
+      );
+    },
+  });
+  assert.equal(left, 0, 'the fault came');
+  const expected = { ...expectationOf(scenario, world.ids - 1), disturbed: true };
+  assert.deepEqual(await judge(world, run, expected), []);
+  return seen;
+}
+
+describe('an engine that did not answer for a moment in the middle of an update', () => {
+  test('is not said to be away through the rest of it', async () => {
+    const { conditions, waits, asked, proxyWasFree } = await verifyWithHiccup();
+    assert.ok(waits > 5);
+    assert.deepEqual(conditions, []);
+    const answer = await asked;
+    assert.equal(answer?.kind === 'refused' && answer.code, 'update_in_progress');
+    assert.equal(proxyWasFree, false, 'the release under way needs the proxy');
+  });
+});
