@@ -9,7 +9,7 @@ const petro = { id: 'petro', role: 'member' } as const;
 function withTokens() {
   const clock = manualClock();
   const tokens = createAccessTokens({ secret: 'a secret of the configuration, 32+ bytes', clock });
-  const issue = async (user: typeof petro): Promise<string> => (await tokens.issue(user)).token;
+  const issue = async (user: typeof petro): Promise<string> => (await tokens.issue(user, tokens.moment())).token;
   const isGood = async (token: string): Promise<boolean> => (await tokens.verify(token)) !== null;
   return { clock, tokens, issue, isGood };
 }

@@ -10,7 +10,13 @@ export type AccessClaims = {
 };
 
 export type AccessTokens = {
-  issue(user: { id: string; role: Role }): Promise<{ token: string; expiresAt: number }>;
+  /**
+   * Now, in milliseconds since the epoch, but always after the last revocation: what comes after it stays so when the clock is set back,
+   * and within a millisecond.
+   */
+  moment(): number;
+  /** @param since `moment()` before it was found out that the user may have it: what is revoked meanwhile ends this token too. */
+  issue(user: { id: string; role: Role }, since: number): Promise<{ token: string; expiresAt: number }>;
   /** Null for anything but a token of ours that is valid now. */
   verify(token: string): Promise<AccessClaims | null>;
   /** Ends every token issued to this user until now: their role changed, or they are gone. */
@@ -41,7 +47,6 @@ export function createAccessTokens(options: { secret: string; clock: Clock }): A
   /** Of the last revocation of anyone. */
   let newest = -1;
 
-  /** Now, but always after the last revocation: what comes after it stays so when the clock is set back, and within a millisecond. */
   const moment = (): number => Math.max(clock.now(), newest + 1);
   const isRevoked = (userId: string, issuedAtMs: number): boolean => issuedAtMs <= (revokedAt.get(userId) ?? -1);
 
@@ -54,10 +59,11 @@ export function createAccessTokens(options: { secret: string; clock: Clock }): A
   };
 
   return {
-    issue: async ({ id, role }) => {
+    moment,
+    issue: async ({ id, role }, since) => {
       const expiresAt = clock.now() + accessTokenLifetimeMs;
       // NumericDate may have a fraction (RFC 7519, section 2): it orders a new token after a revocation in the same second.
-      const claims = { userId: id, role, iat: moment() / 1000, exp: expiresAt / 1000 };
+      const claims = { userId: id, role, iat: since / 1000, exp: expiresAt / 1000 };
       return { token: await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(key), expiresAt };
     },
     verify: async (token) => {

@@ -58,8 +58,12 @@ export function createAuthService(dependencies: {
 
   const isSetupNeeded = async (): Promise<boolean> => (await station.read()).owner_id === null;
 
-  const opened = async (user: UserRow, refresh: { token: string; expiresAt: number }): Promise<OpenedSession> => {
-    const access = await accessTokens.issue(user);
+  const opened = async (
+    user: UserRow,
+    refresh: { token: string; expiresAt: number },
+    since: number,
+  ): Promise<OpenedSession> => {
+    const access = await accessTokens.issue(user, since);
     return {
       kind: 'opened',
       user,
@@ -88,33 +92,40 @@ export function createAuthService(dependencies: {
         return { kind: 'wrong_code' };
       }
       limiter.succeeded(setupAccount, address);
-      const user = await createOwner(db, request, await passwords.hash(request.password), clock.now());
+      const passwordHash = await passwords.hash(request.password);
+      const since = accessTokens.moment();
+      const user = await createOwner(db, request, passwordHash, clock.now());
       if (user === null) return { kind: 'already_done' };
       await setupCode.remove();
       log.event('setup_done', { userId: user.id });
-      return opened(user, await sessions.open(user.id));
+      const session = await sessions.open(user.id, passwordHash);
+      return session === null ? { kind: 'already_done' } : opened(user, session, since);
     },
     login: async (email, password, address) => {
       const account = normalEmail(email);
       const limit = limited(account, address);
       if (limit !== null) return limit;
+      const since = accessTokens.moment();
       const user = await users.findByEmail(account);
-      const matches = await passwords.matches(password, user?.station_password_hash ?? null);
-      if (user === null || !matches) {
+      const hash = user?.station_password_hash ?? null;
+      const matches = await passwords.matches(password, hash);
+      const session = user !== null && hash !== null && matches ? await sessions.open(user.id, hash) : null;
+      if (user === null || session === null) {
         log.event('login_failed', { address, reason: 'wrong address or password' });
         return { kind: 'wrong_credentials' };
       }
       limiter.succeeded(account, address);
-      return opened(user, await sessions.open(user.id));
+      return opened(user, session, since);
     },
     refresh: async (refreshToken) => {
+      const since = accessTokens.moment();
       const rotation = await sessions.rotate(refreshToken);
       if (rotation.kind === 'reused') {
         log.event('refresh_token_reused', { userId: rotation.userId, sessionId: rotation.sessionId });
       }
       if (rotation.kind !== 'rotated') return { kind: 'ended' };
       const user = await users.findById(rotation.userId);
-      return user === null ? { kind: 'ended' } : opened(user, rotation);
+      return user === null ? { kind: 'ended' } : opened(user, rotation, since);
     },
     logout: (refreshToken) => sessions.end(refreshToken),
     changePassword: async (userId, { current, next }, { address, refreshToken }) => {
@@ -122,11 +133,14 @@ export function createAuthService(dependencies: {
       const account = user?.email ?? userId;
       const limit = limited(account, address);
       if (limit !== null) return limit;
-      const matches = await passwords.matches(current, user?.station_password_hash ?? null);
-      if (user === null || !matches) return { kind: 'wrong_password' };
+      const hash = user?.station_password_hash ?? null;
+      const matches = await passwords.matches(current, hash);
+      if (hash === null || !matches) return { kind: 'wrong_password' };
       limiter.succeeded(account, address);
-      await users.setPasswordHash(userId, await passwords.hash(next));
-      await sessions.endAll(userId, refreshToken);
+      const options = { replaced: hash, exceptToken: refreshToken };
+      // Someone else changed it meanwhile.
+      if (!(await sessions.replacePassword(userId, await passwords.hash(next), options)))
+        return { kind: 'wrong_password' };
       // Whoever learned the old password may hold an access token. The page that asked for the change renews its own by its session.
       accessTokens.revoke(userId);
       return { kind: 'changed' };

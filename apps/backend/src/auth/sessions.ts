@@ -1,6 +1,6 @@
 import { randomUUIDv7, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
-import type { Database } from '../store/schema.ts';
+import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import { hashToken, newToken } from './token-hash.ts';
 
 export type Rotation =
@@ -10,13 +10,24 @@ export type Rotation =
   | { kind: 'reused'; userId: string; sessionId: string };
 
 export type Sessions = {
-  open(userId: string): Promise<{ token: string; expiresAt: number }>;
+  /** @returns null when `passwordHash`, which the user was let in by, is no longer the one that is stored. */
+  open(userId: string, passwordHash: string): Promise<{ token: string; expiresAt: number } | null>;
   /** Exchanges a refresh token for the next one. An old one of a session that still exists ends that session. */
   rotate(token: string): Promise<Rotation>;
   /** Ends the session of this token, if it is the valid one. */
   end(token: string): Promise<void>;
   /** Ends all sessions of a user, but for the one of `exceptToken`. */
   endAll(userId: string, exceptToken?: string): Promise<void>;
+  /**
+   * Stores the hash of a new password and ends the sessions that were opened by an old one, but for the one of `exceptToken`.
+   * @param replaced the hash that must be the stored one; left out: any.
+   * @returns false when it is not, or the user is gone.
+   */
+  replacePassword(
+    userId: string,
+    passwordHash: string,
+    options?: { replaced?: string; exceptToken?: string | undefined },
+  ): Promise<boolean>;
 };
 
 /** A session that is not used for this long has ended. */
@@ -38,18 +49,29 @@ export function createSessions({ db, clock }: { db: Database; clock: Clock }): S
     await db.deleteFrom('refresh_tokens').where('id', '=', id).execute();
   };
 
+  const endAll = async (on: Database, userId: string, exceptToken: string | undefined): Promise<void> => {
+    const kept = exceptToken === undefined ? null : parseToken(exceptToken);
+    const all = on.deleteFrom('refresh_tokens').where('user_id', '=', userId);
+    await (kept === null ? all : all.where('id', '!=', kept)).execute();
+  };
+
   return {
-    open: async (userId) => {
+    open: async (userId, passwordHash) => {
       const id = randomUUIDv7();
       const token = `${id}.${newToken()}`;
       const now = clock.now();
       const times = { created_at: now, used_at: now, expires_at: now + sessionLifetimeMs };
       await db.deleteFrom('refresh_tokens').where('expires_at', '<=', now).execute();
-      await db
-        .insertInto('refresh_tokens')
-        .values({ id, user_id: userId, token_hash: hashToken(token), ...times })
-        .execute();
-      return { token, expiresAt: times.expires_at };
+      const isOpened = await db.transaction().execute(async (transaction) => {
+        // Written, not read: a change of the password then comes before this transaction or after it, never in the middle.
+        if (!(await setPasswordHash(transaction, userId, passwordHash, passwordHash))) return false;
+        await transaction
+          .insertInto('refresh_tokens')
+          .values({ id, user_id: userId, token_hash: hashToken(token), ...times })
+          .execute();
+        return true;
+      });
+      return isOpened ? { token, expiresAt: times.expires_at } : null;
     },
     rotate: async (token) => {
       const session = await find(token);
@@ -76,12 +98,25 @@ export function createSessions({ db, clock }: { db: Database; clock: Clock }): S
       const session = await find(token);
       if (session !== null && sameHash(session.token_hash, hashToken(token))) await remove(session.id);
     },
-    endAll: async (userId, exceptToken) => {
-      const kept = exceptToken === undefined ? null : parseToken(exceptToken);
-      const all = db.deleteFrom('refresh_tokens').where('user_id', '=', userId);
-      await (kept === null ? all : all.where('id', '!=', kept)).execute();
-    },
+    endAll: (userId, exceptToken) => endAll(db, userId, exceptToken),
+    replacePassword: (userId, passwordHash, { replaced, exceptToken } = {}) =>
+      db.transaction().execute(async (transaction) => {
+        const isReplaced = await setPasswordHash(transaction, userId, passwordHash, replaced);
+        if (isReplaced) await endAll(transaction, userId, exceptToken);
+        return isReplaced;
+      }),
   };
+}
+
+async function setPasswordHash(
+  db: DatabaseTransaction,
+  userId: string,
+  hash: string,
+  before: string | undefined,
+): Promise<boolean> {
+  const user = db.updateTable('users').set({ station_password_hash: hash }).where('id', '=', userId);
+  const updated = before === undefined ? user : user.where('station_password_hash', '=', before);
+  return (await updated.executeTakeFirst()).numUpdatedRows === 1n;
 }
 
 const tokenForm = /^([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})\.[\w-]{43}$/;

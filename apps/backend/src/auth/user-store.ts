@@ -8,7 +8,6 @@ export type UserRow = UsersTable;
 export type UserStore = {
   findById(id: string): Promise<UserRow | null>;
   findByEmail(email: string): Promise<UserRow | null>;
-  setPasswordHash(id: string, hash: string): Promise<void>;
 };
 
 export function createUserStore(db: Database): UserStore {
@@ -19,9 +18,6 @@ export function createUserStore(db: Database): UserStore {
     findByEmail: async (email) => {
       const query = db.selectFrom('users').selectAll().where('email', '=', normalEmail(email));
       return (await query.executeTakeFirst()) ?? null;
-    },
-    setPasswordHash: async (id, hash) => {
-      await db.updateTable('users').set({ station_password_hash: hash }).where('id', '=', id).execute();
     },
   };
 }

@@ -109,9 +109,7 @@ export function createMemberService(dependencies: {
       const refused = refusal(await find(userId), by);
       if (refused !== null) return refused;
       const password = newCode(passwordGroups);
-      const hash = await passwords.hash(password);
-      await db.updateTable('users').set({ station_password_hash: hash }).where('id', '=', userId).execute();
-      await sessions.endAll(userId);
+      if (!(await sessions.replacePassword(userId, await passwords.hash(password)))) return { kind: 'unknown' };
       accessTokens.revoke(userId);
       return { kind: 'made', password };
     },
