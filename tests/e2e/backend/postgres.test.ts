@@ -20,6 +20,7 @@ const stories = [
   'socket/socket.test.ts',
   'http/routes/devices.test.ts',
   'devices/reports.test.ts',
+  'devices/report-writer.test.ts',
   'devices/history-store.test.ts',
   'devices/devices-file.test.ts',
   'mqtt/broker.test.ts',
