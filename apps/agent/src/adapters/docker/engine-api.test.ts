@@ -11,11 +11,13 @@ import { createEngineApi } from './engine-api.ts';
 // Versions of the API that no engine of this machine speaks; the calls themselves are shown on a real engine (e2e update).
 type Engine = AsyncDisposable & { socketPath: string; paths: string[]; version: string };
 
-async function speak(version: string, answer: RequestListener): Promise<Engine> {
+async function speak(version: string, answer: RequestListener, onVersion?: RequestListener): Promise<Engine> {
   const folder = await mkdtemp(join(tmpdir(), 'station-engine-api-'));
   const engine = { socketPath: join(folder, 'docker.sock'), paths: [] as string[], version };
+  const tellVersion: RequestListener =
+    onVersion ?? ((_, response) => response.end(JSON.stringify({ ApiVersion: engine.version })));
   const server = createServer((request, response) => {
-    if (request.url === '/version') return response.end(JSON.stringify({ ApiVersion: engine.version }));
+    if (request.url === '/version') return void tellVersion(request, response);
     engine.paths.push(request.url ?? '');
     answer(request, response);
   });
@@ -88,4 +90,53 @@ test('hands out lines as they come, and tells an answer that broke off', async (
 test('an engine that is not there is told as unavailable', async () => {
   using api = createEngineApi(join(tmpdir(), 'station-no-such-engine.sock'));
   await assert.rejects(api.call('GET', '/info'), isUnavailable);
+});
+
+test('a version that broke off is asked for again', async () => {
+  let asked = 0;
+  await using engine = await speak(
+    '1.41',
+    (_, response) => response.end('{}'),
+    (_, response) => {
+      asked += 1;
+      if (asked === 2) return void response.end('{"ApiVersion":"1.41"}');
+      // The head comes, the rest never does.
+      response.writeHead(200, { 'content-length': '100' });
+      response.write('{"Api', () => response.destroy());
+    },
+  );
+  using api = createEngineApi(engine.socketPath);
+  await assert.rejects(api.call('GET', '/info'), isUnavailable);
+  assert.equal((await api.call('GET', '/info')).status, 200);
+  assert.equal(asked, 2);
+});
+
+test('an engine that accepts and never answers is told as unavailable, at each of its answers', async () => {
+  const silent = (): undefined => undefined;
+  const begun: RequestListener = (_, response) => void response.write('{"n":');
+  await using dumb = await speak('1.41', silent, silent);
+  await using engine = await speak('1.41', (request, response) =>
+    request.url?.endsWith('/begun') ? begun(request, response) : silent(),
+  );
+  using mute = createEngineApi(dumb.socketPath, { timeoutMs: 50 });
+  using api = createEngineApi(engine.socketPath, { timeoutMs: 50 });
+  for (const call of [
+    () => mute.call('GET', '/info'),
+    () => api.call('GET', '/info'),
+    () => api.call('GET', '/begun'),
+    () => api.lines('GET', '/begun', () => undefined),
+    () => api.drain('GET', '/begun'),
+  ]) {
+    await assert.rejects(call, isUnavailable);
+  }
+});
+
+test('a call that its caller ends is no fault of the engine', async () => {
+  await using engine = await speak('1.41', () => undefined);
+  using api = createEngineApi(engine.socketPath);
+  const stopping = new AbortController();
+  const reason = new Error('stop');
+  const call = api.call('GET', '/info', { signal: stopping.signal });
+  stopping.abort(reason);
+  await assert.rejects(call, (error) => error === reason);
 });

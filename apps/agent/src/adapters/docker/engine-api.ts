@@ -11,6 +11,7 @@ export type CallOptions = {
   query?: Record<string, string>;
   body?: unknown;
   headers?: Record<string, string>;
+  /** Of a call that may take long. One without it is broken off after a minute: the engine is then `unavailable`. */
   signal?: AbortSignal;
 };
 
@@ -27,9 +28,9 @@ export type EngineApi = {
 
 /** Newest version of the API this code was written for; an engine with an older one is spoken to in its own. */
 const newestKnown = [1, 51] as const;
-const callTimeoutMs = 60_000;
+const usualTimeoutMs = 60_000;
 
-export function createEngineApi(socketPath: string): EngineApi {
+export function createEngineApi(socketPath: string, { timeoutMs = usualTimeoutMs } = {}): EngineApi {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
   let negotiated: Promise<string> | null = null;
 
@@ -58,61 +59,83 @@ export function createEngineApi(socketPath: string): EngineApi {
     } catch (error) {
       negotiated = null;
       options.signal?.throwIfAborted();
-      throw new StationError('unavailable', 'the container engine does not answer', { cause: error });
+      throw doesNotAnswer(error);
     }
   };
 
-  const negotiate = async (): Promise<string> => {
-    const response = await open('GET', '/version', { signal: AbortSignal.timeout(callTimeoutMs) });
-    const body = (await readJson(response)) as { ApiVersion?: unknown };
-    const offered = typeof body.ApiVersion === 'string' ? body.ApiVersion.split('.').map(Number) : [];
+  /** An engine may accept a call and never answer it. */
+  const bounded = async <T>(options: CallOptions, action: (options: CallOptions) => Promise<T>): Promise<T> => {
+    if (options.signal) return action(options);
+    const deadline = AbortSignal.timeout(timeoutMs);
+    try {
+      return await action({ ...options, signal: deadline });
+    } catch (error) {
+      throw deadline.aborted ? doesNotAnswer(error) : error;
+    }
+  };
+
+  const askVersion = async (): Promise<string> => {
+    const body = await bounded({}, async (options) => readJson(await open('GET', '/version', options)));
+    const { ApiVersion: version } = body as { ApiVersion?: unknown };
+    const offered = typeof version === 'string' ? version.split('.').map(Number) : [];
     const [major = 1, minor = 24] = offered;
     const older = major < newestKnown[0] || (major === newestKnown[0] && minor < newestKnown[1]);
     return `/v${(older ? [major, minor] : newestKnown).join('.')}`;
   };
 
+  const negotiate = (): Promise<string> => {
+    const answer = askVersion();
+    negotiated = answer;
+    // Whoever comes next asks anew.
+    answer.catch(() => {
+      if (negotiated === answer) negotiated = null;
+    });
+    return answer;
+  };
+
   const send = async (method: string, path: string, options: CallOptions = {}): Promise<IncomingMessage> => {
-    const prefix = await (negotiated ??= negotiate());
+    const prefix = await (negotiated ?? negotiate());
     const response = await open(method, prefix + path, options);
     if (response.statusCode !== 400) return response;
     // An engine that was upgraded under us may have dropped the version: ask again, once.
     const before = prefix;
-    negotiated = null;
-    const now = await (negotiated = negotiate());
+    const now = await negotiate();
     if (now === before) return response;
     response.resume();
     return open(method, now + path, options);
   };
 
   return {
-    call: async (method, path, options) => {
-      const signal = options?.signal ?? AbortSignal.timeout(callTimeoutMs);
-      const response = await send(method, path, { ...options, signal });
-      return { status: response.statusCode ?? 0, body: await readJson(response) };
-    },
-    lines: async (method, path, onLine, options) => {
-      const response = await send(method, path, options);
-      if (response.statusCode !== 200) return { status: response.statusCode ?? 0, body: await readJson(response) };
-      try {
-        for await (const line of createInterface({ input: response, crlfDelay: Infinity })) {
-          if (line.trim() !== '') onLine(parseLine(line));
+    call: (method, path, given = {}) =>
+      bounded(given, async (options) => {
+        const response = await send(method, path, options);
+        return { status: response.statusCode ?? 0, body: await readJson(response) };
+      }),
+    lines: (method, path, onLine, given = {}) =>
+      bounded(given, async (options) => {
+        const response = await send(method, path, options);
+        if (response.statusCode !== 200) return { status: response.statusCode ?? 0, body: await readJson(response) };
+        try {
+          for await (const line of createInterface({ input: response, crlfDelay: Infinity })) {
+            if (line.trim() !== '') onLine(parseLine(line));
+          }
+        } catch (error) {
+          options.signal?.throwIfAborted();
+          throw brokenOff(error);
         }
-      } catch (error) {
-        options?.signal?.throwIfAborted();
-        throw brokenOff(error);
-      }
-      return { status: 200, body: null };
-    },
-    drain: async (method, path, options) => {
-      const response = await send(method, path, options);
-      try {
-        for await (const chunk of response) void chunk;
-      } catch {
-        options?.signal?.throwIfAborted();
-        return { status: response.statusCode ?? 0, complete: false };
-      }
-      return { status: response.statusCode ?? 0, complete: response.complete };
-    },
+        return { status: 200, body: null };
+      }),
+    drain: (method, path, given = {}) =>
+      bounded(given, async (options) => {
+        const response = await send(method, path, options);
+        try {
+          for await (const chunk of response) void chunk;
+        } catch {
+          options.signal?.throwIfAborted();
+          return { status: response.statusCode ?? 0, complete: false };
+        }
+        return { status: response.statusCode ?? 0, complete: response.complete };
+      }),
     [Symbol.dispose]: () => agent.destroy(),
   };
 }
@@ -126,6 +149,9 @@ async function readJson(response: IncomingMessage): Promise<unknown> {
   }
   return parseLine(Buffer.concat(chunks).toString('utf8'));
 }
+
+const doesNotAnswer = (cause: unknown): StationError =>
+  new StationError('unavailable', 'the container engine does not answer', { cause });
 
 const brokenOff = (cause: unknown): StationError =>
   new StationError('unavailable', 'the container engine broke off its answer', { cause });
