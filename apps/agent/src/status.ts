@@ -1,4 +1,4 @@
-import type { ServiceStatus, Status } from '@station/protocol/agent-api';
+import type { Status } from '@station/protocol/agent-api';
 import type { Conditions } from './conditions.ts';
 import type { Config } from './config.ts';
 import { rollbackTarget } from './containers/operations.ts';
@@ -8,6 +8,7 @@ import type { Firmware } from './firmware/firmware.ts';
 import type { AgentPort } from './http/port.ts';
 import type { Loop } from './loop.ts';
 import type { ReleasePoll } from './release-poll.ts';
+import { createServiceList } from './service-list.ts';
 import type { StackWork } from './stack-work.ts';
 import type { WifiDuty } from './wifi-duty.ts';
 
@@ -28,6 +29,7 @@ export type StatusParts = {
 /** What the agent says of itself over its API, put together from its rooms at each request. */
 export function createStatus(parts: StatusParts): AgentPort {
   const { updater, loop, poll, work, config, conditions, wifi } = parts;
+  const services = createServiceList(parts);
   const versions = () => ({
     currentVersion: updater.isLoaded() ? (updater.journal().installed?.version ?? null) : null,
     latestVersion: poll.latest()?.version ?? null,
@@ -64,26 +66,11 @@ export function createStatus(parts: StatusParts): AgentPort {
         rollback: target ? { version: target.release.version, createdAt: target.at } : null,
         quarantined: journal?.quarantined ?? [],
         history: journal?.history ?? [],
-        stack: { services: await listServices(parts) },
+        stack: { services: await services() },
         firmware: parts.firmware.status(),
         wifi: wifi.status(),
         conditions: conditions.list(),
       };
     },
   };
-}
-
-/** Services as the engine sees them now; none when it does not answer, which is a condition of its own. */
-async function listServices({ engine, updater }: StatusParts): Promise<ServiceStatus[]> {
-  const journal = updater.isLoaded() ? updater.journal() : null;
-  const releases = [journal?.operation?.to, journal?.installed, ...(journal?.kept ?? []).map((entry) => entry.release)];
-  try {
-    const containers = await engine.containers();
-    return containers.map(({ service, image, imageId, state, health }) => {
-      const known = releases.find((release) => release?.imageIds[service] === imageId)?.images[service];
-      return { name: service, image: known ?? image, state, health };
-    });
-  } catch {
-    return [];
-  }
 }
