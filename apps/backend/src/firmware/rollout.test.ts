@@ -5,6 +5,7 @@ import {
   defaultSettings,
   hear,
   isWanted,
+  placeKeptMs,
   silenceLimits,
   waveLimits,
   type DeviceFacts,
@@ -189,6 +190,31 @@ describe('a device', () => {
     assert.deepEqual(decided([away], { now: now + 10_000 }).offers, []);
     assert.equal(said(away, '2.0.0').state, 'updated');
     assert.equal(said(away, '1.0.0').failures, 1);
+  });
+
+  it('that was interrupted and stays away gives its place in the wave to another, and takes a new one when it is back', () => {
+    const cut = waiting('device-0', { wave: 0, startedAt: now, interruptions: 1 });
+    const targets = [cut, waiting('device-1'), waiting('device-2')];
+    const away = { 'device-0': { isOnline: false } };
+    const later = now + placeKeptMs;
+    assert.deepEqual(decided(targets, { now: later - 1 }, away).offers, []);
+    assert.deepEqual(
+      decided(targets, { now: later, listeningSince: now + 1 }, away).offers,
+      [],
+      'the station was away',
+    );
+    const after = decided(targets, { now: later }, away);
+    assert.deepEqual(after.offers, ['device-1']);
+    assert.deepEqual(decided(after.targets, { now: later }).offers, [], 'there is one canary');
+    const last = { ...rollout, wave: 2 };
+    assert.deepEqual(decided(after.targets, { now: later, rollout: last }).offers, ['device-2', 'device-0']);
+  });
+
+  it('that vanished while it started with the new firmware keeps its place: the others wait for it', () => {
+    const lost = waiting('device-0', { wave: 0, startedAt: now, phase: 'installing', percent: 100 });
+    const away = { 'device-0': { isOnline: false } };
+    const { offers, targets } = decided([lost, waiting('device-1')], { now: now + 3_600_000 }, away);
+    assert.deepEqual([offers, targets[0]?.wave], [[], 0]);
   });
 
   it('whose record shows the version is done, though nobody heard it say so', () => {

@@ -54,7 +54,7 @@ export type Target = {
   /** How far it is; of a waiting one, how far it was when it was last heard. */
   phase: TargetPhase | null;
   percent: number | null;
-  /** The wave it was started in. */
+  /** The wave it has a place in. */
   wave: number | null;
   failures: number;
   interruptions: number;
@@ -85,6 +85,8 @@ export const silenceLimits: Readonly<Record<TargetPhase, number>> = {
   downloading: 45_000,
   installing: 50_000,
 };
+/** One that was interrupted and is away for longer gives its place in the wave to another. */
+export const placeKeptMs = 180_000;
 const minuteMs = 60_000;
 const firstPauseMs = 5_000;
 const longestPauseMs = 600_000;
@@ -218,7 +220,10 @@ function look({ rollout, devices, listeningSince, now }: RolloutFacts, target: T
   const device = devices.get(target.deviceId);
   if (device === undefined || (target.state !== 'updating' && target.state !== 'waiting')) return target;
   if (isSame(device.firmwareVersion, rollout.version)) return { ...updated(target), changedAt: now };
-  if (target.phase === null) return target;
+  if (target.phase === null) {
+    const heardAt = Math.max(target.changedAt, device.lastSeenAt ?? 0, listeningSince);
+    return !device.isOnline && now - heardAt >= placeKeptMs ? { ...target, wave: null } : target;
+  }
   // One that says nothing while it downloads is given time; one that is away is not doing so.
   const phase = target.phase === 'accepted' && !device.isOnline ? 'downloading' : target.phase;
   if (now - Math.max(target.changedAt, listeningSince) < silenceLimits[phase]) return target;

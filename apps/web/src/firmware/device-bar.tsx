@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { Device } from '@station/protocol/devices';
-import type { RolloutTarget } from '@station/protocol/firmware-rollouts';
+import type { Rollout, RolloutTarget } from '@station/protocol/firmware-rollouts';
 import { formatPercent } from '../format/units.ts';
 import { useLocale } from '../i18n/use-locale.ts';
 import { classNames } from '../ui/class-names.ts';
@@ -16,10 +16,12 @@ const fills: Record<RolloutTarget['state'], string> = {
 
 /** How far the update of one device is: in words, in per cent of its download, and as a bar. */
 export function DeviceBar({
+  rollout,
   target,
   device,
   name,
 }: {
+  rollout: Pick<Rollout, 'wave' | 'waves'>;
   target: RolloutTarget;
   device: Device | undefined;
   name: string;
@@ -28,7 +30,7 @@ export function DeviceBar({
   const locale = useLocale();
   const { state } = target;
   const percent = state === 'updated' ? 100 : state === 'updating' || state === 'waiting' ? target.percent : null;
-  const words = targetWords(t, target, device);
+  const words = targetWords(t, target, device, rollout);
   const shown = state !== 'updated' && percent !== null ? formatPercent(locale, percent) : null;
   return (
     <>

@@ -48,7 +48,7 @@ const target = (more: Partial<RolloutTarget>): RolloutTarget => ({
 test('a rollout says where it is, from its state and its counts alone', () => {
   const cases: [Parameters<typeof rollout>[0], string][] = [
     [{ state: 'waiting_approval' }, 'Waiting for approval'],
-    [{ devices: { waiting: 5 } }, 'Waiting for a first device that can be reached'],
+    [{ devices: { waiting: 5 } }, 'Waiting for the first device'],
     [{ devices: { updating: 1, waiting: 4 } }, 'Trying the first device'],
     [{ devices: { updated: 1 } }, 'The first device runs it. The others follow once it has held for a while.'],
     [{ wave: 1, devices: { updating: 2 } }, 'Wave 2 of 4'],
@@ -62,6 +62,11 @@ test('a rollout says where it is, from its state and its counts alone', () => {
     [{ state: 'superseded' }, 'Replaced by another version'],
   ];
   for (const [more, says] of cases) assert.equal(phaseWords(t, rollout(more)).says, says);
+  // From counts alone it is not known which of the two it is.
+  assert.match(
+    phaseWords(t, rollout({ devices: { waiting: 5 } })).help ?? '',
+    /none can be reached, or .* not come back/,
+  );
   const told = cases.map(([more]) => more?.state ?? 'running');
   assert.deepEqual([...new Set(told)].sort(), [...rolloutStates].sort());
 });
@@ -76,12 +81,14 @@ test('a device says how far it is, and one that sleeps is said to', () => {
     [{ state: 'updating', phase: 'installing', percent: 100 }, asleep, 'Starting with the new firmware'],
     [{ percent: 40, reason: 'It was interrupted.' }, undefined, 'Interrupted, goes on by itself'],
     [{ failures: 1, reason: 'bad hash' }, undefined, 'Did not take it, is tried once more'],
-    [{ phase: 'installing', percent: 100 }, asleep, 'Has not come back yet'],
+    [{ phase: 'installing', percent: 100 }, asleep, 'Has not come back yet, and the next wave waits for it'],
     [{ state: 'updated' }, undefined, 'Updated'],
     [{ state: 'failed', failures: 2 }, undefined, 'Did not take it, keeps what it ran'],
     [{ state: 'skipped' }, undefined, 'Left as it was'],
   ];
-  for (const [more, device, words] of cases) assert.equal(targetWords(t, target(more), device), words);
+  for (const [more, device, words] of cases) assert.equal(targetWords(t, target(more), device, rollout()), words);
+  const away = target({ phase: 'installing', percent: 100 });
+  assert.equal(targetWords(t, away, asleep, rollout({ wave: 3 })), 'Has not come back yet', 'nothing waits for it');
 });
 
 test('what is most important comes first, and a stopped update only while nothing came after it', () => {

@@ -39,7 +39,7 @@ export function phaseWords(t: TFunction, rollout: Rollout): { says: string; help
     case 'waiting_approval':
       return { says: t('firmware.rollout.phase.approval'), help: t('firmware.rollout.phase.approvalHelp') };
     case 'running':
-      return { says: runningWords(t, rollout), help: null };
+      return runningWords(t, rollout);
     case 'paused':
       return { says: t('firmware.rollout.phase.paused'), help: t('firmware.rollout.phase.pausedHelp') };
     case 'done':
@@ -59,10 +59,11 @@ export function phaseWords(t: TFunction, rollout: Rollout): { says: string; help
   }
 }
 
-function runningWords(t: TFunction, { wave, waves, devices }: Rollout): string {
-  if (wave > 0 || waves < 2) return t('firmware.rollout.phase.wave', { wave: wave + 1, waves });
-  if (devices.updating > 0) return t('firmware.rollout.phase.first');
-  return t(devices.updated > 0 ? 'firmware.rollout.phase.firstHolds' : 'firmware.rollout.phase.noneReachable');
+function runningWords(t: TFunction, { wave, waves, devices }: Rollout): { says: string; help: string | null } {
+  if (wave > 0 || waves < 2) return { says: t('firmware.rollout.phase.wave', { wave: wave + 1, waves }), help: null };
+  if (devices.updating > 0) return { says: t('firmware.rollout.phase.first'), help: null };
+  if (devices.updated > 0) return { says: t('firmware.rollout.phase.firstHolds'), help: null };
+  return { says: t('firmware.rollout.phase.firstAwaited'), help: t('firmware.rollout.phase.firstAwaitedHelp') };
 }
 
 function stoppedWords(t: TFunction, { wave, devices: { failed } }: Rollout): string {
@@ -79,11 +80,16 @@ export const toneOfTarget: Record<TargetState, Tone | 'notice'> = {
 };
 
 /** How far a device is. @param device undefined: it was removed. */
-export function targetWords(t: TFunction, target: RolloutTarget, device: Device | undefined): string {
+export function targetWords(
+  t: TFunction,
+  target: RolloutTarget,
+  device: Device | undefined,
+  { wave, waves }: Pick<Rollout, 'wave' | 'waves'>,
+): string {
   const { state, phase, percent, failures, reason } = target;
   if (state === 'updating') return t(`firmware.target.${phase ?? 'offered'}`);
   if (state !== 'waiting') return t(`firmware.target.${state}`);
-  if (phase === 'installing') return t('firmware.target.notBack');
+  if (phase === 'installing') return t(wave < waves - 1 ? 'firmware.target.notBackHolds' : 'firmware.target.notBack');
   if (device?.status === 'offline') return t('firmware.target.asleep');
   if (failures > 0) return t('firmware.target.again');
   return t(percent !== null || reason !== null ? 'firmware.target.interrupted' : 'firmware.target.turn');

@@ -27,7 +27,9 @@ export const firmwareEn = {
       approval: 'Waiting for approval',
       approvalHelp:
         'Nothing is installed until somebody approves it. Then one device goes first, and the others follow.',
-      noneReachable: 'Waiting for a first device that can be reached',
+      firstAwaited: 'Waiting for the first device',
+      firstAwaitedHelp:
+        'Either none can be reached, or the one that tries it has not come back yet. The others wait; if it stays away, stop the update and start it again.',
       first: 'Trying the first device',
       firstHolds: 'The first device runs it. The others follow once it has held for a while.',
       wave: 'Wave {{wave}} of {{waves}}',
@@ -86,6 +88,7 @@ export const firmwareEn = {
     downloading: 'Downloading',
     installing: 'Starting with the new firmware',
     notBack: 'Has not come back yet',
+    notBackHolds: 'Has not come back yet, and the next wave waits for it',
     asleep: 'Asleep or switched off: gets it when it wakes up',
     again: 'Did not take it, is tried once more',
     interrupted: 'Interrupted, goes on by itself',

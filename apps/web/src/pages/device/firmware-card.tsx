@@ -15,8 +15,9 @@ export function FirmwareCard({ device }: { device: Device }) {
   return under.map((rollout) => <UnderWay key={rollout.id} rollout={rollout} device={device} />);
 }
 
-function UnderWay({ rollout: { id, version }, device }: { rollout: Rollout; device: Device }) {
+function UnderWay({ rollout, device }: { rollout: Rollout; device: Device }) {
   const { t } = useTranslation();
+  const { id, version } = rollout;
   const details = useRollout(id);
   if (details.kind !== 'shown') return null;
   const target = details.value.targets.find(({ deviceId }) => deviceId === device.id);
@@ -35,7 +36,7 @@ function UnderWay({ rollout: { id, version }, device }: { rollout: Rollout; devi
           ? t('firmware.device.toFirst', { version })
           : t('firmware.device.to', { from: device.firmwareVersion, version })}
       </p>
-      <DeviceBar target={target} device={device} name={device.name} />
+      <DeviceBar rollout={rollout} target={target} device={device} name={device.name} />
     </Card>
   );
 }

@@ -42,7 +42,9 @@ export function TargetList({ rollout, narrow = false }: { rollout: Rollout; narr
     })
     .sort((a, b) => a.name.localeCompare(b.name, locale) || a.target.deviceId.localeCompare(b.target.deviceId));
   const isLong = rows.length > shownAtOnce;
-  const isBusy = ({ target: { state } }: Row): boolean => state === 'updating' || state === 'failed';
+  // Also one that has not come back: the others wait for it.
+  const isBusy = ({ target: { state, phase } }: Row): boolean =>
+    state === 'updating' || state === 'failed' || (state === 'waiting' && phase === 'installing');
   const shown = isLong && !all ? rows.filter(isBusy) : rows;
   return (
     <div className="mt-4 border-t border-line pt-2">
@@ -54,7 +56,7 @@ export function TargetList({ rollout, narrow = false }: { rollout: Rollout; narr
           className={classNames('grid grid-cols-1 gap-x-8', !narrow && 'sm:grid-cols-2')}
         >
           {shown.map((row) => (
-            <TargetRow key={row.target.deviceId} {...row} />
+            <TargetRow key={row.target.deviceId} rollout={rollout} {...row} />
           ))}
         </ul>
       )}
@@ -67,7 +69,7 @@ export function TargetList({ rollout, narrow = false }: { rollout: Rollout; narr
   );
 }
 
-function TargetRow({ target, device, name }: Row) {
+function TargetRow({ rollout, target, device, name }: Row & { rollout: Rollout }) {
   const isBad = target.state === 'failed' || (target.state === 'waiting' && target.failures > 0);
   return (
     <li className="relative min-w-0 py-2">
@@ -81,7 +83,7 @@ function TargetRow({ target, device, name }: Row) {
       ) : (
         <span className="text-ink-soft">{name}</span>
       )}
-      <DeviceBar target={target} device={device} name={name} />
+      <DeviceBar rollout={rollout} target={target} device={device} name={name} />
       {isBad && <OwnReason words={target.reason} />}
     </li>
   );
