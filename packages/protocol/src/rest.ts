@@ -118,8 +118,9 @@ export type Member = Static<typeof Member>;
 export const Members = Type.Array(Member);
 
 /**
- * POST /api/station/members (station role owner or admin) → 201 AddedMember. `role: "owner"` cannot be given away here. Without a
- * password the station makes a first one. Errors: 409 conflict when the address is already a member.
+ * POST /api/station/members (station role owner, or admin for `role: "member"`) → 201 AddedMember. `role: "owner"` cannot be given away
+ * here. Without a password the station makes a first one. Errors: 403 forbidden when an admin adds an admin, 409 conflict when the address
+ * is already a member.
  */
 export const NewMember = Type.Object(
   { email: Email, name: PersonName, password: Type.Optional(NewPassword), role: Type.Enum(['admin', 'member']) },

@@ -58,7 +58,7 @@ async function accounts() {
     log: recordedLog(),
   });
   const members = createMemberService({ db, passwords, sessions, accessTokens, clock });
-  const added = await members.add({ email, name: 'Maria', password: old, role: 'member' });
+  const added = await members.add({ email, name: 'Maria', password: old, role: 'member' }, { role: 'owner' });
   assert.equal(added.kind, 'added');
   const userId = added.kind === 'added' ? added.member.userId : '';
   const opened = opening.move();

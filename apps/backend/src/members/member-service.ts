@@ -8,7 +8,7 @@ import { newCode } from '../auth/setup-code.ts';
 import { insertUser } from '../auth/user-store.ts';
 import type { Database } from '../store/schema.ts';
 
-export type AddResult = { kind: 'added'; member: AddedMember } | { kind: 'exists' };
+export type AddResult = { kind: 'added'; member: AddedMember } | { kind: 'exists' } | { kind: 'needs_owner' };
 export type ChangeResult = { kind: 'changed'; member: Member } | { kind: 'unknown' } | { kind: 'is_owner' };
 type Refused = { kind: 'unknown' } | { kind: 'is_owner' } | { kind: 'needs_owner' };
 export type RemoveResult = { kind: 'removed' } | Refused;
@@ -18,8 +18,11 @@ export type PasswordMadeResult = { kind: 'made'; password: string } | Refused;
 export type MemberService = {
   /** The owner first, then by name. */
   list(): Promise<Member[]>;
-  /** Without a password of its own the new member gets a made one, told in the result and never again. */
-  add(member: NewMember): Promise<AddResult>;
+  /**
+   * Without a password of its own the new member gets a made one, told in the result and never again. Who is an admin is decided by the
+   * owner alone, here as in `changeRole`.
+   */
+  add(member: NewMember, by: { role: Role | null }): Promise<AddResult>;
   changeRole(userId: string, role: 'admin' | 'member'): Promise<ChangeResult>;
   /** Removes the user with their sessions; an admin may remove members only. */
   remove(userId: string, by: { role: Role | null }): Promise<RemoveResult>;
@@ -72,7 +75,8 @@ export function createMemberService(dependencies: {
 
   return {
     list,
-    add: async ({ email, name, password, role }) => {
+    add: async ({ email, name, password, role }, by) => {
+      if (role === 'admin' && by.role !== 'owner') return { kind: 'needs_owner' };
       const firstPassword = password === undefined ? newCode(passwordGroups) : null;
       const passwordHash = await passwords.hash(password ?? firstPassword ?? '');
       const id = randomUUIDv7();

@@ -108,6 +108,24 @@ test('members come, change and go; the owner stays', async () => {
   assert.equal((await call('DELETE', `/api/station/members/${member.userId}`)).statusCode, 404);
 });
 
+test('who is an admin is decided by the owner alone, also for someone new', async () => {
+  await using running = await runBackend();
+  const { call, add, logIn } = await setUp(running);
+  await add('eva', 'admin');
+  const asEva = await logIn('eva@example.org');
+  const addAs = (name: string, role: string) =>
+    call('POST', '/api/station/members', { email: `${name}@example.org`, name, password, role }, asEva);
+  const refused = await addAs('adam', 'admin');
+  assert.equal(refused.statusCode, 403);
+  assert.equal(refused.json().code, 'forbidden');
+  assert.equal((await addAs('maria', 'member')).statusCode, 201);
+  const list = (await call('GET', '/api/station/members')).json<Member[]>();
+  assert.deepEqual(
+    list.map(({ name }) => name),
+    [owner.name, 'eva', 'maria'],
+  );
+});
+
 test('an admin can remove members but no admin, and cannot change roles', async () => {
   await using running = await runBackend();
   const { call, add, logIn } = await setUp(running);

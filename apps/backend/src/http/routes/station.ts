@@ -67,10 +67,16 @@ export async function registerStationRoutes(
       schema: { tags: ['station'], body: NewMember, response: { 201: AddedMember } },
     },
     async (request, reply) => {
-      const result = await members.add(request.body);
-      if (result.kind === 'exists')
-        throw new StationError('conflict', 'Someone with this address is a member already.');
-      return reply.code(201).send(result.member);
+      const by = { role: await station.roleOf(userOf(request).userId) };
+      const result = await members.add(request.body, by);
+      switch (result.kind) {
+        case 'added':
+          return reply.code(201).send(result.member);
+        case 'exists':
+          throw new StationError('conflict', 'Someone with this address is a member already.');
+        case 'needs_owner':
+          throw new StationError('forbidden', 'Only the owner decides who is an admin.');
+      }
     },
   );
 

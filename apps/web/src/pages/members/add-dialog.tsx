@@ -1,6 +1,7 @@
 import { useId, useState, type SubmitEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { asProblem } from '../../api/problem.ts';
+import { useUser } from '../../app/use-services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/field.tsx';
@@ -11,10 +12,11 @@ import { HandOver } from './hand-over.tsx';
 import { RoleChoice } from './role-choice.tsx';
 import { useAddMember, type GivenRole } from './use-members.ts';
 
-/** Asks who comes, then shows once what they log in with. */
+/** Asks who comes, then shows once what they log in with. Only the owner is asked as what: who is an administrator is the owner's to decide. */
 export function AddDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const form = useId();
+  const user = useUser();
   const add = useAddMember();
   const [role, setRole] = useState<GivenRole>('member');
   const [faults, setFaults] = useState<FieldFaults>({});
@@ -71,7 +73,7 @@ export function AddDialog({ onClose }: { onClose: () => void }) {
           maxLength={254}
           fault={isTaken ? t('members.dialog.exists') : fault('email')}
         />
-        <RoleChoice value={role} onChange={setRole} />
+        {user.role === 'owner' && <RoleChoice value={role} onChange={setRole} />}
         <p className="text-small text-ink-soft">{t('members.dialog.passwordComes')}</p>
         {problem && !isTaken && <ProblemNote problem={problem} />}
       </form>
