@@ -101,7 +101,9 @@ async function removeImages({ engine, run, report, record }: Context, imageIds: 
   const gone: string[] = [];
   for (const id of imageIds) {
     const answer = await engine.removeImage(id, { force: true });
-    if (answer === 'removed') report.event('image_removed', { image: run.journal?.retired[id] ?? id });
+    if (answer === 'removed') {
+      report.event('image_removed', { image: run.journal?.retired[id] ?? run.journal?.fetched[id] ?? id });
+    }
     if (answer !== 'in_use') gone.push(id);
   }
   // An image whose removal is lost in a power cut may come back damaged, and would then be taken for a good one.
@@ -118,13 +120,15 @@ async function checkSpace(context: Context, signal: AbortSignal): Promise<Attemp
   const { engine, run } = context;
   const { to } = operationOf(run);
   const layers: Record<string, number> = {};
+  const here = new Set(layersOfReleases(run.journal));
   for (const [service, image] of Object.entries(to.images)) {
     const answer = await engine.layers(to.digests[service] ?? image, signal);
     if (answer.kind === 'failed') return failureAfter(run.attempts.space, answer, context);
-    if (answer.kind === 'ok') Object.assign(layers, answer.layers);
+    if (answer.kind !== 'ok') continue;
+    Object.assign(layers, answer.layers);
+    if (await wasFetched(context, image)) for (const digest of Object.keys(answer.layers)) here.add(digest);
   }
-  const here = run.journal?.installed?.layers ?? {};
-  const missing = Object.entries(layers).filter(([digest]) => !(digest in here));
+  const missing = Object.entries(layers).filter(([digest]) => !here.has(digest));
   const needed = missing.reduce((sum, [, size]) => sum + size, 0) * roomPerByte + reserveBytes;
   const free = await engine.freeBytes();
   if (free === null || free >= needed) return { kind: 'ok', layers };
@@ -134,6 +138,19 @@ async function checkSpace(context: Context, signal: AbortSignal): Promise<Attemp
     { kind: 'failed', code: 'disk_space_low', reason, transient: false },
     context,
   );
+}
+
+/** Layers of the releases that are on this machine: the installed one and those that are kept. */
+const layersOfReleases = (journal: Journal | null): string[] =>
+  [journal?.installed, ...(journal?.kept ?? []).map(({ release }) => release)].flatMap((release) =>
+    Object.keys(release?.layers ?? {}),
+  );
+
+/** Whether an earlier try of the release has fetched an image that is still here. */
+async function wasFetched({ engine, run }: Context, image: string): Promise<boolean> {
+  const ids = Object.entries(run.journal?.fetched ?? {}).filter(([, reference]) => reference === image);
+  const found = await Promise.all(ids.map(([id]) => engine.imageId(id)));
+  return found.some((id) => id !== null);
 }
 
 async function bringUp(context: Context, signal: AbortSignal): Promise<void> {
@@ -175,8 +192,11 @@ function failureAfter(
   answer: RegistryFailure & { fetched?: Record<string, string> },
   { report }: Context,
 ): StepFailure {
-  const failures = (before?.kind === 'failed' ? before.failures : 0) + 1;
-  const { code, reason, transient, fetched = {}, detail } = answer;
+  const earlier = before?.kind === 'failed' ? before : null;
+  const failures = (earlier?.failures ?? 0) + 1;
+  const { code, reason, transient, detail } = answer;
+  // An earlier try may have fetched what this one did not get to.
+  const fetched = { ...earlier?.fetched, ...answer.fetched };
   if (detail !== undefined) report.event('engine_failed', { step: code, detail });
   report.event('update_retry', { code, reason, attempt: failures });
   return { kind: 'failed', failures, code, reason, transient, fetched };

@@ -107,6 +107,43 @@ table('before anything else', [
   ],
 ]);
 
+const full = failure({ code: 'disk_space_low', reason: 'too small', transient: false });
+const leftovers = {
+  fetched: { 'sha256:f': 'registry.test/backend:1.5.0', 'sha256:own': 'registry.test/backend:2.0.0' },
+  retired: { 'sha256:r': 'registry.test/backend:0.9.0', 'sha256:1.0.0': 'registry.test/backend:1.0.0' },
+};
+
+table('with too little space', [
+  [
+    'what other releases left behind goes first; what this one has fetched, and what is installed, stays',
+    during({ operation: { to: unpulled }, attempts: { space: full }, journal: leftovers }),
+    { kind: 'remove_images', imageIds: ['sha256:f', 'sha256:r'] },
+  ],
+  [
+    'it goes also when only the pull has found out',
+    during({ operation: { phase: 'pulling', to: unpulled }, attempts: { pull: full }, journal: leftovers }),
+    { kind: 'remove_images', imageIds: ['sha256:f', 'sha256:r'] },
+  ],
+  [
+    'what could not be removed is not tried again',
+    during({
+      operation: { to: unpulled },
+      attempts: { space: full, tidied: { hold: [], release_hold: [], remove_images: ['sha256:f', 'sha256:r'] } },
+      journal: leftovers,
+    }),
+    fail('too small', { bringUpAgain: false, fetched: {} }, 'disk_space_low'),
+  ],
+  [
+    'nothing is removed for a failure of another kind',
+    during({
+      operation: { to: unpulled },
+      attempts: { space: failure({ code: 'image_missing', reason: 'gone', transient: false }) },
+      journal: leftovers,
+    }),
+    fail('gone', { bringUpAgain: false, fetched: {} }, 'image_missing'),
+  ],
+]);
+
 table('without an operation', [
   ['there is nothing to do', idle, { kind: 'idle' }],
   ['an installed release that is due is brought up', { ...idle, bringUpDue: true }, { kind: 'bring_up' }],

@@ -61,7 +61,7 @@ function decidePreparing(facts: Facts, operation: OperationRecord): Step {
   if (here) return record({ kind: 'switch', imageIds, digests: {} });
   const { space } = facts.attempts;
   if (space?.kind === 'ok') return record({ kind: 'fetch', layers: space.layers });
-  if (space && isFinal(space)) return failed(operation, space);
+  if (space && isFinal(space)) return makeRoom(facts, space) ?? failed(operation, space);
   return { kind: 'check_space', delayMs: delayAfter(space) };
 }
 
@@ -69,10 +69,25 @@ function decidePulling(facts: Facts, operation: OperationRecord): Step {
   if (isStackFirst(facts, operation)) return { kind: 'up', delayMs: 0 };
   const { pull } = facts.attempts;
   if (pull?.kind === 'ok') return record({ kind: 'switch', imageIds: pull.imageIds, digests: pull.digests });
-  if (pull && isFinal(pull)) return failed(operation, pull);
+  if (pull && isFinal(pull)) return makeRoom(facts, pull) ?? failed(operation, pull);
   // Layers that were fetched in another boot may not have reached the disk, also those of an earlier operation.
   const { fetchingSince } = facts.journal;
   return { kind: 'pull', delayMs: delayAfter(pull), suspect: fetchingSince !== null && fetchingSince !== facts.bootId };
+}
+
+/**
+ * A full disk: what failed tries of other releases have fetched, and what nobody needs any more, goes before the release is given
+ * up for it. What this release has fetched before stays: it need not be fetched again.
+ */
+function makeRoom({ journal, attempts }: Facts, failure: StepFailure): Step | null {
+  if (failure.code !== 'disk_space_low') return null;
+  const own = Object.values(journal.operation?.to.images ?? {});
+  const wanted = wantedImages(journal);
+  const spare = Object.keys(journal.fetched).filter((id) => !own.includes(journal.fetched[id] ?? ''));
+  const imageIds = [...spare, ...Object.keys(journal.retired)].filter(
+    (id) => !wanted.has(id) && !attempts.tidied.remove_images.includes(id),
+  );
+  return imageIds.length > 0 ? { kind: 'remove_images', imageIds } : null;
 }
 
 /**

@@ -276,6 +276,12 @@ describe('what is kept of the past', () => {
       'sha256:b': 'b',
     });
   });
+
+  test('so are those that were fetched in vain', () => {
+    const before = { ...installed, fetched: { 'sha256:a': 'a', 'sha256:b': 'b' } };
+    const { fetched: left } = change(before, { kind: 'forget_images', imageIds: ['sha256:a'] });
+    assert.deepEqual(left, { 'sha256:b': 'b' });
+  });
 });
 
 test('a change of an operation changes nothing where none is under way', () => {

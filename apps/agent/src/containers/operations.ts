@@ -42,8 +42,9 @@ const keptQuarantine = 50;
 export function changeJournal(journal: Journal, change: Change, moment: Moment): Journal {
   if (change.kind === 'begin') return begin(journal, change.operation, moment);
   if (change.kind === 'forget_images') {
-    const retired = Object.entries(journal.retired).filter(([id]) => !change.imageIds.includes(id));
-    return { ...journal, retired: Object.fromEntries(retired) };
+    const without = (images: Readonly<Record<string, string>>): Record<string, string> =>
+      Object.fromEntries(Object.entries(images).filter(([id]) => !change.imageIds.includes(id)));
+    return { ...journal, retired: without(journal.retired), fetched: without(journal.fetched) };
   }
   const operation = journal.operation;
   if (!operation) return journal;

@@ -82,7 +82,8 @@ export function createUpdater(parts: UpdaterParts): Updater {
     }
     run.journal = next;
     const { watch } = run;
-    if (change.kind !== 'forget_images') run.attempts = noAttempts();
+    // Images that went have left room: whether it is enough now is another question.
+    run.attempts = change.kind === 'forget_images' ? { ...run.attempts, space: null, pull: null } : noAttempts();
     if (change.kind !== 'verify' && change.kind !== 'verify_revert') run.watch = null;
     reportChange(report, change, { before, after: next, watch, nowMs: clock.monotonic(), durationMs: at.durationMs });
     if (before.operation && !next.operation) for (const listener of endListeners) listener();
