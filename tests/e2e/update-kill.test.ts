@@ -75,15 +75,23 @@ function createLifetime({ rig, agent }: Story, scenario: Scenario) {
     const answer = await agent.call('POST', path);
     assert.equal(answer.status, 202, JSON.stringify(answer.body));
   };
-  /** A rollback needs a release to go back to, and one that is not quarantined to go forward to again. */
+  /** A rollback needs a release to go back to: the one that was left before is asked for by its name. */
   const prepare = async (): Promise<void> => {
     if (scenario.kind === 'update') return;
     await publish('good');
     assert.equal((await agent.call('POST', '/update')).body['result'], 'updated');
     await agent.idle();
   };
+  const goForth = async (): Promise<string> => {
+    const { rollback, quarantined } = await agent.status();
+    if (rollback?.version) return rollback.version;
+    const answer = await agent.call('POST', '/update', { body: { version: quarantined[0]?.version } });
+    assert.equal(answer.body['result'], 'updated', JSON.stringify(answer.body));
+    await agent.idle();
+    return (await agent.status()).rollback?.version ?? '';
+  };
   const target = async (): Promise<string> =>
-    scenario.kind === 'update' ? publish(scenario.behaviour) : ((await agent.status()).rollback?.version ?? '');
+    scenario.kind === 'update' ? publish(scenario.behaviour) : await goForth();
 
   return {
     prepare,
@@ -95,8 +103,10 @@ function createLifetime({ rig, agent }: Story, scenario: Scenario) {
       return performance.now() - started;
     },
     killAt: async (moments: readonly number[]): Promise<void> => {
+      // Making sure of a target may change what is current.
+      const targeted = scenario.kind === 'rollback' ? await target() : null;
       const before = await current();
-      const after = await target();
+      const after = targeted ?? (await target());
       await begin();
       let restarted = performance.now();
       for (const moment of moments) {

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { rollbackTarget } from '@station/agent/containers/operations';
 import { stateFiles } from '@station/agent/containers/state-files';
 import { readJournal, type Journal } from '@station/agent/store/journal';
 import type { AgentRun } from './agent-run.ts';
@@ -92,20 +93,22 @@ function judgeJournal(journal: Journal, world: World, expected: Expectation): st
 
 function judgeFiles(journal: Journal, world: World): string[] {
   const faults: string[] = [];
-  const { installed, kept } = journal;
+  const { installed } = journal;
   const current = readFileNow(world, stateFiles.currentVersion);
   const wanted = installed?.version ? `${installed.version}\n` : null;
   if (current !== wanted) faults.push(`current_version.txt is ${JSON.stringify(current)}`);
   const pins = readImages(readNow(world.disk, join(dataDir, stateFiles.updateOverride)));
   if (!pins || !samePins(pins, installed?.imageIds ?? {})) faults.push('the update override pins something else');
   const rollback = readFileNow(world, stateFiles.rollback);
-  const target = kept[0]?.release ?? null;
+  const target = rollbackTarget(journal)?.release ?? null;
   const told =
     rollback === null ? null : (JSON.parse(rollback) as { version: string; imageIds: Record<string, string> });
   if (told?.version !== target?.version) faults.push(`rollback.json tells of ${told?.version}`);
   if (told && told.version === installed?.version) faults.push('rollback.json names the installed release');
   if (told && JSON.stringify(told.imageIds) !== JSON.stringify(target?.imageIds))
     faults.push('rollback.json names other images');
+  if (told && journal.quarantined.some(({ version }) => version === told.version))
+    faults.push('rollback.json names a quarantined release');
   return faults;
 }
 

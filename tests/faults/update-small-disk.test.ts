@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { StackEngine } from '@station/agent/containers/ports';
 import { runAgent, type AgentRun, type Request } from './agent-run.ts';
 import { judge } from './judge.ts';
-import { expectationOf, prepare, scenarios, type Scenario } from './scenarios.ts';
+import { expectationOf, prepare, type Scenario } from './scenarios.ts';
 import { imageIdOf, type World } from './world.ts';
 
 /** A disk on which an image takes three times what its layer of one megabyte is fetched as. */

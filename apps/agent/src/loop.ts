@@ -8,11 +8,13 @@ import type { Conditions } from './conditions.ts';
 import { chooseManual, findKept, requestedVersion } from './containers/choose-release.ts';
 import type { ReleaseCheck } from './containers/release-source.ts';
 import type { FrontDoor } from './containers/front-door.ts';
+import { rollbackTarget } from './containers/operations.ts';
 import type { StackEngine } from './containers/ports.ts';
 import type { Updater } from './containers/updater.ts';
 import type { StartAnswer } from './http/port.ts';
 import { firstRetryMs, type ReleasePoll } from './release-poll.ts';
 import type { OperationRequest, StackWork } from './stack-work.ts';
+import type { Journal } from './store/journal.ts';
 
 export type LoopParts = {
   updater: Updater;
@@ -174,8 +176,8 @@ export function createLoop(parts: LoopParts): Loop {
       }),
     rollback: () =>
       request(async () => {
-        const target = updater.journal().kept[0];
-        if (!target) return refused('nothing_to_roll_back', 'There is no earlier release on this station.');
+        const target = rollbackTarget(updater.journal());
+        if (!target) return nothingToRollBack(updater.journal());
         return start({ kind: 'rollback', trigger: 'manual', to: target.release });
       }),
     check: async () => {
@@ -225,6 +227,13 @@ const refused = (code: Extract<StartAnswer, { kind: 'refused' }>['code'], messag
 });
 
 const busy = refused('update_in_progress', 'An update or a rollback is under way.');
+
+function nothingToRollBack({ kept }: Journal): StartAnswer {
+  const version = kept[0]?.release.version;
+  if (!version) return refused('nothing_to_roll_back', 'There is no earlier release on this station.');
+  const message = `Release ${version} was left or failed here before. Ask for it by its version to install it all the same.`;
+  return refused('nothing_to_roll_back', message);
+}
 
 function refusedCheck(answer: ReleaseCheck): StartAnswer {
   if (answer.kind === 'rejected')

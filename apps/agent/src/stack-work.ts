@@ -6,6 +6,7 @@ import type { HistoryEntry, OperationKind, Trigger } from '@station/protocol/age
 import type { Release } from '@station/protocol/release';
 import type { Conditions } from './conditions.ts';
 import type { Step } from './containers/decide.ts';
+import { rollbackTarget } from './containers/operations.ts';
 import type { StackEngine } from './containers/ports.ts';
 import type { Updater } from './containers/updater.ts';
 
@@ -103,9 +104,10 @@ export function createStackWork(parts: StackWorkParts): StackWork {
   const settle: StackWork['settle'] = async (signal, { bringUpDue = false } = {}) => {
     await persist(() => updater.settle({ signal, bringUpDue }), signal);
     tellEnd();
-    const { installed, upInBoot, kept } = updater.journal();
+    const { installed, upInBoot } = updater.journal();
+    const target = rollbackTarget(updater.journal());
     conditions.set('stack_unhealthy', installed !== null && upInBoot === null);
-    conditions.set('rollback_unavailable', await isMissingImages(engine, kept[0]?.release ?? null));
+    conditions.set('rollback_unavailable', await isMissingImages(engine, target?.release ?? null));
   };
 
   return {

@@ -32,7 +32,14 @@ test('without registry and release server', async (t) => {
     const answer = await agent.call('POST', '/rollback');
     assert.deepEqual([answer.status, answer.body['result'], answer.body['to']], [200, 'rolled_back', '1.0.0']);
     await assertRests(story, '1.0.0');
-    assert.equal((await agent.status()).rollback?.version, '1.2.0');
+  });
+
+  await t.test('the release left behind is not gone back to by going back once more', async () => {
+    assert.equal((await agent.status()).rollback, null);
+    assert.equal(await agent.readState('rollback.json'), null);
+    const answer = await agent.call('POST', '/rollback');
+    assert.deepEqual([answer.status, answer.body['code']], [409, 'nothing_to_roll_back']);
+    await assertRests(story, '1.0.0');
   });
 
   await t.test('the release left behind can be had again by its name, offline', async () => {

@@ -92,6 +92,14 @@ describe('an update', () => {
     assert.equal(rollbackTarget(emptyJournal), null);
   });
 
+  test('never names a quarantined release, but the first kept one before it', () => {
+    const left = { version: '1.0.0', reason: 'rolled back by hand', at: moment.now };
+    const journal = { ...installed, quarantined: [left] };
+    assert.equal(rollbackTarget(journal), null);
+    const kept = [...installed.kept, { release: release('0.9.0'), at: '2026-04-01T00:00:00.000Z' }];
+    assert.equal(rollbackTarget({ ...journal, kept })?.release.version, '0.9.0');
+  });
+
   test('wants the images of every release it names', () => {
     assert.deepEqual(
       [...wantedImages(change(installed, ...updating))],

@@ -109,12 +109,16 @@ export function wantedImages(journal: Journal): Set<string> {
   return new Set(namedReleases(journal).flatMap((release) => Object.values(release.imageIds)));
 }
 
-/** The release to go back to: while another is being installed or gone back to the one before it, else the latest kept. */
+/**
+ * The release to go back to: while another is being installed or gone back to the one before it, else the latest kept that has not
+ * failed here and was not left by hand. Null when there is none: a quarantined release is only installed by its name.
+ */
 export function rollbackTarget(journal: Journal): { release: Release; at: string } | null {
   const operation = journal.operation;
   if (operation && operation.kind !== 'bootstrap' && operation.from)
     return { release: operation.from, at: operation.startedAt };
-  return journal.kept[0] ?? null;
+  const isQuarantined = (version: string | null): boolean => journal.quarantined.some((one) => one.version === version);
+  return journal.kept.find(({ release }) => !isQuarantined(release.version)) ?? null;
 }
 
 function namedReleases(journal: Journal): Release[] {
