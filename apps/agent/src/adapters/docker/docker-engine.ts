@@ -1,13 +1,12 @@
 import { runCommand } from '@station/kit/command';
 import { StationError } from '@station/kit/station-error';
-import { Value } from 'typebox/value';
 import type { StackEngine, UpAnswer } from '../../containers/ports.ts';
 import { createCompose, type ComposeParts } from './compose.ts';
 import { createProjectReader } from './compose-project.ts';
 import { hold, listContainers, listHolders, projectLabel, setRunning } from './containers.ts';
 import { createEngineApi, type EngineApi } from './engine-api.ts';
 import { createInfo, freeBytes } from './engine-info.ts';
-import { askLayers, Image, pull, removeImage } from './images.ts';
+import { askLayers, imageId, pull, removeImage } from './images.ts';
 import type { RegistryCredentials } from './registry.ts';
 
 export type DockerParts = Omit<ComposeParts, 'env'> & {
@@ -34,10 +33,7 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
   return {
     services: async () => (await readProject({ evenIfOld: false })).services,
     containers: async () => listContainers(api, await projectName()),
-    imageId: async (reference) => {
-      const answer = await api.call('GET', `/images/${encodeURIComponent(reference)}/json`);
-      return answer.status === 200 && Value.Check(Image, answer.body) ? answer.body.Id : null;
-    },
+    imageId: (reference) => imageId(api, reference),
     heldImages: async () => (await listHolders(api, await projectName())).map((holder) => holder.ImageID),
     hold: async (imageId) => hold(api, await projectName(), imageId),
     releaseHold: async (imageId) => {
@@ -46,7 +42,7 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
         await api.call('DELETE', `/containers/${holder.Id}`, { query: { force: 'true' } });
       }
     },
-    removeImage: async (reference, { force }) => removeImage(api, reference, force),
+    removeImage: async (reference, { force }) => removeImage(api, await projectName(), reference, force),
     layers: async (reference, signal) => {
       const answer = await askLayers(api, info, parts.credentials, reference, signal);
       if (answer.kind === 'ok') sizes.set(reference, answer.layers);

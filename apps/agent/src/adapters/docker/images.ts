@@ -14,17 +14,39 @@ export const Image = Type.Object({
   RepoDigests: Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()])),
 });
 
-/** Removes an image that only this project uses. */
+/**
+ * Id of a local image; null when it is not on this machine, or cannot be used: an image that a power cut broke cannot be inspected,
+ * while the engine still lists all there are.
+ * @throws StationError `unavailable` when the engine cannot say.
+ */
+export async function imageId(api: EngineApi, reference: string): Promise<string | null> {
+  const answer = await api.call('GET', `/images/${encodeURIComponent(reference)}/json`);
+  // 400: what it does not understand as a reference, as a damaged file may name, it does not have.
+  if (answer.status === 404 || answer.status === 400) return null;
+  if (answer.status >= 500) {
+    expectBody(await api.call('GET', '/images/json'), Type.Array(Image), 'GET /images/json');
+    return null;
+  }
+  return expectBody(answer, Image, 'GET /images/{name}/json').Id;
+}
+
+/**
+ * Removes an image that only this project uses.
+ * @param project name of the Compose project: containers of others, stopped ones too, are left alone.
+ */
 export async function removeImage(
   api: EngineApi,
+  project: string,
   reference: string,
   force: boolean,
 ): Promise<'removed' | 'in_use' | 'absent'> {
   const filters = JSON.stringify({ ancestor: [reference] });
   const users = await api.call('GET', '/containers/json', { query: { all: 'true', filters } });
-  const using = Value.Check(Type.Array(ListedContainer), users.body) ? users.body : [];
+  // Who uses it is not known then: it may be somebody else.
+  if (users.status !== 200 || !Value.Check(Type.Array(ListedContainer), users.body)) return 'in_use';
+  const using = users.body;
   // Forced removal would take an image from under a stopped container of somebody else.
-  if (using.some(({ Labels }) => !(holdLabel in Labels) && !(projectLabel in Labels))) return 'in_use';
+  if (using.some(({ Labels }) => Labels[holdLabel] !== project && Labels[projectLabel] !== project)) return 'in_use';
   // A stopped container keeps the layers, and the next pull would take them up again however damaged they are. Without force
   // the engine leaves a running one alone.
   if (force) for (const { Id } of using) await api.call('DELETE', `/containers/${Id}`);
