@@ -59,6 +59,7 @@ export function createServices(): Services {
         device.id === id ? { ...device, state: { ...device.state, ...values } } : device;
       queries.setQueryData<readonly Device[]>(devicesKey, (devices) => devices?.map(confirm));
     },
+    readDevices: () => void queries.invalidateQueries({ queryKey: devicesKey }),
     after: (ms, run) => {
       const timer = setTimeout(run, ms);
       return () => clearTimeout(timer);
@@ -88,6 +89,10 @@ export function startServices(services: Services): void {
   followFirmware(live, queries);
   followCloud(live, queries);
   live.onMessage(control.hear);
+  queries.getQueryCache().subscribe(({ type, query }) => {
+    const [kind]: readonly unknown[] = query.queryKey;
+    if (type === 'updated' && kind === devicesKey[0]) control.see((query.state.data ?? []) as Device[]);
+  });
   addEventListener('online', live.nudge);
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState === 'visible') live.nudge();

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceCommand } from '@station/protocol/device-commands';
+import type { Device } from '@station/protocol/devices';
 import { Problem } from '../api/problem.ts';
-import { createDeviceControl, giveUpAfterMs, type Values } from './device-control.ts';
+import { createDeviceControl, giveUpAfterMs, readAfterMs, type Values } from './device-control.ts';
 
 const at = '2026-03-01T12:00:00.000Z';
 const turnOn = { action: 'set_power', params: { power: true } };
@@ -10,6 +11,7 @@ const turnOn = { action: 'set_power', params: { power: true } };
 function withControl() {
   const timers = new Map<() => void, number>();
   const confirmed: [string, Values][] = [];
+  let readings = 0;
   const sent: PromiseWithResolvers<DeviceCommand>[] = [];
   const control = createDeviceControl({
     send: () => {
@@ -18,6 +20,7 @@ function withControl() {
       return answer.promise;
     },
     onConfirmed: (id, values) => confirmed.push([id, values]),
+    readDevices: () => (readings += 1),
     after: (ms, run) => {
       timers.set(run, ms);
       return () => void timers.delete(run);
@@ -32,7 +35,27 @@ function withControl() {
   });
   const tell = (commandId: string, status: DeviceCommand['status']): void =>
     control.hear({ type: 'device_command', at, ...command(commandId, status) });
-  return { control, timers, confirmed, sent, command, tell, wish: () => control.wishes.get().get('lamp') };
+  /** Lets the timer that is due run. */
+  const pass = (expectedMs: number): void => {
+    const [[run, ms]] = [...timers] as [[() => void, number]];
+    assert.equal(ms, expectedMs);
+    timers.delete(run);
+    run();
+  };
+  const see = (power: boolean, stateAt: string): void =>
+    control.see([{ id: 'lamp', state: { power, brightness: 40 }, stateAt } as Partial<Device> as Device]);
+  return {
+    pass,
+    see,
+    readings: () => readings,
+    control,
+    timers,
+    confirmed,
+    sent,
+    command,
+    tell,
+    wish: () => control.wishes.get().get('lamp'),
+  };
 }
 
 test('a wish is shown at once and is true when the device confirms it', async () => {
@@ -74,17 +97,54 @@ test('without confirmation the wish is taken back with the reason', async () => 
 });
 
 test('a station that does not take the command, or never says how it went, ends the wish as well', async () => {
-  const { control, sent, wish, timers } = withControl();
+  const { control, sent, wish, pass, readings } = withControl();
   const asked = control.ask('lamp', turnOn, { power: true });
   const problem = new Problem('no_answer', 'away');
   sent[0]?.reject(problem);
   await asked;
   assert.deepEqual(wish(), { values: {}, refusal: { because: 'not_sent', problem } });
   void control.ask('lamp', turnOn, { power: true });
-  const [[run, ms]] = [...timers] as [[() => void, number]];
-  assert.equal(ms, giveUpAfterMs);
-  run();
+  pass(readAfterMs);
+  assert.deepEqual([wish()?.refusal, readings()], [null, 1], 'it may have come true without a word of it');
+  pass(giveUpAfterMs);
   assert.deepEqual(wish(), { values: {}, refusal: { because: 'no_answer' } });
+});
+
+test('a wish is true as well when the state says so, though the word of the command was missed', async () => {
+  const { control, sent, command, wish, see, timers } = withControl();
+  see(false, at);
+  const asked = control.ask('lamp', turnOn, { power: true });
+  sent[0]?.resolve(command('c1', 'pending'));
+  await asked;
+  see(false, '2026-03-01T12:00:01.000Z');
+  assert.deepEqual(wish(), { values: { power: true }, refusal: null });
+  see(true, '2026-03-01T12:00:02.000Z');
+  assert.equal(wish(), undefined);
+  assert.equal(timers.size, 0);
+});
+
+test('the state of before the tap does not make it true', () => {
+  const { control, wish, see } = withControl();
+  see(false, at);
+  void control.ask('lamp', turnOn, { power: true });
+  void control.ask('lamp', turnOn, { power: false });
+  see(false, at);
+  assert.deepEqual(wish(), { values: { power: false }, refusal: null });
+});
+
+test('what was given up and came true after all is not called unanswered any longer', async () => {
+  for (const late of ['told', 'seen'] as const) {
+    const { control, sent, command, wish, see, tell, pass } = withControl();
+    const asked = control.ask('lamp', turnOn, { power: true });
+    sent[0]?.resolve(command('c1', 'pending'));
+    await asked;
+    pass(readAfterMs);
+    pass(giveUpAfterMs);
+    assert.equal(wish()?.refusal?.because, 'no_answer');
+    if (late === 'told') tell('c1', 'confirmed');
+    else see(true, at);
+    assert.equal(wish(), undefined, late);
+  }
 });
 
 test('of two commands in a row the later one counts, whatever becomes of the first', async () => {

@@ -1,4 +1,5 @@
 import type { CommandRequest, DeviceCommand } from '@station/protocol/device-commands';
+import type { Device } from '@station/protocol/devices';
 import type { ServerMessage } from '@station/protocol/socket';
 import { asProblem, type Problem } from '../api/problem.ts';
 import { createStore, type Store } from '../api/store.ts';
@@ -6,7 +7,7 @@ import { createStore, type Store } from '../api/store.ts';
 /** Values of the state that a command is about to bring. */
 export type Values = Readonly<Record<string, unknown>>;
 
-/** Why what was tapped is not so after all. */
+/** Why what was tapped is not shown any more. After `no_answer` it may be so all the same. */
 export type Refusal =
   | { because: 'no_answer' }
   | { because: 'refused' }
@@ -27,14 +28,26 @@ export type DeviceControl = {
   /** Shows `values` at once and sends the command; a later one for the same device replaces it. */
   ask(deviceId: string, request: CommandRequest, values: Values): Promise<void>;
   hear(message: ServerMessage): void;
+  /** What is known of the devices now, however it was learnt: a wish that came true needs no other word. */
+  see(devices: readonly Device[]): void;
   clear(): void;
 };
 
-/** Longer than the station itself waits for a device, so that its word comes first. */
-export const giveUpAfterMs = 20_000;
+/** Longer than the station itself waits for a device, so that its word comes first. That word may be lost, so the state is read then. */
+export const readAfterMs = 15_000;
+/** A while after that, for the reading. */
+export const giveUpAfterMs = 5_000;
 const rememberedOutcomes = 50;
 
 type Outcome = DeviceCommand['status'];
+type Asked = {
+  turn: number;
+  commandId: string | null;
+  values: Values;
+  /** Of when the state was that was known then. */
+  stateAt: string | null;
+  stop: () => void;
+};
 
 /**
  * Optimistic commands: the wish is shown at once, and taken back with a reason when the device does not confirm it.
@@ -43,11 +56,15 @@ type Outcome = DeviceCommand['status'];
 export function createDeviceControl(deps: {
   send: (deviceId: string, request: CommandRequest) => Promise<DeviceCommand>;
   onConfirmed: (deviceId: string, values: Values) => void;
+  /** Reads the devices anew; `see` is told. */
+  readDevices: () => void;
   after: (ms: number, run: () => void) => () => void;
 }): DeviceControl {
   const wishes = createStore<ReadonlyMap<string, Wish>>(new Map());
-  /** The command each device is waited for, by its place in the order of commands. */
-  const current = new Map<string, { turn: number; commandId: string | null; values: Values; stop: () => void }>();
+  /** The latest command for each device, by its place in the order of commands; also one that was given up, for it may still come true. */
+  const current = new Map<string, Asked>();
+  /** Of when the state of each device is that was seen last. */
+  const seen = new Map<string, string | null>();
   /** The word of a device may come before the answer that says which command it is about. */
   const outcomes = new Map<string, Outcome>();
   let turns = 0;
@@ -62,8 +79,10 @@ export function createDeviceControl(deps: {
     const waiting = current.get(deviceId);
     if (waiting === undefined) return;
     waiting.stop();
-    current.delete(deviceId);
-    if (refusal === null) deps.onConfirmed(deviceId, waiting.values);
+    if (refusal === null) {
+      current.delete(deviceId);
+      deps.onConfirmed(deviceId, waiting.values);
+    }
     set(deviceId, refusal && { values: {}, refusal });
   };
   const conclude = (deviceId: string, outcome: Outcome): void => {
@@ -81,14 +100,24 @@ export function createDeviceControl(deps: {
     ask: async (deviceId, request, values) => {
       current.get(deviceId)?.stop();
       const turn = ++turns;
-      const stop = deps.after(giveUpAfterMs, () => settle(deviceId, { because: 'no_answer' }));
-      current.set(deviceId, { turn, commandId: null, values, stop });
+      const asked: Asked = {
+        turn,
+        commandId: null,
+        values,
+        stateAt: seen.get(deviceId) ?? null,
+        stop: () => undefined,
+      };
+      asked.stop = deps.after(readAfterMs, () => {
+        asked.stop = deps.after(giveUpAfterMs, () => settle(deviceId, { because: 'no_answer' }));
+        deps.readDevices();
+      });
+      current.set(deviceId, asked);
       set(deviceId, { values, refusal: null });
       const isCurrent = (): boolean => current.get(deviceId)?.turn === turn;
       try {
         const { commandId, status } = await deps.send(deviceId, request);
         if (!isCurrent()) return;
-        current.set(deviceId, { turn, commandId, values, stop });
+        asked.commandId = commandId;
         conclude(deviceId, outcomes.get(commandId) ?? status);
       } catch (error) {
         if (isCurrent()) settle(deviceId, { because: 'not_sent', problem: asProblem(error) });
@@ -108,9 +137,19 @@ export function createDeviceControl(deps: {
       if (outcomes.size > rememberedOutcomes && oldest !== undefined) outcomes.delete(oldest);
       if (current.get(deviceId)?.commandId === commandId) conclude(deviceId, status);
     },
+    see: (devices) => {
+      for (const { id, state, stateAt } of devices) {
+        seen.set(id, stateAt);
+        const asked = current.get(id);
+        // The state of before the tap proves nothing: of two taps in a row the first may not be done yet.
+        if (asked === undefined || stateAt === asked.stateAt) continue;
+        if (Object.entries(asked.values).every(([name, value]) => state[name] === value)) settle(id, null);
+      }
+    },
     clear: () => {
-      for (const { stop } of current.values()) stop();
+      for (const asked of current.values()) asked.stop();
       current.clear();
+      seen.clear();
       wishes.set(new Map());
     },
   };

@@ -117,7 +117,7 @@ export const en = {
     status: { online: 'online', offline: 'offline', unknown: 'not heard yet' },
     gone: { title: 'This device is no longer here', help: 'It was removed, or the address is mistyped.' },
     refused: {
-      noAnswer: 'No answer, so nothing has changed. Try again.',
+      noAnswer: 'No answer, so it is not known whether it worked. If not, try again.',
       notSent: 'The station did not answer. Try again.',
       failed: 'It could not be reached, so nothing has changed. Try again.',
     },
