@@ -11,9 +11,12 @@ export type ActivityQuery = {
 export type ActivityRow = Omit<DeviceEventsTable, 'device_id'> & { device_id: string | null };
 
 export type ActivityStore = {
-  /** Newest first; of all devices also what automations said. */
+  /** Newest first; of all devices also what automations said. Without what devices say of their own working. */
   page(query: ActivityQuery): Promise<ActivityRow[]>;
 };
+
+/** Actions of events that tell nobody anything: answers to commands, and each step of a download. */
+const ownWorking = ['command_ack', 'ota_progress'];
 
 export function createActivityStore(db: Database): ActivityStore {
   const notifications = (before: string | null, limit: number): Promise<NotificationsTable[]> => {
@@ -23,6 +26,8 @@ export function createActivityStore(db: Database): ActivityStore {
   return {
     page: async ({ deviceId, before, limit }) => {
       let query = db.selectFrom('device_events').selectAll();
+      // Left out here and not by who reads it: an update of one device would fill whole pages with them.
+      for (const action of ownWorking) query = query.where('data', 'not like', `%"action":"${action}"%`);
       if (deviceId !== null) query = query.where('device_id', '=', deviceId);
       if (before !== null) query = query.where('id', '<', before);
       const events = await query.orderBy('id', 'desc').limit(limit).execute();

@@ -8,7 +8,7 @@ import { Button } from '../ui/button.tsx';
 import { ProblemNote } from '../ui/problem-note.tsx';
 import { Skeleton } from '../ui/skeleton.tsx';
 import { TimeAgo } from '../ui/time-ago.tsx';
-import { eventWords, isInternalEvent } from './device-words.ts';
+import { eventWords } from './device-words.ts';
 import { activityKey } from './keys.ts';
 
 const pageSize = 30;
@@ -45,7 +45,7 @@ export function ActivityList({
       </div>
     );
   }
-  const events = query.data.pages.flat().filter(({ data }) => !isInternalEvent(data));
+  const events = query.data.pages.flat();
   if (events.length === 0) return <p className="text-ink-soft">{t('device.activity.empty')}</p>;
   return (
     <>

@@ -83,10 +83,6 @@ export function eventWords(t: TFunction, data: Readonly<Record<string, unknown>>
   return typeof action === 'string' ? orElse(t, `device.event.${action}`, spelled(action)) : t('device.event.some');
 }
 
-/** What a device says of its own working, which is not worth a line. */
-export const isInternalEvent = (data: Readonly<Record<string, unknown>>): boolean =>
-  data['action'] === 'command_ack' || data['action'] === 'ota_progress';
-
 /** "All 14 devices online", or what is not. */
 export function devicesHeadline(t: TFunction, devices: readonly Device[]): { allWell: boolean; words: string } {
   const offline = devices.filter(({ status }) => status === 'offline');

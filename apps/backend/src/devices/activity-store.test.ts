@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '@station/kit/clock';
+import { openTestStore } from '../testing/test-store.ts';
+import { createActivityStore } from './activity-store.ts';
+import type { DeviceReport } from './device-report.ts';
+import { createDeviceStore } from './device-store.ts';
+import { createEventIds } from './event-ids.ts';
+import { writeReports } from './report-store.ts';
+
+test('what devices say of their own working takes no place among what happened', async () => {
+  await using store = await openTestStore();
+  const devices = createDeviceStore({ db: store.db, clock: systemClock });
+  const { id } = await devices.provision({ externalId: 'x', type: 'light', name: 'lamp', zoneId: null });
+  const event = (at: number, data: { action?: string } & Record<string, unknown>): DeviceReport => ({
+    kind: 'event',
+    deviceId: id,
+    at,
+    eventKind: 'device_event',
+    data,
+  });
+  const own = Array.from({ length: 20 }, (_, n) => [
+    event(10 + n, { action: 'ota_progress', percent: n }),
+    event(10 + n, { commandId: `c${n}`, action: 'command_ack' }),
+  ]).flat();
+  const worthALine = [event(1, { action: 'button_pressed' }), event(2, { n: 1 }), event(3, { action: 'ota_failed' })];
+  await writeReports(store, [...worthALine, ...own], createEventIds(Date.now));
+  const activity = createActivityStore(store.db);
+  for (const deviceId of [id, null]) {
+    const first = await activity.page({ deviceId, before: null, limit: 2 });
+    assert.deepEqual(
+      first.map(({ at }) => at),
+      [3, 2],
+    );
+    const older = await activity.page({ deviceId, before: first[1]?.id ?? null, limit: 2 });
+    assert.deepEqual(
+      older.map(({ at }) => at),
+      [1],
+    );
+  }
+});
