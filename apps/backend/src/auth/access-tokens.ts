@@ -5,7 +5,8 @@ import type { Clock } from '@station/kit/clock';
 export type AccessClaims = {
   userId: string;
   role: Role;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch, as `expiresAt`. */
+  issuedAt: number;
   expiresAt: number;
 };
 
@@ -19,6 +20,8 @@ export type AccessTokens = {
   issue(user: { id: string; role: Role }, since: number): Promise<{ token: string; expiresAt: number }>;
   /** Null for anything but a token of ours that is valid now. */
   verify(token: string): Promise<AccessClaims | null>;
+  /** Whether what was verified before was not revoked since. */
+  holds(claims: AccessClaims): boolean;
   /** Ends every token issued to this user until now: their role changed, or they are gone. */
   revoke(userId: string): void;
   /** As `revoke`, of what another replica revoked at that time. */
@@ -72,9 +75,12 @@ export function createAccessTokens(options: { secret: string; clock: Clock }): A
       const { userId, iat, exp } = payload;
       const role = roles.find((known) => known === payload['role']);
       if (typeof userId !== 'string' || userId === '' || role === undefined) return null;
-      if (isRevoked(userId, Math.round((iat ?? 0) * 1000))) return null;
-      return { userId, role, expiresAt: exp === undefined ? clock.now() + accessTokenLifetimeMs : exp * 1000 };
+      const issuedAt = Math.round((iat ?? 0) * 1000);
+      if (isRevoked(userId, issuedAt)) return null;
+      const expiresAt = exp === undefined ? clock.now() + accessTokenLifetimeMs : exp * 1000;
+      return { userId, role, issuedAt, expiresAt };
     },
+    holds: ({ userId, issuedAt }) => !isRevoked(userId, issuedAt),
     revoke: (userId) => revoke(userId, moment(), true),
     takeOver: (userId, at) => {
       if (at > (revokedAt.get(userId) ?? -1)) revoke(userId, at, false);

@@ -16,7 +16,7 @@ import { batchOf, createOutbox, outgoing, type SendingSocket } from './outbox.ts
 
 export type ConnectionDependencies = {
   hub: SocketHub;
-  tokens: Pick<AccessTokens, 'verify'>;
+  tokens: Pick<AccessTokens, 'verify' | 'holds'>;
   /** What `hello` tells besides the user. */
   describe(): Promise<Pick<HelloMessage, 'version' | 'station'>>;
   clock: Clock;
@@ -74,6 +74,8 @@ export function serveConnection(
     }
     const described = await dependencies.describe();
     if (socket.readyState !== socket.OPEN) return;
+    // Whoever was revoked meanwhile was not among those that were closed for it.
+    if (!tokens.holds(claims)) return close(closeCodes.unauthorized, 'Log in again');
     clearTimeout(timer);
     const left = Math.min(Math.max(0, claims.expiresAt - clock.now()), maxTimerMs);
     timer = setTimeout(() => close(closeCodes.unauthorized, 'The token has expired'), left);

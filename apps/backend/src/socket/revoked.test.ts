@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { WebSocket } from 'ws';
+import { systemClock } from '@station/kit/clock';
+import { createAccessTokens } from '../auth/access-tokens.ts';
+import { createHttpServer } from '../http/server.ts';
+import { recordedLog } from '../testing/recorded-log.ts';
+import { createSocketHub } from './hub.ts';
+import { registerSocketRoute } from './route.ts';
+
+test('someone who is revoked while being let in stays outside', async () => {
+  const log = recordedLog();
+  const clock = systemClock;
+  const tokens = createAccessTokens({ secret: 'a secret of the configuration, 32+ bytes', clock });
+  const hub = createSocketHub();
+  await using app = createHttpServer({ log });
+  const describe = async () => {
+    tokens.revoke('petro');
+    return { version: '1.0.0', station: { id: 'station', name: 'Station' } };
+  };
+  await registerSocketRoute(app, { hub, tokens, describe, clock, log });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = app.server.address() as AddressInfo;
+
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/ws`);
+  let heard = 0;
+  socket.on('message', () => {
+    heard++;
+    socket.terminate();
+  });
+  const closed = once(socket, 'close');
+  await once(socket, 'open');
+  const { token } = await tokens.issue({ id: 'petro', role: 'admin' }, tokens.moment());
+  socket.send(JSON.stringify({ type: 'auth', token }));
+  assert.equal((await closed)[0], 4401);
+  assert.deepEqual([heard, hub.size()], [0, 0]);
+});
