@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import type { Role } from '@station/protocol/rest';
+import type { AccessClaims } from '../auth/access-tokens.ts';
 import { authorize } from './hooks/authorize.ts';
-import type { RequestHook, RequestUser } from './caller.ts';
+import type { RequestHook } from './caller.ts';
 import { NoBody, NoQuery } from './validation.ts';
 
 /**
@@ -21,7 +22,7 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     /** Set by verifyToken; null on routes that need no user. */
-    user: RequestUser | null;
+    user: AccessClaims | null;
     /** Set by verifyDeviceToken. */
     deviceId: string | null;
   }
@@ -57,7 +58,7 @@ export function enforceAccess(app: FastifyInstance, hooks: AccessHooks): void {
 }
 
 /** The user of a route whose rule asks for one. */
-export function userOf(request: FastifyRequest): RequestUser {
+export function userOf(request: FastifyRequest): AccessClaims {
   if (request.user === null)
     throw new Error(`The route ${request.routeOptions.url} reads a user that its access rule does not ask for`);
   return request.user;

@@ -65,10 +65,12 @@ export async function registerAllRoutes(
   await registerHealth(app, rooms);
   await registerPeople(app, rooms, station);
   await registerDevices(app, rooms);
-  await registerSystemRoutes(app, { agent: createAgentClient(config.agent, config.agentToken), closing });
   const { hub, host } = rooms;
+  const { clock } = host;
+  const agent = createAgentClient(config.agent, config.agentToken);
+  await registerSystemRoutes(app, { agent, tokens, clock, closing });
   const describe = async () => ({ version, station: await nameOf(station) });
-  await registerSocketRoute(app, { hub, tokens, clock: host.clock, log: host.log, describe });
+  await registerSocketRoute(app, { hub, tokens, clock, log: host.log, describe });
   await registerDocsRoutes(app, { routes, version });
   if (config.webDir !== null) await registerWebApp(app, { directory: config.webDir });
   await extraRoutes?.(app);

@@ -11,6 +11,6 @@ export function createVerifyToken(tokens: AccessTokens): RequestHook {
     const token = bearerToken(request);
     const claims = token === null ? null : await tokens.verify(token);
     if (claims === null) throw unauthorized('Log in: the access token is missing, not valid or expired.');
-    request.user = { userId: claims.userId, role: claims.role };
+    request.user = claims;
   };
 }

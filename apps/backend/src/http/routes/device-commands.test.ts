@@ -41,7 +41,7 @@ async function withLamp({ role = 'member', status = 'online' }: { role?: 'member
   const app = createHttpServer({ log: recordedLog() });
   app.decorateRequest('user', null);
   app.addHook('onRequest', async (request) => {
-    request.user = { userId: nobody, role };
+    request.user = { userId: nobody, role, issuedAt: 0, expiresAt: 0 };
   });
   await registerDeviceCommandRoutes(app, { devices, commands });
   const command = (payload: object, id = lampId) =>

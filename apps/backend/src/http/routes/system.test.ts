@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Clock } from '@station/kit/clock';
+import { manualClock } from '../../testing/manual-clock.ts';
 import { bearer, runBackend } from '../../testing/running-backend.ts';
 import { simulateAgent } from '../../testing/simulated-agent.ts';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
@@ -8,12 +10,14 @@ import { until } from '../../testing/until.ts';
 
 const agentToken = 'the-token-of-the-agent';
 
-async function backendWithAgent() {
+async function backendWithAgent(clock?: Clock) {
   await using starting = new AsyncDisposableStack();
   const folder = starting.use(await temporaryFolder());
   const socketPath = join(folder.path, 'agent.sock');
   const agent = starting.use(await simulateAgent(socketPath));
-  const running = starting.use(await runBackend({ env: { AGENT_SOCKET: socketPath, AGENT_TOKEN: agentToken } }));
+  const running = starting.use(
+    await runBackend({ env: { AGENT_SOCKET: socketPath, AGENT_TOKEN: agentToken }, ...(clock && { clock }) }),
+  );
   const headers = bearer((await running.setUp()).accessToken);
   const kept = starting.move();
   return { agent, running, http: running.http, headers, [Symbol.asyncDispose]: () => kept.disposeAsync() };
@@ -115,6 +119,31 @@ test('the event stream is passed on as it comes, and ends on both sides when the
   assert.match(text, /data: \{"time":"2026-03-01T12:00:00.000Z"/);
   leaving.abort();
   await until('the agent sees it leave', () => agent.streams() === 1);
+});
+
+test('an event stream ends with the token it was opened by, and when its reader is removed', async () => {
+  const clock = manualClock();
+  await using all = await backendWithAgent(clock);
+  const { agent, running, http, headers } = all;
+  await until('the backend itself listens', () => agent.streams() === 1);
+  const listen = (as: Record<string, string>) => fetch(`${running.backend.url}/api/system/events`, { headers: as });
+
+  const account = { email: 'petro@example.org', password: 'a long enough one' };
+  const payload = { ...account, name: 'Petro', role: 'member' };
+  const member = await http.inject({ method: 'POST', url: '/api/station/members', headers, payload });
+  const login = await http.inject({ method: 'POST', url: '/api/auth/login', payload: account });
+  const removed = await listen(bearer(login.json().accessToken));
+  const stays = await listen(headers);
+  await until('both are open', () => agent.streams() === 3);
+  await http.inject({ method: 'DELETE', url: `/api/station/members/${member.json().userId}`, headers });
+  await until('only his is closed', () => agent.streams() === 2);
+  await assert.rejects(removed.text());
+  await stays.body?.cancel();
+
+  clock.advance(15 * 60_000 - 1_000);
+  const expiring = await listen(headers);
+  await until('all are closed', () => agent.streams() === 1);
+  await assert.rejects(expiring.text());
 });
 
 test('open event streams do not hold the backend up when it stops', async () => {

@@ -4,8 +4,12 @@ import { Value } from 'typebox/value';
 import { Accepted, CheckResult, Status, UpdateResult, Version } from '@station/protocol/agent-api';
 import { ErrorBody } from '@station/protocol/errors';
 import { SystemUpdateRequest } from '@station/protocol/rest';
+import type { Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
 import type { AgentAnswer, AgentClient } from '../../adapters/agent-client.ts';
+import type { AccessTokens } from '../../auth/access-tokens.ts';
+import { untilTokenEnds } from '../../auth/token-end.ts';
+import { userOf } from '../access.ts';
 import type { HttpServer } from '../server.ts';
 
 const answerTimeoutMs = 5_000;
@@ -20,7 +24,7 @@ const operators = { roles: ['owner', 'admin'] } as const;
  */
 export async function registerSystemRoutes(
   app: HttpServer,
-  { agent, closing }: { agent: AgentClient; closing: AbortSignal },
+  { agent, tokens, clock, closing }: { agent: AgentClient; tokens: AccessTokens; clock: Clock; closing: AbortSignal },
 ): Promise<void> {
   const documented = (success: object) => ({ tags: ['system'], response: success });
 
@@ -74,13 +78,24 @@ export async function registerSystemRoutes(
   app.get(
     '/api/system/events',
     { config: { access: 'user' }, schema: { tags: ['system'] } },
-    async (_request, reply) => {
+    async (request, reply) => {
       if (eventStreams >= maxEventStreams) throw new StationError('unavailable', 'Too many event streams are open.');
-      const stream = await agent.openEvents(closing);
       eventStreams++;
-      stream.once('close', () => eventStreams--);
-      // Piped, so a reader that is slow slows the agent's stream down and nothing piles up here.
-      return reply.type('text/event-stream').header('x-accel-buffering', 'no').send(stream);
+      // Like a socket, a stream ends with the token that it was opened by: the reader comes back with a new one.
+      const token = untilTokenEnds(tokens, userOf(request), clock);
+      const ended = (): void => {
+        eventStreams--;
+        token[Symbol.dispose]();
+      };
+      try {
+        const stream = await agent.openEvents(AbortSignal.any([closing, token.signal]));
+        stream.once('close', ended);
+        // Piped, so a reader that is slow slows the agent's stream down and nothing piles up here.
+        return reply.type('text/event-stream').header('x-accel-buffering', 'no').send(stream);
+      } catch (error) {
+        ended();
+        throw error;
+      }
     },
   );
 }
