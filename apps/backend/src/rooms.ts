@@ -4,6 +4,7 @@ import type { Clock } from '@station/kit/clock';
 import { closeCodes } from '@station/protocol/socket';
 import { createAccessTokens, type AccessTokens } from './auth/access-tokens.ts';
 import { readJwtSecret } from './auth/jwt-secret.ts';
+import { refreshKeyOf } from './auth/sessions.ts';
 import { createAutomations, type Automations } from './automations/automations.ts';
 import { createBroadcastTap, type BroadcastTap } from './cloud/broadcast-tap.ts';
 import type { Cloud, CloudTuning } from './cloud/cloud.ts';
@@ -39,6 +40,7 @@ export type Ground = {
   hub: SocketHub;
   tap: BroadcastTap;
   tokens: AccessTokens;
+  refreshKey: Buffer;
   /** Null: this backend is the only one. */
   replicas: Replicas | null;
   leadership: Leadership;
@@ -134,7 +136,8 @@ async function openGround(
   opened.use(tokens.onRevoke((userId) => hub.closeUser(userId, closeCodes.unauthorized, 'Log in again')));
   if (replicas !== null) opened.use(await replicas.shareRevocations(tokens));
   const { leadership = alwaysLeader } = replicas ?? {};
-  return { config, host: { ...machine, clock }, store, hub, tap, tokens, replicas, leadership };
+  const refreshKey = refreshKeyOf(secret);
+  return { config, host: { ...machine, clock }, store, hub, tap, tokens, refreshKey, replicas, leadership };
 }
 
 type DevicesRoom = Pick<Rooms, 'devices' | 'events' | 'mqtt' | 'commands'> & {

@@ -11,7 +11,7 @@ import { createAccessTokens } from './access-tokens.ts';
 import { createAuthService } from './auth-service.ts';
 import { createLoginLimiter } from './login-limiter.ts';
 import { createPasswords } from './passwords.ts';
-import { createSessions } from './sessions.ts';
+import { createSessions, refreshKeyOf } from './sessions.ts';
 import { createSetupCode } from './setup-code.ts';
 import { createUserStore } from './user-store.ts';
 
@@ -28,7 +28,7 @@ async function accounts() {
   const clock = manualClock();
   await ensureStation(db, { stationId: 'station', generateId: () => '', timeZone: 'Europe/Kyiv', clock });
   const accessTokens = createAccessTokens({ secret: 'a secret of the configuration, 32+ bytes', clock });
-  const sessions = createSessions({ db, clock });
+  const sessions = createSessions({ db, key: refreshKeyOf('a secret of the configuration, 32+ bytes'), clock });
   const passwords = createPasswords();
   const users = createUserStore(db);
   const between: (() => Promise<unknown>)[] = [];

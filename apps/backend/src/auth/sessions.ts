@@ -1,4 +1,4 @@
-import { randomUUIDv7, timingSafeEqual } from 'node:crypto';
+import { createHmac, hkdfSync, randomUUIDv7, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import { hashToken, newToken } from './token-hash.ts';
@@ -12,7 +12,10 @@ export type Rotation =
 export type Sessions = {
   /** @returns null when `passwordHash`, which the user was let in by, is no longer the one that is stored. */
   open(userId: string, passwordHash: string): Promise<{ token: string; expiresAt: number } | null>;
-  /** Exchanges a refresh token for the next one. An old one of a session that still exists ends that session. */
+  /**
+   * Exchanges a refresh token for the next one; for the same one again when the answer was lost or two tabs asked at once. Any older one of
+   * a session that still exists ends that session.
+   */
   rotate(token: string): Promise<Rotation>;
   /** Ends the session of this token, if it is the valid one. */
   end(token: string): Promise<void>;
@@ -32,19 +35,27 @@ export type Sessions = {
 
 /** A session that is not used for this long has ended. */
 export const sessionLifetimeMs = 30 * 24 * 60 * 60 * 1000;
+/**
+ * How long a token may be exchanged again while the next one was not used. A thief gains that using it in these seconds is not noticed at
+ * once: only when the next one is used twice, more than these seconds apart, as it will be.
+ */
+const repeatMs = 20_000;
 
 /**
- * Sessions behind the refresh cookie. A token is `<session id>.<256 random bits>`; the session keeps the hash of the only one that is valid, so
- * any other with its id was used before (or is forged by someone who knows the id): the session ends either way, and no row
- * is needed for each old token.
+ * Sessions behind the refresh cookie. A token is `<session id>.<256 bits>`, the first random, each other made of the one before by `key`,
+ * so that an exchange can be repeated though only a hash is stored. The session keeps the hash of the only one that is valid, so any other
+ * with its id was used before (or is forged by someone who knows the id): the session ends either way, and no row is needed for each old
+ * token.
  */
-export function createSessions({ db, clock }: { db: Database; clock: Clock }): Sessions {
+export function createSessions({ db, key, clock }: { db: Database; key: Buffer; clock: Clock }): Sessions {
   const find = async (token: string) => {
     const id = parseToken(token);
     if (id === null) return null;
     const session = await db.selectFrom('refresh_tokens').selectAll().where('id', '=', id).executeTakeFirst();
     return session ?? null;
   };
+  const after = (token: string, id: string): string =>
+    `${id}.${createHmac('sha256', key).update(token).digest('base64url')}`;
   const remove = async (id: string): Promise<void> => {
     await db.deleteFrom('refresh_tokens').where('id', '=', id).execute();
   };
@@ -82,7 +93,7 @@ export function createSessions({ db, clock }: { db: Database; clock: Clock }): S
         await remove(id);
         return { kind: 'expired' };
       }
-      const next = `${id}.${newToken()}`;
+      const next = after(token, id);
       const expiresAt = now + sessionLifetimeMs;
       const updated = await db
         .updateTable('refresh_tokens')
@@ -91,6 +102,13 @@ export function createSessions({ db, clock }: { db: Database; clock: Clock }): S
         .where('token_hash', '=', hashToken(token))
         .executeTakeFirst();
       if (updated.numUpdatedRows === 1n) return { kind: 'rotated', token: next, userId, expiresAt };
+      const current = await find(token);
+      if (current === null) return { kind: 'unknown' };
+      // Whichever way the clock was set meanwhile.
+      const isRecent = Math.abs(clock.now() - current.used_at) <= repeatMs;
+      if (isRecent && sameHash(current.token_hash, hashToken(next))) {
+        return { kind: 'rotated', token: next, userId, expiresAt: current.expires_at };
+      }
       await remove(id);
       return { kind: 'reused', userId, sessionId: id };
     },
@@ -118,6 +136,10 @@ async function setPasswordHash(
   const updated = before === undefined ? user : user.where('station_password_hash', '=', before);
   return (await updated.executeTakeFirst()).numUpdatedRows === 1n;
 }
+
+/** Key for `createSessions`: the same at every backend that shares the secret. */
+export const refreshKeyOf = (jwtSecret: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', jwtSecret, '', 'station refresh tokens', 32));
 
 const tokenForm = /^([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})\.[\w-]{43}$/;
 const parseToken = (token: string): string | null => tokenForm.exec(token)?.[1] ?? null;

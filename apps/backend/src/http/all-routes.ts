@@ -95,7 +95,7 @@ async function registerPeople(app: HttpServer, rooms: Rooms, station: StationSto
   const { clock, disk, log } = host;
   const { db } = store;
   const users = createUserStore(db);
-  const sessions = createSessions({ db, clock });
+  const sessions = createSessions({ db, key: rooms.refreshKey, clock });
   const passwords = createPasswords();
   const shared = replicas !== null && config.jwtSecret !== null ? deriveSecrets(config.jwtSecret) : null;
   const setupCode = createSetupCode({ disk, path: join(config.dataDir, 'setup-code'), seed: shared?.setupSeed });

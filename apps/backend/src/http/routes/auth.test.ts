@@ -76,36 +76,75 @@ test('logging in gives an access token that /me accepts; a wrong password and an
   assert.equal(wrong.json().code, 'invalid_credentials');
 });
 
-test('a refresh token works once; a second use ends the session for everyone who holds it', async () => {
-  await using running = await runBackend();
+const renew = (running: RunningBackend, cookie: string) => post(running, '/api/auth/refresh', undefined, { cookie });
+const seconds = 1_000;
+
+async function withSession() {
+  const clock = manualClock();
+  const running = await runBackend({ clock });
   await running.setUp();
   const { email, password } = owner;
-  const first = refreshCookie(await post(running, '/api/auth/login', { email, password }));
-  const renewed = await post(running, '/api/auth/refresh', undefined, { cookie: first });
+  const logIn = async (): Promise<string> => refreshCookie(await post(running, '/api/auth/login', { email, password }));
+  return { clock, running, logIn, cookie: await logIn(), [Symbol.asyncDispose]: running[Symbol.asyncDispose] };
+}
+
+test('a refresh token works once; a later use ends the session for everyone who holds it', async () => {
+  await using all = await withSession();
+  const { clock, running, logIn, cookie: first } = all;
+  const renewed = await renew(running, first);
   assert.equal(renewed.statusCode, 200);
   const second = refreshCookie(renewed);
   assert.notEqual(second, first);
 
-  const stolen = await post(running, '/api/auth/refresh', undefined, { cookie: first });
+  clock.advance(20 * seconds + 1);
+  const stolen = await renew(running, first);
   assert.equal(stolen.statusCode, 401);
   assert.equal(stolen.json().code, 'session_expired');
   assert.equal(running.log.events('refresh_token_reused').length, 1);
-  assert.equal((await post(running, '/api/auth/refresh', undefined, { cookie: second })).statusCode, 401);
-
-  const other = await post(running, '/api/auth/login', { email, password });
-  assert.equal((await post(running, '/api/auth/refresh', undefined, { cookie: refreshCookie(other) })).statusCode, 200);
+  assert.equal((await renew(running, second)).statusCode, 401);
+  assert.equal((await renew(running, await logIn())).statusCode, 200);
 });
 
-test('many renewals with one token at the same moment give one session at most', async () => {
-  await using running = await runBackend();
-  await running.setUp();
-  const cookie = refreshCookie(
-    await post(running, '/api/auth/login', { email: owner.email, password: owner.password }),
-  );
-  const answers = await Promise.all(
-    Array.from({ length: 8 }, () => post(running, '/api/auth/refresh', undefined, { cookie })),
-  );
-  assert.equal(answers.filter(({ statusCode }) => statusCode === 200).length, 1);
+test('a renewal whose answer was lost can be repeated for a short while', async () => {
+  await using all = await withSession();
+  const { clock, running, cookie: first } = all;
+  const second = refreshCookie(await renew(running, first));
+  clock.advance(20 * seconds);
+  const repeated = await renew(running, first);
+  assert.equal(repeated.statusCode, 200);
+  assert.equal(refreshCookie(repeated), second);
+  const me = await running.http.inject({ url: '/api/auth/me', headers: bearer(repeated.json<Session>().accessToken) });
+  assert.equal(me.statusCode, 200);
+  assert.equal(running.log.events('refresh_token_reused').length, 0);
+  assert.equal((await renew(running, second)).statusCode, 200);
+});
+
+test('once the next token was used, the one before ends the session, however soon it comes', async () => {
+  await using all = await withSession();
+  const { running, cookie: first } = all;
+  const second = refreshCookie(await renew(running, first));
+  const third = refreshCookie(await renew(running, second));
+  assert.equal((await renew(running, first)).statusCode, 401);
+  assert.equal(running.log.events('refresh_token_reused').length, 1);
+  assert.equal((await renew(running, third)).statusCode, 401);
+});
+
+test('a token with the id of a session and another secret ends it, also right after a renewal', async () => {
+  await using all = await withSession();
+  const { running, cookie: first } = all;
+  const second = refreshCookie(await renew(running, first));
+  assert.equal((await renew(running, `${first.slice(0, -43)}${'A'.repeat(43)}`)).statusCode, 401);
+  assert.equal((await renew(running, second)).statusCode, 401);
+});
+
+test('tabs that renew with one token at the same moment all stay, in one session', async () => {
+  await using all = await withSession();
+  const { clock, running, cookie } = all;
+  const answers = await Promise.all(Array.from({ length: 8 }, () => renew(running, cookie)));
+  const cookies = new Set(answers.map((answer) => (answer.statusCode === 200 ? refreshCookie(answer) : 'none')));
+  assert.equal(cookies.size, 1);
+  clock.advance(14 * minutes);
+  for (const next of cookies) assert.equal((await renew(running, next)).statusCode, 200);
 });
 
 test('logging out ends the session, and twice is fine', async () => {
