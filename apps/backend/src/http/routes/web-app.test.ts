@@ -59,6 +59,19 @@ test('what is not there is not there: no page in place of an API answer or a scr
   assert.equal((await running.http.inject('/api/health')).statusCode, 200);
 });
 
+test('a per cent sign in an address is one, and nothing is decoded twice', async () => {
+  await using built = await builtApp();
+  await using running = await runBackend({ env: { WEB_DIR: built.web } });
+  for (const url of ['/%25', '/100%25', '/devices/%2525', '/favicon%252esvg', '/%252e%252e%252fsecret%252etxt']) {
+    assert.match((await running.http.inject(url)).body, /<title>Station/, `the page at ${url}`);
+  }
+  for (const url of ['/%25.png', '/%66avicon%25.svg', '/assets/%2561.js', '/%252e%252e%252fsecret.txt']) {
+    assert.equal((await running.http.inject(url)).statusCode, 404, url);
+  }
+  assert.match((await running.http.inject('/%66avicon.svg')).body, /<svg/);
+  assert.deepEqual(running.log.events('request_failed'), []);
+});
+
 test('a folder without a built app is told at start', async () => {
   await using folder = await temporaryFolder();
   await assert.rejects(runBackend({ env: { WEB_DIR: folder.path } }), /build the web app first/);

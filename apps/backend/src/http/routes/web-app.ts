@@ -40,7 +40,7 @@ export async function registerWebApp(app: HttpServer, { directory }: { directory
     '/*',
     { config: { access: 'public' }, exposeHeadRoute: true, schema: { hide: true, querystring: {} } },
     async (request, reply) => {
-      const path = decodeURIComponent((request.params as { '*': string })['*']);
+      const path = (request.params as { '*': string })['*'];
       const name = path === '' || (!path.includes('.') && !notPages.test(`/${path}`)) ? 'index.html' : path;
       if (notPages.test(`/${path}`) && !path.startsWith('assets/'))
         throw new StationError('not_found', 'There is nothing here.');
