@@ -79,14 +79,19 @@ export function createLoop(parts: LoopParts): Loop {
   const request = async (answer: () => Promise<StartAnswer>): Promise<StartAnswer> => {
     if (signal.aborted) return refused('shutting_down', 'The agent is stopping.');
     if (starting || (updater.isLoaded() && updater.operation())) return busy;
-    // A request would wait behind the recovery, which waits for the engine.
-    if (!updater.isLoaded() || conditions.has('engine_unreachable')) {
-      return refused('unavailable', 'The container engine does not answer.');
-    }
+    // A request would wait behind the loop, which waits for the engine, the disk or a compose project that can be read.
+    const hindrance = work.hindrance();
+    if (hindrance) return refused(hindrance.code, hindrance.message);
     if (door.isTaken()) return refused('unavailable', 'The hotspot is on: the station has no network now.');
     starting = true;
     try {
       return await answer();
+    } catch (error) {
+      if (!work.hinders(error)) throw error;
+      // What it left behind is put right by the loop, which waits for the end of the fault; later requests are told at once.
+      wake.abort();
+      const { code, message } = work.hindrance() ?? { code: 'internal', message: 'It could not be begun. Try again.' };
+      return refused(code, message);
     } finally {
       starting = false;
     }
@@ -181,9 +186,8 @@ export function createLoop(parts: LoopParts): Loop {
         return start({ kind: 'rollback', trigger: 'manual', to: target.release });
       }),
     check: async () => {
-      if (!updater.isLoaded() || conditions.has('engine_unreachable')) {
-        return { kind: 'unavailable', reason: 'the container engine does not answer' };
-      }
+      const hindrance = work.hindrance();
+      if (hindrance) return { kind: 'unavailable', reason: hindrance.message };
       const answer = await runner.run(check);
       installDueMs = -Infinity;
       wake.abort();

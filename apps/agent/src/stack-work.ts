@@ -3,6 +3,7 @@ import type { Report } from '@station/kit/report';
 import { createBackoff } from '@station/kit/retry';
 import { describeError, StationError } from '@station/kit/station-error';
 import type { HistoryEntry, OperationKind, Trigger } from '@station/protocol/agent-api';
+import type { ErrorCode } from '@station/protocol/errors';
 import type { Release } from '@station/protocol/release';
 import type { Conditions } from './conditions.ts';
 import type { Step } from './containers/decide.ts';
@@ -23,6 +24,10 @@ export type StackWork = {
   /** Resolves when the operation has ended; null when the agent stops first. */
   ended(id: string): Promise<HistoryEntry | null>;
   stop(): void;
+  /** Takes note of a fault that a request has met; false when it is none that stands in the way of all work. */
+  hinders(error: unknown): boolean;
+  /** What stands in the way of any work now; null when nothing does. */
+  hindrance(): { code: ErrorCode; message: string } | null;
   fail(code: string, message: string): void;
   lastError(): LastError | null;
   /** Monotonic time of the last sign of progress. */
@@ -44,6 +49,8 @@ export function createStackWork(parts: StackWorkParts): StackWork {
   const waiting = new Map<string, (entry: HistoryEntry | null) => void>();
   let lastError: LastError | null = null;
   let aliveMs = clock.monotonic();
+  /** Why the compose project cannot be read, as it was told last. */
+  let toldReason: string | null = null;
 
   const alive = (): void => {
     aliveMs = clock.monotonic();
@@ -59,8 +66,7 @@ export function createStackWork(parts: StackWorkParts): StackWork {
       alive();
       try {
         await work();
-        conditions.set('engine_unreachable', false);
-        conditions.set('state_not_writable', false);
+        for (const id of hindrances) clear(id);
         return;
       } catch (error) {
         signal.throwIfAborted();
@@ -70,14 +76,27 @@ export function createStackWork(parts: StackWorkParts): StackWork {
     }
   };
 
+  const clear = (id: Hindrance): void => {
+    conditions.set(id, false);
+    if (id === 'compose_project_unreadable') toldReason = null;
+  };
+
   const tellFault = (error: unknown): void => {
-    const away = error instanceof StationError && error.code === 'unavailable';
-    const unwritable = isFileFault(error);
-    conditions.set('engine_unreachable', away);
-    conditions.set('state_not_writable', unwritable);
-    if (away) return fail('unavailable', 'The container engine does not answer.');
+    const fault = hindranceOf(error);
+    for (const id of hindrances) if (id !== fault) clear(id);
+    if (fault !== null) conditions.set(fault, true);
+    if (fault === 'engine_unreachable') return fail('unavailable', answers.engine_unreachable.message);
+    if (fault === 'compose_project_unreadable') {
+      // Its causes may hold what is nobody's business.
+      const reason = error instanceof Error ? error.message : fault;
+      fail(fault, reason);
+      // It is tried again and again: only another reason is news.
+      if (reason !== toldReason) report.event('compose_project_unreadable', { reason });
+      toldReason = reason;
+      return;
+    }
     fail('internal', 'Stack work failed; it is tried again.');
-    if (!unwritable) report.event('unexpected_error', { where: 'stack', message: describeError(error) });
+    if (fault === null) report.event('unexpected_error', { where: 'stack', message: describeError(error) });
   };
 
   /** Says what is the matter now that an operation has ended, then tells who waits for it. */
@@ -98,7 +117,9 @@ export function createStackWork(parts: StackWorkParts): StackWork {
     alive();
     if (taken === null) return;
     // A fault is over once a step of its kind works again: the operation may go on for long.
-    conditions.set(writingSteps.includes(taken) ? 'state_not_writable' : 'engine_unreachable', false);
+    if (writingSteps.includes(taken)) return clear('state_not_writable');
+    clear('engine_unreachable');
+    if (projectSteps.includes(taken)) clear('compose_project_unreadable');
   });
 
   const settle: StackWork['settle'] = async (signal, { bringUpDue = false } = {}) => {
@@ -126,6 +147,16 @@ export function createStackWork(parts: StackWorkParts): StackWork {
       for (const resolve of waiting.values()) resolve(null);
       waiting.clear();
     },
+    hinders: (error) => {
+      if (hindranceOf(error) === null) return false;
+      tellFault(error);
+      return true;
+    },
+    hindrance: () => {
+      const standing = hindrances.find((id) => conditions.has(id));
+      if (standing) return answers[standing];
+      return updater.isLoaded() ? null : answers.engine_unreachable;
+    },
     fail,
     lastError: () => lastError,
     lastAliveMs: () => aliveMs,
@@ -133,6 +164,32 @@ export function createStackWork(parts: StackWorkParts): StackWork {
   };
 }
 
+const hindrances = ['compose_project_unreadable', 'state_not_writable', 'engine_unreachable'] as const;
+type Hindrance = (typeof hindrances)[number];
+
+/** What a request is answered while a hindrance stands. */
+const answers: Record<Hindrance, { code: ErrorCode; message: string }> = {
+  compose_project_unreadable: {
+    code: 'compose_project_unreadable',
+    message: 'The compose project of the stack cannot be read. The log says why.',
+  },
+  state_not_writable: {
+    code: 'disk_space_low',
+    message:
+      'The agent cannot write its state: the disk is full or cannot be written. Nothing is changed until it can.',
+  },
+  engine_unreachable: { code: 'unavailable', message: 'The container engine does not answer.' },
+};
+
+function hindranceOf(error: unknown): Hindrance | null {
+  if (isFileFault(error)) return 'state_not_writable';
+  if (!(error instanceof StationError)) return null;
+  if (error.code === 'compose_project_unreadable') return error.code;
+  return error.code === 'unavailable' ? 'engine_unreachable' : null;
+}
+
+/** Steps that cannot be taken without the compose project. */
+const projectSteps: readonly Step['kind'][] = ['up', 'probe'];
 /** Steps that ask nothing of the engine. */
 const writingSteps: readonly Step['kind'][] = ['write_journal', 'write_files', 'record', 'bring_up'];
 

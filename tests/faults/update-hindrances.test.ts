@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { StartAnswer } from '@station/agent/http/port';
+import { StationError } from '@station/kit/station-error';
+import { runAgent } from './agent-run.ts';
+import { judge } from './judge.ts';
+import { expectationOf, prepare, scenarios, type Scenario } from './scenarios.ts';
+import { systemError } from './simulated-disk.ts';
+
+const minute = 60_000;
+
+function find(name: string): Scenario {
+  const scenario = scenarios.find((one) => one.name === name);
+  assert.ok(scenario);
+  return scenario;
+}
+
+const told = (answer: StartAnswer): string => (answer.kind === 'refused' ? answer.code : answer.kind);
+
+test('on a disk that is full each request is refused at once, until it can be written again', async () => {
+  const scenario = find('rollback-good');
+  const world = await prepare(scenario);
+  const answers: string[] = [];
+  const standing: boolean[] = [];
+  let asking = false;
+  const isFull = (): boolean => answers.length < 3;
+  const run = await runAgent(world, {
+    request: { kind: 'none' },
+    stayMs: 10 * minute,
+    diskFault: (operation, path) => {
+      const counts = operation === 'write' && path.includes('journal') && (asking || answers.length > 0);
+      return counts && isFull() ? systemError('ENOSPC', 'write', path) : null;
+    },
+    onSleep: ({ loop, updater, conditions }) => {
+      if (asking || answers.length > 3 || !updater.isLoaded() || updater.isUnsettled() === isReady()) return;
+      if (answers.length === 3 && conditions.has('state_not_writable')) return;
+      asking = true;
+      void loop.rollback().then((answer) => {
+        answers.push(told(answer));
+        standing.push(conditions.has('state_not_writable'));
+        asking = false;
+      });
+    },
+  });
+  /** After the first refusal the loop has something to put right. */
+  function isReady(): boolean {
+    return answers.length === 0 || answers.length === 3;
+  }
+  assert.deepEqual(answers, ['disk_space_low', 'disk_space_low', 'disk_space_low', 'started']);
+  assert.deepEqual(standing, [true, true, true, false]);
+  assert.ok(!run.conditions.includes('state_not_writable'));
+  const expected = { ...expectationOf(scenario, world.ids - 1), disturbed: true };
+  assert.deepEqual(await judge(world, run, expected), []);
+});
+
+describe('a compose project that cannot be read', () => {
+  const unreadable = (reason: string): StationError =>
+    new StationError('compose_project_unreadable', `The compose project of the stack cannot be read: ${reason}`);
+
+  test('is told with its reason, once for each, and not as an engine that is away', async () => {
+    const scenario = find('update-good');
+    const world = await prepare(scenario);
+    const reasons = ['VERSION is missing', 'VERSION is missing', 'VERSION is missing', 'line 7 is no YAML'];
+    let probes = 0;
+    const run = await runAgent(world, {
+      request: scenario.request,
+      onPoint: (_, label) => {
+        if (label === 'probe') probes += 1;
+      },
+      engineFault: (call) => {
+        const reason = call === 'containers' && probes >= 5 ? reasons.shift() : undefined;
+        return reason === undefined ? null : unreadable(reason);
+      },
+    });
+    assert.deepEqual(reasons, []);
+    assert.equal(run.events.filter((event) => event === 'compose_project_unreadable').length, 2);
+    assert.deepEqual(run.raised, ['compose_project_unreadable']);
+    assert.deepEqual(run.conditions, []);
+    const expected = { ...expectationOf(scenario, world.ids - 1), disturbed: true };
+    assert.deepEqual(await judge(world, run, expected), []);
+  });
+
+  test('is what a request hears of when the agent starts with it', async () => {
+    const scenario = find('older-agent');
+    const world = await prepare(scenario);
+    const mendedMs = world.time.monotonicMs + 5 * minute;
+    const answers = new Set<string>();
+    const run = await runAgent(world, {
+      request: { kind: 'none' },
+      engineFault: (call) =>
+        call === 'containers' && world.time.monotonicMs < mendedMs ? unreadable('there is no plugin') : null,
+      onSleep: ({ loop, conditions, updater }) => {
+        if (!conditions.has('compose_project_unreadable') || updater.operation()) return;
+        void loop.update(null).then((answer) => answers.add(told(answer)));
+      },
+    });
+    assert.deepEqual([...answers], ['compose_project_unreadable']);
+    assert.deepEqual(await judge(world, run, { ...expectationOf(scenario, world.ids - 1), disturbed: true }), []);
+  });
+});
