@@ -36,7 +36,7 @@ export function createServices(): Services {
   const memory = createMemory(() => localStorage);
   const session = createSessionService({
     send: createSend((...request) => fetch(...request), clock.observeHeader),
-    turns: createRefreshTurns(),
+    turns: createRefreshTurns(memory),
     clock,
     memory,
     pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
@@ -90,7 +90,7 @@ export function startServices(services: Services): void {
   followCloud(live, queries);
   live.onMessage(control.hear);
   queries.getQueryCache().subscribe(({ type, query }) => {
-    const [kind]: readonly unknown[] = query.queryKey;
+    const [kind] = query.queryKey as readonly unknown[];
     if (type === 'updated' && kind === devicesKey[0]) control.see((query.state.data ?? []) as Device[]);
   });
   addEventListener('online', live.nudge);
