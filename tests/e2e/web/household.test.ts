@@ -80,6 +80,9 @@ describe('people and settings in the web app, in a real Chromium', { timeout: 60
     await page.getByLabel('Password', { exact: true }).fill('short');
     await page.keyboard.press('Enter');
     await see('A Wi-Fi password has at least 8 characters.');
+    await page.getByLabel('Password', { exact: true }).fill('');
+    await page.keyboard.press('Enter');
+    await see('Type the password of this network');
     await page.getByLabel('Password', { exact: true }).fill('under the doormat');
     await page.keyboard.press('Enter');
     await see('New devices join Cabin');

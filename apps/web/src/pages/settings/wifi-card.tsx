@@ -11,9 +11,7 @@ import { ProblemNote } from '../../ui/problem-note.tsx';
 import { Sentence } from '../../ui/sentence.tsx';
 import { TimeAgo } from '../../ui/time-ago.tsx';
 import { textOf } from '../session/form.ts';
-
-/** IEEE 802.11: a passphrase has 8 to 63 characters, or 64 hexadecimal digits. */
-const shortestKey = 8;
+import { checkWifi } from './wifi-form.ts';
 
 /** The network that new devices are told. Its name is shown, its password never again. */
 export function WifiCard({ wifi, usable }: { wifi: DeviceWifi; usable: boolean }) {
@@ -70,7 +68,8 @@ export function WifiCard({ wifi, usable }: { wifi: DeviceWifi; usable: boolean }
 function Form({ ssid, usable, onDone }: { ssid: string | null; usable: boolean; onDone: () => void }) {
   const { t } = useTranslation();
   const { session, queries } = useServices();
-  const [faults, setFaults] = useState({ ssid: false, password: false });
+  const [faults, setFaults] = useState<ReturnType<typeof checkWifi>>({ ssid: null, password: null });
+  const [isOpen, setIsOpen] = useState(false);
   const save = useMutation({
     mutationFn: (body: DeviceWifiPut) => session.call<DeviceWifi>('PUT', '/api/settings/wifi', { body }),
     onSuccess: (set) => {
@@ -82,10 +81,9 @@ function Form({ ssid, usable, onDone }: { ssid: string | null; usable: boolean; 
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const wanted = { ssid: textOf(form, 'ssid'), password: textOf(form, 'password') };
-    const isShort = wanted.password !== '' && wanted.password.length < shortestKey;
-    const found = { ssid: wanted.ssid === '', password: isShort };
+    const found = checkWifi(wanted, isOpen);
     setFaults(found);
-    if (!found.ssid && !found.password && usable && !save.isPending) save.mutate(wanted);
+    if (found.ssid === null && found.password === null && usable && !save.isPending) save.mutate(wanted);
   };
   return (
     <form noValidate onSubmit={submit} className="space-y-4 border-t border-line pt-4">
@@ -100,15 +98,25 @@ function Form({ ssid, usable, onDone }: { ssid: string | null; usable: boolean; 
         maxLength={32}
         fault={faults.ssid ? t('error.field.required') : null}
       />
-      <Field
-        label={t('settings.wifi.password')}
-        help={t('settings.wifi.passwordHelp')}
-        name="password"
-        type="password"
-        autoComplete="off"
-        maxLength={64}
-        fault={faults.password ? t('settings.wifi.short') : null}
-      />
+      {!isOpen && (
+        <Field
+          label={t('settings.wifi.password')}
+          name="password"
+          type="password"
+          autoComplete="off"
+          maxLength={64}
+          fault={faults.password && t(faults.password === 'short' ? 'settings.wifi.short' : 'settings.wifi.missing')}
+        />
+      )}
+      <label className="flex min-h-11 cursor-pointer items-center gap-3">
+        <input
+          type="checkbox"
+          className="size-5 shrink-0 accent-(--accent)"
+          checked={isOpen}
+          onChange={({ target }) => setIsOpen(target.checked)}
+        />
+        {t('settings.wifi.withoutPassword')}
+      </label>
       {save.error && <ProblemNote problem={asProblem(save.error)} />}
       <div className="flex flex-wrap gap-3">
         <Button kind="primary" type="submit" busy={save.isPending} disabled={!usable} onClick={() => undefined}>
