@@ -71,6 +71,28 @@ export function withMessage(devices: readonly Device[], message: ServerMessage):
   return devices.filter(({ id }) => id !== message.deviceId);
 }
 
+/**
+ * What was read, but of each device the state and the status that are known to be later: the answer to a reading that began before a message
+ * may come after it.
+ */
+export function withRead(known: readonly Device[], read: readonly Device[]): Device[] {
+  const before = new Map(known.map((device) => [device.id, device]));
+  return read.map((device) => {
+    const was = before.get(device.id);
+    if (was === undefined) return device;
+    const { state, stateAt, status, statusAt, lastSeenAt } = was;
+    return {
+      ...device,
+      ...(isLater(stateAt, device.stateAt) && { state, stateAt }),
+      ...(isLater(statusAt, device.statusAt) && { status, statusAt }),
+      ...(isLater(lastSeenAt, device.lastSeenAt) && { lastSeenAt }),
+    };
+  });
+}
+
+// All are in the station's own form of ISO 8601, which sorts.
+const isLater = (one: string | null, other: string | null): boolean => (one ?? '') > (other ?? '');
+
 function withChange(devices: readonly Device[], id: string, change: Partial<Device>): readonly Device[] | 'read_again' {
   if (!devices.some((device) => device.id === id)) return 'read_again';
   return devices.map((device) => (device.id === id ? { ...device, ...change } : device));

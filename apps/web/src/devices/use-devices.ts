@@ -1,9 +1,10 @@
-import { useQuery } from '@tanstack/react-query';
+import { replaceEqualDeep, useQuery } from '@tanstack/react-query';
 import type { DeviceType } from '@station/protocol/device-types';
 import type { Device, Zone } from '@station/protocol/devices';
 import { asProblem, type Problem } from '../api/problem.ts';
 import { useServices, useStore, useTick } from '../app/use-services.ts';
 import { freshnessOf, pollEveryMs, type Freshness } from '../status/freshness.ts';
+import { withRead } from './follow-devices.ts';
 import { devicesKey, deviceTypesKey, zonesKey } from './keys.ts';
 
 /** The devices in the forms a view has to draw; nothing to show is `shown` with an empty list. */
@@ -18,6 +19,7 @@ export function useDevices(): DevicesView {
   const query = useQuery<Device[], Problem>({
     queryKey: devicesKey,
     queryFn: ({ signal }) => session.call<Device[]>('GET', '/api/devices', { signal }),
+    structuralSharing: (known, read) => replaceEqualDeep(known, withRead((known ?? []) as Device[], read as Device[])),
     refetchInterval: ({ state }) => pollEveryMs({ link, agent: true, busy: false, failed: state.status === 'error' }),
   });
   useTick(1_000);
