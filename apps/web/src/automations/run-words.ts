@@ -28,6 +28,12 @@ export function triggerOfRun({ t, ...around }: Surroundings, { trigger }: RunSum
 export const statusOfRun = (t: TFunction, { status, reason }: RunSummary): string =>
   reason === 'conditions_not_met' ? t('automations.runs.nothing') : t(`automations.runs.status.${status}`);
 
+/** What came of "Run now". */
+export function startedWords(t: TFunction, run: RunSummary): string {
+  if (run.status !== 'skipped') return t('automations.page.started');
+  return [t('automations.page.notStarted'), reasonOfRun(t, run)].filter((words) => words !== null).join(' ');
+}
+
 /** "Done", or why not simply so. */
 export const reasonOfRun = (t: TFunction, { reason }: RunSummary): string | null =>
   reason === null ? null : t(`automations.runs.reason.${reason}`);

@@ -157,6 +157,7 @@ export const automationsEn = {
     actions: 'What you can do with it',
     runNow: 'Run now',
     started: 'Started. It appears below.',
+    notStarted: 'Not started.',
     switchOn: 'Switch on',
     putIntoEffect: 'Put the changes into effect',
     toDraft: 'Back to draft',

@@ -157,6 +157,7 @@ export const automationsUk = {
     actions: 'Що з ним можна зробити',
     runNow: 'Запустити зараз',
     started: 'Запущено. Запуск видно нижче.',
+    notStarted: 'Не запущено.',
     switchOn: 'Увімкнути',
     putIntoEffect: 'Увімкнути зміни',
     toDraft: 'Повернути в чернетки',

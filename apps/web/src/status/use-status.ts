@@ -37,11 +37,14 @@ export function useStatus(): StatusView {
 
 type Command<Answer, Input = void> = UseMutationResult<Answer, Problem, Input>;
 
+/** Longer than the backend waits for the agent, which waits for the release server. */
+const checkTimeoutMs = 75_000;
+
 /** Asks the release server now. */
 export function useCheck(): Command<CheckResult> {
   const { session, queries } = useServices();
   return useMutation({
-    mutationFn: () => session.call('POST', '/api/system/check', { timeoutMs: 45_000 }),
+    mutationFn: () => session.call('POST', '/api/system/check', { timeoutMs: checkTimeoutMs }),
     onSettled: () => queries.invalidateQueries({ queryKey: statusKey }),
   });
 }

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLocation } from 'wouter';
 import type { Automation } from '@station/protocol/automations';
+import { startedWords } from '../../automations/run-words.ts';
 import { useDelete, useRunNow, useSwitch } from '../../automations/use-automations.ts';
 import { Button } from '../../ui/button.tsx';
 import { classNames } from '../../ui/class-names.ts';
@@ -63,7 +64,7 @@ export function AutomationActions({
       {mayManage && <Remove automation={automation} usable={usable} />}
       {!mayManage && <p className="col-span-full text-small text-ink-soft">{t('automations.readOnly')}</p>}
       <p role="status" className="text-small text-ink-soft empty:hidden col-span-full">
-        {run.isSuccess && t('automations.page.started')}
+        {run.data && startedWords(t, run.data)}
       </p>
       {[run.error, publish.error].map(
         (problem, place) =>
