@@ -84,7 +84,8 @@ test('pages are served, and deep links lead to the app', async () => {
   const asset = await fetch(stack.url + script);
   assert.equal(asset.status, 200);
   assert.match(asset.headers.get('cache-control') ?? '', /immutable/);
-  assert.equal((await fetch(`${stack.url}/assets/missing.js`)).status, 404);
+  const missing = await fetch(`${stack.url}/assets/missing.js`);
+  assert.deepEqual([missing.status, missing.headers.get('cache-control')], [404, null]);
 });
 
 test('complete firmware files are served in ranges and for ever; nothing else of the cache is', async () => {
@@ -103,7 +104,8 @@ test('complete firmware files are served in ranges and for ever; nothing else of
   assert.equal(part.status, 206);
   assert.equal(await part.text(), '0123456789');
   for (const path of ['plug.json', 'plug@1.3.0.bin.part', '', 'plug@1.2.4.bin']) {
-    assert.equal((await getExactly(`/firmware/${path}`)).status, 404, path);
+    const { status, headers } = await getExactly(`/firmware/${path}`);
+    assert.deepEqual([status, headers['cache-control']], [404, undefined], path);
   }
   await writeFile(join(stack.firmwareFolder, '../outside@1.0.0.bin'), 'not for anybody');
   for (const path of [
@@ -117,12 +119,14 @@ test('complete firmware files are served in ranges and for ever; nothing else of
 });
 
 /** A GET with the path exactly as written; `fetch` would resolve its dots. */
-async function getExactly(path: string): Promise<{ status: number | undefined; body: string }> {
+async function getExactly(
+  path: string,
+): Promise<Pick<IncomingMessage, 'headers'> & { status: number | undefined; body: string }> {
   const { hostname, port } = new URL(stack.url);
   const sent = httpRequest({ hostname, port, path });
   sent.end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
-  return { status: response.statusCode, body: await text(response) };
+  return { status: response.statusCode, headers: response.headers, body: await text(response) };
 }
 
 test('the broker lets nobody in without a password', async () => {
