@@ -250,7 +250,8 @@ export type AutomationPatch = Static<typeof AutomationPatch>;
 
 /**
  * POST /api/automations/:id/run (user) → 202 RunSummary: as if the trigger had come; a published one by its published flow, a draft (owner
- * and admins) by its draft. Errors: 422 automation_invalid, 403 forbidden (a draft, for a member). The body may be left out.
+ * and admins) by its draft. One that does not begin is `skipped` and says why each time, though few that are alike are kept among the runs.
+ * Errors: 422 automation_invalid, 403 forbidden (a draft, for a member). The body may be left out.
  */
 export const RunRequest = Type.Object(
   { nodeId: Type.Optional(Type.String({ maxLength: 64, description: 'The trigger to go on from; left out: all.' })) },

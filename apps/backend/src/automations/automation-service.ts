@@ -141,8 +141,9 @@ export function createAutomationService(parts: ServiceParts): AutomationService 
       const trigger = { kind: 'manual', nodeId, deviceId: null, userId, data: {} } as const;
       const run = await parts.runner.start({ automation, trigger, cause: parts.newId() });
       if (run !== null) return toRunSummary(run);
-      const details = { retryAfterSeconds: 60 };
-      throw new StationError('too_many_requests', 'It was run too often within a minute.', { details });
+      // It was removed meanwhile, or:
+      await find(id);
+      throw new StationError('shutting_down', 'The station is restarting: try again in a moment.');
     },
     runs: async (id, before, limit) => {
       await find(id);

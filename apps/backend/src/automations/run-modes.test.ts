@@ -92,7 +92,10 @@ test('an automation that starts itself is stopped by a limit, says so once, and 
   await until('it is limited', async () => (await world.all(automation)).some(({ status }) => status === 'skipped'));
   isLooping = false;
   assert.equal(world.performed.length, maxRunsPerMinute);
-  for (let more = 0; more < 5; more++) await life.runner.start({ automation, trigger: manual, cause: `more ${more}` });
+  for (let more = 0; more < 5; more++) {
+    const run = await life.runner.start({ automation, trigger: manual, cause: `more ${more}` });
+    assert.deepEqual([run?.status, run?.reason], ['skipped', 'rate_limited'], 'each of them is told why');
+  }
   const skipped = (await world.all(automation)).filter(({ status }) => status === 'skipped');
   assert.deepEqual(
     skipped.map(({ reason }) => reason),

@@ -13,7 +13,11 @@ import { endStep, newRow, nowOf, publicTrigger, skippedRow, timeOf, triggersOf, 
 import type { NotificationRow, RunChange, RunRow, RunStore, StepRow } from './run-store.ts';
 
 export type Runner = AsyncDisposable & {
-  /** Resolves once the run is on disk, or is not to be; what it does goes on. @returns null when there is nothing on record of it. */
+  /**
+   * Resolves once the run is on disk, or is not to be; what it does goes on.
+   * @returns what became of it, also of one that is not kept since there are enough like it on record; null when it is not ours to do: another
+   * process does it, the automation is gone or taken back, or this process is stopping.
+   */
   start(start: Start): Promise<RunRow | null>;
   /** Keeps a run that does not begin. */
   skip(start: Start, reason: RunReason): Promise<void>;
@@ -227,9 +231,9 @@ export function createRunner(parts: RunnerParts): Runner {
 
   async function keepSkipped(start: Start, reason: RunReason): Promise<RunRow | null> {
     const { id: automationId } = start.automation;
-    if (!mayRecord(`${reason} ${automationId}`, 1)) return null;
-    log.event('automation_skipped', { automationId, reason });
     const row = skippedRow(start, parts.newId(), clock.now(), reason);
+    if (!mayRecord(`${reason} ${automationId}`, 1)) return row;
+    log.event('automation_skipped', { automationId, reason });
     if (!(await runs.record(row, []))) return null;
     parts.onRun(row);
     return row;
@@ -242,7 +246,7 @@ export function createRunner(parts: RunnerParts): Runner {
     const { change, effects, until } = await progress(live, false);
     const opened = { ...row, ...change.run };
     if (opened.reason === 'conditions_not_met') {
-      if (!mayRecord(`conditions ${automation.id}`, maxRunsPerMinute)) return null;
+      if (!mayRecord(`conditions ${automation.id}`, maxRunsPerMinute)) return opened;
       const isKept = await runs.record(opened, change.begun);
       if (isKept) parts.onRun(opened);
       return isKept ? opened : null;

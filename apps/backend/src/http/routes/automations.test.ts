@@ -5,7 +5,7 @@ import type { Automation, AutomationRun, AutomationSummary } from '@station/prot
 import type { DeviceEvent } from '@station/protocol/devices';
 import type { ServerMessage } from '@station/protocol/socket';
 import type { Session } from '@station/protocol/rest';
-import { act, chain, node } from '../../testing/automation-world.ts';
+import { act, chain, delay, node } from '../../testing/automation-world.ts';
 import { bearer, runBackend, type RunningBackend } from '../../testing/running-backend.ts';
 import { addDevice, connectDevice } from '../../testing/test-device.ts';
 import { until } from '../../testing/until.ts';
@@ -124,6 +124,24 @@ test('a run by hand says what it does at /ws and in the activity, and leaves a r
   assert.deepEqual([said?.deviceId, said?.kind, said?.data['message']], [null, 'notification', 'Good morning']);
   const [summary]: AutomationSummary[] = (await all.ask('GET', '')).body;
   assert.equal(summary?.lastRun?.id, record?.id);
+});
+
+test('whoever starts it by hand while it runs is told so each time; it is on record once', async () => {
+  await using all = await withOwner();
+  const { id } = await all.add(chain([daily, delay('wait', 120), tell]), { mode: 'single' });
+  await all.ask('POST', `/${id}/publish`);
+  const answers: unknown[] = [];
+  for (let press = 0; press < 4; press++) {
+    const { statusCode, body } = await all.ask('POST', `/${id}/run`);
+    answers.push([statusCode, body.status, body.reason]);
+  }
+  const refused = [202, 'skipped', 'already_running'];
+  assert.deepEqual(answers.slice(1), [refused, refused, refused]);
+  const records: AutomationRun[] = (await all.ask('GET', `/${id}/runs`)).body;
+  assert.deepEqual(
+    records.map(({ reason }) => reason),
+    ['already_running', null],
+  );
 });
 
 test('what a device reports starts runs: once for a change, by event, and by its coming and going', async () => {
