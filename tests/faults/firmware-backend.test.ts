@@ -46,6 +46,32 @@ describe('the hand-over', () => {
     }
   });
 
+  it('of one that the backend refuses holds up no other', async () => {
+    await using duty = await createDuty();
+    duty.backend.refused.add('alarm');
+    duty.server.offer('alarm', '1.0.0', buildImage({ project: 'alarm', version: '1.0.0', bytes: 20_000 }));
+    duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
+    await duty.start();
+    await duty.until('firmware_handed_over');
+    assert.deepEqual(
+      duty.backend.accepted.map(({ name }) => name),
+      ['lamp'],
+    );
+    for (let tries = 0; tries < 3; tries += 1) await duty.checkUntil('firmware_hand_over_failed');
+    await waitFor('the condition', () => duty.conditions().includes('firmware_not_handed_over'));
+    assert.match(duty.firmware().status().lastError ?? '', /answered 409/);
+    duty.backend.refused.clear();
+    await duty.checkUntil('firmware_handed_over');
+    await waitFor('no condition', () => duty.conditions().length === 0);
+    assert.deepEqual(
+      duty
+        .firmware()
+        .status()
+        .items.map(({ handedOver }) => handedOver),
+      [true, true],
+    );
+  });
+
   it('is done again when the backend has lost its records, and not otherwise', async () => {
     await using duty = await createDuty();
     duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));

@@ -15,6 +15,8 @@ export type OtaBackendDouble = AsyncDisposable & {
   installed: Map<string, string[]>;
   /** True: every request is answered with 503. */
   isFailing: boolean;
+  /** Names of firmware that is answered with 409, however often it comes. */
+  refused: Set<string>;
   /** As after the loss of its database. */
   forget(): void;
   stop(): Promise<void>;
@@ -41,6 +43,7 @@ export async function startOtaBackend(token = 'token-of-the-agent-0123456789'): 
     if (route !== 'POST /api/ota/firmware-ready') return [404, null];
     const body: unknown = JSON.parse(text);
     if (!Value.Check(FirmwareReady, body)) return [400, [...Value.Errors(FirmwareReady, body)]];
+    if (double.refused.has(body.name)) return [409, null];
     accepted.push(body);
     if (isNewer(body.version, cached.get(body.name) ?? null)) cached.set(body.name, body.version);
     return [204, null];
@@ -75,6 +78,7 @@ export async function startOtaBackend(token = 'token-of-the-agent-0123456789'): 
     accepted,
     installed,
     isFailing: false,
+    refused: new Set(),
     forget: () => cached.clear(),
     start,
     stop,

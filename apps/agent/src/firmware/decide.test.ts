@@ -62,7 +62,7 @@ const atRest: Facts = {
   handedOver: { lamp: { version: '1.0.0', checksum: sum('a') } },
   types: [{ type: 'lamp', installed: ['1.0.0'], cached: '1.0.0' }],
   askDueMs: 800,
-  handOverDueMs: -Infinity,
+  handOvers: new Map(),
 };
 
 const decideWith = (changes: Partial<Facts>) => decide({ ...atRest, ...changes });
@@ -101,7 +101,18 @@ describe('the next step', () => {
   });
 
   it('is to wait with a hand-over that has just failed', () => {
-    assert.deepEqual(decideWith({ handedOver: {}, handOverDueMs: 300 }), { kind: 'wait', untilMs: 300 });
+    const handOvers = new Map([[attemptKey(item('1.0.0')), { failures: 1, dueMs: 300, reason: '409' }]]);
+    assert.deepEqual(decideWith({ handedOver: {}, handOvers }), { kind: 'wait', untilMs: 300 });
+    assert.equal(decideWith({ handedOver: {}, handOvers, nowMs: 300 }).kind, 'hand_over');
+  });
+
+  it('is to hand over what has failed least: one that the backend refuses holds up no other', () => {
+    const [refused, other] = [item('1.0.0'), item('2.0.0', { name: 'climate', file: 'climate@2.0.0.bin' })];
+    const items = [refused, other];
+    for (const dueMs of [0, 300]) {
+      const handOvers = new Map([[attemptKey(refused), { failures: 9, dueMs, reason: '409' }]]);
+      assert.deepEqual(decideWith({ items, handedOver: {}, handOvers }), { kind: 'hand_over', item: other });
+    }
   });
 
   it('is to fetch what is newer, and what is not here at all', () => {

@@ -29,6 +29,14 @@ export type Attempt = {
   dueMs: number;
 };
 
+/** How handing over an item went so far: what the backend refuses must not hold up the others. */
+export type HandOverAttempt = {
+  failures: number;
+  /** Monotonic time of the next try. */
+  dueMs: number;
+  reason: string;
+};
+
 /** What was handed over, as it is written down. */
 export type HandedOver = Readonly<Record<string, { version: string; checksum: string }>>;
 
@@ -51,9 +59,10 @@ export type Facts = {
   handedOver: HandedOver;
   /** What the backend said last; null when it has not yet. */
   types: OtaDeviceTypes | null;
-  /** Monotonic times: when to ask the backend next, and when to hand over what it lacks. */
+  /** Monotonic time at which to ask the backend next. */
   askDueMs: number;
-  handOverDueMs: number;
+  /** Hand-overs that failed, by {@link attemptKey}. */
+  handOvers: ReadonlyMap<string, HandOverAttempt>;
 };
 
 export type Step =
@@ -95,13 +104,15 @@ export function decide(facts: Facts): Step {
 
 /** Brings the backend to know what is cached: asks what it knows, hands over what it lacks, and asks again from time to time. */
 function decideBackend(facts: Facts): Step & { kind: 'ask_backend' | 'hand_over' | 'wait' } {
-  const { types, items, nowMs, askDueMs, handOverDueMs } = facts;
+  const { types, items, nowMs, askDueMs, handOvers } = facts;
   if (items.length === 0) return { kind: 'wait', untilMs: Infinity };
   if (askDueMs <= nowMs) return { kind: 'ask_backend' };
-  const missing = types && items.find((item) => !isHandedOver(item, facts.handedOver, types));
-  if (!missing) return { kind: 'wait', untilMs: askDueMs };
-  if (handOverDueMs <= nowMs) return { kind: 'hand_over', item: missing };
-  return { kind: 'wait', untilMs: Math.min(askDueMs, handOverDueMs) };
+  const missing = types === null ? [] : items.filter((item) => !isHandedOver(item, facts.handedOver, types));
+  const dueOf = (item: CachedFirmware): number => handOvers.get(attemptKey(item))?.dueMs ?? -Infinity;
+  const failuresOf = (item: CachedFirmware): number => handOvers.get(attemptKey(item))?.failures ?? 0;
+  const [next] = missing.filter((item) => dueOf(item) <= nowMs).sort((a, b) => failuresOf(a) - failuresOf(b));
+  if (next) return { kind: 'hand_over', item: next };
+  return { kind: 'wait', untilMs: Math.min(askDueMs, ...missing.map(dueOf)) };
 }
 
 /** Both sides must know of it: the backend may have been set back to an older state of its own, the agent too. */
@@ -156,7 +167,8 @@ export const refusedImages = ({ entries, attempts }: Pick<Facts, 'entries' | 'at
   });
 
 /** An image that was published anew under the same version is another one to try. */
-export const attemptKey = ({ name, version, checksum }: FirmwareEntry): string => `${name}@${version} ${checksum}`;
+export const attemptKey = ({ name, version, checksum }: Pick<FirmwareEntry, 'name' | 'version' | 'checksum'>): string =>
+  `${name}@${version} ${checksum}`;
 
 const failuresOf = (entry: FirmwareEntry, facts: Facts): number => facts.attempts.get(attemptKey(entry))?.failures ?? 0;
 

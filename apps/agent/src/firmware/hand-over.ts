@@ -1,15 +1,16 @@
 import type { Clock } from '@station/kit/clock';
 import type { Report } from '@station/kit/report';
-import { createBackoff } from '@station/kit/retry';
+import { createBackoff, type Backoff } from '@station/kit/retry';
 import type { OtaDeviceTypes } from '@station/protocol/firmware';
-import { isHandedOver, type CachedFirmware, type HandedOver } from './decide.ts';
+import { attemptKey, isHandedOver, type CachedFirmware, type HandedOver, type HandOverAttempt } from './decide.ts';
 import type { OtaBackend } from './ports.ts';
 
 /** The backend's knowledge of the cache, kept true: it is asked what it knows, and told what it lacks, again and again. */
 export type HandOver = {
   types(): OtaDeviceTypes | null;
   askDueMs(): number;
-  handOverDueMs(): number;
+  /** Hand-overs that failed, by the key of their item. */
+  attempts(): ReadonlyMap<string, HandOverAttempt>;
   ask(isPending: boolean, signal: AbortSignal): Promise<void>;
   /** True when the backend has accepted it. */
   handOver(item: CachedFirmware, signal: AbortSignal): Promise<boolean>;
@@ -17,8 +18,9 @@ export type HandOver = {
   isPending(items: readonly CachedFirmware[], handedOver: HandedOver): boolean;
   /** From now on without delay: something new is there, or somebody asks. */
   hurry(): void;
-  failures(): number;
-  lastError(): string | null;
+  /** Tries in a row that failed: of asking, or of the item with the most. */
+  failures(items: readonly CachedFirmware[]): number;
+  lastError(items: readonly CachedFirmware[]): string | null;
 };
 
 /** It is on this machine: asking costs little, and a backend that lost its records is told soon. */
@@ -32,43 +34,58 @@ export function createHandOver(parts: {
   random: () => number;
 }): HandOver {
   const { backend, clock, report, random } = parts;
-  const backoff = createBackoff({ initialMs: 5000, maxMs: reconcileMs, jitter: 0.2, random });
   const intervalMs = Math.min(reconcileMs, parts.checkIntervalMs);
+  const newBackoff = () => createBackoff({ initialMs: 5000, maxMs: reconcileMs, jitter: 0.2, random });
+  const askBackoff = newBackoff();
+  const records = new Map<string, { name: string; attempt: HandOverAttempt; backoff: Backoff }>();
   let types: OtaDeviceTypes | null = null;
   let askDueMs = -Infinity;
-  let handOverDueMs = -Infinity;
-  let failures = 0;
-  let lastError: string | null = null;
+  let askFailures = 0;
+  let askError: string | null = null;
 
-  const succeed = (): void => {
-    failures = 0;
-    lastError = null;
-    backoff.reset();
-  };
-  /** @returns monotonic time of the next try. */
-  const fail = (reason: string, tell: boolean): number => {
-    failures += 1;
-    lastError = reason;
+  const retryAfter = (backoff: Backoff, attempt: number, reason: string, tell: boolean): number => {
     const retryInMs = Math.min(backoff.nextMs(), intervalMs);
-    if (tell) report.event('firmware_hand_over_failed', { attempt: failures, retryInMs, reason });
+    if (tell) report.event('firmware_hand_over_failed', { attempt, retryInMs, reason });
     return clock.monotonic() + retryInMs;
   };
+  const noteFailure = (item: CachedFirmware, reason: string): void => {
+    const before = records.get(attemptKey(item));
+    const backoff = before?.backoff ?? newBackoff();
+    const failures = (before?.attempt.failures ?? 0) + 1;
+    forget(item.name);
+    const dueMs = retryAfter(backoff, failures, reason, true);
+    records.set(attemptKey(item), { name: item.name, attempt: { failures, dueMs, reason }, backoff });
+  };
+  /** Of a name only one version is in the cache. */
+  const forget = (name: string): void => {
+    for (const [key, record] of records) if (record.name === name) records.delete(key);
+  };
+  const hurryAll = (): void => {
+    for (const record of records.values()) record.attempt = { ...record.attempt, dueMs: -Infinity };
+  };
+  const attemptsOf = (items: readonly CachedFirmware[]): HandOverAttempt[] =>
+    items.flatMap((item) => records.get(attemptKey(item))?.attempt ?? []);
 
   return {
     types: () => types,
     askDueMs: () => askDueMs,
-    handOverDueMs: () => handOverDueMs,
+    attempts: () => new Map([...records].map(([key, { attempt }]) => [key, attempt])),
     ask: async (isPending, signal) => {
       const answer = await backend.deviceTypes(signal);
       if (answer.kind === 'failed') {
+        askFailures += 1;
+        askError = answer.reason;
         // A backend that restarts is no news while there is nothing to hand over.
-        askDueMs = fail(answer.reason, isPending);
+        askDueMs = retryAfter(askBackoff, askFailures, answer.reason, isPending);
         return;
       }
-      succeed();
+      // It was away: what failed meanwhile may have failed for that.
+      if (askFailures > 0) hurryAll();
+      askFailures = 0;
+      askError = null;
+      askBackoff.reset();
       types = answer.types;
       askDueMs = clock.monotonic() + intervalMs;
-      handOverDueMs = -Infinity;
     },
     handOver: async (item, signal) => {
       const { name, version, file, checksum, size, chip, minVersion } = item;
@@ -76,10 +93,10 @@ export function createHandOver(parts: {
       const more = { ...(chip === null ? {} : { chip }), ...(minVersion === null ? {} : { minVersion }) };
       const answer = await backend.firmwareReady({ ...body, ...more }, signal);
       if (answer.kind === 'failed') {
-        handOverDueMs = fail(answer.reason, true);
+        noteFailure(item, answer.reason);
         return false;
       }
-      succeed();
+      forget(name);
       const rest = (types ?? []).filter(({ type }) => type !== name);
       const installed = types?.find(({ type }) => type === name)?.installed ?? [];
       types = [...rest, { type: name, installed, cached: version }];
@@ -90,10 +107,10 @@ export function createHandOver(parts: {
         (item) => !isHandedOver(item, handedOver, types ?? [{ type: item.name, installed: [], cached: item.version }]),
       ),
     hurry: () => {
-      handOverDueMs = -Infinity;
+      hurryAll();
       askDueMs = -Infinity;
     },
-    failures: () => failures,
-    lastError: () => lastError,
+    failures: (items) => Math.max(askFailures, ...attemptsOf(items).map(({ failures }) => failures)),
+    lastError: (items) => askError ?? attemptsOf(items)[0]?.reason ?? null,
   };
 }

@@ -89,7 +89,7 @@ export const observe = (run: FirmwareRun, { clock, source }: FirmwareParts): Fac
   handedOver: run.notes.handedOver,
   types: run.handOver.types(),
   askDueMs: run.handOver.askDueMs(),
-  handOverDueMs: run.handOver.handOverDueMs(),
+  handOvers: run.handOver.attempts(),
 });
 
 /** Reads again what is in the cache. */

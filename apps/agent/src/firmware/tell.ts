@@ -37,7 +37,10 @@ export function tellConditions(run: FirmwareRun, parts: FirmwareParts): void {
   conditions.set('firmware_manifest_rejected', run.isManifestRejected || refusedEntries(run.refused, facts).length > 0);
   conditions.set('firmware_refused', refusedImages(facts).length > 0);
   conditions.set('firmware_cache_not_writable', run.diskFault !== null || isFull);
-  conditions.set('firmware_not_handed_over', run.handOver.failures() >= failuresOfACondition && isPending(run));
+  conditions.set(
+    'firmware_not_handed_over',
+    run.handOver.failures(run.contents.items) >= failuresOfACondition && isPending(run),
+  );
 }
 
 /** The firmware part of GET /status. */
@@ -64,5 +67,10 @@ export function describeFirmware(run: FirmwareRun, parts: FirmwareParts): Status
 
 function lastErrorOf(run: FirmwareRun): string | null {
   const [attempt] = [...run.attempts.all()].map(([key, { reason }]) => `${key.split(' ')[0]}: ${reason}`);
-  return run.diskFault ?? run.poll.lastError() ?? attempt ?? (isPending(run) ? run.handOver.lastError() : null);
+  return (
+    run.diskFault ??
+    run.poll.lastError() ??
+    attempt ??
+    (isPending(run) ? run.handOver.lastError(run.contents.items) : null)
+  );
 }
