@@ -272,6 +272,28 @@ describe('what is kept of the past', () => {
     assert.equal(journal.history[0]?.to, '3.0.59');
   });
 
+  test('has one entry for a release that fails again and again by itself for one reason', () => {
+    const begun = (trigger: 'automatic' | 'manual', id: string, to = unpulled): Change => ({
+      kind: 'begin',
+      operation: { id, kind: 'update', trigger, to },
+    });
+    const low: Change = { kind: 'fail', failure: { code: 'disk_space_low', reason: 'full' }, bringUpAgain: false };
+    let journal = change(installed, begun('manual', 'asked'), failed(false));
+    for (let count = 0; count < 60; count += 1)
+      journal = change(journal, begun('automatic', `${count}`), failed(false));
+    assert.deepEqual(
+      journal.history.map(({ id }) => id),
+      ['59', 'asked'],
+    );
+    // Another reason, another release and a person's request are news.
+    journal = change(journal, begun('automatic', 'low'), low, begun('automatic', 'other', first), low);
+    journal = change(journal, begun('manual', 'again', first), low, begun('automatic', 'after', first), low);
+    assert.deepEqual(
+      journal.history.map(({ id }) => id),
+      ['after', 'again', 'other', 'low', '59', 'asked'],
+    );
+  });
+
   test('the latest time known never goes back', () => {
     const ahead = { ...installed, timeFloor: '2027-01-01T00:00:00.000Z' };
     assert.equal(change(ahead, begin(unpulled)).timeFloor, '2027-01-01T00:00:00.000Z');

@@ -201,14 +201,25 @@ function end(
   return { ...ended, retired: retire(journal, ended) };
 }
 
-/** A bring-up is no news; only its failure is, and of a row of those only the last: they must not push out what happened before. */
+/**
+ * A bring-up is no news; only its failure is. Of a row of failures that come by themselves, of bring-ups or of one release for one
+ * reason, only the last stays: they must not push out what happened before.
+ */
 function withEntry(history: readonly HistoryEntry[], entry: HistoryEntry): HistoryEntry[] {
   const isFailedBringUp = (one: HistoryEntry | undefined): boolean =>
     one?.kind === 'bootstrap' && one.result === 'failed';
   if (entry.kind === 'bootstrap' && !isFailedBringUp(entry)) return [...history];
-  const earlier = isFailedBringUp(entry) && isFailedBringUp(history[0]) ? history.slice(1) : history;
-  return [entry, ...earlier].slice(0, keptHistory);
+  const last = history[0];
+  const repeats =
+    (isFailedBringUp(entry) && isFailedBringUp(last)) || (last !== undefined && isSameFailure(entry, last));
+  return [entry, ...(repeats ? history.slice(1) : history)].slice(0, keptHistory);
 }
+
+/** What somebody asked for stays on its own: its outcome is looked up there. */
+const isSameFailure = (one: HistoryEntry, other: HistoryEntry): boolean =>
+  [one, other].every(({ result, trigger }) => result === 'failed' && trigger === 'automatic') &&
+  one.to === other.to &&
+  one.code === other.code;
 
 /** Images that were wanted before the change and are not after it, besides those retired earlier. */
 function retire(before: Journal, after: Journal): Journal['retired'] {
