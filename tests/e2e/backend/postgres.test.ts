@@ -14,6 +14,7 @@ const source = join(root, 'apps/backend/src');
 const stories = [
   'store/migrate.test.ts',
   'http/access.test.ts',
+  'auth/password-race.test.ts',
   'http/routes/auth.test.ts',
   'http/routes/station.test.ts',
   'http/routes/health.test.ts',

@@ -64,7 +64,9 @@ async function accounts() {
   const opened = opening.move();
   return {
     auth,
+    sessions,
     accessTokens,
+    userId,
     between,
     logIn: (password = old) => auth.login(email, password, address),
     countSessions: async () => (await db.selectFrom('refresh_tokens').select('id').execute()).length,
@@ -97,6 +99,18 @@ test('a renewal in the middle of which the password is changed gives no token th
     const renewed = await all.auth.refresh(session.kind === 'opened' ? session.refreshToken : '');
     if (renewed.kind === 'opened') assert.equal(await all.accessTokens.verify(renewed.accessToken), null, kind);
     assert.equal(await all.countSessions(), 0, kind);
+  }
+});
+
+test('sessions that are opened at the very moment of a change are gone with it', async () => {
+  await using all = await accounts();
+  for (let round = 0; round < 10; round++) {
+    await Promise.all([
+      ...Array.from({ length: 3 }, () => all.sessions.open(all.userId, `hash ${round}`)),
+      all.sessions.replacePassword(all.userId, `hash ${round + 1}`),
+      ...Array.from({ length: 3 }, () => all.sessions.open(all.userId, `hash ${round}`)),
+    ]);
+    assert.equal(await all.countSessions(), 0, `round ${round}`);
   }
 });
 
