@@ -123,7 +123,14 @@ export function createLoop(parts: LoopParts): Loop {
     else bringUpRetry.reset();
   };
 
+  /** A clock may be set long after the start, and may go wrong long after it. */
+  const lookAtClock = (): void => {
+    const { timeFloor } = updater.journal();
+    conditions.set('clock_behind', timeFloor !== null && isoTime(clock.now()) < timeFloor);
+  };
+
   const tick = async (): Promise<void> => {
+    lookAtClock();
     if (door.isTaken()) return;
     // A request that failed half-way leaves its operation behind: it is ended like one that a crash has left.
     if (updater.isUnsettled()) await work.settle(signal);
@@ -161,8 +168,7 @@ export function createLoop(parts: LoopParts): Loop {
       signal.addEventListener('abort', () => work.stop(), { once: true });
       await runner.run(async () => {
         await work.persist(() => updater.load(), signal);
-        const { timeFloor } = updater.journal();
-        conditions.set('clock_behind', timeFloor !== null && isoTime(clock.now()) < timeFloor);
+        lookAtClock();
         await work.settle(signal);
       });
       for (;;) {
