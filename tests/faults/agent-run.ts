@@ -120,7 +120,7 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
   let answered = asked;
   let restedMs: number | null = null;
   const clock = createVirtualClock(world.time, process, (_, signal) => {
-    if (world.time.monotonicMs - startedMs > longestMs)
+    if (world.time.monotonicMs - startedMs > longestMs + (options.stayMs ?? 0))
       stopping.abort(new Endless('more than two hours of virtual time'));
     listen();
     options.onSleep?.({ loop, updater, conditions });
@@ -245,12 +245,14 @@ function assemble(world: World, process: SimulatedProcess, run: AgentRun, option
 
 /** The release server: reachable exactly when the registry is. */
 function sourceOf(world: World, request: Request): ReleaseSource {
-  const offered = request.kind === 'automatic' ? request.version : request.kind === 'update' ? request.offered : null;
   let last: ReleaseManifest | null = null;
   return {
     isSigned: false,
     latest: () => last,
     check: async () => {
+      // Each time anew: what is offered may change.
+      const offered =
+        request.kind === 'automatic' ? request.version : request.kind === 'update' ? request.offered : null;
       if (offered === null || world.engine.registry !== 'up') return { kind: 'unavailable', reason: 'no network' };
       last = manifestOf(offered);
       return { kind: 'ok', manifest: last, changed: true };

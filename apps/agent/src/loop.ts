@@ -99,6 +99,7 @@ export function createLoop(parts: LoopParts): Loop {
 
   const check = async (): Promise<ReleaseCheck> => {
     const answer = await poll.check(signal);
+    if (answer.kind === 'ok') work.noteWanted(poll.wanted());
     if (answer.kind === 'rejected') work.fail('manifest_rejected', answer.reason);
     if (answer.kind === 'unavailable') work.fail('manifest_unavailable', answer.reason);
     return answer;

@@ -32,6 +32,8 @@ export type ReleasePoll = {
   dueMs(): number;
   lastCheckAt(): string | null;
   latest(): ReleaseManifest | null;
+  /** Version of the latest release when it is to be installed by itself, now or in the maintenance window; else null. */
+  wanted(): string | null;
   /** Whether the latest release is to be installed by itself; tells once when it is left alone. */
   choose(manifest: ReleaseManifest): Choice;
 };
@@ -70,6 +72,19 @@ export function createReleasePoll(parts: ReleasePollParts): ReleasePoll {
     if (choice.kind === 'deferred') report.event('update_deferred', { latestVersion, reason: choice.reason });
   };
 
+  const judge = (manifest: ReleaseManifest): Choice => {
+    const now = new Date(clock.now());
+    const journal = updater.journal();
+    return chooseAutomatic(manifest, {
+      journal,
+      agentVersion: parts.agentVersion,
+      autoUpdate: parts.autoUpdate,
+      mustInstall: parts.bootstrapOnStart && journal.installed === null,
+      insideWindow: isInsideWindow(parts.maintenanceWindow, now.getHours() * 60 + now.getMinutes()),
+      takesPart: takesPart(parts.stationId, manifest),
+    });
+  };
+
   return {
     check: async (signal) => {
       const answer = await source.check(updater.journal().highestSignedVersion, signal);
@@ -93,17 +108,15 @@ export function createReleasePoll(parts: ReleasePollParts): ReleasePoll {
     dueMs: () => dueMs,
     lastCheckAt: () => lastCheckAt,
     latest: () => source.latest(),
+    wanted: () => {
+      const manifest = source.latest();
+      const choice = manifest && judge(manifest);
+      const isWanted =
+        choice?.kind === 'install' || (choice?.kind === 'deferred' && choice.reason === 'maintenance_window');
+      return isWanted ? (manifest?.version ?? null) : null;
+    },
     choose: (manifest) => {
-      const now = new Date(clock.now());
-      const journal = updater.journal();
-      const choice = chooseAutomatic(manifest, {
-        journal,
-        agentVersion: parts.agentVersion,
-        autoUpdate: parts.autoUpdate,
-        mustInstall: parts.bootstrapOnStart && journal.installed === null,
-        insideWindow: isInsideWindow(parts.maintenanceWindow, now.getHours() * 60 + now.getMinutes()),
-        takesPart: takesPart(parts.stationId, manifest),
-      });
+      const choice = judge(manifest);
       conditions.set('agent_too_old', choice.kind === 'deferred' && choice.reason === 'agent_too_old');
       announce(manifest, choice);
       return choice;

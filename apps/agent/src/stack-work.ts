@@ -28,6 +28,8 @@ export type StackWork = {
   hinders(error: unknown): boolean;
   /** What stands in the way of any work now; null when nothing does. */
   hindrance(): { code: ErrorCode; message: string } | null;
+  /** Takes note of the version that is to be installed by itself, null when none is. */
+  noteWanted(version: string | null): void;
   fail(code: string, message: string): void;
   lastError(): LastError | null;
   /** Monotonic time of the last sign of progress. */
@@ -51,6 +53,8 @@ export function createStackWork(parts: StackWorkParts): StackWork {
   let aliveMs = clock.monotonic();
   /** Why the compose project cannot be read, as it was told last. */
   let toldReason: string | null = null;
+  /** The operation whose end was told last. */
+  let toldId: string | null = null;
 
   const alive = (): void => {
     aliveMs = clock.monotonic();
@@ -99,13 +103,18 @@ export function createStackWork(parts: StackWorkParts): StackWork {
     if (fault === null) report.event('unexpected_error', { where: 'stack', message: describeError(error) });
   };
 
+  /** Says once what is the matter after the operation that ended last. */
+  const tellLast = (): void => {
+    const last = updater.journal().history[0];
+    if (last === undefined || last.id === toldId) return;
+    toldId = last.id;
+    if (last.result === 'failed' && last.reason !== null) fail(last.code ?? 'update_failed', last.reason);
+    for (const [id, code] of failures) conditions.set(id, last.code === code);
+  };
+
   /** Says what is the matter now that an operation has ended, then tells who waits for it. */
   const tellEnd = (): void => {
-    const ended = updater.journal().history[0];
-    if (ended?.result === 'failed' && ended.reason !== null) fail(ended.code ?? 'update_failed', ended.reason);
-    conditions.set('disk_space_low', ended?.code === 'disk_space_low');
-    conditions.set('registry_auth_failed', ended?.code === 'registry_auth_failed');
-    conditions.set('registry_unreachable', ended?.code === 'registry_unavailable');
+    tellLast();
     for (const [id, resolve] of waiting) {
       if (updater.operation()?.id === id) continue;
       waiting.delete(id);
@@ -157,12 +166,24 @@ export function createStackWork(parts: StackWorkParts): StackWork {
       if (standing) return answers[standing];
       return updater.isLoaded() ? null : answers.engine_unreachable;
     },
+    noteWanted: (version) => {
+      // What nobody is to install any more has no fault left that stands.
+      if (version === null || updater.journal().history[0]?.to !== version)
+        for (const [id] of failures) conditions.set(id, false);
+    },
     fail,
     lastError: () => lastError,
     lastAliveMs: () => aliveMs,
     alive,
   };
 }
+
+/** What stands after an update that failed, by the code of the failure, for as long as that release is to be installed. */
+const failures = [
+  ['disk_space_low', 'disk_space_low'],
+  ['registry_auth_failed', 'registry_auth_failed'],
+  ['registry_unreachable', 'registry_unavailable'],
+] as const;
 
 const hindrances = ['compose_project_unreadable', 'state_not_writable', 'engine_unreachable'] as const;
 type Hindrance = (typeof hindrances)[number];

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { runAgent, type AgentRunOptions } from './agent-run.ts';
+import { judge } from './judge.ts';
+import { expectationOf, prepare, scenarios, type Scenario } from './scenarios.ts';
+import { type World } from './world.ts';
+
+/** What changes around an agent that has nothing to do for hours. */
+const hour = 3600_000;
+const minute = 60_000;
+
+const [scenario] = scenarios as readonly [Scenario, ...Scenario[]];
+
+/** Time after the start, and what happens then. */
+type Happening = { afterMs: number; happens: () => void };
+
+/** @returns what stood at each wait of the agent, with its time since the start. */
+async function run(world: World, options: Partial<AgentRunOptions>, happenings: Happening[] = []) {
+  const startMs = world.time.monotonicMs;
+  const stood: { atMs: number; conditions: string[] }[] = [];
+  const last = await runAgent(world, {
+    request: { kind: 'none' },
+    ...options,
+    onSleep: ({ conditions }) => {
+      const atMs = world.time.monotonicMs - startMs;
+      while (happenings[0] && happenings[0].afterMs <= atMs) happenings.shift()?.happens();
+      stood.push({ atMs, conditions: conditions.list().map(({ id }) => id) });
+    },
+  });
+  assert.equal(last.outcome, 'quiet', String(last.surprise));
+  assert.deepEqual(happenings, []);
+  const holds = (id: string, fromMs: number, toMs: number): boolean[] => [
+    ...new Set(stood.filter(({ atMs }) => atMs >= fromMs && atMs < toMs).map((one) => one.conditions.includes(id))),
+  ];
+  return { last, holds };
+}
+
+test('a clock that is set late is behind until then, and no longer', async () => {
+  const world = await prepare(scenario);
+  world.time.wallMs -= 48 * hour;
+  const setClock = (): void => {
+    world.time.wallMs += 48 * hour;
+  };
+  const { holds } = await run(world, { stayMs: 20 * minute }, [{ afterMs: 10 * minute, happens: setClock }]);
+  assert.deepEqual(holds('clock_behind', minute, 10 * minute), [true]);
+  assert.deepEqual(holds('clock_behind', 11 * minute, hour), [false]);
+});
+
+describe('what an update failed for', () => {
+  const noRoom: Partial<AgentRunOptions> = {
+    wrapEngine: (engine) => ({ ...engine, freeBytes: async () => 1_000_000 }),
+  };
+
+  test('stands while it is tried again by itself', async () => {
+    const world = await prepare(scenario);
+    const { last } = await run(world, {
+      ...noRoom,
+      request: { kind: 'automatic', version: '2.0.0' },
+      stayMs: 5 * hour,
+    });
+    assert.ok(last.events.filter((event) => event === 'update_failed').length > 5);
+    assert.ok(last.conditions.includes('disk_space_low'));
+    assert.equal(last.raised.filter((id) => id === 'disk_space_low').length, 1);
+  });
+
+  test('stands no longer once the release is withdrawn', async () => {
+    const world = await prepare(scenario);
+    const request = { kind: 'automatic' as const, version: '2.0.0' };
+    const withdraw = (): void => {
+      request.version = '1.1.0';
+    };
+    const happenings = [{ afterMs: hour, happens: withdraw }];
+    const { last, holds } = await run(world, { ...noRoom, request, stayMs: 4 * hour }, happenings);
+    assert.deepEqual(holds('disk_space_low', 5 * minute, hour), [true]);
+    assert.ok(!last.conditions.includes('disk_space_low'));
+    assert.deepEqual(await judge(world, last, { ...expectationOf(scenario, world.ids), disturbed: true }), []);
+  });
+
+  test('stands no longer than until the next look when only a person would try again', async () => {
+    const world = await prepare(scenario);
+    const request = { kind: 'update', version: null, offered: '2.0.0' } as const;
+    const { last } = await run(world, { ...noRoom, request, stayMs: 3 * hour });
+    assert.ok(last.raised.includes('disk_space_low'));
+    assert.ok(!last.conditions.includes('disk_space_low'));
+  });
+});
