@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { runAgent, type AgentRunOptions } from './agent-run.ts';
 import { judge } from './judge.ts';
 import { expectationOf, prepare, scenarios, type Scenario } from './scenarios.ts';
-import { type World } from './world.ts';
+import { imageIdOf, type World } from './world.ts';
 
 /** What changes around an agent that has nothing to do for hours. */
 const hour = 3600_000;
@@ -44,6 +44,20 @@ test('a clock that is set late is behind until then, and no longer', async () =>
   const { holds } = await run(world, { stayMs: 20 * minute }, [{ afterMs: 10 * minute, happens: setClock }]);
   assert.deepEqual(holds('clock_behind', minute, 10 * minute), [true]);
   assert.deepEqual(holds('clock_behind', 11 * minute, hour), [false]);
+});
+
+test('what somebody prunes is held again, and told of when it is gone, at the next look for releases', async () => {
+  const world = await prepare(scenario);
+  const prune = (): void => {
+    const { live } = world.engine;
+    live.holds.clear();
+    for (const service of ['backend', 'frontend']) live.images.delete(imageIdOf(service, '1.0.0'));
+  };
+  const { last, holds } = await run(world, { stayMs: 3 * hour }, [{ afterMs: 10 * minute, happens: prune }]);
+  const { live } = world.engine;
+  for (const service of ['backend', 'frontend']) assert.ok(live.holds.has(imageIdOf(service, '1.1.0')), service);
+  assert.deepEqual(holds('rollback_unavailable', minute, 9 * minute), [false]);
+  assert.ok(last.conditions.includes('rollback_unavailable'));
 });
 
 describe('what an update failed for', () => {

@@ -136,7 +136,11 @@ export function createLoop(parts: LoopParts): Loop {
     // A request that failed half-way leaves its operation behind: it is ended like one that a crash has left.
     if (updater.isUnsettled()) await work.settle(signal);
     await work.persist(bringUp, signal);
-    if (clock.monotonic() >= poll.dueMs()) await work.persist(async () => void (await check()), signal);
+    if (clock.monotonic() >= poll.dueMs()) {
+      await work.persist(async () => void (await check()), signal);
+      // Somebody may have taken away what is held, or what is kept to go back to.
+      await work.settle(signal);
+    }
     const manifest = poll.latest();
     if (manifest) await install(manifest);
   };

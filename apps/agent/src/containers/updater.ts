@@ -146,6 +146,8 @@ export function createUpdater(parts: UpdaterParts): Updater {
     },
     settle: async ({ signal, bringUpDue = false }) => {
       let due = bringUpDue;
+      // Holds and images that could not be tidied before may have become others since.
+      if (!journal().operation) run.attempts = { ...run.attempts, tidied: noAttempts().tidied };
       for (;;) {
         signal.throwIfAborted();
         tellProgress(null);
