@@ -123,6 +123,23 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
     await page.getByText('The station did not answer. Try again.').waitFor({ state: 'detached' });
   });
 
+  it('a lamp that is on is not called unanswered, though the word of my command was lost', async () => {
+    await page.routeWebSocket('**/ws', (socket) => {
+      const station = socket.connectToServer();
+      station.onMessage((message) => {
+        if (!String(message).includes('"device_command"')) socket.send(message);
+      });
+    });
+    await page.reload();
+    const before = (await theSwitch(lamp).getAttribute('aria-checked')) === 'true';
+    await theSwitch(lamp).click();
+    const settled = page
+      .getByRole('switch', { name: lamp, exact: true, checked: !before })
+      .and(page.locator(':not([aria-busy])'));
+    await settled.waitFor({ timeout: patienceMs });
+    assert.equal(await tile(lamp).getByRole('alert').textContent(), '');
+  });
+
   it('I read what happened at all devices', async () => {
     await go('Activity');
     await page.getByText('Motion detected').first().waitFor({ timeout: 120_000 });

@@ -83,6 +83,7 @@ describe('people and settings in the web app, in a real Chromium', { timeout: 60
     await page.getByLabel('Password', { exact: true }).fill('');
     await page.keyboard.press('Enter');
     await see('Type the password of this network');
+    await look(page, '30-settings-wifi');
     await page.getByLabel('Password', { exact: true }).fill('under the doormat');
     await page.keyboard.press('Enter');
     await see('New devices join Cabin');
