@@ -58,9 +58,18 @@ async function mergeStates(
   const current = new Map((await query.execute(transaction)).rows.map(({ id, state }) => [id, state]));
   for (const change of changed) {
     const before = current.get(change.id);
-    if (before !== undefined) change.state = { ...(JSON.parse(before) as object), ...change.state };
+    if (before !== undefined) change.state = { ...readState(before), ...change.state };
   }
   return current;
+}
+
+/** What a damaged disk has made unreadable is as good as nothing: the device says it anew, and no other waits for it. */
+function readState(text: string): object {
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return {};
+  }
 }
 
 export async function updateDevices(

@@ -114,6 +114,26 @@ test('after a time in which a real database took nothing, the state is the one t
   assert.equal(failures.length, 2);
 });
 
+test('a state that a damaged disk has made unreadable is replaced by what the device says, and holds up nobody', async () => {
+  await using store = await openTestStore();
+  const devices = createDeviceStore({ db: store.db, clock: systemClock });
+  const add = (externalId: string) => devices.provision({ externalId, type: 'climate', name: 'Hall', zoneId: null });
+  const [damaged, well] = [await add('damaged'), await add('well')];
+  await store.db.updateTable('devices').set({ state: '{"a":' }).where('id', '=', damaged.id).execute();
+  const reports = [damaged, well].map(({ id }): DeviceReport => ({
+    kind: 'state',
+    deviceId: id,
+    at: 1,
+    state: { on: true },
+  }));
+  await writeReports(store, reports, createEventIds(Date.now));
+  const rows = await store.db.selectFrom('devices').select('state').execute();
+  assert.deepEqual(
+    rows.map(({ state }) => JSON.parse(state) as unknown),
+    [{ on: true }, { on: true }],
+  );
+});
+
 test('a report for which the disk has no room is not at fault, even where less is taken', async () => {
   let isFull = true;
   let refusals = 0;
