@@ -211,10 +211,12 @@ export function createLoop(parts: LoopParts): Loop {
       void runner.run(async () => {
         idle = true;
       });
-      // An engine that is away serves no proxy, and a release that is still on its way does not need it.
+      // Where the engine or the project cannot be worked with, nothing goes on that needs the proxy; nor does a release need it
+      // that is still on its way.
       const isFree = (): boolean =>
         idle ||
         conditions.has('engine_unreachable') ||
+        conditions.has('compose_project_unreadable') ||
         ['preparing', 'pulling'].includes(updater.isLoaded() ? (updater.operation()?.phase ?? '') : '');
       while (!isFree() && clock.monotonic() < until) await clock.sleep(proxyLookMs, given);
     },

@@ -33,14 +33,20 @@ export type OperationRecord = Static<typeof OperationRecord>;
 export const Journal = Type.Object({
   format: Type.Literal(1),
   installed: MaybeRelease,
-  /** Releases whose images are kept, the latest first: the first is the one to go back to. At most KEEP_RELEASES. */
+  /**
+   * Releases whose images are kept, the latest first, at most KEEP_RELEASES. The first that is not quarantined is the one to go back
+   * to.
+   */
   kept: Type.Array(Type.Object({ release: Release, at: Type.String() })),
   operation: Type.Union([OperationRecord, Type.Null()]),
   quarantined: Type.Array(Quarantined),
   history: Type.Array(HistoryEntry),
   /** Image id → reference of images that this agent installed and nobody needs any more. */
   retired: Type.Record(Type.String(), Type.String()),
-  /** Image id → reference of images fetched for a release that was not installed; retired with the next one that is. */
+  /**
+   * Image id → reference of images fetched for a release that was not installed; retired with the next one that is, or removed
+   * when room is short.
+   */
   fetched: Type.Record(Type.String(), Type.String()),
   /**
    * Boot since which images are being fetched without having been made durable: in a later boot, what is on this machine of any
