@@ -163,6 +163,46 @@ describe('a disk that is full', () => {
   });
 });
 
+describe('a file that the disk does not give out', () => {
+  const damaged = ['/data/firmware.json', `${cacheDir}/lamp.json`, `${cacheDir}/lamp@1.0.0.bin`];
+  for (const path of damaged) {
+    for (const kind of ['unreadable', 'directory'] as const) {
+      test(`is taken as damaged after a while, told, and the rest goes on: ${path}, ${kind}`, async () => {
+        const world = await prepare();
+        // Not after a newer one has come: the file itself must be come by again.
+        world.offered = { lamp: '1.0.0', climate: '2.0.0' };
+        const id = world.disk.names.get(path);
+        assert.ok(id !== undefined, `there is a ${path}`);
+        if (kind === 'directory') world.disk.inodes.set(id, { kind });
+        const isWorn = (at: string): boolean =>
+          kind === 'unreadable' && at === path && world.disk.names.get(path) === id;
+        const run = await runFirmware(world, {
+          diskFault: (operation, at) => (operation === 'read' && isWorn(at) ? systemError('EIO', operation, at) : null),
+        });
+        assert.deepEqual(findRestFaults(world, run), []);
+        const repaired = run.events.filter(({ event }) => event === 'state_repaired');
+        assert.equal(repaired.at(-1)?.reason, 'the disk does not give it out');
+        // Nothing is left to be said at the next start.
+        const next = await runFirmware(world);
+        assert.ok(!next.events.some(({ event }) => event === 'state_repaired'));
+      });
+    }
+  }
+
+  test('once, is only read again', async () => {
+    for (const path of damaged) {
+      const world = await prepare();
+      let faults = 0;
+      const run = await runFirmware(world, {
+        diskFault: (operation, at) =>
+          operation === 'read' && at === path && (faults += 1) <= 2 ? systemError('EIO', operation, at) : null,
+      });
+      assert.deepEqual(findRestFaults(world, run), [], path);
+      assert.ok(faults >= 2 && !run.events.some(({ event }) => event === 'state_repaired'), path);
+    }
+  });
+});
+
 describe('old firmware', () => {
   test('stays while a device has not reported the new one, and goes when all have', async () => {
     const world = await prepare();

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
-import { makeDirectoryDurable, readText, removeDurable, writeDurable } from '@station/kit/files';
+import { makeDirectoryDurable, readText, writeDurable } from '@station/kit/files';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
 import { firmwareFileName, isFirmwareName, parseFirmwareFileName } from '@station/protocol/firmware';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { CachedFile, CachedFirmware } from './decide.ts';
+import { clearPath, lostReason, type Patience } from './lost-file.ts';
 import type { CacheDisk } from './ports.ts';
 import { checksumOf, type ImageFacts } from './verify.ts';
 
@@ -27,8 +28,8 @@ const Metadata = Type.Object({
 export type CacheContents = {
   items: CachedFirmware[];
   files: CachedFile[];
-  /** Metadata that was not believed, and why. */
-  damaged: { file: string; reason: string }[];
+  /** Metadata that was not believed, and why; `isLost`: it cannot be read at all. */
+  damaged: { file: string; reason: string; isLost: boolean }[];
 };
 
 /**
@@ -38,10 +39,13 @@ export type CacheContents = {
 export type Cache = {
   /** What is there. Unreadable metadata is left out, and said. */
   read(): Promise<CacheContents>;
-  /** Whether the file of an item is what its metadata says, byte for byte. */
-  isIntact(item: CachedFirmware): Promise<boolean>;
-  /** A complete file under its name that no metadata names: left by a crash between the two. Null when there is none that fits. */
-  findComplete(entry: FirmwareEntry): Promise<Uint8Array | null>;
+  /** Why the file of an item is not what its metadata says, byte for byte; null when it is. */
+  faultOf(item: CachedFirmware): Promise<string | null>;
+  /**
+   * A complete file under its name that no metadata names: left by a crash between the two. Null when there is none that fits; `lost`
+   * when there is one that cannot be read.
+   */
+  findComplete(entry: FirmwareEntry): Promise<Uint8Array | 'lost' | null>;
   /** Makes a verified file (`from`; null when it stands under its name already) the one that devices get. Resolved means on disk. */
   publish(
     entry: FirmwareEntry,
@@ -50,23 +54,30 @@ export type Cache = {
   /** Takes a damaged firmware out of the cache: first the metadata that vouches for it. */
   withdraw(item: CachedFirmware): Promise<void>;
   removeFile(file: CachedFile): Promise<void>;
+  /** Removes metadata that cannot be read. */
+  removeMetadata(file: string): Promise<void>;
   /** Makes the folder when there is none. */
   prepare(): Promise<void>;
 };
 
-export function createCache(disk: CacheDisk, directory: string): Cache {
+/** @param patience with files that the disk does not give out. */
+export function createCache(disk: CacheDisk, directory: string, patience: Patience): Cache {
   const pathOf = (file: string): string => join(directory, file);
   const metadataPath = (name: string): string => pathOf(`${name}.json`);
   return {
     prepare: () => makeDirectoryDurable(disk, directory, directoryMode),
-    read: () => readCache(disk, directory),
-    isIntact: async ({ file, checksum }) => {
-      const bytes = await disk.read(pathOf(file));
-      return bytes !== null && checksumOf(bytes) === checksum;
+    read: () => readCache(disk, directory, patience),
+    faultOf: async ({ file, checksum }) => {
+      const reading = await patience(pathOf(file), () => disk.read(pathOf(file)));
+      if (reading.kind === 'lost') return lostReason;
+      const isWhole = reading.value !== null && checksumOf(reading.value) === checksum;
+      return isWhole ? null : 'its checksum does not match';
     },
     findComplete: async ({ name, version, checksum }) => {
-      const bytes = await disk.read(pathOf(firmwareFileName(name, version)));
-      return bytes !== null && checksumOf(bytes) === checksum ? bytes : null;
+      const path = pathOf(firmwareFileName(name, version));
+      const reading = await patience(path, () => disk.read(path));
+      if (reading.kind === 'lost') return 'lost';
+      return reading.value !== null && checksumOf(reading.value) === checksum ? reading.value : null;
     },
     publish: async (entry, { from, size, facts: { chip, project }, now }) => {
       const { name, version, checksum, minVersion } = entry;
@@ -94,23 +105,25 @@ export function createCache(disk: CacheDisk, directory: string): Cache {
       return { name, version, file, checksum, size, downloadedAt: now, chip, project, minVersion };
     },
     withdraw: async ({ name, file }) => {
-      await removeDurable(disk, metadataPath(name));
-      await removeDurable(disk, pathOf(file));
+      await clearPath(disk, metadataPath(name));
+      await clearPath(disk, pathOf(file));
     },
-    removeFile: ({ name, version }) => removeDurable(disk, pathOf(firmwareFileName(name, version))),
+    removeFile: ({ name, version }) => clearPath(disk, pathOf(firmwareFileName(name, version))),
+    removeMetadata: (file) => clearPath(disk, pathOf(file)),
   };
 }
 
-async function readCache(disk: CacheDisk, directory: string): Promise<CacheContents> {
+async function readCache(disk: CacheDisk, directory: string, patience: Patience): Promise<CacheContents> {
   const contents: CacheContents = { items: [], files: [], damaged: [] };
   for (const file of (await disk.list(directory)).sort()) {
     const complete = parseFirmwareFileName(file);
     if (complete) contents.files.push(complete);
     const name = file.endsWith('.json') ? file.slice(0, -'.json'.length) : '';
     if (!isFirmwareName(name)) continue;
-    const item = await readItem(disk, directory, name);
-    if (typeof item === 'string') contents.damaged.push({ file, reason: item });
-    else contents.items.push(item);
+    const reading = await patience(join(directory, file), () => readItem(disk, directory, name));
+    if (reading.kind === 'lost') contents.damaged.push({ file, reason: lostReason, isLost: true });
+    else if (typeof reading.value !== 'string') contents.items.push(reading.value);
+    else contents.damaged.push({ file, reason: reading.value, isLost: false });
   }
   return contents;
 }

@@ -1,12 +1,14 @@
 import { isoTime, type Clock } from '@station/kit/clock';
 import type { Report } from '@station/kit/report';
 import type { Progress } from '@station/protocol/agent-api';
+import { firmwareFileName } from '@station/protocol/firmware';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
 import type { Attempts } from './attempts.ts';
 import type { Cache } from './cache.ts';
 import type { CachedFirmware } from './decide.ts';
 import { download, type DownloadOutcome } from './download.ts';
 import type { CacheDisk, OpenDownload } from './ports.ts';
+import { lostReason } from './lost-file.ts';
 import { verifyFirmware } from './verify.ts';
 
 export type FetchingParts = {
@@ -65,7 +67,11 @@ export function createFetching(parts: FetchingParts): Fetching {
       try {
         await cache.prepare();
         const complete = await cache.findComplete(entry);
-        const outcome = complete ? adopted(complete) : await load(entry, signal);
+        if (complete === 'lost') {
+          await cache.removeFile(entry);
+          report.event('state_repaired', { file: firmwareFileName(name, version), reason: lostReason });
+        }
+        const outcome = complete && complete !== 'lost' ? adopted(complete) : await load(entry, signal);
         if (outcome.kind === 'refused') return refuse(entry, outcome.reason);
         if (outcome.kind === 'failed') {
           const { doneBytes, reason } = outcome;

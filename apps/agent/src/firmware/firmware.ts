@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { makeDirectoryDurable } from '@station/kit/files';
 import { createBackoff } from '@station/kit/retry';
@@ -7,7 +8,8 @@ import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
 import { isNewer } from '@station/protocol/version';
 import { createExecutors } from './apply.ts';
 import { decide } from './decide.ts';
-import { notesFile, readNotes, type FirmwareNotes } from './notes.ts';
+import { clearPath, isFileFault, lostReason } from './lost-file.ts';
+import { emptyNotes, notesFile, readNotes, type FirmwareNotes } from './notes.ts';
 import { createRun, keepNotes, look, observe, type FirmwareParts, type FirmwareRun } from './run-state.ts';
 import { createAnnouncer, describeFirmware, tellConditions } from './tell.ts';
 
@@ -85,18 +87,32 @@ export function createFirmware(parts: FirmwareParts): Firmware {
 async function load(run: FirmwareRun, parts: FirmwareParts): Promise<void> {
   const { disk, dataDir, report } = parts;
   await makeDirectoryDurable(disk, dataDir, 0o755);
-  const reading = await readNotes(disk, dataDir);
-  if (reading.damaged) report.event('state_repaired', { file: notesFile, reason: 'not notes of this version' });
-  run.notes = reading.notes;
+  run.notes = await loadNotes(run, parts);
   await look(run, parts);
-  for (const damage of run.contents.damaged) report.event('state_repaired', damage);
+  for (const { file, reason, isLost } of run.contents.damaged) {
+    if (!isLost) report.event('state_repaired', { file, reason });
+  }
   for (const item of run.contents.items) {
     // A card that wears: no device may be sent what is not whole.
-    if (await run.cache.isIntact(item)) continue;
+    const fault = await run.cache.faultOf(item);
+    if (fault === null) continue;
     await run.cache.withdraw(item);
-    report.event('state_repaired', { file: item.file, reason: 'its checksum does not match' });
+    report.event('state_repaired', { file: item.file, reason: fault });
   }
   await look(run, parts);
+}
+
+/** The notes; empty ones when there are none that can be believed. */
+async function loadNotes(run: FirmwareRun, { disk, dataDir, report }: FirmwareParts): Promise<FirmwareNotes> {
+  const path = join(dataDir, notesFile);
+  const reading = await run.patience(path, () => readNotes(disk, dataDir));
+  if (reading.kind === 'lost') {
+    await clearPath(disk, path);
+    report.event('state_repaired', { file: notesFile, reason: lostReason });
+    return emptyNotes;
+  }
+  if (reading.value.damaged) report.event('state_repaired', { file: notesFile, reason: 'not notes of this version' });
+  return reading.value.notes;
 }
 
 /** Remembers the highest versions that a signature has vouched for; rarely, since an SD card wears. */
@@ -132,6 +148,3 @@ function createPersistence(run: FirmwareRun, parts: FirmwareParts, signal: Abort
     }
   };
 }
-
-const isFileFault = (error: unknown): error is NodeJS.ErrnoException & { code: string } =>
-  error instanceof Error && 'syscall' in error && 'code' in error && typeof error.code === 'string';

@@ -8,6 +8,7 @@ import { createCache, type Cache, type CacheContents } from './cache.ts';
 import type { Facts } from './decide.ts';
 import { createFetching, type Fetching } from './fetching.ts';
 import { createHandOver, type HandOver } from './hand-over.ts';
+import { createPatience, type Patience } from './lost-file.ts';
 import type { FirmwareSource } from './manifest-source.ts';
 import { emptyNotes, writeNotes, type FirmwareNotes } from './notes.ts';
 import { listPartials } from './partial.ts';
@@ -40,6 +41,7 @@ export type FirmwareParts = {
 /** What one run of the firmware duty knows, and the rooms it works with. */
 export type FirmwareRun = {
   poll: FirmwarePoll;
+  patience: Patience;
   cache: Cache;
   attempts: Attempts;
   fetching: Fetching;
@@ -57,10 +59,12 @@ export type FirmwareRun = {
 };
 
 export function createRun(parts: FirmwareParts): FirmwareRun {
-  const cache = createCache(parts.disk, parts.directory);
+  const patience = createPatience();
+  const cache = createCache(parts.disk, parts.directory, patience);
   const attempts = createAttempts(parts);
   return {
     poll: createFirmwarePoll(parts),
+    patience,
     cache,
     attempts,
     fetching: createFetching({ ...parts, cache, attempts }),
@@ -92,9 +96,14 @@ export const observe = (run: FirmwareRun, { clock, source }: FirmwareParts): Fac
   handOvers: run.handOver.attempts(),
 });
 
-/** Reads again what is in the cache. */
-export async function look(run: FirmwareRun, { disk, directory }: FirmwareParts): Promise<void> {
+/** Reads again what is in the cache. What vouches for a firmware and cannot be read goes: the firmware is fetched anew. */
+export async function look(run: FirmwareRun, { disk, directory, report }: FirmwareParts): Promise<void> {
   run.contents = await run.cache.read();
+  for (const { file, reason, isLost } of run.contents.damaged) {
+    if (!isLost) continue;
+    await run.cache.removeMetadata(file);
+    report.event('state_repaired', { file, reason });
+  }
   run.partials = await listPartials(disk, directory);
 }
 
