@@ -123,8 +123,8 @@ test('killed when the network is joined and not on disk yet: it is kept, and the
   assert.equal((await story.submit({ ssid, password })).status, 200);
   // The agent stands still from when NetworkManager begins until it has joined.
   await machine.must(
-    `for try in $(seq 300); do
-      nmcli -g GENERAL.CONNECTION device show wlan0 | grep -q '^Station: ${ssid}' &&
+    `for try in $(seq 200); do
+      nmcli -g GENERAL.CONNECTION device show wlan0 | grep -q '^Station.*${ssid}' &&
         exec systemctl kill -s STOP --kill-who=main station-agent
       sleep 0.1
     done
