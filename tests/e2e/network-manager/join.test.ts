@@ -188,6 +188,8 @@ test('a process that did not join a candidate learns from NetworkManager what it
   const candidateId = (await stage.radio.observe()).radio?.client?.candidateId ?? '';
   assert.equal(candidateId, outcome.candidateId);
   const expected = { ssid: home, password, security: 'wpa2' };
+  // Not of an open one of the same name.
+  stage.fake.addAccessPoint({ ssid: utf8('Home'), strength: 90, rsn: 0, flags: 0 });
   assert.deepEqual(await stage.radio.credentialsOf(candidateId), expected);
   assert.equal(await stage.radio.credentialsOf('another'), null);
   stage.fake.addAccessPoint({ ssid: utf8('Cafe'), rsn: 0, flags: 0 });

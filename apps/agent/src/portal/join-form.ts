@@ -1,4 +1,4 @@
-import { securities, type JoinRequest, type Network, type Security } from '../wifi/ports.ts';
+import { isFree, securities, type JoinRequest, type Network, type Security } from '../wifi/ports.ts';
 import { isSsidHex, ssidFromText, type SsidHex } from '../wifi/ssid.ts';
 
 /** What is not right with a filled-in form. Each has a text that names what to do. */
@@ -52,7 +52,7 @@ export function readJoinForm(form: ReadonlyMap<string, string>, networks: readon
   const problem = problemOfName(chosen) ?? problemOfPassword(securityOf(chosen), form.get('password') ?? '', chosen);
   if (problem !== null) return { kind: 'invalid', problem, chosen };
   const security = securityOf(chosen);
-  const password = security === 'open' || security === 'owe' ? null : (form.get('password') ?? '');
+  const password = isFree(security) ? null : (form.get('password') ?? '');
   const isHidden = chosen.kind === 'other';
   const ssid = chosen.kind === 'other' ? ssidFromText(chosen.name) : chosen.ssid;
   return { kind: 'ok', request: { ssid, security, password: password === '' ? null : password, isHidden } };

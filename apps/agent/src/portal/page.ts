@@ -1,4 +1,4 @@
-import type { Network, PortalView, Security } from '../wifi/ports.ts';
+import { isFree, type Network, type PortalView, type Security } from '../wifi/ports.ts';
 import { describeSsid, ssidToBytes, type SsidHex } from '../wifi/ssid.ts';
 import { escapeHtml, fill, fillText, html, nothing, plain, renderDocument, type Html } from './html.ts';
 import {
@@ -131,15 +131,14 @@ function findRow(rows: readonly Row[], chosen: Chosen & { kind: 'network' }): Ro
 function renderRow(texts: Texts, row: Row, isPicked: boolean): Html {
   const { ssid, security, signal, isKnown } = row;
   const isUsable = security !== 'enterprise' && security !== 'wep';
-  const isFree = security === 'open' || security === 'owe';
   const words = [
     signal === null ? texts.outOfReach : texts.signal[levelOf(signal)],
     ...(security === null ? [] : [texts.security[security]]),
     ...(isKnown ? [texts.known] : []),
   ];
   const value = radioValue({ ssid, security });
-  const marks = html`${attribute('class="free"', isFree)}${attribute('checked', isPicked && isUsable)}${attribute('disabled', !isUsable)}`;
-  const lock = isFree || security === null ? nothing : icon('l');
+  const marks = html`${attribute('class="free"', isFree(security))}${attribute('checked', isPicked && isUsable)}${attribute('disabled', !isUsable)}`;
+  const lock = isFree(security) || security === null ? nothing : icon('l');
   return html`<div>
     <label class="net"
       ><input type="radio" name="ssid" value="${plain(value)}" ${marks} /><span

@@ -1,5 +1,5 @@
 import { linkOf } from './facts.ts';
-import type { Connectivity, JoinFailure, JoinRequest } from './ports.ts';
+import { isFree, type Connectivity, type JoinFailure, type JoinRequest } from './ports.ts';
 import type { Context, Outcome } from './run-state.ts';
 import { describeSsid } from './ssid.ts';
 
@@ -74,5 +74,9 @@ async function look(
   }
 }
 
-const securityOf = ({ radio }: Context, { ssid, security }: JoinRequest) =>
-  security ?? radio.networks().find((network) => network.ssid === ssid)?.security ?? null;
+/** As chosen, or as met: by a network that takes a password when there is one, not by an open one of its name. */
+const securityOf = ({ radio }: Context, { ssid, security, password }: JoinRequest) =>
+  security ??
+  radio.networks().find((network) => network.ssid === ssid && isFree(network.security) === (password === null))
+    ?.security ??
+  null;

@@ -3,6 +3,8 @@ import type { SsidHex } from './ssid.ts';
 /** How a network is secured, from the RSN and WPA flags of its access points. `enterprise` and `wep` cannot be joined from the portal. */
 export const securities = ['open', 'owe', 'wep', 'wpa2', 'wpa3', 'wpa2-wpa3', 'enterprise'] as const;
 export type Security = (typeof securities)[number];
+/** Joined without a password. */
+export const isFree = (security: Security | null): boolean => security === 'open' || security === 'owe';
 
 /** One network in reach: its strongest access point stands for all of the same name and security. */
 export type Network = {

@@ -18,7 +18,10 @@ const windowMs = 15 * 60 * 1000;
 const limits = { pair: 5, address: 30, account: 60 } as const;
 const maxKeys = 20_000;
 
-/** Limits log-in attempts by account and address (contracts, section 9), in memory: whether an account exists plays no part. Setting the wall clock locks nobody out and lets nobody in. */
+/**
+ * Limits log-in attempts by account and address (contracts, section 9), in memory: whether an account exists plays no part. Setting the
+ * wall clock locks nobody out and lets nobody in.
+ */
 export function createLoginLimiter(clock: Pick<Clock, 'monotonic'>): LoginLimiter {
   const failures = new Map<string, number[]>();
 

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
-import type { Credentials, JoinFailure, JoinOutcome, JoinRequest, Security } from '../../wifi/ports.ts';
+import {
+  isFree,
+  type Credentials,
+  type JoinFailure,
+  type JoinOutcome,
+  type JoinRequest,
+  type Security,
+} from '../../wifi/ports.ts';
 import { ssidToBytes, type SsidHex } from '../../wifi/ssid.ts';
 import { accessPointsOf, type AccessPoint } from './access-points.ts';
 import { watchActivation } from './activation.ts';
@@ -77,7 +84,7 @@ async function find(parts: JoinParts, request: JoinRequest, signal: AbortSignal)
 const isMeant =
   ({ password }: JoinRequest) =>
   ({ security }: AccessPoint): boolean =>
-    password === null || (security !== 'open' && security !== 'owe');
+    password === null || !isFree(security);
 
 /**
  * On the channels where it was met, else, for a hidden one, on those of 2.4 GHz, which nearly every router has. wpa_supplicant joins
@@ -109,8 +116,7 @@ async function attempt(
 ): Promise<JoinOutcome> {
   const { security } = how;
   if (security === 'wep' || security === 'enterprise') return failed('unsupported', security);
-  const needsPassword = security !== 'open' && security !== 'owe';
-  if (needsPassword && (request.password ?? '') === '') return failed('wrong_password', 'no password');
+  if (!isFree(security) && (request.password ?? '') === '') return failed('wrong_password', 'no password');
   const { bus, client, supplicant } = parts;
   const settings: NetworkSettings = { ...request, security, isPskOnly: how.isPskOnly, uuid: randomUUID() };
   const supplicantPath = await supplicant.pathOf(text(wifi.device['Interface']));
@@ -183,8 +189,10 @@ export async function credentialsOf(
     if (!candidate) return null;
     const { ssid, path, hasKey } = candidate;
     const wifi = wifiDeviceOf(tree, interfaceName);
-    const point = wifi && accessPointsOf(tree, wifi).find((each) => each.ssid === ssid);
-    return { ssid, password: hasKey ? await client.passwordOf(path) : null, security: point?.security ?? null };
+    const password = hasKey ? await client.passwordOf(path) : null;
+    const points = wifi ? accessPointsOf(tree, wifi) : [];
+    const point = points.find((each) => each.ssid === ssid && isFree(each.security) === (password === null));
+    return { ssid, password, security: point?.security ?? null };
   } catch (error) {
     if (error instanceof BusError) return null;
     throw error;
