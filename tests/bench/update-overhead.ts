@@ -1,6 +1,6 @@
-// npm run bench -- update-overhead [--rounds N]
+// npm run bench -- update-overhead [--rounds N] [--cycles N]
 // The agent's update beside a bare `docker compose pull && docker compose up -d` of the same releases on the same engine, in
-// turn; then a steady load through the proxy while the agent updates and rolls back.
+// turn; then a steady load through the proxy, from the stack's first well answer on, while the agent updates and rolls back.
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { basename } from 'node:path';
@@ -16,8 +16,11 @@ import { createSmallRig, type SmallRig } from '../rig/small-rig.ts';
 import { createSmallStack, type SmallStack } from '../rig/small-stack.ts';
 import { createWorkspace } from '../rig/workspace.ts';
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '7' } } });
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '7' }, cycles: { type: 'string', default: '3' } },
+});
 const rounds = Number(values.rounds);
+const cycles = Number(values.cycles);
 const goals = { extraSeconds: 0.5, downtimeRatio: 1.1, failedRequests: 0 };
 const requestsPerSecond = 200;
 const ballast = [4_000_000, 2_000_000];
@@ -157,10 +160,12 @@ async function updateUnderLoad(): Promise<Load> {
     createRegistry(workspace),
     createReleaseServer(workspace),
   ]);
-  const stack = await createRealStack(workspace, { engine, registry, versions: ['1.0.0', '1.1.0'] });
+  // A release that was rolled back is not installed again; so each cycle has one of its own.
+  const versions = Array.from({ length: cycles + 1 }, (_, cycle) => `1.${cycle}.0`);
+  const stack = await createRealStack(workspace, { engine, registry, versions });
   await engine.compose(stack.folder, 'up', '-d', '--quiet-pull');
   await waitFor('a healthy stack', async () => (await fetch(stack.healthUrl)).ok);
-  releases.setManifest(stack.releases[1] as object);
+  const stop = startLoad(stack.healthUrl);
   const agent = await createAgentProcess(workspace, {
     ...engine.env,
     STATION_ID: stack.stationId,
@@ -174,13 +179,17 @@ async function updateUnderLoad(): Promise<Load> {
   });
   await agent.start();
   await agent.idle();
-  const stop = startLoad(stack.healthUrl);
-  await sleep(1000);
-  const update = await agent.call('POST', '/update');
-  assert.equal(update.body['result'], 'updated', JSON.stringify(update.body));
-  await sleep(1000);
-  const rollback = await agent.call('POST', '/rollback');
-  assert.equal(rollback.body['result'], 'rolled_back', JSON.stringify(rollback.body));
+  for (let cycle = 1; cycle <= cycles; cycle += 1) {
+    say(`update and rollback ${cycle} of ${cycles}`);
+    releases.setManifest(stack.releases[cycle] as object);
+    await sleep(1000);
+    const update = await agent.call('POST', '/update');
+    assert.equal(update.body['result'], 'updated', JSON.stringify(update.body));
+    await sleep(1000);
+    const rollback = await agent.call('POST', '/rollback');
+    assert.equal(rollback.body['result'], 'rolled_back', JSON.stringify(rollback.body));
+    await agent.idle();
+  }
   await sleep(1000);
   return stop();
 }
@@ -221,8 +230,11 @@ function send(url: string, agent: Agent): Promise<{ fault: string | null; ms: nu
   return new Promise((resolve) => {
     const end = (fault: string | null): void => resolve({ fault, ms: performance.now() - started });
     const outgoing = request(url, { agent, timeout: 30_000 }, (response) => {
-      response.resume();
-      response.on('end', () => end(response.statusCode === 200 ? null : String(response.statusCode)));
+      let body = '';
+      response.setEncoding('utf8').on('data', (text: string) => (body += text));
+      response.on('end', () =>
+        end(response.statusCode === 200 ? null : `${response.statusCode} ${body.slice(0, 200)}`),
+      );
       response.on('error', () => end('broken off'));
     });
     outgoing.on('timeout', () => outgoing.destroy(new Error('no answer in 30 s')));

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { Clock } from '@station/kit/clock';
 import { closeCodes } from '@station/protocol/socket';
 import { createAccessTokens, type AccessTokens } from './auth/access-tokens.ts';
 import { readJwtSecret } from './auth/jwt-secret.ts';
@@ -106,7 +105,8 @@ export async function openRooms(
   const history = createHistoryStore({ store, clock });
   opened.use(startHousekeeping({ history, also: [automations.thinOut], leadership, clock, log }));
   const begin = async (): Promise<void> => {
-    await waitForBroker(mqtt, clock);
+    // Well from the first answer; one whose broker is away serves people all the same.
+    await mqtt.isWellWithin(brokerWaitMs);
     replicas?.begin([told.reload, commands.load]);
     await automations.begin();
   };
@@ -185,12 +185,6 @@ async function openCloud(
   const facts = { stationId, store, devices, commands, publish, events, hub, tap, tokens };
   const cloud = await startCloudOf(config, { ...host, ...facts, leadership, others, onReset, tuning });
   return cloud === null ? null : opened.use(cloud);
-}
-
-/** A backend whose broker is there is well from its first answer; one whose broker is away serves people all the same. */
-async function waitForBroker(mqtt: Mqtt, clock: Clock): Promise<void> {
-  const deadline = clock.monotonic() + brokerWaitMs;
-  while (!mqtt.isWell() && clock.monotonic() < deadline) await clock.sleep(20);
 }
 
 async function importDevicesFile(

@@ -77,6 +77,9 @@ export async function registerAllRoutes(
   return routes;
 }
 
+/** A link to the broker that ends comes back within it (each second it is tried): no reason to call a backend unwell. */
+const linkGapMs = 1_500;
+
 async function registerHealth(app: HttpServer, { config, store, mqtt, hub, replicas }: Rooms): Promise<void> {
   const metrics = createMetrics();
   metrics.gauge('station_socket_clients', 'Clients logged in at /ws.', () => hub.size());
@@ -84,7 +87,7 @@ async function registerHealth(app: HttpServer, { config, store, mqtt, hub, repli
   for (const reason of dropReasons) {
     metrics.gauge(`station_mqtt_dropped_${reason}`, 'Messages that were not taken.', () => mqtt.dropped.count(reason));
   }
-  const checks = { database: () => store.answers(), mqtt: async () => mqtt.isWell() };
+  const checks = { database: () => store.answers(), mqtt: () => mqtt.isWellWithin(linkGapMs) };
   const replica = () => replicas && { id: replicas.id, leader: replicas.leadership.isLeader() };
   await registerHealthRoute(app, { checks, version: config.version, replica });
 }

@@ -1,49 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { generate, parser, type IPublishPacket, type Packet } from 'mqtt-packet';
+import { startForgetfulBroker } from '../testing/forgetful-broker.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { until } from '../testing/until.ts';
 import { connectBroker } from './broker-client.ts';
-
-/** A broker that takes everyone and everything, and acknowledges what comes while it is asked to. */
-async function startForgetfulBroker(protocolVersion: 4 | 5) {
-  const heard: IPublishPacket[] = [];
-  const sockets = new Set<Socket>();
-  const broker = { heard, acknowledges: true, url: '', connections: 0 };
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined);
-    const packets = parser({ protocolVersion });
-    const answer = (packet: Packet): void => void socket.write(generate(packet, { protocolVersion }));
-    packets.on('packet', (packet: Packet) => {
-      if (packet.cmd === 'connect' && packet.protocolVersion !== protocolVersion) {
-        socket.end(generate({ cmd: 'connack', returnCode: 1, sessionPresent: false }));
-      } else if (packet.cmd === 'connect') {
-        broker.connections += 1;
-        answer({ cmd: 'connack', reasonCode: 0, returnCode: 0, sessionPresent: false });
-      } else if (packet.cmd === 'subscribe') {
-        answer({ cmd: 'suback', messageId: packet.messageId ?? 0, granted: packet.subscriptions.map(() => 1) });
-      } else if (packet.cmd === 'publish') {
-        heard.push(packet);
-        if (broker.acknowledges) answer({ cmd: 'puback', messageId: packet.messageId ?? 0, reasonCode: 0 });
-      }
-    });
-    socket.on('data', (bytes: Buffer) => packets.parse(bytes));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  broker.url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const cut = (): void => sockets.forEach((socket) => socket.destroy());
-  const dispose = async (): Promise<void> => {
-    cut();
-    const closed = once(server, 'close');
-    server.close();
-    await closed;
-  };
-  return Object.assign(broker, { cut, [Symbol.asyncDispose]: dispose });
-}
 
 const linkTo = (url: string) =>
   connectBroker({

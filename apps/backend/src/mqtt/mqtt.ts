@@ -32,6 +32,8 @@ export type Mqtt = AsyncDisposable & {
   addLogin(login: DeviceLogin): Promise<void>;
   /** Whether what devices say is heard. */
   isWell(): boolean;
+  /** As {@link isWell}, of a link that may take so long, milliseconds, to come. */
+  isWellWithin(waitMs: number): Promise<boolean>;
   /** Of the embedded broker, `mqtt://host:port`; else null. */
   address: string | null;
   dropped: DroppedMessages;
@@ -129,6 +131,11 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     dropped,
     address: link.address,
     isWell: link.isWell,
+    isWellWithin: async (waitMs) => {
+      const deadline = clock.monotonic() + waitMs;
+      while (!link.isWell() && clock.monotonic() < deadline) await clock.sleep(20);
+      return link.isWell();
+    },
     addLogin: async (login) => logins?.add(login),
     publishCommand: (externalId, payload, expiresInMs) =>
       link.publish(deviceTopic(stationId, externalId, 'command'), JSON.stringify(payload), expiresInMs),
