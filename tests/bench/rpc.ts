@@ -16,7 +16,7 @@ const libraries: Library[] = ['cloud calls station', 'station calls cloud', 'jay
 const ours = libraries.slice(0, 2);
 const theirs = libraries.slice(2);
 const versions = ['jayson@5.0.0', 'rpc-websockets@10.0.1'];
-const rounds = 7;
+const rounds = 21;
 const callsARound = 15_000;
 const atOnce = 32;
 

@@ -1,7 +1,8 @@
 import { isoTime, type Clock } from '@station/kit/clock';
 import type { CloudActivity, CloudRequest } from '@station/protocol/cloud-activity';
 import type { DeviceCommandParams } from '@station/protocol/cloud-rpc';
-import { RpcError, type RpcMethod } from './peer.ts';
+import type { RpcMethod } from './peer.ts';
+import { RpcError } from './rpc-error.ts';
 
 /** What the cloud asked lately, in memory. */
 export type ActivityRecord = {

@@ -10,15 +10,22 @@ const tooLarge = 'The answer would be larger than a frame may be.';
 export const fitsFrame = (text: string): boolean =>
   text.length * maxBytesACharacter <= maxCloudFrameBytes || Buffer.byteLength(text) <= maxCloudFrameBytes;
 
+/** The frame that answers a call; instead of one larger than a frame may be, an error with the code `failed`. */
+export function frameOfOne(answer: JSONRPCResponse): string {
+  const text = JSON.stringify(answer);
+  if (fitsFrame(text)) return text;
+  const instead = failure(answer.id, rpcErrors.failed);
+  return fitsFrame(instead) ? instead : unanswerable();
+}
+
 /**
- * The frame that answers a call, or a batch of them. As long as it is larger than a frame may be, the largest answer gives way to an error with
- * the code `failed`: only what was asked for, and is only read, is large.
+ * The frame that answers a batch. As long as it is larger than a frame may be, the largest answer gives way to an error with the code `failed`:
+ * only what was asked for, and is only read, is large.
  */
-export function frameOfAnswers(answers: readonly JSONRPCResponse[], isBatch: boolean): string {
+export function frameOfAnswers(answers: readonly JSONRPCResponse[]): string {
   const texts = answers.map((answer) => JSON.stringify(answer));
   const bytes = texts.map((text) => Buffer.byteLength(text));
-  const brackets = isBatch ? answers.length + 1 : 0;
-  let total = bytes.reduce((sum, one) => sum + one, brackets);
+  let total = bytes.reduce((sum, one) => sum + one, answers.length + 1);
   const largestFirst = [...bytes.keys()].sort((a, b) => bytes[b]! - bytes[a]!);
   for (const index of largestFirst) {
     if (total <= maxCloudFrameBytes) break;
@@ -28,9 +35,9 @@ export function frameOfAnswers(answers: readonly JSONRPCResponse[], isBatch: boo
     texts[index] = instead;
     total -= saved;
   }
-  // It is the ids themselves that are too large.
-  if (total > maxCloudFrameBytes) return failure(null, rpcErrors.internal);
-  return isBatch ? `[${texts.join(',')}]` : texts.join('');
+  return total > maxCloudFrameBytes ? unanswerable() : `[${texts.join(',')}]`;
 }
 
+/** It is the ids themselves that are too large. */
+const unanswerable = (): string => failure(null, rpcErrors.internal);
 const failure = (id: JSONRPCID, code: number): string => JSON.stringify(createJSONRPCErrorResponse(id, code, tooLarge));

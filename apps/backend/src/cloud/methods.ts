@@ -4,7 +4,8 @@ import { builtInDeviceTypes } from '@station/protocol/device-types';
 import { checkCommand, type CommandResult, type Commands } from '../devices/commands.ts';
 import type { DeviceStore } from '../devices/device-store.ts';
 import { toDevice } from '../http/routes/devices.ts';
-import { RpcError, type CallId, type RpcMethod } from './peer.ts';
+import type { CallId, RpcMethod } from './peer.ts';
+import { RpcError } from './rpc-error.ts';
 import { commandKey, type RememberedCommands } from './remembered-commands.ts';
 
 export type MethodParts = {

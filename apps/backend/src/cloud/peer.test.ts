@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Type } from 'typebox';
 import { maxBatchCalls, rpcErrors } from '@station/protocol/cloud-rpc';
-import { createPeer, RpcError, type PeerParts } from './peer.ts';
+import { createPeer, type PeerParts } from './peer.ts';
+import { RpcError } from './rpc-error.ts';
 
 function peerWith(parts: Partial<PeerParts> = {}) {
   const sent: unknown[] = [];

@@ -1,12 +1,10 @@
 import {
   createJSONRPCErrorResponse,
   createJSONRPCNotification,
-  createJSONRPCRequest,
   createJSONRPCSuccessResponse,
   isJSONRPCID,
   isJSONRPCRequest,
   isJSONRPCResponse,
-  JSONRPCClient,
   type JSONRPCRequest,
   type JSONRPCResponse,
 } from 'json-rpc-2.0';
@@ -15,19 +13,10 @@ import type { TSchema } from 'typebox';
 import { cloudMessages, type CloudMessage } from '@station/protocol/cloud-messages';
 import { maxBatchCalls, rpcErrors } from '@station/protocol/cloud-rpc';
 import { describeError } from '@station/kit/station-error';
-import { fitsFrame, frameOfAnswers } from './frames.ts';
+import { fitsFrame, frameOfAnswers, frameOfOne } from './frames.ts';
+import { createOutgoingCalls } from './outgoing-calls.ts';
+import { RpcError } from './rpc-error.ts';
 import { findUnstorable, mayBeUnstorable } from '../store/storable-text.ts';
-
-/** A refusal with a code of the protocol; its message goes to the caller. */
-export class RpcError extends Error {
-  readonly code: number;
-
-  constructor(code: number, message: string) {
-    super(message);
-    this.name = 'RpcError';
-    this.code = code;
-  }
-}
 
 export type CallId = string | number | null | undefined;
 export type RpcMethod = {
@@ -70,23 +59,22 @@ export function createPeer(parts: PeerParts): Peer {
   const { methods, onIgnored } = parts;
   let isClosed = false;
   let running = 0;
-  let lastId = 0;
   const send = (payload: unknown): void => {
     const text = JSON.stringify(payload);
     if (!fitsFrame(text)) throw new RpcError(rpcErrors.failed, 'It is larger than a frame may be.');
     if (!isClosed) parts.send(text);
   };
-  const sendAnswers = (answers: readonly JSONRPCResponse[], isBatch: boolean): void => {
-    if (!isClosed && answers.length > 0) parts.send(frameOfAnswers(answers, isBatch));
+  const sendAnswer = (answer: JSONRPCResponse): void => {
+    if (!isClosed) parts.send(frameOfOne(answer));
   };
-  const client = new JSONRPCClient(async (request: unknown) => send(request));
-  const deadlines = createDeadlines((id) => {
-    client.receive(createJSONRPCErrorResponse(id, rpcErrors.failed, 'It was not answered in time.'));
+  const calls = createOutgoingCalls((request) => {
+    if (isClosed) throw new RpcError(rpcErrors.failed, 'The connection ended.');
+    send(request);
   });
   const checks = new Map<string, Validator>();
   for (const [name, { params }] of Object.entries(methods)) checks.set(name, Compile(params));
 
-  const perform = async ({ method: name, id, params: given }: JSONRPCRequest): Promise<JSONRPCResponse> => {
+  const perform = ({ method: name, id, params: given }: JSONRPCRequest): Promise<unknown> => {
     const check = checks.get(name);
     const method = methods[name];
     if (check === undefined || method === undefined) {
@@ -95,52 +83,52 @@ export function createPeer(parts: PeerParts): Peer {
     // Left out they are the same as empty (JSON-RPC 2.0, section 4.2).
     const params: unknown = given ?? {};
     if (!check.Check(params)) throw new RpcError(rpcErrors.badParams, faultsOf(check, params));
-    return createJSONRPCSuccessResponse(id ?? null, (await method.run(params as never, id)) ?? null);
+    return method.run(params as never, id);
   };
-  const failure = (id: CallId, error: unknown): JSONRPCResponse => {
-    if (error instanceof RpcError) return createJSONRPCErrorResponse(id ?? null, error.code, error.message);
+  const failure = (request: JSONRPCRequest, error: unknown): JSONRPCResponse => {
+    if (error instanceof RpcError) return refusal(request, error.code, error.message);
     parts.onFault('a call of the cloud', describeError(error));
-    const message = 'Something went wrong at the station. It was written to its log.';
-    return createJSONRPCErrorResponse(id ?? null, rpcErrors.internal, message);
+    return refusal(request, rpcErrors.internal, 'Something went wrong at the station. It was written to its log.');
   };
-
-  /** @returns null for what asks for no answer. */
-  const answer = async (request: unknown): Promise<JSONRPCResponse | null> => {
-    if (!isObject(request) || !isJSONRPCRequest(request) || typeof request.method !== 'string') {
-      return refusal(request, rpcErrors.invalidRequest, 'This is no request.');
-    }
-    const { id } = request;
-    if (id !== undefined && !isJSONRPCID(id)) return refusal(null, rpcErrors.invalidRequest, 'The id is no id.');
-    const response = await respond(request);
-    return id === undefined ? null : response;
-  };
-  const respond = async (request: JSONRPCRequest): Promise<JSONRPCResponse> => {
+  /** @returns null for a call that may be tried. */
+  const refuse = (request: JSONRPCRequest): JSONRPCResponse | null => {
     if (!parts.isAuthenticated()) {
       return refusal(request, rpcErrors.notAuthenticated, 'The station is not authenticated.');
     }
-    if (running >= maxCalls) return refusal(request, rpcErrors.busy, 'Too many calls are under way.');
-    running += 1;
-    try {
-      return await perform(request);
-    } catch (error) {
-      return failure(request.id, error);
-    } finally {
-      running -= 1;
-    }
+    return running < maxCalls ? null : refusal(request, rpcErrors.busy, 'Too many calls are under way.');
   };
+  /** @param reply is not called for what asks for no answer. */
+  const answer = async (request: unknown, reply: (answer: JSONRPCResponse) => void): Promise<void> => {
+    if (!isObject(request) || !isJSONRPCRequest(request) || typeof request.method !== 'string') {
+      return reply(refusal(request, rpcErrors.invalidRequest, 'This is no request.'));
+    }
+    const { id } = request;
+    if (id !== undefined && !isJSONRPCID(id)) {
+      return reply(refusal(null, rpcErrors.invalidRequest, 'The id is no id.'));
+    }
+    let response = refuse(request);
+    if (response === null) {
+      running += 1;
+      try {
+        response = createJSONRPCSuccessResponse(id ?? null, (await perform(request)) ?? null);
+      } catch (error) {
+        response = failure(request, error);
+      } finally {
+        running -= 1;
+      }
+    }
+    if (id !== undefined) reply(response);
+  };
+  const onFault = (error: unknown): void => parts.onFault('answering the cloud', describeError(error));
   const answerBatch = async (requests: readonly unknown[]): Promise<void> => {
     if (requests.length > maxBatchCalls) {
       const message = `A batch has at most ${maxBatchCalls} calls.`;
-      return sendAnswers([refusal(null, rpcErrors.invalidRequest, message)], false);
+      return sendAnswer(refusal(null, rpcErrors.invalidRequest, message));
     }
-    const answers = await Promise.all(requests.map(answer));
-    sendAnswers(
-      answers.filter((one) => one !== null),
-      true,
-    );
-  };
-  const guarded = (work: Promise<void>): void => {
-    work.catch((error: unknown) => parts.onFault('answering the cloud', describeError(error)));
+    const slots = requests.map((): JSONRPCResponse | null => null);
+    await Promise.all(requests.map((request, index) => answer(request, (one) => void (slots[index] = one))));
+    const answers = slots.filter((one) => one !== null);
+    if (!isClosed && answers.length > 0) parts.send(frameOfAnswers(answers));
   };
 
   /** Text that not every database can keep goes no further. */
@@ -148,14 +136,14 @@ export function createPeer(parts: PeerParts): Peer {
     if (!isObject(frame) || frame['jsonrpc'] !== '2.0' || frame['id'] === undefined) return onIgnored('bad_shape');
     const code = parts.isAuthenticated() ? rpcErrors.badParams : rpcErrors.notAuthenticated;
     const message = 'It holds text that cannot be kept (U+0000, half a surrogate pair).';
-    sendAnswers([refusal(frame, code, message)], false);
+    sendAnswer(refusal(frame, code, message));
   };
   const receiveObject = (frame: Record<string, unknown>): void => {
     if (frame['jsonrpc'] === '2.0') {
       if (isJSONRPCResponse(frame)) {
-        client.receive(frame);
+        calls.receive(frame);
       } else {
-        guarded(answer(frame).then((response) => sendAnswers(response === null ? [] : [response], false)));
+        answer(frame, sendAnswer).catch(onFault);
       }
       return;
     }
@@ -182,28 +170,20 @@ export function createPeer(parts: PeerParts): Peer {
         if (!isBatch) return onIgnored('unknown');
         const requests: unknown[] = [];
         for (const item of frame as unknown[]) {
-          if (isObject(item) && isJSONRPCResponse(item)) client.receive(item);
+          if (isObject(item) && isJSONRPCResponse(item)) calls.receive(item);
           else requests.push(item);
         }
-        if (requests.length > 0) guarded(answerBatch(requests));
+        if (requests.length > 0) answerBatch(requests).catch(onFault);
         return;
       }
       if (!isObject(frame)) return onIgnored('unknown');
       receiveObject(frame);
     },
     notify: (method, params) => send(createJSONRPCNotification(method, params)),
-    call: async (method, params, timeoutMs) => {
-      const id = ++lastId;
-      deadlines.set(id, timeoutMs);
-      const response = await client.requestAdvanced(createJSONRPCRequest(id, method, params));
-      deadlines.clear(id);
-      if (response.error !== undefined) throw new RpcError(response.error.code, response.error.message);
-      return response.result as unknown;
-    },
+    call: calls.call,
     close: () => {
       isClosed = true;
-      deadlines.end();
-      client.rejectAllPendingRequests('The connection ended.');
+      calls.end();
     },
   };
 }
@@ -211,35 +191,6 @@ export function createPeer(parts: PeerParts): Peer {
 function faultsOf(check: Validator, params: unknown): string {
   const faults = check.Errors(params).map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
   return `The parameters are not valid: ${faults.slice(0, 5).join('; ')}`.slice(0, 500);
-}
-
-const sweepEveryMs = 250;
-
-/** One timer for all calls instead of one for each. */
-function createDeadlines(onPassed: (id: number) => void) {
-  const deadlines = new Map<number, number>();
-  let timer: NodeJS.Timeout | undefined;
-  const sweep = (): void => {
-    const now = performance.now();
-    for (const [id, at] of deadlines) {
-      if (at > now) continue;
-      deadlines.delete(id);
-      onPassed(id);
-    }
-    if (deadlines.size === 0) end();
-  };
-  const end = (): void => {
-    clearInterval(timer);
-    timer = undefined;
-  };
-  return {
-    set: (id: number, ms: number) => {
-      deadlines.set(id, performance.now() + ms);
-      timer ??= setInterval(sweep, sweepEveryMs).unref();
-    },
-    clear: (id: number) => void deadlines.delete(id),
-    end,
-  };
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -2,7 +2,8 @@ import { hash } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import { rpcErrors } from '@station/protocol/cloud-rpc';
 import type { Database } from '../store/schema.ts';
-import { RpcError, type CallId } from './peer.ts';
+import type { CallId } from './peer.ts';
+import { RpcError } from './rpc-error.ts';
 
 export type RememberedCommands = {
   /**
