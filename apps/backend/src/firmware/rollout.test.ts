@@ -150,6 +150,11 @@ describe('a device', () => {
     assert.equal(said({ ...once, state: 'updated' }, '1.0.0').state, 'failed');
   });
 
+  it('that is updated and greets again says nothing new: what it has stood for counts on', () => {
+    const target = waiting('a', { state: 'updated', changedAt: now - 1_000 });
+    for (const version of ['2.0.0', '2.0.0+build.7']) assert.equal(said(target, version), target);
+  });
+
   it('that slept when it was told is told anew as soon as it wakes', () => {
     const woken = said(updating('a', { phase: 'offered' }), '1.0.0');
     assert.deepEqual([woken.state, woken.interruptions], ['waiting', 1]);

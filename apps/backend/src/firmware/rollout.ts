@@ -108,6 +108,8 @@ export function hear(rollout: Rollout, target: Target, word: DeviceWord): Target
   const heard = { ...target, changedAt: word.at };
   switch (word.kind) {
     case 'handshake':
+      // Devices greet at each connect: one that has it stands since it had it first, however often it comes back.
+      if (target.state === 'updated' && isSame(word.firmwareVersion, rollout.version)) return target;
       return hearHandshake(rollout, heard, word.firmwareVersion, word.at);
     case 'progress':
       // One that was not started here is at another rollout's version.

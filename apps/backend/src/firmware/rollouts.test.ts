@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { CommandRequest } from '../devices/commands.ts';
-import { contentOf, firmwareStation as station, obey } from '../testing/firmware-station.ts';
+import { contentOf, firmwareStation as station, obey, quick } from '../testing/firmware-station.ts';
 
 describe('a firmware that is ready', () => {
   it('goes to every device, a canary first', async () => {
@@ -27,6 +27,21 @@ describe('a firmware that is ready', () => {
     const { id } = await all.rollout();
     await all.ready('2.0.0');
     assert.equal((await all.rollout()).id, id);
+  });
+
+  it('goes on to the next wave though those that have it greet more often than a wave must stand', async () => {
+    await using all = await station(2);
+    await all.ready('2.0.0');
+    const { deviceId: canary } = all.sent[0] ?? assert.fail();
+    await all.handshake(canary, '2.0.0');
+    const told = all.told.length;
+    for (let greeting = 1; greeting <= 3; greeting += 1) {
+      await all.pass(quick.soakMs / 4);
+      await all.handshake(canary, '2.0.0');
+    }
+    assert.equal(all.told.length, told, 'a greeting is no news of the rollout');
+    await all.pass(quick.soakMs / 4);
+    assert.equal(all.sent.length, 2);
   });
 
   it('that is older than what runs is left alone', async () => {
