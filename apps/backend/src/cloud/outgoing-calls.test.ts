@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JSONRPCRequest } from 'json-rpc-2.0';
+import type { JSONRPCRequest, JSONRPCResponse } from 'json-rpc-2.0';
 import { rpcErrors } from '@station/protocol/cloud-rpc';
 import { createOutgoingCalls } from './outgoing-calls.ts';
 import { RpcError } from './rpc-error.ts';
@@ -37,6 +37,27 @@ test('whatever the other side makes up as an id is nobody’s answer', async () 
   calls.receive({ jsonrpc: '2.0', id: String(sent[0]!.id), result: 'forged' });
   calls.receive({ jsonrpc: '2.0', id: sent[0]!.id!, result: 2 });
   assert.equal(await answered, 2);
+});
+
+test('an answer that breaks the rules fails its own call, or is taken as older versions of them mean it', async () => {
+  const { calls, sent } = callsWith();
+  const answers: unknown[] = [
+    { result: 5, error: null },
+    { result: null, error: 'x' },
+    { error: 7 },
+    { error: {} },
+    { error: { code: '1', message: 'text' } },
+    { error: { code: 0.5, message: 'text' } },
+    { error: { code: 1, message: null } },
+  ];
+  const answered = answers.map(() => calls.call('double', { n: 1 }, 5_000));
+  const settled = Promise.allSettled(answered);
+  for (const [index, answer] of answers.entries()) {
+    calls.receive({ jsonrpc: '2.0', id: sent[index]!.id!, ...(answer as object) } as JSONRPCResponse);
+  }
+  const [first, ...others] = await settled;
+  assert.deepEqual(first, { status: 'fulfilled', value: 5 });
+  for (const other of others) assert.ok(other.status === 'rejected' && isRefusal(rpcErrors.failed)(other.reason));
 });
 
 test('a call that is not answered in time fails, and what comes late is nothing; the others wait on', async () => {

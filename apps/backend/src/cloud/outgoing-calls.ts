@@ -11,7 +11,7 @@ import { RpcError } from './rpc-error.ts';
 export type OutgoingCalls = {
   /** @throws (rejects) RpcError: could not be sent, refused, not answered in time, or {@link OutgoingCalls.end}. */
   call(method: string, params: unknown, timeoutMs: number): Promise<unknown>;
-  /** An answer that nobody waits for, or no longer, is nothing. */
+  /** Never throws, whatever it is. An answer that nobody waits for, or no longer, is nothing. */
   receive(response: JSONRPCResponse): void;
   /** Rejects what waits for an answer. */
   end(): void;
@@ -54,8 +54,9 @@ export function createOutgoingCalls(send: (request: JSONRPCRequest) => void): Ou
         answers.on(name, ({ result, error }: JSONRPCResponse) => {
           answers.removeAllListeners(name);
           delete deadlines[id];
-          if (error === undefined) resolve(result);
-          else reject(new RpcError(error.code, error.message));
+          // JSON-RPC 1.0 says `"error": null` of a call that went well, and some libraries still do. The types do not know what really comes.
+          if ((error as unknown) == null) resolve(result);
+          else reject(refusalOf(error));
         });
         deadlines[id] = performance.now() + timeoutMs;
         timer ??= setInterval(sweep, sweepEveryMs).unref();
@@ -75,4 +76,12 @@ export function createOutgoingCalls(send: (request: JSONRPCRequest) => void): Ou
       for (const id of Object.keys(deadlines)) fail(Number(id), rpcErrors.failed, 'The connection ended.');
     },
   };
+}
+
+/** Whatever the other side made of it. */
+function refusalOf(error: unknown): RpcError {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  return typeof message === 'string' && Number.isInteger(code)
+    ? new RpcError(code as number, message)
+    : new RpcError(rpcErrors.failed, 'It was answered with an error that is none.');
 }
