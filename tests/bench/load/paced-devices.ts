@@ -48,6 +48,9 @@ async function say({ perSecond, seconds }: PacedRequest & { kind: 'say' }): Prom
   while (acknowledged < total) await sleep(5);
 }
 
+/** Browsers are told the last state of each twentieth of a second or so: slower than that, they are told each one. */
+const largePauseMs = 30;
+
 async function sayLarge({ port, stationId, login, count, bytes }: PacedRequest & { kind: 'say-large' }): Promise<void> {
   const { externalId, token } = login;
   const url = `mqtt://127.0.0.1:${port}`;
@@ -55,6 +58,7 @@ async function sayLarge({ port, stationId, login, count, bytes }: PacedRequest &
   for (let left = count; left >= 0; left--) {
     const state = { left, filler: 'x'.repeat(left === 0 ? 0 : bytes) };
     await client.publishAsync(deviceTopic(stationId, externalId, 'state'), JSON.stringify({ state }), { qos: 1 });
+    await sleep(largePauseMs);
   }
   await client.endAsync();
 }
