@@ -11,6 +11,8 @@ export type Air = {
   cable: { ip: string; gateway: string } | null;
   /** The hotspot ends with its process, as a D-Bus client's does. */
   hotspot: { ssid: string; ip: string; owner: number } | null;
+  /** What a hotspot changes on the machine stands: it outlives the hotspot, the manager and the process. */
+  hasLeftovers: boolean;
   /** A phone in the hotspot. */
   phones: number;
   /** The profile in use, by its id. */

@@ -47,6 +47,7 @@ export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: n
         ethernet: air.manager === 'running' && air.cable ? { interface: 'eth0', ...air.cable } : null,
         known: known.map(({ ssid }) => ssid),
         hidden: known.map(({ ssid }) => ssid).filter((ssid) => routerOf(air, ssid)?.isHidden === true),
+        hasLeftovers: air.hasLeftovers,
       };
     },
     changed: async (signal: AbortSignal): Promise<void> => {
@@ -125,14 +126,18 @@ export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: n
       if (gate('radio.startHotspot') === 'fault') return refused;
       if (air.blocked !== 'no') return { ...refused, reason: 'blocked' } as const;
       if (!isReady()) return refused;
-      change(air, { active: null });
+      change(air, { active: null, hasLeftovers: true });
       await clock.sleep(hotspotMs, signal);
-      if (!isReady()) return refused;
+      if (!isReady()) {
+        change(air, { hasLeftovers: false });
+        return refused;
+      }
       change(air, { active: null, hotspot: { ssid: settings.ssid, ip: settings.address, owner } });
       return { kind: 'started' } as const;
     },
     stopHotspot: async (): Promise<void> => {
       gate('radio.stopHotspot');
+      if (air.hasLeftovers) change(air, { hasLeftovers: false });
       if (air.manager === 'absent') return;
       const left = air.profiles.filter(({ isSaved, id }) => isSaved || id === air.active || id.startsWith('people'));
       if (left.length < air.profiles.length) change(air, { profiles: left });

@@ -4,6 +4,7 @@ import { createRandom } from './choice.ts';
 import { pass } from './virtual-clock.ts';
 import { runWifi, type WifiRunResult, type WorldEvent } from './wifi-run.ts';
 import {
+  activate,
   createWifiWorld,
   cutWifiPower,
   endProcess,
@@ -125,6 +126,10 @@ function randomEvents(random: () => number, startMs: number): WorldEvent[] {
         () => (add(atMs, 'gone', loseManager), add(laterMs, 'back', ({ air }) => change(air, { manager: 'running' }))),
       ],
       [
+        'somebody activates a network during the hotspot',
+        () => add(atMs, 'activated', (world) => activate(world, ssid)),
+      ],
+      [
         'radio blocked',
         () => (
           add(atMs, 'blocked', ({ air }) => change(air, { blocked: 'soft' })),
@@ -206,6 +211,7 @@ export function judgeEnd(world: WifiWorld, { status, conditions }: WifiRunResult
   const isHotspot = !isReachable;
   expect('the state', state, isHotspot ? 'HOTSPOT_ACTIVE' : 'CONNECTED');
   expect('the hotspot', air.hotspot !== null, isHotspot);
+  expect('what a hotspot leaves on the machine', air.hasLeftovers, isHotspot);
   expect('the portal', world.portal !== null, isHotspot);
   expect('the proxy', world.isProxyRunning, !isHotspot);
   expect('the intent', readJson(world, 'wifi.json')?.['proxyStopped'], isHotspot);

@@ -4,6 +4,7 @@ import {
   change,
   loseProcess,
   settle,
+  tryRouter,
   type Air,
   type Profile,
   type SimulatedRouter,
@@ -78,6 +79,7 @@ export function createWifiWorld(routers: SimulatedRouter[], profiles: Profile[])
       blocked: 'no',
       cable: null,
       hotspot: null,
+      hasLeftovers: false,
       phones: 0,
       active: null,
       autoconnectMs: null,
@@ -117,6 +119,14 @@ export function cutWifiPower(world: WifiWorld, variant: number): void {
 export function loseManager(world: WifiWorld): void {
   change(world.air, { manager: 'absent' });
   settle(world.air, world.time.monotonicMs);
+}
+
+/** Somebody with a terminal activates a saved network, whatever the agent is about: a hotspot ends for it. */
+export function activate({ air, time }: WifiWorld, ssid: string): void {
+  settle(air, time.monotonicMs);
+  const chosen = air.profiles.find((each) => each.isSaved && each.ssid === ssid);
+  if (air.manager === 'absent' || air.blocked !== 'no' || !chosen || tryRouter(air, chosen).failure !== null) return;
+  change(air, { active: chosen.id, hotspot: null, phones: 0 });
 }
 
 /** The setup page: it listens where no proxy does. */

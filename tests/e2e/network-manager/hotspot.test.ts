@@ -72,3 +72,18 @@ test('what an earlier process left is removed: hotspot, idle candidate, file; no
   await stage.radio.stopHotspot();
   assert.deepEqual(stage.fake.profiles(), stays);
 });
+
+test('what a hotspot leaves that ended with its NetworkManager is told, and taken away', async () => {
+  assert.equal((await stage.radio.observe()).hasLeftovers, false);
+  assert.deepEqual(await stage.radio.startHotspot(hotspot, forever), { kind: 'started' });
+  await stage.fake[Symbol.asyncDispose]();
+  await stage.until(async () => (await stage.radio.observe()).manager === 'absent');
+  assert.equal((await stage.radio.observe()).hasLeftovers, true, 'also while nobody answers');
+  await stage.replaceManager();
+  await stage.until(async () => (await stage.radio.observe()).manager === 'running');
+  const { hasLeftovers, radio } = await stage.radio.observe();
+  assert.deepEqual([hasLeftovers, radio?.hotspot], [true, null]);
+  await stage.radio.stopHotspot();
+  assert.equal((await stage.radio.observe()).hasLeftovers, false);
+  assert.equal((await readFile(forwarding(), 'utf8')).trim(), '1');
+});

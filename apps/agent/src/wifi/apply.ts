@@ -140,7 +140,8 @@ async function startHotspot(context: Context, signal: AbortSignal): Promise<Outc
 async function stopHotspot({ run, radio, hotspot, report }: Context): Promise<Outcome> {
   await run.scanner.cancel();
   await radio.stopHotspot();
-  if ((await radio.observe()).radio?.hotspot) return 'failed';
+  const { radio: seen, hasLeftovers } = await radio.observe();
+  if (seen?.hotspot || hasLeftovers) return 'failed';
   report.event('hotspot_stopped', { ssid: describeSsid(hotspot.ssid) });
   return 'done';
 }

@@ -35,6 +35,7 @@ const network = (radio: RadioState | null, more: Partial<RadioFacts> = {}): Radi
   ethernet: null,
   known: [home],
   hidden: [],
+  hasLeftovers: radio?.hotspot != null,
   ...more,
 });
 const none = { known: [] };
@@ -217,6 +218,28 @@ const rows: Row[] = [
     facts(network({ ...connected, client: { ...client, candidateId: 'c1' } })),
     'CONNECTED',
     'wait',
+  ],
+
+  [
+    'a hotspot that ended by itself, and left the machine closed',
+    memory({ state: 'CONNECTED', ...probed('full') }),
+    facts(network(connected, { hasLeftovers: true })),
+    'CONNECTED',
+    'stop_hotspot',
+  ],
+  [
+    'the same without its manager',
+    memory({ usableSinceMs: null }),
+    facts(network(null, { manager: 'absent', ...none, hasLeftovers: true })),
+    'RETRYING',
+    'stop_hotspot',
+  ],
+  [
+    'a machine that cannot be opened again',
+    memory({ state: 'CONNECTED', proxy: 'unknown', ...probed('full'), ...failedStep('stop_hotspot') }),
+    facts(network(connected, { hasLeftovers: true })),
+    'CONNECTED',
+    'start_proxy',
   ],
 
   [

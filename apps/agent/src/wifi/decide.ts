@@ -95,7 +95,9 @@ function undo(memory: Memory, facts: Facts): Step | null {
 
 function leaveHotspot(memory: Memory, facts: Facts): Step | null {
   if (facts.portal.isOpen) return due(memory, facts, { kind: 'close_portal' });
-  return facts.network.radio?.hotspot ? due(memory, facts, { kind: 'stop_hotspot' }) : null;
+  const { radio, hasLeftovers } = facts.network;
+  // One that ended by itself (another network was activated, the manager restarted) has left what closes Docker's ports.
+  return radio?.hotspot || hasLeftovers ? due(memory, facts, { kind: 'stop_hotspot' }) : null;
 }
 
 /** Behind the link, or around: where a network is known, its manager scans by itself. */

@@ -84,6 +84,11 @@ export type RadioFacts = {
   known: readonly SsidHex[];
   /** Those of them that do not tell their names, and are met only when asked for by name. */
   hidden: readonly SsidHex[];
+  /**
+   * What a hotspot needs on the machine beside the manager stands: names are answered, nothing is forwarded. Also when the hotspot has
+   * ended by itself; `stopHotspot` takes it away.
+   */
+  hasLeftovers: boolean;
 };
 
 export type HotspotSettings = {

@@ -25,7 +25,7 @@ const radio: NonNullable<RadioFacts['radio']> = {
 };
 const factsOf = (changes: Partial<RadioFacts>): Facts => ({
   nowMs: now,
-  network: { manager: 'running', radio, ethernet: null, known: [home], hidden: [], ...changes },
+  network: { manager: 'running', radio, ethernet: null, known: [home], hidden: [], hasLeftovers: false, ...changes },
   networks: [],
   scan: { isRunning: false, endedMs: null },
   portal: { isOpen: false, isListening: false },

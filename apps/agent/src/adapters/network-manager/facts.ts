@@ -28,11 +28,20 @@ export type Observed = {
   clients: number;
   /** Addresses of wired interfaces that NetworkManager does not manage. */
   foreign: ReadonlyMap<string, { ip: string; gateway: string | null }>;
+  hasLeftovers: boolean;
 };
 
 type Radio = NonNullable<RadioFacts['radio']>;
 
-export const absentFacts: RadioFacts = { manager: 'absent', radio: null, ethernet: null, known: [], hidden: [] };
+/** Where the manager does not answer. */
+export const absentFacts = (hasLeftovers: boolean): RadioFacts => ({
+  manager: 'absent',
+  radio: null,
+  ethernet: null,
+  known: [],
+  hidden: [],
+  hasLeftovers,
+});
 
 /** What the objects of NetworkManager say, in the watchdog's terms. */
 export function factsOf(observed: Observed, interfaceName: string | null): RadioFacts {
@@ -45,6 +54,7 @@ export function factsOf(observed: Observed, interfaceName: string | null): Radio
     ethernet: ethernetOf(observed),
     known: namesOf(known),
     hidden: namesOf(known.filter(({ isHidden }) => isHidden)),
+    hasLeftovers: observed.hasLeftovers,
   };
 }
 

@@ -125,10 +125,12 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
 
   const observe = async (): Promise<RadioFacts> => {
     changes.seen();
+    // A file that cannot be read now must not keep the watchdog from looking.
+    const hasLeftovers = (await dns.interfaceName().catch(() => null)) !== null;
     try {
-      return await observeNow({ client, supplicant, kernel, interfaceName });
+      return await observeNow({ client, supplicant, kernel, interfaceName, hasLeftovers });
     } catch (error) {
-      if (error instanceof BusError) return absentFacts;
+      if (error instanceof BusError) return absentFacts(hasLeftovers);
       throw error;
     }
   };
@@ -217,11 +219,13 @@ async function observeNow(parts: {
   supplicant: Supplicant;
   kernel: KernelPaths;
   interfaceName: string | null;
+  hasLeftovers: boolean;
 }): Promise<RadioFacts> {
-  const { client, supplicant, kernel, interfaceName } = parts;
+  const { client, supplicant, kernel, interfaceName, hasLeftovers } = parts;
   const tree = await client.readTree();
   const profiles = await client.readProfiles(tree);
-  const observed = { tree, profiles, blocked: await readBlocked(kernel.sys), clients: 0, foreign: new Map() };
+  const blocked = await readBlocked(kernel.sys);
+  const observed = { tree, profiles, blocked, clients: 0, foreign: new Map(), hasLeftovers };
   for (const { device } of devicesOf(tree, deviceType.ethernet)) {
     if (number(device['State']) !== deviceState.unmanaged) continue;
     const name = text(device['Interface']);
