@@ -211,13 +211,19 @@ export function createLoop(parts: LoopParts): Loop {
       void runner.run(async () => {
         idle = true;
       });
-      // Where the engine or the project cannot be worked with, nothing goes on that needs the proxy; nor does a release need it
-      // that is still on its way.
-      const isFree = (): boolean =>
-        idle ||
-        conditions.has('engine_unreachable') ||
-        conditions.has('compose_project_unreadable') ||
-        ['preparing', 'pulling'].includes(updater.isLoaded() ? (updater.operation()?.phase ?? '') : '');
+      // Where the engine or the project cannot be worked with, nothing goes on that needs the proxy; nor where the disk cannot be
+      // written, unless a release is being judged; nor does one need it that is still on its way.
+      const isFree = (): boolean => {
+        const phase = updater.isLoaded() ? (updater.operation()?.phase ?? null) : null;
+        const isJudging = phase !== null && !['preparing', 'pulling'].includes(phase);
+        return (
+          idle ||
+          conditions.has('engine_unreachable') ||
+          conditions.has('compose_project_unreadable') ||
+          (conditions.has('state_not_writable') && !isJudging) ||
+          (phase !== null && !isJudging)
+        );
+      };
       while (!isFree() && clock.monotonic() < until) await clock.sleep(proxyLookMs, given);
     },
     updateAvailable: () => {

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { OperationPhase } from '@station/protocol/agent-api';
+import { runAgent } from './agent-run.ts';
+import { prepare, scenarios } from './scenarios.ts';
+import { systemError } from './simulated-disk.ts';
+
+type Seen = { conditions: string[]; phase: OperationPhase | null };
+
+/** A disk that is full for some minutes, and the hotspot's wish for the proxy's port meanwhile: what stood when it was granted. */
+async function wishWhileDiskIsFull(name: string, isFull: (phase: OperationPhase | null) => boolean): Promise<Seen> {
+  const scenario = scenarios.find((one) => one.name === name);
+  assert.ok(scenario);
+  const world = await prepare(scenario);
+  let fullMs: number | null = null;
+  let phase: OperationPhase | null = null;
+  let isAsked = false;
+  let seen: Seen | null = null;
+  const run = await runAgent(world, {
+    request: scenario.request,
+    stayMs: 6 * 60_000,
+    diskFault: (operation, path) => {
+      if (!['write', 'makeDirectory'].includes(operation)) return null;
+      if (isFull(phase)) fullMs ??= world.time.monotonicMs;
+      const isStill = fullMs !== null && world.time.monotonicMs < fullMs + 4 * 60_000;
+      return isStill ? systemError('ENOSPC', operation, path) : null;
+    },
+    onSleep: ({ loop, updater, conditions }) => {
+      phase = updater.isLoaded() ? (updater.operation()?.phase ?? null) : null;
+      if (isAsked || !conditions.has('state_not_writable')) return;
+      isAsked = true;
+      void loop.untilProxyIsFree(new AbortController().signal).then(
+        () => (seen = { conditions: conditions.list().map(({ id }) => id), phase }),
+        () => undefined,
+      );
+    },
+  });
+  assert.equal(run.outcome, 'quiet');
+  assert.ok(fullMs !== null && isAsked && seen, 'the disk was full, the wish was made and granted');
+  return seen;
+}
+
+test('a stack that a full disk keeps from coming up after a boot does not keep the hotspot from its page', async () => {
+  const { conditions } = await wishWhileDiskIsFull('bring-up-at-boot', () => true);
+  assert.ok(conditions.includes('state_not_writable'), 'granted at once, not when there was room again');
+});
+
+test('a release that is being judged as the disk fills up needs the proxy until it is judged', async () => {
+  const { conditions } = await wishWhileDiskIsFull('update-good', (phase) => phase === 'verifying');
+  assert.ok(!conditions.includes('state_not_writable'));
+});
