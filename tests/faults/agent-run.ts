@@ -254,7 +254,7 @@ function sourceOf(world: World, request: Request): ReleaseSource {
       const offered =
         request.kind === 'automatic' ? request.version : request.kind === 'update' ? request.offered : null;
       if (offered === null || world.engine.registry !== 'up') return { kind: 'unavailable', reason: 'no network' };
-      last = manifestOf(offered);
+      last = manifestOf(world, offered);
       return { kind: 'ok', manifest: last, changed: true };
     },
   };

@@ -118,7 +118,7 @@ function judgeStack(journal: Journal, world: World, expected: Expectation): stri
   const version = journal.installed?.version ?? 'none';
   if (!expected.healthy.includes(version)) faults.push(`ended on ${version}`);
   const { live } = world.engine;
-  for (const service of services) {
+  for (const service of new Set([...services, ...Object.keys(journal.installed?.imageIds ?? {})])) {
     const own = [...live.containers.values()].filter((one) => one.service === service);
     const states = own.map((one) => describe(world.engine, one, world.time.monotonicMs).state).join();
     if (states !== 'running') faults.push(`${service} is ${states || 'without a container'}`);

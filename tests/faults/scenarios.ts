@@ -61,6 +61,13 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     ...base,
+    name: 'update-third-service-crash-looping',
+    request: offer('2.0.0'),
+    releases: [{ version: '2.0.0', mqtt: 'crash-looping' }],
+    afterwards: '1.0.0',
+  },
+  {
+    ...base,
     name: 'update-sick-later',
     request: offer('2.0.0'),
     releases: [{ version: '2.0.0', behaviour: { kind: 'sick-after', ms: 30_000 } }, later],
@@ -176,9 +183,10 @@ const established: readonly ReleaseDefinition[] = [{ version: '1.0.0' }, { versi
 /** @param operationsBefore operations of the station's past, which the judge does not look at. */
 export function expectationOf(scenario: Scenario, operationsBefore: number): Expectation {
   const all = releasesOf(scenario);
-  const works = ({ behaviour, frontend, missing }: ReleaseDefinition): boolean =>
+  const works = ({ behaviour, frontend, mqtt, missing }: ReleaseDefinition): boolean =>
     !missing &&
     !frontend &&
+    !mqtt &&
     (behaviour === undefined || (typeof behaviour === 'object' && behaviour.kind === 'healthy-after'));
   return {
     healthy: all.filter(works).map(({ version }) => version),

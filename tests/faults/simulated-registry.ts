@@ -34,6 +34,11 @@ export async function pullImage(parts: RegistryParts, reference: string, signal:
     process.point('engine.pull, layers unpacked');
   }
   pass(time, pullMs);
+  // A tag means the image that was fetched by it last.
+  for (const [id, { references }] of state.live.images) {
+    const left = references.filter((one) => one !== reference || id === image.id);
+    if (left.length < references.length) state.live.images.set(id, { references: left });
+  }
   const references = new Set([...(state.live.images.get(image.id)?.references ?? []), reference, image.digest]);
   state.live.images.set(image.id, { references: [...references] });
   if (state.pullsLeft !== null) {

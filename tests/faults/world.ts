@@ -40,6 +40,8 @@ export type ReleaseDefinition = {
   behaviour?: Behaviour;
   /** Behaviour of the frontend's container. */
   frontend?: Behaviour;
+  /** The release names the broker too, by the tag that the compose file names: published, it moves the tag. */
+  mqtt?: Behaviour;
   /** Not at the registry. */
   missing?: boolean;
   /** Version whose frontend image this release uses too. */
@@ -55,10 +57,12 @@ export function imageIdOf(service: string, version: string): string {
 export function createCatalogue(releases: readonly ReleaseDefinition[]): Catalogue {
   const published = new Map<string, PublishedImage>([[mqttImage, publish('mqtt', '2')]]);
   const behaviours = new Map<string, Behaviour>();
-  for (const { version, behaviour, frontend, missing, frontendOf } of releases) {
+  for (const { version, behaviour, frontend, mqtt, missing, frontendOf } of releases) {
     if (behaviour) behaviours.set(imageIdOf('backend', version), behaviour);
     if (frontend) behaviours.set(imageIdOf('frontend', version), frontend);
+    if (mqtt) behaviours.set(imageIdOf('mqtt', version), mqtt);
     if (missing) continue;
+    if (mqtt) published.set(mqttImage, publish('mqtt', version));
     published.set(reference('backend', version), publish('backend', version));
     published.set(reference('frontend', version), publish('frontend', frontendOf ?? version));
   }
@@ -72,8 +76,9 @@ const publish = (service: string, version: string): PublishedImage => {
   return { id, digest: `registry.test/station/${service}@sha256:${digest}` };
 };
 
-export function manifestOf(version: string): ReleaseManifest {
+export function manifestOf({ engine }: World, version: string): ReleaseManifest {
   const images = Object.fromEntries(services.map((service) => [service, reference(service, version)]));
+  if (engine.catalogue.published.get(mqttImage)?.id === imageIdOf('mqtt', version)) images['mqtt'] = mqttImage;
   return { version, images, notes: null, releasedAt: null, minAgentVersion: null, rollout: 100 };
 }
 

@@ -90,6 +90,13 @@ describe('adopting a stack', () => {
     assert.deepEqual([journal.upInBoot, journal.kept, repaired], ['boot-1', [], []]);
   });
 
+  test('takes in a further service that was pinned', async () => {
+    const imageIds = { backend: id('b'), mqtt: id('e') };
+    const files = pinned({ version: '1.1.0', images: {}, imageIds, digests: {}, layers: {} });
+    const { journal } = await adopt({ files: { ...version('1.1.0'), ...files } });
+    assert.deepEqual(journal.installed?.imageIds, { backend: id('b'), frontend: id('b'), mqtt: id('e') });
+  });
+
   test('finds nothing where nothing runs', async () => {
     const { journal } = await adopt({ containers: [container('mqtt', 'e')] });
     assert.deepEqual([journal.installed, journal.kept], [null, []]);

@@ -10,7 +10,7 @@ import type { ContainerFact } from './facts.ts';
 import type { StackEngine } from './ports.ts';
 import { readPins, stateFiles } from './state-files.ts';
 
-/** Services that make up a release when nothing else says which do (specification, "Release manifest"). */
+/** Services that make up any release (specification, "Release manifest"); those that were pinned do too. */
 const releaseServices = ['backend', 'frontend'];
 
 const RollbackFile = Type.Object({
@@ -46,7 +46,10 @@ export async function adoptStack(parts: {
   const earlier = rollback === 'damaged' ? null : rollback;
   const pins = readPins(await readOr(null, () => readText(disk, join(dataDir, stateFiles.updateOverride))));
   const interrupted = interruptedRelease(recorded?.text ?? null, earlier, pins);
-  const installed = interrupted === undefined ? runningRelease(containers, recorded?.text ?? null) : interrupted;
+  const installed =
+    interrupted === undefined
+      ? runningRelease(containers, recorded?.text ?? null, [...releaseServices, ...Object.keys(pins)])
+      : interrupted;
   const keeps = earlier !== null && earlier.version !== installed?.version;
   return {
     journal: {
@@ -92,11 +95,15 @@ function isRunning(containers: readonly ContainerFact[], release: Release | null
   });
 }
 
-function runningRelease(containers: readonly ContainerFact[], recordedVersion: string | null): Release | null {
+function runningRelease(
+  containers: readonly ContainerFact[],
+  recordedVersion: string | null,
+  services: readonly string[],
+): Release | null {
   const images: Record<string, string> = {};
   const imageIds: Record<string, string> = {};
   for (const container of containers) {
-    if (!releaseServices.includes(container.service)) continue;
+    if (!services.includes(container.service)) continue;
     images[container.service] = container.image;
     imageIds[container.service] = container.imageId;
   }

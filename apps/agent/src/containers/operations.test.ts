@@ -107,6 +107,49 @@ describe('an update', () => {
     );
   });
 
+  describe('to a release that names another service', () => {
+    const proxy = (version: string) => ({
+      images: { proxy: 'proxy:edge' },
+      imageIds: { proxy: `sha256:proxy-${version}` },
+    });
+    const named: Change = {
+      kind: 'begin',
+      operation: {
+        id: 'a',
+        kind: 'update',
+        trigger: 'manual',
+        to: { ...unpulled, images: { ...unpulled.images, proxy: 'proxy:edge' } },
+      },
+      beside: proxy('old'),
+    };
+    const toBoth: Change = {
+      kind: 'switch',
+      imageIds: { ...next.imageIds, ...proxy('new').imageIds },
+      digests: {},
+    };
+    const withOld = { backend: 'sha256:1.1.0', ...proxy('old').imageIds };
+
+    test('goes back to what ran of that service too', () => {
+      const reverting = change(installed, named, fetched, toBoth, verify, revert);
+      assert.deepEqual(pinnedRelease(reverting)?.imageIds, withOld);
+      assert.ok(wantedImages(reverting).has('sha256:proxy-old'));
+      const ended = change(reverting, { kind: 'verify_revert' }, { kind: 'reverted' });
+      assert.deepEqual(ended.installed?.imageIds, withOld);
+      // The tag by which the one before had it means another image now.
+      assert.deepEqual(rollbackTarget(ended)?.release.imageIds, { ...first.imageIds, ...proxy('old').imageIds });
+      assert.equal(ended.retired['sha256:proxy-old'], undefined);
+    });
+
+    test('keeps what ran of it for a rollback by hand', () => {
+      const ended = change(installed, named, fetched, toBoth, verify, { kind: 'complete' });
+      assert.deepEqual(rollbackTarget(ended)?.release.imageIds, withOld);
+    });
+
+    test('pins what runs of it when the fetch fails, which may have moved its tag', () => {
+      assert.deepEqual(change(installed, named, fetched, failed(false)).installed?.imageIds, withOld);
+    });
+  });
+
   test('completes: the new one is installed, the old one kept, the one before retired', () => {
     const ended = change(installed, ...updating, { kind: 'complete' });
     assert.equal(ended.installed?.version, '2.0.0');

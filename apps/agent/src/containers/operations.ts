@@ -7,7 +7,12 @@ import type { Journal, OperationRecord } from '../store/journal.ts';
  * means for the world (events, files) follows from it.
  */
 export type Change =
-  | { kind: 'begin'; operation: { kind: OperationKind; trigger: Trigger; id: string; to: Release } }
+  | {
+      kind: 'begin';
+      operation: { kind: OperationKind; trigger: Trigger; id: string; to: Release };
+      /** What runs of the services that only the new release names: a way back must restore them too. */
+      beside?: ServiceImages;
+    }
   | { kind: 'resume' }
   | { kind: 'fetch'; layers: Record<string, number> }
   | { kind: 'switch'; imageIds: Record<string, string>; digests: Record<string, string> }
@@ -27,6 +32,8 @@ export type Change =
     }
   | { kind: 'forget_images'; imageIds: readonly string[] };
 
+export type ServiceImages = Pick<Release, 'images' | 'imageIds'>;
+
 export type Moment = {
   now: string;
   bootId: string;
@@ -40,7 +47,7 @@ const keptHistory = 50;
 const keptQuarantine = 50;
 
 export function changeJournal(journal: Journal, change: Change, moment: Moment): Journal {
-  if (change.kind === 'begin') return begin(journal, change.operation, moment);
+  if (change.kind === 'begin') return begin(withServices(journal, change.beside), change.operation, moment);
   if (change.kind === 'forget_images') {
     const without = (images: Readonly<Record<string, string>>): Record<string, string> =>
       Object.fromEntries(Object.entries(images).filter(([id]) => !change.imageIds.includes(id)));
@@ -85,6 +92,8 @@ export function changeJournal(journal: Journal, change: Change, moment: Moment):
       });
     case 'fail':
       return end(journal, operation, moment, 'failed', change.failure, {
+        // With the services that were found beside it: the fetch may have moved the tags they ran by.
+        installed: operation.from,
         fetched: { ...journal.fetched, ...change.fetched },
         // A fetch that came to its end, even to a bad one, was synced; what an earlier boot left is still in doubt.
         fetchingSince: journal.fetchingSince === moment.bootId ? null : journal.fetchingSince,
@@ -125,6 +134,23 @@ function namedReleases(journal: Journal): Release[] {
   const { installed, operation, kept } = journal;
   const releases = [installed, operation?.from ?? null, operation?.to ?? null, ...kept.map((entry) => entry.release)];
   return releases.filter((release) => release !== null);
+}
+
+/**
+ * Until now the releases here left these services to the compose file's tags. The new release's images may move the tags: from
+ * here on each release names what ran beside it.
+ */
+function withServices(journal: Journal, beside: ServiceImages = { images: {}, imageIds: {} }): Journal {
+  const wider = (release: Release): Release => ({
+    ...release,
+    images: { ...beside.images, ...release.images },
+    imageIds: { ...beside.imageIds, ...release.imageIds },
+  });
+  return {
+    ...journal,
+    installed: journal.installed && wider(journal.installed),
+    kept: journal.kept.map(({ release, at }) => ({ release: wider(release), at })),
+  };
 }
 
 function begin(

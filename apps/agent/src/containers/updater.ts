@@ -7,7 +7,7 @@ import { adoptStack } from './adopt.ts';
 import { createExecutors, keepJournal } from './apply.ts';
 import { decide, type Step } from './decide.ts';
 import type { Facts } from './facts.ts';
-import { changeJournal, wantedImages, type Change } from './operations.ts';
+import { changeJournal, wantedImages, type Change, type ServiceImages } from './operations.ts';
 import type { StackEngine } from './ports.ts';
 import { createProgressMeter } from './progress.ts';
 import { noAttempts, type RunState, type UpdaterParts } from './run-state.ts';
@@ -141,7 +141,8 @@ export function createUpdater(parts: UpdaterParts): Updater {
       run.stoppedAtMs = null;
       run.healthyAtMs = null;
       run.meter.expect(null);
-      await record({ kind: 'begin', operation: { kind, trigger, id, to } });
+      const beside = await holdBeside(engine, journal().installed, to);
+      await record({ kind: 'begin', operation: { kind, trigger, id, to }, beside });
       return { id };
     },
     settle: async ({ signal, bringUpDue = false }) => {
@@ -174,6 +175,22 @@ async function presentImages(engine: StackEngine, journal: Journal): Promise<str
   const ids = [...wantedImages(journal), ...Object.keys(journal.retired)];
   const found = await Promise.all(ids.map((id) => engine.imageId(id)));
   return ids.filter((_, index) => found[index] !== null);
+}
+
+/** What runs of the services that only `to` names, held: the way back must find it, and once replaced nothing else keeps it. */
+async function holdBeside(engine: StackEngine, from: Release | null, to: Release): Promise<ServiceImages> {
+  const beside: ServiceImages = { images: {}, imageIds: {} };
+  const services = Object.keys(to.images).filter((service) => from !== null && !Object.hasOwn(from.imageIds, service));
+  const containers = services.length > 0 ? await engine.containers() : [];
+  for (const service of services) {
+    const own = containers.filter((container) => container.service === service);
+    const found = own.find(({ state }) => state === 'running') ?? own[0];
+    // An image that cannot be held cannot be pinned either; then the compose file's tag is all there is.
+    if (!found || (await engine.hold(found.imageId)) !== 'held') continue;
+    beside.images[service] = found.image;
+    beside.imageIds[service] = found.imageId;
+  }
+  return beside;
 }
 
 function moment(run: RunState, { clock, bootId, keepReleases }: UpdaterParts) {
