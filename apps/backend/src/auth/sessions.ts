@@ -132,7 +132,8 @@ async function setPasswordHash(
   hash: string,
   before: string | undefined,
 ): Promise<boolean> {
-  const user = db.updateTable('users').set({ station_password_hash: hash }).where('id', '=', userId);
+  const set = { station_password_hash: hash, home_password_hash: null };
+  const user = db.updateTable('users').set(set).where('id', '=', userId);
   const updated = before === undefined ? user : user.where('station_password_hash', '=', before);
   return (await updated.executeTakeFirst()).numUpdatedRows === 1n;
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import type { CloudMember } from '@station/protocol/cloud-messages';
+import { createSessions } from '../auth/sessions.ts';
 import { ensureStation } from '../station/station-store.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import type { Role } from '@station/protocol/rest';
@@ -39,7 +40,11 @@ async function setUp() {
     return email;
   };
   const apply = (message: IdentityMessage) => identity.apply(message);
-  return { db, apply, people, local, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+  const logins = async () => {
+    const users = await db.selectFrom('users').selectAll().orderBy('email').execute();
+    return users.map(({ email, station_password_hash: hash }) => `${email} ${hash}`);
+  };
+  return { db, apply, people, logins, local, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 }
 
 const person = (id: string, role: CloudMember['role'] = 'member', email = `${id}@example.org`): CloudMember => ({
@@ -84,6 +89,43 @@ test('the owner at home becomes the owner of the cloud when the address is the s
   const result = await other.apply(sync('a', person('a', 'owner')));
   assert.deepEqual(await other.people(), ['a@example.org owner owner a', 'home@example.org admin admin -']);
   assert.ok(result.kind === 'applied' && result.revoked.includes('home@example.org'));
+});
+
+test('an owner at home whom the cloud linked to itself and then drops stays, as an admin, and comes in as before', async () => {
+  await using all = await setUp();
+  await all.local('home@example.org', 'owner');
+  const mine = person('h', 'owner', 'Home@example.org');
+  await all.apply({ type: 'member_added', member: { ...mine, stationPasswordHash: 'linked' } });
+  assert.deepEqual(await all.logins(), ['home@example.org local'], 'who links does not replace the password');
+  await all.apply(sync('h', { ...mine, stationPasswordHash: 'listed' }));
+  assert.deepEqual(await all.logins(), ['home@example.org local']);
+  await all.apply({ type: 'member_updated', member: person('h', 'owner', 'moved@example.org') });
+  await all.apply({ type: 'station_password_changed', cloudUserId: 'h', stationPasswordHash: 'changed' });
+  await all.apply({ type: 'member_updated', member: { ...person('h', 'owner'), stationPasswordHash: 'updated' } });
+  assert.deepEqual(await all.logins(), ['h@example.org updated'], 'what is said of one person is done');
+  const taken = await all.apply({ type: 'member_added', member: person('x', 'member', 'home@example.org') });
+  assert.equal(taken.kind, 'refused', 'the address is kept for its owner');
+  const result = await all.apply(sync('a', person('a', 'owner')));
+  assert.deepEqual(await all.people(), ['a@example.org owner owner a', 'home@example.org admin admin -']);
+  assert.deepEqual(await all.logins(), ['a@example.org null', 'home@example.org local']);
+  assert.ok(result.kind === 'applied' && result.revoked.includes('home@example.org'));
+});
+
+test('someone from home whom the cloud removes stays, with a password that was set here meanwhile; they can be linked again', async () => {
+  await using all = await setUp();
+  const userId = await all.local('granny@example.org', 'member');
+  await all.apply(sync('a', person('a', 'owner'), person('g', 'member', 'granny@example.org')));
+  await all.apply({ type: 'station_password_changed', cloudUserId: 'g', stationPasswordHash: 'changed' });
+  await createSessions({ db: all.db, key: Buffer.alloc(32), clock: systemClock }).replacePassword(
+    userId,
+    'set at home',
+  );
+  await all.apply({ type: 'member_removed', cloudUserId: 'g' });
+  assert.deepEqual(await all.people(), ['a@example.org owner owner a', 'granny@example.org member member -']);
+  assert.deepEqual(await all.logins(), ['a@example.org null', 'granny@example.org set at home']);
+  await all.apply(sync('a', person('a', 'owner'), person('g2', 'admin', 'granny@example.org')));
+  await all.apply(sync('a', person('a', 'owner'), person('g3', 'admin', 'granny@example.org')));
+  assert.deepEqual(await all.people(), ['a@example.org owner owner a', 'granny@example.org admin admin g3']);
 });
 
 test('a list that contradicts itself changes nothing', async () => {

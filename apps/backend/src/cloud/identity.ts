@@ -46,8 +46,11 @@ async function apply(db: DatabaseTransaction, message: IdentityMessage, now: num
       await upsert(db, message.member, now, revoked);
       break;
     case 'member_updated': {
-      if ((await byCloudId(db, message.member.cloudUserId)) === null) throw new Refusal('There is no such member.');
+      const { cloudUserId, stationPasswordHash } = message.member;
+      const user = await byCloudId(db, cloudUserId);
+      if (user === null) throw new Refusal('There is no such member.');
       await upsert(db, message.member, now, revoked);
+      if (isFromHome(user) && stationPasswordHash != null) await setPassword(db, user, stationPasswordHash, revoked);
       break;
     }
     case 'member_removed':
@@ -63,7 +66,7 @@ async function apply(db: DatabaseTransaction, message: IdentityMessage, now: num
   return revoked;
 }
 
-/** A full list: people of the cloud who are not on it go; those who were only ever known here stay, so that nobody is locked out of their home. */
+/** A full list: people of the cloud who are not on it go; those who were known here before stay, so that nobody is locked out of their home. */
 async function synchronise(
   db: DatabaseTransaction,
   { station, ownerId, members }: IdentitySync,
@@ -115,7 +118,10 @@ async function setOwner(
   revoked.add(before);
 }
 
-/** @returns id of the user: the one of this cloud id, or whoever has the address and no cloud id yet, or a new one. */
+/**
+ * The password of someone who was known here before stays: a message that may link them is not to replace it by the way.
+ * @returns id of the user: the one of this cloud id, or whoever has the address and no cloud id yet, or a new one.
+ */
 async function upsert(
   db: DatabaseTransaction,
   member: CloudMember,
@@ -124,24 +130,29 @@ async function upsert(
 ): Promise<string> {
   const email = normalEmail(member.email);
   const known = await byCloudId(db, member.cloudUserId);
-  const sameAddress = await db.selectFrom('users').selectAll().where('email', '=', email).executeTakeFirst();
-  if (
-    sameAddress !== undefined &&
-    sameAddress.id !== known?.id &&
-    (known !== null || sameAddress.cloud_user_id !== null)
-  ) {
+  // An address that is to be given back is nobody else's.
+  const sameAddress = await db
+    .selectFrom('users')
+    .selectAll()
+    .where((where) => where.or([where('email', '=', email), where('home_email', '=', email)]))
+    .where('id', '!=', known?.id ?? '')
+    .execute();
+  if (sameAddress.some(({ cloud_user_id: cloudId }) => known !== null || cloudId !== null)) {
     throw new Refusal('Someone else has this address.');
   }
-  const user = known ?? sameAddress ?? null;
+  const user = known ?? sameAddress[0] ?? null;
   const role: Role = user !== null && user.id === (await ownerOf(db)) ? 'owner' : wantedRole(member);
   if (user === null) return insert(db, member, role, now);
-  const set = { email, name: member.name.trim(), cloud_user_id: member.cloudUserId };
+  const linksNow = user.cloud_user_id === null;
+  const home = linksNow ? { home_email: user.email } : {};
+  const set = { email, name: member.name.trim(), cloud_user_id: member.cloudUserId, ...home };
   await db.updateTable('users').set(set).where('id', '=', user.id).execute();
   if (user.role !== role) {
     await setRole(db, user.id, role, now);
     revoked.add(user.id);
   }
-  if (member.stationPasswordHash != null) await setPassword(db, user, member.stationPasswordHash, revoked);
+  const hash = member.stationPasswordHash;
+  if (hash != null && !linksNow && !isFromHome(user)) await setPassword(db, user, hash, revoked);
   return user.id;
 }
 
@@ -173,8 +184,22 @@ async function remove(
   if (user === null) return;
   // A station without an owner is nobody's: another one comes first, by identity_sync.
   if (!ownerToo && user.id === (await ownerOf(db))) throw new Refusal('The owner cannot be removed.');
+  if (isFromHome(user)) return unlink(db, user, revoked);
   await db.deleteFrom('users').where('id', '=', user.id).execute();
   revoked.add(user.id);
+}
+
+const isFromHome = (user: UsersTable): boolean => user.home_email !== null;
+
+/** Someone who was known here before the cloud stays, and comes in as then. */
+async function unlink(db: DatabaseTransaction, user: UsersTable, revoked: Set<string>): Promise<void> {
+  const address = user.home_email ?? user.email;
+  // Someone may have been added here with it meanwhile.
+  const other = db.selectFrom('users').select('id').where('email', '=', address).where('id', '!=', user.id);
+  const email = (await other.executeTakeFirst()) === undefined ? address : user.email;
+  if (user.home_password_hash !== null) await setPassword(db, user, user.home_password_hash, revoked);
+  const set = { email, cloud_user_id: null, home_email: null, home_password_hash: null };
+  await db.updateTable('users').set(set).where('id', '=', user.id).execute();
 }
 
 async function setPassword(
@@ -184,7 +209,9 @@ async function setPassword(
   revoked: Set<string>,
 ): Promise<void> {
   if (user.station_password_hash === hash) return;
-  await db.updateTable('users').set({ station_password_hash: hash }).where('id', '=', user.id).execute();
+  const home = isFromHome(user) ? { home_password_hash: user.home_password_hash ?? user.station_password_hash } : {};
+  const set = { station_password_hash: hash, ...home };
+  await db.updateTable('users').set(set).where('id', '=', user.id).execute();
   await db.deleteFrom('refresh_tokens').where('user_id', '=', user.id).execute();
   revoked.add(user.id);
 }

@@ -50,6 +50,10 @@ export type UsersTable = {
   /** PHC string (argon2id); null for someone who only comes in through the cloud. */
   station_password_hash: string | null;
   cloud_user_id: string | null;
+  /** The address before the cloud linked itself to someone who was known here already; null for everyone else. */
+  home_email: string | null;
+  /** The password of such a user from before the cloud replaced it; null while it has not, or someone set another one here. */
+  home_password_hash: string | null;
   created_at: number;
 };
 

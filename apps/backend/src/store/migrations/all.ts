@@ -7,6 +7,7 @@ import { firmware } from './0006-firmware.ts';
 import { cloud } from './0007-cloud.ts';
 import { replicas } from './0012-replicas.ts';
 import { samples } from './0013-samples.ts';
+import { homeAccounts } from './0014-home-accounts.ts';
 
 /** Every migration, oldest first. Listed by hand, so that they are inside the one bundled file. Never change one that was released. */
 export const migrations: readonly StationMigration[] = [
@@ -18,4 +19,5 @@ export const migrations: readonly StationMigration[] = [
   cloud,
   replicas,
   samples,
+  homeAccounts,
 ];
