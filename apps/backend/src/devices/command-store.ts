@@ -3,6 +3,9 @@ import type { CommandChange, DeviceEvents } from './device-events.ts';
 
 export type Ending = Pick<CommandChange, 'status' | 'reason'>;
 
+/** The device said so by an event. Told as any confirmation: the reason stays on disk. */
+export const acknowledged = { status: 'confirmed', reason: 'acknowledged' } as const satisfies Ending;
+
 export type CommandStore = {
   /** Writes a command that is about to be sent, and tells of it. */
   add(command: CommandChange, expiresAt: number): Promise<void>;
@@ -10,6 +13,8 @@ export type CommandStore = {
   end(commandIds: readonly string[], ending: Ending, at: number): Promise<void>;
   /** Oldest first. */
   pending(): Promise<{ command: CommandChange; expiresAt: number }[]>;
+  /** Ids of the devices that have acknowledged one of the commands that are on disk still. */
+  acknowledging(): Promise<string[]>;
 };
 
 /** Runs `work` in a transaction, and tells everyone of what it gives once that is on disk. */
@@ -49,6 +54,12 @@ export function createCommandStore({ db, tell }: { db: Database; tell: TellComma
       const rows = await rowsPending().orderBy('at').orderBy('id').execute();
       return rows.map((row) => ({ command: toChange(row), expiresAt: row.expires_at }));
     },
+    acknowledging: async () => {
+      const { status, reason } = acknowledged;
+      const devices = db.selectFrom('device_commands').select('device_id').distinct();
+      const rows = await devices.where('status', '=', status).where('reason', '=', reason).execute();
+      return rows.map(({ device_id }) => device_id);
+    },
   };
 }
 
@@ -67,7 +78,7 @@ const toChange = (row: Row): CommandChange => ({
   deviceId: row.device_id,
   action: row.action,
   status: row.status,
-  reason: row.reason,
+  reason: row.status === 'failed' ? row.reason : null,
   userId: row.user_id,
   at: row.at,
 });

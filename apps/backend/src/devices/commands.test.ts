@@ -39,8 +39,8 @@ async function commandsFor(options: { publish?: PublishCommand; expiryMs?: numbe
     await store.pending();
   };
   const hear = (...reports: DeviceReport[]): Promise<void> => tell({ kind: 'reports', reports });
-  const send = async (deviceId: string): Promise<CommandChange> => {
-    const result = await commands.send({ deviceId, action: 'set_power', params: { power: true }, userId: 'u' });
+  const send = async (deviceId: string, action = 'set_power', params: object = { power: true }) => {
+    const result = await commands.send({ deviceId, action, params: { ...params }, userId: 'u' });
     assert.ok(result.kind === 'accepted');
     return result.command;
   };
@@ -59,6 +59,7 @@ async function commandsFor(options: { publish?: PublishCommand; expiryMs?: numbe
   };
 }
 
+type DeviceState = Readonly<Record<string, unknown>>;
 const ack = (deviceId: string, commandId: unknown): DeviceReport => ({
   kind: 'event',
   deviceId,
@@ -66,7 +67,15 @@ const ack = (deviceId: string, commandId: unknown): DeviceReport => ({
   eventKind: 'device_event',
   data: { action: 'command_ack', commandId },
 });
-const state = (deviceId: string): DeviceReport => ({ kind: 'state', deviceId, at: 1, state: { power: true } });
+const state = (deviceId: string, values: DeviceState = { power: true }): DeviceReport => ({
+  kind: 'state',
+  deviceId,
+  at: 1,
+  state: values,
+});
+const handshake = (deviceId: string): DeviceReport => {
+  return { kind: 'handshake', deviceId, at: 1, firmwareVersion: '1', chip: 'c', kitTag: null };
+};
 
 test('a command goes out with its id, is pending, and is confirmed by the device it was sent to', async () => {
   await using all = await commandsFor();
@@ -82,21 +91,76 @@ test('a command goes out with its id, is pending, and is confirmed by the device
   assert.deepEqual(all.commands.pending(), []);
 });
 
-test('a device that never confirms by event does so by its next state or handshake; one that does, only so', async () => {
+test('a device that never confirms by event does so by its next state; one that does, only so', async () => {
   await using all = await commandsFor();
   await all.send('a');
   await all.hear(state('b'));
   assert.deepEqual(all.statuses(), ['pending']);
   await all.hear(state('a'));
   assert.deepEqual(all.statuses(), ['pending', 'confirmed']);
-  await all.send('a');
-  await all.hear({ kind: 'handshake', deviceId: 'a', at: 1, firmwareVersion: '1', chip: 'c', kitTag: null });
-  assert.equal(all.statuses().at(-1), 'confirmed');
   const { commandId } = await all.send('a');
   await all.hear(ack('a', commandId));
   await all.send('a');
   await all.hear(state('a'));
   assert.equal(all.statuses().at(-1), 'pending');
+});
+
+test('a state that is another than the one that was asked for confirms nothing', async () => {
+  await using all = await commandsFor();
+  await all.send('a');
+  await all.hear(state('a', { power: false, brightness: 5 }));
+  assert.deepEqual(all.statuses(), ['pending']);
+  await all.hear(state('a', { brightness: 5 }));
+  assert.deepEqual(all.statuses(), ['pending', 'confirmed']);
+  await all.send('a', 'set_brightness', { brightness: 40 });
+  await all.hear(state('a', { brightness: 42 }));
+  assert.equal(all.statuses().at(-1), 'pending');
+  // One that counts to 255.
+  await all.hear(state('a', { brightness: 39.6 }));
+  assert.equal(all.statuses().at(-1), 'confirmed');
+});
+
+test('a greeting confirms what makes a device start anew, and nothing else', async () => {
+  await using all = await commandsFor();
+  const power = await all.send('a');
+  const reboot = await all.send('a', 'reboot', {});
+  await all.hear(handshake('a'));
+  const ended = all.told.filter(({ status }) => status === 'confirmed').map(({ commandId }) => commandId);
+  assert.deepEqual(ended, [reboot.commandId]);
+  assert.deepEqual(
+    all.commands.pending().map(({ commandId }) => commandId),
+    [power.commandId],
+  );
+});
+
+test('a device that acknowledges is known as such after a restart', async () => {
+  await using on = await openTestStore();
+  {
+    await using before = await commandsFor({ on });
+    const { commandId } = await before.send('a');
+    await before.hear(ack('a', commandId));
+    assert.deepEqual([before.statuses(), before.told[1]?.reason], [['pending', 'confirmed'], null]);
+  }
+  await using after = await commandsFor({ on });
+  await after.commands.load();
+  await after.send('a');
+  await after.send('b');
+  await after.hear(state('a'), state('b'));
+  const ended = after.told.filter(({ status }) => status === 'confirmed').map(({ deviceId }) => deviceId);
+  assert.deepEqual(ended, ['b']);
+});
+
+test('of a command of an earlier run it is not known what it brings: a state or a greeting confirms nothing', async () => {
+  await using on = await openTestStore();
+  {
+    await using before = await commandsFor({ on });
+    await before.send('a');
+  }
+  await using after = await commandsFor({ on });
+  await after.commands.load();
+  await after.hear(handshake('a'), state('a', { power: false }));
+  assert.deepEqual(after.statuses(), []);
+  assert.equal(after.commands.pending().length, 1);
 });
 
 test('a command that nobody confirms expires; a confirmation after that changes nothing', async () => {

@@ -4,7 +4,8 @@ import { describeError } from '@station/kit/station-error';
 import { actionsOf, commandSchema } from '@station/protocol/device-command-schemas';
 import { Value } from 'typebox/value';
 import type { Log } from '../log.ts';
-import type { CommandStore, Ending } from './command-store.ts';
+import { expectedOf, expectedUnknowing, isSignOf, type ExpectedValue } from './command-signs.ts';
+import { acknowledged, type CommandStore, type Ending } from './command-store.ts';
 import type { CommandChange, DeviceEvents, DeviceHappening } from './device-events.ts';
 import type { DeviceReport } from './device-report.ts';
 
@@ -50,7 +51,12 @@ export const commandExpiryMs = 15_000;
 /** More than all devices of a large station at once; beyond it something is wrong with the broker. */
 const maxPending = 10_000;
 
-type Pending = { change: CommandChange; expiresAt: number; timer: NodeJS.Timeout };
+type Pending = {
+  change: CommandChange;
+  /** Null: what it brings is not known here, for parameters are not kept. */
+  expected: readonly ExpectedValue[] | null;
+  timer: NodeJS.Timeout;
+};
 
 const notTaken: Ending = { status: 'failed', reason: 'The broker did not take the command.' };
 const deviceRemoved: Ending = { status: 'failed', reason: 'The device was removed.' };
@@ -60,7 +66,7 @@ const retryMs = 1_000;
 
 /**
  * Sends commands to devices: validated against the type's registry, followed until the device confirms (`command_ack` with the id, or, from a
- * device that never does so, its next state or handshake) or the command expires. What is under way is on disk: `load` takes up what an
+ * device that never does so, its next state or handshake: see `command-signs.ts`) or the command expires. What is under way is on disk: `load` takes up what an
  * earlier run, or another replica, has sent.
  */
 export function createCommands(options: {
@@ -74,7 +80,7 @@ export function createCommands(options: {
 }): Commands {
   const { store, events, clock, log, expiryMs = commandExpiryMs } = options;
   const pending = new Map<string, Pending>();
-  /** Devices that confirm with an event: a state of theirs confirms nothing. */
+  /** Devices that confirm with an event, also before the latest start: a state of theirs confirms nothing. */
   const confirming = new Set<string>();
   const ending = new AbortController();
 
@@ -96,31 +102,38 @@ export function createCommands(options: {
       }
     }
   };
-  const follow = (change: CommandChange, expiresAt: number): void => {
+  const follow = (change: CommandChange, expiresAt: number, expected = expectedUnknowing(change.action)): void => {
     if (pending.has(change.commandId)) return;
     const expire = (): void => void end([change.commandId], expired);
     const timer = setTimeout(expire, Math.min(expiryMs, Math.max(0, expiresAt - clock.now()))).unref();
-    pending.set(change.commandId, { change, expiresAt, timer });
+    pending.set(change.commandId, { change, expected, timer });
   };
   const idsOf = (deviceId: string): string[] =>
     [...pending.values()].flatMap(({ change }) => (change.deviceId === deviceId ? [change.commandId] : []));
 
-  /** @returns ids of the commands that it confirms. */
-  const hear = (report: DeviceReport): string[] => {
-    const { deviceId } = report;
-    if (report.kind === 'event' && report.data['action'] === 'command_ack') {
-      confirming.add(deviceId);
-      const { commandId } = report.data;
-      const command = typeof commandId === 'string' ? pending.get(commandId) : undefined;
-      // By its id alone a device could confirm what another was told.
-      return command?.change.deviceId === deviceId ? [command.change.commandId] : [];
+  const hear = (reports: readonly DeviceReport[]): void => {
+    const acks = new Set<string>();
+    const signs = new Set<string>();
+    for (const report of reports) {
+      const { deviceId } = report;
+      if (report.kind === 'event' && report.data['action'] === 'command_ack') {
+        confirming.add(deviceId);
+        const { commandId } = report.data;
+        const command = typeof commandId === 'string' ? pending.get(commandId) : undefined;
+        // By its id alone a device could confirm what another was told.
+        if (command?.change.deviceId === deviceId) acks.add(command.change.commandId);
+      } else if (!confirming.has(deviceId) && (report.kind === 'state' || report.kind === 'handshake')) {
+        for (const { change, expected } of pending.values()) {
+          if (change.deviceId === deviceId && isSignOf(report, change.action, expected)) signs.add(change.commandId);
+        }
+      }
     }
-    const isSign = (report.kind === 'state' || report.kind === 'handshake') && !confirming.has(deviceId);
-    return isSign ? idsOf(deviceId) : [];
+    void end([...acks], acknowledged);
+    void end([...signs], confirmed);
   };
   const listening = events.subscribe((happening: DeviceHappening) => {
     if (happening.kind === 'reports' && pending.size > 0) {
-      void end([...new Set(happening.reports.flatMap(hear))], confirmed);
+      hear(happening.reports);
     } else if (happening.kind === 'command') {
       // Also of another replica: whoever hears the device confirm ends it.
       const { command } = happening;
@@ -143,7 +156,7 @@ export function createCommands(options: {
       const change: CommandChange = { commandId, deviceId, action, status: 'pending', reason: null, userId, at };
       if (pending.size >= maxPending) return { kind: 'accepted', command: { ...change, ...notTaken } };
       // Before it is sent: the device may be quicker than the broker's answer.
-      follow(change, at + expiryMs);
+      follow(change, at + expiryMs, expectedOf(device.type, action, params));
       try {
         await store.add(change, at + expiryMs);
       } catch (error) {
@@ -160,6 +173,7 @@ export function createCommands(options: {
     },
     pending: () => [...pending.values()].map(({ change }) => change),
     load: async () => {
+      for (const deviceId of await store.acknowledging()) confirming.add(deviceId);
       const known = await store.pending();
       const ids = new Set(known.map(({ command }) => command.commandId));
       for (const id of [...pending.keys()]) if (!ids.has(id)) forget(id);

@@ -123,6 +123,19 @@ test('a wish is true as well when the state says so, though the word of the comm
   assert.equal(timers.size, 0);
 });
 
+test('a confirmation that comes after a newer state does not overwrite it', async () => {
+  const { control, sent, command, tell, confirmed, wish, see } = withControl();
+  see(false, at);
+  const asked = control.ask('lamp', turnOn, { power: true });
+  sent[0]?.resolve(command('c1', 'pending'));
+  await asked;
+  // On and off again by its own switch, told at once.
+  see(false, '2026-03-01T12:00:01.000Z');
+  tell('c1', 'confirmed');
+  assert.equal(wish(), undefined);
+  assert.deepEqual(confirmed, []);
+});
+
 test('the state of before the tap does not make it true', () => {
   const { control, wish, see } = withControl();
   see(false, at);

@@ -81,7 +81,8 @@ export function createDeviceControl(deps: {
     waiting.stop();
     if (refusal === null) {
       current.delete(deviceId);
-      deps.onConfirmed(deviceId, waiting.values);
+      // What the device said of itself since then is truer, also when the word of the command comes after it.
+      if ((seen.get(deviceId) ?? null) === waiting.stateAt) deps.onConfirmed(deviceId, waiting.values);
     }
     set(deviceId, refusal && { values: {}, refusal });
   };
