@@ -192,6 +192,21 @@ const rows: Row[] = [
     'write_intent',
   ],
   [
+    'a silent link, and nothing that joins by itself',
+    tried({ attempts: 0, attemptedMs: null, sinceMs: now - 80_000, ...probed('none') }),
+    facts(network(connected, none)),
+    'RETRYING',
+    'wait',
+  ],
+  [
+    'the same when three attempts would be over',
+    tried({ attempts: 0, attemptedMs: null, sinceMs: now - 90_000, ...probed('none') }),
+    facts(network(connected, none)),
+    'HOTSPOT_ACTIVE',
+    'write_intent',
+    'no_known_network',
+  ],
+  [
     'a silent link as the hotspot begins',
     inHotspot(probed('none')),
     facts(network(connected)),

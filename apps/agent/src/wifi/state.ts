@@ -5,6 +5,7 @@ import {
   linkOf,
   mostSilentProbes,
   probedLink,
+  timing,
   type Facts,
   type Memory,
   type WatchdogState,
@@ -39,8 +40,14 @@ export function nextState(memory: Memory, facts: Facts): NextState {
 /** There is an address, and nobody behind it. Waiting for the network manager is in vain: it is content. */
 function withDeadLink(memory: Memory, facts: Facts): NextState {
   if (memory.state === 'HOTSPOT_ACTIVE' || memory.state === 'JOINING') return hotspotOrRetry(memory, facts);
-  if (memory.state === 'RETRYING' && memory.attempts >= memory.patience.attempts) return hotspotOrRetry(memory, facts);
+  if (memory.state === 'RETRYING' && isPatienceOver(memory, facts)) return hotspotOrRetry(memory, facts);
   return to('RETRYING', 'gateway_silent');
+}
+
+/** With nothing that could be tried (the network in use does not join by itself) it lasts as long as the attempts would. */
+function isPatienceOver({ attempts, patience, sinceMs }: Memory, { nowMs, network }: Facts): boolean {
+  if (network.known.length > 0) return attempts >= patience.attempts;
+  return nowMs - sinceMs >= patience.attempts * timing.betweenAttempts;
 }
 
 function withoutLink(memory: Memory, facts: Facts): NextState {
