@@ -47,7 +47,7 @@ export const flaws: readonly Flaw[] = [
     foundIn: 'registry-gone-between',
     wrapEngine: (engine) => ({
       ...engine,
-      verifyImage: async () => true,
+      verifyImage: async () => 'whole',
       hold: async (imageId) => {
         const answer = await engine.hold(imageId);
         return answer === 'broken' ? 'held' : answer;

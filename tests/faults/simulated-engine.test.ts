@@ -99,12 +99,12 @@ describe('images on the simulated engine', () => {
     world.engine.live.layers.set(id, { condition: 'unusable', serial: 0 });
     assert.equal(await engine.hold(id), 'broken');
     await pull(engine, '2.0.0');
-    assert.deepEqual([await engine.hold(id), await engine.verifyImage(id, signal)], ['broken', false]);
+    assert.deepEqual([await engine.hold(id), await engine.verifyImage(id, signal)], ['broken', 'damaged']);
     pin(world, '2.0.0');
     assert.equal((await engine.up(signal)).kind, 'failed');
     for (const service of services) await engine.removeImage(imageIdOf(service, '2.0.0'), { force: true });
     await pull(engine, '2.0.0');
-    assert.deepEqual([await engine.hold(id), await engine.verifyImage(id, signal)], ['held', true]);
+    assert.deepEqual([await engine.hold(id), await engine.verifyImage(id, signal)], ['held', 'whole']);
     assert.equal((await engine.up(signal)).kind, 'ok');
   });
 

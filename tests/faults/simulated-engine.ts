@@ -79,7 +79,7 @@ export function createSimulatedEngine(parts: EngineParts): StackEngine {
     },
     verifyImage: async (imageId) => {
       call('verifyImage', 2000);
-      return state.live.images.has(imageId) && conditionOf(state.live, imageId) === 'whole';
+      return state.live.images.has(imageId) && conditionOf(state.live, imageId) === 'whole' ? 'whole' : 'damaged';
     },
     up: async () => {
       call('up', 100);

@@ -13,8 +13,11 @@ export type StackEngine = {
   /** Id of a local image by reference or id; null when it is not on this machine. */
   imageId(reference: string): Promise<string | null>;
   heldImages(): Promise<string[]>;
-  /** Keeps an image from being pruned. `broken` when the engine has it but cannot use it (a power cut can do that). */
-  hold(imageId: string): Promise<'held' | 'absent' | 'broken'>;
+  /**
+   * Keeps an image from being pruned. `broken` when the engine has it but cannot use it (a power cut can do that), `unknown` when it
+   * may only lack the room to make a hold.
+   */
+  hold(imageId: string): Promise<'held' | 'absent' | 'broken' | 'unknown'>;
   releaseHold(imageId: string): Promise<void>;
   /**
    * Removes an image with all its names; with `force` also the stack's stopped containers and the holds that stand on it, which
@@ -27,7 +30,7 @@ export type StackEngine = {
   freeBytes(): Promise<number | null>;
   pull(reference: string, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<PullAnswer>;
   /** Reads the whole image and checks it against its digests: slow, and sure. */
-  verifyImage(imageId: string, signal: AbortSignal): Promise<boolean>;
+  verifyImage(imageId: string, signal: AbortSignal): Promise<ImageCondition>;
   /** Brings the stack up with the releases the override file pins; never touches the network. */
   up(signal: AbortSignal): Promise<UpAnswer>;
   /**
@@ -38,6 +41,9 @@ export type StackEngine = {
   /** Makes everything the engine said is done durable: what a pull or `up` wrote is not on disk before. */
   sync(): Promise<void>;
 };
+
+/** `unknown`: the engine lacks the room to read it through. Nothing is thrown away for that. */
+export type ImageCondition = 'whole' | 'damaged' | 'unknown';
 
 /** Bytes by layer digest, compressed, as they are fetched. A layer that is on the machine already counts as done. */
 export type PullProgress = { doneBytes: number; totalBytes: number | null };

@@ -16,7 +16,8 @@ const backend = 'registry.test/backend:2.0.0';
 const frontend = 'registry.test/frontend@sha256:d';
 const away: PullAnswer = { kind: 'failed', code: 'registry_unavailable', reason: 'no answer', transient: true };
 
-type State = 'whole' | 'rotten' | 'broken' | 'absent';
+/** `unread`: there is no room to read it through; `unheld`: not even to make a hold. */
+type State = 'whole' | 'rotten' | 'broken' | 'absent' | 'unread' | 'unheld';
 
 /** A machine with images in some state; a pull brings a whole one, unless the image is there already. */
 function createMachine(images: Record<string, State>, registry: Record<string, PullAnswer> = {}) {
@@ -38,11 +39,16 @@ function createMachine(images: Record<string, State>, registry: Record<string, P
       if ((images[id] ?? 'absent') === 'absent') images[id] = 'whole';
       return { kind: 'ok', imageId: id, digest: `${reference} as pulled` };
     },
+    layers: async (reference) => {
+      calls.push(`layers ${reference}`);
+      return registry[reference] ? { kind: 'unknown' } : { kind: 'ok', layers: {} };
+    },
     hold: async (id) => {
       calls.push(`hold ${id}`);
       const state = images[id] ?? 'absent';
       if (held.has(id)) return 'held';
       if (state === 'absent' || state === 'broken') return state;
+      if (state === 'unheld') return 'unknown';
       held.add(id);
       return 'held';
     },
@@ -57,7 +63,8 @@ function createMachine(images: Record<string, State>, registry: Record<string, P
     },
     verifyImage: async (id) => {
       calls.push(`verify ${id}`);
-      return images[id] === 'whole';
+      if (images[id] === 'unread') return 'unknown';
+      return images[id] === 'whole' ? 'whole' : 'damaged';
     },
     sync: async () => void calls.push('sync'),
   };
@@ -122,6 +129,18 @@ describe('fetching a release', () => {
     assert.deepEqual(told('removeImage'), ['removeImage sha256:b']);
     assert.deepEqual([told('verify sha256:b').length, told('verify sha256:f').length], [3, 1]);
   });
+
+  for (const state of ['unread', 'unheld'] as const) {
+    test(`throws nothing away on a full disk, and forgets nothing of it (${state})`, async () => {
+      const { parts, told, images, events } = createMachine({ 'sha256:b': state, 'sha256:f': 'whole' });
+      const answer = await fetchRelease(release, true, parts);
+      assert.ok(answer.kind === 'failed' && answer.code === 'disk_space_low' && !answer.transient);
+      assert.deepEqual(answer.fetched, { 'sha256:b': backend, 'sha256:f': 'registry.test/frontend:2.0.0' });
+      assert.deepEqual([told('removeImage'), told('releaseHold'), told(`pull ${backend}`).length], [[], [], 1]);
+      assert.equal(images['sha256:b'], state);
+      assert.ok(!events.includes('image_healed'));
+    });
+  }
 
   test('takes an unsuspected image as it is', async () => {
     const { parts, images } = createMachine({ 'sha256:b': 'rotten' });
@@ -235,5 +254,41 @@ describe('healing a release', () => {
     await healRelease(release, parts);
     assert.equal(told('pull').length, 2);
     assert.equal(told('sync').length, 1);
+  });
+
+  for (const state of ['unread', 'unheld'] as const) {
+    test(`leaves an image alone that a full disk keeps from being looked at (${state})`, async () => {
+      const { parts, told, events } = createMachine({ 'sha256:b': state, 'sha256:f': 'whole' });
+      await healRelease(release, parts);
+      assert.deepEqual([told('pull'), told('removeImage'), told('releaseHold')], [[], [], []]);
+      assert.deepEqual(events, []);
+    });
+  }
+
+  for (const [how, answer] of [
+    ['does not answer', away],
+    ['has it no more', { ...away, code: 'image_missing', transient: false }],
+  ] as const) {
+    test(`keeps a damaged image, and its hold, that the registry ${how}`, async () => {
+      const { parts, told, images, held, events } = createMachine(
+        { 'sha256:b': 'rotten', 'sha256:f': 'whole' },
+        { [backend]: answer },
+      );
+      held.add('sha256:b');
+      if (answer.code === 'image_missing') parts.engine.layers = async () => answer;
+      await healRelease(release, parts);
+      assert.equal(images['sha256:b'], 'rotten');
+      assert.ok(held.has('sha256:b'));
+      assert.deepEqual(told('removeImage'), []);
+      assert.ok(!events.includes('image_healed'));
+    });
+  }
+
+  test('asks by a pull whether a registry that only the engine reaches has the image', async () => {
+    const { parts, told, images } = createMachine({ 'sha256:b': 'rotten', 'sha256:f': 'whole' });
+    parts.engine.layers = async () => ({ kind: 'unknown' });
+    await healRelease(release, parts);
+    assert.equal(images['sha256:b'], 'whole');
+    assert.equal(told(`pull ${backend}`).length, 2);
   });
 });

@@ -1,7 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 import type { Report } from '@station/kit/report';
 import type { Release } from '@station/protocol/release';
-import type { PullAnswer, PullProgress, RegistryFailure, StackEngine } from './ports.ts';
+import type { ImageCondition, PullAnswer, PullProgress, RegistryFailure, StackEngine } from './ports.ts';
 
 export type FetchParts = {
   engine: StackEngine;
@@ -35,69 +35,98 @@ export async function fetchRelease(release: Release, suspect: boolean, parts: Fe
   const digests: Record<string, string> = {};
   const fetched: Record<string, string> = {};
   for (const { service, image, answer } of answers) {
+    if (answer.imageId !== undefined) fetched[answer.imageId] = image;
     if (answer.kind !== 'ok') continue;
     imageIds[service] = answer.imageId;
-    fetched[answer.imageId] = image;
     if (answer.digest !== null) digests[service] = answer.digest;
   }
   const failure = answers.map(({ answer }) => answer).find((answer) => answer.kind === 'failed');
-  return failure ? { ...failure, fetched } : { kind: 'ok', imageIds, digests };
+  if (!failure) return { kind: 'ok', imageIds, digests };
+  const { imageId: _, ...told } = failure;
+  return { ...told, fetched };
 }
 
-/** Looks through images that are on this machine already, and fetches the broken ones again. */
+/**
+ * Looks through images that are on this machine already, and fetches the broken ones again. One that can be had nowhere at the moment
+ * stays as it is: damaged it may still run, and it is all there is to go back to.
+ */
 export async function healRelease(release: Release, parts: FetchParts): Promise<void> {
   for (const [service, imageId] of Object.entries(release.imageIds)) {
-    if (!(await isDamaged(imageId, parts))) continue;
+    const condition = await look(imageId, true, parts);
+    if (condition === 'whole' || condition === 'unknown') continue;
     const image = release.images[service] ?? imageId;
+    const reference = release.digests[service] ?? image;
+    if (condition === 'damaged') {
+      if (!(await canBeHad(service, reference, parts))) continue;
+      await discard(imageId, parts);
+    }
     parts.report.event('image_healed', { service, image });
-    // What still stands on an image keeps its damaged layers, and the next pull would take them up again.
-    await parts.engine.releaseHold(imageId);
-    await parts.engine.removeImage(imageId, { force: true });
-    await fetchUsable(service, release.digests[service] ?? image, false, parts);
+    await fetchUsable(service, reference, false, parts);
   }
   await parts.engine.sync();
 }
 
-/** An image that is held already is not looked at by holding it. */
-async function isDamaged(imageId: string, parts: FetchParts): Promise<boolean> {
-  return (await parts.engine.hold(imageId)) !== 'held' || !(await isWhole(imageId, parts));
+/** What the registry says; where the agent cannot ask it, a pull of what is here already tells whether the engine can. */
+async function canBeHad(service: string, reference: string, parts: FetchParts): Promise<boolean> {
+  const { kind } = await parts.engine.layers(reference, parts.signal);
+  parts.alive();
+  if (kind === 'unknown') return (await fetchOne(service, reference, parts)).kind !== 'failed';
+  return kind === 'ok';
 }
 
-/** An engine that breaks off in the middle answers like a damaged image, and an image once removed may not be had again: read twice. */
-const isWhole = async (imageId: string, parts: FetchParts): Promise<boolean> =>
-  (await look(imageId, parts)) || (await look(imageId, parts));
-
-async function look(imageId: string, { engine, signal, alive }: FetchParts): Promise<boolean> {
-  alive();
-  const whole = await engine.verifyImage(imageId, signal);
-  alive();
-  return whole;
+/** Removes an image with all that stands on it: that keeps its damaged layers, and the next pull would take them up again. */
+async function discard(imageId: string, { engine }: FetchParts): Promise<void> {
+  await engine.releaseHold(imageId);
+  await engine.removeImage(imageId, { force: true });
 }
+
+/** @param through whether it is read through; an image that is held already is not looked at by holding it. */
+async function look(imageId: string, through: boolean, parts: FetchParts): Promise<ImageCondition | 'absent'> {
+  const hold = await parts.engine.hold(imageId);
+  if (hold !== 'held') return hold === 'broken' ? 'damaged' : hold;
+  if (!through) return 'whole';
+  const condition = await readThrough(imageId, parts);
+  // An engine that breaks off in the middle answers like a damaged image, and an image once removed may not be had again.
+  return condition === 'damaged' ? readThrough(imageId, parts) : condition;
+}
+
+async function readThrough(imageId: string, { engine, signal, alive }: FetchParts): Promise<ImageCondition> {
+  alive();
+  const condition = await engine.verifyImage(imageId, signal);
+  alive();
+  return condition;
+}
+
+/** What a failure leaves on this machine all the same. */
+type UsableAnswer = Extract<PullAnswer, { kind: 'ok' }> | (RegistryFailure & { imageId?: string });
 
 async function fetchUsable(
   service: string,
   reference: string,
   suspect: boolean,
   parts: FetchParts,
-): Promise<Exclude<PullAnswer, { kind: 'broken' }>> {
-  const { engine, report } = parts;
-  const first = await fetchOne(service, reference, parts);
-  if (first.kind === 'failed') return first;
-  if (first.kind === 'ok' && (await isUsable(first.imageId, suspect, parts))) return first;
-  report.event('image_healed', { service, image: reference });
-  if (first.kind === 'ok') await engine.releaseHold(first.imageId);
-  await engine.removeImage(first.kind === 'ok' ? first.imageId : reference, { force: true });
-  const second = await fetchOne(service, reference, parts);
-  if (second.kind === 'failed') return second;
-  if (second.kind === 'ok' && (await isUsable(second.imageId, suspect, parts))) return second;
+): Promise<UsableAnswer> {
+  let imageId: string | null = null;
+  for (const isLastTry of [false, true]) {
+    const answer = await fetchOne(service, reference, parts);
+    if (answer.kind === 'failed') return answer;
+    imageId = answer.kind === 'ok' ? answer.imageId : null;
+    const condition = answer.kind === 'ok' ? await look(answer.imageId, suspect, parts) : 'damaged';
+    if (answer.kind === 'ok' && condition === 'whole') return answer;
+    if (condition === 'unknown') {
+      const reason = `there is no room to make sure that the image of "${service}" is whole`;
+      return { kind: 'failed', code: 'disk_space_low', reason, transient: false, ...named(imageId) };
+    }
+    if (isLastTry) break;
+    parts.report.event('image_healed', { service, image: reference });
+    // The registry has just answered for it.
+    await discard(imageId ?? reference, parts);
+  }
   const reason = `the image of "${service}" cannot be used after it was fetched twice`;
-  return { kind: 'failed', code: 'engine_failed', reason, transient: true };
+  return { kind: 'failed', code: 'engine_failed', reason, transient: true, ...named(imageId) };
 }
 
-async function isUsable(imageId: string, suspect: boolean, parts: FetchParts): Promise<boolean> {
-  if ((await parts.engine.hold(imageId)) !== 'held') return false;
-  return !suspect || isWhole(imageId, parts);
-}
+const named = (imageId: string | null): { imageId?: string } => (imageId === null ? {} : { imageId });
 
 const reportEveryMs = 1000;
 /** A pull that makes no progress for so long is broken off: its connection is dead, and nobody says so. */

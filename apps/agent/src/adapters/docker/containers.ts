@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { ContainerFact } from '../../containers/facts.ts';
 import { expectBody, messageOf, type EngineApi } from './engine-api.ts';
+import { fullDiskBytes } from './engine-info.ts';
 import { StationError } from '@station/kit/station-error';
 
 /** Label of the containers that hold an image: never started, they keep it from `docker image prune -a`. */
@@ -60,8 +61,16 @@ export async function listHolders(api: EngineApi, project: string) {
   return expectBody(answer, Type.Array(ListedContainer), 'GET /containers/json');
 }
 
-/** Holds an image; making the container is the proof that the engine can use it. */
-export async function hold(api: EngineApi, project: string, imageId: string): Promise<'held' | 'absent' | 'broken'> {
+/**
+ * Holds an image; making the container is the proof that the engine can use it.
+ * @param free bytes free where the engine keeps its data: on a full disk it can make no container of the best image.
+ */
+export async function hold(
+  api: Pick<EngineApi, 'call'>,
+  project: string,
+  imageId: string,
+  free: () => Promise<number | null>,
+): Promise<'held' | 'absent' | 'broken' | 'unknown'> {
   const name = `station-hold-${project}-${imageId.replace('sha256:', '').slice(0, 16)}`;
   const body = {
     Image: imageId,
@@ -73,7 +82,7 @@ export async function hold(api: EngineApi, project: string, imageId: string): Pr
   const { status, body: told } = await api.call('POST', '/containers/create', { query: { name }, body });
   if (status === 201 || status === 409) return 'held';
   if (status === 404) return 'absent';
-  if (status >= 500) return 'broken';
+  if (status >= 500) return ((await free()) ?? Infinity) < fullDiskBytes ? 'unknown' : 'broken';
   throw new StationError('internal', 'an image could not be held', { cause: new Error(messageOf(told)) });
 }
 

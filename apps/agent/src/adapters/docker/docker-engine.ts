@@ -8,6 +8,7 @@ import { createEngineApi, type EngineApi } from './engine-api.ts';
 import { createInfo, freeBytes } from './engine-info.ts';
 import { askLayers, imageId, pull, removeImage } from './images.ts';
 import type { RegistryCredentials } from './registry.ts';
+import { createImageVerifier } from './verify-image.ts';
 
 export type DockerParts = Omit<ComposeParts, 'env'> & {
   socketPath: string;
@@ -28,6 +29,7 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
   const info = createInfo(api, parts.now);
   const readProject = createProjectReader(compose, parts.now);
   const projectName = async (): Promise<string> => (await readProject({ evenIfOld: true })).name;
+  const free = async (): Promise<number | null> => freeBytes((await info()).DockerRootDir);
   const link = async (): Promise<void> => parts.onLink(await compose.link());
 
   return {
@@ -35,7 +37,7 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
     containers: async () => listContainers(api, await projectName()),
     imageId: (reference) => imageId(api, reference),
     heldImages: async () => (await listHolders(api, await projectName())).map((holder) => holder.ImageID),
-    hold: async (imageId) => hold(api, await projectName(), imageId),
+    hold: async (imageId) => hold(api, await projectName(), imageId, free),
     releaseHold: async (imageId) => {
       const holders = await listHolders(api, await projectName());
       for (const holder of holders.filter((one) => one.ImageID === imageId)) {
@@ -48,7 +50,7 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
       if (answer.kind === 'ok') sizes.set(reference, answer.layers);
       return answer;
     },
-    freeBytes: async () => freeBytes((await info()).DockerRootDir),
+    freeBytes: free,
     pull: async (reference, onProgress, signal) =>
       pull(api, info, reference, {
         credentials: parts.credentials,
@@ -56,11 +58,7 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
         onProgress,
         signal,
       }),
-    verifyImage: async (imageId, signal) => {
-      // The engine checks every layer against its digest while it hands the image out, and breaks off when one is wrong.
-      const answer = await api.drain('GET', `/images/${encodeURIComponent(imageId)}/get`, { signal });
-      return answer.status === 200 && answer.complete;
-    },
+    verifyImage: createImageVerifier({ api, freeBytes: free }),
     up: async (signal) => {
       await link();
       return up(api, compose, await projectName(), parts.now, signal);

@@ -26,6 +26,9 @@ export function createInfo(api: EngineApi, now: () => number): ReadInfo {
   };
 }
 
+/** Room below which what the engine could not write is taken as a full disk. */
+export const fullDiskBytes = 8 * 1024 * 1024;
+
 /** Bytes free to an ordinary user at a path; null when it cannot be told. */
 export async function freeBytes(path: string): Promise<number | null> {
   try {

@@ -4,7 +4,7 @@ import { Value } from 'typebox/value';
 import type { LayersAnswer, PullAnswer, PullProgress } from '../../containers/ports.ts';
 import { holdLabel, ListedContainer, projectLabel } from './containers.ts';
 import { expectBody, messageOf, type EngineApi } from './engine-api.ts';
-import { freeBytes, type ReadInfo } from './engine-info.ts';
+import { freeBytes, fullDiskBytes, type ReadInfo } from './engine-info.ts';
 import { createPullMeter, type PullLine } from './pull-meter.ts';
 import { readLayers, type RegistryCredentials } from './registry.ts';
 
@@ -90,9 +90,6 @@ type PullOptions = {
   onProgress: (progress: PullProgress) => void;
   signal: AbortSignal;
 };
-
-/** Room below which a failed pull is taken as a full disk. */
-const fullDiskBytes = 8 * 1024 * 1024;
 
 /** Fetches an image through the engine. */
 export async function pull(api: EngineApi, info: ReadInfo, text: string, options: PullOptions): Promise<PullAnswer> {

@@ -61,7 +61,7 @@ export async function createProcessEngine(options: ProcessEngineOptions): Promis
     layers: (reference, signal) => listLayers(registry, reference, signal),
     freeBytes: () => store.freeBytes(),
     pull: (reference, onProgress, signal) => pullImage({ registry, store, signal, onProgress }, reference),
-    verifyImage: (imageId, signal) => store.verify(imageId, signal),
+    verifyImage: async (imageId, signal) => ((await store.verify(imageId, signal)) ? 'whole' : 'damaged'),
     up: async (signal) => {
       const reading = await read();
       return reading.kind === 'ok' ? stack.up(reading.services, signal) : reading;
