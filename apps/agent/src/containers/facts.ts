@@ -86,6 +86,9 @@ export type Watch = {
   lastReason: string | null;
   /** Restarts since the watch began, of the service that restarted most. */
   restarts: number;
+  /** Restarts since the watch began, of all services, and how long after its beginning the last of them was seen. */
+  restartsInAll: number;
+  restartedAfterMs: number;
   /** A service whose container has ended and will not be restarted; null when there is none. */
   ended: string | null;
 };

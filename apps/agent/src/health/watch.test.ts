@@ -20,6 +20,10 @@ const container = (service: 'backend' | 'frontend', changes: Partial<ContainerFa
   ...changes,
 });
 const running = [container('backend'), container('frontend')];
+const restarted = (backend: number): ContainerFact[] => [
+  container('backend', { restartCount: backend }),
+  container('frontend'),
+];
 
 type Sample = { at: number; answer?: typeof ok | typeof refused; containers?: ContainerFact[] };
 
@@ -88,9 +92,29 @@ describe('the verdict', () => {
       /keeps crashing/,
     ],
     [
-      'forgives two restarts to a service that is healthy then',
-      [{ at: 12_000, containers: [container('backend', { restartCount: 2 }), running[1] as ContainerFact] }],
+      'forgives two restarts in little time to a service that is healthy then',
+      every(3000, 45_000, 1000, { containers: restarted(2) }),
+      'passed',
+    ],
+    [
+      'fails the second restart after twelve seconds, however well the proxy answers',
+      [...every(0, 20_000, 1000, { containers: restarted(1) }), { at: 21_000, containers: restarted(2) }],
+      /keeps crashing/,
+    ],
+    [
+      'passes one restart at the start',
+      [{ at: 0 }, ...every(1000, 45_000, 1000, { containers: restarted(1) })],
+      'passed',
+    ],
+    [
+      'asks a service that was restarted late to stand twice as long',
+      [...every(0, 29_000, 1000), ...every(30_000, 89_000, 1000, { containers: restarted(1) })],
       'wait',
+    ],
+    [
+      'passes it then',
+      [...every(0, 29_000, 1000), ...every(30_000, 90_000, 1000, { containers: restarted(1) })],
+      'passed',
     ],
     [
       'fails a container that ended and is not restarted',
@@ -123,6 +147,23 @@ describe('the verdict', () => {
     const short = { stabilizationMs: 2000, timeoutMs: 1000 };
     assert.equal(judgeHealth(watch([{ at: 0 }, { at: 2000 }]), short).kind, 'passed');
   });
+});
+
+describe('a service that crashes again and again behind a proxy that holds requests', () => {
+  for (const everyMs of [5000, 11_000, 15_000, 20_000, 23_000, 30_000, 35_000, 44_000]) {
+    test(`every ${everyMs / 1000} s never passes`, () => {
+      // Made before the watch began, as by a command that waited for it to be ready.
+      const aheadMs = 3000;
+      let seen = startWatch(0);
+      let verdict = judgeHealth(seen, gate);
+      for (let nowMs = 0; verdict.kind === 'wait'; nowMs += 1000) {
+        const containers = restarted(Math.floor((nowMs + aheadMs) / everyMs));
+        seen = addSample(seen, { nowMs, answer: ok, containers, imageIds }, {});
+        verdict = judgeHealth(seen, gate);
+      }
+      assert.deepEqual(verdict, { kind: 'failed', reason: 'a service keeps crashing' });
+    });
+  }
 });
 
 describe('a sample', () => {
@@ -168,6 +209,17 @@ describe('a sample', () => {
   test('ends a run of passes, and keeps when the first one was', () => {
     const seen = watch([{ at: 100 }, { at: 200, answer: refused }, { at: 300 }]);
     assert.deepEqual([seen.passingSinceMs, seen.firstPassMs, seen.attempts], [300, 100, 3]);
+  });
+
+  test('begins the run of passes anew with a restart of any service', () => {
+    const both = [container('backend', { restartCount: 1 }), container('frontend', { restartCount: 1 })];
+    const seen = watch([
+      { at: 100 },
+      { at: 200, containers: restarted(1) },
+      { at: 300, containers: both },
+      { at: 400, containers: both },
+    ]);
+    assert.deepEqual([seen.passingSinceMs, seen.firstPassMs, seen.restarts], [300, 100, 1]);
   });
 
   test('counts restarts from the start of the watch on', () => {

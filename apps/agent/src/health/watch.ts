@@ -7,8 +7,10 @@ export type ProbeAnswer = { status: number | null; ok: boolean; reason: string |
 const longestStretchMs = 10_000;
 /** Restarts after which a service is taken as crash-looping: with the engine's doubling back-off about 3 s plus its run times. */
 const restartsOfALoop = 4;
-/** A slower loop: this many restarts, and still not healthy after this time. */
+/** A slower loop: this many restarts, one of them after this time, or still not healthy then. Starting up may take some. */
 const slowLoop = { restarts: 2, afterMs: 12_000 };
+/** Whatever was restarted must stand for so many times as long as it had before: the next restart of a loop is waited for. */
+const standsLonger = 2;
 
 export type Restarts = Readonly<Record<string, number>>;
 
@@ -22,6 +24,8 @@ export function startWatch(nowMs: number): Watch {
     lastStatus: null,
     lastReason: null,
     restarts: 0,
+    restartsInAll: 0,
+    restartedAfterMs: 0,
     ended: null,
   };
 }
@@ -47,15 +51,21 @@ export function addSample(
   const restarts = sample.containers
     .filter((c) => c.service in sample.imageIds)
     .map((c) => Math.max(0, c.restartCount - (baseline[c.id] ?? 0)));
+  const restartsInAll = restarts.reduce((sum, count) => sum + count, 0);
+  // The proxy holds requests while a service restarts: the health address alone does not tell.
+  const restarted = restartsInAll > watch.restartsInAll;
+  const passingSinceMs = restarted ? null : watch.passingSinceMs;
   return {
     ...watch,
     attempts: watch.attempts + 1,
     lastSampleMs: sample.nowMs,
-    passingSinceMs: passed ? (watch.passingSinceMs ?? sample.nowMs) : null,
+    passingSinceMs: passed ? (passingSinceMs ?? sample.nowMs) : null,
     firstPassMs: watch.firstPassMs ?? (passed ? sample.nowMs : null),
     lastStatus: sample.answer.status,
     lastReason: passed ? null : (problem ?? sample.answer.reason),
     restarts: Math.max(watch.restarts, 0, ...restarts),
+    restartsInAll: Math.max(watch.restartsInAll, restartsInAll),
+    restartedAfterMs: restarted ? sample.nowMs - watch.startedMs : watch.restartedAfterMs,
     ended: endedService(sample.containers, sample.imageIds),
   };
 }
@@ -71,18 +81,25 @@ export function judgeHealth(watch: Watch, gate: HealthGate): HealthVerdict {
   const elapsed = watch.lastSampleMs - watch.startedMs;
   if (watch.restarts >= restartsOfALoop) return failed('a service keeps crashing');
   if (watch.ended !== null) return failed(`service "${watch.ended}" ended with an error`);
-  const stretch = Math.min(gate.stabilizationMs, longestStretchMs);
-  if (watch.passingSinceMs !== null) {
-    const steady = watch.lastSampleMs - watch.passingSinceMs >= stretch;
-    if (steady && elapsed >= gate.stabilizationMs) return { kind: 'passed' };
-  } else if (watch.restarts >= slowLoop.restarts && elapsed >= slowLoop.afterMs) {
+  const loopsUntilMs = watch.passingSinceMs === null ? elapsed : watch.restartedAfterMs;
+  if (watch.restarts >= slowLoop.restarts && loopsUntilMs >= slowLoop.afterMs)
     return failed('a service keeps crashing');
+  if (watch.passingSinceMs !== null) {
+    const steady = watch.lastSampleMs - watch.passingSinceMs >= stretchMs(watch, gate);
+    if (steady && elapsed >= gate.stabilizationMs) return { kind: 'passed' };
   }
   // Whoever passes when the time is up is given the rest of the stretch.
   if (watch.passingSinceMs === null && elapsed >= gate.stabilizationMs + gate.timeoutMs)
     return failed(watch.lastReason ?? 'the health check did not stay passed');
   return { kind: 'wait' };
 }
+
+/** How long a release must pass without a gap. */
+const stretchMs = ({ restartedAfterMs }: Watch, { stabilizationMs, timeoutMs }: HealthGate): number =>
+  Math.max(
+    Math.min(stabilizationMs, longestStretchMs),
+    Math.min(standsLonger * restartedAfterMs, stabilizationMs + timeoutMs),
+  );
 
 const failed = (reason: string): HealthVerdict => ({ kind: 'failed', reason });
 
