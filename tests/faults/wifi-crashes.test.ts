@@ -261,6 +261,24 @@ describe('times, in the simulated home', () => {
   });
 });
 
+test('the hotspot comes back after a join that failed though a cable is in by now, and goes when nobody comes', async () => {
+  const world = createWifiWorld([router('home')], []);
+  const startMs = world.time.monotonicMs;
+  const joinMs = startMs + minute;
+  const seen: unknown[] = [];
+  const look = ({ air, portal }: WifiWorld): void =>
+    void seen.push([air.hotspot !== null, portal?.view().lastJoin?.failure]);
+  const cable = { ip: '10.9.0.2', gateway: '10.9.0.1' };
+  const events: WorldEvent[] = [
+    ...joinAt(joinMs, 'home', 'secret-but-wrong'),
+    { atMs: joinMs - 5000, name: 'cable in', happen: ({ air }) => change(air, { cable, phones: 1 }) },
+    { atMs: joinMs + 25_000, name: 'looks again', happen: look },
+  ];
+  const run = await runWifi(world, { untilMs: joinMs + 3 * minute, end: 'cut', events });
+  assert.deepEqual(seen, [[true, 'wrong_password']]);
+  assert.deepEqual(judgeEnd(world, run), []);
+});
+
 test('an agent that is told to stop ends the hotspot and starts the proxy', async () => {
   const world = createWifiWorld([router('home')], []);
   const startMs = world.time.monotonicMs;

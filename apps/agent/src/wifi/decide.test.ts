@@ -49,6 +49,7 @@ const facts = (network_: RadioFacts, more: Partial<Facts> = {}): Facts => ({
   seenMs: null,
   ...more,
 });
+const lastJoin = { ssid: home, isHidden: false, security: null, failure: 'wrong_password' } as const;
 const page = { portal: { isOpen: true, isListening: true } };
 
 /** At rest in CONNECTED's sense: nothing to undo, entered long ago. */
@@ -125,6 +126,43 @@ const rows: Row[] = [
     'HOTSPOT_ACTIVE',
     'wait',
     'in_use',
+  ],
+  [
+    'a cable and a wish that failed',
+    inHotspot({ state: 'JOINING', lastJoin, proxy: 'stopped' }),
+    facts(network(idle, { ethernet: cable }), { seenMs: now - 40_000 }),
+    'HOTSPOT_ACTIVE',
+    'start_hotspot',
+    'phone_awaited',
+  ],
+  [
+    'a cable and a phone on its way back',
+    inHotspot({ sinceMs: now - 20_000, lastJoin }),
+    facts(network(asHotspot, { ethernet: cable }), { ...page, seenMs: now - 60_000 }),
+    'HOTSPOT_ACTIVE',
+    'wait',
+    'phone_awaited',
+  ],
+  [
+    'a cable and a phone that did not come back',
+    inHotspot({ sinceMs: now - timing.phoneBack, lastJoin }),
+    facts(network(asHotspot, { ethernet: cable }), { ...page, seenMs: now - 100_000 }),
+    'CONNECTED',
+    'close_portal',
+  ],
+  [
+    'a cable and a wish that failed long ago',
+    inHotspot({ state: 'JOINING', lastJoin }),
+    facts(network(idle, { ethernet: cable }), { seenMs: now - timing.use }),
+    'CONNECTED',
+    'start_proxy',
+  ],
+  [
+    'a cable and a wish that was fulfilled',
+    inHotspot({ state: 'JOINING' }),
+    facts(network(connected, { ethernet: cable }), { seenMs: now - 40_000 }),
+    'CONNECTED',
+    'start_proxy',
   ],
   [
     'a cable and a hotspot used long ago',

@@ -1,6 +1,7 @@
 import {
   isDue,
   isHotspotUsed,
+  isPhoneAwaited,
   isUsable,
   linkOf,
   probedLink,
@@ -162,11 +163,9 @@ function hotspotStep(memory: Memory, facts: Facts): Step | null {
 }
 
 function isReturnDue(memory: Memory, facts: Facts): boolean {
-  const { scan, nowMs, seenMs } = facts;
+  const { scan } = facts;
   if (isHotspotUsed(facts) || scan.endedMs === null || scan.endedMs < memory.sinceMs) return false;
-  // A phone whose join has just failed is on its way back.
-  const isAwaited = seenMs !== null && nowMs - seenMs < timing.use && nowMs - memory.sinceMs < timing.phoneBack;
-  if (isAwaited) return false;
+  if (isPhoneAwaited(memory, facts)) return false;
   return facts.networks.some(
     ({ ssid, isKnown }) => isKnown && facts.nowMs >= (memory.returns[ssid]?.dueMs ?? -Infinity),
   );

@@ -136,9 +136,16 @@ export function isUsable({ manager, radio }: RadioFacts): boolean {
   return radio.state !== 'unavailable' || radio.blocked === 'soft';
 }
 
+/** Somebody looked at the page lately. */
+export const wasSeenLately = ({ nowMs, seenMs }: Facts): boolean => seenMs !== null && nowMs - seenMs < timing.use;
+
 /** A phone is in the hotspot and somebody looked at the page lately. */
-export const isHotspotUsed = ({ nowMs, network, seenMs }: Facts): boolean =>
-  (network.radio?.hotspot?.clients ?? 0) > 0 && seenMs !== null && nowMs - seenMs < timing.use;
+export const isHotspotUsed = (facts: Facts): boolean =>
+  (facts.network.radio?.hotspot?.clients ?? 0) > 0 && wasSeenLately(facts);
+
+/** In the hotspot: a phone whose join has just failed is on its way back. */
+export const isPhoneAwaited = (memory: Memory, facts: Facts): boolean =>
+  wasSeenLately(facts) && facts.nowMs - memory.sinceMs < timing.phoneBack;
 
 export const isDue = (memory: Memory, nowMs: number, step: string): boolean =>
   nowMs >= (memory.retries[step]?.dueMs ?? -Infinity);

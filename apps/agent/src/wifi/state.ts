@@ -1,11 +1,13 @@
 import {
   isDue,
   isHotspotUsed,
+  isPhoneAwaited,
   isUsable,
   linkOf,
   mostSilentProbes,
   probedLink,
   timing,
+  wasSeenLately,
   type Facts,
   type Memory,
   type WatchdogState,
@@ -25,16 +27,23 @@ export function nextState(memory: Memory, facts: Facts): NextState {
   if (memory.attempt) return to('JOINING', memory.attempt.kind === 'portal' ? 'asked_for' : 'known_network_back');
   if (!memory.isEnabled) return to('CHECK', 'no_radio');
   const link = linkOf(facts.network);
-  if (link?.kind === 'ethernet') {
-    const stays = memory.state === 'HOTSPOT_ACTIVE' && isHotspotUsed(facts);
-    return stays ? to('HOTSPOT_ACTIVE', 'in_use') : to('CONNECTED', 'ethernet');
-  }
+  if (link?.kind === 'ethernet') return withCable(memory, facts);
   if (!link) return withoutLink(memory, facts);
   const probed = probedLink(memory, link);
   if (!probed) return to(memory.state === 'RETRYING' ? 'RETRYING' : 'CHECK', 'new_link');
   if (probed.connectivity !== 'none') return to('CONNECTED', 'online');
   if (memory.state === 'CONNECTED' && probed.failures < mostSilentProbes) return to('CONNECTED', 'silent');
   return withDeadLink(memory, facts);
+}
+
+/** No hotspot is begun beside a cable; one that is in use stays, and comes back after a join that failed: the page has promised so. */
+function withCable(memory: Memory, facts: Facts): NextState {
+  const { state, lastJoin } = memory;
+  const isHotspot = state === 'HOTSPOT_ACTIVE';
+  if (isHotspot && isHotspotUsed(facts)) return to('HOTSPOT_ACTIVE', 'in_use');
+  const isAwaited = lastJoin !== null && (isHotspot ? isPhoneAwaited(memory, facts) : wasSeenLately(facts));
+  const stays = (isHotspot || state === 'JOINING') && isAwaited && isUsable(facts.network);
+  return stays ? to('HOTSPOT_ACTIVE', 'phone_awaited') : to('CONNECTED', 'ethernet');
 }
 
 /** There is an address, and nobody behind it. Waiting for the network manager is in vain: it is content. */
