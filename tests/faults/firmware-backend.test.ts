@@ -104,6 +104,7 @@ describe('the hand-over', () => {
     duty.backend.installed.set('lamp', ['1.2.0']);
     await duty.checkUntil('firmware_old_removed');
     assert.deepEqual((await readdir(duty.cacheDir)).sort(), ['lamp.json', ...kept]);
+    await waitFor('the status to say so', () => duty.firmware().status().files?.length === 2);
   });
 });
 

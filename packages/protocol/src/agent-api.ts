@@ -151,6 +151,12 @@ export const Status = Type.Object({
     lastCheckAt: Nullable(Time),
     lastError: Nullable(Type.String()),
     items: Type.Array(FirmwareItem),
+    files: Type.Optional(
+      Type.Array(Type.Object({ name: Type.String(), version: Type.String() }), {
+        description:
+          'Complete files in the cache, older ones too: what devices can fetch. Left out before it was read.',
+      }),
+    ),
     download: Type.Optional(
       Nullable(
         Type.Object(

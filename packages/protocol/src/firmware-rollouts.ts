@@ -72,7 +72,7 @@ export type RolloutDetails = Static<typeof RolloutDetails>;
 /**
  * POST /api/firmware/rollouts (station role admin) → 201 RolloutDetails. On request also a version that is older than what runs, and one that
  * failed before. POST /:id/{approve,pause,resume,abort} (station role admin) → Rollout.
- * Errors: 404 not_found (no such image, no such rollout), 409 conflict (no device wants it; not possible in this state).
+ * Errors: 404 not_found (no such image, no such rollout), 409 conflict (no device wants it; its file is known to be gone; not possible in this state).
  */
 export const NewRollout = Type.Object({ type: DeviceType, version: Version }, closed);
 export type NewRollout = Static<typeof NewRollout>;
@@ -84,7 +84,7 @@ export const Firmware = Type.Object({
   type: DeviceType,
   mode: Type.Enum([...firmwareModes]),
   images: Type.Array(Type.Object({ version: Version, size: Type.Integer({ description: 'Bytes.' }), readyAt: Time }), {
-    description: 'What can be installed, newest version first.',
+    description: 'What can be installed, newest version first: not those whose file is known to be gone.',
   }),
   installed: Type.Array(Type.Object({ version: Nullable(Version), devices: Type.Integer() }), {
     description: 'How many devices run which version; null: not heard yet.',

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { it } from 'node:test';
+import { systemClock } from '@station/kit/clock';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { cacheDisk } from '../adapters/cache-disk.ts';
 import { emptyNotes, readNotes } from './notes.ts';
-import { keepNotes, type FirmwareRun } from './run-state.ts';
+import { createRun, keepNotes, look, type FirmwareParts, type FirmwareRun } from './run-state.ts';
+import { describeFirmware } from './tell.ts';
 
 it('notes that are changed from two sides at once keep both changes', async () => {
   const dataDir = await mkdtemp(`${tmpdir()}/firmware-notes-`);
@@ -22,5 +24,20 @@ it('notes that are changed from two sides at once keep both changes', async () =
     assert.deepEqual([Object.keys(notes.signedFloors), damaged], [names, false]);
   } finally {
     await rm(dataDir, { recursive: true });
+  }
+});
+
+it('which files are there is told when the cache was read, and not before', async () => {
+  const directory = await mkdtemp(`${tmpdir()}/firmware-files-`);
+  try {
+    const source = { isSigned: false };
+    const parts = { disk: cacheDisk, directory, clock: systemClock, source, random: () => 0.5 } as FirmwareParts;
+    const run = createRun(parts);
+    await writeFile(`${directory}/lamp@1.0.0.bin`, 'x');
+    assert.equal(describeFirmware(run, parts).files, undefined);
+    await look(run, parts);
+    assert.deepEqual(describeFirmware(run, parts).files, [{ name: 'lamp', version: '1.0.0' }]);
+  } finally {
+    await rm(directory, { recursive: true });
   }
 });

@@ -47,6 +47,8 @@ export type FirmwareRun = {
   fetching: Fetching;
   handOver: HandOver;
   contents: CacheContents;
+  /** Whether it was read since the start: that nothing was seen before then says nothing. */
+  isCacheRead: boolean;
   partials: string[];
   notes: FirmwareNotes;
   notesRunner: ExclusiveRunner;
@@ -70,6 +72,7 @@ export function createRun(parts: FirmwareParts): FirmwareRun {
     fetching: createFetching({ ...parts, cache, attempts }),
     handOver: createHandOver(parts),
     contents: { items: [], files: [], damaged: [] },
+    isCacheRead: false,
     partials: [],
     notes: emptyNotes,
     notesRunner: createExclusiveRunner(),
@@ -99,6 +102,7 @@ export const observe = (run: FirmwareRun, { clock, source }: FirmwareParts): Fac
 /** Reads again what is in the cache. What vouches for a firmware and cannot be read goes: the firmware is fetched anew. */
 export async function look(run: FirmwareRun, { disk, directory, report }: FirmwareParts): Promise<void> {
   run.contents = await run.cache.read();
+  run.isCacheRead = true;
   for (const { file, reason, isLost } of run.contents.damaged) {
     if (!isLost) continue;
     await run.cache.removeMetadata(file);

@@ -60,6 +60,7 @@ export function describeFirmware(run: FirmwareRun, parts: FirmwareParts): Status
         handedOver: isHandedOver(item, facts.handedOver, types),
       };
     }),
+    ...(run.isCacheRead ? { files: run.contents.files } : {}),
     download: run.fetching.current(),
     refused: [...refusedEntries(run.refused, facts), ...refusedImages(facts)],
   };

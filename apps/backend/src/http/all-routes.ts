@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createAgentClient } from '../adapters/agent-client.ts';
+import { createAgentClient, type AgentClient } from '../adapters/agent-client.ts';
 import { createAuthService } from '../auth/auth-service.ts';
 import { createLoginLimiter } from '../auth/login-limiter.ts';
 import { createPasswords } from '../auth/passwords.ts';
@@ -64,10 +64,10 @@ export async function registerAllRoutes(
   });
   await registerHealth(app, rooms);
   await registerPeople(app, rooms, station);
-  await registerDevices(app, rooms);
+  const agent = createAgentClient(config.agent, config.agentToken);
+  await registerDevices(app, rooms, agent);
   const { hub, host } = rooms;
   const { clock } = host;
-  const agent = createAgentClient(config.agent, config.agentToken);
   await registerSystemRoutes(app, { agent, tokens, clock, closing });
   const describe = async () => ({ version, station: await nameOf(station) });
   await registerSocketRoute(app, { hub, tokens, clock, log: host.log, describe });
@@ -113,7 +113,7 @@ async function registerPeople(app: HttpServer, rooms: Rooms, station: StationSto
 }
 
 /** Devices and what is done with them. */
-async function registerDevices(app: HttpServer, rooms: Rooms): Promise<void> {
+async function registerDevices(app: HttpServer, rooms: Rooms, agent: AgentClient): Promise<void> {
   const { host, store, devices, events, commands, firmware, cloud, automations } = rooms;
   const { clock } = host;
   const { db } = store;
@@ -123,7 +123,7 @@ async function registerDevices(app: HttpServer, rooms: Rooms): Promise<void> {
   await registerDeviceRoutes(app, { devices, zones, activity, history, events, clock });
   await registerDeviceCommandRoutes(app, { devices, commands });
   await registerZoneRoutes(app, { zones });
-  await registerFirmwareRoutes(app, firmware);
+  await registerFirmwareRoutes(app, { firmware, agent });
   await registerOtaRoutes(app, { firmware, devices });
   await registerAutomationRoutes(app, { automations: automations.service });
   await registerCloudRoutes(app, { cloud });

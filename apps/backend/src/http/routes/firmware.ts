@@ -12,6 +12,8 @@ import {
   Rollouts,
 } from '@station/protocol/firmware-rollouts';
 import { Id } from '@station/protocol/rest';
+import type { AgentClient } from '../../adapters/agent-client.ts';
+import { askWhatIsGone } from '../../firmware/cached-files.ts';
 import { toRollout, toRolloutTarget, type Firmware } from '../../firmware/firmware.ts';
 import type { RolloutRecord } from '../../firmware/rollout-store.ts';
 import { userOf } from '../access.ts';
@@ -23,22 +25,24 @@ const listed = 50;
 const forAdmins = { access: { station: 'admin' } } as const;
 const tags = ['firmware'];
 
+type Parts = { firmware: Firmware; agent: Pick<AgentClient, 'call'> };
+
 /** /api/firmware and /api/firmware/rollouts (contracts, section 9). */
-export async function registerFirmwareRoutes(app: HttpServer, firmware: Firmware): Promise<void> {
-  registerTypes(app, firmware);
-  registerRollouts(app, firmware);
+export async function registerFirmwareRoutes(app: HttpServer, parts: Parts): Promise<void> {
+  registerTypes(app, parts);
+  registerRollouts(app, parts);
 }
 
-function registerTypes(app: HttpServer, { images }: Firmware): void {
+function registerTypes(app: HttpServer, { firmware: { images }, agent }: Parts): void {
   const list = async (): Promise<FirmwareBody[]> => {
-    const [all, installed] = [await images.list(), await images.installed()];
+    const [all, installed, isGone] = await Promise.all([images.list(), images.installed(), askWhatIsGone(agent)]);
     const types = new Set([...all, ...installed].map(({ type }) => type));
     return Promise.all(
       [...types].sort().map(async (type) => ({
         type,
         mode: await images.modeOf(type),
         images: all
-          .filter((image) => image.type === type)
+          .filter((image) => image.type === type && !isGone(image))
           .map(({ version, size, ready_at: readyAt }) => ({ version, size, readyAt: isoTime(readyAt) })),
         installed: installed.filter((row) => row.type === type).map(({ version, devices }) => ({ version, devices })),
       })),
@@ -60,7 +64,7 @@ function registerTypes(app: HttpServer, { images }: Firmware): void {
   );
 }
 
-function registerRollouts(app: HttpServer, { images, store, rollouts }: Firmware): void {
+function registerRollouts(app: HttpServer, { firmware: { images, store, rollouts }, agent }: Parts): void {
   const brief = async (rollout: RolloutRecord): Promise<Rollout> => toRollout(rollout, await store.targets(rollout.id));
   const details = async (rollout: RolloutRecord): Promise<RolloutDetails> => {
     const targets = await store.targets(rollout.id);
@@ -91,6 +95,10 @@ function registerRollouts(app: HttpServer, { images, store, rollouts }: Firmware
       const { type, version } = request.body;
       const image = await images.find(type, version);
       if (image === null) throw new StationError('not_found', 'There is no firmware of this version for this type.');
+      if ((await askWhatIsGone(agent))(image)) {
+        const help = 'Publish this firmware again under a newer version.';
+        throw new StationError('conflict', `The file of this version is not on the station any more. ${help}`);
+      }
       const rollout = await rollouts.request(image, userOf(request).userId);
       if (rollout === null) throw new StationError('conflict', 'No device of this type can take this version.');
       return reply.code(201).send(await details(rollout));
