@@ -201,6 +201,22 @@ describe('an update', () => {
     assert.deepEqual([ended.history[0]?.result, ended.history[0]?.reason], ['rolled_back', 'it crashes']);
   });
 
+  test('is not quarantined when the engine could start neither release', () => {
+    const cannotStart = { code: 'engine_failed', reason: 'cannot start' };
+    const way = (there: typeof unhealthy, back: typeof unhealthy): string[] =>
+      change(
+        installed,
+        begin(unpulled),
+        fetched,
+        switched,
+        { kind: 'revert', failure: there },
+        { kind: 'fail', failure: back, bringUpAgain: true },
+      ).quarantined.map(({ version }) => version);
+    assert.deepEqual(way(cannotStart, cannotStart), []);
+    assert.deepEqual(way(cannotStart, unhealthy), ['2.0.0']);
+    assert.deepEqual(way(unhealthy, cannotStart), ['2.0.0']);
+  });
+
   test('whose way back fails is quarantined all the same, and what was installed is due', () => {
     const ended = change(installed, ...updating, revert, failed(true));
     assert.deepEqual(ended.quarantined, [{ version: '2.0.0', ...unhealthy, at: moment.now }]);

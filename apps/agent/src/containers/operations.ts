@@ -98,8 +98,9 @@ export function changeJournal(journal: Journal, change: Change, moment: Moment):
         // A fetch that came to its end, even to a bad one, was synced; what an earlier boot left is still in doubt.
         fetchingSince: journal.fetchingSince === moment.bootId ? null : journal.fetchingSince,
         ...(change.bringUpAgain ? { upInBoot: null } : {}),
-        // The release that was being left had failed, whatever became of going back.
-        ...(operation.failure
+        // The release that was being left had failed, whatever became of going back; but an engine that could start neither is the
+        // station's fault (a port that is taken, say), and nothing is known of the release.
+        ...(operation.failure && !(isEngineFault(operation.failure) && isEngineFault(change.failure))
           ? { quarantined: quarantine(journal, operation.to.version, operation.failure, moment.now) }
           : {}),
       });
@@ -259,6 +260,7 @@ function retire(before: Journal, after: Journal): Journal['retired'] {
 }
 
 type Failure = { code: string; reason: string };
+const isEngineFault = ({ code }: Failure): boolean => code === 'engine_failed';
 const unhealthy: Failure = { code: 'release_unhealthy', reason: 'not healthy' };
 const byHand: Failure = { code: 'rolled_back_by_hand', reason: 'rolled back by hand' };
 
