@@ -13,20 +13,24 @@ export type BrokerLogins = AsyncDisposable & {
 const retryMs = 5_000;
 
 /**
- * Keeps the logins of devices at a broker of its own in step with the station.
+ * Keeps the logins of devices at a broker of its own in step with the station. What happened while it was not there is made good at the start;
+ * logins that the station did not make are left alone.
  * @param known logins that were given beforehand: made at the broker when they are not there.
  */
 export function startBrokerLogins(options: {
   dynsec: Dynsec;
   known: readonly DeviceLogin[];
+  /** External ids of the devices that the station has. */
+  externalIds: () => Promise<readonly string[]>;
   /** Where several backends look after the same broker: one at a time. */
   exclusively?: <T>(work: () => Promise<T>) => Promise<T>;
   /** Whether a login may go: the device was not added again meanwhile. */
-  isGone?: (externalId: string) => Promise<boolean>;
+  isGone: (externalId: string) => Promise<boolean>;
   clock: Clock;
   log: Log;
 }): BrokerLogins {
-  const { dynsec, known, exclusively = (work) => work(), isGone = async () => true, clock, log } = options;
+  const { dynsec, exclusively = (work) => work(), isGone, clock, log } = options;
+  const known = new Map(options.known.map((login) => [login.externalId, login]));
   const ending = new AbortController();
   let isKept = true;
 
@@ -44,9 +48,19 @@ export function startBrokerLogins(options: {
   };
   const prepare = async (): Promise<void> => {
     isKept = await dynsec.prepare();
-    if (!isKept || known.length === 0) return;
+    if (isKept) await straighten();
+  };
+  const straighten = async (): Promise<void> => {
     const there = await dynsec.list();
-    await dynsec.add(known.filter(({ externalId }) => !there.has(externalId)));
+    // Read after it: a device is in the table before it has a login.
+    const present = new Set(await options.externalIds());
+    const names = new Set(there.map(({ username }) => username));
+    const isMissing = ({ externalId }: DeviceLogin): boolean => !names.has(externalId) && present.has(externalId);
+    await dynsec.add([...known.values()].filter(isMissing));
+    // Of a device that was removed while the broker was away, and then the backend ended.
+    for (const { username, isOfDevice } of there) {
+      if (isOfDevice && !present.has(username) && (await dynsec.isOwn(username))) await remove(username);
+    }
   };
   const preparing = insist('preparing the broker', () => exclusively(prepare));
   const remove = async (externalId: string): Promise<void> => {
@@ -57,9 +71,11 @@ export function startBrokerLogins(options: {
   return {
     add: async (login) => {
       await preparing;
+      known.delete(login.externalId);
       if (isKept) await exclusively(() => dynsec.add([login]));
     },
     remove: (externalId) => {
+      known.delete(externalId);
       const removal = preparing
         .then(() => (isKept ? insist('removing a login', () => exclusively(() => remove(externalId))) : undefined))
         .finally(() => removing.delete(removal));

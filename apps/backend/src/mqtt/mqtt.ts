@@ -155,10 +155,10 @@ async function openLogins(
   const password = config.password ?? decodeURIComponent(address.password);
   const { createDynsec } = await import('./dynsec.ts');
   const dynsec = createDynsec({ url: config.url, username, password, authority, stationId });
-  if (replicas === null) return startBrokerLogins({ dynsec, known, clock, log });
-  const { exclusively } = replicas;
+  const externalIds = async (): Promise<string[]> => (await devices.list()).map(({ external_id }) => external_id);
   const isGone = async (externalId: string): Promise<boolean> => (await devices.findByExternalId(externalId)) === null;
-  return startBrokerLogins({ dynsec, known, exclusively, isGone, clock, log });
+  const sharing = replicas === null ? {} : { exclusively: replicas.exclusively };
+  return startBrokerLogins({ dynsec, known, externalIds, isGone, clock, log, ...sharing });
 }
 
 type LinkParts = {
