@@ -21,6 +21,23 @@ test('what the registry told before counts more than what a pull tells', () => {
   assert.equal(meter.read().percent, 10);
 });
 
+test('a layer that two images share counts once', () => {
+  const meter = createProgressMeter();
+  // Of 1000 bytes 500 are a layer of both.
+  meter.expect(1000);
+  meter.update('backend', { doneBytes: 0, totalBytes: 700 });
+  meter.update('frontend', { doneBytes: 0, totalBytes: 800 });
+  meter.update('backend', { doneBytes: 500, totalBytes: 700 });
+  assert.equal(meter.read().doneBytes, 500);
+  meter.update('frontend', { doneBytes: 500, totalBytes: 800 });
+  assert.equal(meter.read().doneBytes, 500);
+  meter.update('backend', { doneBytes: 700, totalBytes: 700 });
+  meter.update('frontend', { doneBytes: 650, totalBytes: 800 });
+  assert.deepEqual(meter.read(), { doneBytes: 850, totalBytes: 1000, percent: 85 });
+  meter.update('frontend', { doneBytes: 800, totalBytes: 800 });
+  assert.equal(meter.read().percent, 100);
+});
+
 test('a pull of unknown size leaves the whole unknown', () => {
   const meter = createProgressMeter();
   meter.update('backend', { doneBytes: 50, totalBytes: 100 });

@@ -24,11 +24,14 @@ export function createProgressMeter(): ProgressMeter {
     },
     read: () => {
       const parts = [...services.values()];
-      const done = parts.reduce((sum, part) => sum + part.doneBytes, 0);
+      const sum = parts.reduce((bytes, part) => bytes + part.doneBytes, 0);
       const told = parts.reduce<number | null>(
-        (sum, part) => (sum === null || part.totalBytes === null ? null : sum + part.totalBytes),
+        (bytes, part) => (bytes === null || part.totalBytes === null ? null : bytes + part.totalBytes),
         0,
       );
+      // A layer that images share is expected once, and each of their pulls counts it: as much is not to be fetched at all.
+      const shared = expected === null || told === null ? 0 : Math.max(0, told - expected);
+      const done = Math.max(sum - shared, ...parts.map((part) => part.doneBytes), 0);
       const totalBytes = expected ?? (parts.length === 0 ? null : told);
       furthest = Math.max(furthest, totalBytes === null ? done : Math.min(done, totalBytes));
       const percent = totalBytes === null ? null : totalBytes === 0 ? 100 : Math.floor((100 * furthest) / totalBytes);
