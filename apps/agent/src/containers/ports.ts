@@ -31,7 +31,10 @@ export type StackEngine = {
   pull(reference: string, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<PullAnswer>;
   /** Reads the whole image and checks it against its digests: slow, and sure. */
   verifyImage(imageId: string, signal: AbortSignal): Promise<ImageCondition>;
-  /** Brings the stack up with the releases the override file pins; never touches the network. */
+  /**
+   * Brings the stack up with the releases the override file pins; never touches the network.
+   * @throws StationError `compose_project_unreadable` when it failed because the stack's own files cannot be read.
+   */
   up(signal: AbortSignal): Promise<UpAnswer>;
   /**
    * Starts or stops the containers of one service as they are. A stopped one stays so until it is started, or `up`. A service that

@@ -89,6 +89,8 @@ async function up(
   });
   if (!result) return { kind: 'failed', reason: 'starting the release did not come to an end', hung: true };
   if (result.exitCode !== 0) {
+    // A project that broke since it was last read says nothing of the release: its fault is thrown, and waited out.
+    await compose.describe(signal);
     return {
       kind: 'failed',
       reason: 'the container engine could not start the release',
