@@ -189,6 +189,28 @@ describe('a file that the disk does not give out', () => {
     }
   }
 
+  test('is fetched anew when it is one of an unfinished download', async () => {
+    for (const unfinished of ['.part', '.part.json']) {
+      const start = await prepare();
+      const begun = (await snapshots(start)).findLast(({ label }) => /append .*part$/.test(label));
+      assert.ok(begun);
+      const { world } = begun;
+      let worn: number | undefined;
+      const run = await runFirmware(world, {
+        diskFault: (operation, at) => {
+          if (operation !== 'read' || !at.endsWith(unfinished)) return null;
+          worn ??= world.disk.names.get(at);
+          return worn !== undefined && world.disk.names.get(at) === worn ? systemError('EIO', operation, at) : null;
+        },
+      });
+      assert.ok(worn !== undefined, `${unfinished} was read`);
+      assert.deepEqual(findRestFaults(world, run), [], unfinished);
+      assert.ok(world.sentBytes <= 3.1 * 40_000, `${unfinished}: ${world.sentBytes} bytes for two images`);
+      const isTold = run.events.some(({ reason }) => reason === 'the disk does not give it out');
+      assert.ok(isTold || unfinished === '.part.json');
+    }
+  });
+
   test('once, is only read again', async () => {
     for (const path of damaged) {
       const world = await prepare();

@@ -1,5 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
+import { lostReason, type Patience } from './lost-file.ts';
 import { createPartial, type Partial, type PartialNote } from './partial.ts';
 import { LineBroken, type CacheDisk, type OpenDownload, type Opened } from './ports.ts';
 import { checksumOf } from './verify.ts';
@@ -10,6 +11,8 @@ export type DownloadParts = {
   open: OpenDownload;
   clock: Clock;
   bootId: string;
+  /** With files that the disk does not give out. */
+  patience: Patience;
   /** Largest file, bytes. */
   maxBytes: number;
   /** Resolves when the line is free for firmware. */
@@ -47,18 +50,23 @@ export async function download(
   const partial = createPartial(parts.disk, parts.directory, entry.checksum.slice('sha256:'.length));
   const first = await fetchWhole(entry, partial, parts, signal);
   if (first.kind !== 'ok') return first;
-  let bytes = await parts.disk.read(partial.path);
-  if (bytes !== null && checksumOf(bytes) !== entry.checksum && first.resumed) {
+  const readWhole = () => parts.patience(partial.path, () => parts.disk.read(partial.path));
+  const isRight = (bytes: Uint8Array | null): bytes is Uint8Array =>
+    bytes !== null && checksumOf(bytes) === entry.checksum;
+  let reading = await readWhole();
+  if (reading.kind === 'ok' && reading.value !== null && !isRight(reading.value) && first.resumed) {
     // One of the pieces may have been of another content: the whole in one go decides.
     await partial.discard();
     const again = await fetchWhole(entry, partial, parts, signal);
     if (again.kind !== 'ok') return again;
-    bytes = await parts.disk.read(partial.path);
+    reading = await readWhole();
   }
-  if (bytes !== null && checksumOf(bytes) === entry.checksum) {
-    return { kind: 'ok', path: partial.path, bytes, discard: partial.discard };
+  if (reading.kind === 'ok' && isRight(reading.value)) {
+    return { kind: 'ok', path: partial.path, bytes: reading.value, discard: partial.discard };
   }
   await partial.discard();
+  // Nothing is known against the firmware: fetched anew, it comes to lie elsewhere on the disk.
+  if (reading.kind === 'lost') return failed(0, lostReason);
   return { kind: 'refused', reason: 'the checksum is not that of the manifest' };
 }
 
@@ -70,7 +78,7 @@ async function fetchWhole(
   parts: DownloadParts,
   signal: AbortSignal,
 ): Promise<Fetched> {
-  const kept = await partial.open(parts.bootId);
+  const kept = await partial.open(parts.bootId, parts.patience);
   const progress = { doneBytes: kept.bytes };
   try {
     return await fetchRest(entry, partial, { ...parts, signal, kept, progress });
@@ -194,7 +202,12 @@ async function findLackOfSpace({ disk, directory, progress }: Run, needed: numbe
   };
 }
 
-const failed = (doneBytes: number, reason: string): Fetched => ({ kind: 'failed', doneBytes, reason, diskFull: false });
+const failed = (doneBytes: number, reason: string): Exclude<Fetched, { kind: 'ok' }> => ({
+  kind: 'failed',
+  doneBytes,
+  reason,
+  diskFull: false,
+});
 
 export const isDiskFull = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');

@@ -8,7 +8,7 @@ import type { Cache } from './cache.ts';
 import type { CachedFirmware } from './decide.ts';
 import { download, type DownloadOutcome } from './download.ts';
 import type { CacheDisk, OpenDownload } from './ports.ts';
-import { lostReason } from './lost-file.ts';
+import { lostReason, type Patience } from './lost-file.ts';
 import { verifyFirmware } from './verify.ts';
 
 export type FetchingParts = {
@@ -20,6 +20,7 @@ export type FetchingParts = {
   clock: Clock;
   report: Report;
   bootId: string;
+  patience: Patience;
   maxBytes: number;
   /** True while something else, that matters more, is fetched. */
   isLineTaken: () => boolean;

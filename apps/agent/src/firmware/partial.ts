@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { readText, temporaryPath, writeDurable } from '@station/kit/files';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
+import { clearPath, type Patience } from './lost-file.ts';
 import type { CacheDisk } from './ports.ts';
 
 /** What must be known to go on with a download after the agent, or the machine, has ended in the middle of it. */
@@ -18,8 +19,8 @@ export type PartialNote = Static<typeof Note>;
 /** An unfinished download in the cache's folder: `.<sha256>.part` and its note. The name is the content it is to have. */
 export type Partial = {
   path: string;
-  /** Bytes that may be built on, and the note that belongs to them; the file is cut to them. */
-  open(bootId: string): Promise<{ bytes: number; note: PartialNote | null }>;
+  /** Bytes that may be built on, and the note that belongs to them; the file is cut to them. A note that is lost takes them with it. */
+  open(bootId: string, patience: Patience): Promise<{ bytes: number; note: PartialNote | null }>;
   note(note: PartialNote): Promise<void>;
   discard(): Promise<void>;
 };
@@ -30,23 +31,26 @@ export function createPartial(disk: CacheDisk, directory: string, checksum: stri
   const notePath = `${path}.json`;
   const discard = async (): Promise<void> => {
     // The note last: without it the rest counts for nothing.
-    await disk.remove(path);
-    await disk.remove(temporaryPath(notePath));
-    await disk.remove(notePath);
+    await clearPath(disk, path);
+    await clearPath(disk, temporaryPath(notePath));
+    await clearPath(disk, notePath);
   };
   return {
     path,
     discard,
     note: (note) => writeDurable(disk, notePath, `${JSON.stringify(note)}\n`),
-    open: async (bootId) => {
-      const [note, size] = [await readNote(disk, notePath), await disk.size(path)];
+    open: async (bootId, patience) => {
+      const reading = await patience(notePath, () => readNote(disk, notePath));
+      if (reading.kind === 'lost') await discard();
+      const note = reading.kind === 'lost' ? null : reading.value;
+      const size = await disk.size(path);
       const kept =
         note === null || size === null ? 0 : note.bootId === bootId ? size : Math.min(note.syncedBytes, size);
       if (note !== null && kept > 0) {
         if (kept < (size ?? 0)) await disk.truncate(path, kept);
         return { bytes: kept, note };
       }
-      if (size !== null) await disk.remove(path);
+      if (size !== null) await clearPath(disk, path);
       return { bytes: 0, note: null };
     },
   };

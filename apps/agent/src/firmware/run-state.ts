@@ -69,7 +69,7 @@ export function createRun(parts: FirmwareParts): FirmwareRun {
     patience,
     cache,
     attempts,
-    fetching: createFetching({ ...parts, cache, attempts }),
+    fetching: createFetching({ ...parts, cache, attempts, patience }),
     handOver: createHandOver(parts),
     contents: { items: [], files: [], damaged: [] },
     isCacheRead: false,
