@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hold } from './containers.ts';
+import { hold, releaseHold } from './containers.ts';
+import type { EngineApi } from './engine-api.ts';
 
 // Answers that an engine gives only in trouble; the rest is shown on a real one (e2e update).
 const mebibyte = 1024 * 1024;
@@ -16,4 +17,24 @@ test('an image of which no container can be made is broken, unless the disk is f
 test('an image is held on a disk however full, if the engine says so', async () => {
   for (const status of [201, 409]) assert.equal(await holdWith(status, 0), 'held');
   assert.equal(await holdWith(404, 0), 'absent');
+});
+
+test('letting go of an image takes the volumes that were made for its hold, and nothing of the stack', async () => {
+  const listed = [
+    { Id: 'ours', ImageID: 'sha256:1', Labels: { 'station.hold': 'station' } },
+    { Id: 'of-another-image', ImageID: 'sha256:2', Labels: { 'station.hold': 'station' } },
+    // A label that its image brings along.
+    {
+      Id: 'of-the-stack',
+      ImageID: 'sha256:1',
+      Labels: { 'station.hold': 'station', 'com.docker.compose.project': 'station' },
+    },
+  ];
+  const removed: unknown[] = [];
+  const call: EngineApi['call'] = async (method, path, { query } = {}) => {
+    if (method === 'DELETE') removed.push([path, query]);
+    return method === 'GET' ? { status: 200, body: listed } : { status: 204, body: null };
+  };
+  await releaseHold({ call }, 'station', 'sha256:1');
+  assert.deepEqual(removed, [['/containers/ours', { force: 'true', v: 'true' }]]);
 });

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type, type Static } from 'typebox';
 import type { ContainerFact } from '../../containers/facts.ts';
 import { expectBody, messageOf, type EngineApi } from './engine-api.ts';
 import { fullDiskBytes } from './engine-info.ts';
@@ -55,7 +55,7 @@ export async function listContainers(api: EngineApi, project: string): Promise<C
 }
 
 /** Containers that hold an image for the project. */
-export async function listHolders(api: EngineApi, project: string) {
+export async function listHolders(api: Pick<EngineApi, 'call'>, project: string) {
   const filters = JSON.stringify({ label: [`${holdLabel}=${project}`] });
   const answer = await api.call('GET', '/containers/json', { query: { all: 'true', filters } });
   return expectBody(answer, Type.Array(ListedContainer), 'GET /containers/json');
@@ -84,6 +84,25 @@ export async function hold(
   if (status === 404) return 'absent';
   if (status >= 500) return ((await free()) ?? Infinity) < fullDiskBytes ? 'unknown' : 'broken';
   throw new StationError('internal', 'an image could not be held', { cause: new Error(messageOf(told)) });
+}
+
+/** Lets go of an image. */
+export async function releaseHold(api: Pick<EngineApi, 'call'>, project: string, imageId: string): Promise<void> {
+  for (const holder of await listHolders(api, project)) {
+    if (holder.ImageID === imageId && isHolder(holder, project)) await removeHolder(api, holder.Id);
+  }
+}
+
+/** A container that only holds an image for the project: none of its stack. */
+export const isHolder = ({ Labels }: Pick<Static<typeof ListedContainer>, 'Labels'>, project: string): boolean =>
+  Labels[holdLabel] === project && !(projectLabel in Labels);
+
+/**
+ * Removes a container that holds an image, with the anonymous volumes that the engine made for it when the image declares some (Engine
+ * API, ContainerDelete): nobody else would.
+ */
+export async function removeHolder(api: Pick<EngineApi, 'call'>, id: string): Promise<void> {
+  await api.call('DELETE', `/containers/${id}`, { query: { force: 'true', v: 'true' } });
 }
 
 const stopGraceSeconds = 5;

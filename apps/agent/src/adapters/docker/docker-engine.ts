@@ -3,7 +3,7 @@ import { StationError } from '@station/kit/station-error';
 import type { StackEngine, UpAnswer } from '../../containers/ports.ts';
 import { createCompose, type ComposeParts } from './compose.ts';
 import { createProjectReader } from './compose-project.ts';
-import { hold, listContainers, listHolders, projectLabel, setRunning } from './containers.ts';
+import { hold, listContainers, listHolders, projectLabel, releaseHold, setRunning } from './containers.ts';
 import { createEngineApi, type EngineApi } from './engine-api.ts';
 import { createInfo, freeBytes } from './engine-info.ts';
 import { askLayers, imageId, pull, removeImage } from './images.ts';
@@ -38,12 +38,7 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
     imageId: (reference) => imageId(api, reference),
     heldImages: async () => (await listHolders(api, await projectName())).map((holder) => holder.ImageID),
     hold: async (imageId) => hold(api, await projectName(), imageId, free),
-    releaseHold: async (imageId) => {
-      const holders = await listHolders(api, await projectName());
-      for (const holder of holders.filter((one) => one.ImageID === imageId)) {
-        await api.call('DELETE', `/containers/${holder.Id}`, { query: { force: 'true' } });
-      }
-    },
+    releaseHold: async (imageId) => releaseHold(api, await projectName(), imageId),
     removeImage: async (reference, { force }) => removeImage(api, await projectName(), reference, force),
     layers: async (reference, signal) => {
       const answer = await askLayers(api, info, parts.credentials, reference, signal);

@@ -2,7 +2,7 @@ import { parseImageReference } from '@station/protocol/image-reference';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { LayersAnswer, PullAnswer, PullProgress } from '../../containers/ports.ts';
-import { holdLabel, ListedContainer, projectLabel } from './containers.ts';
+import { holdLabel, isHolder, ListedContainer, projectLabel, removeHolder } from './containers.ts';
 import { expectBody, messageOf, type EngineApi } from './engine-api.ts';
 import { freeBytes, fullDiskBytes, type ReadInfo } from './engine-info.ts';
 import { createPullMeter, type PullLine } from './pull-meter.ts';
@@ -49,7 +49,10 @@ export async function removeImage(
   if (using.some(({ Labels }) => Labels[holdLabel] !== project && Labels[projectLabel] !== project)) return 'in_use';
   // A stopped container keeps the layers, and the next pull would take them up again however damaged they are. Without force
   // the engine leaves a running one alone.
-  if (force) for (const { Id } of using) await api.call('DELETE', `/containers/${Id}`);
+  for (const container of force ? using : []) {
+    if (isHolder(container, project)) await removeHolder(api, container.Id);
+    else await api.call('DELETE', `/containers/${container.Id}`);
+  }
   const answer = await api.call('DELETE', `/images/${encodeURIComponent(reference)}`, {
     query: { force: String(force) },
   });
