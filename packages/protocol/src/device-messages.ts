@@ -17,7 +17,10 @@ export type Handshake = Static<typeof Handshake>;
 export const HandshakeAck = Type.Object({ status: Type.Enum(['ok', 'unknown_device']) });
 export type HandshakeAck = Static<typeof HandshakeAck>;
 
-/** The capabilities that changed, or all of them. */
+/**
+ * The capabilities that changed, or all of them. The whole state holds as many, and 256 KiB of JSON: what is new and has no room there is left
+ * out.
+ */
 export const DeviceState = Type.Object({
   state: Type.Record(Type.String({ minLength: 1, maxLength: 64 }), Type.Unknown(), { maxProperties: 256 }),
 });

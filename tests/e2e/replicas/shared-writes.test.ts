@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { sql } from 'kysely';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/files';
 import type { DeviceReport } from '../../../apps/backend/src/devices/device-report.ts';
 import { createDeviceStore } from '../../../apps/backend/src/devices/device-store.ts';
 import { createEventIds } from '../../../apps/backend/src/devices/event-ids.ts';
+import type { Written } from '../../../apps/backend/src/devices/report-store.ts';
 import { createFanOut, type Delivered, type FanOut } from '../../../apps/backend/src/replicas/fan-out.ts';
 import { isStillLeader } from '../../../apps/backend/src/replicas/fence.ts';
 import { createLeadership } from '../../../apps/backend/src/replicas/leadership.ts';
@@ -41,7 +43,7 @@ async function openShared() {
   const write = (
     reports: readonly DeviceReport[],
     mayDecide: (transaction: DatabaseTransaction) => Promise<boolean> = async () => false,
-  ): Promise<void> =>
+  ): Promise<Written> =>
     writeSharedReports({
       db: store.db,
       reports,
@@ -80,6 +82,25 @@ test('of two replicas the later word of a device holds, whichever writes last, a
     told.map((report) => report.kind === 'state' && report.state),
     [{ brightness: 80 }, { power: true }],
   );
+});
+
+test('what the state has no room for is in none of what is kept and told', async () => {
+  await using shared = await openShared();
+  const { id: deviceId, write, told, db } = shared;
+  const names = (prefix: string) => Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`${prefix}${n}`, n]));
+  await write([{ kind: 'state', deviceId, at: 2_000, state: names('a') }]);
+  const late: DeviceReport = { kind: 'state', deviceId, at: 1_000, state: { a0: 7 } };
+  const { cut } = await write([{ kind: 'state', deviceId, at: 3_000, state: { ...names('b'), a1: 'last' } }, late]);
+  assert.deepEqual(cut, ['lamp']);
+  const state = JSON.parse((await shared.row()).state) as Record<string, unknown>;
+  assert.equal(Object.keys(state).length, 256);
+  assert.equal(state['a1'], 'last');
+  assert.deepEqual(Object.assign({}, ...told.map((report) => report.kind === 'state' && report.state)), state);
+  const { rows } = await sql<{ state_times: string }>`select state_times from devices`.execute(db);
+  assert.deepEqual(Object.keys(JSON.parse(rows[0]?.state_times ?? '') as object).sort(), Object.keys(state).sort());
+  const samples = await db.selectFrom('device_samples').select(['capability', 'at']).execute();
+  assert.equal(samples.length, 257, 'what was overtaken happened all the same');
+  assert.ok(samples.every(({ capability }) => Object.hasOwn(state, capability)));
 });
 
 test('many writers of the same devices neither lose a value nor lock one another out', async () => {

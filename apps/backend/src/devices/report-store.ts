@@ -12,65 +12,67 @@ type Kind = 'sqlite' | 'postgres';
 /** Keeps more of a batch in its transaction, before the devices are updated. */
 export type WriteAlong = (transaction: DatabaseTransaction, kind: Kind, folded: FoldedReports) => Promise<void>;
 
+/** What writing a batch gave. */
+export type Written = {
+  /** As they were taken: see {@link FoldedReports}. */
+  reports: readonly DeviceReport[];
+  before: StatesBefore;
+  /** External ids of the devices whose states had no room for all of it, once for each report. */
+  cut: readonly string[];
+};
+
 /**
  * Writes a batch of reports in one transaction, in five statements whatever its size. What belongs to a device that was removed meanwhile
  * is left out. Resolved means on disk.
  * @param newId of events; see `createEventIds`.
  * @param writeAlong what else must be on disk with it or not at all.
- * @returns the states that it found: what became different is known exactly, whichever replica wrote before.
+ * @returns also the states that it found: what became different is known exactly, whichever replica wrote before.
  */
 export async function writeReports(
   { db, kind }: { db: Database; kind: Kind },
   reports: readonly DeviceReport[],
   newId: () => string,
   writeAlong?: WriteAlong,
-): Promise<StatesBefore> {
-  const folded = foldReports(reports, newId);
+): Promise<Written> {
   return db.transaction().execute(async (transaction) => {
-    const before = await mergeStates(transaction, kind, folded.changes);
+    const found = await readStates(transaction, kind, reports);
+    const before = new Map(found.values().map(({ id, state }) => [id, state]));
+    const folded = foldReports(reports, before, newId);
     await writeAlong?.(transaction, kind, folded);
     await updateDevices(transaction, kind, folded.changes);
     await insertEvents(transaction, kind, folded);
     await insertSamples(transaction, kind, folded);
-    return before;
+    return { reports: folded.taken, before, cut: externalIds(folded.cut, found) };
   });
 }
 
+type FoundState = { id: string; external_id: string; state: string };
+
 /**
- * Makes each reported state the whole one. Read and written in the same transaction; in PostgreSQL the rows are locked in between, always in
- * the same order, so that replicas wait for each other instead of losing a value or locking each other out.
+ * Of the devices that report a state. Read and written in the same transaction; in PostgreSQL the rows are locked in between, always in the
+ * same order, so that replicas wait for each other instead of losing a value or locking each other out.
  */
-async function mergeStates(
+async function readStates(
   transaction: DatabaseTransaction,
   kind: Kind,
-  changes: DeviceChange[],
-): Promise<StatesBefore> {
-  const changed = changes.filter(({ state }) => state !== null);
-  if (changed.length === 0) return new Map();
+  reports: readonly DeviceReport[],
+): Promise<ReadonlyMap<string, FoundState>> {
+  const ids = new Set<string>();
+  for (const report of reports) if (report.kind === 'state') ids.add(report.deviceId);
+  if (ids.size === 0) return new Map();
   const given = jsonRows(
     kind,
-    changed.map(({ id }) => ({ id })),
+    Array.from(ids, (id) => ({ id })),
     { id: 'text' },
   );
   const lock = kind === 'postgres' ? sql`order by devices.id for update of devices` : sql``;
-  const query = sql<{ id: string; state: string }>`
-    select devices.id, devices.state from devices join ${given} on given.id = devices.id ${lock}`;
-  const current = new Map((await query.execute(transaction)).rows.map(({ id, state }) => [id, state]));
-  for (const change of changed) {
-    const before = current.get(change.id);
-    if (before !== undefined) change.state = { ...readState(before), ...change.state };
-  }
-  return current;
+  const query = sql<FoundState>`
+    select devices.id, devices.external_id, devices.state from devices join ${given} on given.id = devices.id ${lock}`;
+  return new Map((await query.execute(transaction)).rows.map((row) => [row.id, row]));
 }
 
-/** What a damaged disk has made unreadable is as good as nothing: the device says it anew, and no other waits for it. */
-function readState(text: string): object {
-  try {
-    return JSON.parse(text) as object;
-  } catch {
-    return {};
-  }
-}
+export const externalIds = (ids: readonly string[], found: ReadonlyMap<string, { external_id: string }>): string[] =>
+  ids.flatMap((id) => found.get(id)?.external_id ?? []);
 
 export async function updateDevices(
   transaction: DatabaseTransaction,

@@ -10,6 +10,8 @@ export const dropReasons = [
   'bad_shape',
   'unknown_device',
   'not_written',
+  /** Only in part: the state of its device has no room for the rest. */
+  'state_full',
 ] as const;
 export type DropReason = (typeof dropReasons)[number];
 

@@ -72,9 +72,10 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     createReportWriter({
       writeBatch: (reports) =>
         replicas?.writeReports(reports, newId, writeAlong) ?? writeReports(store, reports, newId, writeAlong),
-      onWritten: (reports, before) => {
+      onWritten: (_given, { reports, before, cut }) => {
+        for (const externalId of cut) dropped.drop('state_full', deviceTopic(stationId, externalId, 'state'));
         // With others it is told at all of them at once.
-        if (replicas === null) onWritten(reports, before ?? undefined);
+        if (replicas === null) onWritten(reports, before);
       },
       onFailure: (error) => log.event('unexpected_error', { where: 'writing reports', message: describeError(error) }),
       clock,

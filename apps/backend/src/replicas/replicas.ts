@@ -4,7 +4,7 @@ import type { AccessTokens } from '../auth/access-tokens.ts';
 import type { TellCommands } from '../devices/command-store.ts';
 import type { DeviceEvents } from '../devices/device-events.ts';
 import type { DeviceReport } from '../devices/device-report.ts';
-import type { StatesBefore, WriteAlong } from '../devices/report-store.ts';
+import type { StatesBefore, WriteAlong, Written } from '../devices/report-store.ts';
 import type { Log } from '../log.ts';
 import type { LastHeard } from '../mqtt/session-backlog.ts';
 import type { SocketHub } from '../socket/hub.ts';
@@ -53,7 +53,7 @@ export type Replicas = AsyncDisposable & {
     reports: readonly DeviceReport[],
     newId: () => string,
     writeAlong: WriteAlong | undefined,
-  ): Promise<undefined>;
+  ): Promise<Written>;
   /** When this replica was last heard of before it started. */
   lastHeard: LastHeard;
   /** Tells all that the broker published a device's last will, so long ago or later. */
@@ -228,10 +228,11 @@ async function readLastHeard(db: Database, id: string, clock: Clock): Promise<La
 
 type Writing = Omit<Parameters<typeof writeSharedReports>[0], 'announce'> & { fanOut: FanOut };
 
-async function writeAndTell({ fanOut, ...writing }: Writing): Promise<undefined> {
+async function writeAndTell({ fanOut, ...writing }: Writing): Promise<Written> {
   let name = '';
+  let written: Written;
   try {
-    await writeSharedReports({
+    written = await writeSharedReports({
       ...writing,
       announce: async (transaction, { reports, before }) => {
         name = await fanOut.announce(transaction, { kind: 'reports', reports }, before);
@@ -242,5 +243,5 @@ async function writeAndTell({ fanOut, ...writing }: Writing): Promise<undefined>
     throw error;
   }
   fanOut.settled(name, true);
-  return undefined;
+  return written;
 }

@@ -1,21 +1,26 @@
 import { sql } from 'kysely';
 import type { DeviceReport } from '../devices/device-report.ts';
-import { foldReports } from '../devices/fold-reports.ts';
+import { foldReports, type FoldedReports } from '../devices/fold-reports.ts';
 import { sampleRows } from '../devices/device-samples.ts';
 import {
+  externalIds,
   insertEvents,
   insertSamples,
   updateDevices,
-  type StatesBefore,
   type WriteAlong,
+  type Written,
 } from '../devices/report-store.ts';
 import { jsonRows } from '../store/json-rows.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import { inOrder, type StateTimes } from './state-order.ts';
 
-export type SharedWrite = { reports: readonly DeviceReport[]; before: StatesBefore };
-
-type DeviceFacts = { id: string; state: string; state_times: string | null; last_seen_at: number | null };
+type DeviceFacts = {
+  id: string;
+  external_id: string;
+  state: string;
+  state_times: string | null;
+  last_seen_at: number | null;
+};
 
 /**
  * Writes a batch of reports where other replicas write too, in one transaction: what they have overtaken is left out of the state, and a
@@ -30,33 +35,38 @@ export async function writeSharedReports(options: {
   newId: () => string;
   writeAlong: WriteAlong | undefined;
   mayDecide: (transaction: DatabaseTransaction) => Promise<boolean>;
-  announce: (transaction: DatabaseTransaction, written: SharedWrite) => Promise<void>;
-}): Promise<void> {
+  announce: (transaction: DatabaseTransaction, written: Written) => Promise<void>;
+}): Promise<Written> {
   const { db, reports, newId } = options;
-  await db.transaction().execute(async (transaction) => {
+  return db.transaction().execute(async (transaction) => {
     const decided = reports.some(isOffline) && (await options.mayDecide(transaction));
     const facts = await lockDevices(transaction, reports);
     const valid = reports.filter((report) => !isOffline(report) || (decided && stillHolds(report, facts)));
     const times = new Map(facts.values().map(({ id, state_times: kept }) => [id, parseTimes(kept)]));
     const ordered = inOrder(valid, times);
-    const folded = foldReports(ordered, newId);
-    // What was overtaken happened all the same.
-    folded.samples = sampleRows(valid);
-    for (const change of folded.changes) {
-      const state = facts.get(change.id)?.state;
-      if (change.state !== null && state !== undefined) {
-        change.state = { ...(JSON.parse(state) as object), ...change.state };
-      }
-    }
+    const folded = foldReports(ordered, new Map(facts.values().map(({ id, state }) => [id, state])), newId);
+    // What was overtaken happened all the same, but for what the state has no room for.
+    const hasRoom = roomAfter(folded);
+    folded.samples = sampleRows(valid).filter(({ deviceId, capability }) => hasRoom(deviceId, capability));
     await options.writeAlong?.(transaction, 'postgres', folded);
     await updateDevices(transaction, 'postgres', folded.changes);
     const stated = folded.changes.filter(({ state }) => state !== null).map(({ id }) => id);
-    await keepTimes(transaction, stated, times);
+    await keepTimes(transaction, stated, times, hasRoom);
     await insertEvents(transaction, 'postgres', folded);
     await insertSamples(transaction, 'postgres', folded);
     const before = new Map(stated.flatMap((id) => (facts.has(id) ? [[id, facts.get(id)!.state]] : [])));
-    await options.announce(transaction, { reports: ordered, before });
+    const written = { reports: folded.taken, before, cut: externalIds(folded.cut, facts) };
+    await options.announce(transaction, written);
+    return written;
   });
+}
+
+type HasRoom = (deviceId: string, capability: string) => boolean;
+
+function roomAfter({ changes, cut }: FoldedReports): HasRoom {
+  const states = new Map(changes.map(({ id, state }) => [id, state]));
+  const ids = new Set(cut);
+  return (id, capability) => !ids.has(id) || Object.hasOwn(states.get(id) ?? {}, capability);
 }
 
 type OfflineReport = Extract<DeviceReport, { kind: 'status' }>;
@@ -80,7 +90,7 @@ async function lockDevices(
     { id: 'text' },
   );
   const { rows } = await sql<DeviceFacts>`
-    select devices.id, devices.state, devices.state_times, devices.last_seen_at
+    select devices.id, devices.external_id, devices.state, devices.state_times, devices.last_seen_at
     from devices join ${given} on given.id = devices.id
     order by devices.id for no key update of devices`.execute(transaction);
   return new Map(rows.map((row) => [row.id, row]));
@@ -90,8 +100,12 @@ async function keepTimes(
   transaction: DatabaseTransaction,
   ids: readonly string[],
   times: ReadonlyMap<string, StateTimes>,
+  hasRoom: HasRoom,
 ): Promise<void> {
-  const rows = ids.flatMap((id) => (times.has(id) ? [{ id, times: JSON.stringify(times.get(id)) }] : []));
+  const rows = ids.flatMap((id) => {
+    const kept = Object.entries(times.get(id) ?? {}).filter(([capability]) => hasRoom(id, capability));
+    return times.has(id) ? [{ id, times: JSON.stringify(Object.fromEntries(kept)) }] : [];
+  });
   if (rows.length === 0) return;
   await sql`
     update devices set state_times = given.times

@@ -1,10 +1,9 @@
 import { isoTime, type Clock } from '@station/kit/clock';
 import type { CommandChange, DeviceEvents, DeviceHappening } from '../devices/device-events.ts';
 import type { DeviceReport } from '../devices/device-report.ts';
+import { readState, type State } from '../devices/device-state.ts';
 import type { DeviceStore } from '../devices/device-store.ts';
 import type { SocketHub } from './hub.ts';
-
-type State = Readonly<Record<string, unknown>>;
 
 /**
  * Tells everyone at `/ws` what happens to devices. A state goes out whole, under the key of its device, so that a client that is behind can
@@ -71,14 +70,14 @@ export async function startDeviceMessages(dependencies: {
   // First listen, then read: what is reported in between is newer than what is read.
   const listening = events.subscribe(tell);
   for (const { id, state } of await devices.list()) {
-    states.set(id, { ...(JSON.parse(state) as State), ...states.get(id) });
+    states.set(id, { ...readState(state), ...states.get(id) });
   }
   return {
     /** After reports may have been missed. None are told meanwhile. */
     reload: async () => {
       const rows = await devices.list();
       states.clear();
-      for (const { id, state } of rows) states.set(id, JSON.parse(state) as State);
+      for (const { id, state } of rows) states.set(id, readState(state));
     },
     [Symbol.dispose]: () => listening[Symbol.dispose](),
   };

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startDeviceMessages } from '../socket/device-messages.ts';
+import { manualClock } from '../testing/manual-clock.ts';
+import { recordedLog } from '../testing/recorded-log.ts';
+import { runBackend } from '../testing/running-backend.ts';
+import { addDevice, connectDevice } from '../testing/test-device.ts';
+import { openTestStore } from '../testing/test-store.ts';
+import { createDeviceEvents } from './device-events.ts';
+import type { DeviceReport } from './device-report.ts';
+import { maxStateBytes, maxStateKeys } from './device-state.ts';
+import { createDeviceStore } from './device-store.ts';
+import { createEventIds } from './event-ids.ts';
+import { writeReports } from './report-store.ts';
+
+async function withDevice() {
+  const store = await openTestStore();
+  const clock = manualClock();
+  const devices = createDeviceStore({ db: store.db, clock });
+  const { id } = await devices.provision({ externalId: 'x', type: 'climate', name: 'Hall', zoneId: null });
+  const newId = createEventIds(clock.now);
+  const write = (...reports: DeviceReport[]) => writeReports(store, reports, newId);
+  const state = async (): Promise<string> => (await devices.findById(id))?.state ?? '';
+  const dispose = () => store[Symbol.asyncDispose]();
+  return { store, clock, devices, id, write, state, [Symbol.asyncDispose]: dispose };
+}
+
+test('a device that thinks of ever new names has a state and a history that stay small, and is told at /ws as it is kept', async () => {
+  await using all = await withDevice();
+  const { id: deviceId, devices, clock } = all;
+  const told: unknown[] = [];
+  const hub = { broadcast: (message: object) => void told.push(message), size: () => 1 };
+  const events = createDeviceEvents(recordedLog());
+  using _listening = await startDeviceMessages({ hub, events, devices, clock });
+  for (let message = 0; message < 30; message++) {
+    const names = Array.from({ length: 20 }, (_, n) => [`m${message} n${n}`, message]);
+    const texts = [`t${message}`, 'x'.repeat(15_000)];
+    const news: DeviceReport = { kind: 'state', deviceId, at: message, state: Object.fromEntries([...names, texts]) };
+    const usual: DeviceReport = { kind: 'state', deviceId, at: message, state: { 'm0 n0': message } };
+    const { reports, before, cut } = await all.write(news, usual);
+    events.tell({ kind: 'reports', reports, before });
+    assert.equal(cut.length, message < 12 ? 0 : 1, `message ${message}`);
+    assert.deepEqual(cut, cut.length === 0 ? [] : ['x']);
+  }
+  const text = await all.state();
+  const state = JSON.parse(text) as Record<string, unknown>;
+  assert.ok(Buffer.byteLength(text) <= maxStateBytes);
+  assert.equal(Object.keys(state).length, maxStateKeys);
+  assert.equal(state['m0 n0'], 29);
+  assert.deepEqual((told.at(-1) as { state: object }).state, state);
+  const samples = await all.store.db.selectFrom('device_samples').select('capability').distinct().execute();
+  assert.deepEqual(
+    samples.map(({ capability }) => capability).filter((capability) => !Object.hasOwn(state, capability)),
+    [],
+  );
+});
+
+test('what is left out of a message is counted, and told with its topic; the message is acknowledged', async () => {
+  await using running = await runBackend();
+  const login = await addDevice(running.backend.db, 'lamp-1');
+  await using lamp = await connectDevice(running.backend.mqttAddress ?? '', login);
+  const names = (prefix: string) => Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`${prefix}${n}`, n]));
+  for (const prefix of ['a', 'b', 'c']) await lamp.say('state', { state: names(prefix) });
+  const { state } = await running.backend.db.selectFrom('devices').select('state').executeTakeFirstOrThrow();
+  assert.equal(Object.keys(JSON.parse(state) as object).length, maxStateKeys);
+  const metrics = await running.http.inject('/metrics');
+  assert.match(metrics.body, /^station_mqtt_dropped_state_full 2$/m);
+  assert.deepEqual(
+    running.log.events('mqtt_message_dropped').map(({ reason, topic }) => [reason, topic]),
+    [['state_full', `station/${login.stationId}/device/lamp-1/state`]],
+  );
+});
