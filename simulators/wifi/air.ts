@@ -36,13 +36,17 @@ export type SimulatedRouter = {
   signal: number;
 };
 
-/** `isFailed`: the manager has given it up, as it does after a wrong password. */
+/**
+ * `isFailed`: the manager has given it up, as it does after a wrong password. `settledBy`: the process that has found it good, and could
+ * not write it to disk.
+ */
 export type Profile = {
   id: string;
   ssid: string;
   password: string | null;
   isSaved: boolean;
   owner: number | null;
+  settledBy: number | null;
   isFailed: boolean;
 };
 
@@ -101,7 +105,9 @@ export function settle(air: Air, nowMs: number): void {
 }
 
 const joinable = (air: Air): Profile | undefined =>
-  air.profiles.find((profile) => profile.isSaved && !profile.isFailed && routerOf(air, profile.ssid));
+  air.profiles.find(
+    (profile) => (profile.isSaved || profile.settledBy !== null) && !profile.isFailed && routerOf(air, profile.ssid),
+  );
 
 export function change(air: Air, changes: Partial<Air>): void {
   Object.assign(air, changes, { version: air.version + 1 });

@@ -22,6 +22,7 @@ export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: n
     settle(air, clock.monotonic());
   };
   const isReady = (): boolean => air.manager === 'running' && air.hasRadio && air.blocked === 'no';
+  const isKnown = ({ isSaved, settledBy }: Profile): boolean => isSaved || settledBy === owner;
   const cause = (): string => JSON.stringify([air.version, air.autoconnectMs === null]);
 
   const activate = async (profile: Profile, signal: AbortSignal): Promise<Failure | { kind: 'joined'; ip: string }> => {
@@ -40,13 +41,14 @@ export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: n
     observe: async () => {
       if (gate('radio.observe') === 'fault') throw new Error('the bus hung up');
       settle(air, clock.monotonic());
-      const known = air.manager === 'running' ? air.profiles.filter(({ isSaved }) => isSaved) : [];
+      const known = air.manager === 'running' ? air.profiles.filter(isKnown) : [];
       return {
         manager: air.manager,
         radio: air.manager === 'running' && air.hasRadio ? radioFacts(air) : null,
         ethernet: air.manager === 'running' && air.cable ? { interface: 'eth0', ...air.cable } : null,
         known: known.map(({ ssid }) => ssid),
         hidden: known.map(({ ssid }) => ssid).filter((ssid) => routerOf(air, ssid)?.isHidden === true),
+        unkept: known.filter(({ isSaved }) => !isSaved).map(({ ssid }) => ssid),
         hasLeftovers: air.hasLeftovers,
       };
     },
@@ -61,7 +63,7 @@ export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: n
     scan: async (scanOptions: { hidden?: readonly string[] }, signal: AbortSignal) => {
       if (gate('radio.scan') === 'fault') return networks;
       await pass(scanMs, signal);
-      if (isReady()) networks = scan(air, scanOptions.hidden ?? []);
+      if (isReady()) networks = scan(air, scanOptions.hidden ?? [], isKnown);
       return networks;
     },
     networks: () => networks,
@@ -75,8 +77,9 @@ export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: n
       networks = scan(
         air,
         air.profiles.map(({ ssid }) => ssid),
+        isKnown,
       );
-      const inReach = air.profiles.filter((each) => each.isSaved && routerOf(air, each.ssid));
+      const inReach = air.profiles.filter((each) => isKnown(each) && routerOf(air, each.ssid));
       const isLoud = ({ ssid }: Profile): boolean => !silent.includes(ssid);
       if (now && !inReach.some(isLoud)) return { kind: 'joined', ssid: now.ssid } as const;
       for (const profile of [...inReach.filter(isLoud), ...inReach.filter((each) => !isLoud(each))]) {
@@ -90,7 +93,7 @@ export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: n
       if (gate('radio.join') === 'fault' || !isReady()) return failed('failed');
       const { ssid, password } = request;
       const id = `candidate-${(air.nextId += 1)}`;
-      const profile: Profile = { id, ssid, password, isSaved: false, owner, isFailed: false };
+      const profile: Profile = { id, ssid, password, isSaved: false, owner, settledBy: null, isFailed: false };
       change(air, { profiles: [...air.profiles, profile] });
       const answer = await activate(profile, signal).catch((error: unknown) => {
         removeProfile(air, id);
@@ -107,9 +110,11 @@ export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: n
       return { ssid: candidate.ssid, password: candidate.password, security: null };
     },
     keepCandidate: async (candidateId: string): Promise<boolean> => {
-      if (gate('radio.keepCandidate') === 'fault') return false;
+      const isFaulty = gate('radio.keepCandidate') === 'fault';
       const candidate = air.profiles.find(({ id }) => id === candidateId);
       if (!candidate || air.manager === 'absent') return false;
+      if (!candidate.isSaved) candidate.settledBy = owner;
+      if (isFaulty) return false;
       candidate.isSaved = true;
       const { ssid } = candidate;
       // Older ones of the agent's own for the same network go; those of people stay.
@@ -139,7 +144,7 @@ export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: n
       gate('radio.stopHotspot');
       if (air.hasLeftovers) change(air, { hasLeftovers: false });
       if (air.manager === 'absent') return;
-      const left = air.profiles.filter(({ isSaved, id }) => isSaved || id === air.active || id.startsWith('people'));
+      const left = air.profiles.filter((each) => isKnown(each) || each.id === air.active || each.owner === null);
       if (left.length < air.profiles.length) change(air, { profiles: left });
       if (air.hotspot) change(air, { hotspot: null, phones: 0 });
       // The manager joins known networks by itself again.
@@ -168,14 +173,14 @@ function radioFacts(air: Air) {
 
 type Seen = { ssid: string; security: 'open' | 'wpa2'; signal: number; isKnown: boolean };
 
-function scan(air: Air, hidden: readonly string[]): Seen[] {
+function scan(air: Air, hidden: readonly string[], isKnown: (profile: Profile) => boolean): Seen[] {
   return air.routers
     .filter(({ isOn, isHidden, ssid }) => isOn && (!isHidden || hidden.includes(ssid)))
     .map(({ ssid, password, signal }) => ({
       ssid,
       security: password === null ? ('open' as const) : ('wpa2' as const),
       signal,
-      isKnown: air.profiles.some((profile) => profile.isSaved && profile.ssid === ssid),
+      isKnown: air.profiles.some((profile) => isKnown(profile) && profile.ssid === ssid),
     }))
     .sort((a, b) => b.signal - a.signal);
 }

@@ -57,6 +57,7 @@ export const profile = (name: string, password: string | null = passwordOf(name)
   password,
   isSaved: true,
   owner: null,
+  settledBy: null,
   isFailed: false,
 });
 

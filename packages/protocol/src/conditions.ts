@@ -127,6 +127,11 @@ export const conditions = {
     severity: 'warning',
     message: 'There is no Wi-Fi device. Without a cable the station has no network.',
   },
+  wifi_not_kept: {
+    severity: 'warning',
+    message:
+      'The Wi-Fi network that was joined could not be written to disk: it is lost when the station is switched off. Free some space; it is tried again by itself.',
+  },
   wifi_state_not_writable: {
     severity: 'warning',
     message: 'What the Wi-Fi duty has to remember cannot be written to disk. Free some space; it goes on without.',

@@ -42,6 +42,8 @@ export type FakeNetworkManager = AsyncDisposable & {
   scripts: Step[][];
   /** Answers the next AddAndActivateConnection2 with this error. */
   refusals: string[];
+  /** Nothing can be written to disk. */
+  isDiskFull: boolean;
   /** The next RequestScan calls are refused. */
   refusedScans: number;
   /** Added to the list by the next scan. */
@@ -262,6 +264,7 @@ export async function startFakeNetworkManager(address: string): Promise<FakeNetw
       return ['', []];
     },
     Update2: ({ path }) => {
+      if (fake.isDiskFull) return `${managerName}.Settings.Failed`;
       set(path, interfaces.profile, { Flags: new Variant('u', 0), Unsaved: new Variant('b', false) });
       emit(path, interfaces.profile, 'Updated', '', []);
       return ['a{sv}', [{}]];
@@ -300,6 +303,7 @@ export async function startFakeNetworkManager(address: string): Promise<FakeNetw
   const fake: FakeNetworkManager = {
     scripts: [],
     refusals: [],
+    isDiskFull: false,
     refusedScans: 0,
     appearing: [],
     calls: [],

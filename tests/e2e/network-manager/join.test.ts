@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomInt } from 'node:crypto';
 import { afterEach, beforeEach, test } from 'node:test';
 import { ssidFromText } from '@station/agent/wifi/ssid';
-import { createStage, forever, home, password, profile, request, utf8, type Stage } from './stage.ts';
+import { createStage, forever, home, hotspot, password, profile, request, utf8, type Stage } from './stage.ts';
 
 let stage: Stage;
 beforeEach(async () => {
@@ -178,6 +178,28 @@ test('a network behind which nobody answers is left for another one, not for its
   stage.fake.scripts = [[{ state: 40 }, { state: 120, reason: 7 }]];
   const back = await stage.radio.joinKnown({ timeoutMs: 30_000, silent: [office] }, forever);
   assert.deepEqual(back, { kind: 'joined', ssid: office });
+});
+
+test('a joined network that cannot be written is known and told of, and a hotspot does not take it away', async () => {
+  stage.fake.addAccessPoint({ ssid: utf8('Home') });
+  stage.fake.isDiskFull = true;
+  const outcome = await stage.radio.join(request, forever);
+  assert.equal(outcome.kind, 'joined');
+  assert.deepEqual((await stage.radio.observe()).known, [], 'nobody has looked behind it');
+  assert.equal(await stage.radio.keepCandidate(outcome.candidateId), false);
+  const { known, unkept, radio } = await stage.radio.observe();
+  assert.deepEqual([known, unkept, radio?.client?.candidateId], [[home], [home], outcome.candidateId]);
+  const [joined] = stage.fake.profiles();
+  assert.deepEqual(await stage.radio.startHotspot(hotspot, forever), { kind: 'started' });
+  await stage.radio.stopHotspot();
+  assert.deepEqual(stage.fake.profiles(), [joined]);
+  assert.deepEqual(await stage.radio.joinKnown({ timeoutMs: 20_000, silent: [] }, forever), {
+    kind: 'joined',
+    ssid: home,
+  });
+  stage.fake.isDiskFull = false;
+  assert.equal(await stage.radio.keepCandidate(outcome.candidateId), true);
+  assert.deepEqual((await stage.radio.observe()).unkept, []);
 });
 
 test('a process that did not join a candidate learns from NetworkManager what it was joined with', async () => {

@@ -21,6 +21,7 @@ export function tellConditions(
   conditions.set('wifi_blocked_hard', blocked === 'hard');
   conditions.set('wifi_blocked_soft', blocked === 'soft');
   conditions.set('wifi_country_unset', blocked === 'soft' && more.country === null);
+  conditions.set('wifi_not_kept', facts.network.unkept.length > 0);
   conditions.set('portal_port_taken', more.isPortTaken);
   const failure = radio?.hotspot || memory.state === 'CONNECTED' ? null : more.hotspotFailure;
   conditions.set('hotspot_dns_port_taken', failure === 'dns_port_taken');

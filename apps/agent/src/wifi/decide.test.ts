@@ -35,6 +35,7 @@ const network = (radio: RadioState | null, more: Partial<RadioFacts> = {}): Radi
   ethernet: null,
   known: [home],
   hidden: [],
+  unkept: [],
   hasLeftovers: radio?.hotspot != null,
   ...more,
 });

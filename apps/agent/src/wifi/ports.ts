@@ -84,6 +84,8 @@ export type RadioFacts = {
   known: readonly SsidHex[];
   /** Those of them that do not tell their names, and are met only when asked for by name. */
   hidden: readonly SsidHex[];
+  /** Those of them that were joined and could not be written to disk yet. */
+  unkept: readonly SsidHex[];
   /**
    * What a hotspot needs on the machine beside the manager stands: names are answered, nothing is forwarded. Also when the hotspot has
    * ended by itself; `stopHotspot` takes it away.
@@ -137,7 +139,10 @@ export type Radio = {
   join(request: JoinRequest, signal: AbortSignal): Promise<JoinOutcome>;
   /** What the candidate was joined with, for a process that did not ask for it; null when the manager does not tell. */
   credentialsOf(candidateId: string): Promise<Credentials | null>;
-  /** Writes the candidate to disk; now older profiles of ours for the same network go. */
+  /**
+   * Writes the candidate to disk; now older profiles of ours for the same network go. One that cannot be written is a known network all
+   * the same from now on, until the machine is switched off or another process takes over while it is not in use.
+   */
   keepCandidate(candidateId: string): Promise<boolean>;
   dropCandidate(candidateId: string): Promise<void>;
   /** The access point, with addresses and names for its clients; it ends with this process. Idempotent. */

@@ -25,7 +25,16 @@ const radio: NonNullable<RadioFacts['radio']> = {
 };
 const factsOf = (changes: Partial<RadioFacts>): Facts => ({
   nowMs: now,
-  network: { manager: 'running', radio, ethernet: null, known: [home], hidden: [], hasLeftovers: false, ...changes },
+  network: {
+    manager: 'running',
+    radio,
+    ethernet: null,
+    known: [home],
+    hidden: [],
+    unkept: [],
+    hasLeftovers: false,
+    ...changes,
+  },
   networks: [],
   scan: { isRunning: false, endedMs: null },
   portal: { isOpen: false, isListening: false },
@@ -109,6 +118,7 @@ describe('conditions of Wi-Fi', () => {
       factsOf({ radio: { ...radio, blocked: 'soft' } }),
       { country: null },
     ],
+    [['wifi_not_kept'], memory(), factsOf({ unkept: [home] }), {}],
     [['portal_port_taken'], memory(), factsOf({}), { isPortTaken: true }],
     [['hotspot_dns_port_taken'], memory(), factsOf({}), { hotspotFailure: 'dns_port_taken' }],
     [['hotspot_failed'], memory(), factsOf({}), { hotspotFailure: 'failed' }],

@@ -462,6 +462,10 @@ export const en = {
       title: 'There is no Wi-Fi device',
       help: 'Plug one in, or connect a cable.',
     },
+    wifi_not_kept: {
+      title: 'The Wi-Fi network could not be stored',
+      help: 'Free some space before the station is switched off, or it has to be set up again. Storing is tried again by itself.',
+    },
     wifi_state_not_writable: {
       title: 'What Wi-Fi has to remember cannot be stored',
       help: 'Free some space on the station. It goes on without.',

@@ -50,6 +50,8 @@ export type Client = {
   /** A profile's key to its network (`psk`), which NetworkManager tells root; null: it has none. */
   passwordOf(profilePath: string): Promise<string | null>;
   remove(profilePath: string): Promise<void>;
+  /** From now on the profile is told as `isSettled`. */
+  noteSettled(uuid: string): void;
   /** Writes a profile as it is to disk. */
   save(profilePath: string): Promise<void>;
   setWirelessEnabled(isEnabled: boolean): Promise<void>;
@@ -57,6 +59,7 @@ export type Client = {
 
 export function createClient(bus: Bus): Client & Disposable {
   const settings = new Map<string, unknown>();
+  const settled = new Set<string>();
   const forget = bus.listen((signal: BusSignal) => {
     if (signal.interface === interfaces.profile) settings.delete(signal.path);
     // Another NetworkManager numbers its profiles anew.
@@ -85,7 +88,7 @@ export function createClient(bus: Bus): Client & Disposable {
         if (!properties) continue;
         // Gone in the meantime: not a profile any more.
         const found = await settingsOf(path).catch(() => null);
-        const profile = profileOf(path, found, properties);
+        const profile = profileOf(path, found, properties, settled);
         if (profile) profiles.push(profile);
       }
       for (const path of settings.keys()) if (!tree.has(path)) settings.delete(path);
@@ -128,6 +131,7 @@ export function createClient(bus: Bus): Client & Disposable {
     remove: async (profilePath) => {
       await manager(profilePath, interfaces.profile, 'Delete');
     },
+    noteSettled: (uuid) => void settled.add(uuid),
     save: async (profilePath) => {
       await manager(profilePath, interfaces.profile, 'Update2', {
         signature: 'a{sa{sv}}ua{sv}',

@@ -18,7 +18,7 @@ import {
   type Properties,
   type WifiDevice,
 } from './objects.ts';
-import { isCandidate, knownProfiles, type Profile } from './profiles.ts';
+import { isCandidate, isUnkept, knownProfiles, type Profile } from './profiles.ts';
 
 export type Observed = {
   tree: ObjectTree;
@@ -40,6 +40,7 @@ export const absentFacts = (hasLeftovers: boolean): RadioFacts => ({
   ethernet: null,
   known: [],
   hidden: [],
+  unkept: [],
   hasLeftovers,
 });
 
@@ -54,6 +55,7 @@ export function factsOf(observed: Observed, interfaceName: string | null): Radio
     ethernet: ethernetOf(observed),
     known: namesOf(known),
     hidden: namesOf(known.filter(({ isHidden }) => isHidden)),
+    unkept: namesOf(known.filter(isUnkept)),
     hasLeftovers: observed.hasLeftovers,
   };
 }

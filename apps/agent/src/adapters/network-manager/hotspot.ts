@@ -8,7 +8,7 @@ import type { DnsAnswers } from './dns-answers.ts';
 import { activeProfileOf } from './facts.ts';
 import { isDnsPortTaken, type Forwarding } from './host.ts';
 import { deviceState, noObject, number, text, wifiDeviceOf } from './objects.ts';
-import { isCandidate } from './profiles.ts';
+import { isUnsettled } from './profiles.ts';
 import type { Supplicant } from './supplicant.ts';
 import { hotspotSettings, whileWeLive } from './settings.ts';
 
@@ -110,7 +110,7 @@ export async function undoOnMachine({
 }
 
 /**
- * Ends access points of ours and removes their profiles, and candidates of an earlier process that are not in use; waits until the
+ * Ends access points of ours and removes their profiles, and candidates that nobody has found good and that are not in use; waits until the
  * device has let go.
  */
 async function removeLeftovers({ bus, client, interfaceName, stopMs }: HotspotParts): Promise<void> {
@@ -126,7 +126,7 @@ async function removeLeftovers({ bus, client, interfaceName, stopMs }: HotspotPa
   });
   if (isOn) await client.deactivate(active.activePath).catch(() => undefined);
   for (const profile of profiles) {
-    const isLeftOver = profile.mark === 'hotspot' || (isCandidate(profile) && profile.path !== active?.profile?.path);
+    const isLeftOver = profile.mark === 'hotspot' || (isUnsettled(profile) && profile.path !== active?.profile?.path);
     // A volatile one is gone with its activation.
     if (isLeftOver) await client.remove(profile.path).catch(() => undefined);
   }

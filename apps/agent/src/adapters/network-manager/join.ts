@@ -199,12 +199,13 @@ export async function credentialsOf(
   }
 }
 
-/** `Radio.keepCandidate`: to disk first, then the older ones of ours go, never those of people. */
+/** `Radio.keepCandidate`: found good whatever the disk says; to disk first, then the older ones of ours go, never those of people. */
 export async function keepCandidate(client: Client, candidateId: string): Promise<boolean> {
   try {
     const profiles = await client.readProfiles(await client.readTree());
     const candidate = profiles.find(({ uuid, mark }) => uuid === candidateId && mark === 'network');
     if (!candidate) return false;
+    client.noteSettled(candidateId);
     await client.save(candidate.path);
     const older = profiles.filter(
       ({ mark, ssid, path }) => mark === 'network' && ssid === candidate.ssid && path !== candidate.path,

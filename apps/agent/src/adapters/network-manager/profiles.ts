@@ -28,22 +28,30 @@ export type Profile = {
   mark: Mark | null;
   /** In memory only. */
   isUnsaved: boolean;
+  /** A candidate of this process that was found good, whether it could be written or not. */
+  isSettled: boolean;
 };
 
 /**
  * A Wi-Fi profile from its settings (`Settings.Connection.GetSettings`, without secrets) and its properties.
  * @returns null when it is of another kind.
  */
-export function profileOf(path: string, settings: unknown, properties: Properties): Profile | null {
+export function profileOf(
+  path: string,
+  settings: unknown,
+  properties: Properties,
+  settled: ReadonlySet<string>,
+): Profile | null {
   const all = record(settings);
   const connection = record(all['connection']);
   const wireless = record(all['802-11-wireless']);
   if (connection['type'] !== '802-11-wireless') return null;
   const mark = text(record(record(all['user'])['data'])[markKey]);
   const mode = text(wireless['mode']) || 'infrastructure';
+  const uuid = text(connection['uuid']);
   return {
     path,
-    uuid: text(connection['uuid']),
+    uuid,
     ssid: ssidFromBytes(bytes(wireless['ssid'])),
     mode: mode === 'infrastructure' || mode === 'ap' ? mode : 'other',
     isAutomatic: connection['autoconnect'] !== false,
@@ -53,18 +61,23 @@ export function profileOf(path: string, settings: unknown, properties: Propertie
     lastUsed: number(connection['timestamp']),
     mark: mark === 'network' || mark === 'hotspot' ? mark : null,
     isUnsaved: (number(properties['Flags']) & unsavedFlag) !== 0 || properties['Unsaved'] === true,
+    isSettled: settled.has(uuid),
   };
 }
 
 export const isCandidate = (profile: Profile): boolean => profile.mark === 'network' && profile.isUnsaved;
+/** Joined, and not on disk yet. */
+export const isUnkept = (profile: Profile): boolean => isCandidate(profile) && profile.isSettled;
+/** Nobody knows whether it works. */
+export const isUnsettled = (profile: Profile): boolean => isCandidate(profile) && !profile.isSettled;
 
-/** Saved networks that the manager would join by itself on this interface. */
+/** Networks that were saved, or found good, and that the manager would join by itself on this interface. */
 export function knownProfiles(profiles: readonly Profile[], interfaceName: string): Profile[] {
   return profiles.filter(
     (profile) =>
       profile.mode === 'infrastructure' &&
       profile.isAutomatic &&
-      !isCandidate(profile) &&
+      !isUnsettled(profile) &&
       (profile.interfaceName === null || profile.interfaceName === interfaceName),
   );
 }

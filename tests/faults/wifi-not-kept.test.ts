@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ssidFromText } from '@station/agent/wifi/ssid';
+import { change, settle } from '@station/simulators/wifi/air';
+import { runWifi, type WorldEvent } from './wifi-run.ts';
+import { judgeEnd } from './wifi-schedules.ts';
+import { createWifiWorld, passwordOf, router } from './wifi-world.ts';
+
+const minute = 60_000;
+
+const switchRouters =
+  (isOn: boolean): WorldEvent['happen'] =>
+  ({ air, time }) => {
+    for (const each of air.routers) each.isOn = isOn;
+    change(air, {});
+    settle(air, time.monotonicMs);
+  };
+
+/** A network is joined from the page, its router is away for some minutes, and nothing can be written until then. */
+async function joinUnwritten(writableMs: number) {
+  const world = createWifiWorld([router('home')], []);
+  const startMs = world.time.monotonicMs;
+  const request = {
+    ssid: ssidFromText('home'),
+    security: 'wpa2',
+    password: passwordOf('home'),
+    isHidden: false,
+  } as const;
+  const run = await runWifi(world, {
+    untilMs: startMs + 40 * minute,
+    end: 'cut',
+    fault: (call) => call === 'radio.keepCandidate' && world.time.monotonicMs < startMs + writableMs,
+    events: [
+      { atMs: startMs + minute, name: 'asks', happen: ({ portal }) => void portal?.join(request) },
+      { atMs: startMs + 10 * minute, name: 'off', happen: switchRouters(false) },
+      { atMs: startMs + 16 * minute, name: 'on', happen: switchRouters(true) },
+    ],
+  });
+  return { world, run };
+}
+
+test('a joined network that could not be written is come back to after its router was away, and told of', async () => {
+  const { world, run } = await joinUnwritten(Infinity);
+  assert.ok(run.lines.some((line) => line.includes('"hotspot_started"') && line.includes('Station')));
+  assert.equal(run.status.watchdog.state, 'CONNECTED');
+  assert.equal(world.air.profiles.find(({ id }) => id === world.air.active)?.ssid, ssidFromText('home'));
+  assert.ok(run.conditions.includes('wifi_not_kept'), String(run.conditions));
+});
+
+test('it is written as soon as that works, and no more told of', async () => {
+  const { world, run } = await joinUnwritten(20 * minute);
+  assert.deepEqual(
+    world.air.profiles.map(({ isSaved }) => isSaved),
+    [true],
+  );
+  assert.deepEqual(judgeEnd(world, run), []);
+});
