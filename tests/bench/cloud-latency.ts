@@ -1,6 +1,6 @@
 /**
- * What people at home notice of a cloud with bad manners: REST and WebSocket round trips while it is a black hole, floods the station or sends
- * frames of a megabyte, against a cloud that is quiet; in turns, in one run.
+ * What people at home notice of a cloud with bad manners: REST and WebSocket round trips while it is a black hole, floods the station, sends
+ * frames of a megabyte or a hundred calls in one, against a cloud that is quiet; in turns, in one run.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +18,7 @@ const goal = 1.2;
 const rounds = 8;
 const samplesARound = 300;
 const everyMs = 8;
-const all: Manners[] = ['quiet', 'black hole', 'flood', 'large frames'];
+const all: Manners[] = ['quiet', 'black hole', 'flood', 'large frames', 'batches'];
 type Samples = { rest: number[]; socket: number[] };
 
 async function measure(folder: string): Promise<boolean> {

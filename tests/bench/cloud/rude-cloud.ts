@@ -2,8 +2,9 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
+import { maxBatchCalls } from '@station/protocol/cloud-rpc';
 
-export type Manners = 'quiet' | 'black hole' | 'flood' | 'large frames';
+export type Manners = 'quiet' | 'black hole' | 'flood' | 'large frames' | 'batches';
 
 const framesPerSecond = 10_000;
 const largeBytes = 1_000_000;
@@ -16,6 +17,10 @@ let current: WebSocket | null = null;
 let sent = 0;
 const small = '{"jsonrpc":"2.0","id":1,"method":"device_types.list"}';
 const large = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'nothing', params: { x: 'y'.repeat(largeBytes) } });
+
+const batch = JSON.stringify(
+  Array.from({ length: maxBatchCalls }, (_, id) => ({ jsonrpc: '2.0', id, method: 'devices.snapshot' })),
+);
 
 const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
 server.on('connection', (socket) => {
@@ -33,8 +38,8 @@ setInterval(() => {
   if (manners === 'flood') {
     for (let frame = 0; frame < (framesPerSecond * tickMs) / 1000; frame++) current.send(small);
     sent += (framesPerSecond * tickMs) / 1000;
-  } else if (manners === 'large frames') {
-    current.send(large);
+  } else if (manners === 'large frames' || manners === 'batches') {
+    current.send(manners === 'batches' ? batch : large);
     sent += 1;
   }
 }, tickMs);

@@ -25,6 +25,7 @@ function ourPeer(send: (text: string) => void): Peer {
     methods: { echo: { params: Params, run: async (params) => answer(params) } },
     isAuthenticated: () => true,
     onMessage: unexpected,
+    onBatch: unexpected,
     onIgnored: unexpected,
     onFault: unexpected,
   });
@@ -35,7 +36,7 @@ async function ourServer(): Promise<{ port: number; peer: Promise<Peer> }> {
   const connected = once(server, 'connection').then(([socket, request]) => {
     const { send, ...rest } = wrap(socket as WebSocket, gatherWrites((request as IncomingMessage).socket));
     const peer = ourPeer(send);
-    rest.onText((text) => peer.receive(text));
+    rest.onText((text) => void peer.receive(text));
     return peer;
   });
   await once(server, 'listening');
@@ -56,7 +57,7 @@ function ourClient(port: number): Promise<Peer> {
   const open = createCloudSockets({ url: `ws://127.0.0.1:${port}`, ca: null, pins: [] });
   const socket = open({
     onOpen: () => resolve(peer),
-    onMessage: (text) => peer.receive(text),
+    onMessage: (text) => void peer.receive(text),
     onPong: () => undefined,
     onClose: ({ reason }) => reject(new Error(reason)),
   });

@@ -18,25 +18,53 @@ export function frameOfOne(answer: JSONRPCResponse): string {
   return fitsFrame(instead) ? instead : unanswerable();
 }
 
+/** The frame that answers a batch, as it fills. */
+export type AnswersFrame = {
+  /** @param slot place of the call in the batch. @param method what was called. */
+  add(slot: number, answer: JSONRPCResponse, method: string): void;
+  /** Nothing more fits, and answers of this method are what it is full of: another one would be made for nothing. */
+  isFullFor(method: string): boolean;
+  /** @returns null when nothing is answered. */
+  text(): string | null;
+};
+
 /**
- * The frame that answers a batch. As long as it is larger than a frame may be, the largest answer gives way to an error with the code `failed`:
- * only what was asked for, and is only read, is large.
+ * As long as it is larger than a frame may be, the largest answer gives way to an error with the code `failed`: only what was asked for, and is
+ * only read, is large.
  */
-export function frameOfAnswers(answers: readonly JSONRPCResponse[]): string {
-  const texts = answers.map((answer) => JSON.stringify(answer));
-  const bytes = texts.map((text) => Buffer.byteLength(text));
-  let total = bytes.reduce((sum, one) => sum + one, answers.length + 1);
-  const largestFirst = [...bytes.keys()].sort((a, b) => bytes[b]! - bytes[a]!);
-  for (const index of largestFirst) {
-    if (total <= maxCloudFrameBytes) break;
-    const instead = failure(answers[index]?.id ?? null, rpcErrors.failed);
-    const saved = bytes[index]! - Buffer.byteLength(instead);
-    if (saved <= 0) break;
-    texts[index] = instead;
-    total -= saved;
-  }
-  return total > maxCloudFrameBytes ? unanswerable() : `[${texts.join(',')}]`;
+export function createAnswersFrame(): AnswersFrame {
+  const answers: { slot: number; id: JSONRPCID; text: string; bytes: number }[] = [];
+  const largeMethods = new Set<string>();
+  let total = 1;
+  return {
+    add: (slot, answer, method) => {
+      const text = JSON.stringify(answer);
+      const bytes = Buffer.byteLength(text);
+      answers.push({ slot, id: answer.id, text, bytes });
+      total += bytes + 1;
+      const instead = Buffer.byteLength(failure(answer.id, rpcErrors.failed));
+      if (answer.error === undefined && bytes > instead) largeMethods.add(method);
+    },
+    isFullFor: (method) => total > maxCloudFrameBytes && largeMethods.has(method),
+    text: () => {
+      if (answers.length === 0) return null;
+      for (const answer of [...answers].sort((a, b) => b.bytes - a.bytes || a.slot - b.slot)) {
+        if (total <= maxCloudFrameBytes) break;
+        const instead = failure(answer.id, rpcErrors.failed);
+        const saved = answer.bytes - Buffer.byteLength(instead);
+        if (saved <= 0) break;
+        answer.text = instead;
+        total -= saved;
+      }
+      if (total > maxCloudFrameBytes) return unanswerable();
+      const inOrder = answers.sort((a, b) => a.slot - b.slot).map(({ text }) => text);
+      return `[${inOrder.join(',')}]`;
+    },
+  };
 }
+
+/** Instead of an answer that no frame has room for. */
+export const noRoom = (id: JSONRPCID): JSONRPCResponse => createJSONRPCErrorResponse(id, rpcErrors.failed, tooLarge);
 
 /** It is the ids themselves that are too large. */
 const unanswerable = (): string => failure(null, rpcErrors.internal);

@@ -1,4 +1,4 @@
-/** What the cloud may have dealt with in a second, and how much more in one go. */
+/** What the cloud may have dealt with in a second, and how much more in one go. Each call of a batch is as a frame. */
 export type BudgetLimits = { framesPerSecond: number; frames: number; bytesPerSecond: number; bytes: number };
 
 /** A house of some hundred devices with everyone tapping is below it; dealing with that much costs a percent or two of a small computer. */
@@ -18,6 +18,8 @@ export const noLimits: BudgetLimits = {
 export type InboundBudget = {
   /** Takes a frame off the budget if there is room for it. @returns milliseconds to wait for that; 0: taken. */
   take(bytes: number, nowMs: number): number;
+  /** What was taken held so many calls more than the one it was taken for: paid for afterwards. */
+  charge(calls: number): void;
   /** It was something that the station had asked for. */
   giveBack(bytes: number): void;
 };
@@ -41,6 +43,7 @@ export function createInboundBudget(limits: BudgetLimits): InboundBudget {
       bytes -= size;
       return 0;
     },
+    charge: (calls) => void (frames -= calls),
     giveBack: (size) => {
       frames += 1;
       bytes += size;

@@ -28,6 +28,18 @@ test('a flood is dealt with at the pace of the budget, in frames or in bytes', (
   assert.ok(large <= 20, `${large} large ones`);
 });
 
+test('a batch is paid for call by call', () => {
+  const budget = createInboundBudget(usualLimits);
+  let calls = 0;
+  for (let now = 0; now < 60_000;) {
+    const wait = budget.take(50, now);
+    if (wait === 0) budget.charge(99);
+    if (wait === 0) calls += 100;
+    now += wait;
+  }
+  assert.ok(calls <= usualLimits.frames + 60 * usualLimits.framesPerSecond + 100, `${calls} calls`);
+});
+
 test('what was asked for costs nothing', () => {
   const budget = createInboundBudget(usualLimits);
   for (let frame = 0; frame < 100_000; frame++) {
@@ -37,7 +49,7 @@ test('what was asked for costs nothing', () => {
 });
 
 /** Its time stands still until it is set. */
-function queue(limits: typeof usualLimits) {
+function queue(limits: typeof usualLimits, deal: (text: string | null) => Promise<void> | undefined = () => undefined) {
   const time = { nowMs: 0 };
   const dealt: (string | null)[] = [];
   const calls: string[] = [];
@@ -45,7 +57,10 @@ function queue(limits: typeof usualLimits) {
     limits,
     pause: () => void calls.push('pause'),
     resume: () => void calls.push('resume'),
-    deal: (text) => void dealt.push(text),
+    deal: (text) => {
+      dealt.push(text);
+      return deal(text);
+    },
     monotonic: () => time.nowMs,
   });
   return { inbound, dealt, calls, time };
@@ -75,4 +90,20 @@ test('without limits nothing waits; when it is closed nothing more is dealt with
   closed.inbound.close();
   await new Promise((resolve) => setTimeout(resolve, 20));
   assert.deepEqual(closed.dealt, ['a']);
+});
+
+test('what takes several turns is waited for: nothing behind it is dealt with, and nothing is read, before it is over', async () => {
+  const begun = Array.from({ length: 2 }, () => Promise.withResolvers<void>());
+  const { inbound, dealt, calls } = queue(noLimits, (text) => begun[Number(text)]?.promise);
+  for (const text of ['0', '1', '2']) inbound.push(text, 10);
+  assert.deepEqual(dealt, ['0']);
+  assert.deepEqual(calls, ['pause']);
+  begun[0]!.resolve();
+  await until('the next is begun', () => dealt.length === 2);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(dealt, ['0', '1']);
+  assert.deepEqual(calls, ['pause']);
+  begun[1]!.resolve();
+  await until('it is read again', () => calls.length === 2);
+  assert.deepEqual(dealt, ['0', '1', '2']);
 });

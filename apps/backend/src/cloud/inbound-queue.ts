@@ -3,6 +3,8 @@ import { createInboundBudget, type BudgetLimits } from './inbound-budget.ts';
 export type InboundQueue = {
   /** @param text null for a binary frame. */
   push(text: string | null, bytes: number): void;
+  /** The frame that is being dealt with holds so many calls. */
+  charge(calls: number): void;
   /** The frame that is being dealt with was something that the station had asked for: it costs nothing. */
   forgive(): void;
   close(): void;
@@ -20,7 +22,8 @@ export function createInboundQueue(parts: {
   /** Stops and goes on reading. */
   pause(): void;
   resume(): void;
-  deal(text: string | null): void;
+  /** What it returns is waited for, before the next one: must not reject. */
+  deal(text: string | null): Promise<void> | undefined;
   /** Milliseconds that only go forward. */
   monotonic?: () => number;
 }): InboundQueue {
@@ -46,7 +49,8 @@ export function createInboundQueue(parts: {
       if (waitMs > 0) return later(waitMs);
       next += 1;
       dealing = frame.bytes;
-      parts.deal(frame.text);
+      const dealt = parts.deal(frame.text);
+      if (dealt !== undefined) return void dealt.then(work);
     }
     waiting = [];
     next = 0;
@@ -54,19 +58,27 @@ export function createInboundQueue(parts: {
     if (!isClosed) parts.resume();
   };
 
+  const hold = (): void => {
+    isBusy = true;
+    parts.pause();
+  };
+
   return {
     push: (text, bytes) => {
       if (isClosed) return;
       if (!isBusy && budget.take(bytes, monotonic()) === 0) {
         dealing = bytes;
-        return parts.deal(text);
+        const dealt = parts.deal(text);
+        if (dealt === undefined) return;
+        hold();
+        return void dealt.then(work);
       }
       waiting.push({ text, bytes });
       if (isBusy) return;
-      isBusy = true;
-      parts.pause();
+      hold();
       later(0);
     },
+    charge: (calls) => budget.charge(calls - 1),
     forgive: () => budget.giveBack(dealing),
     close: () => {
       isClosed = true;

@@ -147,6 +147,7 @@ export function createLink(parts: LinkParts): Link {
       methods: parts.methods,
       isAuthenticated: () => isCurrent() && shown.state === 'authenticated',
       onMessage: (message) => isCurrent() && receive(message),
+      onBatch: (calls) => inbound.charge(calls),
       onIgnored: parts.ignored.count,
       onFault: (where, message) => log.event('unexpected_error', { where, message }),
     });
@@ -154,7 +155,7 @@ export function createLink(parts: LinkParts): Link {
       limits: parts.limits,
       pause: socket.pause,
       resume: socket.resume,
-      deal: (text) => isCurrent() && peer.receive(text),
+      deal: (text) => (isCurrent() ? peer.receive(text) : undefined),
     });
     const made: Connection = { socket, peer, inbound };
     return made;

@@ -40,13 +40,14 @@ function peerWith(parts: Partial<PeerParts> = {}) {
     },
     isAuthenticated: () => true,
     onMessage: (message) => void messages.push(message),
+    onBatch: () => undefined,
     onIgnored: (reason) => void ignored.push(reason),
     onFault: (where, message) => void faults.push(`${where}: ${message}`),
     ...parts,
   });
   const receive = async (frame: unknown): Promise<unknown> => {
     const before = sent.length;
-    peer.receive(typeof frame === 'string' ? frame : JSON.stringify(frame));
+    await peer.receive(typeof frame === 'string' ? frame : JSON.stringify(frame));
     await new Promise((resolve) => setImmediate(resolve));
     return sent[before];
   };
@@ -128,7 +129,7 @@ test('what is neither JSON-RPC nor a known message is counted and ignored', asyn
     await receive(text);
   }
   await receive({ type: 'member_added' });
-  peer.receive(null);
+  await peer.receive(null);
   assert.equal(ignored.length, 13);
   assert.equal(ignored.at(-2), 'bad_shape');
   assert.deepEqual(sent, []);
@@ -186,6 +187,79 @@ test('an answer that no frame can hold gives way to an error; in a batch only th
   assert.equal(errorOf(tooLarge), rpcErrors.failed);
   assert.deepEqual((batch as unknown[]).map(errorOf), [rpcErrors.failed, undefined, undefined]);
   assert.equal(errorOf(longId), rpcErrors.internal);
+});
+
+test('calls of a batch begin in their order, each in a turn of its own, and need not wait for the ends of those before', async () => {
+  const { promise, resolve } = Promise.withResolvers<number>();
+  let turn = 0;
+  const begun: { n: number; turn: number }[] = [];
+  const slow = {
+    params: Type.Object({ n: Type.Number() }),
+    run: ({ n }: { n: number }) => {
+      begun.push({ n, turn });
+      return promise;
+    },
+  };
+  const charged: number[] = [];
+  const { peer, sent } = peerWith({ methods: { slow }, onBatch: (calls) => void charged.push(calls) });
+  const next = (): void => {
+    turn += 1;
+    if (begun.length < 20) setImmediate(next);
+  };
+  setImmediate(next);
+  await peer.receive(JSON.stringify(Array.from({ length: 20 }, (_, n) => call('slow', { n }, n))));
+  assert.deepEqual(
+    begun.map(({ n }) => n),
+    Array.from({ length: 20 }, (_, n) => n),
+  );
+  assert.equal(new Set(begun.map((one) => one.turn)).size, 20);
+  assert.deepEqual(charged, [20]);
+  assert.deepEqual(sent, []);
+  resolve(0);
+  await new Promise((done) => setImmediate(done));
+  assert.deepEqual(
+    (sent as { id: number }[][])[0]?.map(({ id }) => id),
+    Array.from({ length: 20 }, (_, n) => n),
+  );
+});
+
+test('once the answer to a batch is full, no more of what fills it is made; what is small is still done', async () => {
+  let made = 0;
+  const fifth = {
+    params: Type.Unknown(),
+    run: async () => {
+      made += 1;
+      return 'x'.repeat(1_048_576 / 5);
+    },
+  };
+  const small = { params: Type.Unknown(), run: async () => 'ok' };
+  const { receive } = peerWith({ methods: { fifth, small } });
+  const many = Array.from({ length: maxBatchCalls - 1 }, (_, id) => call('fifth', {}, id));
+  const answers = (await receive([...many, call('small', {}, 'last')])) as { id: unknown }[];
+  assert.equal(made, 5);
+  assert.equal(answers.length, maxBatchCalls);
+  assert.deepEqual(answers.at(-1), { jsonrpc: '2.0', id: 'last', result: 'ok' });
+  const codes = answers.map(errorOf);
+  assert.equal(codes.filter((code) => code === undefined).length, 5, 'four of them and the small one');
+  assert.ok(codes.every((code) => code === undefined || code === rpcErrors.failed));
+});
+
+test('when the link ends in the middle of a batch, the rest of it is not begun', async () => {
+  let begun = 0;
+  const { peer, sent } = peerWith({
+    methods: {
+      last: {
+        params: Type.Unknown(),
+        run: async () => {
+          begun += 1;
+          peer.close();
+        },
+      },
+    },
+  });
+  await peer.receive(JSON.stringify([call('last'), call('last'), call('last')]));
+  assert.equal(begun, 1);
+  assert.deepEqual(sent, []);
 });
 
 test('answers and calls in one frame: each goes its way', async () => {

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import {
   createJSONRPCErrorResponse,
   createJSONRPCNotification,
@@ -5,6 +6,7 @@ import {
   isJSONRPCID,
   isJSONRPCRequest,
   isJSONRPCResponse,
+  type JSONRPCID,
   type JSONRPCRequest,
   type JSONRPCResponse,
 } from 'json-rpc-2.0';
@@ -13,7 +15,7 @@ import type { TSchema } from 'typebox';
 import { cloudMessages, type CloudMessage } from '@station/protocol/cloud-messages';
 import { maxBatchCalls, rpcErrors } from '@station/protocol/cloud-rpc';
 import { describeError } from '@station/kit/station-error';
-import { fitsFrame, frameOfAnswers, frameOfOne } from './frames.ts';
+import { createAnswersFrame, fitsFrame, frameOfOne, noRoom } from './frames.ts';
 import { createOutgoingCalls } from './outgoing-calls.ts';
 import { RpcError } from './rpc-error.ts';
 import { findUnstorable, mayBeUnstorable } from '../store/storable-text.ts';
@@ -34,13 +36,16 @@ export type PeerParts = {
   /** Calls are answered only while this holds. */
   isAuthenticated(): boolean;
   onMessage(message: CloudMessage): void;
+  /** Before the first of so many calls in one frame is answered. */
+  onBatch(calls: number): void;
   onIgnored(reason: IgnoredReason): void;
   onFault(where: string, message: string): void;
 };
 
 /** JSON-RPC 2.0 both ways over frames, with the plain messages beside it (contracts, section 12). One a connection. */
 export type Peer = {
-  receive(text: string | null): void;
+  /** @returns for a batch, when the last of its calls has begun; the next frame is to wait for that. Does not reject. */
+  receive(text: string | null): Promise<void> | undefined;
   /** @throws RpcError when it is larger than a frame may be. */
   notify(method: string, params: unknown): void;
   /** @throws (rejects) RpcError: too large for a frame, refused, not answered in time, or the connection ended. */
@@ -120,15 +125,39 @@ export function createPeer(parts: PeerParts): Peer {
     if (id !== undefined) reply(response);
   };
   const onFault = (error: unknown): void => parts.onFault('answering the cloud', describeError(error));
+  /** One call a turn of the event loop: whoever is at home is served in between. */
   const answerBatch = async (requests: readonly unknown[]): Promise<void> => {
     if (requests.length > maxBatchCalls) {
       const message = `A batch has at most ${maxBatchCalls} calls.`;
       return sendAnswer(refusal(null, rpcErrors.invalidRequest, message));
     }
-    const slots = requests.map((): JSONRPCResponse | null => null);
-    await Promise.all(requests.map((request, index) => answer(request, (one) => void (slots[index] = one))));
-    const answers = slots.filter((one) => one !== null);
-    if (!isClosed && answers.length > 0) parts.send(frameOfAnswers(answers));
+    const frame = createAnswersFrame();
+    const underWay: Promise<void>[] = [];
+    for (const [slot, request] of requests.entries()) {
+      if (slot > 0) await turn();
+      if (isClosed) return;
+      const { method, id } = namesOf(request);
+      if (id !== undefined && frame.isFullFor(method)) frame.add(slot, noRoom(id), method);
+      else underWay.push(answer(request, (one) => frame.add(slot, one, method)).catch(onFault));
+    }
+    const finish = async (): Promise<void> => {
+      await Promise.all(underWay);
+      const text = frame.text();
+      if (!isClosed && text !== null) parts.send(text);
+    };
+    finish().catch(onFault);
+  };
+  const receiveBatch = (frame: readonly unknown[]): Promise<void> | undefined => {
+    // Without a single item of the protocol it is no batch, and nobody waits for an answer.
+    const isBatch = frame.some((item) => isObject(item) && item['jsonrpc'] === '2.0');
+    if (!isBatch) return void onIgnored('unknown');
+    parts.onBatch(Math.min(frame.length, maxBatchCalls));
+    const requests: unknown[] = [];
+    for (const item of frame) {
+      if (isObject(item) && isJSONRPCResponse(item)) calls.receive(item);
+      else requests.push(item);
+    }
+    return requests.length > 0 ? answerBatch(requests).catch(onFault) : undefined;
   };
 
   /** Text that not every database can keep goes no further. */
@@ -156,28 +185,17 @@ export function createPeer(parts: PeerParts): Peer {
   return {
     receive: (text) => {
       if (isClosed) return;
-      if (text === null) return onIgnored('binary');
+      if (text === null) return void onIgnored('binary');
       let frame: unknown;
       try {
         frame = JSON.parse(text);
       } catch {
-        return onIgnored('not_json');
+        return void onIgnored('not_json');
       }
-      if (mayBeUnstorable(text) && findUnstorable(frame) !== null) return refuseUnstorable(frame);
-      if (Array.isArray(frame)) {
-        // Without a single item of the protocol it is no batch, and nobody waits for an answer.
-        const isBatch = frame.some((item) => isObject(item) && item['jsonrpc'] === '2.0');
-        if (!isBatch) return onIgnored('unknown');
-        const requests: unknown[] = [];
-        for (const item of frame as unknown[]) {
-          if (isObject(item) && isJSONRPCResponse(item)) calls.receive(item);
-          else requests.push(item);
-        }
-        if (requests.length > 0) answerBatch(requests).catch(onFault);
-        return;
-      }
-      if (!isObject(frame)) return onIgnored('unknown');
-      receiveObject(frame);
+      if (mayBeUnstorable(text) && findUnstorable(frame) !== null) return void refuseUnstorable(frame);
+      if (Array.isArray(frame)) return receiveBatch(frame);
+      if (!isObject(frame)) return void onIgnored('unknown');
+      return void receiveObject(frame);
     },
     notify: (method, params) => send(createJSONRPCNotification(method, params)),
     call: calls.call,
@@ -191,6 +209,13 @@ export function createPeer(parts: PeerParts): Peer {
 function faultsOf(check: Validator, params: unknown): string {
   const faults = check.Errors(params).map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
   return `The parameters are not valid: ${faults.slice(0, 5).join('; ')}`.slice(0, 500);
+}
+
+/** Of a call of a batch; whether it is one, and the id an id, is not looked at yet. */
+function namesOf(request: unknown): { method: string; id: JSONRPCID | undefined } {
+  if (!isObject(request)) return { method: '', id: undefined };
+  const { method, id } = request;
+  return { method: typeof method === 'string' ? method : '', id: isJSONRPCID(id) ? id : undefined };
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
