@@ -44,6 +44,7 @@ export const backendEvents = {
   mqtt_connected: event('info', { broker: text }),
   mqtt_disconnected: event('warn', { broker: text, reason: text }),
   mqtt_login_refused: event('warn', { count, externalId: text }),
+  mqtt_logins_kept: event('info', { by: Type.Enum(['station', 'others']) }),
   mqtt_message_dropped: event('warn', { reason: text, count, topic: text }),
   device_type_differs: event('warn', { externalId: text, type: text, reportedType: text }),
   devices_imported: event('info', { count }),

@@ -34,7 +34,8 @@ function withLogins(held: Record<string, Held>, devices: string[]) {
       clock: systemClock,
       log,
     });
-  return { dynsec, log, logins, present, removed, start };
+  const judged = (): unknown[] => log.events('mqtt_logins_kept').map(({ by }) => by);
+  return { dynsec, judged, log, logins, present, removed, start };
 }
 
 test('the login of a device that was removed while nobody could tell the broker goes at the next start; others stay', async () => {
@@ -72,4 +73,22 @@ test('a login that was given beforehand is made when it is not there, but not th
   await using _logins = all.start(known);
   await until('it is made', () => all.logins.size > 0);
   assert.deepEqual([...all.logins.keys()], ['lamp-1']);
+});
+
+test('a broker that seemed to keep no logins is asked again: when the link is back, when a device is added or removed', async () => {
+  for (const again of ['link', 'add', 'remove'] as const) {
+    const all = withLogins({ 'lamp-1': own }, []);
+    let doesAnswer = false;
+    all.dynsec.prepare = async () => doesAnswer;
+    await using logins = all.start();
+    await until('it is judged', () => all.judged().length === 1);
+    assert.deepEqual(all.judged(), ['others']);
+    doesAnswer = true;
+    if (again === 'link') logins.lookAgain();
+    if (again === 'remove') logins.remove('lamp-1');
+    if (again === 'add') await logins.add({ externalId: 'lamp-2', token: 't' });
+    await until('the login is removed', () => all.removed.length > 0);
+    assert.deepEqual(all.judged(), ['others', 'station'], again);
+    assert.equal(all.logins.has('lamp-2'), again === 'add');
+  }
 });

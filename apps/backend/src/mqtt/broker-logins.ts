@@ -8,9 +8,13 @@ export type BrokerLogins = AsyncDisposable & {
   add(login: DeviceLogin): Promise<void>;
   /** Tried until the broker has done it. */
   remove(externalId: string): void;
+  /** The link to the broker is there again, maybe of another one: asks anew who keeps the logins, if it seemed that others do. */
+  lookAgain(): void;
 };
 
 const retryMs = 5_000;
+/** At the start the broker may have much to do. */
+const firstAttempts = 3;
 
 /**
  * Keeps the logins of devices at a broker of its own in step with the station. What happened while it was not there is made good at the start;
@@ -32,7 +36,8 @@ export function startBrokerLogins(options: {
   const { dynsec, exclusively = (work) => work(), isGone, clock, log } = options;
   const known = new Map(options.known.map((login) => [login.externalId, login]));
   const ending = new AbortController();
-  let isKept = true;
+  /** Null: not known yet. */
+  let isKept: boolean | null = null;
 
   const insist = async (where: string, work: () => Promise<void>): Promise<void> => {
     for (let said = ''; !ending.signal.aborted;) {
@@ -46,8 +51,10 @@ export function startBrokerLogins(options: {
       await clock.sleep(retryMs, ending.signal).catch(() => undefined);
     }
   };
-  const prepare = async (): Promise<void> => {
-    isKept = await dynsec.prepare();
+  const prepare = async (attempts: number): Promise<void> => {
+    const was = isKept;
+    isKept = await dynsec.prepare(attempts, ending.signal);
+    if (isKept !== was) log.event('mqtt_logins_kept', { by: isKept ? 'station' : 'others' });
     if (isKept) await straighten();
   };
   const straighten = async (): Promise<void> => {
@@ -62,28 +69,36 @@ export function startBrokerLogins(options: {
       if (isOfDevice && !present.has(username) && (await dynsec.isOwn(username))) await remove(username);
     }
   };
-  const preparing = insist('preparing the broker', () => exclusively(prepare));
+  const look = (attempts: number) => insist('preparing the broker', () => exclusively(() => prepare(attempts)));
+  const preparing = look(firstAttempts);
   const remove = async (externalId: string): Promise<void> => {
     if (await isGone(externalId)) await dynsec.remove(externalId);
   };
   const removing = new Set<Promise<void>>();
+  let looking: Promise<void> | null = null;
+  const lookAgain = (): Promise<void> => (looking ??= look(1).finally(() => (looking = null)));
 
   return {
     add: async (login) => {
       await preparing;
       known.delete(login.externalId);
+      if (!isKept) await exclusively(() => prepare(1));
       if (isKept) await exclusively(() => dynsec.add([login]));
     },
     remove: (externalId) => {
       known.delete(externalId);
       const removal = preparing
+        .then(() => (isKept ? undefined : lookAgain()))
         .then(() => (isKept ? insist('removing a login', () => exclusively(() => remove(externalId))) : undefined))
         .finally(() => removing.delete(removal));
       removing.add(removal);
     },
+    lookAgain: () => {
+      if (isKept === false) void lookAgain();
+    },
     [Symbol.asyncDispose]: async () => {
       ending.abort();
-      await Promise.all([preparing, ...removing]);
+      await Promise.all([preparing, looking, ...removing]);
     },
   };
 }

@@ -10,8 +10,12 @@ export type DeviceLogin = { externalId: string; token: string };
  * (mosquitto.org, "Dynamic Security Plugin").
  */
 export type Dynsec = {
-  /** Gives the backend its own rights. @returns false when the broker has no such plugin: then someone else keeps the logins. */
-  prepare(): Promise<boolean>;
+  /**
+   * Gives the backend its own rights.
+   * @param attempts how often it asks a broker that does not answer: one that has much to do answers late.
+   * @returns false when the broker has no such plugin: then someone else keeps the logins.
+   */
+  prepare(attempts: number, signal: AbortSignal): Promise<boolean>;
   /** Adds or renews logins, each with the right to its own topics alone. @throws (rejects) when the broker refuses. */
   add(logins: readonly DeviceLogin[]): Promise<void>;
   /** Takes a login back; its connection is ended by the broker. One that is not there is no failure. */
@@ -29,6 +33,8 @@ export type DynsecOptions = {
   /** As {@link BrokerClientOptions}. */
   authority: string | null;
   stationId: string;
+  /** How long the broker may take to answer. */
+  answerMs?: number;
 };
 
 type Command = { command: string } & Record<string, unknown>;
@@ -37,7 +43,7 @@ type Answer = { command: string; error?: string; data?: Record<string, unknown> 
 
 const controlTopic = '$CONTROL/dynamic-security/v1';
 const answerTopic = `${controlTopic}/response`;
-const answerMs = 5_000;
+const answerWithinMs = 5_000;
 const connectMs = 5_000;
 const backendRole = 'station-backend';
 /** So many devices in one message, well within what a broker takes. */
@@ -58,12 +64,16 @@ export function createDynsec(options: DynsecOptions): Dynsec {
     return client?.roles?.some(({ rolename }) => rolename === backendRole) ?? false;
   };
   return {
-    prepare: async () => {
-      try {
-        if (await hasRole()) return true;
-      } catch (error) {
-        if (error instanceof NoAnswer) return false;
-        throw error;
+    prepare: async (attempts, signal) => {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          if (await hasRole()) return true;
+          break;
+        } catch (error) {
+          if (!(error instanceof NoAnswer)) throw error;
+          signal.throwIfAborted();
+          if (attempt >= attempts) return false;
+        }
       }
       await tell([
         // What is not granted is refused, reading too: a client that takes over another's session learns nothing by it.
@@ -142,14 +152,14 @@ class NoAnswer extends Error {}
 
 /** Over a connection of its own: it is needed seldom, and the other one is for devices. */
 async function askBroker(
-  { url, username, password, authority }: DynsecOptions,
+  { url, username, password, authority, answerMs = answerWithinMs }: DynsecOptions,
   commands: readonly Command[],
 ): Promise<Answer[]> {
   const trust = authority === null ? {} : { ca: authority };
   const options = { username, password, reconnectPeriod: 0, connectTimeout: connectMs, ...trust };
   const client = await connectAsync(url, options, false);
   try {
-    const answer = nextAnswer(client);
+    const answer = nextAnswer(client, answerMs);
     const asking = async (): Promise<Answer[]> => {
       await client.subscribeAsync(answerTopic, { qos: 1 });
       await client.publishAsync(controlTopic, JSON.stringify({ commands }), { qos: 1 });
@@ -162,7 +172,7 @@ async function askBroker(
   }
 }
 
-function nextAnswer(client: MqttClient): Promise<Answer[]> {
+function nextAnswer(client: MqttClient, answerMs: number): Promise<Answer[]> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new NoAnswer('The broker does not keep logins')), answerMs);
     const end = (error: Error): void => {

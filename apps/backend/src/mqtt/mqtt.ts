@@ -116,9 +116,14 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     signal: closing.signal,
   });
   const authority = await readBrokerAuthority(parts.config, parts.disk);
-  const linkParts = { bridge, keeper, dropped, waiting: writer.waiting, onReports: onWritten, authority };
+  const onListening = (now: boolean): void => {
+    keeper.listening(now);
+    if (now) logins?.lookAgain();
+  };
+  let logins: BrokerLogins | null = null;
+  const linkParts = { bridge, keeper, onListening, dropped, waiting: writer.waiting, onReports: onWritten, authority };
   const link = starting.use(await openLink(parts, linkParts));
-  const logins = await openLogins(parts, authority);
+  logins = await openLogins(parts, authority);
   if (logins !== null) starting.use(logins);
   starting.use(
     events.subscribe((happening) => {
@@ -165,6 +170,7 @@ async function openLogins(
 type LinkParts = {
   bridge: Bridge;
   keeper: AvailabilityKeeper;
+  onListening: (now: boolean) => void;
   dropped: DroppedMessages;
   waiting: () => number;
   onReports: (reports: readonly DeviceReport[], before: StatesBefore | undefined) => void;
@@ -173,9 +179,9 @@ type LinkParts = {
 
 async function openLink(
   { config, stationId, replicas, devices, clock, log }: MqttParts,
-  { bridge, keeper, dropped, waiting, onReports, authority }: LinkParts,
+  { bridge, keeper, onListening, dropped, waiting, onReports, authority }: LinkParts,
 ): Promise<BrokerLink> {
-  const handler: BrokerLinkHandler = { onMessage: bridge.receive, onListening: keeper.listening };
+  const handler: BrokerLinkHandler = { onMessage: bridge.receive, onListening };
   // Only the one that is used: each comes with a library of its own.
   if (config.kind === 'external') {
     const { connectBroker } = await import('./broker-client.ts');

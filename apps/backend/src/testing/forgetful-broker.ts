@@ -6,7 +6,9 @@ import { generate, parser, type IPublishPacket, type Packet } from 'mqtt-packet'
 export async function startForgetfulBroker(protocolVersion: 4 | 5) {
   const heard: IPublishPacket[] = [];
   const sockets = new Set<Socket>();
-  const broker = { heard, acknowledges: true, url: '', connections: 0 };
+  /** What it says to the one who published something, if anything. */
+  const replyTo: (packet: IPublishPacket) => string | null = () => null;
+  const broker = { heard, acknowledges: true, url: '', connections: 0, replyTo };
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on('error', () => undefined);
@@ -23,6 +25,9 @@ export async function startForgetfulBroker(protocolVersion: 4 | 5) {
       } else if (packet.cmd === 'publish') {
         heard.push(packet);
         if (broker.acknowledges) answer({ cmd: 'puback', messageId: packet.messageId ?? 0, reasonCode: 0 });
+        const payload = broker.replyTo(packet);
+        const topic = `${packet.topic}/response`;
+        if (payload !== null) answer({ cmd: 'publish', topic, payload, qos: 0, dup: false, retain: false });
       }
     });
     socket.on('data', (bytes: Buffer) => packets.parse(bytes));
