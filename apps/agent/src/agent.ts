@@ -70,8 +70,7 @@ export async function startAgent(
     url: config.release.manifestUrl,
     publicKey: config.release.publicKey,
     fetchFile: fetchSmallFile,
-    // A stack that cannot be read now says so elsewhere; the manifest's shape is checked all the same.
-    knownServices: () => engine.services().catch(() => null),
+    knownServices: () => engine.services(),
   });
   const common = { updater, conditions, clock, report, random: Math.random };
   const work = createStackWork({ ...common, engine });

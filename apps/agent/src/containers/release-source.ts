@@ -1,3 +1,4 @@
+import { StationError } from '@station/kit/station-error';
 import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import { maxManifestBytes, readReleaseManifest } from '@station/protocol/release-manifest';
 import { compareVersions, parseVersion } from '@station/protocol/version';
@@ -13,7 +14,8 @@ export type ReleaseSourceParts = {
   url: URL;
   publicKey: SigningKey | null;
   fetchFile: FetchFile;
-  knownServices: () => Promise<readonly string[] | null>;
+  /** Services of the stack's compose file; throws while they cannot be read. */
+  knownServices: () => Promise<readonly string[]>;
 };
 
 /** The release manifest at UPDATE_SERVER_URL: fetched when it changed, checked, and verified when a public key is set. */
@@ -30,8 +32,11 @@ export function createReleaseSource({ url, publicKey, fetchFile, knownServices }
         return { kind: 'unavailable', reason: 'the server says "not modified" to a first request' };
       }
       if (answer.kind !== 'ok') return answer;
-      const reading = readReleaseManifest(answer.bytes, await knownServices());
+      const services = await readServices();
+      const reading = readReleaseManifest(answer.bytes, services.kind === 'ok' ? services.names : null);
       if (reading.kind === 'rejected') return reading;
+      // What was checked in part is not remembered: the server would say "not modified", and nobody would check the rest.
+      if (services.kind === 'unavailable') return services;
       if (publicKey) {
         const fault = await findSignatureFault(answer.bytes, reading.manifest, highestSignedVersion, signal);
         if (fault) return fault;
@@ -41,6 +46,17 @@ export function createReleaseSource({ url, publicKey, fetchFile, knownServices }
       return { kind: 'ok', manifest: reading.manifest, changed };
     },
   };
+
+  async function readServices(): Promise<
+    { kind: 'ok'; names: readonly string[] } | Extract<ReleaseCheck, { kind: 'unavailable' }>
+  > {
+    try {
+      return { kind: 'ok', names: await knownServices() };
+    } catch (error) {
+      const reason = error instanceof StationError ? error.message : 'those of the stack cannot be read';
+      return { kind: 'unavailable', reason: `its services cannot be checked: ${reason}` };
+    }
+  }
 
   async function findSignatureFault(
     bytes: Uint8Array,
