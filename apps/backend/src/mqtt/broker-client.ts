@@ -45,8 +45,10 @@ const connectTimeoutMs = 10_000;
 const sessionExpirySeconds = 14 * 24 * 60 * 60;
 /** Messages that the broker may send without an acknowledgement: as many as one wait for the disk can take along. */
 const receiveMaximum = 5_000;
-/** Above it nothing more is read, until what was read is written. */
+/** Above either nothing more is read, until what was read is written. */
 const maxWaiting = 20_000;
+/** Of their payloads: a message may have 256 KiB, and a gateway have memory for other things. */
+const maxWaitingBytes = 32 * 1024 * 1024;
 /** Nothing comes any more. */
 const quietMs = 5_000;
 /** CONNACK of a broker that only speaks MQTT 3.1.1 (there, section 3.2.2.3), or says so as MQTT 5 does. */
@@ -202,6 +204,8 @@ function acknowledgeWhenDone(
     });
     return { stream, send, handled };
   };
+  let waitingBytes = 0;
+  const written = createSharedWait<number>((sizes) => sizes.forEach((size) => (waitingBytes -= size)));
   let acknowledgements: ReturnType<typeof acknowledgementsBy> | null = null;
   client.handleMessage = (packet: IPublishPacket, done) => {
     const { messageId } = packet;
@@ -222,7 +226,9 @@ function acknowledgeWhenDone(
     const { topic } = packet;
     const handled = handler.onMessage(saidAt === undefined ? { topic, payload } : { topic, payload, saidAt });
     acknowledgements.handled(handled, messageId);
-    if (waiting() < maxWaiting) return done();
+    waitingBytes += payload.length;
+    written(handled, payload.length);
+    if (waiting() < maxWaiting && waitingBytes <= maxWaitingBytes) return done();
     void handled.then(() => done());
   };
   return {

@@ -35,6 +35,11 @@ export async function startForgetfulBroker(protocolVersion: 4 | 5) {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   broker.url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  /** To everyone, at QoS 1. */
+  const say = (topic: string, payload: Buffer, messageId: number): void => {
+    const packet = { cmd: 'publish', topic, payload, messageId, qos: 1, dup: false, retain: false } as const;
+    for (const socket of sockets) socket.write(generate(packet, { protocolVersion }));
+  };
   const cut = (): void => sockets.forEach((socket) => socket.destroy());
   const dispose = async (): Promise<void> => {
     cut();
@@ -42,5 +47,5 @@ export async function startForgetfulBroker(protocolVersion: 4 | 5) {
     server.close();
     await closed;
   };
-  return Object.assign(broker, { cut, [Symbol.asyncDispose]: dispose });
+  return Object.assign(broker, { say, cut, [Symbol.asyncDispose]: dispose });
 }
