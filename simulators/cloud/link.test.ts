@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
-import { bearer, runBackend } from '@station/backend/testing/running-backend';
+import { bearer, runBackend, type BackendOptions, type RunningBackend } from '@station/backend/testing/running-backend';
+import { temporaryFolder } from '@station/backend/testing/temporary-folder';
 import { addDevice, connectDevice } from '@station/backend/testing/test-device';
 import { until } from '@station/backend/testing/until';
 import type { CloudClaim, CloudStatus } from '@station/protocol/cloud';
@@ -85,15 +87,34 @@ test('what happens at home is told on its channel, in the form of the protocol',
   assert.equal(methods().size, wanted.length);
 });
 
-test('the choice of channels survives a loss of the link', async () => {
-  await using all = await station();
-  const { cloud } = all;
+test('the choice of channels survives a loss of the link, and a restart of the backend', async () => {
+  await using folder = await temporaryFolder();
+  await using cloud = await startReferenceCloud({});
+  const options: BackendOptions = {
+    env: { CLOUD_HOST: cloud.host },
+    dataDir: join(folder.path, 'data'),
+    cloudTuning: { reconnect: { nextMs: () => 20, stable: () => undefined, accepted: () => undefined } },
+  };
+  const backend = await runBackend(options);
+  await using _first = backend;
+  const { accessToken } = await backend.setUp();
+  const channels = async ({ http }: RunningBackend): Promise<string[]> => {
+    const answer = await http.inject({ url: '/api/cloud/status', headers: bearer(accessToken) });
+    return answer.json<CloudStatus>().activeChannels;
+  };
   await until('the station knocks', () => cloud.waiting().length === 1);
   const [waiting] = cloud.waiting();
   cloud.claim(waiting?.chipId ?? '', waiting?.claimSecret ?? '');
   const link = await cloud.connection();
   await link.call('station.setActiveChannels', { channels: ['system', 'status'] });
-  assert.deepEqual((await all.status()).activeChannels, ['status', 'system']);
+  assert.deepEqual(await channels(backend), ['status', 'system']);
+  link.cut();
+  await until('it is in again', () => cloud.logins() === 2);
+  assert.deepEqual(await channels(backend), ['status', 'system']);
+  await backend[Symbol.asyncDispose]();
+  await using again = await runBackend(options);
+  await until('it is in once more', () => cloud.logins() === 3);
+  assert.deepEqual(await channels(again), ['status', 'system']);
 });
 
 test('the owner takes the station back: the cloud’s token is forgotten, and there is a new code', async () => {
