@@ -11,9 +11,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { noLimits } from '../../apps/backend/src/cloud/inbound-budget.ts';
+import { createPeer } from '../../apps/backend/src/cloud/peer.ts';
 import { createRandom } from '../faults/choice.ts';
 import { mutateDocument, mutateText } from '../faults/mutate.ts';
-import { benchStation, type BenchStation } from './cloud/bench-station.ts';
+import { benchStation, type BenchStation, type Doing } from './cloud/bench-station.ts';
 
 const { values } = parseArgs({
   options: { count: { type: 'string', default: '100000' }, seed: { type: 'string', default: '1' } },
@@ -128,11 +129,11 @@ function hostileText(documents: readonly unknown[]): string {
   ]);
 }
 
-/** What would let it in, turn it away or end it by the rules is not hostile. */
-function isHostile(text: string): boolean {
+/** What would let it in, turn it away or, once it is in, end it by the rules is not hostile. */
+function isHostile(text: string, letsIn: boolean): boolean {
   try {
     const { type } = (JSON.parse(text) ?? {}) as { type?: unknown };
-    return type !== 'auth_ok' && type !== 'auth_error' && type !== 'station_reset';
+    return type !== 'auth_ok' && type !== 'auth_error' && !(letsIn && type === 'station_reset');
   } catch {
     return true;
   }
@@ -161,7 +162,7 @@ async function flood(
     const socket = await cloud.connected();
     for (let burst = 0; burst < 200 && sent < frames; burst++) {
       const text = hostileText(documents);
-      if (!isHostile(text)) continue;
+      if (!isHostile(text, cloud.state.letsIn)) continue;
       sent += 1;
       if (random() < 0.01) socket.send(Buffer.from(text), { binary: true });
       else socket.send(text);
@@ -174,6 +175,42 @@ async function flood(
   }
 }
 
+/** To calls of the station, of which the link makes none by itself: whatever comes, nothing is thrown, and each call ends. */
+async function answerWrongly(calls: number): Promise<void> {
+  let id: unknown;
+  const peer = createPeer({
+    send: (text) => ({ id } = JSON.parse(text) as { id: unknown }),
+    methods: {},
+    isAuthenticated: () => true,
+    onMessage: () => undefined,
+    onBatch: () => undefined,
+    onIgnored: () => undefined,
+    onFault: (where, message) => fault(`${where}: ${message}`),
+  });
+  const error = { code: -1, message: 'no' };
+  const answers = [{ result: 1 }, { result: 1, error: null }, { error }, { error: 'no' }, { result: null, error: {} }];
+  for (let call = 0; call < calls; call++) {
+    let hasEnded = false;
+    const ended = (): void => void (hasEnded = true);
+    peer.call('cloud.time', {}, 60_000).then(ended, ended);
+    const right = { jsonrpc: '2.0', id, result: 1 };
+    const wrong = { jsonrpc: '2.0', id, ...pick(answers) };
+    for (const text of [
+      random() < 0.3 ? JSON.stringify(wrong) : mutateDocument(wrong, random),
+      JSON.stringify(right),
+    ]) {
+      try {
+        await peer.receive(text);
+      } catch (thrown) {
+        fault(`${String(thrown)} at ${text}`);
+      }
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    if (!hasEnded) fault(`a call did not end at ${JSON.stringify(wrong)}`);
+  }
+  peer.close();
+}
+
 async function measure(folder: string): Promise<boolean> {
   await using station = await benchStation(folder, (line) => fault(`the station says ${line}`));
   const { id } = await station.devices.provision({ externalId: 'd', type: 'light', name: 'Lamp', zoneId: null });
@@ -181,25 +218,17 @@ async function measure(folder: string): Promise<boolean> {
   const reconnect = { nextMs: () => 5, stable: () => undefined, accepted: () => undefined };
   const cloud = await hostileCloud();
   const at = 1_760_000_000_000;
-  await station.link(
-    cloud.port,
-    { limits: noLimits, reconnect },
-    {
-      send: async ({ deviceId, action }) => {
-        commands += 1;
-        const command = {
-          commandId: 'c',
-          deviceId,
-          action,
-          status: 'pending',
-          reason: null,
-          userId: null,
-          at,
-        } as const;
-        return { kind: 'accepted', command };
-      },
-    },
-  );
+  const send: Doing['commands']['send'] = async ({ deviceId, action }) => {
+    commands += 1;
+    return {
+      kind: 'accepted',
+      command: { commandId: 'c', deviceId, action, status: 'pending', reason: null, userId: null, at },
+    };
+  };
+  // Both belong to a reset: that is hostile before the log-in, and left out after it.
+  const publish = async (): Promise<void> => fault('something was published for a reset');
+  const onReset = (): void => fault('the station was reset');
+  await station.link(cloud.port, { limits: noLimits, reconnect }, { commands: { send }, publish, onReset });
   const documents = seeds(id);
   const before = await effects(station);
   await flood(cloud, documents, count / 2);
@@ -218,6 +247,7 @@ async function measure(folder: string): Promise<boolean> {
     const { last } = cloud.state;
     well = last?.id === 'the end' && (last.result as { devices: unknown[] }).devices.length === 1;
   }
+  await answerWrongly(Math.min(count, 10_000));
   if (!well) fault('the link does not answer in the end');
   cloud.close();
   for (const text of faults) process.stderr.write(`${text}\n`);

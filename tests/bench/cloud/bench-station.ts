@@ -14,13 +14,16 @@ import { ensureStation } from '../../../apps/backend/src/station/station-store.t
 import { openStore, type Store } from '../../../apps/backend/src/store/database.ts';
 import { migrations } from '../../../apps/backend/src/store/migrations/all.ts';
 
+/** What the link can make the station do beyond its database. */
+export type Doing = Pick<CloudParts, 'commands' | 'publish' | 'onReset'>;
+
 export type BenchStation = AsyncDisposable & {
   store: Store;
   file: string;
   devices: DeviceStore;
   events: DeviceEvents;
   /** Starts the link to a cloud at this port of loopback, claimed. */
-  link(port: number, tuning?: CloudParts['tuning'], commands?: CloudParts['commands']): Promise<Cloud>;
+  link(port: number, tuning?: CloudParts['tuning'], doing?: Partial<Doing>): Promise<Cloud>;
 };
 
 /** The parts of a backend that the cloud link stands on, with a SQLite file of its own; no HTTP, no broker. @param write gets its errors. */
@@ -48,14 +51,19 @@ export async function benchStation(
     file,
     devices,
     events,
-    link: async (port, tuning = {}, commands = { send: async () => ({ kind: 'unknown_device' }) }) => {
+    link: async (port, tuning = {}, doing = {}) => {
       const settings = readCloudSettings((name) => (name === 'CLOUD_HOST' ? `ws://127.0.0.1:${port}` : null), []);
       if (settings === null) throw new Error('There must be a cloud');
       const tap = createBroadcastTap();
       const leadership = { isLeader: () => true, subscribe: () => ({ [Symbol.dispose]: () => undefined }) };
       const alone = { leadership, others: null };
-      const home = { store, box, devices, commands, events, hub: tap.on(createSocketHub()), tap, ...alone };
-      const rest = { publish: async () => undefined, tokens: { revoke: () => undefined }, onReset: () => undefined };
+      const usual: Doing = {
+        commands: { send: async () => ({ kind: 'unknown_device' }) },
+        publish: async () => undefined,
+        onReset: () => undefined,
+      };
+      const home = { store, box, devices, events, hub: tap.on(createSocketHub()), tap, ...alone };
+      const rest = { ...usual, ...doing, tokens: { revoke: () => undefined } };
       const host = { clock, disk: nodeDisk, log, random: Math.random };
       return running.use(await startCloud({ settings, stationId: 'bench', ...home, ...rest, ...host, tuning }));
     },
