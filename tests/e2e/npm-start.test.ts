@@ -72,13 +72,16 @@ describe('npm start', () => {
   };
 
   const interrupt = async ({ program, ended }: Pick<Started, 'program' | 'ended'>): Promise<void> => {
+    let over = false;
+    void ended.then(() => (over = true));
     process.kill(-(program.pid ?? 0), 'SIGINT');
-    const over = await Promise.race([
-      ended.then(() => true),
-      new Promise((resolve) => setTimeout(resolve, 5000, false)),
-    ]);
-    assert.ok(over, 'it had not ended five seconds after Ctrl-C');
-    assert.deepEqual(await processesOf(workspace.folder), []);
+    await waitFor('the end after Ctrl-C', () => over, 60_000);
+    await nothingLeft();
+  };
+
+  /** Processes that are told to end take their time on a machine that has much to do. */
+  const nothingLeft = async (): Promise<void> => {
+    await waitFor('nothing to be left', async () => (await processesOf(workspace.folder)).length === 0, 60_000);
   };
 
   const logIn = async (web: string): Promise<string> => {
@@ -177,7 +180,7 @@ describe('npm start', () => {
   it('leaves nothing behind when it is killed, and starts again', async () => {
     const station = await start();
     process.kill(-(station.program.pid ?? 0), 'SIGKILL');
-    await waitFor('nothing to be left', async () => (await processesOf(workspace.folder)).length === 0, 10_000);
+    await nothingLeft();
     const again = await start();
     assert.equal(await health(again.web), '1.1.0');
     await interrupt(again);
