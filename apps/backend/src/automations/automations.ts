@@ -4,6 +4,7 @@ import { isoTime, type Clock } from '@station/kit/clock';
 import { createWebhookClient } from '../adapters/webhook-client.ts';
 import type { Commands } from '../devices/commands.ts';
 import type { DeviceEvents } from '../devices/device-events.ts';
+import { readState } from '../devices/device-state.ts';
 import type { DeviceStore } from '../devices/device-store.ts';
 import { createEventIds } from '../devices/event-ids.ts';
 import { eventsKeptMs } from '../devices/history-store.ts';
@@ -111,7 +112,7 @@ async function factsOf(
   { devices, timeZone, clock }: AutomationsParts,
 ): Promise<ConditionFacts> {
   const device = deviceId === null ? null : await devices.findById(deviceId);
-  const state = device && (JSON.parse(device.state) as Record<string, unknown>);
+  const state = device && readState(device.state);
   return { state, time: localTime(clock.now(), await timeZone()) };
 }
 

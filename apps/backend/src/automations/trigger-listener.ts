@@ -4,6 +4,7 @@ import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclus
 import { describeError } from '@station/kit/station-error';
 import type { DeviceEvents } from '../devices/device-events.ts';
 import type { DeviceReport } from '../devices/device-report.ts';
+import { readState, type State } from '../devices/device-state.ts';
 import type { DeviceStore } from '../devices/device-store.ts';
 import type { StatesBefore } from '../devices/report-store.ts';
 import type { Log } from '../log.ts';
@@ -26,8 +27,6 @@ export type TriggerListenerParts = {
 const maxWaiting = 50;
 /** A change of status that is older was told by someone who only now learns of it. */
 const freshStatusMs = 60_000;
-
-type State = Readonly<Record<string, unknown>>;
 
 /**
  * Starts runs for what devices report. Reports are looked at by the process that wrote them alone; a change of status is told in all
@@ -67,7 +66,7 @@ export function listenForTriggers(parts: TriggerListenerParts): Disposable {
       const { deviceId } = report;
       const armed = registry.ofDevice(deviceId);
       if (armed.length === 0) continue;
-      const state = states.get(deviceId) ?? parsed(before.get(deviceId));
+      const state = states.get(deviceId) ?? readState(before.get(deviceId) ?? '{}');
       for (const trigger of armed) {
         const firing = firingOf(trigger, state, report);
         if (firing !== null) fire(trigger, deviceId, firing);
@@ -109,5 +108,3 @@ function firingOf(
   if (data.kind === 'device_state_changed' && report.kind === 'state') return fireOnState(data.config, state, report);
   return null;
 }
-
-const parsed = (text: string | undefined): State => (text === undefined ? {} : (JSON.parse(text) as State));

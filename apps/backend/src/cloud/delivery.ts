@@ -2,6 +2,7 @@ import { isoTime, type Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
 import type { EventChannel } from '@station/protocol/cloud';
 import type { CloudNotification } from '@station/protocol/cloud-rpc';
+import { readState } from '../devices/device-state.ts';
 import type { Database } from '../store/schema.ts';
 import type { Log } from '../log.ts';
 import type { OutboxMessage, OutboxStore } from './outbox-store.ts';
@@ -189,7 +190,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
   const sendState = (to: Delivering, { id: deviceId, state, state_at: at }: State): void => {
     if (at === null) return;
     sentStates.latest = Math.max(sentStates.latest, at);
-    const params = { deviceId, state: JSON.parse(state) as unknown, at: isoTime(at) };
+    const params = { deviceId, state: readState(state), at: isoTime(at) };
     if (to.notify('device.stateChanged', params)) {
       oversize.delete(deviceId);
     } else if (!oversize.has(deviceId)) {

@@ -112,6 +112,11 @@ async function keepTimes(
     from ${jsonRows('postgres', rows, { id: 'text', times: 'text' })} where devices.id = given.id`.execute(transaction);
 }
 
+/** Unreadable: as good as none, like the state. */
 function parseTimes(text: string | null): StateTimes {
-  return text === null ? {} : (JSON.parse(text) as StateTimes);
+  try {
+    return text === null ? {} : (JSON.parse(text) as StateTimes);
+  } catch {
+    return {};
+  }
 }

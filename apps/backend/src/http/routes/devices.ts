@@ -15,6 +15,7 @@ import { isoTime, type Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
 import type { ActivityRow, ActivityStore } from '../../devices/activity-store.ts';
 import type { DeviceEvents as DeviceHub } from '../../devices/device-events.ts';
+import { readState } from '../../devices/device-state.ts';
 import type { DeviceRow, DeviceStore } from '../../devices/device-store.ts';
 import type { HistoryStore } from '../../devices/history-store.ts';
 import type { ZoneStore } from '../../devices/zone-store.ts';
@@ -134,7 +135,7 @@ export function toDevice(row: DeviceRow): DeviceBody {
     status: row.status,
     statusAt: time(row.status_at),
     lastSeenAt: time(row.last_seen_at),
-    state: JSON.parse(row.state) as Record<string, unknown>,
+    state: readState(row.state),
     stateAt: time(row.state_at),
     firmwareVersion: row.firmware_version,
     chip: row.chip,
