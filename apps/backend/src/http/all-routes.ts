@@ -78,7 +78,7 @@ export async function registerAllRoutes(
 }
 
 /** A link to the broker that ends comes back within it (each second it is tried): no reason to call a backend unwell. */
-const linkGapMs = 1_500;
+const linkGapMs = 2_000;
 
 async function registerHealth(app: HttpServer, { config, store, mqtt, hub, replicas }: Rooms): Promise<void> {
   const metrics = createMetrics();

@@ -1,3 +1,5 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Clock } from '@station/kit/clock';
 import type { IncomingMessage } from './bridge.ts';
 
 /** The station's end of a broker: the embedded one, or a connection to another. */
@@ -23,3 +25,12 @@ export type BrokerLinkHandler = {
   /** What devices say is heard from now on, or no more. */
   onListening(isListening: boolean): void;
 };
+
+/** Whether a link is well, or comes to be so within `waitMs` milliseconds. */
+export async function isWellWithin(isWell: () => boolean, waitMs: number, clock: Clock): Promise<boolean> {
+  const deadline = clock.monotonic() + waitMs;
+  while (!isWell() && clock.monotonic() < deadline) await clock.sleep(20);
+  // On a busy machine the time may be over while what the broker said waits to be read.
+  if (!isWell()) await turn();
+  return isWell();
+}

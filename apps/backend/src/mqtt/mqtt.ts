@@ -17,7 +17,7 @@ import type { Store } from '../store/database.ts';
 import { createAvailabilityKeeper, type AvailabilityKeeper } from './availability-keeper.ts';
 import { createBridge, type Bridge } from './bridge.ts';
 import { readBrokerAuthority } from './broker-authority.ts';
-import type { BrokerLink, BrokerLinkHandler } from './broker-link.ts';
+import { isWellWithin, type BrokerLink, type BrokerLinkHandler } from './broker-link.ts';
 import { startBrokerLogins, type BrokerLogins } from './broker-logins.ts';
 import type { DeviceLogin } from './dynsec.ts';
 import { createDroppedMessages, type DroppedMessages } from './dropped-messages.ts';
@@ -137,11 +137,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     dropped,
     address: link.address,
     isWell: link.isWell,
-    isWellWithin: async (waitMs) => {
-      const deadline = clock.monotonic() + waitMs;
-      while (!link.isWell() && clock.monotonic() < deadline) await clock.sleep(20);
-      return link.isWell();
-    },
+    isWellWithin: (waitMs) => isWellWithin(link.isWell, waitMs, clock),
     addLogin: async (login) => logins?.add(login),
     publishCommand: (externalId, payload, expiresInMs) =>
       link.publish(deviceTopic(stationId, externalId, 'command'), JSON.stringify(payload), expiresInMs),
