@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { agentEnv, createAgentProcess } from '../../rig/agent-process.ts';
 import { assertRests, createStory } from './story.ts';
@@ -31,6 +31,33 @@ test('a private registry with the right password', async () => {
     assert.ok(![...seen].some((line) => line.includes(secret)), 'no password in any argument');
     assert.ok(!agent.output().includes(secret), 'no password in the log');
   }
+});
+
+test('a new station fetches with them what no release names, too', async () => {
+  await using story = await createStory({ credentials, proxy: true, installed: false, started: false });
+  const { rig } = story;
+  const { engine, registry, stack } = rig;
+  const proxy = `${registry.address}/station/proxy:2`;
+  const login = ['login', '--username', credentials.username, '--password-stdin', registry.address];
+  assert.equal((await engine.tryDocker(login, { input: credentials.password })).exitCode, 0);
+  await engine.docker('tag', 'caddy:2', proxy);
+  await engine.docker('push', '--quiet', proxy);
+  await engine.docker('logout', registry.address);
+  await engine.docker('rmi', '--force', 'caddy:2', proxy);
+  const compose = await readFile(stack.composeFile, 'utf8');
+  assert.ok(compose.includes('image: caddy:2\n'));
+  await writeFile(stack.composeFile, compose.replace('image: caddy:2\n', `image: ${proxy}\n`));
+  const env = agentEnv(rig, {
+    BOOTSTRAP_ON_START: 'true',
+    CONTAINER_REGISTRY: registry.address,
+    CONTAINER_USERNAME: credentials.username,
+    CONTAINER_TOKEN: credentials.password,
+  });
+  const agent = await createAgentProcess(rig.workspace, env, 'fresh');
+  await agent.start();
+  await agent.event('update_completed');
+  await agent.idle();
+  await assertRests({ rig, agent }, '1.0.0');
 });
 
 for (const [name, env] of [

@@ -9,7 +9,7 @@ function createWorld() {
     world.asked += 1;
     await Promise.resolve();
     if (world.isBroken) throw new StationError('compose_project_unreadable', 'broken');
-    return { name: 'stack', services: [`v${world.version}`] };
+    return { name: 'stack', services: [`v${world.version}`], images: [] };
   };
   const read = createProjectReader({ describe, version: async () => world.version }, () => world.nowMs);
   return { world, read };

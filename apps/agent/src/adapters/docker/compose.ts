@@ -21,7 +21,12 @@ export type ComposeParts = {
   env: Record<string, string>;
 };
 
-export type Project = { name: string; services: string[] };
+export type Project = {
+  name: string;
+  services: string[];
+  /** Of its services, each once. */
+  images: string[];
+};
 
 /** Compose v2 of one project, called without a shell and without secrets in its arguments. */
 export type Compose = {
@@ -33,7 +38,7 @@ export type Compose = {
   /** Changes when a file of the project does (its own files; not what they include). */
   version(): Promise<string>;
   /**
-   * Name and services as Compose itself resolves them.
+   * Name, services and their images as Compose itself resolves them.
    * @throws StationError `compose_project_unreadable`, with Compose's reason in its message, when they are not valid or there is no
    * Compose; `unavailable` when Compose does not answer.
    */
@@ -45,7 +50,10 @@ export type Compose = {
 const upTimeoutMs = 10 * 60_000;
 const describeTimeoutMs = 60_000;
 
-const ConfigOutput = Type.Object({ name: Type.String(), services: Type.Record(Type.String(), Type.Unknown()) });
+const ConfigOutput = Type.Object({
+  name: Type.String(),
+  services: Type.Record(Type.String(), Type.Object({ image: Type.Optional(Type.String()) })),
+});
 
 export function createCompose(parts: ComposeParts): Compose {
   const run = async (args: readonly string[], signal: AbortSignal): Promise<CommandResult> => {
@@ -95,7 +103,10 @@ export function createCompose(parts: ComposeParts): Compose {
         // Ended from without, as by a machine that is short of memory: that says nothing of the project.
         if (result.exitCode === null) throw new StationError('unavailable', 'Docker Compose was ended');
         const parsed = result.exitCode === 0 ? parseJson(result.stdout) : null;
-        if (Value.Check(ConfigOutput, parsed)) return { name: parsed.name, services: Object.keys(parsed.services) };
+        if (Value.Check(ConfigOutput, parsed)) {
+          const images = Object.values(parsed.services).flatMap(({ image }) => image ?? []);
+          return { name: parsed.name, services: Object.keys(parsed.services), images: [...new Set(images)] };
+        }
         // Asked outside of the project: there Compose would stumble over a broken `.env` all the same.
         const about = { cwd: '/', env: parts.env, abort: bounded };
         const version = await runDocker(parts.program, ['compose', 'version'], about);

@@ -8,6 +8,7 @@ import { createEngineApi, type EngineApi } from './engine-api.ts';
 import { createInfo, freeBytes } from './engine-info.ts';
 import { askLayers, imageId, pull, removeImage } from './images.ts';
 import type { RegistryCredentials } from './registry.ts';
+import { fetchMissing } from './missing-images.ts';
 import { createImageVerifier } from './verify-image.ts';
 
 export type DockerParts = Omit<ComposeParts, 'env'> & {
@@ -56,6 +57,20 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
     verifyImage: createImageVerifier({ api, freeBytes: free }),
     up: async (signal) => {
       await link();
+      const { images } = await readProject({ evenIfOld: true });
+      const missing = await fetchMissing(images, {
+        credentials: parts.credentials,
+        imageId: (reference) => imageId(api, reference),
+        pull: (reference, bounded) =>
+          pull(api, info, reference, {
+            credentials: parts.credentials,
+            sizes: {},
+            onProgress: () => undefined,
+            signal: bounded,
+          }),
+        signal,
+      });
+      if (missing !== null) return missing;
       return up(api, compose, await projectName(), parts.now, signal);
     },
     setRunning: async (service, running) => setRunning(api, await projectName(), service, running),
