@@ -48,6 +48,7 @@ export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: n
         ethernet: air.manager === 'running' && air.cable ? { interface: 'eth0', ...air.cable } : null,
         known: known.map(({ ssid }) => ssid),
         hidden: known.map(({ ssid }) => ssid).filter((ssid) => routerOf(air, ssid)?.isHidden === true),
+        hasRoute: air.cable !== null || clientOf(air) !== null,
         unkept: known.filter(({ isSaved }) => !isSaved).map(({ ssid }) => ssid),
         hasLeftovers: air.hasLeftovers,
       };

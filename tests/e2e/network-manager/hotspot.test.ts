@@ -79,8 +79,11 @@ test('what a hotspot leaves that ended with its NetworkManager is told, and take
   await stage.fake[Symbol.asyncDispose]();
   await stage.until(async () => (await stage.radio.observe()).manager === 'absent');
   assert.equal((await stage.radio.observe()).hasLeftovers, true, 'also while nobody answers');
+  assert.equal((await stage.radio.observe()).hasRoute, false);
   await stage.replaceManager();
   await stage.until(async () => (await stage.radio.observe()).manager === 'running');
+  await writeFile(join(stage.folder, 'proc/net/route'), 'Iface\tDestination\tGateway\neth0\t00000000\t0109090A\n');
+  assert.equal((await stage.radio.observe()).hasRoute, true, 'whoever has set it up');
   const { hasLeftovers, radio } = await stage.radio.observe();
   assert.deepEqual([hasLeftovers, radio?.hotspot], [true, null]);
   await stage.radio.stopHotspot();

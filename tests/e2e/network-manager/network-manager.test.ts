@@ -33,6 +33,9 @@ test('says what is there: radio, cable, known networks', async () => {
     ethernet: null,
     known: [home],
     hidden: [],
+    unkept: [],
+    hasRoute: false,
+    hasLeftovers: false,
   });
 });
 

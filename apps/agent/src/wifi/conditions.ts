@@ -15,8 +15,9 @@ export function tellConditions(
   const { isEnabled } = memory;
   const isRunning = manager === 'running';
   const blocked = isRunning && radio ? radio.blocked : 'no';
-  conditions.set('network_manager_absent', isEnabled && !isRunning);
-  conditions.set('wifi_no_radio', isEnabled && isRunning && radio === null);
+  const isMissed = isEnabled || isCutOff(memory, facts);
+  conditions.set('network_manager_absent', isMissed && !isRunning);
+  conditions.set('wifi_no_radio', isMissed && isRunning && radio === null);
   conditions.set('wifi_unmanaged', isRunning && radio?.isManaged === false);
   conditions.set('wifi_blocked_hard', blocked === 'hard');
   conditions.set('wifi_blocked_soft', blocked === 'soft');
@@ -29,4 +30,9 @@ export function tellConditions(
   const link = linkOf(facts.network);
   const connectivity = link && memory.state === 'CONNECTED' ? probedLink(memory, link)?.connectivity : undefined;
   conditions.set('internet_unreachable', isEnabled && connectivity !== undefined && connectivity !== 'full');
+}
+
+/** Where no Wi-Fi was seen nothing is done, but a station without any network is told of, once a cable had its time to get an address. */
+function isCutOff({ sinceMs, patience }: Memory, { nowMs, network }: Facts): boolean {
+  return !network.hasRoute && network.ethernet === null && nowMs - sinceMs >= patience.checkMs;
 }

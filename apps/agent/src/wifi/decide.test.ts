@@ -36,6 +36,7 @@ const network = (radio: RadioState | null, more: Partial<RadioFacts> = {}): Radi
   known: [home],
   hidden: [],
   unkept: [],
+  hasRoute: true,
   hasLeftovers: radio?.hotspot != null,
   ...more,
 });

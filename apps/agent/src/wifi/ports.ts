@@ -78,6 +78,8 @@ export type RadioFacts = {
     /** Our access point as it stands; null when it is not up. */
     hotspot: { ssid: SsidHex; ip: string; clients: number } | null;
   } | null;
+  /** Some interface has a default route (IPv4), whoever has set it up. */
+  hasRoute: boolean;
   /** A wired line with an address; null: none. */
   ethernet: { interface: string; ip: string; gateway: string | null } | null;
   /** Names of saved profiles that join by themselves, of this interface or of any. */

@@ -32,6 +32,7 @@ const factsOf = (changes: Partial<RadioFacts>): Facts => ({
     known: [home],
     hidden: [],
     unkept: [],
+    hasRoute: true,
     hasLeftovers: false,
     ...changes,
   },
@@ -103,11 +104,22 @@ describe('status of Wi-Fi', () => {
 });
 
 describe('conditions of Wi-Fi', () => {
+  const longAgo = { state: 'CHECK', sinceMs: now - 40_000 } as const;
   const usual = { country: 'UA', isPortTaken: false, hotspotFailure: null };
   const rows: [string[], Memory, Facts, Partial<Parameters<typeof tellConditions>[3]>][] = [
     [[], memory(), factsOf({}), {}],
     [['network_manager_absent'], memory(), factsOf({ manager: 'absent', radio: null }), {}],
-    [[], memory({ isEnabled: false }), factsOf({ manager: 'absent', radio: null }), {}],
+    [[], memory({ isEnabled: false, ...longAgo }), factsOf({ manager: 'absent', radio: null }), {}],
+    [[], memory({ isEnabled: false, ...longAgo }), factsOf({ radio: null }), {}],
+    [[], memory({ isEnabled: false, ...longAgo }), factsOf({ radio: null, hasRoute: false, ethernet }), {}],
+    [[], memory({ isEnabled: false }), factsOf({ radio: null, hasRoute: false }), {}],
+    [['wifi_no_radio'], memory({ isEnabled: false, ...longAgo }), factsOf({ radio: null, hasRoute: false }), {}],
+    [
+      ['network_manager_absent'],
+      memory({ isEnabled: false, ...longAgo }),
+      factsOf({ manager: 'absent', radio: null, hasRoute: false }),
+      {},
+    ],
     [['wifi_no_radio'], memory(), factsOf({ radio: null }), {}],
     [['wifi_unmanaged'], memory(), factsOf({ radio: { ...radio, isManaged: false } }), {}],
     [['wifi_blocked_hard'], memory(), factsOf({ radio: { ...radio, blocked: 'hard' } }), {}],

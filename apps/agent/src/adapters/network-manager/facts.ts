@@ -28,20 +28,22 @@ export type Observed = {
   clients: number;
   /** Addresses of wired interfaces that NetworkManager does not manage. */
   foreign: ReadonlyMap<string, { ip: string; gateway: string | null }>;
-  hasLeftovers: boolean;
-};
+} & HostFacts;
+
+/** What is told without NetworkManager too. */
+export type HostFacts = Pick<RadioFacts, 'hasLeftovers' | 'hasRoute'>;
 
 type Radio = NonNullable<RadioFacts['radio']>;
 
 /** Where the manager does not answer. */
-export const absentFacts = (hasLeftovers: boolean): RadioFacts => ({
+export const absentFacts = (host: HostFacts): RadioFacts => ({
   manager: 'absent',
   radio: null,
   ethernet: null,
   known: [],
   hidden: [],
   unkept: [],
-  hasLeftovers,
+  ...host,
 });
 
 /** What the objects of NetworkManager say, in the watchdog's terms. */
@@ -57,6 +59,7 @@ export function factsOf(observed: Observed, interfaceName: string | null): Radio
     hidden: namesOf(known.filter(({ isHidden }) => isHidden)),
     unkept: namesOf(known.filter(isUnkept)),
     hasLeftovers: observed.hasLeftovers,
+    hasRoute: observed.hasRoute,
   };
 }
 

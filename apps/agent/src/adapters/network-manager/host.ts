@@ -43,6 +43,10 @@ export function gatewayOf(routes: string, name: string): string | null {
   return null;
 }
 
+/** Whether any interface has a default route in `/proc/net/route`. */
+export const hasDefaultRoute = async (proc: string): Promise<boolean> =>
+  (await content(join(proc, 'net/route'))).split('\n').some((line) => line.split(/\s+/)[1] === '00000000');
+
 /**
  * Whether somebody has port 53 on every address, so that no other resolver can have it on the hotspot's (`/proc/net/tcp`,
  * `/proc/net/udp`: local address in hex, state 0A is "listening"). One on a single address, as systemd-resolved, is no obstacle.

@@ -7,10 +7,11 @@ import { accessPointsOf, networksOf, type AccessPoint } from './access-points.ts
 import { aborted, BusError, createBus, systemBusAddress, type Bus, type BusSignal } from './bus.ts';
 import { createClient, matchRules, type Client } from './client.ts';
 import { createDnsAnswers, sharedDnsmasqFolder } from './dns-answers.ts';
-import { absentFacts, factsOf } from './facts.ts';
+import { absentFacts, factsOf, type HostFacts } from './facts.ts';
 import {
   countNeighbours,
   createForwarding,
+  hasDefaultRoute,
   kernelPaths,
   readBlocked,
   readForeignAddress,
@@ -127,10 +128,11 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
     changes.seen();
     // A file that cannot be read now must not keep the watchdog from looking.
     const hasLeftovers = (await dns.interfaceName().catch(() => null)) !== null;
+    const host = { hasLeftovers, hasRoute: await hasDefaultRoute(kernel.proc) };
     try {
-      return await observeNow({ client, supplicant, kernel, interfaceName, hasLeftovers });
+      return await observeNow({ client, supplicant, kernel, interfaceName, host });
     } catch (error) {
-      if (error instanceof BusError) return absentFacts(hasLeftovers);
+      if (error instanceof BusError) return absentFacts(host);
       throw error;
     }
   };
@@ -219,13 +221,13 @@ async function observeNow(parts: {
   supplicant: Supplicant;
   kernel: KernelPaths;
   interfaceName: string | null;
-  hasLeftovers: boolean;
+  host: HostFacts;
 }): Promise<RadioFacts> {
-  const { client, supplicant, kernel, interfaceName, hasLeftovers } = parts;
+  const { client, supplicant, kernel, interfaceName, host } = parts;
   const tree = await client.readTree();
   const profiles = await client.readProfiles(tree);
   const blocked = await readBlocked(kernel.sys);
-  const observed = { tree, profiles, blocked, clients: 0, foreign: new Map(), hasLeftovers };
+  const observed = { tree, profiles, blocked, clients: 0, foreign: new Map(), ...host };
   for (const { device } of devicesOf(tree, deviceType.ethernet)) {
     if (number(device['State']) !== deviceState.unmanaged) continue;
     const name = text(device['Interface']);
