@@ -13,6 +13,7 @@ import {
   profile,
   readJson,
   router,
+  takeRadio,
   type WifiWorld,
 } from './wifi-world.ts';
 
@@ -137,6 +138,13 @@ function randomEvents(random: () => number, startMs: number): WorldEvent[] {
         ),
       ],
       [
+        'radio taken out',
+        () => (
+          add(atMs, 'out', (world) => takeRadio(world, true)),
+          add(laterMs, 'in', (world) => takeRadio(world, false))
+        ),
+      ],
+      [
         'disk full',
         () => (
           add(atMs, 'full', (world) => (world.isDiskFull = true)),
@@ -166,7 +174,7 @@ function randomEvents(random: () => number, startMs: number): WorldEvent[] {
   }
   add(startMs + busyMs, 'all works again', (world) => {
     Object.assign(world, { isDiskFull: false, hasEngine: true, backend: 'accepts' });
-    change(world.air, { manager: 'running', blocked: 'no', phones: 0 });
+    change(world.air, { manager: 'running', hasRadio: true, blocked: 'no', phones: 0 });
     for (const each of world.air.routers) Object.assign(each, { answers: true, givesAddresses: true });
   });
   return events.sort((a, b) => a.atMs - b.atMs);

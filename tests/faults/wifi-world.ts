@@ -122,11 +122,24 @@ export function loseManager(world: WifiWorld): void {
   settle(world.air, world.time.monotonicMs);
 }
 
+/** A dongle is pulled out, or put in again: what hung on it ends at once. */
+export function takeRadio({ air, time }: WifiWorld, isOut: boolean): void {
+  change(air, { hasRadio: !isOut });
+  settle(air, time.monotonicMs);
+}
+
 /** Somebody with a terminal activates a saved network, whatever the agent is about: a hotspot ends for it. */
 export function activate({ air, time }: WifiWorld, ssid: string): void {
   settle(air, time.monotonicMs);
   const chosen = air.profiles.find((each) => each.isSaved && each.ssid === ssid);
-  if (air.manager === 'absent' || air.blocked !== 'no' || !chosen || tryRouter(air, chosen).failure !== null) return;
+  if (
+    air.manager === 'absent' ||
+    !air.hasRadio ||
+    air.blocked !== 'no' ||
+    !chosen ||
+    tryRouter(air, chosen).failure !== null
+  )
+    return;
   change(air, { active: chosen.id, hotspot: null, phones: 0 });
 }
 
