@@ -55,8 +55,8 @@ export const EventsQuery = Type.Object(
 );
 
 /**
- * GET /api/devices/:id/history?capability=&from=&to= (user): at most 600 points; `to` is now when it is left out. The last seven days come
- * from every value, what is older from the hours' averages.
+ * GET /api/devices/:id/history?capability=&from=&to= (user): at most 600 points; `to` is now when it is left out. What begins
+ * within the last seven days comes from every value; what begins before, from the hours' averages, and after the last of them from every value.
  */
 export const HistoryQuery = Type.Object(
   {

@@ -84,6 +84,24 @@ test('old samples go, their hours stay, and doing it again changes nothing', asy
   assert.deepEqual(await hours(), []);
 });
 
+test('a stretch that begins before samples are kept ends with the newest value: hours as far as there are, samples after', async () => {
+  await using all = await withHistory();
+  const start = all.clock.now() - (all.clock.now() % hour);
+  await all.record([{ at: start, value: 10 }]);
+  all.clock.advance(10 * day);
+  await all.history.thinOut();
+  const now = all.clock.now() - (all.clock.now() % hour);
+  await all.record([{ at: now - hour, value: 20 }]);
+  await all.history.thinOut();
+  await all.record([{ at: now + 1, value: 30 }]);
+  all.clock.advance(2 * hour);
+  await all.record([{ at: now + 2 * hour, value: 40 }]);
+  const values = async (from: number, to: number) => (await all.read(from, to)).map(({ value }) => value);
+  assert.deepEqual(await values(start - day, all.clock.now() + 1), [10, 20, 30, 40]);
+  assert.deepEqual(await values(start - day, now + hour), [10, 20, 30]);
+  assert.deepEqual(await values(start + hour, all.clock.now() + 1), [20, 30, 40]);
+});
+
 test('an hour that is not over yet is not summed up', async () => {
   await using all = await withHistory();
   await all.record([{ at: all.clock.now(), value: 1 }]);

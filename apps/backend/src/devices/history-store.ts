@@ -1,21 +1,27 @@
-import { sql, type RawBuilder } from 'kysely';
+import { sql } from 'kysely';
 import type { Clock } from '@station/kit/clock';
 import type { Store } from '../store/database.ts';
-import { secondMs } from './device-samples.ts';
+import { samplesOf, type Stretch } from './stored-samples.ts';
+import { deleteRows, hourMs, sumUpHours } from './thin-out.ts';
 
 /** A stretch of time in a device's history: its average, lowest and highest value. */
 export type HistoryPoint = { at: number; value: number; lowest: number; highest: number };
 
-export type HistoryQuery = { deviceId: string; capability: string; fromMs: number; toMs: number };
+export type HistoryQuery = Stretch;
 
 export type HistoryStore = {
-  /** At most `maxPoints` points in order of time: from the samples while they are kept, from the hours beyond that. */
+  /**
+   * At most `maxPoints` points in order of time: from the samples while they are kept; where it begins before, from the hours, and
+   * from samples after the last of them.
+   */
   read(query: HistoryQuery): Promise<HistoryPoint[]>;
-  /** Makes hours of samples whose hour is over, and removes what is older than it is kept for. Repeating it changes nothing. */
-  thinOut(): Promise<void>;
+  /**
+   * Makes hours of samples whose hour is over, and removes what is older than it is kept for; in pieces, so that others get their turn.
+   * Repeating it changes nothing; when the signal aborts, the rest is left for the next time.
+   */
+  thinOut(signal?: AbortSignal): Promise<void>;
 };
 
-const hourMs = 60 * 60 * 1000;
 const dayMs = 24 * hourMs;
 export const samplesKeptMs = 7 * dayMs;
 export const hoursKeptMs = 2 * 365 * dayMs;
@@ -31,22 +37,34 @@ export function createHistoryStore({
   store: Pick<Store, 'db' | 'kind'>;
   clock: Clock;
 }): HistoryStore {
-  const pointsOfSamples = async ({ deviceId, capability, fromMs, toMs }: HistoryQuery): Promise<HistoryPoint[]> => {
+  const pointsOfSamples = async (query: HistoryQuery): Promise<HistoryPoint[]> => {
+    const { fromMs, toMs } = query;
     const width = Math.max(1, Math.ceil((toMs - fromMs) / maxPoints));
     // Whole numbers, so that the division cuts; SQLite would take a parameter for a fraction.
     const { rows } = await sql<HistoryPoint>`
       select min(at) as at, avg(value) as value, min(value) as lowest, max(value) as highest
-      from ${samplesOf(kind, sql`device_id = ${deviceId} and capability = ${capability}`, fromMs, toMs)}
+      from ${samplesOf(kind, query)}
       group by (at - cast(${fromMs} as bigint)) / ${sql.lit(width)} order by 1`.execute(db);
     return rows;
   };
 
-  const pointsOfHours = async ({ deviceId, capability, fromMs, toMs }: HistoryQuery): Promise<HistoryPoint[]> => {
+  /** Hours up to the last that is summed up, samples after it. */
+  const pointsOfHours = async (query: HistoryQuery): Promise<HistoryPoint[]> => {
+    const { deviceId, capability, fromMs, toMs } = query;
+    const ofValue = sql`device_id = ${deviceId} and capability = ${capability}`;
+    const last = await sql<{ hour: number | null }>`
+      select max(hour) as hour from device_hours where ${ofValue}`.execute(db);
+    const summedUpTo = (last.rows[0]?.hour ?? -hourMs) + hourMs;
+    const samples = samplesOf(kind, { ...query, fromMs: Math.max(fromMs, summedUpTo) });
     const width = Math.max(hourMs, Math.ceil((toMs - fromMs) / maxPoints / hourMs) * hourMs);
     const { rows } = await sql<HistoryPoint>`
       select min(hour) as at, sum(total) / sum(samples) as value, min(lowest) as lowest, max(highest) as highest
-      from device_hours
-      where device_id = ${deviceId} and capability = ${capability} and hour >= ${fromMs} and hour < ${toMs}
+      from (
+        select hour, samples, total, lowest, highest
+        from device_hours where ${ofValue} and hour >= ${fromMs} and hour < ${toMs}
+        union all
+        select at, 1, value, value, value from ${samples}
+      ) as parts
       group by (hour - cast(${fromMs} as bigint)) / ${sql.lit(width)} order by 1`.execute(db);
     return rows;
   };
@@ -57,60 +75,16 @@ export function createHistoryStore({
       if (query.fromMs >= samplesFrom) return pointsOfSamples(query);
       return pointsOfHours(query);
     },
-    thinOut: async () => {
+    thinOut: async (signal) => {
       const now = clock.now();
-      const thisHour = now - (now % hourMs);
-      await sumUpHours({ db, kind }, thisHour);
-      await db
-        .deleteFrom('device_samples')
-        .where('at', '<', now - samplesKeptMs)
-        .execute();
-      await db
-        .deleteFrom('device_hours')
-        .where('hour', '<', now - hoursKeptMs)
-        .execute();
-      await db
-        .deleteFrom('device_events')
-        .where('at', '<', now - eventsKeptMs)
-        .execute();
-      await db
-        .deleteFrom('device_commands')
-        .where('at', '<', now - commandsKeptMs)
-        .where('status', '!=', 'pending')
-        .execute();
+      await sumUpHours({ db, kind }, now - (now % hourMs), signal);
+      // What is not summed up must stay.
+      if (signal?.aborted) return;
+      await deleteRows({ db, kind }, 'device_samples', sql`at < ${now - samplesKeptMs}`, signal);
+      await deleteRows({ db, kind }, 'device_hours', sql`hour < ${now - hoursKeptMs}`, signal);
+      await deleteRows({ db, kind }, 'device_events', sql`at < ${now - eventsKeptMs}`, signal);
+      const oldCommands = sql`at < ${now - commandsKeptMs} and status <> 'pending'`;
+      await deleteRows({ db, kind }, 'device_commands', oldCommands, signal);
     },
   };
-}
-
-/** Samples one by one, `given(device_id, capability, at, value)`, from rows that take those of a second along (`SampleRow`). */
-function samplesOf(kind: Store['kind'], where: RawBuilder<unknown>, fromMs: number, toMs: number): RawBuilder<unknown> {
-  const later =
-    kind === 'postgres'
-      ? sql`json_array_elements(device_samples.later::json) as later_one(value)`
-      : sql`json_each(device_samples.later) as later_one`;
-  const after = sql`cast(later_one.value ->> 0 as bigint)`;
-  // A row may begin before what it takes along is asked for, or after it where the clock was set.
-  const rows = sql`${where} and at > ${fromMs - secondMs} and at < ${toMs + secondMs}`;
-  return sql`(
-    select device_id, capability, at, value from device_samples
-    where ${where} and at >= ${fromMs} and at < ${toMs}
-    union all
-    select device_id, capability, at + ${after}, cast(later_one.value ->> 1 as double precision)
-    from device_samples, ${later}
-    where ${rows} and later is not null and at + ${after} >= ${fromMs} and at + ${after} < ${toMs}
-  ) as given`;
-}
-
-/** From the last hour that has been summed up on: times are those of receipt, so nothing is added to an hour before. */
-async function sumUpHours({ db, kind }: Pick<Store, 'db' | 'kind'>, before: number): Promise<void> {
-  const { rows } = await sql<{ hour: number }>`select coalesce(max(hour), 0) as hour from device_hours`.execute(db);
-  const from = rows[0]?.hour ?? 0;
-  await sql`
-    insert into device_hours (device_id, capability, hour, samples, total, lowest, highest)
-    select device_id, capability, at - at % ${sql.lit(hourMs)}, count(*), sum(value), min(value), max(value)
-    from ${samplesOf(kind, sql`true`, from, before)}
-    group by 1, 2, 3
-    on conflict (device_id, capability, hour) do update
-    set samples = excluded.samples, total = excluded.total, lowest = excluded.lowest, highest = excluded.highest
-    where excluded.samples >= device_hours.samples`.execute(db);
 }

@@ -25,7 +25,7 @@ export function startHousekeeping(dependencies: {
     await sleep(firstAfterMs);
     while (!stopping.signal.aborted) {
       for (const thinOut of leadership.isLeader() ? [history.thinOut, ...also] : []) {
-        await thinOut().catch((error: unknown) => {
+        await thinOut(stopping.signal).catch((error: unknown) => {
           log.event('unexpected_error', { where: 'thinning out the history', message: describeError(error) });
         });
       }

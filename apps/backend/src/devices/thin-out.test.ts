@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { KyselyPlugin } from 'kysely';
+import { manualClock } from '../testing/manual-clock.ts';
+import { openTestStore } from '../testing/test-store.ts';
+import type { DeviceReport } from './device-report.ts';
+import { createDeviceStore } from './device-store.ts';
+import { createEventIds } from './event-ids.ts';
+import { createHistoryStore, samplesKeptMs } from './history-store.ts';
+import { writeReports } from './report-store.ts';
+import { hourMs, rowsAtOnce } from './thin-out.ts';
+
+const capabilities = ['humidity', 'temperature'];
+
+async function withSamples(hours: number) {
+  const store = await openTestStore();
+  const clock = manualClock();
+  const start = clock.now() - (clock.now() % hourMs);
+  const devices = createDeviceStore({ db: store.db, clock });
+  const reports: DeviceReport[] = [];
+  for (const externalId of ['a', 'b', 'c']) {
+    const { id: deviceId } = await devices.provision({ externalId, type: 'climate', name: 'Hall', zoneId: null });
+    for (let n = 0; n < hours * 60; n++) {
+      // Two within a second, so that one row takes the other along; the second hour has none.
+      for (const at of [start + n * 60_000, start + n * 60_000 + 400]) {
+        const state = Object.fromEntries(capabilities.map((capability, index) => [capability, at % (97 + index)]));
+        if (Math.floor(n / 60) !== 1) reports.push({ kind: 'state', deviceId, at, state });
+      }
+    }
+  }
+  await writeReports(store, reports, createEventIds(clock.now));
+  /** Rows that each statement wrote. */
+  const written: number[] = [];
+  const counting: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    transformResult: async ({ result }) => {
+      written.push(Number(result.numAffectedRows ?? 0));
+      return result;
+    },
+  };
+  const history = createHistoryStore({ store: { ...store, db: store.db.withPlugin(counting) }, clock });
+  const read = async () => {
+    const hours = store.db.selectFrom('device_hours').selectAll();
+    const rows = await hours.orderBy('hour').orderBy('device_id').orderBy('capability').execute();
+    return rows.map((row) => ({ ...row }));
+  };
+  return { store, clock, reports, written, history, read, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+}
+
+/** What all samples come to, counted here. */
+function hoursOf(reports: readonly DeviceReport[], before: number) {
+  const groups = new Map<string, { device_id: string; capability: string; hour: number; values: number[] }>();
+  for (const report of reports) {
+    if (report.kind !== 'state' || report.at >= before) continue;
+    const hour = report.at - (report.at % hourMs);
+    for (const [capability, value] of Object.entries(report.state)) {
+      const key = `${hour} ${report.deviceId} ${capability}`;
+      const group = groups.get(key) ?? { device_id: report.deviceId, capability, hour, values: [] };
+      groups.set(key, group);
+      group.values.push(Number(value));
+    }
+  }
+  const sorted = [...groups].sort(([a], [b]) => (a < b ? -1 : 1));
+  return sorted.map(([, { values, ...group }]) => {
+    const total = values.reduce((sum, value) => sum + value, 0);
+    return { ...group, samples: values.length, total, lowest: Math.min(...values), highest: Math.max(...values) };
+  });
+}
+
+test('hours are summed up one value and hour at a time, with a turn between: together they are what all samples come to', async () => {
+  await using all = await withSamples(4);
+  all.clock.advance(3 * hourMs);
+  let turns = 0;
+  let isDone = false;
+  const count = (): void => {
+    turns += 1;
+    if (!isDone) setImmediate(count);
+  };
+  setImmediate(count);
+  await all.history.thinOut();
+  isDone = true;
+  const expected = hoursOf(all.reports, all.clock.now() - (all.clock.now() % hourMs));
+  assert.equal(expected.length, 3 * 2 * capabilities.length);
+  assert.deepEqual(await all.read(), expected);
+  assert.equal(Math.max(...all.written), 1);
+  assert.ok(turns >= expected.length, `${turns} turns`);
+});
+
+test('where it was ended after some pieces, the next time makes the rest, and nothing is removed before', async () => {
+  await using all = await withSamples(3);
+  all.clock.advance(samplesKeptMs + 4 * hourMs);
+  const expected = hoursOf(all.reports, all.clock.now());
+  // Ended in the middle of the first hour, then of the third.
+  for (const pieces of [2, 8]) {
+    await all.store.db.deleteFrom('device_hours').execute();
+    const ending = new AbortController();
+    all.written.length = 0;
+    const watch = (): void => {
+      if (all.written.filter((rows) => rows === 1).length >= pieces) ending.abort();
+      else setImmediate(watch);
+    };
+    setImmediate(watch);
+    await all.history.thinOut(ending.signal);
+    const made = (await all.read()).length;
+    assert.ok(made >= pieces && made < expected.length, `${made} of ${expected.length}`);
+  }
+  await all.history.thinOut();
+  assert.deepEqual(await all.read(), expected);
+  assert.deepEqual(await all.store.db.selectFrom('device_samples').selectAll().execute(), []);
+});
+
+test('much that is too old goes, some rows at a time', async () => {
+  await using all = await withSamples(20);
+  const before = await all.store.db.selectFrom('device_samples').select('at').execute();
+  assert.ok(before.length > 2 * rowsAtOnce);
+  all.clock.advance(samplesKeptMs + 21 * hourMs);
+  await all.history.thinOut();
+  assert.deepEqual(await all.store.db.selectFrom('device_samples').selectAll().execute(), []);
+  assert.equal(Math.max(...all.written), rowsAtOnce);
+});
