@@ -140,14 +140,14 @@ test('what no frame can hold is not sent: the link stays, the calls are answered
   const { cloud, device, backend, deviceId } = station;
   const { db } = backend.backend;
   const large = await addDevice(db, 'attic', 'pir');
-  const state = JSON.stringify({ text: 'x'.repeat(1024 * 1024) });
+  // Each number is longer in the words of the station than in those of the device.
+  const long = `[${Array.from({ length: 50_000 }, () => '1e20').join()}]`;
+  const state = `{"list":${long}}`;
   await db.updateTable('devices').set({ state, state_at: Date.now() }).where('id', '=', large.id).execute();
   (await cloud.connection()).cut();
   await waitFor('the station to leave the state out', () => backend.log.events('cloud_state_too_large').length === 1);
   const logins = cloud.logins();
   const says = (n: number, list = '[]') => `{"event":"device_event","data":{"action":"m","n":${n},"list":${list}}}`;
-  // Each number is longer in the words of the station than in those of the device.
-  const long = `[${Array.from({ length: 50_000 }, () => '1e20').join()}]`;
   for (const text of [says(0), says(1, long), says(2)]) await device.say('event', Buffer.from(text));
   await waitFor('it to be set aside', async () => (await outbox(station)).setAside === 1);
   await waitFor('the others at the cloud', () => station.heardEvents().length === 2);
