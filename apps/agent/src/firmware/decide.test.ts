@@ -148,33 +148,12 @@ describe('the next step', () => {
 });
 
 describe('an old file', () => {
-  const old = { name: 'lamp', version: '0.8.0' };
-  const before = { name: 'lamp', version: '0.9.0' };
-  const files = [before, old, { name: 'lamp', version: '1.0.0' }];
+  const old = { name: 'lamp', version: '0.9.0' };
+  const files = [old, { name: 'lamp', version: '1.0.0' }];
   const removed = { kind: 'remove_old', file: old };
 
   it('goes when every device of the type reports the new version', () => {
     assert.deepEqual(decideWith({ files }), removed);
-  });
-
-  it('stays while it is the one before the newest: that one may turn out bad when all have it', () => {
-    const newest = files.filter((file) => file !== old);
-    for (const wallMs of [now, Date.parse(item('1.0.0').downloadedAt) + oldKeptMs + 1]) {
-      assert.equal(decideWith({ files: newest, wallMs }).kind, 'wait');
-    }
-    // Of another type.
-    assert.deepEqual(decideWith({ files: [...files, { name: 'climate', version: '0.8.5' }] }), removed);
-  });
-
-  it('goes also as the one before the newest when there is no room for what is to be fetched', () => {
-    const newest = files.filter((file) => file !== old);
-    const entries = [entry('1.1.0')];
-    const attempts = (kind: Attempt['kind']) => new Map([[attemptKey(entry('1.1.0')), attempt({ kind })]]);
-    assert.equal(decideWith({ files: newest, entries, attempts: attempts('failed') }).kind, 'wait');
-    const full = { files: newest, entries, attempts: attempts('disk_full') };
-    assert.deepEqual(decideWith(full), { kind: 'remove_old', file: before });
-    const types = [{ type: 'lamp', installed: ['0.9.0', '1.0.0'], cached: '1.0.0' }];
-    assert.equal(decideWith({ ...full, types }).kind, 'wait', 'a device may need it');
   });
 
   for (const [name, changes] of Object.entries<Partial<Facts>>({

@@ -174,16 +174,11 @@ const failuresOf = (entry: FirmwareEntry, facts: Facts): number => facts.attempt
 
 /**
  * A file is old when its name has a newer version that the backend knows, and every device reports that one; or after 30 days. A newer one
- * that metadata does not name yet is not old, nor is the one before the newest: what is wrong with a version shows when all have it, and
- * then somebody wants to go back. It makes room when a download finds none.
+ * that metadata does not name yet is not old.
  */
-function isOld({ name, version }: CachedFile, { items, files, attempts, types, wallMs }: Facts): boolean {
+function isOld({ name, version }: CachedFile, { items, types, wallMs }: Facts): boolean {
   const item = items.find((each) => each.name === name);
   if (!item || item.version === version || order(version, item.version) > 0) return false;
-  const isBetween = (other: string): boolean => order(other, version) > 0 && order(other, item.version) < 0;
-  const isBeforeNewest = !files.some((other) => other.name === name && isBetween(other.version));
-  const isDiskShort = [...attempts.values()].some(({ kind }) => kind === 'disk_full');
-  if (isBeforeNewest && !isDiskShort) return false;
   const sinceMs = Date.parse(item.downloadedAt);
   if (sinceMs >= earliestMs && wallMs - sinceMs > oldKeptMs) return true;
   const known = types?.find(({ type }) => type === name);
