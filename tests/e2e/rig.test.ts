@@ -142,7 +142,7 @@ test('a small data disk runs full', async () => {
 test('the services of the small stack behave as they are told', async () => {
   await using rig = await createSmallRig();
   const { engine, registry, workspace } = rig;
-  /** @param meanwhile looks from the beginning: what lasts two seconds may be over when all is up. */
+  /** @param meanwhile looks from the beginning: what lasts for seconds may be over when all is up. */
   const start = async (
     project: string,
     behaviour: Behaviour,
@@ -174,10 +174,11 @@ test('the services of the small stack behave as they are told', async () => {
   assert.equal(await slow.health(), null);
   await statusIs(200)(slow);
 
-  const crashing = await start('crash', { kind: 'crash-after', seconds: 2 }, statusIs(200));
+  // Whoever asks before the container is on its network may be told for three seconds that nobody is there: it must last longer.
+  const crashing = await start('crash', { kind: 'crash-after', seconds: 10 }, statusIs(200));
   await waitFor('a restart', async () => (await restarts(crashing)) >= 1);
 
-  const sickening = await start('sick', { kind: 'sick-after', seconds: 2 }, statusIs(200));
+  const sickening = await start('sick', { kind: 'sick-after', seconds: 10 }, statusIs(200));
   await statusIs(503)(sickening);
 
   await start('deaf', 'ignore-sigterm');

@@ -111,6 +111,7 @@ function timedScript({ kind, seconds }: Exclude<Behaviour, string>): string {
     case 'crash-after':
       return `${serve} & sleep ${seconds}; exit 1`;
     case 'sick-after':
-      return `${serve} & sleep ${seconds}; kill -9 $!; exec nc -ll -p 80 -e /sick`;
+      // All of the server: a child of it that waits for a request keeps the port.
+      return `${serve} & sleep ${seconds}; kill -9 -1; until nc -ll -p 80 -e /sick; do sleep 0.1; done`;
   }
 }
