@@ -26,6 +26,7 @@ export type DockerParts = Omit<ComposeParts, 'env'> & {
 export function createDockerEngine(parts: DockerParts): StackEngine & Disposable {
   const api = createEngineApi(parts.socketPath);
   const compose = createCompose({ ...parts, env: { ...parts.env, DOCKER_HOST: `unix://${parts.socketPath}` } });
+  const { credentials } = parts;
   const sizes = new Map<string, Record<string, number>>();
   const info = createInfo(api, parts.now);
   const readProject = createProjectReader(compose, parts.now);
@@ -57,20 +58,18 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
     verifyImage: createImageVerifier({ api, freeBytes: free }),
     up: async (signal) => {
       await link();
-      const { images } = await readProject({ evenIfOld: true });
-      const missing = await fetchMissing(images, {
-        credentials: parts.credentials,
-        imageId: (reference) => imageId(api, reference),
-        pull: (reference, bounded) =>
-          pull(api, info, reference, {
-            credentials: parts.credentials,
-            sizes: {},
-            onProgress: () => undefined,
-            signal: bounded,
-          }),
-        signal,
-      });
-      if (missing !== null) return missing;
+      if (credentials !== null) {
+        // Asked anew: what was read before may name images that the override has replaced since, and that are long gone.
+        const { images } = await compose.describe(signal);
+        const missing = await fetchMissing(images, {
+          registry: credentials.registry,
+          imageId: (reference) => imageId(api, reference),
+          pull: (reference, bounded) =>
+            pull(api, info, reference, { credentials, sizes: {}, onProgress: () => undefined, signal: bounded }),
+          signal,
+        });
+        if (missing !== null) return missing;
+      }
       return up(api, compose, await projectName(), parts.now, signal);
     },
     setRunning: async (service, running) => setRunning(api, await projectName(), service, running),

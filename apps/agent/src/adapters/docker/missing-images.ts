@@ -1,6 +1,5 @@
 import { parseImageReference } from '@station/protocol/image-reference';
 import type { PullAnswer } from '../../containers/ports.ts';
-import type { RegistryCredentials } from './registry.ts';
 
 /** Compose's own time comes after it; layers that are complete by then stay, so the next try gets further. */
 const fetchTimeoutMs = 4 * 60_000;
@@ -14,17 +13,17 @@ const fetchTimeoutMs = 4 * 60_000;
 export async function fetchMissing(
   images: readonly string[],
   parts: {
-    credentials: RegistryCredentials | null;
+    /** Whose credentials the agent has. */
+    registry: string;
     imageId(reference: string): Promise<string | null>;
     pull(reference: string, signal: AbortSignal): Promise<PullAnswer>;
     signal: AbortSignal;
   },
 ): Promise<Extract<PullAnswer, { kind: 'failed' }> | null> {
-  const { credentials, signal } = parts;
-  if (credentials === null) return null;
+  const { registry, signal } = parts;
   const timeout = AbortSignal.timeout(fetchTimeoutMs);
   // What the release pins is named by its id, which is no reference to fetch by.
-  const own = images.filter((image) => parseImageReference(image)?.registry === credentials.registry);
+  const own = images.filter((image) => parseImageReference(image)?.registry === registry);
   for (const image of own) {
     if ((await parts.imageId(image)) !== null) continue;
     try {
