@@ -49,11 +49,13 @@ export const CloudMember = Type.Object({
 });
 export type CloudMember = Static<typeof CloudMember>;
 
+/** On a list, and of the cloud at a station. */
+export const maxMembers = 1_000;
 export const IdentitySync = Type.Object({
   type: Type.Literal('identity_sync'),
   station: Type.Object({ name: Name }),
   ownerId: Type.String({ minLength: 1, maxLength: 128, description: '`cloudUserId` of one of the members.' }),
-  members: Type.Array(CloudMember, { maxItems: 1000 }),
+  members: Type.Array(CloudMember, { maxItems: maxMembers }),
 });
 export type IdentitySync = Static<typeof IdentitySync>;
 export const StationRenamed = Type.Object({ type: Type.Literal('station_renamed'), name: Name });

@@ -12,7 +12,7 @@ export const rpcErrors = {
   notAuthenticated: -32001,
   /** Too many calls under way; none of this one was done. */
   busy: -32002,
-  /** The station ended while it did this; it may have had its effect. It is not tried again by itself. */
+  /** The station ended while it did this, or the broker did not answer; it may have had its effect. It is not tried again by itself. */
   outcomeUnknown: -32003,
   unknownDevice: -32004,
   deviceOffline: -32005,

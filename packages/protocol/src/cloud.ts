@@ -58,7 +58,9 @@ export const CloudStatus = Type.Object({
     oldestAt: Nullable(Time),
     bytes: Type.Integer({ description: 'An estimate.' }),
     maxBytes: Type.Integer({ description: 'Beyond it the oldest is dropped (CLOUD_OUTBOX_MAX_MB).' }),
-    dropped: Type.Integer({ description: 'Lost because the outbox was full, since the station was claimed.' }),
+    dropped: Type.Integer({
+      description: 'Lost for want of room, waiting or set aside, since the station was claimed.',
+    }),
     setAside: Type.Integer({ description: 'Put aside because the cloud ended the link at each of them.' }),
   }),
   conditions: Type.Array(CloudCondition),
@@ -67,9 +69,9 @@ export const CloudStatus = Type.Object({
 export type CloudStatus = Static<typeof CloudStatus>;
 
 /**
- * GET /api/cloud/claim (station role owner or admin): what the person who claims the station proves that they stand before it with. Errors: 409
+ * GET /api/cloud/claim (station role owner, or who was it before the cloud named another): what the person who claims the station proves that they stand before it with. Errors: 409
  * conflict when there is no cloud or the station is claimed.
- * POST /api/cloud/unclaim (station role owner) → 204: forgets the cloud. The station shows a new secret from then on.
+ * POST /api/cloud/unclaim (the same) → 204: forgets the cloud. The station shows a new secret from then on.
  */
 export const CloudClaim = Type.Object({
   chipId: Type.String(),

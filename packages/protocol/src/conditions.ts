@@ -130,7 +130,7 @@ export const conditions = {
   wifi_not_kept: {
     severity: 'warning',
     message:
-      'The Wi-Fi network that was joined could not be written to disk: it is lost when the station is switched off. Free some space; it is tried again by itself.',
+      'The Wi-Fi network that was joined could not be written to disk: it is lost when the station is switched off. Free some space: it is tried again by itself while the station is in that network; otherwise join it again.',
   },
   wifi_state_not_writable: {
     severity: 'warning',

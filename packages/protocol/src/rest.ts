@@ -43,7 +43,18 @@ export const BackendHealth = Type.Object({
 });
 export type BackendHealth = Static<typeof BackendHealth>;
 
-export const User = Type.Object({ id: Id, email: Type.String(), name: Type.String(), role: Role, createdAt: Time });
+export const User = Type.Object({
+  id: Id,
+  email: Type.String(),
+  name: Type.String(),
+  role: Role,
+  createdAt: Time,
+  wasOwner: Type.Optional(
+    Type.Boolean({
+      description: 'The owner before the cloud named another: may end remote access, and is the owner then.',
+    }),
+  ),
+});
 export type User = Static<typeof User>;
 
 /** GET /api/auth/setup (public): whether the first-run page is to be shown. */
