@@ -42,6 +42,8 @@ export type EngineState = {
   live: EngineStorage;
   durable: EngineStorage;
   registry: RegistryState;
+  /** There is no room to read an image through. */
+  cramped: boolean;
   /** The registry goes away after this many more pulls; null: it stays. */
   pullsLeft: number | null;
   /** An `up` whose caller was killed and which comes to its end by itself. */
@@ -62,6 +64,7 @@ export function emptyEngine(catalogue: Catalogue): EngineState {
     live: emptyStorage(),
     durable: emptyStorage(),
     registry: 'up',
+    cramped: false,
     pullsLeft: null,
     orphan: null,
     nextSerial: 1,

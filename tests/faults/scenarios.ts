@@ -26,6 +26,8 @@ export type Scenario = {
   releases: readonly ReleaseDefinition[];
   /** The registry is gone after so many pulls. */
   pullsLeft?: number;
+  /** The disk has room for the releases, and none to read their images through. */
+  cramped?: boolean;
   /** How the network is missing in the recovery: told at once, by a long wait, or not at all. */
   recovery: 'down' | 'hanging' | 'silent';
   /** What is asked for in the end, with the network back: it must be installed. */
@@ -92,6 +94,31 @@ export const scenarios: readonly Scenario[] = [
     releases: [{ version: '2.0.0', frontendOf: '1.1.0' }, later],
     recovery: 'hanging',
     afterwards: '2.0.0',
+  },
+  {
+    ...base,
+    name: 'update-cramped',
+    request: offer('2.0.0'),
+    releases: [good, later],
+    cramped: true,
+    afterwards: '2.0.0',
+  },
+  {
+    ...base,
+    name: 'update-cramped-shared-image',
+    request: offer('2.0.0'),
+    releases: [{ version: '2.0.0', frontendOf: '1.1.0' }, later],
+    cramped: true,
+    afterwards: '2.0.0',
+  },
+  {
+    ...base,
+    name: 'registry-gone-cramped',
+    request: offer('2.0.0'),
+    releases: [good, later],
+    pullsLeft: 1,
+    cramped: true,
+    afterwards: '3.0.0',
   },
   {
     ...base,
@@ -207,6 +234,7 @@ export async function prepare(scenario: Scenario): Promise<World> {
   const world = await prepareStart(scenario.start);
   world.engine.catalogue = createCatalogue(releasesOf(scenario));
   world.engine.pullsLeft = scenario.pullsLeft ?? null;
+  world.engine.cramped = scenario.cramped ?? false;
   return world;
 }
 

@@ -79,6 +79,7 @@ export function createSimulatedEngine(parts: EngineParts): StackEngine {
     },
     verifyImage: async (imageId) => {
       call('verifyImage', 2000);
+      if (state.cramped) return 'unknown';
       return state.live.images.has(imageId) && conditionOf(state.live, imageId) === 'whole' ? 'whole' : 'damaged';
     },
     up: async () => {

@@ -51,11 +51,12 @@ export const router = (name: string, changes: Partial<SimulatedRouter> = {}): Si
 });
 
 /** A profile that people made: the agent never removes it. */
-export const profile = (name: string, password: string | null = passwordOf(name)): Profile => ({
+export const profile = (name: string, password: string | null = passwordOf(name), isAutomatic = true): Profile => ({
   id: `people-${name}`,
   ssid: ssidFromText(name),
   password,
   isSaved: true,
+  isAutomatic,
   owner: null,
   settledBy: null,
   isFailed: false,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { systemClock } from '@station/kit/clock';
+import { systemClock, type Clock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/files';
 import { Stopping } from '@station/kit/lifecycle';
 import { createReport } from '@station/kit/report';
@@ -50,8 +50,9 @@ export async function startAgent(
   const signal = AbortSignal.any([options.signal, stopping.signal]);
 
   const door = createFrontDoor();
-  const bareEngine = stack.use(await createEngine(config, conditions));
-  const engine = waitForDoor(bareEngine, { door, clock, alive: () => work.alive() });
+  const alive = (): void => work.alive();
+  const bareEngine = stack.use(await createEngine(config, { conditions, clock, alive }));
+  const engine = waitForDoor(bareEngine, { door, clock, alive });
   // Plain processes end with the agent: for them each of its starts is a boot.
   const bootId = config.stack.engine === 'process' ? randomUUID() : await readBootId();
   const updater = createUpdater({
@@ -174,7 +175,7 @@ const longestSilenceMs = 15 * 60_000;
 
 async function createEngine(
   config: Config,
-  conditions: Conditions,
+  { conditions, clock, alive }: { conditions: Conditions; clock: Clock; alive: () => void },
 ): Promise<StackEngine & (Disposable | AsyncDisposable)> {
   const overridePath = join(config.dataDir, stateFiles.updateOverride);
   const { stack } = config;
@@ -197,7 +198,8 @@ async function createEngine(
     overridePath,
     credentials: registryCredentials && { registry: registry ?? 'docker.io', ...registryCredentials },
     env: { ...config.childEnv },
-    now: Date.now,
+    clock,
+    alive,
     onLink: (linked) => conditions.set('compose_not_linked', !linked),
   });
 }

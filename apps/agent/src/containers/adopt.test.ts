@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { nodeDisk, type Disk } from '@station/kit/files';
 import type { Release } from '@station/protocol/release';
-import { adoptStack, type Adoption } from './adopt.ts';
+import { adoptStack, imageName, type Adoption } from './adopt.ts';
 import type { ContainerFact } from './facts.ts';
 import type { StackEngine } from './ports.ts';
 import { overrideFile, stateFiles } from './state-files.ts';
@@ -88,6 +88,17 @@ describe('adopting a stack', () => {
       layers: {},
     });
     assert.deepEqual([journal.upInBoot, journal.kept, repaired], ['boot-1', [], []]);
+  });
+
+  test('writes down by its id what a container names without a tag: rollback.json must be readable later', async () => {
+    const { journal } = await adopt({ containers: [container('backend', 'b', { image: 'backend' })] });
+    assert.deepEqual(journal.installed?.images, { backend: id('b') });
+    const left = {
+      version: '1.0.0',
+      images: { mqtt: imageName(container('mqtt', 'a', { image: 'eclipse-mosquitto' })) },
+    };
+    const { repaired } = await adopt({ files: { [stateFiles.rollback]: JSON.stringify(left) } });
+    assert.deepEqual(repaired, []);
   });
 
   test('takes in a further service that was pinned', async () => {

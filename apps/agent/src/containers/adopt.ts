@@ -95,6 +95,10 @@ function isRunning(containers: readonly ContainerFact[], release: Release | null
   });
 }
 
+/** What a release calls a container's image: its reference, or its id where that names no one image (`eclipse-mosquitto`). */
+export const imageName = ({ image, imageId }: Pick<ContainerFact, 'image' | 'imageId'>): string =>
+  parseImageReference(image) ? image : imageId;
+
 function runningRelease(
   containers: readonly ContainerFact[],
   recordedVersion: string | null,
@@ -104,7 +108,7 @@ function runningRelease(
   const imageIds: Record<string, string> = {};
   for (const container of containers) {
     if (!services.includes(container.service)) continue;
-    images[container.service] = container.image;
+    images[container.service] = imageName(container);
     imageIds[container.service] = container.imageId;
   }
   if (Object.keys(imageIds).length === 0) return null;

@@ -45,6 +45,7 @@ export function createExecutors(context: Context): Executors {
         pull: answer.kind === 'ok' ? answer : failureAfter(run.attempts.pull, answer, context),
       };
     },
+    discard: async ({ imageIds }) => discard(context, imageIds),
     heal: async ({ release }, signal) => {
       run.attempts = { ...run.attempts, healed: true };
       const damaged = operationOf(run)[release];
@@ -94,6 +95,21 @@ export async function keepJournal(
 function tidied(run: RunState, step: keyof Attempts['tidied'], imageIds: readonly string[]): void {
   const before = run.attempts.tidied;
   run.attempts = { ...run.attempts, tidied: { ...before, [step]: [...before[step], ...imageIds] } };
+}
+
+/** Once all are gone, and durably so, nothing is left that a fetch could take up. */
+async function discard({ engine, run, report, record }: Context, imageIds: readonly string[]): Promise<void> {
+  const { pull } = run.attempts;
+  const fetched = pull?.kind === 'failed' ? pull.fetched : {};
+  let gone = true;
+  for (const id of imageIds) {
+    const answer = await engine.removeImage(id, { force: true });
+    if (answer === 'removed') report.event('image_removed', { image: fetched?.[id] ?? id });
+    if (answer === 'in_use') gone = false;
+  }
+  await engine.sync();
+  if (gone) await record({ kind: 'fetch_anew', imageIds });
+  else tidied(run, 'remove_images', imageIds);
 }
 
 /** Images still in use stay on the list: a later run removes them. */
@@ -189,17 +205,17 @@ async function sampleHealth({ engine, run, clock, probe }: Context, signal: Abor
 
 function failureAfter(
   before: StepFailure | { kind: 'ok' } | null,
-  answer: RegistryFailure & { fetched?: Record<string, string> },
+  answer: RegistryFailure & { fetched?: Record<string, string>; unread?: readonly string[] },
   { report }: Context,
 ): StepFailure {
   const earlier = before?.kind === 'failed' ? before : null;
   const failures = (earlier?.failures ?? 0) + 1;
-  const { code, reason, transient, detail } = answer;
+  const { code, reason, transient, detail, unread } = answer;
   // An earlier try may have fetched what this one did not get to.
   const fetched = { ...earlier?.fetched, ...answer.fetched };
   if (detail !== undefined) report.event('engine_failed', { step: code, detail });
   report.event('update_retry', { code, reason, attempt: failures });
-  return { kind: 'failed', failures, code, reason, transient, fetched };
+  return { kind: 'failed', failures, code, reason, transient, fetched, ...(unread ? { unread } : {}) };
 }
 
 const fetchParts = ({ engine, report, clock, run, alive }: Context, signal: AbortSignal) => ({

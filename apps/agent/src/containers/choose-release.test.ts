@@ -42,6 +42,13 @@ for (const [name, given, manifestChanges, expected] of [
   ['an older release', { journal: journal({ installed: release('2.0.0') }) }, {}, 'current'],
   ['the release a pre-release led to', { journal: journal({ installed: release('1.2.0-rc.1') }) }, {}, 'install'],
   ['a quarantined release', { journal: journal({ quarantined }) }, {}, 'quarantined'],
+  [
+    'a release that was not to blame for a stack that does not run yet',
+    { journal: journal({ heldBack: '1.2.0' }) },
+    {},
+    'stack_not_running',
+  ],
+  ['a release newer than that one', { journal: journal({ heldBack: '1.1.5' }) }, {}, 'install'],
   ['a release for newer agents', {}, { minAgentVersion: '1.0.1' }, 'agent_too_old'],
   ['a release for this very agent', {}, { minAgentVersion: '1.0.0' }, 'install'],
   ['a station that updates by hand', { autoUpdate: false }, {}, 'manual'],
@@ -62,6 +69,7 @@ for (const [name, given, manifestChanges, expected] of [
 
 test('asked for the latest: installs what is newer, refuses what failed before, and never goes back', () => {
   assert.equal(chooseManual(manifest, journal(), null).kind, 'install');
+  assert.equal(chooseManual(manifest, journal({ heldBack: '1.2.0' }), null).kind, 'install');
   assert.equal(chooseManual(manifest, journal({ installed: release('2.0.0') }), null).kind, 'current');
   const refused = chooseManual(manifest, journal({ quarantined }), null);
   assert.equal(refused.kind === 'refused' && refused.code, 'conflict');

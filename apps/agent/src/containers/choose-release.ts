@@ -21,13 +21,15 @@ export type Choice =
   /** A newer release is there, and is left alone for now. */
   | { kind: 'deferred'; reason: DeferralReason };
 
-export type DeferralReason = 'manual' | 'quarantined' | 'agent_too_old' | 'rollout' | 'maintenance_window';
+export type DeferralReason =
+  'manual' | 'quarantined' | 'stack_not_running' | 'agent_too_old' | 'rollout' | 'maintenance_window';
 
 /** Whether the manifest's release is to be installed by itself: only ever forward (contracts, section 1). */
 export function chooseAutomatic(manifest: ReleaseManifest, at: Circumstances): Choice {
   const { journal } = at;
   if (!isNewer(manifest.version, journal.installed?.version ?? null)) return { kind: 'current' };
   if (journal.quarantined.some((entry) => entry.version === manifest.version)) return deferred('quarantined');
+  if (journal.heldBack === manifest.version) return deferred('stack_not_running');
   if (manifest.minAgentVersion !== null && isNewer(manifest.minAgentVersion, at.agentVersion))
     return deferred('agent_too_old');
   if (at.mustInstall) return { kind: 'install', release: releaseOf(manifest.version, manifest.images) };

@@ -76,7 +76,10 @@ const upFailure = (changes: Partial<StepFailure> = {}): StepFailure =>
 
 const watching = (changes: Partial<Watch>): Watch => ({ ...startWatch(0), attempts: 1, ...changes });
 const passed = watching({ lastSampleMs: 45_000, passingSinceMs: 2000, firstPassMs: 2000 });
-const crashing = watching({ lastSampleMs: 4000, restarts: 4 });
+const crashing = watching({
+  lastSampleMs: 4000,
+  restarts: { backend: { count: 4, lastAfterMs: 4000, passedSince: false } },
+});
 const fail = (reason: string, more: object, code = 'release_unhealthy'): Step => ({
   kind: 'record',
   change: { kind: 'fail', failure: { code, reason }, bringUpAgain: true, ...more },
@@ -243,6 +246,49 @@ table('preparing', [
 ]);
 
 const pulling = { phase: 'pulling', to: unpulled } as const;
+
+const unread = (imageIds: string[]): { pull: StepFailure } => ({
+  pull: failure({ code: 'disk_space_low', reason: 'no room to read it', transient: false, unread: imageIds }),
+});
+const cannotBeRead = fail('no room to read it', { bringUpAgain: false, fetched: {} }, 'disk_space_low');
+
+table('with suspect images that there is no room to read through', [
+  [
+    'makes room first: that may be enough to read them',
+    during({ operation: pulling, attempts: unread(['sha256:own']), journal: leftovers }),
+    { kind: 'remove_images', imageIds: ['sha256:f', 'sha256:r'] },
+  ],
+  [
+    'throws them away, to fetch them again',
+    during({ operation: pulling, attempts: unread(['sha256:a', 'sha256:b']) }),
+    { kind: 'discard', imageIds: ['sha256:a', 'sha256:b'] },
+  ],
+  [
+    'leaves one alone that the installed release uses: it was there before',
+    during({ operation: pulling, attempts: unread(['sha256:1.0.0', 'sha256:b']) }),
+    { kind: 'discard', imageIds: ['sha256:b'] },
+  ],
+  [
+    'throws nothing away of a release that is kept',
+    during({
+      operation: pulling,
+      attempts: unread(['sha256:2.0.0', 'sha256:b']),
+      journal: { kept: [{ release: next, at: '2026-06-01T03:00:00.000Z' }] },
+    }),
+    cannotBeRead,
+  ],
+  [
+    'gives up when one cannot be removed',
+    during({
+      operation: pulling,
+      attempts: {
+        ...unread(['sha256:b']),
+        tidied: { hold: [], release_hold: [], remove_images: ['sha256:b'] },
+      },
+    }),
+    cannotBeRead,
+  ],
+]);
 
 table('pulling', [
   ['pulls', during({ operation: pulling }), { kind: 'pull', delayMs: 0, suspect: false }],

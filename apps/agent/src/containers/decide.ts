@@ -10,6 +10,8 @@ export type Step =
   | { kind: 'record'; change: Change }
   | { kind: 'check_space'; delayMs: number }
   | { kind: 'pull'; delayMs: number; suspect: boolean }
+  /** Removes what a fetch has left in doubt, to fetch it again. */
+  | { kind: 'discard'; imageIds: readonly string[] }
   /** Looks the images of the release through for damage and fetches broken ones again. */
   | { kind: 'heal'; release: 'from' | 'to' }
   | { kind: 'up'; delayMs: number }
@@ -69,7 +71,8 @@ function decidePulling(facts: Facts, operation: OperationRecord): Step {
   if (isStackFirst(facts, operation)) return { kind: 'up', delayMs: 0 };
   const { pull } = facts.attempts;
   if (pull?.kind === 'ok') return record({ kind: 'switch', imageIds: pull.imageIds, digests: pull.digests });
-  if (pull && isFinal(pull)) return makeRoom(facts, pull) ?? failed(operation, pull);
+  if (pull && isFinal(pull))
+    return makeRoom(facts, pull) ?? endDoubt(facts, operation, pull) ?? failed(operation, pull);
   // Layers that were fetched in another boot may not have reached the disk, also those of an earlier operation.
   const { fetchingSince } = facts.journal;
   return { kind: 'pull', delayMs: delayAfter(pull), suspect: fetchingSince !== null && fetchingSince !== facts.bootId };
@@ -88,6 +91,19 @@ function makeRoom({ journal, attempts }: Facts, failure: StepFailure): Step | nu
     (id) => !wanted.has(id) && !attempts.tidied.remove_images.includes(id),
   );
   return imageIds.length > 0 ? { kind: 'remove_images', imageIds } : null;
+}
+
+/**
+ * Suspect images that there never is the room to read through would keep every release from being installed: what came of the fetch
+ * is thrown away instead, and fetched again. What the installed release uses was on disk before there was any doubt.
+ */
+function endDoubt({ journal, attempts }: Facts, { from }: OperationRecord, { unread }: StepFailure): Step | null {
+  if (!unread) return null;
+  const inUse = Object.values(from?.imageIds ?? {});
+  const imageIds = unread.filter((id) => !inUse.includes(id));
+  const wanted = wantedImages(journal);
+  const stay = imageIds.some((id) => wanted.has(id) || attempts.tidied.remove_images.includes(id));
+  return stay ? null : { kind: 'discard', imageIds };
 }
 
 /**

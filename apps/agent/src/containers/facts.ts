@@ -40,6 +40,8 @@ export type StepFailure = {
   transient: boolean;
   /** Images that were fetched all the same: id → reference. */
   fetched?: Record<string, string>;
+  /** The suspect ones of them, where all that is amiss is the room to read them through. */
+  unread?: readonly string[];
 };
 
 export type FailureCode =
@@ -74,6 +76,14 @@ export type HealthGate = {
   timeoutMs: number;
 };
 
+export type RestartsSeen = {
+  count: number;
+  /** How long after the watch began the last of them was seen. */
+  lastAfterMs: number;
+  /** True once the release has passed since then. */
+  passedSince: boolean;
+};
+
 /** Health of the running release over time; each probe adds to it (`health/watch.ts`). */
 export type Watch = {
   startedMs: number;
@@ -84,11 +94,8 @@ export type Watch = {
   lastSampleMs: number | null;
   lastStatus: number | null;
   lastReason: string | null;
-  /** Restarts since the watch began, of the service that restarted most. */
-  restarts: number;
-  /** Restarts since the watch began, of all services, and how long after its beginning the last of them was seen. */
-  restartsInAll: number;
-  restartedAfterMs: number;
+  /** Container id → its restarts since the watch began; each is judged for itself. */
+  restarts: Readonly<Record<string, RestartsSeen>>;
   /** A service whose container has ended and will not be restarted; null when there is none. */
   ended: string | null;
 };

@@ -217,6 +217,30 @@ describe('an update', () => {
     assert.deepEqual(way(unhealthy, cannotStart), ['2.0.0']);
   });
 
+  describe('that the engine could start as little as the release before it', () => {
+    const cannotStart = { code: 'engine_failed', reason: 'the port is taken' };
+    const stuck = change(
+      installed,
+      ...updating.slice(0, 3),
+      { kind: 'revert', failure: cannotStart },
+      { kind: 'fail', failure: cannotStart, bringUpAgain: true },
+    );
+
+    test('keeps what was fetched for the next try', () => {
+      assert.deepEqual(stuck.fetched, { 'sha256:2.0.0': 'registry.test/backend:2.0.0' });
+      assert.deepEqual([stuck.retired, stuck.upInBoot], [{}, null]);
+    });
+
+    test('is held back until the stack runs again', () => {
+      assert.equal(stuck.heldBack, '2.0.0');
+      const again = change(stuck, begin(old, 'bootstrap'), { kind: 'fail', failure: cannotStart, bringUpAgain: true });
+      assert.equal(again.heldBack, '2.0.0');
+      assert.equal(change(again, begin(old, 'bootstrap'), { kind: 'complete' }).heldBack, null);
+      assert.equal(change(again, ...updating, { kind: 'complete' }).heldBack, null);
+      assert.equal(change(again, ...updating, revert, { kind: 'reverted' }).heldBack, null);
+    });
+  });
+
   test('whose way back fails is quarantined all the same, and what was installed is due', () => {
     const ended = change(installed, ...updating, revert, failed(true));
     assert.deepEqual(ended.quarantined, [{ version: '2.0.0', ...unhealthy, at: moment.now }]);
@@ -266,6 +290,14 @@ describe('the doubt about fetched images', () => {
 
   test('ends when all images are there and looked at', () => {
     assert.equal(changeJournal(begun, switched, laterBoot).fetchingSince, null);
+  });
+
+  test('ends when what was in doubt is thrown away: the fetch begins again', () => {
+    const before = { ...begun, fetched: { 'sha256:a': 'image-a', 'sha256:b': 'image-b' } };
+    const anew = changeJournal(before, { kind: 'fetch_anew', imageIds: ['sha256:a'] }, laterBoot);
+    assert.deepEqual([anew.fetchingSince, anew.fetched], [null, { 'sha256:b': 'image-b' }]);
+    assert.deepEqual([anew.operation?.phase, anew.operation?.phaseBootId], ['preparing', 'boot-2']);
+    assert.equal(changeJournal(anew, fetched, laterBoot).fetchingSince, 'boot-2');
   });
 
   test('ends with a failed fetch of the same boot, which was synced', () => {

@@ -15,6 +15,8 @@ export type Change =
     }
   | { kind: 'resume' }
   | { kind: 'fetch'; layers: Record<string, number> }
+  /** What an earlier boot had fetched, and nobody could read through, is gone: the fetch begins again with nothing in doubt. */
+  | { kind: 'fetch_anew'; imageIds: readonly string[] }
   | { kind: 'switch'; imageIds: Record<string, string>; digests: Record<string, string> }
   | { kind: 'verify' }
   | { kind: 'revert'; failure: { code: string; reason: string } }
@@ -48,11 +50,7 @@ const keptQuarantine = 50;
 
 export function changeJournal(journal: Journal, change: Change, moment: Moment): Journal {
   if (change.kind === 'begin') return begin(withServices(journal, change.beside), change.operation, moment);
-  if (change.kind === 'forget_images') {
-    const without = (images: Readonly<Record<string, string>>): Record<string, string> =>
-      Object.fromEntries(Object.entries(images).filter(([id]) => !change.imageIds.includes(id)));
-    return { ...journal, retired: without(journal.retired), fetched: without(journal.fetched) };
-  }
+  if (change.kind === 'forget_images') return forgetImages(journal, change.imageIds);
   const operation = journal.operation;
   if (!operation) return journal;
   const enter = (phase: OperationPhase, more: Partial<OperationRecord> = {}): Journal => ({
@@ -67,6 +65,8 @@ export function changeJournal(journal: Journal, change: Change, moment: Moment):
         ...enter('pulling', { to: { ...operation.to, layers: change.layers } }),
         fetchingSince: journal.fetchingSince ?? moment.bootId,
       };
+    case 'fetch_anew':
+      return { ...forgetImages(enter('preparing'), change.imageIds), fetchingSince: null };
     case 'switch': {
       const { imageIds, digests } = change;
       const to = { ...operation.to, imageIds, digests: { ...operation.to.digests, ...digests } };
@@ -88,23 +88,18 @@ export function changeJournal(journal: Journal, change: Change, moment: Moment):
       return end(journal, operation, moment, 'rolled_back', operation.failure, {
         installed: operation.from,
         upInBoot: moment.bootId,
+        heldBack: null,
         quarantined: quarantine(journal, operation.to.version, operation.failure ?? unhealthy, moment.now),
       });
     case 'fail':
-      return end(journal, operation, moment, 'failed', change.failure, {
-        // With the services that were found beside it: the fetch may have moved the tags they ran by.
-        installed: operation.from,
-        fetched: { ...journal.fetched, ...change.fetched },
-        // A fetch that came to its end, even to a bad one, was synced; what an earlier boot left is still in doubt.
-        fetchingSince: journal.fetchingSince === moment.bootId ? null : journal.fetchingSince,
-        ...(change.bringUpAgain ? { upInBoot: null } : {}),
-        // The release that was being left had failed, whatever became of going back; but an engine that could start neither is the
-        // station's fault (a port that is taken, say), and nothing is known of the release.
-        ...(operation.failure && !(isEngineFault(operation.failure) && isEngineFault(change.failure))
-          ? { quarantined: quarantine(journal, operation.to.version, operation.failure, moment.now) }
-          : {}),
-      });
+      return fail(journal, operation, change, moment);
   }
+}
+
+function forgetImages(journal: Journal, imageIds: readonly string[]): Journal {
+  const without = (images: Readonly<Record<string, string>>): Record<string, string> =>
+    Object.fromEntries(Object.entries(images).filter(([id]) => !imageIds.includes(id)));
+  return { ...journal, retired: without(journal.retired), fetched: without(journal.fetched) };
 }
 
 /** The release whose images the stack is pinned to at this moment. */
@@ -178,7 +173,7 @@ function begin(
 function complete(journal: Journal, operation: OperationRecord, moment: Moment): Journal {
   const result = operation.kind === 'rollback' ? 'rolled_back' : 'updated';
   if (operation.kind === 'bootstrap') {
-    return { ...journal, operation: null, installed: operation.to, upInBoot: moment.bootId };
+    return { ...journal, operation: null, installed: operation.to, upInBoot: moment.bootId, heldBack: null };
   }
   const left = operation.from;
   const undone = operation.kind === 'rollback' ? left?.version : null;
@@ -192,8 +187,34 @@ function complete(journal: Journal, operation: OperationRecord, moment: Moment):
     kept,
     fetched: {},
     upInBoot: moment.bootId,
+    heldBack: null,
     quarantined: undone ? quarantine({ ...journal, quarantined }, undone, byHand, moment.now) : quarantined,
   });
+}
+
+function fail(
+  journal: Journal,
+  operation: OperationRecord,
+  change: Extract<Change, { kind: 'fail' }>,
+  moment: Moment,
+): Journal {
+  const { failure, to } = operation;
+  // An engine that could start neither release is the station's fault (a port that is taken, say): nothing is known of the new one.
+  const neither = failure !== null && isEngineFault(failure) && isEngineFault(change.failure);
+  const spared = neither ? imagesOf(to) : {};
+  const ended = end(journal, operation, moment, 'failed', change.failure, {
+    // With the services that were found beside it: the fetch may have moved the tags they ran by.
+    installed: operation.from,
+    fetched: { ...journal.fetched, ...change.fetched, ...spared },
+    // A fetch that came to its end, even to a bad one, was synced; what an earlier boot left is still in doubt.
+    fetchingSince: journal.fetchingSince === moment.bootId ? null : journal.fetchingSince,
+    ...(change.bringUpAgain ? { upInBoot: null } : {}),
+    ...(neither ? { heldBack: to.version } : {}),
+    // The release that was being left had failed, whatever became of going back.
+    ...(failure && !neither ? { quarantined: quarantine(journal, to.version, failure, moment.now) } : {}),
+  });
+  const retired = Object.entries(ended.retired).filter(([id]) => !Object.hasOwn(spared, id));
+  return { ...ended, retired: Object.fromEntries(retired) };
 }
 
 function end(
@@ -253,11 +274,13 @@ function retire(before: Journal, after: Journal): Journal['retired'] {
   const wanted = wantedImages(after);
   const fetched = Object.keys(after.fetched).length === 0 ? before.fetched : {};
   const retired: Record<string, string> = { ...before.retired, ...fetched };
-  for (const release of namedReleases(before)) {
-    for (const [service, id] of Object.entries(release.imageIds)) retired[id] = release.images[service] ?? id;
-  }
+  for (const release of namedReleases(before)) Object.assign(retired, imagesOf(release));
   return Object.fromEntries(Object.entries(retired).filter(([id]) => !wanted.has(id)));
 }
+
+/** Image id → reference. */
+const imagesOf = ({ imageIds, images }: Release): Record<string, string> =>
+  Object.fromEntries(Object.entries(imageIds).map(([service, id]) => [id, images[service] ?? id]));
 
 type Failure = { code: string; reason: string };
 const isEngineFault = ({ code }: Failure): boolean => code === 'engine_failed';

@@ -135,12 +135,25 @@ describe('fetching a release', () => {
       const { parts, told, images, events } = createMachine({ 'sha256:b': state, 'sha256:f': 'whole' });
       const answer = await fetchRelease(release, true, parts);
       assert.ok(answer.kind === 'failed' && answer.code === 'disk_space_low' && !answer.transient);
+      assert.deepEqual(answer.unread, ['sha256:b']);
       assert.deepEqual(answer.fetched, { 'sha256:b': backend, 'sha256:f': 'registry.test/frontend:2.0.0' });
       assert.deepEqual([told('removeImage'), told('releaseHold'), told(`pull ${backend}`).length], [[], [], 1]);
       assert.equal(images['sha256:b'], state);
       assert.ok(!events.includes('image_healed'));
     });
   }
+
+  test('says nothing of what could not be read where another image could not be had', async () => {
+    const { parts } = createMachine({ 'sha256:b': 'unread' }, { [frontend]: away });
+    const answer = await fetchRelease(release, true, parts);
+    assert.ok(answer.kind === 'failed' && answer.code === 'disk_space_low' && answer.unread === undefined);
+  });
+
+  test('says nothing of unsuspected images that could not be held', async () => {
+    const { parts } = createMachine({ 'sha256:b': 'unheld' });
+    const answer = await fetchRelease(release, false, parts);
+    assert.ok(answer.kind === 'failed' && answer.code === 'disk_space_low' && answer.unread === undefined);
+  });
 
   test('takes an unsuspected image as it is', async () => {
     const { parts, images } = createMachine({ 'sha256:b': 'rotten' });

@@ -2,6 +2,7 @@ import type { Clock } from '@station/kit/clock';
 import type { Report } from '@station/kit/report';
 import type { Release } from '@station/protocol/release';
 import type { ImageCondition, PullAnswer, PullProgress, RegistryFailure, StackEngine } from './ports.ts';
+import { pullUnlessSilent } from './silent-pull.ts';
 
 export type FetchParts = {
   engine: StackEngine;
@@ -15,7 +16,11 @@ export type FetchParts = {
 
 export type FetchAnswer =
   | { kind: 'ok'; imageIds: Record<string, string>; digests: Record<string, string> }
-  | (RegistryFailure & { fetched: Record<string, string> });
+  | (RegistryFailure & {
+      fetched: Record<string, string>;
+      /** Ids of suspect images that there is no room to read through, where nothing else stands in the way of the release. */
+      unread?: readonly string[];
+    });
 
 /**
  * Fetches all images of a release side by side, holds each against pruning and makes them durable. Holding is also the proof
@@ -40,10 +45,12 @@ export async function fetchRelease(release: Release, suspect: boolean, parts: Fe
     imageIds[service] = answer.imageId;
     if (answer.digest !== null) digests[service] = answer.digest;
   }
-  const failure = answers.map(({ answer }) => answer).find((answer) => answer.kind === 'failed');
+  const failures = answers.map(({ answer }) => answer).filter((answer) => answer.kind === 'failed');
+  const [failure] = failures;
   if (!failure) return { kind: 'ok', imageIds, digests };
-  const { imageId: _, ...told } = failure;
-  return { ...told, fetched };
+  const { imageId: _, unread: __, ...told } = failure;
+  const unread = failures.flatMap((each) => (each.unread && each.imageId !== undefined ? [each.imageId] : []));
+  return { ...told, fetched, ...(suspect && unread.length === failures.length ? { unread } : {}) };
 }
 
 /**
@@ -98,7 +105,9 @@ async function readThrough(imageId: string, { engine, signal, alive }: FetchPart
 }
 
 /** What a failure leaves on this machine all the same. */
-type UsableAnswer = Extract<PullAnswer, { kind: 'ok' }> | (RegistryFailure & { imageId?: string });
+type UsableAnswer =
+  | Extract<PullAnswer, { kind: 'ok' }>
+  | (RegistryFailure & { imageId?: string; /** Nothing is known of it. */ unread?: true });
 
 async function fetchUsable(
   service: string,
@@ -115,7 +124,7 @@ async function fetchUsable(
     if (answer.kind === 'ok' && condition === 'whole') return answer;
     if (condition === 'unknown') {
       const reason = `there is no room to make sure that the image of "${service}" is whole`;
-      return { kind: 'failed', code: 'disk_space_low', reason, transient: false, ...named(imageId) };
+      return { kind: 'failed', code: 'disk_space_low', reason, transient: false, unread: true, ...named(imageId) };
     }
     if (isLastTry) break;
     parts.report.event('image_healed', { service, image: reference });
@@ -129,39 +138,18 @@ async function fetchUsable(
 const named = (imageId: string | null): { imageId?: string } => (imageId === null ? {} : { imageId });
 
 const reportEveryMs = 1000;
-/** A pull that makes no progress for so long is broken off: its connection is dead, and nobody says so. */
-const stalledAfterMs = 5 * 60_000;
-const lookEveryMs = 30_000;
 
 async function fetchOne(service: string, reference: string, parts: FetchParts): Promise<PullAnswer> {
-  const { engine, report, clock, signal, alive, onProgress } = parts;
-  const stalled = new AbortController();
-  const ended = new AbortController();
+  const { engine, report, clock, signal, alive } = parts;
   let reportedMs = -Infinity;
-  let progressMs = clock.monotonic();
-  const watchProgress = async (): Promise<void> => {
-    while (clock.monotonic() - progressMs < stalledAfterMs) await clock.sleep(lookEveryMs, ended.signal);
-    stalled.abort();
+  const onProgress = (progress: PullProgress): void => {
+    alive();
+    parts.onProgress(service, progress);
+    const nowMs = clock.monotonic();
+    if (nowMs - reportedMs < reportEveryMs) return;
+    reportedMs = nowMs;
+    report.event('docker_pull', { service, image: reference, ...progress });
   };
-  const watching = watchProgress().catch(() => undefined);
-  try {
-    return await engine.pull(
-      reference,
-      (progress) => {
-        alive();
-        onProgress(service, progress);
-        progressMs = clock.monotonic();
-        if (progressMs - reportedMs < reportEveryMs) return;
-        reportedMs = progressMs;
-        report.event('docker_pull', { service, image: reference, ...progress });
-      },
-      AbortSignal.any([signal, stalled.signal]),
-    );
-  } catch (error) {
-    if (!stalled.signal.aborted || signal.aborted) throw error;
-    return { kind: 'failed', code: 'registry_unavailable', reason: 'the registry fell silent', transient: true };
-  } finally {
-    ended.abort();
-    await watching;
-  }
+  const pull = (told: typeof onProgress, until: AbortSignal) => engine.pull(reference, told, until);
+  return pullUnlessSilent(pull, { clock, signal, onProgress });
 }

@@ -3,7 +3,7 @@ import { makeDirectoryDurable } from '@station/kit/files';
 import type { HistoryEntry, Operation, OperationKind, Trigger } from '@station/protocol/agent-api';
 import type { Release } from '@station/protocol/release';
 import { readJournal, writeJournal, type Journal, type JournalReading } from '../store/journal.ts';
-import { adoptStack } from './adopt.ts';
+import { adoptStack, imageName } from './adopt.ts';
 import { createExecutors, keepJournal } from './apply.ts';
 import { decide, type Step } from './decide.ts';
 import type { Facts } from './facts.ts';
@@ -187,7 +187,7 @@ async function holdBeside(engine: StackEngine, from: Release | null, to: Release
     const found = own.find(({ state }) => state === 'running') ?? own[0];
     // An image that cannot be held cannot be pinned either; then the compose file's tag is all there is.
     if (!found || (await engine.hold(found.imageId)) !== 'held') continue;
-    beside.images[service] = found.image;
+    beside.images[service] = imageName(found);
     beside.imageIds[service] = found.imageId;
   }
   return beside;

@@ -166,6 +166,37 @@ describe('a service that crashes again and again behind a proxy that holds reque
   }
 });
 
+describe('two services that are restarted', () => {
+  const both = (backend: number, frontend: number, changes: Partial<ContainerFact> = {}): ContainerFact[] => [
+    container('backend', { restartCount: backend }),
+    container('frontend', { restartCount: frontend, ...changes }),
+  ];
+  /** The backend twice in little time, which is forgiven to it, and the frontend once at 13 s. */
+  const harmless = [
+    { at: 2000, answer: refused, containers: both(1, 0) },
+    { at: 4000, answer: refused, containers: both(2, 0) },
+    ...every(5000, 12_000, 1000, { containers: both(2, 0) }),
+  ];
+
+  test('are not counted together', () => {
+    const seen = watch([...harmless, ...every(13_000, 45_000, 1000, { containers: both(2, 1) })]);
+    assert.deepEqual(judgeHealth(seen, gate), { kind: 'passed' });
+  });
+
+  test('are not counted together either while the second is away for a moment', () => {
+    const away = { at: 13_000, containers: both(2, 0, { state: 'restarting' }) };
+    assert.equal(judgeHealth(watch([...harmless, away]), gate).kind, 'wait');
+    const seen = watch([...harmless, away, ...every(14_000, 45_000, 1000, { containers: both(2, 1) })]);
+    assert.deepEqual(judgeHealth(seen, gate), { kind: 'passed' });
+  });
+
+  test('are given up when one of them is restarted again after twelve seconds', () => {
+    const containers = both(3, 1);
+    const verdict = judgeHealth(watch([...harmless, { at: 13_000, containers }]), gate);
+    assert.deepEqual(verdict, { kind: 'failed', reason: 'a service keeps crashing' });
+  });
+});
+
 describe('a sample', () => {
   const problems: readonly [string, ContainerFact[], string | null][] = [
     ['all containers running', running, null],
@@ -219,7 +250,11 @@ describe('a sample', () => {
       { at: 300, containers: both },
       { at: 400, containers: both },
     ]);
-    assert.deepEqual([seen.passingSinceMs, seen.firstPassMs, seen.restarts], [300, 100, 1]);
+    assert.deepEqual([seen.passingSinceMs, seen.firstPassMs], [300, 100]);
+    assert.deepEqual(seen.restarts, {
+      backend: { count: 1, lastAfterMs: 200, passedSince: true },
+      frontend: { count: 1, lastAfterMs: 300, passedSince: true },
+    });
   });
 
   test('counts restarts from the start of the watch on', () => {
@@ -229,12 +264,13 @@ describe('a sample', () => {
       [{ at: 0, containers: [container('backend', { restartCount: 9 }), container('frontend')] }],
       baseline,
     );
-    assert.equal(seen.restarts, 2);
+    assert.equal(seen.restarts['backend']?.count, 2);
     assert.equal(
-      watch([{ at: 0, containers: [container('backend', { id: 'new', restartCount: 3 })] }], baseline).restarts,
+      watch([{ at: 0, containers: [container('backend', { id: 'new', restartCount: 3 })] }], baseline).restarts['new']
+        ?.count,
       3,
     );
     // Starting a container by hand sets its count back.
-    assert.equal(watch([{ at: 0, containers: before }], { backend: 9 }).restarts, 0);
+    assert.deepEqual(watch([{ at: 0, containers: before }], { backend: 9 }).restarts, {});
   });
 });

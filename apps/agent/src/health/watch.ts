@@ -1,4 +1,4 @@
-import type { ContainerFact, HealthGate, Watch } from '../containers/facts.ts';
+import type { ContainerFact, HealthGate, RestartsSeen, Watch } from '../containers/facts.ts';
 
 /** Answer of one request to the health check address. */
 export type ProbeAnswer = { status: number | null; ok: boolean; reason: string | null };
@@ -7,7 +7,7 @@ export type ProbeAnswer = { status: number | null; ok: boolean; reason: string |
 const longestStretchMs = 10_000;
 /** Restarts after which a service is taken as crash-looping: with the engine's doubling back-off about 3 s plus its run times. */
 const restartsOfALoop = 4;
-/** A slower loop: this many restarts, one of them after this time, or still not healthy then. Starting up may take some. */
+/** A slower loop: this many restarts, one of them after this time, or no health since by then. Starting up may take some. */
 const slowLoop = { restarts: 2, afterMs: 12_000 };
 /** Whatever was restarted must stand for so many times as long as it had before: the next restart of a loop is waited for. */
 const standsLonger = 2;
@@ -23,9 +23,7 @@ export function startWatch(nowMs: number): Watch {
     lastSampleMs: null,
     lastStatus: null,
     lastReason: null,
-    restarts: 0,
-    restartsInAll: 0,
-    restartedAfterMs: 0,
+    restarts: {},
     ended: null,
   };
 }
@@ -48,12 +46,17 @@ export function addSample(
 ): Watch {
   const problem = containerProblem(sample.containers, sample.imageIds);
   const passed = sample.answer.ok && problem === null;
-  const restarts = sample.containers
+  const counts = sample.containers
     .filter((c) => c.service in sample.imageIds)
-    .map((c) => Math.max(0, c.restartCount - (baseline[c.id] ?? 0)));
-  const restartsInAll = restarts.reduce((sum, count) => sum + count, 0);
+    .map(({ id, restartCount }) => [id, restartCount - (baseline[id] ?? 0)] as const);
+  const restartedNow = counts.filter(([id, count]) => count > (watch.restarts[id]?.count ?? 0));
   // The proxy holds requests while a service restarts: the health address alone does not tell.
-  const restarted = restartsInAll > watch.restartsInAll;
+  const restarted = restartedNow.length > 0;
+  const lastAfterMs = sample.nowMs - watch.startedMs;
+  const restarts: [string, RestartsSeen][] = [
+    ...Object.entries(watch.restarts),
+    ...restartedNow.map(([id, count]): [string, RestartsSeen] => [id, { count, lastAfterMs, passedSince: false }]),
+  ];
   const passingSinceMs = restarted ? null : watch.passingSinceMs;
   return {
     ...watch,
@@ -63,9 +66,9 @@ export function addSample(
     firstPassMs: watch.firstPassMs ?? (passed ? sample.nowMs : null),
     lastStatus: sample.answer.status,
     lastReason: passed ? null : (problem ?? sample.answer.reason),
-    restarts: Math.max(watch.restarts, 0, ...restarts),
-    restartsInAll: Math.max(watch.restartsInAll, restartsInAll),
-    restartedAfterMs: restarted ? sample.nowMs - watch.startedMs : watch.restartedAfterMs,
+    restarts: Object.fromEntries(
+      restarts.map(([id, seen]) => [id, { ...seen, passedSince: seen.passedSince || passed }]),
+    ),
     ended: endedService(sample.containers, sample.imageIds),
   };
 }
@@ -79,11 +82,10 @@ export type HealthVerdict = { kind: 'wait' } | { kind: 'passed' } | { kind: 'fai
 export function judgeHealth(watch: Watch, gate: HealthGate): HealthVerdict {
   if (watch.lastSampleMs === null) return { kind: 'wait' };
   const elapsed = watch.lastSampleMs - watch.startedMs;
-  if (watch.restarts >= restartsOfALoop) return failed('a service keeps crashing');
+  const restarts = Object.values(watch.restarts);
+  if (restarts.some(({ count }) => count >= restartsOfALoop)) return failed('a service keeps crashing');
   if (watch.ended !== null) return failed(`service "${watch.ended}" ended with an error`);
-  const loopsUntilMs = watch.passingSinceMs === null ? elapsed : watch.restartedAfterMs;
-  if (watch.restarts >= slowLoop.restarts && loopsUntilMs >= slowLoop.afterMs)
-    return failed('a service keeps crashing');
+  if (restarts.some((seen) => isSlowLoop(seen, elapsed))) return failed('a service keeps crashing');
   if (watch.passingSinceMs !== null) {
     const steady = watch.lastSampleMs - watch.passingSinceMs >= stretchMs(watch, gate);
     if (steady && elapsed >= gate.stabilizationMs) return { kind: 'passed' };
@@ -94,12 +96,17 @@ export function judgeHealth(watch: Watch, gate: HealthGate): HealthVerdict {
   return { kind: 'wait' };
 }
 
+const isSlowLoop = ({ count, lastAfterMs, passedSince }: RestartsSeen, elapsedMs: number): boolean =>
+  count >= slowLoop.restarts && (passedSince ? lastAfterMs : elapsedMs) >= slowLoop.afterMs;
+
 /** How long a release must pass without a gap. */
-const stretchMs = ({ restartedAfterMs }: Watch, { stabilizationMs, timeoutMs }: HealthGate): number =>
-  Math.max(
+function stretchMs({ restarts }: Watch, { stabilizationMs, timeoutMs }: HealthGate): number {
+  const restartedAfterMs = Math.max(0, ...Object.values(restarts).map(({ lastAfterMs }) => lastAfterMs));
+  return Math.max(
     Math.min(stabilizationMs, longestStretchMs),
     Math.min(standsLonger * restartedAfterMs, stabilizationMs + timeoutMs),
   );
+}
 
 const failed = (reason: string): HealthVerdict => ({ kind: 'failed', reason });
 

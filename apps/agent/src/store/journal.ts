@@ -55,6 +55,11 @@ export const Journal = Type.Object({
   fetchingSince: MaybeText,
   /** Boot in which the installed release was last seen up and healthy; null when it must be brought up. */
   upInBoot: MaybeText,
+  /**
+   * Version of a release that the engine could start as little as the one before it: it is not installed by itself until the stack
+   * runs again. Null, or not there, when there is none.
+   */
+  heldBack: Type.Optional(MaybeText),
   /** Highest version of a manifest whose signature verified (a signed but old manifest is refused). */
   highestSignedVersion: MaybeText,
   /** The latest time this station has known: a clock behind it is wrong. */

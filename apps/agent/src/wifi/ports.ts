@@ -12,7 +12,7 @@ export type Network = {
   security: Security;
   /** Per cent. */
   signal: number;
-  /** A saved profile of the machine would join it by itself. */
+  /** As in `RadioFacts.known`. */
   isKnown: boolean;
 };
 
@@ -82,7 +82,10 @@ export type RadioFacts = {
   hasRoute: boolean;
   /** A wired line with an address; null: none. */
   ethernet: { interface: string; ip: string; gateway: string | null } | null;
-  /** Names of saved profiles that join by themselves, of this interface or of any. */
+  /**
+   * Names of saved profiles that join by themselves, of this interface or of any; and of the one that was in use last, as far as this
+   * process has seen, which people may have had to join.
+   */
   known: readonly SsidHex[];
   /** Those of them that do not tell their names, and are met only when asked for by name. */
   hidden: readonly SsidHex[];

@@ -53,7 +53,7 @@ function withDeadLink(memory: Memory, facts: Facts): NextState {
   return to('RETRYING', 'gateway_silent');
 }
 
-/** With nothing that could be tried (the network in use does not join by itself) it lasts as long as the attempts would. */
+/** With nothing that could be tried (the network in use is no saved one) it lasts as long as the attempts would. */
 function isPatienceOver({ attempts, patience, sinceMs }: Memory, { nowMs, network }: Facts): boolean {
   if (network.known.length > 0) return attempts >= patience.attempts;
   return nowMs - sinceMs >= patience.attempts * timing.betweenAttempts;

@@ -19,6 +19,23 @@ test('an image is held on a disk however full, if the engine says so', async () 
   assert.equal(await holdWith(404, 0), 'absent');
 });
 
+test('a hold is none of a stack, whatever stack its image was built in', async () => {
+  const built = { 'com.docker.compose.project': 'station', 'com.docker.compose.service': 'backend' };
+  const removed: string[] = [];
+  let labels: object = {};
+  const call: EngineApi['call'] = async (method, path, { body } = {}) => {
+    // The engine's own rule: a container has the labels of its image, and those that it was given.
+    if (method === 'POST') labels = { ...built, ...(body as { Labels: object }).Labels };
+    if (method === 'DELETE') removed.push(path);
+    if (method === 'GET') return { status: 200, body: [{ Id: 'ours', ImageID: 'sha256:1', Labels: labels }] };
+    return { status: 201, body: null };
+  };
+  await hold({ call }, 'station', 'sha256:1', async () => null);
+  assert.notEqual((labels as Record<string, string>)['com.docker.compose.project'], 'station');
+  await releaseHold({ call }, 'station', 'sha256:1');
+  assert.deepEqual(removed, ['/containers/ours']);
+});
+
 test('letting go of an image takes the volumes that were made for its hold, and nothing of the stack', async () => {
   const listed = [
     { Id: 'ours', ImageID: 'sha256:1', Labels: { 'station.hold': 'station' } },

@@ -76,7 +76,8 @@ export async function hold(
     Image: imageId,
     Cmd: ['hold'],
     NetworkDisabled: true,
-    Labels: { [holdLabel]: project },
+    // What Compose has built names its project and service, and a container takes over the labels of its image: this one is none of theirs.
+    Labels: { [holdLabel]: project, [projectLabel]: '', [serviceLabel]: '' },
     HostConfig: { NetworkMode: 'none', RestartPolicy: { Name: 'no' } },
   };
   const { status, body: told } = await api.call('POST', '/containers/create', { query: { name }, body });
@@ -95,7 +96,7 @@ export async function releaseHold(api: Pick<EngineApi, 'call'>, project: string,
 
 /** A container that only holds an image for the project: none of its stack. */
 export const isHolder = ({ Labels }: Pick<Static<typeof ListedContainer>, 'Labels'>, project: string): boolean =>
-  Labels[holdLabel] === project && !(projectLabel in Labels);
+  Labels[holdLabel] === project && !Labels[projectLabel];
 
 /**
  * Removes a container that holds an image, with the anonymous volumes that the engine made for it when the image declares some (Engine

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/files';
-import { createDockerEngine } from './docker-engine.ts';
+import { createDockerEngine, type DockerParts } from './docker-engine.ts';
 
 // A `docker` whose `compose up` fails; one that works is shown on a real engine (e2e update).
 const program = `#!/bin/sh
@@ -18,11 +21,11 @@ esac
 `;
 const { signal } = new AbortController();
 
-async function createStack() {
+async function createStack(script = program, credentials: DockerParts['credentials'] = null) {
   const root = await mkdtemp(join(tmpdir(), 'station-docker-engine-'));
   const projectPath = join(root, 'stack');
   await mkdir(projectPath);
-  await writeFile(join(root, 'docker'), program, { mode: 0o755 });
+  await writeFile(join(root, 'docker'), script, { mode: 0o755 });
   const engine = createDockerEngine({
     disk: nodeDisk,
     program: join(root, 'docker'),
@@ -30,13 +33,17 @@ async function createStack() {
     composeFile: 'compose.yaml',
     overridePath: join(root, 'override.yml'),
     socketPath: join(root, 'docker.sock'),
-    credentials: null,
+    credentials,
     env: { PATH: process.env['PATH'] ?? '' },
-    now: () => 0,
+    clock: systemClock,
+    alive: () => undefined,
     onLink: () => undefined,
   });
   return {
     engine,
+    socketPath: join(root, 'docker.sock'),
+    /** Pins a release. */
+    writeOverride: () => writeFile(join(root, 'override.yml'), 'services: {}\n'),
     /** Breaks what no modification time tells: a file that the project includes, say. */
     breakProject: () => writeFile(join(projectPath, 'broken'), ''),
     [Symbol.asyncDispose]: async () => {
@@ -58,4 +65,34 @@ test('an `up` that fails for a project that broke since it was read says nothing
   assert.deepEqual(await stack.engine.services(), ['backend']);
   await stack.breakProject();
   await assert.rejects(stack.engine.up(signal), { code: 'compose_project_unreadable' });
+});
+
+const gone = 'registry.test/station/backend:1.0.0';
+const held = `sha256:${'b'.repeat(64)}`;
+// The stack's own file names the release that the station came with; the override pins the one that is installed.
+const pinningProgram = `#!/bin/sh
+case "$2" in
+  config)
+    image=${gone}
+    case "$COMPOSE_FILE" in *override.yml) image=${held} ;; esac
+    echo '{"name":"station","services":{"backend":{"image":"'$image'"}}}' ;;
+esac
+`;
+
+test('`up` asks no registry for a release that the override has replaced since the project was read', async () => {
+  await using stack = await createStack(pinningProgram, { registry: 'registry.test', username: 'u', password: 'p' });
+  assert.deepEqual(await stack.engine.services(), ['backend']);
+  await stack.writeOverride();
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    const url = decodeURIComponent(request.url ?? '').replace(/^\/v[\d.]+/, '');
+    if (url === '/version') return void response.end('{"ApiVersion":"1.51"}');
+    asked.push(`${request.method} ${url.replace(/\?.*/, '')}`);
+    // It has no image, and cannot fetch any.
+    response.writeHead(url.startsWith('/events') ? 200 : 404).end('{}');
+  });
+  await using _ = { [Symbol.asyncDispose]: async () => void server.close() };
+  await once(server.listen(stack.socketPath), 'listening');
+  assert.deepEqual(await stack.engine.up(signal), { kind: 'ok', stoppedAtMs: null });
+  assert.deepEqual(asked, ['GET /events']);
 });

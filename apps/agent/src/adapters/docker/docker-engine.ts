@@ -1,3 +1,4 @@
+import type { Clock } from '@station/kit/clock';
 import { runCommand } from '@station/kit/command';
 import { StationError } from '@station/kit/station-error';
 import type { StackEngine, UpAnswer } from '../../containers/ports.ts';
@@ -16,8 +17,9 @@ export type DockerParts = Omit<ComposeParts, 'env'> & {
   credentials: RegistryCredentials | null;
   /** PATH, HOME and the like for the `docker` and `sync` programs. */
   env: Record<string, string>;
-  /** Wall clock, epoch milliseconds. */
-  now: () => number;
+  clock: Clock;
+  /** Called at each sign that `up` goes on while it fetches. */
+  alive: () => void;
   /** Called when the project's environment file could not be linked to the override, or could again. */
   onLink: (linked: boolean) => void;
 };
@@ -26,10 +28,10 @@ export type DockerParts = Omit<ComposeParts, 'env'> & {
 export function createDockerEngine(parts: DockerParts): StackEngine & Disposable {
   const api = createEngineApi(parts.socketPath);
   const compose = createCompose({ ...parts, env: { ...parts.env, DOCKER_HOST: `unix://${parts.socketPath}` } });
-  const { credentials } = parts;
+  const { credentials, clock, alive } = parts;
   const sizes = new Map<string, Record<string, number>>();
-  const info = createInfo(api, parts.now);
-  const readProject = createProjectReader(compose, parts.now);
+  const info = createInfo(api, clock.now);
+  const readProject = createProjectReader(compose, clock.now);
   const projectName = async (): Promise<string> => (await readProject({ evenIfOld: true })).name;
   const free = async (): Promise<number | null> => freeBytes((await info()).DockerRootDir);
   const link = async (): Promise<void> => parts.onLink(await compose.link());
@@ -64,13 +66,16 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
         const missing = await fetchMissing(images, {
           registry: credentials.registry,
           imageId: (reference) => imageId(api, reference),
-          pull: (reference, bounded) =>
-            pull(api, info, reference, { credentials, sizes: {}, onProgress: () => undefined, signal: bounded }),
+          pull: (reference, onProgress, bounded) =>
+            pull(api, info, reference, { credentials, sizes: {}, onProgress, signal: bounded }),
+          removeImage: async (reference) => removeImage(api, await projectName(), reference, true),
+          clock,
+          alive,
           signal,
         });
         if (missing !== null) return missing;
       }
-      return up(api, compose, await projectName(), parts.now, signal);
+      return up(api, compose, await projectName(), clock.now, signal);
     },
     setRunning: async (service, running) => setRunning(api, await projectName(), service, running),
     sync: async () => {

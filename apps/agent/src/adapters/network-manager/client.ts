@@ -10,7 +10,7 @@ import {
   treeOf,
   type ObjectTree,
 } from './objects.ts';
-import { profileOf, type Profile } from './profiles.ts';
+import { profileOf, usedProfile, type Profile } from './profiles.ts';
 
 /**
  * The match rules of everything the adapter listens to: NetworkManager's own signals, its coming and going, and of wpa_supplicant
@@ -60,6 +60,7 @@ export type Client = {
 export function createClient(bus: Bus): Client & Disposable {
   const settings = new Map<string, unknown>();
   const settled = new Set<string>();
+  let lastUsed: string | null = null;
   const forget = bus.listen((signal: BusSignal) => {
     if (signal.interface === interfaces.profile) settings.delete(signal.path);
     // Another NetworkManager numbers its profiles anew.
@@ -88,11 +89,14 @@ export function createClient(bus: Bus): Client & Disposable {
         if (!properties) continue;
         // Gone in the meantime: not a profile any more.
         const found = await settingsOf(path).catch(() => null);
-        const profile = profileOf(path, found, properties, settled);
+        const profile = profileOf(path, found, properties, { settled, lastUsed });
         if (profile) profiles.push(profile);
       }
       for (const path of settings.keys()) if (!tree.has(path)) settings.delete(path);
-      return profiles;
+      const used = usedProfile(tree, profiles)?.uuid ?? lastUsed;
+      if (used === lastUsed) return profiles;
+      lastUsed = used;
+      return profiles.map((profile) => ({ ...profile, isLastUsed: profile.uuid === used }));
     },
     requestScan: async (devicePath, ssids) => {
       const options =

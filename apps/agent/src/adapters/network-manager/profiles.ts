@@ -1,5 +1,17 @@
 import { ssidFromBytes, type SsidHex } from '../../wifi/ssid.ts';
-import { bytes, number, record, text, type Properties } from './objects.ts';
+import {
+  bytes,
+  devicesOf,
+  deviceState,
+  deviceType,
+  interfaces,
+  number,
+  propertiesOf,
+  record,
+  text,
+  type ObjectTree,
+  type Properties,
+} from './objects.ts';
 
 /** NMSettingsConnectionFlags: not (or not as it now is) on disk. */
 const unsavedFlag = 0x1;
@@ -30,7 +42,12 @@ export type Profile = {
   isUnsaved: boolean;
   /** A candidate of this process that was found good, whether it could be written or not. */
   isSettled: boolean;
+  /** The one that was in use last, as far as this process has seen. */
+  isLastUsed: boolean;
 };
+
+/** What a process remembers of profiles, by their UUID. */
+export type Remembered = { settled: ReadonlySet<string>; lastUsed: string | null };
 
 /**
  * A Wi-Fi profile from its settings (`Settings.Connection.GetSettings`, without secrets) and its properties.
@@ -40,7 +57,7 @@ export function profileOf(
   path: string,
   settings: unknown,
   properties: Properties,
-  settled: ReadonlySet<string>,
+  { settled, lastUsed }: Remembered,
 ): Profile | null {
   const all = record(settings);
   const connection = record(all['connection']);
@@ -62,6 +79,7 @@ export function profileOf(
     mark: mark === 'network' || mark === 'hotspot' ? mark : null,
     isUnsaved: (number(properties['Flags']) & unsavedFlag) !== 0 || properties['Unsaved'] === true,
     isSettled: settled.has(uuid),
+    isLastUsed: uuid === lastUsed,
   };
 }
 
@@ -71,12 +89,25 @@ export const isUnkept = (profile: Profile): boolean => isCandidate(profile) && p
 /** Nobody knows whether it works. */
 export const isUnsettled = (profile: Profile): boolean => isCandidate(profile) && !profile.isSettled;
 
-/** Networks that were saved, or found good, and that the manager would join by itself on this interface. */
+/** The profile of the network that the station is in; a candidate is none yet. */
+export function usedProfile(tree: ObjectTree, profiles: readonly Profile[]): Profile | undefined {
+  const used = devicesOf(tree, deviceType.wifi)
+    .filter(({ device }) => device['State'] === deviceState.activated)
+    .map(({ device }) => text(propertiesOf(tree, device['ActiveConnection'], interfaces.active)?.['Connection']));
+  return profiles.find(
+    (profile) => profile.mode === 'infrastructure' && !isUnsettled(profile) && used.includes(profile.path),
+  );
+}
+
+/**
+ * Networks that were saved, or found good, and that the manager would join by itself on this interface. The one that was in use last is
+ * known even when people have to join it: it is left for the hotspot when its router falls silent, and nobody else would come back to it.
+ */
 export function knownProfiles(profiles: readonly Profile[], interfaceName: string): Profile[] {
   return profiles.filter(
     (profile) =>
       profile.mode === 'infrastructure' &&
-      profile.isAutomatic &&
+      (profile.isAutomatic || profile.isLastUsed) &&
       !isUnsettled(profile) &&
       (profile.interfaceName === null || profile.interfaceName === interfaceName),
   );

@@ -122,11 +122,11 @@ describe('a service that ends', () => {
     );
   });
 
-  it('is not started again once it was stopped in its wait', async () => {
+  it('is started again also when it ended with 0, as a backend does that the cloud has reset; not once it was stopped in its wait', async () => {
     await using bench = await createTestBench();
     const engine = await bench.openEngine();
     await bench.writeStack({ web: {} });
-    await bench.pin({ web: await install(bench, engine, '1.0.0', 'process.exit(3)') });
+    await bench.pin({ web: await install(bench, engine, '1.0.0', 'process.exit(0)') });
     await engine.up(never);
     await eventually('a restart', async () => ((await stateOf(engine, 'web')).restartCount > 0 ? true : null));
     await engine[Symbol.asyncDispose]();

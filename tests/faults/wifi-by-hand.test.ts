@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ssidFromText } from '@station/agent/wifi/ssid';
+import { change, settle, type SimulatedRouter } from '@station/simulators/wifi/air';
+import { runWifi, type WorldEvent } from './wifi-run.ts';
+import { judgeEnd } from './wifi-schedules.ts';
+import { activate, createWifiWorld, passwordOf, profile, router } from './wifi-world.ts';
+
+const minute = 60_000;
+
+const setRouter =
+  (changes: Partial<SimulatedRouter>): WorldEvent['happen'] =>
+  ({ air, time }) => {
+    for (const each of air.routers) Object.assign(each, changes);
+    change(air, {});
+    settle(air, time.monotonicMs);
+  };
+
+const troubles = [
+  ['falls silent', { answers: false }, { answers: true }],
+  ['is off', { isOn: false }, { isOn: true }],
+] as const;
+
+for (const [what, away, back] of troubles) {
+  test(`a network that was joined by hand is come back to when its router ${what} for ten minutes`, async () => {
+    const home = ssidFromText('home');
+    const world = createWifiWorld([router('home')], [profile('home', passwordOf('home'), false)]);
+    const startMs = world.time.monotonicMs;
+    activate(world, home);
+    const run = await runWifi(world, {
+      untilMs: startMs + 60 * minute,
+      end: 'cut',
+      events: [
+        { atMs: startMs + 5 * minute, name: 'away', happen: setRouter(away) },
+        { atMs: startMs + 15 * minute, name: 'back', happen: setRouter(back) },
+      ],
+    });
+    assert.ok(run.lines.some((line) => line.includes('"hotspot_started"')));
+    assert.equal(run.status.ssid, 'home');
+    assert.deepEqual(judgeEnd(world, run), []);
+  });
+}
+
+test('one that nobody has joined since the agent began is left to people', async () => {
+  const world = createWifiWorld([router('home')], [profile('home', passwordOf('home'), false)]);
+  const run = await runWifi(world, { untilMs: world.time.monotonicMs + 30 * minute, end: 'cut' });
+  assert.equal(run.status.watchdog.state, 'HOTSPOT_ACTIVE');
+});
