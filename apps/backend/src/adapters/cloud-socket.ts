@@ -50,6 +50,9 @@ export type CloudSocketOptions = {
 
 const handshakeTimeoutMs = 10_000;
 const cutOffMs = 1_000;
+/** Pings and pongs that nobody asked for cost as much as other frames, and no budget knows them: a cloud pings every few seconds. */
+const maxControlFrames = 200;
+const controlWindowMs = 10_000;
 /** The network's own errors; any other end of an open connection is the doing of the other side. */
 const networkErrors = new Set(['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'ECONNABORTED', 'ENOTCONN']);
 
@@ -86,6 +89,8 @@ export function createCloudSockets({ url, ca, pins }: CloudSocketOptions): OpenC
       maxPayload: maxCloudFrameBytes,
       perMessageDeflate: false,
       followRedirects: false,
+      // Whatever NODE_TLS_REJECT_UNAUTHORIZED says: without the chain nobody looks at the name or the pins.
+      rejectUnauthorized: true,
       checkServerIdentity: ((host: string, certificate: PeerCertificate) =>
         checkServerIdentity(host, certificate) ?? checkPins(certificate, pins)) as never,
       ...(ca === null ? {} : { ca }),
@@ -109,7 +114,18 @@ export function createCloudSockets({ url, ca, pins }: CloudSocketOptions): OpenC
         : Buffer.concat([data as ArrayBuffer].flat().map((part) => Buffer.from(part)));
       handler.onMessage(isBinary ? null : bytes.toString('utf8'), bytes.length);
     });
-    socket.on('pong', () => !isOver && handler.onPong());
+    const isBearable = createWindow(maxControlFrames, controlWindowMs);
+    const control = (onFrame: () => void) => (): void => {
+      if (isOver) return;
+      if (isBearable()) return onFrame();
+      close({ by: 'cloud', code: null, reason: 'The cloud sent more pings and pongs than it may.', trouble: null });
+      socket.terminate();
+    };
+    socket.on(
+      'ping',
+      control(() => undefined),
+    );
+    socket.on('pong', control(handler.onPong));
     socket.on('error', (given) => (error ??= given));
     socket.on('unexpected-response', (request, response) => {
       const status = response.statusCode ?? 0;
@@ -146,6 +162,18 @@ export function createCloudSockets({ url, ca, pins }: CloudSocketOptions): OpenC
         setTimeout(() => socket.terminate(), cutOffMs).unref();
       },
     };
+  };
+}
+
+/** @returns whether one more is within so many in so many milliseconds. */
+function createWindow(most: number, ms: number): () => boolean {
+  let count = 0;
+  let endMs = 0;
+  return () => {
+    const nowMs = performance.now();
+    if (nowMs >= endMs) [count, endMs] = [0, nowMs + ms];
+    count += 1;
+    return count <= most;
   };
 }
 

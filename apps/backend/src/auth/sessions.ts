@@ -75,7 +75,8 @@ export function createSessions({ db, key, clock }: { db: Database; key: Buffer; 
       await db.deleteFrom('refresh_tokens').where('expires_at', '<=', now).execute();
       const isOpened = await db.transaction().execute(async (transaction) => {
         // Written, not read: a change of the password then comes before this transaction or after it, never in the middle.
-        if (!(await setPasswordHash(transaction, userId, passwordHash, passwordHash))) return false;
+        const same = { station_password_hash: passwordHash };
+        if (!(await setPassword(transaction, userId, same, passwordHash))) return false;
         await transaction
           .insertInto('refresh_tokens')
           .values({ id, user_id: userId, token_hash: hashToken(token), ...times })
@@ -119,20 +120,21 @@ export function createSessions({ db, key, clock }: { db: Database; key: Buffer; 
     endAll: (userId, exceptToken) => endAll(db, userId, exceptToken),
     replacePassword: (userId, passwordHash, { replaced, exceptToken } = {}) =>
       db.transaction().execute(async (transaction) => {
-        const isReplaced = await setPasswordHash(transaction, userId, passwordHash, replaced);
+        // A password that is set here is the one of home from now on.
+        const set = { station_password_hash: passwordHash, home_password_hash: null };
+        const isReplaced = await setPassword(transaction, userId, set, replaced);
         if (isReplaced) await endAll(transaction, userId, exceptToken);
         return isReplaced;
       }),
   };
 }
 
-async function setPasswordHash(
+async function setPassword(
   db: DatabaseTransaction,
   userId: string,
-  hash: string,
+  set: { station_password_hash: string; home_password_hash?: null },
   before: string | undefined,
 ): Promise<boolean> {
-  const set = { station_password_hash: hash, home_password_hash: null };
   const user = db.updateTable('users').set(set).where('id', '=', userId);
   const updated = before === undefined ? user : user.where('station_password_hash', '=', before);
   return (await updated.executeTakeFirst()).numUpdatedRows === 1n;

@@ -45,10 +45,11 @@ export async function insertUser(db: DatabaseTransaction, user: NewUser): Promis
 export const normalEmail = (email: string): string => email.trim().toLowerCase();
 
 /** What others may know of a user. */
-export const toUser = ({ id, email, name, role, created_at }: UserRow): User => ({
+export const toUser = ({ id, email, name, role, created_at, home_role }: UserRow): User => ({
   id,
   email,
   name,
   role,
   createdAt: isoTime(created_at),
+  ...(home_role === 'owner' ? { wasOwner: true } : {}),
 });

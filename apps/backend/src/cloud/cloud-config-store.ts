@@ -3,6 +3,7 @@ import { eventChannels, type EventChannel } from '@station/protocol/cloud';
 import { newCode } from '../auth/setup-code.ts';
 import type { SecretBox } from '../settings/secret-box.ts';
 import type { Database } from '../store/schema.ts';
+import { giveBackHome } from './home-accounts.ts';
 
 export type CloudConfig = {
   /** Null while nobody has claimed the station, or when the key it was sealed with is gone. */
@@ -25,8 +26,11 @@ export type CloudConfigStore = {
   setChannels(channels: readonly EventChannel[]): Promise<void>;
   setStatesSentAt(at: number): Promise<void>;
   beginReset(): Promise<void>;
-  /** Forgets the cloud and all that was kept for it. */
-  wipe(): Promise<void>;
+  /**
+   * Forgets the cloud and all that was kept for it, and gives accounts of the house what they had before it.
+   * @returns whose tokens no longer tell the truth.
+   */
+  wipe(): Promise<string[]>;
 };
 
 const tokenPurpose = 'cloud station token';
@@ -94,14 +98,14 @@ export function createCloudConfigStore(options: { db: Database; box: SecretBox; 
       await db.updateTable('cloud_config').set({ states_sent_at: at }).execute();
     },
     beginReset: () => write({ reset_at: clock.now() }),
-    wipe: async () => {
-      await db.transaction().execute(async (transaction) => {
+    wipe: () =>
+      db.transaction().execute(async (transaction) => {
         await transaction.deleteFrom('cloud_config').execute();
         await transaction.deleteFrom('cloud_outbox').execute();
         await transaction.deleteFrom('cloud_set_aside').execute();
         await transaction.deleteFrom('cloud_commands').execute();
-      });
-    },
+        return giveBackHome(transaction, clock.now());
+      }),
   };
 }
 

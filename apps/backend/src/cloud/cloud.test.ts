@@ -11,6 +11,7 @@ import { createDeviceStore } from '../devices/device-store.ts';
 import { createLeadership } from '../replicas/leadership.ts';
 import { openSecretBox } from '../settings/secret-box.ts';
 import { createSocketHub } from '../socket/hub.ts';
+import { ensureStation } from '../station/station-store.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { openTestStore } from '../testing/test-store.ts';
@@ -29,6 +30,7 @@ async function setUp() {
   const store = starting.use(await openTestStore());
   const box = await openSecretBox({ disk: nodeDisk, path: join(folder.path, 'key') });
   const clock = systemClock;
+  await ensureStation(store.db, { stationId: 'chip', generateId: () => 'chip', timeZone: 'UTC', clock });
   const config = createCloudConfigStore({ db: store.db, box, clock });
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   const hellos: { type: string; stationToken?: string; claimSecret?: string }[] = [];

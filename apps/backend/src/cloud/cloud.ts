@@ -88,7 +88,13 @@ export type CloudParts = {
 };
 
 /** For tests and benches that have no time to wait, or measure without limits. */
-export type CloudTuning = { open?: OpenCloudSocket; limits?: BudgetLimits; reconnect?: Reconnect };
+export type CloudTuning = {
+  open?: OpenCloudSocket;
+  limits?: BudgetLimits;
+  reconnect?: Reconnect;
+  /** Of the connection alone: its pings, its deadlines, its waits. */
+  clock?: Clock;
+};
 
 const shownSetAside = 100;
 
@@ -97,8 +103,9 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
   const { settings, store, clock, log, events, devices, leadership, tuning = {} } = parts;
   const { db } = store;
   const config = createCloudConfigStore({ db, box: parts.box, clock });
+  const revoke = (userId: string): void => parts.tokens.revoke(userId);
   const outbox = createOutboxStore({ ...store, clock });
-  const reset = createStationReset({ config, devices, publish: parts.publish, clock, log });
+  const reset = createStationReset({ config, devices, publish: parts.publish, revoke, clock, log });
   const { run } = createExclusiveRunner();
   const failed = (where: string) => (error: unknown) =>
     log.event('unexpected_error', { where, message: describeError(error) });
@@ -171,18 +178,27 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
         link.giveUp('The token of the cloud could not be kept.');
       });
     },
-    onLegacy: (message) => void run(() => obey(message)).catch(failed(`a ${message.type} of the cloud`)),
+    onLegacy: (message) => {
+      const from = link.credentials();
+      const isOurs = (): boolean => link.credentials() === from;
+      return obey(message, isOurs).catch(failed(`a ${message.type} of the cloud`));
+    },
     onChange: () => teller.tell(),
-    clock,
+    clock: tuning.clock ?? clock,
     log,
   });
 
   const obey = createObedience({
     identity: createIdentity({ db, clock }),
     reset,
-    revoke: (userId) => void parts.tokens.revoke(userId),
+    revoke,
     say: link.say,
-    onReset: parts.onReset,
+    onReset: () => {
+      // Until the process ends: it is not to come again as the station that it was.
+      link.stop();
+      parts.onReset();
+    },
+    run,
     record,
     log,
   });
@@ -223,11 +239,12 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
   );
   const change = async (work: () => Promise<void>): Promise<void> => {
     await keeper.change(work);
-    parts.others?.tellCloudChanged();
+    if (parts.others === null) teller.tellAnew();
+    else parts.others.tellCloudChanged();
   };
   const onCloudChanged = (): void => {
     void keeper.look();
-    teller.tell();
+    teller.tellAnew();
   };
   starting.use(parts.others?.onCloudChanged(onCloudChanged));
 
@@ -242,7 +259,7 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
     },
     unclaim: () =>
       change(async () => {
-        await config.wipe();
+        (await config.wipe()).forEach(revoke);
         log.event('cloud_unclaimed', { reason: 'The owner asked for it.' });
       }),
     activity: record.latest,

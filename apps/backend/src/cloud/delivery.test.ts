@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { systemClock } from '@station/kit/clock';
+import { systemClock, type Clock } from '@station/kit/clock';
 import { eventChannels } from '@station/protocol/cloud';
 import { createDeviceStore } from '../devices/device-store.ts';
+import { manualClock } from '../testing/manual-clock.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { until } from '../testing/until.ts';
@@ -10,13 +11,12 @@ import { createDelivery, type Delivering } from './delivery.ts';
 import { fitsFrame } from './frames.ts';
 import { createOutboxStore } from './outbox-store.ts';
 
-type Told = { method: string; seq: number | undefined; deviceId: unknown };
+type Told = { method: string; seq: number | undefined; deviceId: unknown; state: unknown };
 
-async function setUp() {
+async function setUp(clock: Clock = systemClock) {
   await using starting = new AsyncDisposableStack();
   const store = starting.use(await openTestStore());
   const { db } = store;
-  const clock = systemClock;
   const log = recordedLog();
   const channels = JSON.stringify(eventChannels);
   const config = { id: 'cloud', station_token: 'sealed', active_channels: channels, states_sent_at: 0, dropped: 0 };
@@ -47,15 +47,21 @@ async function setUp() {
     await db.insertInto('cloud_outbox').values(rows).execute();
     delivery.wake();
   };
-  const connect = (): Told[] => {
+  const setState = async (id: string, state: string): Promise<void> => {
+    await db.updateTable('devices').set({ state }).where('id', '=', id).execute();
+    delivery.stateChanged(id);
+  };
+  const connect = (given: Partial<Pick<Delivering, 'bufferedBytes' | 'giveUp'>> = {}): Told[] => {
     const told: Told[] = [];
     const connection: Delivering = {
       acks: true,
       bufferedBytes: () => 0,
       giveUp: (reason) => assert.fail(reason),
+      ...given,
       notify: (method, params) => {
         if (!fitsFrame(JSON.stringify({ method, params }))) return false;
-        told.push({ method, seq: params['seq'] as number | undefined, deviceId: params['deviceId'] });
+        const { seq, deviceId, state } = params;
+        told.push({ method, seq: seq as number | undefined, deviceId, state });
         return true;
       },
     };
@@ -64,7 +70,7 @@ async function setUp() {
   };
   const all = starting.move();
   const end = () => all.disposeAsync();
-  return { db, log, outbox, delivery, addDevice, addMessages, connect, [Symbol.asyncDispose]: end };
+  return { db, log, outbox, delivery, addDevice, setState, addMessages, connect, [Symbol.asyncDispose]: end };
 }
 
 const upTo = (count: number, from: number): number[] => Array.from({ length: count }, (_, index) => from + index);
@@ -135,6 +141,53 @@ test('a cloud that chokes on states: no message of the outbox is set aside for i
   assert.ok(arrived.size > 0);
 });
 
+for (const { losses, order } of [
+  { losses: 30, order: [1, 2, 3, 4] },
+  // Well again when the third is tried in place of the first.
+  { losses: 11, order: [3, 1, 2, 4] },
+]) {
+  test(`a cloud that ends the link at every message, ${losses} times: none is set aside, and all arrive`, async () => {
+    await using all = await setUp();
+    await all.addMessages(1, 2, 3, 4);
+    for (let connection = 0; connection < losses; connection++) {
+      const told = all.connect();
+      await until('a message is told', () => told.length > 0);
+      all.delivery.end(1011);
+    }
+    const told = all.connect();
+    await until('each arrives once the cloud is well', () => {
+      for (const seq of numbers(told)) all.delivery.acknowledge(seq);
+      return told.length === 4;
+    });
+    assert.deepEqual(numbers(told), order);
+    assert.equal((await all.outbox.setAsideSize()).count, 0);
+  });
+}
+
+for (const poisonous of [[2], [2, 3], [4]]) {
+  test(`what the cloud ends the link at again and again is set aside, and nothing else: ${poisonous.join()} of 4`, async () => {
+    await using all = await setUp();
+    await all.addMessages(1, 2, 3, 4);
+    const arrived: number[] = [];
+    let told = all.connect();
+    await until('it is set aside', async () => {
+      for (const seq of numbers(told)) {
+        if (poisonous.includes(seq)) {
+          all.delivery.end(1011);
+          told = all.connect();
+          break;
+        }
+        if (all.delivery.acknowledge(seq)) arrived.push(seq);
+      }
+      return (await all.outbox.setAsideSize()).count === poisonous.length && arrived.length === 4 - poisonous.length;
+    });
+    assert.deepEqual(
+      arrived,
+      [1, 2, 3, 4].filter((seq) => !poisonous.includes(seq)),
+    );
+  });
+}
+
 test('what was committed late with a smaller number is told while others are always under way, and nothing twice', async () => {
   await using all = await setUp();
   await all.addMessages(...upTo(5, 100));
@@ -150,4 +203,85 @@ test('what was committed late with a smaller number is told while others are alw
   });
   await until('the others are told', () => numbers(told).includes(next - 1));
   assert.equal(new Set(numbers(told)).size, told.length);
+});
+
+/** A connection on which as much waits as the test says, and that counts how often it is asked. */
+function pressedConnection() {
+  const pressure = { bytes: 0, asked: 0 };
+  const bufferedBytes = (): number => {
+    pressure.asked += 1;
+    return pressure.bytes;
+  };
+  /** More than one whole round of sending, begun after what the test did before. */
+  const rounds = async (delivery: { wake(): void }): Promise<void> => {
+    const enough = pressure.asked + 6;
+    await until('it looks for room', () => {
+      delivery.wake();
+      return pressure.asked >= enough;
+    });
+  };
+  return { pressure, bufferedBytes, rounds };
+}
+
+test('256 KiB wait: the outbox waits as well, and states go on; it follows, in order, when there is room', async () => {
+  await using all = await setUp();
+  const lamp = await all.addDevice('lamp');
+  const { pressure, bufferedBytes, rounds } = pressedConnection();
+  const told = all.connect({ bufferedBytes });
+  await until('the state is told at the beginning', () => told.length === 1);
+  pressure.bytes = 256 * 1024;
+  await all.addMessages(1, 2, 3);
+  await all.setState(lamp, '{"on":false}');
+  await until('the state is told', () => told.length === 2);
+  await rounds(all.delivery);
+  assert.deepEqual(numbers(told), []);
+  pressure.bytes -= 1;
+  all.delivery.wake();
+  await until('the messages are told', () => told.length === 5);
+  assert.deepEqual(numbers(told), [1, 2, 3]);
+});
+
+test('1 MiB waits: no state is told; of each device the latest is, when there is room', async () => {
+  await using all = await setUp();
+  const lamp = await all.addDevice('lamp');
+  const fan = await all.addDevice('fan');
+  const { pressure, bufferedBytes, rounds } = pressedConnection();
+  const told = all.connect({ bufferedBytes });
+  await until('the states are told at the beginning', () => told.length === 2);
+  pressure.bytes = 1024 * 1024;
+  for (const n of upTo(5, 1)) {
+    await all.setState(lamp, `{"n":${n}}`);
+    await all.setState(fan, `{"n":${10 * n}}`);
+    await rounds(all.delivery);
+  }
+  assert.equal(told.length, 2);
+  pressure.bytes -= 1;
+  all.delivery.wake();
+  await until('the states are told', () => told.length === 4);
+  await rounds(all.delivery);
+  const states = new Map(told.slice(2).map(({ deviceId, state }) => [deviceId, state]));
+  assert.deepEqual([told.length, states.get(lamp), states.get(fan)], [4, { n: 5 }, { n: 50 }]);
+});
+
+test('a cloud that does not acknowledge is given up after a minute; each acknowledgement begins a new one, and without messages none passes', async () => {
+  const clock = manualClock();
+  await using all = await setUp(clock);
+  const givenUp: string[] = [];
+  const { bufferedBytes, rounds } = pressedConnection();
+  const told = all.connect({ bufferedBytes, giveUp: (reason) => void givenUp.push(reason) });
+  await rounds(all.delivery);
+  clock.advance(3_600_000);
+  await rounds(all.delivery);
+  await all.addMessages(1, 2);
+  await until('they are told', () => told.length === 2);
+  clock.advance(60_000);
+  await rounds(all.delivery);
+  all.delivery.acknowledge(1);
+  clock.advance(60_000);
+  await rounds(all.delivery);
+  assert.deepEqual(givenUp, []);
+  clock.advance(1);
+  all.delivery.wake();
+  await until('it is given up', () => givenUp.length > 0);
+  assert.match(givenUp[0] ?? '', /acknowledge/);
 });

@@ -107,7 +107,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     if (position < 0) return false;
     arrived.push(...inFlight.splice(0, position + 1));
     progressAt = clock.monotonic();
-    poison.progressed();
+    poison.took();
     wake();
     return true;
   };
@@ -129,8 +129,19 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     return false;
   };
 
-  /** In order; now and then from the beginning, without what was sent already. */
+  /** What is to be tried in place of the one that is held: behind those that were tried, or the first one again. */
+  const readOther = async (limit: number, held: number, triedUpTo: number): Promise<OutboxMessage[]> => {
+    const others = await outbox.read(triedUpTo, limit, [...arrived, held]);
+    return others.length > 0 || triedUpTo === 0 ? others : outbox.read(0, limit, [...arrived, held]);
+  };
+
+  /** In order; now and then, and while one is suspected, from the beginning, without what was sent already. */
   const read = async (limit: number): Promise<OutboxMessage[]> => {
+    if (poison.isSuspecting()) {
+      // Others were tried before their turn: what follows is read from the beginning, too.
+      lookedBackAt = -Infinity;
+      return outbox.read(0, limit, [...inFlight, ...arrived]);
+    }
     const nowMs = clock.monotonic();
     if (nowMs - lookedBackAt < lookBackEveryMs) return outbox.read(readUpTo, limit);
     const messages = await outbox.read(0, limit, [...inFlight, ...arrived]);
@@ -150,11 +161,16 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     }
     const room = Math.min(readAtOnce, poison.window(windowSize) - inFlight.length);
     if (room <= 0 || to.bufferedBytes() >= outboxBacklogBytes) return false;
-    const messages = await read(room);
+    const held = poison.held();
+    const messages = await (held === null ? read(room) : readOther(room, held.seq, held.triedUpTo));
     if (connection !== to) return true;
+    if (messages.length === 0 && held !== null) {
+      poison.nothingElse();
+      return true;
+    }
     if (messages.length === 0) {
       if (inFlight.length === 0) {
-        poison.progressed();
+        poison.drained();
         parts.onDrained?.();
       }
       return false;

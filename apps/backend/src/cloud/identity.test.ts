@@ -1,67 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { KyselyPlugin } from 'kysely';
 import { systemClock } from '@station/kit/clock';
-import type { CloudMember } from '@station/protocol/cloud-messages';
-import { createSessions } from '../auth/sessions.ts';
-import { ensureStation } from '../station/station-store.ts';
-import { openTestStore } from '../testing/test-store.ts';
-import type { Role } from '@station/protocol/rest';
-import { createIdentity, type IdentityMessage } from './identity.ts';
-
-async function setUp() {
-  const store = await openTestStore();
-  const { db } = store;
-  await ensureStation(db, { stationId: null, generateId: () => 'station', timeZone: 'UTC', clock: systemClock });
-  const identity = createIdentity({ db, clock: systemClock });
-  const people = async () => {
-    const station = await db.selectFrom('station').selectAll().executeTakeFirstOrThrow();
-    const members = new Map(
-      (await db.selectFrom('station_members').selectAll().execute()).map((row) => [row.user_id, row.role]),
-    );
-    const users = await db.selectFrom('users').selectAll().orderBy('email').execute();
-    return users.map(({ id, email, role, cloud_user_id: cloudId }) => {
-      const here = id === station.owner_id ? 'owner' : (members.get(id) ?? 'nobody');
-      return `${email} ${role} ${here} ${cloudId ?? '-'}`;
-    });
-  };
-  const local = async (email: string, role: Role): Promise<string> => {
-    const values = {
-      id: email,
-      email,
-      name: email,
-      role,
-      station_password_hash: 'local',
-      cloud_user_id: null,
-      created_at: 1,
-    };
-    await db.insertInto('users').values(values).execute();
-    if (role === 'owner') await db.updateTable('station').set({ owner_id: email }).execute();
-    else await db.insertInto('station_members').values({ user_id: email, role, joined_at: 1 }).execute();
-    return email;
-  };
-  const apply = (message: IdentityMessage) => identity.apply(message);
-  const logins = async () => {
-    const users = await db.selectFrom('users').selectAll().orderBy('email').execute();
-    return users.map(({ email, station_password_hash: hash }) => `${email} ${hash}`);
-  };
-  return { db, apply, people, logins, local, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
-}
-
-const person = (id: string, role: CloudMember['role'] = 'member', email = `${id}@example.org`): CloudMember => ({
-  cloudUserId: id,
-  email,
-  name: id,
-  role,
-});
-const sync = (ownerId: string, ...members: CloudMember[]): IdentityMessage => ({
-  type: 'identity_sync',
-  station: { name: 'Home' },
-  ownerId,
-  members,
-});
+import { maxMembers, type CloudMember } from '@station/protocol/cloud-messages';
+import { openHousehold, person, sync } from '../testing/cloud-household.ts';
+import { createIdentity } from './identity.ts';
 
 test('a full list: who is on it is there, who is not is gone, who was only known here stays', async () => {
-  await using all = await setUp();
+  await using all = await openHousehold();
   await all.local('granny@example.org', 'admin');
   await all.apply(sync('a', person('a', 'owner'), person('b', 'admin'), person('c')));
   const withAll = [
@@ -80,11 +26,11 @@ test('a full list: who is on it is there, who is not is gone, who was only known
 });
 
 test('the owner at home becomes the owner of the cloud when the address is the same, and an admin when it is not', async () => {
-  await using same = await setUp();
+  await using same = await openHousehold();
   await same.local('a@example.org', 'owner');
   await same.apply(sync('a', person('a', 'owner', 'A@Example.org')));
   assert.deepEqual(await same.people(), ['a@example.org owner owner a']);
-  await using other = await setUp();
+  await using other = await openHousehold();
   await other.local('home@example.org', 'owner');
   const result = await other.apply(sync('a', person('a', 'owner')));
   assert.deepEqual(await other.people(), ['a@example.org owner owner a', 'home@example.org admin admin -']);
@@ -92,7 +38,7 @@ test('the owner at home becomes the owner of the cloud when the address is the s
 });
 
 test('an owner at home whom the cloud linked to itself and then drops stays, as an admin, and comes in as before', async () => {
-  await using all = await setUp();
+  await using all = await openHousehold();
   await all.local('home@example.org', 'owner');
   const mine = person('h', 'owner', 'Home@example.org');
   await all.apply({ type: 'member_added', member: { ...mine, stationPasswordHash: 'linked' } });
@@ -103,6 +49,7 @@ test('an owner at home whom the cloud linked to itself and then drops stays, as 
   await all.apply({ type: 'station_password_changed', cloudUserId: 'h', stationPasswordHash: 'changed' });
   await all.apply({ type: 'member_updated', member: { ...person('h', 'owner'), stationPasswordHash: 'updated' } });
   assert.deepEqual(await all.logins(), ['h@example.org updated'], 'what is said of one person is done');
+  assert.ok(await all.sessions.open('home@example.org', 'updated'), 'a login is no new password of home');
   const taken = await all.apply({ type: 'member_added', member: person('x', 'member', 'home@example.org') });
   assert.equal(taken.kind, 'refused', 'the address is kept for its owner');
   const result = await all.apply(sync('a', person('a', 'owner')));
@@ -112,14 +59,11 @@ test('an owner at home whom the cloud linked to itself and then drops stays, as 
 });
 
 test('someone from home whom the cloud removes stays, with a password that was set here meanwhile; they can be linked again', async () => {
-  await using all = await setUp();
+  await using all = await openHousehold();
   const userId = await all.local('granny@example.org', 'member');
   await all.apply(sync('a', person('a', 'owner'), person('g', 'member', 'granny@example.org')));
   await all.apply({ type: 'station_password_changed', cloudUserId: 'g', stationPasswordHash: 'changed' });
-  await createSessions({ db: all.db, key: Buffer.alloc(32), clock: systemClock }).replacePassword(
-    userId,
-    'set at home',
-  );
+  await all.sessions.replacePassword(userId, 'set at home');
   await all.apply({ type: 'member_removed', cloudUserId: 'g' });
   assert.deepEqual(await all.people(), ['a@example.org owner owner a', 'granny@example.org member member -']);
   assert.deepEqual(await all.logins(), ['a@example.org null', 'granny@example.org set at home']);
@@ -129,7 +73,7 @@ test('someone from home whom the cloud removes stays, with a password that was s
 });
 
 test('a list that contradicts itself changes nothing', async () => {
-  await using all = await setUp();
+  await using all = await openHousehold();
   await all.apply(sync('a', person('a', 'owner'), person('b')));
   const before = await all.people();
   const bad = [
@@ -143,15 +87,31 @@ test('a list that contradicts itself changes nothing', async () => {
   assert.equal((await all.db.selectFrom('station').select('name').executeTakeFirst())?.name, 'Home');
 });
 
+test('a list of which the last one is refused changes nothing of what comes before', async () => {
+  await using all = await openHousehold();
+  await all.local('home@example.org', 'owner');
+  await all.local('granny@example.org', 'member');
+  const granny = person('g', 'member', 'moved@example.org');
+  await all.apply(sync('h', person('h', 'owner', 'home@example.org'), person('g', 'member', 'granny@example.org')));
+  await all.apply({ type: 'member_updated', member: granny });
+  const [people, logins] = [await all.people(), await all.logins()];
+  const taken = person('z', 'member', 'granny@example.org');
+  const list = [person('x', 'owner'), person('h', 'admin', 'new@example.org'), { ...granny, role: 'admin' as const }];
+  assert.equal((await all.apply(sync('x', ...list, taken))).kind, 'refused', 'the address is kept for granny');
+  assert.deepEqual([await all.people(), await all.logins()], [people, logins]);
+  assert.equal((await all.apply(sync('x', ...list))).kind, 'applied');
+  assert.notDeepEqual(await all.people(), people);
+});
+
 test('two people swap their addresses', async () => {
-  await using all = await setUp();
+  await using all = await openHousehold();
   await all.apply(sync('a', person('a', 'owner'), person('b')));
   await all.apply(sync('a', person('a', 'owner', 'b@example.org'), person('b', 'member', 'a@example.org')));
   assert.deepEqual(await all.people(), ['a@example.org member member b', 'b@example.org owner owner a']);
 });
 
 test('one member more, changed, gone; nobody takes another’s address, and ownership does not pass by the way', async () => {
-  await using all = await setUp();
+  await using all = await openHousehold();
   await all.apply(sync('a', person('a', 'owner')));
   await all.apply({ type: 'member_added', member: person('b', 'owner') });
   assert.deepEqual(await all.people(), ['a@example.org owner owner a', 'b@example.org admin admin b']);
@@ -166,10 +126,54 @@ test('one member more, changed, gone; nobody takes another’s address, and owne
 });
 
 test('a new password ends the sessions; the same one again does not', async () => {
-  await using all = await setUp();
+  await using all = await openHousehold();
   await all.apply(sync('a', person('a', 'owner')));
   const change = { type: 'station_password_changed', cloudUserId: 'a', stationPasswordHash: 'x' } as const;
   const first = await all.apply(change);
   assert.ok(first.kind === 'applied' && first.revoked.length === 1);
   assert.deepEqual(await all.apply(change), { kind: 'applied', revoked: [] });
+});
+
+test('a list that says what is so already writes nobody; whatever is other than it says is written', async () => {
+  await using all = await openHousehold();
+  await all.local('granny@example.org', 'member');
+  const granny = { ...person('g', 'member', 'granny@example.org'), stationPasswordHash: 'of the cloud' };
+  const list = [person('a', 'owner'), { ...person('b'), stationPasswordHash: 'x' }, granny];
+  await all.apply(sync('a', ...list));
+  let written = 0;
+  const counting: KyselyPlugin = {
+    transformQuery: ({ node }) => {
+      if (node.kind === 'UpdateQueryNode' && JSON.stringify(node.table).includes('"users"')) written += 1;
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  };
+  const identity = createIdentity({ db: all.db.withPlugin(counting), clock: systemClock });
+  const apply = async (...members: CloudMember[]): Promise<number> => {
+    written = 0;
+    assert.equal((await identity.apply(sync('a', ...members))).kind, 'applied');
+    return written;
+  };
+  assert.equal(await apply(...list), 1, 'the owner, whom it names');
+  const changes = [
+    { name: 'Bea' },
+    { email: 'bea@example.org' },
+    { role: 'admin' as const },
+    { stationPasswordHash: 'y' },
+  ];
+  for (const change of changes) {
+    const [owner, member, home] = [list[0]!, { ...list[1]!, ...change }, list[2]!];
+    assert.ok((await apply(owner, member, home)) > 1, Object.keys(change).join());
+    assert.equal(await apply(owner, member, home), 1);
+    await apply(...list);
+  }
+});
+
+test('a station has as many members of the cloud as a list may have', async () => {
+  await using all = await openHousehold();
+  await all.apply(sync('m0', ...Array.from({ length: maxMembers }, (_, index) => person(`m${index}`))));
+  assert.equal((await all.people()).length, maxMembers);
+  assert.equal((await all.apply({ type: 'member_added', member: person('one more') })).kind, 'refused');
+  assert.equal((await all.apply({ type: 'member_removed', cloudUserId: 'm1' })).kind, 'applied');
+  assert.equal((await all.apply({ type: 'member_added', member: person('another') })).kind, 'applied');
 });

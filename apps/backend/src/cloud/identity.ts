@@ -1,9 +1,19 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
-import type { CloudMember, IdentitySync, LegacyMessage } from '@station/protocol/cloud-messages';
+import { maxMembers, type CloudMember, type IdentitySync, type LegacyMessage } from '@station/protocol/cloud-messages';
 import type { Role } from '@station/protocol/rest';
 import { normalEmail } from '../auth/user-store.ts';
 import type { Database, DatabaseTransaction, UsersTable } from '../store/schema.ts';
+import {
+  changeRole,
+  isFromHome,
+  lockStation,
+  ownerOf,
+  setOwnership,
+  setPassword,
+  setRole,
+  unlink,
+} from './home-accounts.ts';
 
 export type IdentityMessage = Exclude<LegacyMessage, { type: 'station_reset' }>;
 
@@ -35,6 +45,7 @@ export function createIdentity({ db, clock }: { db: Database; clock: Clock }): I
 
 async function apply(db: DatabaseTransaction, message: IdentityMessage, now: number): Promise<Set<string>> {
   const revoked = new Set<string>();
+  await lockStation(db);
   switch (message.type) {
     case 'identity_sync':
       await synchronise(db, message, now, revoked);
@@ -54,7 +65,7 @@ async function apply(db: DatabaseTransaction, message: IdentityMessage, now: num
       break;
     }
     case 'member_removed':
-      await remove(db, message.cloudUserId, revoked);
+      await remove(db, message.cloudUserId, now, revoked);
       break;
     case 'station_password_changed': {
       const user = await byCloudId(db, message.cloudUserId);
@@ -77,14 +88,16 @@ async function synchronise(
   const emails = new Set(members.map(({ email }) => normalEmail(email)));
   if (ids.size < members.length || emails.size < members.length) throw new Refusal('Someone is on the list twice.');
   if (!ids.has(ownerId)) throw new Refusal('The owner is not on the list.');
-  const linked = await db.selectFrom('users').selectAll().where('cloud_user_id', 'is not', null).execute();
-  for (const user of linked) {
-    if (!ids.has(user.cloud_user_id ?? '')) await remove(db, user.cloud_user_id ?? '', revoked, true);
+  const linked = new Map<string, UsersTable>();
+  for (const user of await db.selectFrom('users').selectAll().where('cloud_user_id', 'is not', null).execute()) {
+    linked.set(user.cloud_user_id ?? '', user);
   }
+  for (const cloudId of linked.keys()) if (!ids.has(cloudId)) await remove(db, cloudId, now, revoked, true);
   // Two people may have swapped their addresses: first nobody has one.
-  for (const { id, email, cloud_user_id: cloudId } of linked) {
-    const next = members.find(({ cloudUserId }) => cloudUserId === cloudId);
-    if (next === undefined || normalEmail(next.email) === email) continue;
+  for (const member of members) {
+    const user = linked.get(member.cloudUserId);
+    if (user === undefined || normalEmail(member.email) === user.email) continue;
+    const { id } = user;
     await db
       .updateTable('users')
       .set({ email: `${id}@moving.invalid` })
@@ -97,8 +110,20 @@ async function synchronise(
     now,
     revoked,
   );
-  for (const member of members) if (member.cloudUserId !== ownerId) await upsert(db, member, now, revoked);
+  for (const member of members) {
+    // The house waits while the database writes: most lists say what is so already.
+    if (member.cloudUserId === ownerId || isAsBefore(linked.get(member.cloudUserId), member)) continue;
+    await upsert(db, member, now, revoked);
+  }
   await rename(db, station.name);
+}
+
+/** Nothing about an account that the cloud knows is other than it says. The owner's role is another matter. */
+function isAsBefore(user: UsersTable | undefined, member: CloudMember): boolean {
+  if (user?.email !== normalEmail(member.email) || user.name !== member.name.trim()) return false;
+  const hash = member.stationPasswordHash;
+  const isSamePassword = hash == null || isFromHome(user) || hash === user.station_password_hash;
+  return user.role === wantedRole(member) && isSamePassword;
 }
 
 async function setOwner(
@@ -110,13 +135,20 @@ async function setOwner(
   const before = await ownerOf(db);
   const userId = await upsert(db, member, now, revoked);
   if (userId === before) return;
-  await db.updateTable('station').set({ owner_id: userId }).where('id', '=', 'station').execute();
-  await setRole(db, userId, 'owner', now);
-  revoked.add(userId);
-  if (before === null) return;
-  await setRole(db, before, 'admin', now);
-  revoked.add(before);
+  const users = await db
+    .selectFrom('users')
+    .selectAll()
+    .where('id', 'in', [userId, before ?? userId])
+    .execute();
+  await setOwnership(db, userId);
+  for (const user of users) {
+    await changeRole(db, user, user.id === userId ? 'owner' : (dropped(user) ?? 'admin'), now, revoked);
+  }
 }
+
+/** What someone whom the list dropped was at home; null for someone who is on it, and for the owner of home. */
+const dropped = ({ cloud_user_id: cloudId, home_role: role }: UsersTable): Role | null =>
+  cloudId === null && role !== 'owner' ? role : null;
 
 /**
  * The password of someone who was known here before stays: a message that may link them is not to replace it by the way.
@@ -147,16 +179,16 @@ async function upsert(
   const home = linksNow ? { home_email: user.email } : {};
   const set = { email, name: member.name.trim(), cloud_user_id: member.cloudUserId, ...home };
   await db.updateTable('users').set(set).where('id', '=', user.id).execute();
-  if (user.role !== role) {
-    await setRole(db, user.id, role, now);
-    revoked.add(user.id);
-  }
+  await changeRole(db, user, role, now, revoked);
   const hash = member.stationPasswordHash;
   if (hash != null && !linksNow && !isFromHome(user)) await setPassword(db, user, hash, revoked);
   return user.id;
 }
 
 async function insert(db: DatabaseTransaction, member: CloudMember, role: Role, now: number): Promise<string> {
+  const ofCloud = db.selectFrom('users').select(db.fn.countAll<number>().as('count'));
+  const { count } = await ofCloud.where('cloud_user_id', 'is not', null).executeTakeFirstOrThrow();
+  if (Number(count) >= maxMembers) throw new Refusal(`A station has at most ${maxMembers} members.`);
   const id = randomUUIDv7();
   await db
     .insertInto('users')
@@ -177,6 +209,7 @@ async function insert(db: DatabaseTransaction, member: CloudMember, role: Role, 
 async function remove(
   db: DatabaseTransaction,
   cloudUserId: string,
+  now: number,
   revoked: Set<string>,
   ownerToo = false,
 ): Promise<void> {
@@ -184,50 +217,9 @@ async function remove(
   if (user === null) return;
   // A station without an owner is nobody's: another one comes first, by identity_sync.
   if (!ownerToo && user.id === (await ownerOf(db))) throw new Refusal('The owner cannot be removed.');
-  if (isFromHome(user)) return unlink(db, user, revoked);
+  if (isFromHome(user)) return unlink(db, user, now, revoked);
   await db.deleteFrom('users').where('id', '=', user.id).execute();
   revoked.add(user.id);
-}
-
-const isFromHome = (user: UsersTable): boolean => user.home_email !== null;
-
-/** Someone who was known here before the cloud stays, and comes in as then. */
-async function unlink(db: DatabaseTransaction, user: UsersTable, revoked: Set<string>): Promise<void> {
-  const address = user.home_email ?? user.email;
-  // Someone may have been added here with it meanwhile.
-  const other = db.selectFrom('users').select('id').where('email', '=', address).where('id', '!=', user.id);
-  const email = (await other.executeTakeFirst()) === undefined ? address : user.email;
-  if (user.home_password_hash !== null) await setPassword(db, user, user.home_password_hash, revoked);
-  const set = { email, cloud_user_id: null, home_email: null, home_password_hash: null };
-  await db.updateTable('users').set(set).where('id', '=', user.id).execute();
-}
-
-async function setPassword(
-  db: DatabaseTransaction,
-  user: UsersTable,
-  hash: string,
-  revoked: Set<string>,
-): Promise<void> {
-  if (user.station_password_hash === hash) return;
-  const home = isFromHome(user) ? { home_password_hash: user.home_password_hash ?? user.station_password_hash } : {};
-  const set = { station_password_hash: hash, ...home };
-  await db.updateTable('users').set(set).where('id', '=', user.id).execute();
-  await db.deleteFrom('refresh_tokens').where('user_id', '=', user.id).execute();
-  revoked.add(user.id);
-}
-
-/** Global role and role on the station are kept the same. The owner stands in the station's record instead of among the members. */
-async function setRole(db: DatabaseTransaction, userId: string, role: Role, now: number): Promise<void> {
-  await db.updateTable('users').set({ role }).where('id', '=', userId).execute();
-  if (role === 'owner') {
-    await db.deleteFrom('station_members').where('user_id', '=', userId).execute();
-    return;
-  }
-  await db
-    .insertInto('station_members')
-    .values({ user_id: userId, role, joined_at: now })
-    .onConflict((conflict) => conflict.column('user_id').doUpdateSet({ role }))
-    .execute();
 }
 
 /** Ownership passes by `ownerId` of identity_sync alone. */
@@ -235,11 +227,6 @@ const wantedRole = ({ role }: CloudMember): Role => (role === 'owner' ? 'admin' 
 
 async function rename(db: DatabaseTransaction, name: string): Promise<void> {
   await db.updateTable('station').set({ name: name.trim() }).where('id', '=', 'station').execute();
-}
-
-async function ownerOf(db: DatabaseTransaction): Promise<string | null> {
-  const station = db.selectFrom('station').select('owner_id').where('id', '=', 'station');
-  return (await station.executeTakeFirstOrThrow()).owner_id;
 }
 
 async function byCloudId(db: DatabaseTransaction, cloudUserId: string): Promise<UsersTable | null> {

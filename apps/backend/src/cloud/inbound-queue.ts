@@ -3,8 +3,10 @@ import { createInboundBudget, type BudgetLimits } from './inbound-budget.ts';
 export type InboundQueue = {
   /** @param text null for a binary frame. */
   push(text: string | null, bytes: number): void;
-  /** The frame that is being dealt with holds so many calls. */
+  /** The frame that is being dealt with holds so many calls, or people. */
   charge(calls: number): void;
+  /** Whether what comes next has to wait. */
+  isHeld(): boolean;
   /** The frame that is being dealt with was something that the station had asked for: it costs nothing. */
   forgive(): void;
   close(): void;
@@ -79,6 +81,7 @@ export function createInboundQueue(parts: {
       later(0);
     },
     charge: (calls) => budget.charge(calls - 1),
+    isHeld: () => isBusy,
     forgive: () => budget.giveBack(dealing),
     close: () => {
       isClosed = true;

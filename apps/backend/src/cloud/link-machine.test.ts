@@ -135,6 +135,39 @@ test('a rejected token is tried again after 5 minutes, at most 12 times an hour,
   assert.ok(attempts >= 23 && attempts <= 31, `${attempts} in a day`);
 });
 
+test('a cloud that lets the station in before it refuses it is asked no more often than one that refuses at once', () => {
+  const refusals: LinkEvent[] = [{ kind: 'refused', reason: 'revoked' }, closed('cloud', 4401)];
+  for (const refusal of refusals) {
+    const link = start(true, 0);
+    let attempts = 0;
+    const refuse = (action: LinkAction): void => {
+      if (action !== 'connect') return;
+      attempts += 1;
+      link.authenticate();
+      link.on(refusal);
+      assert.equal(link.machine.view().state, 'rejected');
+    };
+    refuse('connect');
+    link.pass(3_600_000, refuse);
+    assert.ok(attempts <= 12, `${attempts} in an hour after ${refusal.kind}`);
+  }
+});
+
+test('as long as the station itself does not read, a ping without an answer says nothing of the cloud', () => {
+  const link = start();
+  link.authenticate();
+  for (let turn = 0; turn < 5; turn++) {
+    link.pass(pingEveryMs - 1);
+    link.on({ kind: 'pong' });
+    link.pass(1);
+  }
+  assert.equal(link.machine.view().state, 'authenticated');
+  const { machine } = link;
+  for (let turn = 0; turn < 5; turn++) machine.on({ kind: 'time', isDeaf: true }, machine.wakeAtMs() ?? 0);
+  assert.equal(machine.view().state, 'authenticated');
+  assert.deepEqual(machine.on({ kind: 'time' }, machine.wakeAtMs() ?? 0), ['end'], 'now it reads, and hears nothing');
+});
+
 test('close code 4401 is a rejection; the link heals by itself when the token is accepted again', () => {
   const link = start();
   link.on({ kind: 'opened' });

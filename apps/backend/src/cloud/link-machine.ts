@@ -18,13 +18,14 @@ export type LinkEvent =
   | { kind: 'opened' }
   | { kind: 'accepted' }
   | { kind: 'refused'; reason: string }
+  /** The other side was heard: its answer to a ping, or anything else that it said after it. */
   | { kind: 'pong' }
   /** `by`: who ended it; `cloud` also for a connection that was reset. */
   | { kind: 'closed'; by: 'cloud' | 'network'; code: number | null; reason: string; trouble?: LinkTrouble | null }
   /** It is of no use any more: the cloud does not read, or does not acknowledge. */
   | { kind: 'given_up'; reason: string }
-  /** The time of `wakeAtMs` has come. */
-  | { kind: 'time' };
+  /** The time of `wakeAtMs` has come. `isDeaf`: the station itself does not read now, so that nothing is heard says nothing. */
+  | { kind: 'time'; isDeaf?: boolean };
 
 /** What is to be done about it. */
 export type LinkAction = 'connect' | 'send_claim' | 'send_auth' | 'ping' | 'end';
@@ -127,14 +128,14 @@ export function createLinkMachine(reconnect: Reconnect): LinkMachine {
     if (event.code === tokenRejectedCode) return without(wait('rejected', event.reason, nowMs));
     return without(wait(wasMade && event.by === 'cloud' ? 'ended_by_cloud' : 'not_reached', event.reason, nowMs));
   };
-  const ping = (state: Ping, nowMs: number): LinkAction[] => {
+  const ping = (state: Ping, isDeaf: boolean, nowMs: number): LinkAction[] => {
     if (nowMs < state.nextMs) return [];
-    if (state.isAwaited) return wait('not_reached', 'The cloud did not answer a ping.', nowMs);
+    if (state.isAwaited && !isDeaf) return wait('not_reached', 'The cloud did not answer a ping.', nowMs);
     state.isAwaited = true;
     state.nextMs = nowMs + pingEveryMs;
     return ['ping'];
   };
-  const time = (nowMs: number): LinkAction[] => {
+  const time = ({ isDeaf = false }: { isDeaf?: boolean }, nowMs: number): LinkAction[] => {
     switch (phase.kind) {
       case 'stopped':
         return [];
@@ -146,13 +147,13 @@ export function createLinkMachine(reconnect: Reconnect): LinkMachine {
         if (phase.deadlineMs !== null && nowMs >= phase.deadlineMs) {
           return wait('not_reached', 'The cloud did not answer the log-in in time.', nowMs);
         }
-        return ping(phase.ping, nowMs);
+        return ping(phase.ping, isDeaf, nowMs);
       case 'authenticated':
         if (!phase.isStable && nowMs - phase.sinceMs >= stableAfterMs) {
           phase.isStable = true;
           reconnect.stable();
         }
-        return ping(phase.ping, nowMs);
+        return ping(phase.ping, isDeaf, nowMs);
     }
   };
 
@@ -173,7 +174,9 @@ export function createLinkMachine(reconnect: Reconnect): LinkMachine {
         case 'accepted':
           return accepted(nowMs);
         case 'refused':
-          return phase.kind === 'knocking' ? wait('rejected', event.reason, nowMs) : [];
+          return phase.kind === 'authenticated' || phase.kind === 'knocking'
+            ? wait('rejected', event.reason, nowMs)
+            : [];
         case 'pong':
           if (phase.kind === 'knocking' || phase.kind === 'authenticated') phase.ping.isAwaited = false;
           return [];
@@ -184,7 +187,7 @@ export function createLinkMachine(reconnect: Reconnect): LinkMachine {
             ? wait('not_reached', event.reason, nowMs)
             : [];
         case 'time':
-          return time(nowMs);
+          return time(event, nowMs);
       }
     },
     wakeAtMs: () => wakeAt(phase),

@@ -22,8 +22,8 @@ export type LinkParts = {
   ignored: IgnoredMessages;
   /** The cloud gave a claimed station its token; whoever keeps it starts the link anew with it. */
   onClaimed(stationToken: string): void;
-  /** Messages that change the station, in order. */
-  onLegacy(message: LegacyMessage): void;
+  /** Messages that change the station, in order. @returns when it was obeyed: nothing more is read before. Must not reject. */
+  onLegacy(message: LegacyMessage): Promise<void>;
   /** `view()` may have become different. */
   onChange(): void;
   clock: Clock;
@@ -52,10 +52,14 @@ export type Link = {
 /** More than this, and the cloud does not read: the connection is ended, what mattered is sent again on the next one. */
 const maxBacklogBytes = 8 * 1024 * 1024;
 
+/** Whoever is on a list of members may have to be written: as much work as a few calls. */
+const framesAPerson = 4;
+
 /** What people are told anew when it changes. */
 const shownKeys = ['state', 'nextAttemptAtMs', 'lastError', 'trouble'] as const;
 
-type Connection = { socket: CloudSocket; peer: Peer; inbound: InboundQueue };
+/** `isCalling`: a ping went out, and nothing was heard since. */
+type Connection = { socket: CloudSocket; peer: Peer; inbound: InboundQueue; isCalling: boolean };
 
 /** The link machine with a real socket and a real clock. */
 export function createLink(parts: LinkParts): Link {
@@ -63,7 +67,7 @@ export function createLink(parts: LinkParts): Link {
   const machine = createLinkMachine(parts.reconnect);
   let credentials: Credentials | null = null;
   let connection: Connection | null = null;
-  let timer: NodeJS.Timeout | undefined;
+  let waking = new AbortController();
   let shown = machine.view();
   let heardAtMs: number | null = null;
 
@@ -71,13 +75,23 @@ export function createLink(parts: LinkParts): Link {
     const before = shown;
     for (const action of machine.on(event, clock.monotonic())) act(action);
     shown = machine.view();
-    clearTimeout(timer);
+    waking.abort();
+    waking = new AbortController();
     const wakeAt = machine.wakeAtMs();
-    if (wakeAt !== null) timer = setTimeout(() => tell({ kind: 'time' }), wait(wakeAt, clock)).unref();
+    if (wakeAt !== null) wake(wakeAt, waking.signal);
     if (before.state === 'authenticated' && shown.state !== 'authenticated') delivery.end(codeOf(event));
     if (shownKeys.every((key) => before[key] === shown[key])) return;
     logChange(before, shown);
     parts.onChange();
+  };
+
+  const wake = (atMs: number, signal: AbortSignal): void => {
+    // The timer may be a little early by the clock that only goes forward.
+    const waitMs = Math.max(1, Math.ceil(atMs - clock.monotonic()));
+    clock.sleep(waitMs, signal).then(
+      () => signal.aborted || tell({ kind: 'time', isDeaf: connection?.inbound.isHeld() ?? false }),
+      () => undefined,
+    );
   };
 
   const logChange = (before: LinkView, after: LinkView): void => {
@@ -101,7 +115,9 @@ export function createLink(parts: LinkParts): Link {
         return;
       case 'ping':
         delivery.pinged();
-        connection?.socket.ping();
+        if (connection === null) return;
+        connection.isCalling = true;
+        connection.socket.ping();
         return;
       case 'send_auth':
         if (credentials?.kind === 'claimed') say({ type: 'station_auth', stationToken: credentials.stationToken });
@@ -117,17 +133,23 @@ export function createLink(parts: LinkParts): Link {
 
   const connect = (): Connection => {
     const isCurrent = (): boolean => connection === made;
+    const hear = (): void => {
+      heardAtMs = clock.monotonic();
+      if (!made.isCalling) return;
+      made.isCalling = false;
+      tell({ kind: 'pong' });
+    };
     const socket = parts.open({
       onOpen: () => isCurrent() && tell({ kind: 'opened' }),
       onPong: () => {
         if (!isCurrent()) return;
-        heardAtMs = clock.monotonic();
-        tell({ kind: 'pong' });
+        hear();
         delivery.ponged();
       },
       onMessage: (text, bytes) => {
         if (!isCurrent()) return;
-        heardAtMs = clock.monotonic();
+        // Its pong may be behind a thousand frames that wait for their turn.
+        hear();
         inbound.push(text, bytes);
       },
       onClose: (loss) => {
@@ -146,7 +168,7 @@ export function createLink(parts: LinkParts): Link {
       send,
       methods: parts.methods,
       isAuthenticated: () => isCurrent() && shown.state === 'authenticated',
-      onMessage: (message) => isCurrent() && receive(message),
+      onMessage: (message) => (isCurrent() ? receive(message) : undefined),
       onBatch: (calls) => inbound.charge(calls),
       onIgnored: parts.ignored.count,
       onFault: (where, message) => log.event('unexpected_error', { where, message }),
@@ -157,17 +179,20 @@ export function createLink(parts: LinkParts): Link {
       resume: socket.resume,
       deal: (text) => (isCurrent() ? peer.receive(text) : undefined),
     });
-    const made: Connection = { socket, peer, inbound };
+    const made: Connection = { socket, peer, inbound, isCalling: false };
     return made;
   };
 
   const giveUp = (reason: string): void => tell({ kind: 'given_up', reason });
 
-  const receive = (message: CloudMessage): void => {
-    if (isLegacy(message)) {
-      if (shown.state !== 'authenticated') return parts.ignored.count('too_early');
-      return parts.onLegacy(message);
-    }
+  const receive = (message: CloudMessage): Promise<void> | undefined => {
+    if (!isLegacy(message)) return void answered(message);
+    if (shown.state !== 'authenticated') return void parts.ignored.count('too_early');
+    if (message.type === 'identity_sync') connection?.inbound.charge(framesAPerson * message.members.length + 1);
+    return parts.onLegacy(message);
+  };
+
+  const answered = (message: Exclude<CloudMessage, LegacyMessage>): void => {
     switch (message.type) {
       case 'auth_ok':
         return authenticated(message.acks ?? false);
@@ -217,10 +242,6 @@ export function createLink(parts: LinkParts): Link {
     giveUp,
   };
 }
-
-/** setTimeout may be a little early by the other clock, and holds 31 bits. */
-const wait = (wakeAtMs: number, clock: Clock): number =>
-  Math.min(2 ** 31 - 1, Math.max(1, Math.ceil(wakeAtMs - clock.monotonic())));
 
 const codeOf = (event: LinkEvent): number | null =>
   event.kind === 'closed' && event.by === 'cloud' ? event.code : null;

@@ -60,6 +60,7 @@ async function sendCommand(
   const result = await commands.send({ ...command, userId: null });
   if (result.kind !== 'accepted') throw refusalOf(result);
   const { status, reason } = result.command;
+  if (result.mayHaveEffect) throw new RpcError(rpcErrors.outcomeUnknown, reason ?? 'It may have had its effect.');
   if (status === 'failed') throw new RpcError(rpcErrors.failed, reason ?? 'The command could not be sent.');
   return { status: 'ok' };
 }

@@ -123,6 +123,55 @@ test('over its limit the oldest are dropped, and counted', async () => {
   assert.equal(row?.dropped, dropped);
 });
 
+for (const [what, smallFirst] of [
+  ['small rows with large ones at the end', true],
+  ['large rows with small ones at the end', false],
+] as const) {
+  test(`${what} are measured one by one: not one more is dropped than must be`, async () => {
+    await using all = await open();
+    const count = 12_000;
+    const isLarge = (n: number): boolean => n >= count - 100 === smallFirst;
+    const contents = Array.from({ length: count }, (_, n) =>
+      JSON.stringify({ id: `ї${n}`, pad: isLarge(n) ? 'x'.repeat(400) : '' }),
+    );
+    const bytesOf = (content: string): number => 24 + 'system'.length + Buffer.byteLength(content);
+    for (let from = 0; from < count; from += 2_000) {
+      const values = contents.slice(from, from + 2_000).map((content) => ({ channel: 'system', content, at: 1 }));
+      await all.db.insertInto('cloud_outbox').values(values).execute();
+    }
+    const bytes = contents.reduce((sum, content) => sum + bytesOf(content), 0);
+    assert.deepEqual(await all.outbox.size(), { pending: count, oldestAt: 1, bytes });
+    assert.equal(await all.outbox.trim(bytes), 0);
+    const oldest = contents.slice(0, 5_500).reduce((sum, content) => sum + bytesOf(content), 0);
+    assert.equal(await all.outbox.trim(bytes - oldest), 5_500);
+    assert.deepEqual(await all.outbox.size(), { pending: count - 5_500, oldestAt: 1, bytes: bytes - oldest });
+    const [next] = await all.outbox.read(0, 1);
+    assert.equal(next?.params?.['id'], 'ї5500');
+    assert.equal(await all.outbox.trim(bytes - oldest - 1), 1);
+  });
+}
+
+test('what is taken away beyond one that stays at the front is no longer measured', async () => {
+  await using all = await open();
+  const count = 16_000;
+  for (let from = 0; from < count; from += 2_000) {
+    const values = Array.from({ length: 2_000 }, (_, n) => ({
+      channel: 'system',
+      content: `{"id":"${from + n}"}`,
+      at: 1,
+    }));
+    await all.db.insertInto('cloud_outbox').values(values).execute();
+  }
+  assert.equal((await all.outbox.size()).pending, count);
+  const seqs = (await all.outbox.read(0, 12_000)).map(({ seq }) => seq);
+  await all.outbox.remove(seqs.slice(1, 6_000));
+  assert.equal((await all.outbox.size()).pending, 10_001);
+  await all.outbox.remove(seqs.slice(1));
+  assert.equal((await all.outbox.size()).pending, 4_001);
+  await all.outbox.remove(seqs);
+  assert.equal((await all.outbox.size()).pending, 4_000);
+});
+
 test('what the cloud chokes on is set aside, and can be sent again with the ids it had', async () => {
   await using all = await open();
   await all.write(status(all.id, 'online', 1), event(all.id, 1), event(all.id, 2));
@@ -145,6 +194,26 @@ test('what the cloud chokes on is set aside, and can be sent again with the ids 
   );
   assert.ok(after.every(({ seq }, n) => n === 0 || seq > (before[2]?.seq ?? 0)));
   assert.equal(await all.outbox.sendAgain(), 0);
+});
+
+test('what is set aside beyond what is kept counts as dropped', async () => {
+  await using all = await open();
+  const values = Array.from({ length: 1_000 }, (_, n) => ({
+    seq: n + 1,
+    channel: 'system',
+    content: '{"id":"a"}',
+    reason: 'r',
+    at: 1,
+  }));
+  await all.db.insertInto('cloud_set_aside').values(values).execute();
+  await all.db
+    .insertInto('cloud_outbox')
+    .values({ seq: 2_000, channel: 'system', content: '{"id":"b"}', at: 1 })
+    .execute();
+  await all.outbox.setAside(2_000, 'closed with 1008');
+  assert.equal((await all.outbox.setAsideSize()).count, 1_000);
+  const row = await all.db.selectFrom('cloud_config').select('dropped').executeTakeFirst();
+  assert.equal(row?.dropped, 1);
 });
 
 test('one that was committed late stands far in front of the others: it is counted as one, and not dropped', async () => {

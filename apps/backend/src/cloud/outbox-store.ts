@@ -2,14 +2,15 @@ import { sql } from 'kysely';
 import { isoTime, type Clock } from '@station/kit/clock';
 import type { CloudSetAside, EventChannel } from '@station/protocol/cloud';
 import { jsonRows } from '../store/json-rows.ts';
-import type { Database } from '../store/schema.ts';
+import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import { isWanted } from './outbox-enqueue.ts';
+import { createOutboxMeasure, rowBytes, type OutboxAmount } from './outbox-measure.ts';
 
 /** A message for the cloud. `params` are those of its notification without `seq`; null when what it told of was removed. */
 export type OutboxMessage = { seq: number; channel: EventChannel; params: Record<string, unknown> | null };
 
-/** `bytes` is an estimate of what it takes on the disk. */
-export type OutboxSize = { pending: number; oldestAt: number | null; bytes: number };
+/** `bytes` as {@link OutboxAmount} has it. */
+export type OutboxSize = { pending: number; oldestAt: number | null; bytes: OutboxAmount['bytes'] };
 
 export type OutboxStore = {
   /** Keeps a message, if the cloud asks for its channel. @param content has an `id` of its own. */
@@ -17,10 +18,10 @@ export type OutboxStore = {
   /** In order, from after this number on. @param except numbers to leave out. */
   read(afterSeq: number, limit: number, except?: readonly number[]): Promise<OutboxMessage[]>;
   remove(seqs: readonly number[]): Promise<void>;
-  /** Exact up to 10,000, an estimate above. */
   size(): Promise<OutboxSize>;
   /** Drops the oldest while it takes more than so many bytes; counted in `cloud_config.dropped`. @returns how many. */
   trim(maxBytes: number): Promise<number>;
+  /** The newest 1,000 are kept; older ones are counted in `cloud_config.dropped`. */
   setAside(seq: number, reason: string): Promise<void>;
   setAsideSize(): Promise<{ count: number; oldestAt: number | null }>;
   /** Newest first. */
@@ -31,11 +32,7 @@ export type OutboxStore = {
   giveBack(): Promise<boolean>;
 };
 
-const exactUpTo = 10_000;
-/** What a row takes beside its texts: its number, header, place in the page, time. */
-const rowOverheadBytes = 24;
-const sampleRows = 100;
-const trimChunk = 5_000;
+const trimChunk = 2_000;
 const maxSetAside = 1_000;
 /** Pages of 4 KiB in one transaction: some milliseconds. */
 const pagesAtOnce = 128;
@@ -61,24 +58,19 @@ export function createOutboxStore(options: { db: Database; kind: 'sqlite' | 'pos
       seqs.map((seq) => ({ seq })),
       { seq: 'bigint' },
     );
-  /** The oldest are counted, what is beyond them is taken from the numbers: rows that were committed late stand alone in front of the others. */
-  const measure = async (): Promise<{ first: number | null; pending: number }> => {
-    const { rows } = await sql<{ counted: number | string; first: number | null; beyond: number | string | null }>`
-      select count(*) as counted, min(seq) as first, (select max(seq) from cloud_outbox) - max(seq) as beyond
-      from (select seq from cloud_outbox order by seq limit ${sql.lit(exactUpTo)}) as oldest`.execute(db);
-    const { counted = 0, first = null, beyond = null } = rows[0] ?? {};
-    return { first, pending: Number(counted) + Number(beyond ?? 0) };
-  };
-  /** Dropping must not be a matter of gaps, which only PostgreSQL leaves in the numbers. */
-  const exactPending = async (): Promise<number> => (kind === 'postgres' ? count(db) : (await measure()).pending);
-  const averageBytes = async (): Promise<number> => {
-    const part = (order: 'asc' | 'desc') => sql`select * from (
-      select length(channel) + coalesce(length(ref), 0) + coalesce(length(content), 0) as bytes
-      from cloud_outbox order by seq ${sql.raw(order)} limit ${sql.lit(sampleRows)}) as ends`;
-    const { rows } = await sql<{ bytes: number | string | null }>`
-      select avg(bytes) as bytes from (${part('asc')} union all ${part('desc')}) as sample`.execute(db);
-    return rowOverheadBytes + Number(rows[0]?.bytes ?? 0);
-  };
+  const measure = createOutboxMeasure(db);
+  /** The oldest, as many as take so many bytes, but not more than a few at a time. @returns how many. */
+  const dropOldest = (excess: number): Promise<number> =>
+    db.transaction().execute(async (transaction) => {
+      const gone = await sql`
+        delete from cloud_outbox where seq <= (select max(seq) from (
+          select seq, sum(bytes) over (order by seq) - bytes as before from (
+            select seq, ${rowBytes} as bytes from cloud_outbox order by seq limit ${sql.lit(trimChunk)}) as oldest
+        ) as summed where before < cast(${excess} as bigint))`.execute(transaction);
+      const number = Number(gone.numAffectedRows ?? 0n);
+      await countDropped(transaction, number);
+      return number;
+    });
 
   return {
     add: async ({ channel, content, at }) => {
@@ -100,30 +92,22 @@ export function createOutboxStore(options: { db: Database; kind: 'sqlite' | 'pos
       await sql`delete from cloud_outbox where seq in (select seq from ${given(seqs)})`.execute(db);
     },
     size: async () => {
-      const { first, pending } = await measure();
-      if (first === null) return { pending: 0, oldestAt: null, bytes: 0 };
+      const { rows: pending, bytes } = await measure();
       const { rows } = await sql<{ at: number | null }>`
         select coalesce(waiting.at, device_events.at) as at from cloud_outbox as waiting
-        left join device_events on device_events.id = waiting.ref where seq = ${first}`.execute(db);
-      return { pending, oldestAt: rows[0]?.at ?? null, bytes: Math.round(pending * (await averageBytes())) };
+        left join device_events on device_events.id = waiting.ref order by seq limit 1`.execute(db);
+      return { pending, oldestAt: rows[0]?.at ?? null, bytes };
     },
     trim: async (maxBytes) => {
-      const perRow = await averageBytes();
-      const most = Math.floor(maxBytes / perRow);
-      if ((await measure()).pending <= most) return 0;
-      const excess = (await exactPending()) - most;
       let dropped = 0;
-      for (let left = excess; left > 0; left -= trimChunk) {
-        const many = Math.min(left, trimChunk);
-        dropped += await db.transaction().execute(async (transaction) => {
-          const oldest = transaction.selectFrom('cloud_outbox').select('seq').orderBy('seq').limit(many);
-          const gone = await transaction.deleteFrom('cloud_outbox').where('seq', 'in', oldest).executeTakeFirst();
-          const number = Number(gone.numDeletedRows);
-          await sql`update cloud_config set dropped = dropped + cast(${number} as bigint)`.execute(transaction);
-          return number;
-        });
+      for (;;) {
+        const excess = (await measure()).bytes - maxBytes;
+        const number = excess > 0 ? await dropOldest(excess) : 0;
+        if (number === 0) return dropped;
+        dropped += number;
+        // Others are served in between, however much there is to drop.
+        await new Promise<void>((resolve) => setImmediate(resolve));
       }
-      return dropped;
     },
     setAside: async (seq, reason) => {
       await db.transaction().execute(async (transaction) => {
@@ -133,10 +117,12 @@ export function createOutboxStore(options: { db: Database; kind: 'sqlite' | 'pos
           from cloud_outbox where seq = ${seq}
           on conflict (seq) do nothing`.execute(transaction);
         await sql`delete from cloud_outbox where seq = ${seq}`.execute(transaction);
-        await sql`delete from cloud_set_aside where seq not in (
+        const gone = await sql`delete from cloud_set_aside where seq not in (
           select seq from cloud_set_aside order by at desc, seq desc limit ${sql.lit(maxSetAside)})`.execute(
           transaction,
         );
+        const number = Number(gone.numAffectedRows ?? 0n);
+        if (number > 0) await countDropped(transaction, number);
       });
     },
     setAsideSize: async () => {
@@ -183,13 +169,12 @@ export function createOutboxStore(options: { db: Database; kind: 'sqlite' | 'pos
   };
 }
 
+async function countDropped(transaction: DatabaseTransaction, number: number): Promise<void> {
+  await sql`update cloud_config set dropped = dropped + cast(${number} as bigint)`.execute(transaction);
+}
+
 function paramsOf({ content, id, deviceId, kind, data, eventAt }: Row): Record<string, unknown> | null {
   if (content !== null) return JSON.parse(content) as Record<string, unknown>;
   if (id === null) return null;
   return { id, deviceId, kind, data: JSON.parse(data) as unknown, at: isoTime(eventAt) };
-}
-
-async function count(db: Database): Promise<number> {
-  const row = await db.selectFrom('cloud_outbox').select(db.fn.countAll<number>().as('number')).executeTakeFirst();
-  return Number(row?.number ?? 0);
 }

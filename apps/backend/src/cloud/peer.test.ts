@@ -271,3 +271,16 @@ test('answers and calls in one frame: each goes its way', async () => {
   assert.equal(await answered, 7);
   await assert.rejects(peer.call('cloud.time', { text: 'x'.repeat(1_048_576) }, 5_000));
 });
+
+test('the next frame waits for a message to be obeyed', async () => {
+  const obeyed = Promise.withResolvers<void>();
+  const { peer } = peerWith({ onMessage: () => obeyed.promise });
+  const received = peer.receive('{"type":"station_reset"}');
+  assert.ok(received !== undefined);
+  let isOver = false;
+  void received.then(() => (isOver = true));
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(isOver, false);
+  obeyed.resolve();
+  await received;
+});

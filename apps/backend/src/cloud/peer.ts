@@ -35,7 +35,8 @@ export type PeerParts = {
   methods: Readonly<Record<string, RpcMethod>>;
   /** Calls are answered only while this holds. */
   isAuthenticated(): boolean;
-  onMessage(message: CloudMessage): void;
+  /** @returns what the next frame has to wait for; must not reject. */
+  onMessage(message: CloudMessage): Promise<void> | undefined;
   /** Before the first of so many calls in one frame is answered. */
   onBatch(calls: number): void;
   onIgnored(reason: IgnoredReason): void;
@@ -44,7 +45,7 @@ export type PeerParts = {
 
 /** JSON-RPC 2.0 both ways over frames, with the plain messages beside it (contracts, section 12). One a connection. */
 export type Peer = {
-  /** @returns for a batch, when the last of its calls has begun; the next frame is to wait for that. Does not reject. */
+  /** @returns what the next frame is to wait for: the last call of a batch has begun, a message was obeyed. Does not reject. */
   receive(text: string | null): Promise<void> | undefined;
   /** @throws RpcError when it is larger than a frame may be. */
   notify(method: string, params: unknown): void;
@@ -167,19 +168,19 @@ export function createPeer(parts: PeerParts): Peer {
     const message = 'It holds text that cannot be kept (U+0000, half a surrogate pair).';
     sendAnswer(refusal(frame, code, message));
   };
-  const receiveObject = (frame: Record<string, unknown>): void => {
+  const receiveObject = (frame: Record<string, unknown>): Promise<void> | undefined => {
     if (frame['jsonrpc'] === '2.0') {
       if (isJSONRPCResponse(frame)) {
         calls.receive(frame);
       } else {
         answer(frame, sendAnswer).catch(onFault);
       }
-      return;
+      return undefined;
     }
     const { type } = frame;
-    if (typeof type !== 'string' || !Object.hasOwn(messageChecks, type)) return onIgnored('unknown');
-    if (!messageChecks[type]?.Check(frame)) return onIgnored('bad_shape');
-    parts.onMessage(frame as unknown as CloudMessage);
+    if (typeof type !== 'string' || !Object.hasOwn(messageChecks, type)) return void onIgnored('unknown');
+    if (!messageChecks[type]?.Check(frame)) return void onIgnored('bad_shape');
+    return parts.onMessage(frame as unknown as CloudMessage);
   };
 
   return {
@@ -195,7 +196,7 @@ export function createPeer(parts: PeerParts): Peer {
       if (mayBeUnstorable(text) && findUnstorable(frame) !== null) return void refuseUnstorable(frame);
       if (Array.isArray(frame)) return receiveBatch(frame);
       if (!isObject(frame)) return void onIgnored('unknown');
-      return void receiveObject(frame);
+      return receiveObject(frame);
     },
     notify: (method, params) => send(createJSONRPCNotification(method, params)),
     call: calls.call,

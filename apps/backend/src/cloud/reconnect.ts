@@ -14,7 +14,7 @@ export type Reconnect = {
   nextMs(kind: LossKind): number;
   /** The link has been good for long enough: the next loss starts from the shortest wait. */
   stable(): void;
-  /** The token was accepted. */
+  /** The token was accepted: that the cloud was away is over. */
   accepted(): void;
 };
 
@@ -48,10 +48,12 @@ export function createReconnect(random: () => number): Reconnect {
           return fast.nextMs() + (isShared ? Math.round(random() * retrySpreadMs) : 0);
       }
     },
-    stable: fast.reset,
+    stable: () => {
+      fast.reset();
+      slow.reset();
+    },
     accepted: () => {
       isShared = false;
-      slow.reset();
     },
   };
 }

@@ -6,9 +6,17 @@ import { rpcErrors } from '@station/protocol/cloud-rpc';
 import { RpcError } from './rpc-error.ts';
 import { commandKey, createRememberedCommands } from './remembered-commands.ts';
 
+/** One whose time on the wall can be set, as it is when the network brings the right one. */
+function settableClock() {
+  const clock = manualClock();
+  const wall = { setBy: 0 };
+  const set = (ms: number): void => void (wall.setBy += ms);
+  return { ...clock, now: () => clock.now() + wall.setBy, set };
+}
+
 async function setUp() {
   const store = await openTestStore();
-  const clock = manualClock();
+  const clock = settableClock();
   const faults: unknown[] = [];
   const parts = { db: store.db, onFault: (error: unknown) => void faults.push(error), clock };
   const remembered = createRememberedCommands(parts);
@@ -25,6 +33,7 @@ async function setUp() {
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 }
+const dayMs = 24 * 60 * 60 * 1000;
 const content = { deviceId: 'd', command: { action: 'reboot' } };
 
 test('the same key again has no second effect, for a day', async () => {
@@ -34,6 +43,31 @@ test('the same key again has no second effect, for a day', async () => {
   assert.deepEqual(await all.remembered.once(key, all.act), { n: 1 });
   all.clock.advance(25 * 60 * 60 * 1000);
   assert.deepEqual(await all.remembered.once(key, all.act), { n: 2 });
+});
+
+test('a clock that is set makes no command older or younger', async () => {
+  await using all = await setUp();
+  const [key, other] = [commandKey('k', 1, content), commandKey('other', 2, content)];
+  await all.remembered.once(key, all.act);
+  all.clock.set(2 * dayMs);
+  // Another command makes the station forget what is old.
+  await all.remembered.once(other, all.act);
+  assert.deepEqual(await all.remembered.once(key, all.act), { n: 1 });
+  all.clock.set(-4 * dayMs);
+  assert.deepEqual(await all.remembered.once(key, all.act), { n: 1 });
+  all.clock.advance(dayMs + 1);
+  assert.deepEqual(await all.remembered.once(key, all.act), { n: 3 });
+});
+
+test('what came before a restart is as old as the clock on the wall says', async () => {
+  await using all = await setUp();
+  const key = commandKey('k', 1, content);
+  await all.remembered.once(key, all.act);
+  const afterRestart = createRememberedCommands(all.parts);
+  all.clock.set(dayMs);
+  assert.deepEqual(await afterRestart.once(key, all.act), { n: 1 });
+  all.clock.set(1);
+  assert.deepEqual(await afterRestart.once(key, all.act), { n: 2 });
 });
 
 test('at the same time it is done once, and both get the outcome', async () => {

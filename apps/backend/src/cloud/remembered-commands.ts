@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import { rpcErrors } from '@station/protocol/cloud-rpc';
 import type { Database } from '../store/schema.ts';
@@ -8,8 +8,8 @@ import { RpcError } from './rpc-error.ts';
 export type RememberedCommands = {
   /**
    * Carries out what was not carried out under this key before, and answers the rest from memory. What is refused, by throwing, had no effect
-   * and is not remembered.
-   * @throws RpcError outcomeUnknown when the outcome of the last time was not kept.
+   * and is not remembered; but for outcomeUnknown.
+   * @throws RpcError outcomeUnknown when nobody knows the outcome of the last time.
    */
   once<T>(key: CommandKey | null, action: () => Promise<T>): Promise<T>;
 };
@@ -35,7 +35,10 @@ export function commandKey(idempotencyKey: string | undefined, id: CallId, conte
   return { text: `id:${name}:${digest}`, lifetimeMs: isLong ? rememberedMs : shortIdRememberedMs };
 }
 
-/** The table `cloud_commands`: a key is on disk before its command goes out, its outcome after. */
+/**
+ * The table `cloud_commands`: a key is on disk before its command goes out, its outcome after. What this run of the backend wrote ages by the
+ * clock that only goes forward: a clock on the wall that is set right would have it forgotten at once. What earlier ones wrote has the wall only.
+ */
 export function createRememberedCommands(options: {
   db: Database;
   /** Something could not be written down. */
@@ -44,23 +47,26 @@ export function createRememberedCommands(options: {
 }): RememberedCommands {
   const { db, onFault, clock } = options;
   const running = new Map<string, Promise<unknown>>();
+  const life = randomUUID();
 
   const claimKey = async ({ text, lifetimeMs }: CommandKey): Promise<boolean> => {
     const at = clock.now();
+    const monotonicAt = Math.round(clock.monotonic());
     return db.transaction().execute(async (transaction) => {
-      const old = (key: string, ageMs: number) =>
+      const old = (ageMs: number) =>
         transaction
           .deleteFrom('cloud_commands')
-          .where('key', '=', key)
-          .where('at', '<', at - ageMs);
-      await old(text, lifetimeMs).execute();
-      await transaction
-        .deleteFrom('cloud_commands')
-        .where('at', '<', at - rememberedMs)
-        .execute();
+          .where(({ or, and, eb }) =>
+            or([
+              and([eb('life', '=', life), eb('monotonic_at', '<', monotonicAt - ageMs)]),
+              and([eb('life', '!=', life), eb('at', '<', at - ageMs)]),
+            ]),
+          );
+      await old(lifetimeMs).where('key', '=', text).execute();
+      await old(rememberedMs).execute();
       const inserted = await transaction
         .insertInto('cloud_commands')
-        .values({ key: text, outcome: null, at })
+        .values({ key: text, outcome: null, at, life, monotonic_at: monotonicAt })
         .onConflict((conflict) => conflict.column('key').doNothing())
         .executeTakeFirst();
       return inserted.numInsertedOrUpdatedRows === 1n;
@@ -83,6 +89,7 @@ export function createRememberedCommands(options: {
     try {
       outcome = await action();
     } catch (error) {
+      if (error instanceof RpcError && error.code === rpcErrors.outcomeUnknown) throw error;
       // A key that stays only means that nobody knows any more that nothing was done.
       await db.deleteFrom('cloud_commands').where('key', '=', text).execute().catch(onFault);
       throw error;

@@ -21,6 +21,8 @@ const keptForMs = 7 * 24 * 60 * 60 * 1000;
 /** station_reset (specification, "Cloud legacy messages"). The broker may be down: then the devices are not told, and the rest is done. */
 export function createStationReset(parts: {
   config: Pick<CloudConfigStore, 'beginReset' | 'wipe'>;
+  /** Tokens of this user no longer tell the truth. */
+  revoke(userId: string): void;
   devices: Pick<DeviceStore, 'list'>;
   publish: PublishCommand;
   clock: Clock;
@@ -54,7 +56,7 @@ export function createStationReset(parts: {
       const waiting = clock.sleep(patienceMs, patience.signal).catch(() => undefined);
       await Promise.race([Promise.all(telling), waiting]);
       patience.abort();
-      await config.wipe();
+      (await config.wipe()).forEach(parts.revoke);
       log.event('cloud_station_reset', { phase: 'done', devices: all.length, reached });
     },
   };

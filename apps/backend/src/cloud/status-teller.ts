@@ -6,6 +6,8 @@ import type { SocketHub } from '../socket/hub.ts';
 export type StatusTeller = Disposable & {
   /** Reads the status, and tells everyone at `/ws` if it is another one. */
   tell(): void;
+  /** The same, told in any case: there is another code to claim the station, which the status does not hold. */
+  tellAnew(): void;
   /** The same, soon: what changes many times a second is told a few times. */
   tellSoon(): void;
   /** Nothing waits for the cloud any more: told soon, if people believe that something does. */
@@ -25,12 +27,13 @@ export function createStatusTeller(parts: {
 }): StatusTeller {
   let { latest } = parts;
   const message = () => ({ type: 'cloud_status', at: isoTime(parts.clock.now()), status: latest }) as const;
-  const look = async (): Promise<void> => {
+  const look = async (evenIfSame: boolean): Promise<void> => {
     const before = JSON.stringify(latest);
     latest = await parts.read();
-    if (JSON.stringify(latest) !== before) parts.hub.broadcast(message(), 'cloud_status');
+    if (evenIfSame || JSON.stringify(latest) !== before) parts.hub.broadcast(message(), 'cloud_status');
   };
-  const tell = (): void => void parts.run(look).catch(parts.onFault);
+  const lookAndTell = (evenIfSame: boolean): void => void parts.run(() => look(evenIfSame)).catch(parts.onFault);
+  const tell = (): void => lookAndTell(false);
   let soon: NodeJS.Timeout | undefined;
   const tellSoon = (): void => {
     soon ??= setTimeout(() => {
@@ -41,6 +44,7 @@ export function createStatusTeller(parts: {
   const replaying = parts.hub.replay(() => [message()]);
   return {
     tell,
+    tellAnew: () => lookAndTell(true),
     tellSoon,
     drained: () => {
       if (latest.outbox.pending > 0) tellSoon();

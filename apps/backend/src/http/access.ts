@@ -9,12 +9,19 @@ import { NoBody, NoQuery } from './validation.ts';
  * Who may use a route. Every route declares one in `config.access`; one that does not stops the start (deny by default).
  * - `public`: anyone, also without a token
  * - `user`: anyone who is logged in; `{ roles }`: whose global role is one of them
- * - `{ station }`: who has at least this role on the station (owner over admin over member)
+ * - `{ station }`: who has at least this role on the station (owner over admin over member); `orFormerOwner`: and who was the owner before the
+ *   cloud named another
  * - `agent`, `device`: who has the agent's token, a device's token
  * - `operator`: a program on this machine (not through a proxy), or an owner or admin
  */
 export type AccessRule =
-  'public' | 'user' | 'agent' | 'device' | 'operator' | { roles: readonly Role[] } | { station: Role };
+  | 'public'
+  | 'user'
+  | 'agent'
+  | 'device'
+  | 'operator'
+  | { roles: readonly Role[] }
+  | { station: Role; orFormerOwner?: true };
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -31,7 +38,7 @@ declare module 'fastify' {
 /** The hooks that the rules are made of. */
 export type AccessHooks = {
   verifyToken: RequestHook;
-  requireStationRole: (role: Role) => RequestHook;
+  requireStationRole: (role: Role, orFormerOwner: boolean) => RequestHook;
   verifyDeviceToken: RequestHook;
   verifyAgentToken: RequestHook;
 };
@@ -68,7 +75,7 @@ function hooksOf(rule: AccessRule, hooks: AccessHooks): RequestHook[] {
   if (typeof rule === 'object') {
     return 'roles' in rule
       ? [hooks.verifyToken, authorize(rule.roles)]
-      : [hooks.verifyToken, hooks.requireStationRole(rule.station)];
+      : [hooks.verifyToken, hooks.requireStationRole(rule.station, rule.orFormerOwner === true)];
   }
   switch (rule) {
     case 'public':

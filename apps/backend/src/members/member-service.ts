@@ -96,6 +96,9 @@ export function createMemberService(dependencies: {
       if (before.role === 'owner') return { kind: 'is_owner' };
       await db.transaction().execute(async (transaction) => {
         await transaction.updateTable('users').set({ role }).where('id', '=', userId).execute();
+        // What is set here is what they are at home, but for whose the station is.
+        const home = transaction.updateTable('users').set({ home_role: null }).where('id', '=', userId);
+        await home.where('home_role', '!=', 'owner').execute();
         await transaction.updateTable('station_members').set({ role }).where('user_id', '=', userId).execute();
       });
       accessTokens.revoke(userId);

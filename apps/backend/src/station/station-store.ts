@@ -9,6 +9,8 @@ export type StationStore = {
   change(patch: { name?: string; timeZone?: string }): Promise<void>;
   /** Role on the station: of the owner by the station record, of others by station_members; null for anyone else. */
   roleOf(userId: string): Promise<Role | null>;
+  /** Whether the user was the owner before the cloud named another one. */
+  wasOwner(userId: string): Promise<boolean>;
 };
 
 export function createStationStore(db: Database): StationStore {
@@ -27,6 +29,10 @@ export function createStationStore(db: Database): StationStore {
       if ((await read()).owner_id === userId) return 'owner';
       const member = db.selectFrom('station_members').select('role').where('user_id', '=', userId);
       return (await member.executeTakeFirst())?.role ?? null;
+    },
+    wasOwner: async (userId) => {
+      const user = db.selectFrom('users').select('home_role').where('id', '=', userId);
+      return (await user.executeTakeFirst())?.home_role === 'owner';
     },
   };
 }

@@ -31,6 +31,7 @@ export type Schema = {
   firmware_modes: FirmwareModesTable;
   firmware_rollouts: FirmwareRolloutsTable;
   firmware_targets: FirmwareTargetsTable;
+  removed_logins: RemovedLoginsTable;
   cloud_config: CloudConfigTable;
   cloud_outbox: CloudOutboxTable;
   cloud_set_aside: CloudSetAsideTable;
@@ -54,6 +55,8 @@ export type UsersTable = {
   home_email: string | null;
   /** The password of such a user from before the cloud replaced it; null while it has not, or someone set another one here. */
   home_password_hash: string | null;
+  /** The role before the cloud gave such a user, or the owner at home, another one; null while it has not, or another one was set here. */
+  home_role: Role | null;
   created_at: number;
 };
 
@@ -111,6 +114,9 @@ export type DevicesTable = {
   kit_tag: string | null;
   created_at: number;
 };
+
+/** What the broker is still to be told (`mqtt/removed-logins.ts`). */
+export type RemovedLoginsTable = { device_id: string; external_id: string };
 
 export type DeviceEventsTable = {
   /** UUIDv7: sorts by time. */
@@ -189,6 +195,7 @@ export type FirmwareTargetsTable = {
   wave: number | null;
   failures: number;
   interruptions: number;
+  greetings: number;
   reason: string | null;
   not_before: number;
   started_at: number | null;
@@ -300,7 +307,7 @@ export type CloudConfigTable = {
   active_channels: string;
   /** States from before are known to have reached the cloud. */
   states_sent_at: number;
-  /** Messages lost because the outbox was full. */
+  /** Messages lost for want of room, waiting or set aside. */
   dropped: number;
   /** A reset was asked for then and is not over. */
   reset_at: number | null;
@@ -327,4 +334,7 @@ export type CloudCommandsTable = {
   /** JSON; null while it is being carried out. */
   outcome: string | null;
   at: number;
+  /** The run of the backend that it came to, and when by the clock of that run that only goes forward. */
+  life: Generated<string>;
+  monotonic_at: Generated<number>;
 };

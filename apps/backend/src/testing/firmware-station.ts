@@ -77,8 +77,10 @@ export async function firmwareStation(count: number, settings = quick) {
     events.tell({ kind: 'reports', reports });
     await rollouts.settled();
   };
-  const handshake = (deviceId: string, firmwareVersion: string) =>
-    hear({ kind: 'handshake', deviceId, at: clock.now(), firmwareVersion, chip: 'esp32', kitTag: null });
+  const greeting = (deviceId: string, firmwareVersion: string): DeviceReport => {
+    return { kind: 'handshake', deviceId, at: clock.now(), firmwareVersion, chip: 'esp32', kitTag: null };
+  };
+  const handshake = (deviceId: string, firmwareVersion: string) => hear(greeting(deviceId, firmwareVersion));
   const progress = (deviceId: string, percent: number) =>
     hear({
       kind: 'event',
@@ -120,6 +122,8 @@ export async function firmwareStation(count: number, settings = quick) {
     told,
     images,
     add,
+    hear,
+    greeting,
     handshake,
     progress,
     ready,

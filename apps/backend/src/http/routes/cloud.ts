@@ -22,7 +22,7 @@ export async function registerCloudRoutes(
 
   app.get(
     '/api/cloud/claim',
-    { config: { access: { station: 'admin' } }, schema: { tags, response: { 200: CloudClaim } } },
+    { config: { access: { station: 'owner', orFormerOwner: true } }, schema: { tags, response: { 200: CloudClaim } } },
     async () => {
       const claim = (await cloud?.claim()) ?? null;
       if (claim === null) throw new StationError('conflict', 'There is no cloud, or the station is claimed already.');
@@ -32,7 +32,7 @@ export async function registerCloudRoutes(
 
   app.post(
     '/api/cloud/unclaim',
-    { config: { access: { station: 'owner' } }, schema: { tags, response: { 204: Type.Null() } } },
+    { config: { access: { station: 'owner', orFormerOwner: true } }, schema: { tags, response: { 204: Type.Null() } } },
     async (_request, reply) => {
       if (cloud === null) throw new StationError('conflict', 'There is no cloud.');
       await cloud.unclaim();

@@ -103,7 +103,10 @@ async function writeOpenApi(routes: readonly DescribedRoute[], version: string):
 
 function describeAccess(access: AccessRule): { description: string; security: Record<string, string[]>[] } {
   if (typeof access === 'object') {
-    const who = 'roles' in access ? access.roles.join(' or ') : `${access.station} of the station, or above`;
+    const who =
+      'roles' in access
+        ? access.roles.join(' or ')
+        : `${access.station} of the station, or above${access.orFormerOwner ? ', and for the owner before the cloud named another' : ''}`;
     return { description: `For users with the role ${who}.`, security: [{ user: [] }] };
   }
   switch (access) {

@@ -8,6 +8,10 @@ import { cloud } from './0007-cloud.ts';
 import { replicas } from './0012-replicas.ts';
 import { samples } from './0013-samples.ts';
 import { homeAccounts } from './0014-home-accounts.ts';
+import { greetings } from './0015-greetings.ts';
+import { removedLogins } from './0016-removed-logins.ts';
+import { homeRoles } from './0017-home-roles.ts';
+import { commandLives } from './0018-command-lives.ts';
 
 /** Every migration, oldest first. Listed by hand, so that they are inside the one bundled file. Never change one that was released. */
 export const migrations: readonly StationMigration[] = [
@@ -20,4 +24,8 @@ export const migrations: readonly StationMigration[] = [
   replicas,
   samples,
   homeAccounts,
+  greetings,
+  removedLogins,
+  homeRoles,
+  commandLives,
 ];

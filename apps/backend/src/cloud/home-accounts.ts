@@ -1,0 +1,117 @@
+import type { Role } from '@station/protocol/rest';
+import type { DatabaseTransaction, UsersTable } from '../store/schema.ts';
+
+/** Accounts that were known here before the cloud linked itself to them, and what they get back of it. */
+
+export const isFromHome = (user: UsersTable): boolean => user.home_email !== null;
+
+/** Someone who was known here before the cloud stays, and comes in as then. */
+export async function unlink(
+  db: DatabaseTransaction,
+  user: UsersTable,
+  now: number,
+  revoked: Set<string>,
+): Promise<void> {
+  const address = user.home_email ?? user.email;
+  // Someone may have been added here with it meanwhile.
+  const other = db.selectFrom('users').select('id').where('email', '=', address).where('id', '!=', user.id);
+  const email = (await other.executeTakeFirst()) === undefined ? address : user.email;
+  if (user.home_password_hash !== null) await setPassword(db, user, user.home_password_hash, revoked);
+  const set = { email, cloud_user_id: null, home_email: null, home_password_hash: null };
+  await db.updateTable('users').set(set).where('id', '=', user.id).execute();
+  // Whose the station is, the cloud says for as long as it is there.
+  const { home_role: role } = user;
+  if (role === null || role === 'owner' || user.id === (await ownerOf(db))) return;
+  await changeRole(db, user, role, now, revoked);
+  await db.updateTable('users').set({ home_role: null }).where('id', '=', user.id).execute();
+}
+
+export async function setPassword(
+  db: DatabaseTransaction,
+  user: UsersTable,
+  hash: string,
+  revoked: Set<string>,
+): Promise<void> {
+  if (user.station_password_hash === hash) return;
+  const home = isFromHome(user) ? { home_password_hash: user.home_password_hash ?? user.station_password_hash } : {};
+  const set = { station_password_hash: hash, ...home };
+  await db.updateTable('users').set(set).where('id', '=', user.id).execute();
+  await db.deleteFrom('refresh_tokens').where('user_id', '=', user.id).execute();
+  revoked.add(user.id);
+}
+
+/** Makes the role of someone another one; what an account of the house was before is remembered. */
+export async function changeRole(
+  db: DatabaseTransaction,
+  user: UsersTable,
+  role: Role,
+  now: number,
+  revoked: Set<string>,
+): Promise<void> {
+  if (user.role === role) return;
+  const isOfHouse = user.cloud_user_id === null || isFromHome(user);
+  const home = isOfHouse ? { home_role: user.home_role ?? user.role } : {};
+  await db
+    .updateTable('users')
+    .set({ role, ...home })
+    .where('id', '=', user.id)
+    .execute();
+  await setRole(db, user.id, role, now);
+  revoked.add(user.id);
+}
+
+/** Global role and role on the station are kept the same. The owner stands in the station's record instead of among the members. */
+export async function setRole(db: DatabaseTransaction, userId: string, role: Role, now: number): Promise<void> {
+  await db.updateTable('users').set({ role }).where('id', '=', userId).execute();
+  if (role === 'owner') {
+    await db.deleteFrom('station_members').where('user_id', '=', userId).execute();
+    return;
+  }
+  await db
+    .insertInto('station_members')
+    .values({ user_id: userId, role, joined_at: now })
+    .onConflict((conflict) => conflict.column('user_id').doUpdateSet({ role }))
+    .execute();
+}
+
+export async function ownerOf(db: DatabaseTransaction): Promise<string | null> {
+  const station = db.selectFrom('station').select('owner_id').where('id', '=', 'station');
+  return (await station.executeTakeFirstOrThrow()).owner_id;
+}
+
+/** The role of the new owner, and of the one before, is to be set too. */
+export async function setOwnership(db: DatabaseTransaction, userId: string): Promise<void> {
+  await db.updateTable('station').set({ owner_id: userId }).where('id', '=', 'station').execute();
+}
+
+/** From here to the end of the transaction nobody else, also at another backend, makes someone the owner. */
+export async function lockStation(db: DatabaseTransaction): Promise<void> {
+  await db
+    .updateTable('station')
+    .set(({ ref }) => ({ owner_id: ref('owner_id') }))
+    .where('id', '=', 'station')
+    .execute();
+}
+
+/**
+ * The cloud is forgotten: everyone who was known here before it comes in as then, and who was the owner is it again. If they are here no more, the
+ * one whom the cloud named stays the owner.
+ * @returns whose tokens no longer tell the truth.
+ */
+export async function giveBackHome(db: DatabaseTransaction, now: number): Promise<string[]> {
+  const revoked = new Set<string>();
+  await lockStation(db);
+  const linked = await db.selectFrom('users').selectAll().where('home_email', 'is not', null).execute();
+  for (const user of linked) await unlink(db, user, now, revoked);
+  const ownerId = await ownerOf(db);
+  const owners = db.selectFrom('users').selectAll();
+  const ofHome = await owners.where('home_role', '=', 'owner').executeTakeFirst();
+  if (ofHome !== undefined && ofHome.id !== ownerId) {
+    const ofCloud = await owners.where('id', '=', ownerId).executeTakeFirst();
+    await setOwnership(db, ofHome.id);
+    await changeRole(db, ofHome, 'owner', now, revoked);
+    if (ofCloud !== undefined) await changeRole(db, ofCloud, ofCloud.home_role ?? 'admin', now, revoked);
+  }
+  await db.updateTable('users').set({ home_role: null }).where('home_role', 'is not', null).execute();
+  return [...revoked];
+}

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '@station/kit/clock';
+import { rpcErrors } from '@station/protocol/cloud-rpc';
+import { createCommandStore, tellHere } from '../devices/command-store.ts';
+import { createCommands, type PublishCommand } from '../devices/commands.ts';
+import { createDeviceEvents } from '../devices/device-events.ts';
+import { createDeviceStore } from '../devices/device-store.ts';
+import { UnansweredError } from '../devices/unanswered-error.ts';
+import { recordedLog } from '../testing/recorded-log.ts';
+import { openTestStore } from '../testing/test-store.ts';
+import { createMethods } from './methods.ts';
+import { createRememberedCommands } from './remembered-commands.ts';
+import type { RpcError } from './rpc-error.ts';
+
+async function deviceCommand(publish: PublishCommand) {
+  await using starting = new AsyncDisposableStack();
+  const { db } = starting.use(await openTestStore());
+  const [clock, log] = [systemClock, recordedLog()];
+  const devices = createDeviceStore({ db, clock });
+  const { id } = await devices.provision({ externalId: 'x', type: 'light', name: 'Lamp', zoneId: null });
+  await db.updateTable('devices').set({ status: 'online' }).execute();
+  const events = createDeviceEvents(log);
+  const store = createCommandStore({ db, tell: tellHere(db, events) });
+  const findDevice = async (): Promise<{ id: string; externalId: string; type: string }> => {
+    return { id, externalId: 'x', type: 'light' };
+  };
+  const commands = starting.use(createCommands({ findDevice, publish, store, events, clock, log }));
+  const remembered = createRememberedCommands({ db, onFault: assert.ifError, clock });
+  const methods = createMethods({ devices, commands, remembered, setChannels: async () => undefined });
+  const params = { deviceId: id, command: { action: 'set_power', power: true }, idempotencyKey: 'k' };
+  const call = async (): Promise<unknown> => {
+    try {
+      return await methods['device.command'].run(params as never, 1);
+    } catch (error) {
+      return (error as RpcError).code;
+    }
+  };
+  const all = starting.move();
+  return { call, [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
+test('a command that the broker was given and did not answer is not sent a second time under its key', async () => {
+  let sent = 0;
+  await using all = await deviceCommand(async () => {
+    sent += 1;
+    throw new UnansweredError();
+  });
+  assert.equal(await all.call(), rpcErrors.outcomeUnknown);
+  assert.equal(await all.call(), rpcErrors.outcomeUnknown);
+  assert.equal(sent, 1);
+});
+
+test('one that the broker was never given may be tried again', async () => {
+  let sent = 0;
+  await using all = await deviceCommand(async () => {
+    sent += 1;
+    if (sent === 1) throw new Error('away');
+  });
+  assert.equal(await all.call(), rpcErrors.failed);
+  assert.deepEqual(await all.call(), { status: 'ok' });
+  assert.equal(sent, 2);
+});

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createPoisonWatch, type PoisonWatch } from './poison.ts';
+
+const lose = (watch: PoisonWatch, seq: number, times: number): (number | null)[] =>
+  Array.from({ length: times }, () => watch.lost(1011, seq));
+const never = (times: number) => Array.from({ length: times }, () => null);
+
+test('after five losses another is tried; when the cloud takes it, the next loss at the first sets it aside', () => {
+  const watch = createPoisonWatch();
+  assert.deepEqual([watch.window(9), watch.isSuspecting(), watch.held()], [9, false, null]);
+  assert.deepEqual(lose(watch, 7, 4), never(4));
+  assert.deepEqual([watch.window(9), watch.isSuspecting(), watch.held()], [1, true, null]);
+  assert.deepEqual(lose(watch, 7, 1), [null]);
+  assert.deepEqual(watch.held(), { seq: 7, triedUpTo: 0 });
+  watch.took();
+  assert.deepEqual([watch.window(9), watch.isSuspecting(), watch.held()], [1, true, null]);
+  assert.deepEqual(lose(watch, 7, 1), [7]);
+  assert.deepEqual([watch.window(9), watch.isSuspecting(), watch.held()], [9, false, null]);
+});
+
+test('a cloud that ends the link at the other one too is sick: nothing is set aside, and each time a further one is tried', () => {
+  const watch = createPoisonWatch();
+  for (const [triedUpTo, other] of [
+    [0, 8],
+    [8, 9],
+  ] as const) {
+    assert.deepEqual(lose(watch, 7, 5), never(5));
+    assert.deepEqual(watch.held(), { seq: 7, triedUpTo });
+    assert.deepEqual(lose(watch, other, 1), [null]);
+    assert.equal(watch.held(), null);
+  }
+  watch.took();
+  assert.equal(watch.isSuspecting(), false);
+});
+
+test('one that is taken after all is not suspected any more, also when the cloud was found well by another', () => {
+  const watch = createPoisonWatch();
+  lose(watch, 7, 5);
+  watch.took();
+  watch.took();
+  assert.equal(watch.isSuspecting(), false);
+  assert.deepEqual(lose(watch, 7, 5), never(5));
+});
+
+test('with nothing to compare it with one is set aside, and no second one before the cloud has taken anything', () => {
+  const watch = createPoisonWatch();
+  lose(watch, 7, 5);
+  watch.nothingElse();
+  assert.deepEqual(lose(watch, 7, 1), [7]);
+  for (const _ of [1, 2]) {
+    assert.deepEqual(lose(watch, 8, 5), never(5));
+    watch.nothingElse();
+  }
+  watch.took();
+  assert.deepEqual(lose(watch, 9, 5), never(5));
+  watch.nothingElse();
+  assert.deepEqual(lose(watch, 9, 1), [9]);
+});
+
+test('a link that just breaks, or at which nothing was under way, says nothing', () => {
+  const watch = createPoisonWatch();
+  for (const [code, oldest] of [
+    [null, 7],
+    [1006, 7],
+    [1001, 7],
+    [1011, null],
+  ] as const) {
+    assert.equal(watch.lost(code, oldest), null);
+  }
+  assert.equal(watch.isSuspecting(), false);
+  lose(watch, 7, 5);
+  assert.equal(watch.lost(null, 8), null);
+  assert.deepEqual(watch.held(), { seq: 7, triedUpTo: 0 });
+});
