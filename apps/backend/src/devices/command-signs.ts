@@ -2,6 +2,9 @@ import { commonCommands } from '@station/protocol/device-command-schemas';
 import { builtInDeviceTypes } from '@station/protocol/device-types';
 import type { DeviceReport } from './device-report.ts';
 
+/** Share of the range: lamps may know no more than ten steps from dark to bright, and take one next to what was asked for. */
+const coarsestStep = 0.1;
+
 /** A value of the state that a command brings. `give`: how far from it a device may be that counts in steps of its own. */
 export type ExpectedValue = { capability: string; value: unknown; give: number };
 
@@ -16,7 +19,7 @@ export function expectedOf(
     ?.commands.find((one) => one.action === action);
   return (command?.parameters ?? []).flatMap(({ name, capability, min, max }) => {
     if (capability === null) return [];
-    return [{ capability, value: params[name], give: min === null || max === null ? 0 : (max - min) / 100 }];
+    return [{ capability, value: params[name], give: min === null || max === null ? 0 : (max - min) * coarsestStep }];
   });
 }
 

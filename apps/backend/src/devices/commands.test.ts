@@ -113,11 +113,24 @@ test('a state that is another than the one that was asked for confirms nothing',
   await all.hear(state('a', { brightness: 5 }));
   assert.deepEqual(all.statuses(), ['pending', 'confirmed']);
   await all.send('a', 'set_brightness', { brightness: 40 });
-  await all.hear(state('a', { brightness: 42 }));
+  await all.hear(state('a', { brightness: 60 }));
   assert.equal(all.statuses().at(-1), 'pending');
   // One that counts to 255.
   await all.hear(state('a', { brightness: 39.6 }));
   assert.equal(all.statuses().at(-1), 'confirmed');
+});
+
+test('a lamp that counts in coarse steps confirms with the one next to what was asked for', async () => {
+  await using all = await commandsFor();
+  for (const [asked, said] of [
+    [43, 40],
+    [49, 40],
+    [43, 46.7],
+  ]) {
+    await all.send('a', 'set_brightness', { brightness: asked });
+    await all.hear(state('a', { brightness: said }));
+    assert.equal(all.statuses().at(-1), 'confirmed', `${said} for ${asked}`);
+  }
 });
 
 test('a greeting confirms what makes a device start anew, and nothing else', async () => {

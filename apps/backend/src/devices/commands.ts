@@ -8,6 +8,7 @@ import { expectedOf, expectedUnknowing, isSignOf, type ExpectedValue } from './c
 import { acknowledged, type CommandStore, type Ending } from './command-store.ts';
 import type { CommandChange, DeviceEvents, DeviceHappening } from './device-events.ts';
 import type { DeviceReport } from './device-report.ts';
+import { UnansweredError } from './unanswered-error.ts';
 
 export type CommandRequest = {
   deviceId: string;
@@ -23,8 +24,11 @@ export type ParamFault = {
 };
 
 export type CommandResult =
-  /** Pending, or failed at once when the broker did not take it. How it goes on is told by `device-events`. */
-  | { kind: 'accepted'; command: CommandChange }
+  /**
+   * Pending, or failed at once when the broker did not take it. How it goes on is told by `device-events`.
+   * `mayHaveEffect`: of one that failed, because the broker did not say whether it took it.
+   */
+  | { kind: 'accepted'; command: CommandChange; mayHaveEffect?: true }
   | { kind: 'unknown_device' }
   | { kind: 'unknown_action'; known: string[] }
   | { kind: 'bad_params'; faults: ParamFault[] };
@@ -37,7 +41,7 @@ export type Commands = Disposable & {
   load(): Promise<void>;
 };
 
-/** What is needed of the broker. @throws (rejects) when it did not take the command. */
+/** What is needed of the broker. @throws (rejects) when it did not take the command; UnansweredError when it did not say so. */
 export type PublishCommand = (
   externalId: string,
   payload: Record<string, unknown>,
@@ -59,6 +63,7 @@ type Pending = {
 };
 
 const notTaken: Ending = { status: 'failed', reason: 'The broker did not take the command.' };
+const unanswered: Ending = { status: 'failed', reason: 'The broker did not say whether it took the command.' };
 const deviceRemoved: Ending = { status: 'failed', reason: 'The device was removed.' };
 const confirmed: Ending = { status: 'confirmed', reason: null };
 const expired: Ending = { status: 'expired', reason: null };
@@ -165,9 +170,12 @@ export function createCommands(options: {
       }
       try {
         await options.publish(device.externalId, { ...params, action, commandId }, expiryMs);
-      } catch {
-        await end([commandId], notTaken);
-        return { kind: 'accepted', command: { ...change, ...notTaken, at: clock.now() } };
+      } catch (error) {
+        const mayHaveEffect = error instanceof UnansweredError;
+        const how = mayHaveEffect ? unanswered : notTaken;
+        await end([commandId], how);
+        const command = { ...change, ...how, at: clock.now() };
+        return { kind: 'accepted', command, ...(mayHaveEffect ? { mayHaveEffect } : {}) };
       }
       return { kind: 'accepted', command: change };
     },

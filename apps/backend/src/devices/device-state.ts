@@ -6,6 +6,12 @@ export const maxStateKeys = 256;
 /** As JSON in UTF-8. */
 export const maxStateBytes = 256 * 1024;
 
+/**
+ * As long as numbers can make a full state: some 25 bytes each, where one was before. All of that is read again: what was left out here
+ * would go without a word, and make room for something long.
+ */
+const longestWithNumbers = maxStateBytes + maxStateKeys * 32;
+
 /** A state with more keys is longer: `"":0,` each, `{}` around them. */
 const longestSurelyFew = maxStateKeys * 5;
 
@@ -20,7 +26,7 @@ function measured(text: string): { state: State; bytes: number } {
   if (state === null) return { state: {}, bytes: 2 };
   const bytes = Buffer.byteLength(text);
   if (bytes <= longestSurelyFew) return { state, bytes };
-  if (bytes <= maxStateBytes && Object.keys(state).length <= maxStateKeys) return { state, bytes };
+  if (bytes <= longestWithNumbers && Object.keys(state).length <= maxStateKeys) return { state, bytes };
   const fitting = createMergedState();
   fitting.add(state);
   return { state: fitting.state(), bytes: Buffer.byteLength(JSON.stringify(fitting.state())) };

@@ -20,6 +20,7 @@ export type DeviceStore = {
    */
   provision(device: NewDevice): Promise<{ id: string; token: string }>;
   change(id: string, patch: { name?: string; zoneId?: string | null }): Promise<boolean>;
+  /** Notes with it that its login at the broker is to go. */
   remove(id: string): Promise<boolean>;
 };
 
@@ -68,9 +69,14 @@ export function createDeviceStore({ db, clock }: { db: Database; clock: Clock })
       const updated = await db.updateTable('devices').set(set).where('id', '=', id).executeTakeFirst();
       return updated.numUpdatedRows === 1n;
     },
-    remove: async (id) => {
-      const deleted = await db.deleteFrom('devices').where('id', '=', id).executeTakeFirst();
-      return deleted.numDeletedRows === 1n;
-    },
+    remove: (id) =>
+      db.transaction().execute(async (transaction) => {
+        const query = transaction.deleteFrom('devices').where('id', '=', id).returning('external_id');
+        const deleted = await query.executeTakeFirst();
+        if (deleted === undefined) return false;
+        const { external_id } = deleted;
+        await transaction.insertInto('removed_logins').values({ device_id: id, external_id }).execute();
+        return true;
+      }),
   };
 }

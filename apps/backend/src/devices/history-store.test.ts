@@ -134,6 +134,22 @@ test('values that share a row are told apart: by a stretch that begins or ends b
   );
 });
 
+test('numbers too large to be added up are no part of the history, the others beside them are', async () => {
+  await using all = await withHistory();
+  const start = all.clock.now() - (all.clock.now() % hour);
+  const values = [20, 1.7e308, 1.7e308, -1.7e308, 1e200, 22, 1.7e308];
+  await all.record(values.map((value, n) => ({ at: start + n * 400, value })));
+  all.clock.advance(2 * hour);
+  const read = async (from: number, to = all.clock.now()): Promise<number[]> =>
+    (await all.read(from, to)).map(({ value }) => value);
+  assert.deepEqual(await read(start, start + minute), [20, 22]);
+  assert.deepEqual(await read(start), [21]);
+  await all.history.thinOut();
+  all.clock.advance(8 * day);
+  await all.history.thinOut();
+  assert.deepEqual(await read(start - hour), [21]);
+});
+
 test('the history of a device goes with it', async () => {
   await using all = await withHistory();
   await all.record([{ at: all.clock.now() - 2 * hour, value: 1 }]);

@@ -18,6 +18,7 @@ export type HistoryStore = {
   /**
    * Makes hours of samples whose hour is over, and removes what is older than it is kept for; in pieces, so that others get their turn.
    * Repeating it changes nothing; when the signal aborts, the rest is left for the next time.
+   * @throws (rejects) at the end, when all else is done, if there were values that cannot be summed up; at once, if the database fails.
    */
   thinOut(signal?: AbortSignal): Promise<void>;
 };
@@ -77,7 +78,7 @@ export function createHistoryStore({
     },
     thinOut: async (signal) => {
       const now = clock.now();
-      await sumUpHours({ db, kind }, now - (now % hourMs), signal);
+      const leftOut = await sumUpHours({ db, kind }, now - (now % hourMs), signal);
       // What is not summed up must stay.
       if (signal?.aborted) return;
       await deleteRows({ db, kind }, 'device_samples', sql`at < ${now - samplesKeptMs}`, signal);
@@ -85,6 +86,7 @@ export function createHistoryStore({
       await deleteRows({ db, kind }, 'device_events', sql`at < ${now - eventsKeptMs}`, signal);
       const oldCommands = sql`at < ${now - commandsKeptMs} and status <> 'pending'`;
       await deleteRows({ db, kind }, 'device_commands', oldCommands, signal);
+      if (leftOut !== null) throw leftOut;
     },
   };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { startDeviceMessages } from '../socket/device-messages.ts';
 import { manualClock } from '../testing/manual-clock.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
@@ -8,7 +9,7 @@ import { addDevice, connectDevice } from '../testing/test-device.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { createDeviceEvents } from './device-events.ts';
 import type { DeviceReport } from './device-report.ts';
-import { maxStateBytes, maxStateKeys } from './device-state.ts';
+import { maxStateBytes, maxStateKeys, readState } from './device-state.ts';
 import { createDeviceStore } from './device-store.ts';
 import { createEventIds } from './event-ids.ts';
 import { writeReports } from './report-store.ts';
@@ -53,6 +54,31 @@ test('a device that thinks of ever new names has a state and a history that stay
     samples.map(({ capability }) => capability).filter((capability) => !Object.hasOwn(state, capability)),
     [],
   );
+});
+
+test('numbers that grow in a full state displace nothing: it is read, told at /ws and kept as one, and has no room for more', async () => {
+  await using all = await withDevice();
+  const { id: deviceId, devices, clock } = all;
+  const told: unknown[] = [];
+  const hub = { broadcast: (message: object) => void told.push(message), size: () => 1 };
+  const events = createDeviceEvents(recordedLog());
+  using _listening = await startDeviceMessages({ hub, events, devices, clock });
+  const say = async (at: number, state: Record<string, unknown>): Promise<readonly string[]> => {
+    const { reports, before, cut } = await all.write({ kind: 'state', deviceId, at, state });
+    events.tell({ kind: 'reports', reports, before });
+    const shown = (told.at(-1) as { state: object }).state;
+    assert.ok(isDeepStrictEqual(shown, JSON.parse(await all.state())), `message ${at}`);
+    return cut;
+  };
+  const numbers = (value: number) => Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`n${n}`, value]));
+  await say(1, numbers(1));
+  assert.deepEqual(await say(2, { last: 'x'.repeat(maxStateBytes - 20 - Buffer.byteLength(await all.state())) }), []);
+  assert.deepEqual(await say(3, numbers(-1.2345678901234567e-300)), []);
+  assert.deepEqual(await say(4, { more: 'x' }), ['x']);
+  assert.deepEqual(await say(5, numbers(-1.2345678901234567e-300)), []);
+  const text = await all.state();
+  assert.deepEqual(Object.keys(JSON.parse(text) as object), [...Object.keys(numbers(1)), 'last']);
+  assert.equal(JSON.stringify(readState(text)), text);
 });
 
 test('what is left out of a message is counted, and told with its topic; the message is acknowledged', async () => {

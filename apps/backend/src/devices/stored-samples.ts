@@ -5,23 +5,31 @@ import { secondMs } from './device-samples.ts';
 /** One value of one device in a stretch of time, milliseconds since the epoch; `toMs` is not in it. */
 export type Stretch = { deviceId: string; capability: string; fromMs: number; toMs: number };
 
-/** Samples one by one, `given(at, value)`, from rows that take those of a second along (`SampleRow`). */
+/** No device measures more. Numbers near the end of a double have no sum, and their squares, which PostgreSQL's `avg` adds up, end long before. */
+const largest = 1e100;
+
+/**
+ * Samples one by one, `given(at, value)`, from rows that take those of a second along (`SampleRow`). What is too large to be added up is left
+ * out; so is, on SQLite, what a damaged row took along. PostgreSQL refuses to read that (data exceptions, its manual's appendix A).
+ */
 export function samplesOf(kind: Store['kind'], stretch: Stretch): RawBuilder<unknown> {
   const { deviceId, capability, fromMs, toMs } = stretch;
   const later =
     kind === 'postgres'
       ? sql`json_array_elements(device_samples.later::json) as later_one(value)`
-      : sql`json_each(device_samples.later) as later_one`;
+      : sql`json_each(case when json_valid(device_samples.later) then device_samples.later end) as later_one`;
   const after = sql`cast(later_one.value ->> 0 as bigint)`;
+  const laterValue = sql`cast(later_one.value ->> 1 as double precision)`;
   const where = sql`device_id = ${deviceId} and capability = ${capability}`;
   // A row may begin before what it takes along is asked for, or after it where the clock was set.
   const rows = sql`${where} and at > ${fromMs - secondMs} and at < ${toMs + secondMs}`;
   return sql`(
     select at, value from device_samples
-    where ${where} and at >= ${fromMs} and at < ${toMs}
+    where ${where} and at >= ${fromMs} and at < ${toMs} and abs(value) <= ${largest}
     union all
-    select at + ${after}, cast(later_one.value ->> 1 as double precision)
+    select at + ${after}, ${laterValue}
     from device_samples, ${later}
     where ${rows} and later is not null and at + ${after} >= ${fromMs} and at + ${after} < ${toMs}
+      and abs(${laterValue}) <= ${largest}
   ) as given`;
 }

@@ -118,3 +118,57 @@ test('much that is too old goes, some rows at a time', async () => {
   assert.deepEqual(await all.store.db.selectFrom('device_samples').selectAll().execute(), []);
   assert.equal(Math.max(...all.written), rowsAtOnce);
 });
+
+/** Everything of the devices but the first value of the first hour. */
+const others = <T extends { device_id: string; capability: string; hour: number }>(
+  hours: readonly T[],
+  first: T,
+): T[] =>
+  hours.filter(
+    (hour) => hour.device_id !== first.device_id || hour.capability !== first.capability || hour.hour !== first.hour,
+  );
+
+test('what is damaged is left out, the rest is summed up, and what is too old goes all the same', async () => {
+  await using all = await withSamples(3);
+  all.clock.advance(samplesKeptMs + 4 * hourMs);
+  const expected = hoursOf(all.reports, all.clock.now());
+  const first = expected[0]!;
+  const damaging = all.store.db.updateTable('device_samples').set({ later: '[[400' });
+  await damaging
+    .where('device_id', '=', first.device_id)
+    .where('capability', '=', first.capability)
+    .where('at', '<', first.hour + hourMs)
+    .execute();
+  const failure = await all.history.thinOut().catch((error: unknown) => error);
+  // SQLite can tell what it cannot read, and takes the rest of the row.
+  assert.equal(failure instanceof Error, all.store.kind === 'postgres', String(failure));
+  assert.deepEqual(others(await all.read(), first), others(expected, first));
+  assert.deepEqual(await all.store.db.selectFrom('device_samples').selectAll().execute(), []);
+});
+
+for (const { code, what, isLeftOut } of [
+  { code: '22003', what: 'a value that has no sum is left out, and told when all else is done', isLeftOut: true },
+  { code: '57P01', what: 'a database that goes away ends it, and nothing is removed', isLeftOut: false },
+]) {
+  test(`${what} (PostgreSQL’s ${code})`, async () => {
+    await using all = await withSamples(3);
+    all.clock.advance(samplesKeptMs + 4 * hourMs);
+    const expected = hoursOf(all.reports, all.clock.now());
+    const cause = Object.assign(new Error(what), { code });
+    let sums = 0;
+    const failing: KyselyPlugin = {
+      transformQuery: ({ node }) => {
+        const isSum = JSON.stringify(node).includes('insert into device_hours');
+        if (isSum && (sums += 1) === 1) throw cause;
+        return node;
+      },
+      transformResult: async ({ result }) => result,
+    };
+    const store = { ...all.store, db: all.store.db.withPlugin(failing) };
+    const thinning = createHistoryStore({ store, clock: all.clock }).thinOut();
+    await assert.rejects(thinning, (error: Error) => error === cause || error.cause === cause);
+    assert.deepEqual(await all.read(), isLeftOut ? others(expected, expected[0]!) : []);
+    const left = await all.store.db.selectFrom('device_samples').selectAll().execute();
+    assert.equal(left.length === 0, isLeftOut);
+  });
+}

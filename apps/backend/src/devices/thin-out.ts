@@ -16,22 +16,35 @@ export const rowsAtOnce = 2_000;
  * All of one hour come before those of the next. Where it ended, or the process did, it goes on: from the last hour that is there, that one
  * again, for it may not be whole. Times are those of receipt, so nothing is added to an hour before.
  * @param before milliseconds since the epoch, where an hour begins.
+ * @returns why values were left out that cannot be summed up, the first of the reasons; null: none were.
+ * @throws (rejects) when the database fails; then it is not known what was summed up.
  */
-export async function sumUpHours(parts: Parts, before: number, signal?: AbortSignal): Promise<void> {
+export async function sumUpHours(parts: Parts, before: number, signal?: AbortSignal): Promise<Error | null> {
+  let leftOut: Error | null = null;
   const last = await sql<{ hour: number }>`select coalesce(max(hour), 0) as hour from device_hours`.execute(parts.db);
   let from = last.rows[0]?.hour ?? 0;
   const values = await valuesWithSamples(parts);
   for (;;) {
     const hour = await nextHour(parts, from);
-    if (hour === null || hour >= before) return;
+    if (hour === null || hour >= before) return leftOut;
     for (const value of values) {
       await nextTurn();
-      if (signal?.aborted) return;
-      await sumUp(parts, value, hour);
+      if (signal?.aborted) return leftOut;
+      try {
+        await sumUp(parts, value, hour);
+      } catch (error) {
+        // Else one value would end all of it, again and again; a database that is away would have everything left out.
+        if (!isOfData(error)) throw error;
+        leftOut ??= new Error(`Values of device ${value.deviceId} cannot be summed up`, { cause: error });
+      }
     }
     from = hour + hourMs;
   }
 }
+
+/** What is read is wrong, not the database: class 22, data exceptions (PostgreSQL, appendix A). SQLite has none such. */
+const isOfData = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' && /^22...$/.test(error.code);
 
 type Value = { deviceId: string; capability: string };
 

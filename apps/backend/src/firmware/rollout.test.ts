@@ -5,6 +5,7 @@ import {
   defaultSettings,
   hear,
   isWanted,
+  maxGreetings,
   placeKeptMs,
   silenceLimits,
   waveLimits,
@@ -33,6 +34,7 @@ const waiting = (deviceId: string, more: Partial<Target> = {}): Target => ({
   wave: null,
   failures: 0,
   interruptions: 0,
+  greetings: 0,
   reason: null,
   notBefore: 0,
   startedAt: null,
@@ -150,9 +152,35 @@ describe('a device', () => {
     assert.equal(said({ ...once, state: 'updated' }, '1.0.0').state, 'failed');
   });
 
-  it('that is updated and greets again says nothing new: what it has stood for counts on', () => {
+  it('that is updated and greets again goes on standing', () => {
     const target = waiting('a', { state: 'updated', changedAt: now - 1_000 });
-    for (const version of ['2.0.0', '2.0.0+build.7']) assert.equal(said(target, version), target);
+    for (const version of ['2.0.0', '2.0.0+build.7'])
+      assert.deepEqual(said(target, version), { ...target, greetings: 1 });
+    const stood = { ...target, changedAt: now - defaultSettings.soakMs };
+    assert.equal(said(stood, '2.0.0'), stood);
+  });
+
+  it('that starts again and again with the new version does not hold it', () => {
+    let targets = [waiting('a', { state: 'updating', phase: 'installing', wave: 0 }), waiting('b')];
+    let last = decided(targets);
+    for (let at = now; last.rollout.state === 'running'; at += 7_000) {
+      assert.deepEqual(last.offers, []);
+      assert.ok(at - now < 2 * defaultSettings.soakMs);
+      const word = { kind: 'handshake', firmwareVersion: '2.0.0', at } as const;
+      targets = last.targets.map((target) => (target.deviceId === 'a' ? hear(rollout, target, word) : target));
+      last = decided(targets, { now: at }, { a: { firmwareVersion: '2.0.0' } });
+    }
+    assert.match(last.rollout.reason ?? '', /again and again/);
+    const [failed] = last.targets;
+    assert.ok(failed?.state === 'failed');
+    assert.equal(said(failed, '2.0.0'), failed);
+  });
+
+  it('that lost its connection a few times has the new version all the same', () => {
+    let target = waiting('a', { state: 'updated', wave: 0 });
+    for (let greeting = 0; greeting < maxGreetings; greeting += 1) target = said(target, '2.0.0');
+    const after = decided([target, waiting('b')], { now: now + defaultSettings.soakMs });
+    assert.deepEqual([after.rollout.wave, after.offers], [1, ['b']]);
   });
 
   it('that slept when it was told is told anew as soon as it wakes', () => {

@@ -58,6 +58,8 @@ export type Target = {
   wave: number | null;
   failures: number;
   interruptions: number;
+  /** How often it has greeted anew since it has the version, while that had still to stand. */
+  greetings: number;
   reason: string | null;
   /** Not to be started before; milliseconds since the epoch. */
   notBefore: number;
@@ -90,6 +92,8 @@ export const placeKeptMs = 180_000;
 const minuteMs = 60_000;
 const firstPauseMs = 5_000;
 const longestPauseMs = 600_000;
+/** More of them before an update has stood are no lost connection any more: its firmware starts again and again. */
+export const maxGreetings = 3;
 /** A share of fewer devices says nothing. */
 const shareCountsFrom = 10;
 
@@ -108,8 +112,7 @@ export function hear(rollout: Rollout, target: Target, word: DeviceWord): Target
   const heard = { ...target, changedAt: word.at };
   switch (word.kind) {
     case 'handshake':
-      // Devices greet at each connect: one that has it stands since it had it first, however often it comes back.
-      if (target.state === 'updated' && isSame(word.firmwareVersion, rollout.version)) return target;
+      if (isSame(word.firmwareVersion, rollout.version)) return hearSuccess(rollout, target, word.at);
       return hearHandshake(rollout, heard, word.firmwareVersion, word.at);
     case 'progress':
       // One that was not started here is at another rollout's version.
@@ -136,8 +139,18 @@ export function hear(rollout: Rollout, target: Target, word: DeviceWord): Target
   }
 }
 
+/** Devices greet at each connect: one that has it stands since it had it first, unless it comes back too often to stand at all. */
+function hearSuccess(rollout: Rollout, target: Target, at: number): Target {
+  const hasLoopedOut = target.state === 'failed' && target.greetings > maxGreetings;
+  if (hasLoopedOut) return target;
+  if (target.state !== 'updated') return { ...updated(target), changedAt: at };
+  if (at - target.changedAt >= rollout.settings.soakMs) return target;
+  const greeted = { ...target, greetings: target.greetings + 1 };
+  if (greeted.greetings <= maxGreetings) return greeted;
+  return fail(rollout, { ...greeted, changedAt: at }, 'It started again and again with the new firmware.', at);
+}
+
 function hearHandshake(rollout: Rollout, target: Target, version: string, at: number): Target {
-  if (isSame(version, rollout.version)) return updated(target);
   const fellBack = `It started with ${version} again: the new firmware did not hold.`;
   // Also when it was heard with the new one before: its power may have gone before it knew that it was heard.
   if (target.state === 'updated') return fail(rollout, target, fellBack, at);
@@ -149,7 +162,14 @@ function hearHandshake(rollout: Rollout, target: Target, version: string, at: nu
   return target.phase === 'offered' ? { ...interrupted, notBefore: at } : interrupted;
 }
 
-const updated = (target: Target): Target => ({ ...target, state: 'updated', phase: null, percent: null, reason: null });
+const updated = (target: Target): Target => ({
+  ...target,
+  state: 'updated',
+  phase: null,
+  percent: null,
+  greetings: 0,
+  reason: null,
+});
 
 function fail({ settings }: Rollout, target: Target, reason: string, now: number): Target {
   const failures = target.failures + 1;

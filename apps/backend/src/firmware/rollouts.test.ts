@@ -44,6 +44,28 @@ describe('a firmware that is ready', () => {
     assert.equal(all.sent.length, 2);
   });
 
+  it('does not go on from a canary that starts again and again, also when the station does', async () => {
+    await using all = await station(2, { ...quick, soakMs: 60_000 });
+    await all.ready('2.0.0');
+    const { deviceId: canary } = all.sent[0] ?? assert.fail();
+    for (let start = 0; start < 20; start += 1) {
+      await all.handshake(canary, '2.0.0');
+      await all.pass(7_000);
+      await all.restart();
+    }
+    assert.equal((await all.rollout()).state, 'stopped');
+    assert.equal(all.sent.length, 1);
+  });
+
+  it('goes on from a canary whose greetings had waited at the broker', async () => {
+    await using all = await station(2);
+    await all.ready('2.0.0');
+    const { deviceId: canary } = all.sent[0] ?? assert.fail();
+    await all.hear(...Array.from({ length: 20 }, () => all.greeting(canary, '2.0.0')));
+    await all.pass(quick.soakMs);
+    assert.equal(all.sent.length, 2);
+  });
+
   it('that is older than what runs is left alone', async () => {
     await using all = await station(2);
     await all.ready('0.9.0');

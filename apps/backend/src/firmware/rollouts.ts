@@ -83,7 +83,8 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
   let isWelcomeDue = true;
 
   const hearWord = (deviceId: string, word: DeviceWord): void => {
-    words.set(deviceId, [...(words.get(deviceId) ?? []), word]);
+    const said = words.get(deviceId) ?? [];
+    if (!isSaidAgain(said.at(-1), word)) words.set(deviceId, [...said, word]);
     wake.resolve();
   };
   const listening = events.subscribe((happening: DeviceHappening) => {
@@ -130,7 +131,8 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
     for (const { deviceId, state } of decision.targets) if (state === 'updating') busy.add(deviceId);
     if (changed.length === 0 && isDeepStrictEqual(decision.rollout, rollout)) return true;
     if (!(await store.save(rollout, decision.rollout, changed))) return false;
-    await tellAll(rollout.id, changed);
+    const news = decision.targets.filter((target, index) => isNews(target, before[index]));
+    if (news.length > 0 || !isDeepStrictEqual(decision.rollout, rollout)) await tellAll(rollout.id, news);
     if (decision.rollout.state !== rollout.state) lookAtNewest();
     const offers = decision.offers.filter((deviceId) => deviceId !== asking);
     if (image !== null) await sendOffers(image, offers);
@@ -238,6 +240,14 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
     },
   };
 }
+
+/** That a device has greeted is counted, and told to nobody. */
+const isNews = (target: Target, before: Target | undefined): boolean =>
+  !isDeepStrictEqual({ ...target, greetings: 0 }, { ...before, greetings: 0 });
+
+/** Greetings that waited at the broker come all at once: that is not a device that starts again and again. */
+const isSaidAgain = (last: DeviceWord | undefined, word: DeviceWord): boolean =>
+  last?.kind === 'handshake' && word.kind === 'handshake' && last.firmwareVersion === word.firmwareVersion;
 
 /** What a happening tells about updates of devices. */
 function wordsOf(happening: DeviceHappening): [deviceId: string, word: DeviceWord][] {

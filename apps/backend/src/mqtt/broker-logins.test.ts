@@ -6,23 +6,20 @@ import { until } from '../testing/until.ts';
 import { startBrokerLogins } from './broker-logins.ts';
 import type { DeviceLogin, Dynsec } from './dynsec.ts';
 
-type Held = { isOfDevice: boolean; isOwn: boolean };
-const own: Held = { isOfDevice: true, isOwn: true };
-
-/** A broker's logins, and the devices of a station; it notes what is asked of it. */
-function withLogins(held: Record<string, Held>, devices: string[]) {
-  const logins = new Map(Object.entries(held));
+/** A broker's logins, and what a station has on disk of its devices; it notes what the broker is told to take back. */
+function withLogins(held: string[], devices: string[], noted: string[] = []) {
+  const logins = new Set(held);
   const present = new Set(devices);
+  const toGo = new Map(noted.map((externalId, index) => [`device-${index}`, externalId]));
   const removed: string[] = [];
   const dynsec: Dynsec = {
     prepare: async () => true,
-    add: async (added) => added.forEach(({ externalId }) => logins.set(externalId, own)),
+    add: async (added) => added.forEach(({ externalId }) => logins.add(externalId)),
     remove: async (externalId) => {
       removed.push(externalId);
       logins.delete(externalId);
     },
-    list: async () => [...logins].map(([username, { isOfDevice }]) => ({ username, isOfDevice })),
-    isOwn: async (externalId) => logins.get(externalId)?.isOwn ?? false,
+    list: async () => new Set(logins),
   };
   const log = recordedLog();
   const start = (known: readonly DeviceLogin[] = []) =>
@@ -30,54 +27,77 @@ function withLogins(held: Record<string, Held>, devices: string[]) {
       dynsec,
       known,
       externalIds: async () => [...present],
+      removed: {
+        list: async () => [...toGo].map(([deviceId, externalId]) => ({ deviceId, externalId })),
+        forget: async ({ deviceId }) => void toGo.delete(deviceId),
+      },
       isGone: async (externalId) => !present.has(externalId),
       clock: systemClock,
       log,
     });
   const judged = (): unknown[] => log.events('mqtt_logins_kept').map(({ by }) => by);
-  return { dynsec, judged, log, logins, present, removed, start };
+  return { dynsec, judged, log, logins, present, removed, start, toGo };
 }
 
-test('the login of a device that was removed while nobody could tell the broker goes at the next start; others stay', async () => {
-  const all = withLogins(
-    {
-      backend: { isOfDevice: false, isOwn: false },
-      meter: { isOfDevice: false, isOwn: false },
-      'lamp-of-another-station': { isOfDevice: true, isOwn: false },
-      'lamp-1': own,
-      'lamp-gone': own,
-    },
-    ['lamp-1'],
-  );
+test('the login of a device that was removed while nobody could tell the broker goes at the next start, and that is noted', async () => {
+  const all = withLogins(['backend', 'lamp-1', 'lamp-gone'], ['lamp-1'], ['lamp-gone']);
   await using logins = all.start([{ externalId: 'lamp-1', token: 't' }]);
   await logins.add({ externalId: 'lamp-2', token: 't' });
   assert.deepEqual(all.removed, ['lamp-gone']);
-  assert.deepEqual([...all.logins.keys()], ['backend', 'meter', 'lamp-of-another-station', 'lamp-1', 'lamp-2']);
+  assert.deepEqual([...all.logins], ['backend', 'lamp-1', 'lamp-2']);
+  assert.equal(all.toGo.size, 0);
 });
 
-test('a device that is added again while its login is about to go keeps it', async () => {
-  const all = withLogins({ 'lamp-1': own, 'lamp-gone': own }, []);
-  const { isOwn } = all.dynsec;
-  all.dynsec.isOwn = async (externalId) => {
-    if (externalId === 'lamp-1') all.present.add('lamp-1');
-    return isOwn(externalId);
-  };
+test('a database without the devices, a new one or an older copy, takes no login away', async () => {
+  const all = withLogins(['backend', 'lamp-1', 'lamp-2'], []);
+  await using logins = all.start();
+  await logins.add({ externalId: 'lamp-3', token: 't' });
+  assert.deepEqual([...all.logins], ['backend', 'lamp-1', 'lamp-2', 'lamp-3']);
+});
+
+test('a device that was added again since its login was to go keeps it', async () => {
+  const all = withLogins(['lamp-1', 'lamp-gone'], ['lamp-1'], ['lamp-1', 'lamp-gone']);
   await using _logins = all.start();
-  await until('the other one is removed', () => all.removed.length > 0);
+  await until('all is done', () => all.toGo.size === 0);
   assert.deepEqual(all.removed, ['lamp-gone']);
 });
 
+test('a removal that the broker refused stays noted', async () => {
+  const all = withLogins(['lamp-gone'], [], ['lamp-gone']);
+  all.dynsec.remove = async () => {
+    throw new Error('The broker is away');
+  };
+  {
+    await using _logins = all.start();
+    await until('it is tried', () => all.log.events('unexpected_error').length > 0);
+  }
+  assert.equal(all.toGo.size, 1);
+});
+
+test('many devices that are removed at once are taken back once each', async () => {
+  const names = Array.from({ length: 10 }, (_, index) => `lamp-${index}`);
+  const all = withLogins(names, []);
+  await using logins = all.start();
+  await logins.add({ externalId: 'other', token: 't' });
+  for (const name of names) {
+    all.toGo.set(name, name);
+    logins.remove(name);
+  }
+  await until('all is done', () => all.toGo.size === 0);
+  assert.deepEqual(all.removed, names);
+});
+
 test('a login that was given beforehand is made when it is not there, but not that of a device that is gone', async () => {
-  const all = withLogins({}, ['lamp-1']);
+  const all = withLogins([], ['lamp-1']);
   const known = ['lamp-1', 'lamp-2'].map((externalId) => ({ externalId, token: 't' }));
   await using _logins = all.start(known);
   await until('it is made', () => all.logins.size > 0);
-  assert.deepEqual([...all.logins.keys()], ['lamp-1']);
+  assert.deepEqual([...all.logins], ['lamp-1']);
 });
 
 test('a broker that seemed to keep no logins is asked again: when the link is back, when a device is added or removed', async () => {
   for (const again of ['link', 'add', 'remove'] as const) {
-    const all = withLogins({ 'lamp-1': own }, []);
+    const all = withLogins(['lamp-1'], [], ['lamp-1']);
     let doesAnswer = false;
     all.dynsec.prepare = async () => doesAnswer;
     await using logins = all.start();

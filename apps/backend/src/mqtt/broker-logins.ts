@@ -1,12 +1,14 @@
 import type { Clock } from '@station/kit/clock';
+import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { describeError } from '@station/kit/station-error';
 import type { Log } from '../log.ts';
 import type { DeviceLogin, Dynsec } from './dynsec.ts';
+import type { RemovedLogins } from './removed-logins.ts';
 
 export type BrokerLogins = AsyncDisposable & {
   /** Gives a device its login, or a new one. @throws (rejects) when the broker is away or refuses. */
   add(login: DeviceLogin): Promise<void>;
-  /** Tried until the broker has done it. */
+  /** A device was removed, and its login noted as one to go: tried until the broker has done it. */
   remove(externalId: string): void;
   /** The link to the broker is there again, maybe of another one: asks anew who keeps the logins, if it seemed that others do. */
   lookAgain(): void;
@@ -17,8 +19,8 @@ const retryMs = 5_000;
 const firstAttempts = 3;
 
 /**
- * Keeps the logins of devices at a broker of its own in step with the station. What happened while it was not there is made good at the start;
- * logins that the station did not make are left alone.
+ * Keeps the logins of devices at a broker of its own in step with the station. What happened while it was not there is made good at the start.
+ * Only what was noted as removed goes: that a device is not in the database says nothing, for that may be a new one, or an older copy.
  * @param known logins that were given beforehand: made at the broker when they are not there.
  */
 export function startBrokerLogins(options: {
@@ -26,6 +28,7 @@ export function startBrokerLogins(options: {
   known: readonly DeviceLogin[];
   /** External ids of the devices that the station has. */
   externalIds: () => Promise<readonly string[]>;
+  removed: RemovedLogins;
   /** Where several backends look after the same broker: one at a time. */
   exclusively?: <T>(work: () => Promise<T>) => Promise<T>;
   /** Whether a login may go: the device was not added again meanwhile. */
@@ -33,7 +36,7 @@ export function startBrokerLogins(options: {
   clock: Clock;
   log: Log;
 }): BrokerLogins {
-  const { dynsec, exclusively = (work) => work(), isGone, clock, log } = options;
+  const { dynsec, removed, exclusively = (work) => work(), isGone, clock, log } = options;
   const known = new Map(options.known.map((login) => [login.externalId, login]));
   const ending = new AbortController();
   /** Null: not known yet. */
@@ -61,19 +64,20 @@ export function startBrokerLogins(options: {
     const there = await dynsec.list();
     // Read after it: a device is in the table before it has a login.
     const present = new Set(await options.externalIds());
-    const names = new Set(there.map(({ username }) => username));
-    const isMissing = ({ externalId }: DeviceLogin): boolean => !names.has(externalId) && present.has(externalId);
+    const isMissing = ({ externalId }: DeviceLogin): boolean => !there.has(externalId) && present.has(externalId);
     await dynsec.add([...known.values()].filter(isMissing));
-    // Of a device that was removed while the broker was away, and then the backend ended.
-    for (const { username, isOfDevice } of there) {
-      if (isOfDevice && !present.has(username) && (await dynsec.isOwn(username))) await remove(username);
+    await takeBack();
+  };
+  const takeBack = async (): Promise<void> => {
+    for (const login of await removed.list()) {
+      if (await isGone(login.externalId)) await dynsec.remove(login.externalId);
+      await removed.forget(login);
     }
   };
   const look = (attempts: number) => insist('preparing the broker', () => exclusively(() => prepare(attempts)));
   const preparing = look(firstAttempts);
-  const remove = async (externalId: string): Promise<void> => {
-    if (await isGone(externalId)) await dynsec.remove(externalId);
-  };
+  /** One at a time: it takes all that is noted. */
+  const taking = createExclusiveRunner();
   const removing = new Set<Promise<void>>();
   let looking: Promise<void> | null = null;
   const lookAgain = (): Promise<void> => (looking ??= look(1).finally(() => (looking = null)));
@@ -89,7 +93,7 @@ export function startBrokerLogins(options: {
       known.delete(externalId);
       const removal = preparing
         .then(() => (isKept ? undefined : lookAgain()))
-        .then(() => (isKept ? insist('removing a login', () => exclusively(() => remove(externalId))) : undefined))
+        .then(() => (isKept ? insist('removing a login', () => taking.run(() => exclusively(takeBack))) : undefined))
         .finally(() => removing.delete(removal));
       removing.add(removal);
     },

@@ -20,10 +20,8 @@ export type Dynsec = {
   add(logins: readonly DeviceLogin[]): Promise<void>;
   /** Takes a login back; its connection is ended by the broker. One that is not there is no failure. */
   remove(externalId: string): Promise<void>;
-  /** All logins that there are. `isOfDevice`: it has the role that is made with the login of a device, and nothing else. */
-  list(): Promise<{ username: string; isOfDevice: boolean }[]>;
-  /** Whether the role that goes with this login is of this station: another one may keep its devices at the same broker. */
-  isOwn(externalId: string): Promise<boolean>;
+  /** User names that there are. */
+  list(): Promise<Set<string>>;
 };
 
 export type DynsecOptions = {
@@ -38,7 +36,6 @@ export type DynsecOptions = {
 };
 
 type Command = { command: string } & Record<string, unknown>;
-type ListedClient = { username: string; roles?: { rolename: string }[]; groups?: unknown[] };
 type Answer = { command: string; error?: string; data?: Record<string, unknown> };
 
 const controlTopic = '$CONTROL/dynamic-security/v1';
@@ -94,18 +91,9 @@ export function createDynsec(options: DynsecOptions): Dynsec {
     },
     remove: (externalId) => tell(removingOf(externalId)),
     list: async () => {
-      const [answer] = await ask([{ command: 'listClients', verbose: true, count: -1, offset: 0 }]);
-      const clients = (answer?.data?.['clients'] ?? []) as ListedClient[];
-      return clients.map(({ username: name, roles = [], groups = [] }) => ({
-        username: name,
-        isOfDevice: groups.length === 0 && roles.length === 1 && roles[0]?.rolename === roleOf(name),
-      }));
-    },
-    isOwn: async (externalId) => {
-      const [answer] = await ask([{ command: 'getRole', rolename: roleOf(externalId) }]);
-      const { acls = [] } = (answer?.data?.['role'] ?? {}) as { acls?: { topic: string }[] };
-      const below = deviceTopic(stationId, externalId, 'command').slice(0, -'command'.length);
-      return acls.length > 0 && acls.every(({ topic }) => topic.startsWith(below));
+      const [answer] = await ask([{ command: 'listClients', verbose: false, count: -1, offset: 0 }]);
+      const names = answer?.data?.['clients'];
+      return new Set(Array.isArray(names) ? names.map(String) : []);
     },
   };
 }

@@ -22,6 +22,7 @@ import { startBrokerLogins, type BrokerLogins } from './broker-logins.ts';
 import type { DeviceLogin } from './dynsec.ts';
 import { createDroppedMessages, type DroppedMessages } from './dropped-messages.ts';
 import { createRefusedLogins } from './refused-logins.ts';
+import { createRemovedLogins } from './removed-logins.ts';
 
 export type Mqtt = AsyncDisposable & {
   publishCommand: PublishCommand;
@@ -147,7 +148,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
 
 /** Null when the broker asks the station for each login, or lets someone else keep them. */
 async function openLogins(
-  { config, stationId, logins: known, replicas, devices, clock, log }: MqttParts,
+  { config, stationId, logins: known, replicas, store, devices, clock, log }: MqttParts,
   authority: string | null,
 ): Promise<BrokerLogins | null> {
   if (config.kind === 'embedded') return null;
@@ -160,7 +161,8 @@ async function openLogins(
   const externalIds = async (): Promise<string[]> => (await devices.list()).map(({ external_id }) => external_id);
   const isGone = async (externalId: string): Promise<boolean> => (await devices.findByExternalId(externalId)) === null;
   const sharing = replicas === null ? {} : { exclusively: replicas.exclusively };
-  return startBrokerLogins({ dynsec, known, externalIds, isGone, clock, log, ...sharing });
+  const removed = createRemovedLogins(store.db);
+  return startBrokerLogins({ dynsec, known, externalIds, removed, isGone, clock, log, ...sharing });
 }
 
 type LinkParts = {

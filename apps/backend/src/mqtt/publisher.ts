@@ -1,9 +1,10 @@
 import { Store, type MqttClient } from 'mqtt';
+import { UnansweredError } from '../devices/unanswered-error.ts';
 
 /**
  * Publishes at QoS 1, not retained. What the broker did not acknowledge when the connection ended is sent again if it is back in time, with
  * what is left of its expiry; what has failed is never sent afterwards.
- * @throws (rejects) when the broker is away, refuses, or does not acknowledge in time.
+ * @throws (rejects) when the broker is away or refuses; UnansweredError when it was given the message and did not answer in time.
  */
 export type Publish = (topic: string, payload: string, expiresInMs: number) => Promise<void>;
 
@@ -56,9 +57,11 @@ export function createPublisher(client: MqttClient): Publish {
     const late = Promise.withResolvers<never>();
     late.promise.catch(() => undefined);
     let isLate = false;
+    /** Given to a connection that ended without an answer. */
+    let mayHaveArrived = false;
     const giveUp = (): void => {
       isLate = true;
-      late.reject(new Error('The broker did not answer'));
+      late.reject(new UnansweredError());
     };
     const timer = setTimeout(giveUp, Math.min(timeoutMs, expiresInMs));
     waiting += 1;
@@ -69,14 +72,16 @@ export function createPublisher(client: MqttClient): Publish {
           await Promise.race([sent.acknowledged, late.promise]);
           return;
         } catch (error) {
-          if (isLate || client.connected) throw error;
+          if (isLate) throw error;
+          if (client.connected) throw mayHaveArrived ? new UnansweredError() : error;
+          mayHaveArrived = true;
           if (client.disconnecting) break;
         } finally {
           sent.forget();
         }
         await Promise.race([back.promise, late.promise]);
       }
-      throw away();
+      throw mayHaveArrived ? new UnansweredError() : away();
     } finally {
       waiting -= 1;
       clearTimeout(timer);

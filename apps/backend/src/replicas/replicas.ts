@@ -19,7 +19,7 @@ import { writeSharedReports } from './shared-reports.ts';
 import { shareEvents } from './shared-events.ts';
 import { shareRevocations } from './shared-revocations.ts';
 import { createTerm, sayEveryMs } from './term.ts';
-import { createTransact, exclusivelyIn, tellCommandsBy } from './transact.ts';
+import { createExclusively, createTransact, tellCommandsBy } from './transact.ts';
 
 type ReportsListener = (reports: readonly DeviceReport[], before: StatesBefore | undefined) => void;
 
@@ -203,7 +203,7 @@ export async function startReplicas(options: {
     tellWill: (deviceId, ageMs) => fanOut.publish({ kind: 'will', deviceId, at: clock.now(), ageMs }),
     tellCloudChanged: () => fanOut.publish({ kind: 'cloud' }),
     onCloudChanged: (listener) => subscribe(cloudListeners, listener),
-    exclusively: (work) => exclusivelyIn(db, work),
+    exclusively: createExclusively(db),
     begin: (also) => {
       isReady = true;
       recovery.begin(also);

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { TellCommands } from '../devices/command-store.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import type { FanOut, ReplicaMessage } from './fan-out.ts';
@@ -38,10 +39,17 @@ export function tellCommandsBy(transact: Transact): TellCommands {
     });
 }
 
-/** One replica at a time, for what concerns the broker's logins. */
-export function exclusivelyIn<T>(db: Database, work: () => Promise<T>): Promise<T> {
-  return db.transaction().execute(async (transaction) => {
-    await sql`select pg_advisory_xact_lock(${lockClass}, ${loginsLock})`.execute(transaction);
-    return work();
-  });
+/**
+ * One replica at a time, for what concerns the broker's logins. Within one it is a queue in memory: a connection for each who waits would leave
+ * none for the one whose turn it is.
+ */
+export function createExclusively(db: Database): <T>(work: () => Promise<T>) => Promise<T> {
+  const { run } = createExclusiveRunner();
+  return (work) =>
+    run(() =>
+      db.transaction().execute(async (transaction) => {
+        await sql`select pg_advisory_xact_lock(${lockClass}, ${loginsLock})`.execute(transaction);
+        return work();
+      }),
+    );
 }

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { UnansweredError } from '../devices/unanswered-error.ts';
+import { startForgetfulBroker } from '../testing/forgetful-broker.ts';
+import { recordedLog } from '../testing/recorded-log.ts';
+import { until } from '../testing/until.ts';
+import { connectBroker } from './broker-client.ts';
+
+const linkTo = (url: string) =>
+  connectBroker({
+    ...{ url, username: null, password: null, authority: null, clientId: 'station', shared: null, log: recordedLog() },
+    handler: { onMessage: () => Promise.resolve(), onListening: () => undefined },
+    waiting: () => 0,
+  });
+
+test('what the broker was given and did not answer is told apart from what it was never given', async () => {
+  await using broker = await startForgetfulBroker(5);
+  const link = linkTo(broker.url);
+  await until('it listens', link.isWell);
+  broker.acknowledges = false;
+  await assert.rejects(link.publish('lock/command', 'unlock', 200), UnansweredError);
+  const publishing = link.publish('lock/command', 'lock', 15_000);
+  await until('it is under way', () => broker.heard.length === 2);
+  await Promise.all([assert.rejects(publishing, UnansweredError), link[Symbol.asyncDispose]()]);
+  const isGivenUp = (error: unknown): boolean => error instanceof Error && !(error instanceof UnansweredError);
+  await assert.rejects(link.publish('lock/command', 'lock', 15_000), isGivenUp);
+  assert.equal(broker.heard.length, 2);
+});

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '@station/kit/clock';
+import { createDeviceStore } from '../devices/device-store.ts';
+import { openTestStore } from '../testing/test-store.ts';
+import { createRemovedLogins } from './removed-logins.ts';
+
+test('the login of a device is noted with its removal, each time anew, until it is gone', async () => {
+  await using store = await openTestStore();
+  const devices = createDeviceStore({ db: store.db, clock: systemClock });
+  const removed = createRemovedLogins(store.db);
+  const lamp = { externalId: 'lamp-1', type: 'light', name: 'Lamp', zoneId: null };
+  const ids = [];
+  for (let time = 0; time < 2; time += 1) {
+    const { id } = await devices.provision(lamp);
+    assert.ok(await devices.remove(id));
+    assert.ok(!(await devices.remove(id)));
+    ids.push(id);
+  }
+  const [one, other] = await removed.list();
+  assert.ok(one && other);
+  assert.deepEqual([one.externalId, other.externalId], ['lamp-1', 'lamp-1']);
+  assert.deepEqual(new Set([one.deviceId, other.deviceId]), new Set(ids));
+  await removed.forget(one);
+  assert.deepEqual(await removed.list(), [other]);
+});
