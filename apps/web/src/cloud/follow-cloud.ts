@@ -14,8 +14,9 @@ export function followCloud(live: LiveService, queries: QueryClient): void {
     queries.setQueryData(cloudStatusKey, status);
     if (before?.askedAt !== status.askedAt) readAgain(cloudActivityKey);
     if (before?.outbox.setAside !== status.outbox.setAside) readAgain(setAsideKey);
-    if (before?.claimedAt === status.claimedAt) return;
-    // The code of before is of no use: where it is not shown it is forgotten, so that it is not shown even for a moment.
+    // As long as nobody has claimed the station the code may be another one each time.
+    if (status.claimedAt !== null && before?.claimedAt === status.claimedAt) return;
+    // One of before is of no use: where it is not shown it is forgotten, so that it is not shown even for a moment.
     queries.removeQueries({ queryKey: claimKey, type: 'inactive' });
     readAgain(claimKey);
   });

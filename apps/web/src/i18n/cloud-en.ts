@@ -47,7 +47,7 @@ export const cloudEn = {
     renewHelp: 'The code that is shown now stops working at once.',
     renewConfirm: 'Make a new code',
     renewKeep: 'Keep this one',
-    membersOnly: 'Only the owner and administrators can connect the station. Ask one of them.',
+    ownerOnly: 'Only the owner can connect the station.',
   },
   link: {
     title: 'Link',
@@ -68,7 +68,7 @@ export const cloudEn = {
     notHeard: 'None since the station was started',
     claimed: 'Connected first',
     leave: 'Disconnect from the cloud',
-    ownerOnly: 'Only the owner can end remote access.',
+    ownerOnly: 'Only the owner, and whoever was it before the cloud, can end remote access.',
   },
   unclaim: {
     title: 'Disconnect from {{host}}?',

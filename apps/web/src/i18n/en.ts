@@ -464,7 +464,7 @@ export const en = {
     },
     wifi_not_kept: {
       title: 'The Wi-Fi network could not be stored',
-      help: 'Free some space before the station is switched off, or it has to be set up again. Storing is tried again by itself.',
+      help: 'Free some space before the station is switched off, or it has to be set up again. Storing is tried again while the station is in that network.',
     },
     wifi_state_not_writable: {
       title: 'What Wi-Fi has to remember cannot be stored',

@@ -3,6 +3,7 @@ import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CloudClaim, CloudStatus } from '@station/protocol/cloud';
 import { useUser } from '../../app/use-services.ts';
+import { mayConnect } from '../../cloud/may-connect.ts';
 import { useClaim } from '../../cloud/use-cloud.ts';
 import { Button, buttonLook } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -18,10 +19,10 @@ import { RenewDialog } from './renew-dialog.tsx';
 /** How a station that nobody has claimed is connected. */
 export function ClaimCard({ status, usable }: { status: CloudStatus; usable: boolean }) {
   const { t } = useTranslation();
-  const mayClaim = useUser().role !== 'member';
+  const mayClaim = mayConnect(useUser());
   return (
     <Card title={t('cloud.claim.title')}>
-      {mayClaim ? <Claim status={status} usable={usable} /> : <p>{t('cloud.claim.membersOnly')}</p>}
+      {mayClaim ? <Claim status={status} usable={usable} /> : <p>{t('cloud.claim.ownerOnly')}</p>}
     </Card>
   );
 }
@@ -48,7 +49,8 @@ function Claim({ status, usable }: { status: CloudStatus; usable: boolean }) {
 function Code({ claim, status, usable }: { claim: CloudClaim; status: CloudStatus; usable: boolean }) {
   const { t } = useTranslation();
   const host = status.host ?? '';
-  const isReached = status.lastError === null;
+  // Of a link that another backend holds this one knows nothing, and no harm.
+  const isReached = status.lastError === null || !status.isHeldHere;
   const steps = [t('cloud.claim.scan', { host }), t('cloud.claim.confirm'), t('cloud.claim.done')];
   return (
     <>
@@ -96,7 +98,6 @@ function Code({ claim, status, usable }: { claim: CloudClaim; status: CloudStatu
 /** Large: they are read aloud and typed. */
 function ByHand({ claim, usable }: { claim: CloudClaim; usable: boolean }) {
   const { t } = useTranslation();
-  const isOwner = useUser().role === 'owner';
   const lines = useRef<HTMLDListElement>(null);
   const [copied, setCopied] = useState<'no' | 'yes' | 'refused'>('no');
   const [renewing, setRenewing] = useState(false);
@@ -125,12 +126,10 @@ function ByHand({ claim, usable }: { claim: CloudClaim; usable: boolean }) {
           {copied === 'yes' ? <Check aria-hidden className="size-5" /> : <Copy aria-hidden className="size-5" />}
           {t(copied === 'yes' ? 'cloud.claim.copied' : 'cloud.claim.copy')}
         </Button>
-        {isOwner && (
-          <Button kind="quiet" disabled={!usable} onClick={() => setRenewing(true)}>
-            <RefreshCw aria-hidden className="size-5" />
-            {t('cloud.claim.renew')}
-          </Button>
-        )}
+        <Button kind="quiet" disabled={!usable} onClick={() => setRenewing(true)}>
+          <RefreshCw aria-hidden className="size-5" />
+          {t('cloud.claim.renew')}
+        </Button>
       </div>
       <p role="status" className="text-small text-ink-soft">
         {copied === 'refused' && t('cloud.claim.notCopied')}

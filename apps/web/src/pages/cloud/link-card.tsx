@@ -3,6 +3,7 @@ import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CloudStatus } from '@station/protocol/cloud';
 import { useUser } from '../../app/use-services.ts';
+import { mayConnect } from '../../cloud/may-connect.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Sentence } from '../../ui/sentence.tsx';
@@ -14,7 +15,7 @@ import { UnclaimDialog } from './unclaim-dialog.tsx';
 /** How the link of a claimed station is, and the way to end it. */
 export function LinkCard({ status, usable }: { status: CloudStatus; usable: boolean }) {
   const { t } = useTranslation();
-  const isOwner = useUser().role === 'owner';
+  const mayLeave = mayConnect(useUser());
   const [leaving, setLeaving] = useState(false);
   const { state, isHeldHere, connectedSince, lastHeardAt, claimedAt, host, lastError } = status;
   const isUp = state === 'authenticated';
@@ -49,7 +50,7 @@ export function LinkCard({ status, usable }: { status: CloudStatus; usable: bool
         )}
       </dl>
       <div className="mt-6 border-t border-line pt-4">
-        {isOwner ? (
+        {mayLeave ? (
           <Button className="w-full sm:w-auto" disabled={!usable} onClick={() => setLeaving(true)}>
             <Unlink aria-hidden className="size-5" />
             {t('cloud.link.leave')}

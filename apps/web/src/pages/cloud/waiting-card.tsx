@@ -15,14 +15,16 @@ export function WaitingCard({ status, usable }: { status: CloudStatus; usable: b
   const { t } = useTranslation();
   const locale = useLocale();
   const isUp = status.state === 'authenticated';
+  // How the link is, the backend that holds it knows; what waits, each of them.
+  const hasHeard = isUp || !status.isHeldHere;
   const { pending, dropped, setAside } = status.outbox;
   const formatted = (value: number): string => new Intl.NumberFormat(locale).format(value);
   return (
     <Card title={t('cloud.waiting.title')}>
       {pending === 0 ? (
         <p className="flex gap-3">
-          {isUp && <ToneIcon tone="ok" className="mt-0.5" />}
-          <span>{t(isUp ? 'cloud.waiting.none' : 'cloud.waiting.noneAway')}</span>
+          {hasHeard && <ToneIcon tone="ok" className="mt-0.5" />}
+          <span>{t(hasHeard ? 'cloud.waiting.none' : 'cloud.waiting.noneAway')}</span>
         </p>
       ) : (
         <>
