@@ -56,6 +56,24 @@ test('from the code on the screen to a link: each step is told at /ws, none of i
   socket.close();
 });
 
+test('a new code to claim the station with is told of at /ws, though the link looks as before', async () => {
+  await using all = await station();
+  await until('the station knocks', () => all.cloud.waiting().length === 1);
+  const socket = new WebSocket(`${all.backend.backend.url.replace('http', 'ws')}/ws`);
+  let told = 0;
+  socket.on('message', (data) => void (told += (data as Buffer).includes('"cloud_status"') ? 1 : 0));
+  await once(socket, 'open');
+  socket.send(JSON.stringify({ type: 'auth', token: all.accessToken }));
+  await until('it is told at the beginning', () => told > 0);
+  const old = (await all.get('/api/cloud/claim')) as CloudClaim;
+  const [before, headers] = [told, bearer(all.accessToken)];
+  const answer = await all.backend.http.inject({ method: 'POST', url: '/api/cloud/unclaim', headers });
+  assert.equal(answer.statusCode, 204);
+  await until('it is told', () => told > before);
+  assert.notEqual(((await all.get('/api/cloud/claim')) as CloudClaim).claimSecret, old.claimSecret);
+  socket.close();
+});
+
 test('what happens at home is told on its channel, in the form of the protocol', async () => {
   await using all = await station();
   const { cloud, backend } = all;

@@ -1,10 +1,9 @@
 /** The reference cloud as a program: README.md beside this. */
-import { argon2, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs, promisify } from 'node:util';
-import { conformanceChecks, type Home, type KnownPasswords } from './conformance.ts';
+import { parseArgs } from 'node:util';
+import { runConformance } from './conformance-run.ts';
 import { startReferenceCloud, type ReferenceCloud } from './reference-cloud.ts';
 
 const { values } = parseArgs({
@@ -18,6 +17,11 @@ const { values } = parseArgs({
     home: { type: 'string', default: 'http://127.0.0.1:3000' },
     email: { type: 'string', default: '' },
     password: { type: 'string', default: '' },
+    mqtt: { type: 'string' },
+    'station-id': { type: 'string', default: '' },
+    device: { type: 'string', default: '' },
+    'device-token': { type: 'string', default: '' },
+    patience: { type: 'string', default: '60' },
   },
 });
 
@@ -47,73 +51,25 @@ else await converse(cloud);
 clearInterval(claiming);
 
 async function runChecks(of: ReferenceCloud): Promise<number> {
-  await of.connection();
-  const home = homeOverRest();
-  console.log('Waiting for the account at home, and for a device that is online …');
-  while (!(await isReady(of, home))) await sleep(500);
-  let failed = 0;
-  for (const check of conformanceChecks(await knownPasswords())) {
-    // The last one waits for the station to knock unclaimed: nobody may claim it meanwhile.
-    if (check.name === 'station_reset') clearInterval(claiming);
-    try {
-      await check.run({ cloud: of, home });
-      console.log(`ok      ${check.name}`);
-    } catch (error) {
-      failed += 1;
-      console.log(`failed  ${check.name}: ${error instanceof Error ? error.message : String(error)}`);
-    }
-  }
-  return failed === 0 ? 0 : 1;
-}
-
-async function isReady(of: ReferenceCloud, home: Home): Promise<boolean> {
-  try {
-    const { devices } = (await (await of.connection()).call('devices.snapshot')) as { devices: { status: string }[] };
-    return devices.some(({ status }) => status === 'online') && (await home.canLogIn(values.email, values.password));
-  } catch {
-    return false;
-  }
-}
-
-function homeOverRest(): Home {
-  const logIn = async (email: string, password: string): Promise<string | null> => {
-    const headers = { 'content-type': 'application/json' };
-    const body = JSON.stringify({ email, password });
-    const response = await fetch(`${values.home}/api/auth/login`, { method: 'POST', headers, body });
-    return response.ok ? ((await response.json()) as { accessToken: string }).accessToken : null;
-  };
-  const get = async (path: string): Promise<unknown> => {
-    const authorization = `Bearer ${(await logIn(values.email, values.password)) ?? ''}`;
-    const response = await fetch(`${values.home}${path}`, { headers: { authorization } });
-    if (!response.ok) throw new Error(`${path} is answered with status ${response.status}`);
-    return response.json();
-  };
-  return {
-    stationName: async () => ((await get('/api/station')) as { name: string }).name,
-    members: async () => (await get('/api/station/members')) as { email: string; name: string; role: string }[],
-    canLogIn: async (email, password) => (await logIn(email, password)) !== null,
-    deviceCommands: () => null,
-  };
-}
-
-async function knownPasswords(): Promise<KnownPasswords> {
-  const unpadded = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '');
-  const derive = promisify(argon2);
-  const hash = async (message: string): Promise<string> => {
-    const nonce = randomBytes(16);
-    const tag = await derive('argon2id', { message, nonce, memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 });
-    return `$argon2id$v=19$m=19456,t=2,p=1$${unpadded(nonce)}$${unpadded(tag)}`;
-  };
-  const passwords = ['from the cloud 1', 'from the cloud 2'];
-  return Promise.all(passwords.map(async (password) => ({ password, hash: await hash(password) })));
+  const { home, email, password, mqtt, device: externalId } = values;
+  const login = { stationId: values['station-id'], externalId, token: values['device-token'] };
+  const device = mqtt === undefined ? null : { mqtt, ...login };
+  const isGood = await runConformance({
+    cloud: of,
+    target: { home, email, password, device, patienceMs: Number(values.patience) * 1000 },
+    onReset: () => clearInterval(claiming),
+    print: console.log,
+  });
+  return isGood ? 0 : 1;
 }
 
 /** Prints what is heard, and sends what is typed. */
 async function converse(to: ReferenceCloud): Promise<void> {
-  let [heard, states] = [0, 0];
+  let [heard, states, misfits] = [0, 0, 0];
   const telling = setInterval(() => {
     for (; heard < to.heard.length; heard++) console.log(JSON.stringify(to.heard[heard]));
     for (; states < to.states.length; states++) console.log(JSON.stringify(to.states[states]));
+    for (; misfits < to.misfits.length; misfits++) console.log(`not understood: ${to.misfits[misfits]?.text ?? ''}`);
   }, 200);
   for await (const line of createInterface({ input: process.stdin })) {
     try {

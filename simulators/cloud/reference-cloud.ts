@@ -11,10 +11,10 @@ import { createLine } from './line.ts';
 export type Heard = { method: string; params: Record<string, unknown>; at: number };
 
 /**
- * What becomes of a frame. `cut`: the connection ends and the frame is lost; `cut_after`: it is dealt with, and then the connection ends. `delayMs`
- * holds up what comes after it as well, `overtakenMs` does not.
+ * What becomes of a frame. `cut`: the connection ends and the frame is lost; `cut_after`: it is dealt with, and then the connection ends; `stall`: it
+ * and all that follows is lost both ways, pings too, and nobody is told. `delayMs` holds up what comes after it as well, `overtakenMs` does not.
  */
-export type Fate = 'pass' | 'cut' | 'cut_after' | 'lose' | { delayMs: number } | { overtakenMs: number };
+export type Fate = 'pass' | 'cut' | 'cut_after' | 'stall' | 'lose' | { delayMs: number } | { overtakenMs: number };
 export type Direction = 'from_station' | 'to_station';
 
 export type CloudConnection = {
@@ -47,6 +47,8 @@ export type ReferenceCloud = AsyncDisposable & {
   port: number;
   /** Each attempt to connect, milliseconds since the epoch. */
   attempts: number[];
+  /** Each ping of a station, answered or not, milliseconds since the epoch. */
+  pings: number[];
   /** Every message once, whatever a station sent twice, in the order of arrival. */
   heard: Heard[];
   /** Notifications that carry no `id`: states. */
@@ -55,9 +57,14 @@ export type ReferenceCloud = AsyncDisposable & {
   repeated(): number;
   /** Plain messages and other frames of stations, newest last. */
   frames: { text: string; at: number }[];
+  /** Those of them that are no messages of the protocol, newest last. */
+  misfits: { text: string; at: number }[];
   /** Stations that wait for a person to claim them. */
   waiting(): { chipId: string; claimSecret: string }[];
-  /** What a person does who scanned the code. @returns the token; null when no such station waits. */
+  /**
+   * What a person does who scanned the code. A station that shows the same code again has not got its token, and gets it once more.
+   * @returns the token; null when no such station waits.
+   */
   claim(chipId: string, claimSecret: string): string | null;
   /** A token as if the station had been claimed before. */
   issueToken(): string;
@@ -102,14 +109,18 @@ export async function startReferenceCloud(options: {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: maxCloudFrameBytes, autoPong: false });
   const tokens = new Map<string, boolean>();
   const waiting = new Map<string, { chipId: string; claimSecret: string; send(message: object): void }>();
+  /** Tokens that no station has shown yet, by the code that they answer. */
+  const promised = new Map<string, string>();
   const seen = new Set<string>();
   const state = { repeated: 0, logins: 0, current: null as CloudConnection | null };
   const waiters: ((connection: CloudConnection) => void)[] = [];
   const cloud = {
     attempts: [] as number[],
+    pings: [] as number[],
     heard: [] as Heard[],
     states: [] as Heard[],
     frames: [] as ReferenceCloud['frames'],
+    misfits: [] as ReferenceCloud['misfits'],
   };
 
   const hear = (method: string, params: Record<string, unknown>): void => {
@@ -127,9 +138,9 @@ export async function startReferenceCloud(options: {
 
   const serve = (socket: WebSocket): void => {
     const pending = new Map<string | number, { resolve(value: unknown): void; reject(error: Error): void }>();
-    let isCut = false;
+    let isDead = false;
     const cut = (): void => {
-      isCut = true;
+      isDead = true;
       socket.terminate();
     };
     const lines = { from_station: createLine(), to_station: createLine() };
@@ -139,10 +150,14 @@ export async function startReferenceCloud(options: {
     /** Applies the fate of a frame. */
     const pass = (direction: Direction, text: string, deal: () => void): void => {
       // What came in one packet with a frame that was cut is lost with it.
-      if (isCut) return;
+      if (isDead) return;
       const fate = behaviour.fate(direction, text);
       if (fate === 'lose') return;
       if (fate === 'cut') return cut();
+      if (fate === 'stall') {
+        isDead = true;
+        return void socket.pause();
+      }
       if (typeof fate === 'object' && 'overtakenMs' in fate) return void setTimeout(deal, fate.overtakenMs).unref();
       const pauseMs = typeof fate === 'object' ? fate.delayMs : 0;
       lines[direction].pass(pauseMs, () => {
@@ -174,6 +189,7 @@ export async function startReferenceCloud(options: {
         send({ type: 'auth_error', reason: 'unknown token' });
         return socket.close(tokenRejectedCode, 'unknown token');
       }
+      for (const [code, given] of promised) if (given === token) promised.delete(code);
       isAuthenticated = true;
       state.logins += 1;
       send({ type: 'auth_ok', acks: behaviour.acks });
@@ -182,19 +198,21 @@ export async function startReferenceCloud(options: {
       behaviour.onAuthenticated?.(connection);
     };
     const onFrame = (text: string): void => {
-      const frame = JSON.parse(text) as Record<string, unknown>;
-      cloud.frames.push({ text, at: Date.now() });
-      if (cloud.frames.length > keptFrames) cloud.frames.shift();
+      keep(cloud.frames, text);
+      const frame = readFrame(text);
+      if (frame === null) return keep(cloud.misfits, text);
       const { type, method, params, id } = frame;
       if (type === 'claim_handshake') {
         const { chipId, claimSecret } = frame as { chipId: string; claimSecret: string };
         claimKey = `${chipId} ${claimSecret}`;
-        waiting.set(claimKey, { chipId, claimSecret, send });
+        const stationToken = promised.get(claimKey);
+        if (stationToken === undefined) waiting.set(claimKey, { chipId, claimSecret, send });
+        else send({ type: 'claim_success', stationToken });
       } else if (type === 'station_auth') {
         logIn(frame['stationToken']);
       } else if (typeof method === 'string') {
         if (!isAuthenticated) return;
-        const given = params as Record<string, unknown>;
+        const given = (params ?? {}) as Record<string, unknown>;
         hear(method, given);
         if (behaviour.acks && typeof given['seq'] === 'number') send({ type: 'ack', seq: given['seq'] });
       } else if (typeof id === 'string' || typeof id === 'number') {
@@ -205,7 +223,10 @@ export async function startReferenceCloud(options: {
         else call?.resolve(frame['result']);
       }
     };
-    socket.on('ping', (data) => behaviour.pongs && socket.pong(data));
+    socket.on('ping', (data) => {
+      cloud.pings.push(Date.now());
+      if (behaviour.pongs) socket.pong(data);
+    });
     socket.on('message', (data) => {
       if (behaviour.isMute) return;
       const text = (data as Buffer).toString('utf8');
@@ -215,7 +236,8 @@ export async function startReferenceCloud(options: {
     socket.on('close', () => {
       isAuthenticated = false;
       if (state.current === connection) state.current = null;
-      if (claimKey !== null) waiting.delete(claimKey);
+      // The same station may wait on another connection by now.
+      if (claimKey !== null && waiting.get(claimKey)?.send === send) waiting.delete(claimKey);
       for (const { reject } of pending.values()) reject(new Error('The connection is gone.'));
     });
   };
@@ -238,9 +260,12 @@ export async function startReferenceCloud(options: {
     logins: () => state.logins,
     waiting: () => [...waiting.values()].map(({ chipId, claimSecret }) => ({ chipId, claimSecret })),
     claim: (chipId, claimSecret) => {
-      const station = waiting.get(`${chipId} ${claimSecret}`);
+      const key = `${chipId} ${claimSecret}`;
+      const station = waiting.get(key);
       if (station === undefined) return null;
+      waiting.delete(key);
       const stationToken = newToken(tokens);
+      promised.set(key, stationToken);
       station.send({ type: 'claim_success', stationToken });
       return stationToken;
     },
@@ -265,4 +290,24 @@ function newToken(tokens: Map<string, boolean>): string {
   const token = randomBytes(32).toString('base64url');
   tokens.set(token, true);
   return token;
+}
+
+function keep(frames: { text: string; at: number }[], text: string): void {
+  frames.push({ text, at: Date.now() });
+  if (frames.length > keptFrames) frames.shift();
+}
+
+/** @returns null for what is no message: a station in the making may say anything. */
+function readFrame(text: string): Record<string, unknown> | null {
+  try {
+    const frame = JSON.parse(text) as Record<string, unknown>;
+    const { type, method, params = {}, chipId, claimSecret } = frame;
+    const isFit =
+      type === 'claim_handshake'
+        ? typeof chipId === 'string' && typeof claimSecret === 'string'
+        : typeof method !== 'string' || (typeof params === 'object' && params !== null);
+    return typeof frame === 'object' && isFit ? frame : null;
+  } catch {
+    return null;
+  }
 }

@@ -4,16 +4,14 @@ import { buildImage, checksumOfFile } from '../firmware/image-builder.ts';
 /** Files below `firmware/` of the release server: a manifest, and the image that it names. */
 export type FirmwareOffer = { find(file: string): { bytes: Uint8Array; etag: string } | null };
 
-/** A firmware for one type of the virtual devices, newer than the one they come with. Its file is always the same. */
-export function createFirmwareOffer(offered = { type: 'light', version: '1.1.0' }): FirmwareOffer {
-  const { type, version } = offered;
-  const image = buildImage({ project: type, version, bytes: 200_000 });
-  const file = `${type}-${version}.bin`;
-  const manifest = { [type]: { version, file, checksum: checksumOfFile(image), size: image.length, chip: 'esp32' } };
-  const files = new Map<string, Uint8Array>([
-    [file, image],
-    ['manifest.json', Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)],
-  ]);
+/**
+ * A firmware for one type of the virtual devices, newer than the one they come with. Its file is always the same.
+ * @param offered null: the manifest names none.
+ */
+export function createFirmwareOffer(
+  offered: { type: string; version: string } | null = { type: 'light', version: '1.1.0' },
+): FirmwareOffer {
+  const files = offered === null ? new Map([['manifest.json', Buffer.from('{}\n')]]) : filesOf(offered);
   return {
     find: (name) => {
       const bytes = files.get(name);
@@ -21,4 +19,14 @@ export function createFirmwareOffer(offered = { type: 'light', version: '1.1.0' 
       return { bytes, etag: `"${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}"` };
     },
   };
+}
+
+function filesOf({ type, version }: { type: string; version: string }): Map<string, Uint8Array> {
+  const image = buildImage({ project: type, version, bytes: 200_000 });
+  const file = `${type}-${version}.bin`;
+  const manifest = { [type]: { version, file, checksum: checksumOfFile(image), size: image.length, chip: 'esp32' } };
+  return new Map<string, Uint8Array>([
+    [file, image],
+    ['manifest.json', Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)],
+  ]);
 }

@@ -5,7 +5,7 @@ import { join, normalize } from 'node:path';
 import { Readable } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
-import { createFirmwareOffer } from './firmware-offer.ts';
+import { createFirmwareOffer, type FirmwareOffer } from './firmware-offer.ts';
 import { controlPage } from './control-page.ts';
 import { openImageFolder } from './image-folder.ts';
 import { createNarrowLine } from './narrow-line.ts';
@@ -32,6 +32,8 @@ export type ReleaseSimulatorOptions = {
   recipe?: ImageRecipe;
   /** Of images, for all downloads together; default: no limit. */
   bytesPerSecond?: number;
+  /** Whether there is newer firmware for the virtual lamps; default: there is. */
+  offersFirmware?: boolean;
   /** Address of the station's web page, for a link. */
   station?: string;
   onOffer?: (offer: Offer) => void;
@@ -39,7 +41,7 @@ export type ReleaseSimulatorOptions = {
 
 /** A server for releases of a station on the process engine, on loopback. */
 export async function startReleaseSimulator(options: ReleaseSimulatorOptions): Promise<ReleaseSimulator> {
-  const { folder, bytesPerSecond = Infinity, recipe = stationImages } = options;
+  const { folder, bytesPerSecond = Infinity, recipe = stationImages, offersFirmware = true } = options;
   const imageFolder = join(folder, 'images');
   const images = await openImageFolder(imageFolder);
   const offers = await openOffers({ folder, images, recipe });
@@ -56,7 +58,8 @@ export async function startReleaseSimulator(options: ReleaseSimulatorOptions): P
   app.addHook('onRequest', async (request, reply) => {
     if (!isOwnPage(request)) return reply.code(403).send('This can only be done from its own page.\n');
   });
-  serveReleases(app, { offers, imageFolder, line, narrowLine: createNarrowLine(bytesPerSecond) });
+  const firmware = offersFirmware ? createFirmwareOffer() : createFirmwareOffer(null);
+  serveReleases(app, { offers, firmware, imageFolder, line, narrowLine: createNarrowLine(bytesPerSecond) });
   serveControl(app, { offers, line, offer, station: options.station ?? null });
   await app.listen({ host: '127.0.0.1', port: options.port });
   const { port } = app.server.address() as AddressInfo;
@@ -77,9 +80,15 @@ type Line = { plugged: boolean };
 
 function serveReleases(
   app: FastifyInstance,
-  parts: { offers: Offers; imageFolder: string; line: Line; narrowLine: ReturnType<typeof createNarrowLine> },
+  parts: {
+    offers: Offers;
+    firmware: FirmwareOffer;
+    imageFolder: string;
+    line: Line;
+    narrowLine: ReturnType<typeof createNarrowLine>;
+  },
 ): void {
-  const { offers, imageFolder, line, narrowLine } = parts;
+  const { offers, firmware, imageFolder, line, narrowLine } = parts;
   const cutUnlessPlugged = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (line.plugged) return;
     reply.hijack();
@@ -91,7 +100,6 @@ function serveReleases(
     if (request.headers['if-none-match'] === etag) return reply.code(304).send();
     return reply.type('application/json').send(bytes);
   });
-  const firmware = createFirmwareOffer();
   app.get('/firmware/*', { onRequest: cutUnlessPlugged }, async (request, reply) => {
     const { '*': file } = request.params as { '*': string };
     const found = firmware.find(file);

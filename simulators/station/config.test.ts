@@ -6,8 +6,8 @@ describe('the configuration of npm start', () => {
   it('needs nothing', () => {
     const reading = envToStationConfig({}, '/checkout');
     assert.ok(reading.kind === 'ok');
-    const { stateFolder, port, releasePort } = reading.config;
-    assert.deepEqual([stateFolder, port, releasePort], ['/checkout/.station', null, null]);
+    const { stateFolder, port, releasePort, offersFirmware } = reading.config;
+    assert.deepEqual([stateFolder, port, releasePort, offersFirmware], ['/checkout/.station', null, null, true]);
   });
 
   it('takes ports, and a state folder below the repository or anywhere', () => {
@@ -20,9 +20,22 @@ describe('the configuration of npm start', () => {
     assert.equal(relative.kind === 'ok' && relative.config.stateFolder, '/checkout/tmp/second');
   });
 
+  it('hands on what the backend is to know of a cloud', () => {
+    const env = { CLOUD_HOST: 'ws://127.0.0.1:9000', CLOUD_CA_FILE: '', OTHER: 'x' };
+    const reading = envToStationConfig(env, '/checkout');
+    assert.deepEqual(reading.kind === 'ok' && reading.config.cloud, { CLOUD_HOST: 'ws://127.0.0.1:9000' });
+  });
+
+  it('offers no firmware when it is told so', () => {
+    const reading = envToStationConfig({ OFFER_FIRMWARE: 'false' }, '/checkout');
+    assert.equal(reading.kind === 'ok' && reading.config.offersFirmware, false);
+  });
+
   it('tells every problem at once', () => {
-    const reading = envToStationConfig({ PORT: '80a', RELEASE_PORT: '70000' }, '/checkout');
+    const env = { PORT: '80a', RELEASE_PORT: '70000', OFFER_FIRMWARE: 'no' };
+    const reading = envToStationConfig(env, '/checkout');
     assert.deepEqual(reading.kind === 'invalid' && reading.problems, [
+      'OFFER_FIRMWARE must be true or false',
       'PORT must be a number from 0 to 65535',
       'RELEASE_PORT must be a number from 0 to 65535',
     ]);

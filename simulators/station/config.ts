@@ -9,6 +9,10 @@ export type StationConfig = {
   port: number | null;
   /** Port of the release server; null: 8090, or the next free one. */
   releasePort: number | null;
+  /** Whether the release server has newer firmware for the lamps, which they restart for in the first minute. */
+  offersFirmware: boolean;
+  /** What the backend is to know of a cloud: those of its variables that are set. */
+  cloud: Readonly<Record<string, string>>;
   /** For the programs it starts. */
   path: string;
   home: string;
@@ -16,7 +20,12 @@ export type StationConfig = {
 
 export type StationConfigReading = { kind: 'ok'; config: StationConfig } | { kind: 'invalid'; problems: string[] };
 
-/** PORT, RELEASE_PORT and STATION_STATE_DIR (default `.station` in the repository). Reports every problem at once. */
+const cloudNames = ['CLOUD_HOST', 'CLOUD_CA_FILE', 'CLOUD_TLS_PINS', 'CLOUD_OUTBOX_MAX_MB'];
+
+/**
+ * PORT, RELEASE_PORT and STATION_STATE_DIR (default `.station` in the repository); OFFER_FIRMWARE, true or false; CLOUD_HOST and what
+ * belongs to it, which the backend judges. Reports every problem at once.
+ */
 export function envToStationConfig(
   env: Readonly<Record<string, string | undefined>>,
   root: string,
@@ -29,11 +38,15 @@ export function envToStationConfig(
     if (!/^\d+$/.test(value) || port > 65_535) problems.push(`${name} must be a number from 0 to 65535`);
     return port;
   };
+  const offersFirmware = env['OFFER_FIRMWARE']?.trim() || 'true';
+  if (!['true', 'false'].includes(offersFirmware)) problems.push('OFFER_FIRMWARE must be true or false');
   const config: StationConfig = {
     root,
     stateFolder: resolve(root, env['STATION_STATE_DIR']?.trim() || '.station'),
     port: readPort('PORT'),
     releasePort: readPort('RELEASE_PORT'),
+    offersFirmware: offersFirmware === 'true',
+    cloud: Object.fromEntries(cloudNames.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
     path: env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
     home: env['HOME'] ?? '/',
   };

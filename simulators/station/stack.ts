@@ -16,6 +16,8 @@ export async function writeStack(options: {
   /** Logins of the virtual devices, for the backend to know them. */
   devicesFile: string;
   agentSocket: string;
+  /** Variables of the backend. */
+  cloud: Readonly<Record<string, string>>;
   /** Where devices find the reverse proxy. */
   publicUrl: string;
 }): Promise<void> {
@@ -35,6 +37,7 @@ export async function writeStack(options: {
         STATION_ID: identity.stationId,
         AGENT_SOCKET: agentSocket,
         AGENT_TOKEN: identity.agentToken,
+        ...options.cloud,
         [programVariables.backend]: program('apps/backend/src/main.ts'),
       },
     },

@@ -64,6 +64,7 @@ export async function startStation(
       folder: folders.releases,
       port,
       bytesPerSecond,
+      offersFirmware: config.offersFirmware,
       station: web.url,
       // The station would find it within half a minute; so one sees it at once.
       onOffer: () => void client.check(),
@@ -81,6 +82,7 @@ export async function startStation(
     mqttPort,
     devicesFile,
     agentSocket,
+    cloud: config.cloud,
     publicUrl: web.url,
   });
   const { manifestUrl } = releases;

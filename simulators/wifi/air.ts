@@ -45,6 +45,8 @@ export type Profile = {
   ssid: string;
   password: string | null;
   isSaved: boolean;
+  /** The manager joins it by itself. */
+  isAutomatic: boolean;
   owner: number | null;
   settledBy: number | null;
   isFailed: boolean;
@@ -106,7 +108,11 @@ export function settle(air: Air, nowMs: number): void {
 
 const joinable = (air: Air): Profile | undefined =>
   air.profiles.find(
-    (profile) => (profile.isSaved || profile.settledBy !== null) && !profile.isFailed && routerOf(air, profile.ssid),
+    (profile) =>
+      profile.isAutomatic &&
+      (profile.isSaved || profile.settledBy !== null) &&
+      !profile.isFailed &&
+      routerOf(air, profile.ssid),
   );
 
 export function change(air: Air, changes: Partial<Air>): void {

@@ -22,7 +22,10 @@ export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: n
     settle(air, clock.monotonic());
   };
   const isReady = (): boolean => air.manager === 'running' && air.hasRadio && air.blocked === 'no';
-  const isKnown = ({ isSaved, settledBy }: Profile): boolean => isSaved || settledBy === owner;
+  /** The network in use last, as far as this process has seen: known also when people have to join it. */
+  let lastUsed: string | null = null;
+  const isKnown = ({ id, isSaved, isAutomatic, settledBy }: Profile): boolean =>
+    (isSaved && (isAutomatic || id === lastUsed)) || settledBy === owner;
   const cause = (): string => JSON.stringify([air.version, air.autoconnectMs === null]);
 
   const activate = async (profile: Profile, signal: AbortSignal): Promise<Failure | { kind: 'joined'; ip: string }> => {
@@ -41,6 +44,8 @@ export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: n
     observe: async () => {
       if (gate('radio.observe') === 'fault') throw new Error('the bus hung up');
       settle(air, clock.monotonic());
+      const used = air.profiles.find(({ id }) => id === air.active);
+      if (used && (used.isSaved || used.settledBy === owner)) lastUsed = used.id;
       const known = air.manager === 'running' ? air.profiles.filter(isKnown) : [];
       return {
         manager: air.manager,
@@ -94,7 +99,16 @@ export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: n
       if (gate('radio.join') === 'fault' || !isReady()) return failed('failed');
       const { ssid, password } = request;
       const id = `candidate-${(air.nextId += 1)}`;
-      const profile: Profile = { id, ssid, password, isSaved: false, owner, settledBy: null, isFailed: false };
+      const profile: Profile = {
+        id,
+        ssid,
+        password,
+        isSaved: false,
+        isAutomatic: true,
+        owner,
+        settledBy: null,
+        isFailed: false,
+      };
       change(air, { profiles: [...air.profiles, profile] });
       const answer = await activate(profile, signal).catch((error: unknown) => {
         removeProfile(air, id);

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { owner, runBackend, type RunningBackend } from '@station/backend/testing/running-backend';
+import { addDevice, connectDevice } from '@station/backend/testing/test-device';
+import { temporaryFolder } from '@station/backend/testing/temporary-folder';
+import { until } from '@station/backend/testing/until';
+import { findFreePort } from '@station/kit/free-port';
+import type { Check } from './conformance.ts';
+import { runConformance, type ConformanceTarget } from './conformance-run.ts';
+import { startReferenceCloud } from './reference-cloud.ts';
+
+/** A claimed station that is started again when it ends by itself, and what the program would be told of it. */
+async function station() {
+  await using starting = new AsyncDisposableStack();
+  const cloud = starting.use(await startReferenceCloud({}));
+  const { path: dataDir } = starting.use(await temporaryFolder());
+  const [port, mqttPort] = [await findFreePort(), await findFreePort()];
+  const env = { CLOUD_HOST: cloud.host, PORT: String(port), MQTT_PORT: String(mqttPort) };
+  let backend: RunningBackend;
+  let isStarted = Promise.resolve();
+  const start = async (): Promise<void> => {
+    backend = await runBackend({
+      dataDir,
+      env,
+      onReset: () => {
+        isStarted = Promise.resolve(backend[Symbol.asyncDispose]()).then(start);
+      },
+    });
+  };
+  await start();
+  starting.defer(() => isStarted.then(() => backend[Symbol.asyncDispose]()));
+  await backend!.setUp();
+  const login = await addDevice(backend!.backend.db, 'porch', 'pir');
+  await until('the station waits to be claimed', () => cloud.waiting().length === 1);
+  const [waiting] = cloud.waiting();
+  assert.ok(cloud.claim(waiting?.chipId ?? '', waiting?.claimSecret ?? '') !== null);
+  await cloud.connection();
+  const target: ConformanceTarget = {
+    home: `http://127.0.0.1:${port}`,
+    ...owner,
+    device: { mqtt: `mqtt://127.0.0.1:${mqttPort}`, ...login },
+    patienceMs: 60_000,
+  };
+  const lines: string[] = [];
+  const running = starting.move();
+  const run = (given: Partial<ConformanceTarget> = {}, only: { checks?: Check[]; checkMs?: number } = {}) => {
+    lines.length = 0;
+    const print = (line: string): void => void lines.push(line);
+    return runConformance({ cloud, target: { ...target, ...given }, onReset: () => undefined, print, ...only });
+  };
+  const results = () => lines.slice(1).map((line) => line.split(/ +/)[0]);
+  return { backend: backend!, target, run, lines, results, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+test('the program’s checks of this station: what is missing is said, then all of it is looked at and in order', async () => {
+  await using all = await station();
+  const saysOf = async (given: Partial<ConformanceTarget>, only: { checks?: Check[]; checkMs?: number } = {}) => {
+    assert.equal(await all.run(given, only), false);
+    return all.lines.slice(1).join('\n');
+  };
+  const device = all.target.device!;
+  assert.equal(await saysOf({ device: null, patienceMs: 50 }), 'failed  No device is online.');
+  const nowhere = { ...device, mqtt: 'mqtt://127.0.0.1:1' };
+  assert.equal(await saysOf({ device: nowhere, patienceMs: 50 }), 'failed  The broker does not answer the device.');
+  const stranger = { ...device, token: 'another' };
+  assert.match(await saysOf({ device: stranger }), /^failed {2}The device of the login cannot connect: .+$/);
+  const elsewhere = { ...device, stationId: 'another' };
+  assert.match(await saysOf({ device: elsewhere }), /^failed {2}The device of the login cannot connect: .+$/);
+  assert.match(await saysOf({ password: 'another' }), /^failed {2}The account cannot log in at http:.+$/);
+  // Not the one that is looked at further on.
+  const hall = await addDevice(all.backend.backend.db, 'hall');
+  await using away = await connectDevice(device.mqtt, hall);
+  await away.say('heartbeat', { status: 'online' });
+  const unseen: Check = { name: 'unseen', looksAtDevice: true, run: async () => undefined };
+  assert.equal(
+    await saysOf({ device: null }, { checks: [unseen] }),
+    'in part unseen: what a device sees was not looked at',
+  );
+  const silent: Check = { name: 'silent', run: () => new Promise(() => undefined) };
+  assert.equal(await saysOf({}, { checks: [silent], checkMs: 50 }), 'failed  silent: The station did not answer.');
+  // Without these eyes a station that forwards nothing would be in order as well.
+  const eyes: Check = {
+    name: 'eyes',
+    run: async ({ home }) => {
+      assert.equal(home.device, 'porch');
+      assert.deepEqual(await home.deviceCommands(), []);
+      assert.ok(home.deviceSays);
+    },
+  };
+  assert.equal(await all.run({}, { checks: [eyes] }), true, all.lines.join('\n'));
+  assert.equal(await all.run(), true, all.lines.join('\n'));
+  assert.deepEqual(
+    all.results(),
+    Array.from({ length: 11 }, () => 'ok'),
+  );
+});
+
+test('the program ends with 1 and says why when there is no station at all', async () => {
+  const main = fileURLToPath(import.meta.resolve('./main.ts'));
+  const program = spawn(process.execPath, [main, '--port', '0', '--conformance', '--patience', '0.05']);
+  const said = text(program.stdout);
+  const [code] = (await once(program, 'close')) as [number | null];
+  assert.match(await said, /^failed {2}No station has logged in\.$/m);
+  assert.equal(code, 1);
+});
