@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { findFreePort } from '@station/kit/free-port';
 import { run } from '../rig/program.ts';
-import { percentile } from './cloud/bench-station.ts';
+import { median, percentile } from './load/statistics.ts';
 import { makeCalls, type Call, type Library } from './rpc/ends.ts';
 
 const libraries: Library[] = ['cloud calls station', 'station calls cloud', 'jayson', 'rpc-websockets'];
@@ -35,10 +35,8 @@ async function round(call: Call): Promise<Figures> {
     }
   };
   await Promise.all(Array.from({ length: atOnce }, worker));
-  return { perSecond: (callsARound / (performance.now() - began)) * 1000, p99Ms: percentile(times, 0.99) };
+  return { perSecond: (callsARound / (performance.now() - began)) * 1000, p99Ms: percentile(times, 99) };
 }
-
-const median = (values: number[]): number => percentile(values, 0.5);
 
 async function fetchPeers(folder: string): Promise<void> {
   const npm = join(dirname(process.execPath), 'npm');

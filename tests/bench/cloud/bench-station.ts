@@ -70,8 +70,3 @@ export async function benchStation(
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
-
-export function percentile(values: readonly number[], part: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
-}

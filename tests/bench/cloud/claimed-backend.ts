@@ -1,4 +1,4 @@
-/** A whole backend with twenty devices, claimed by a cloud at this port of loopback: data directory, port. Tells its parent where it is. */
+/** A whole backend with twenty devices, claimed by a cloud at this port of loopback: data directory, port. Says where it is. */
 import { join } from 'node:path';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/files';
@@ -6,6 +6,9 @@ import { createCloudConfigStore } from '../../../apps/backend/src/cloud/cloud-co
 import { addDevice } from '../../../apps/backend/src/testing/test-device.ts';
 import { runBackend } from '../../../apps/backend/src/testing/running-backend.ts';
 import { openSecretBox } from '../../../apps/backend/src/settings/secret-box.ts';
+import { answerRequests } from '../load/pinned.ts';
+
+export type Where = { url: string; token: string };
 
 const [folder = '', port = ''] = process.argv.slice(2);
 const dataDir = join(folder, 'data');
@@ -22,5 +25,6 @@ const running = await runBackend({
 });
 for (let index = 0; index < 20; index++) await addDevice(running.backend.db, `d${index}`);
 const { accessToken } = await running.setUp();
-process.send?.({ url: running.backend.url, token: accessToken });
+const where: Where = { url: running.backend.url, token: accessToken };
+answerRequests(async () => where);
 process.on('disconnect', () => process.exit());

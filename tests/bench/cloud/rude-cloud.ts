@@ -3,8 +3,11 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { maxBatchCalls } from '@station/protocol/cloud-rpc';
+import { owner } from '../../../apps/backend/src/testing/running-backend.ts';
+import { answerRequests } from '../load/pinned.ts';
 
-export type Manners = 'quiet' | 'black hole' | 'flood' | 'large frames' | 'batches';
+export type CloudRequest = { kind: 'port' } | { kind: 'be'; manners: Manners };
+export type Manners = 'quiet' | 'black hole' | 'flood' | 'large frames' | 'batches' | 'member lists';
 
 const framesPerSecond = 10_000;
 const largeBytes = 1_000_000;
@@ -14,13 +17,24 @@ const maxBufferedBytes = 8 * 1024 * 1024;
 
 let manners: Manners = 'quiet';
 let current: WebSocket | null = null;
-let sent = 0;
 const small = '{"jsonrpc":"2.0","id":1,"method":"device_types.list"}';
 const large = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'nothing', params: { x: 'y'.repeat(largeBytes) } });
 
 const batch = JSON.stringify(
   Array.from({ length: maxBatchCalls }, (_, id) => ({ jsonrpc: '2.0', id, method: 'devices.snapshot' })),
 );
+const members = JSON.stringify({
+  type: 'identity_sync',
+  station: { name: 'Home' },
+  ownerId: 'cloud-user-0',
+  members: Array.from({ length: 100 }, (_, index) => ({
+    cloudUserId: `cloud-user-${index}`,
+    // The owner of the house stays who they were.
+    email: index === 0 ? owner.email : `member-${index}@example.org`,
+    name: `Member ${index}`,
+    role: index === 0 ? 'owner' : 'member',
+  })),
+});
 
 const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
 server.on('connection', (socket) => {
@@ -37,19 +51,18 @@ setInterval(() => {
   if (current === null || current.bufferedAmount > maxBufferedBytes) return;
   if (manners === 'flood') {
     for (let frame = 0; frame < (framesPerSecond * tickMs) / 1000; frame++) current.send(small);
-    sent += (framesPerSecond * tickMs) / 1000;
-  } else if (manners === 'large frames' || manners === 'batches') {
-    current.send(manners === 'batches' ? batch : large);
-    sent += 1;
   }
+  if (manners === 'large frames') current.send(large);
+  if (manners === 'batches') current.send(batch);
+  if (manners === 'member lists') current.send(members);
 }, tickMs);
-process.on('message', (next: Manners) => {
+await once(server, 'listening');
+answerRequests(async (asked: CloudRequest) => {
+  if (asked.kind === 'port') return (server.address() as AddressInfo).port;
   // Another way of being rude begins on a connection of its own, without what is left of the last.
   current?.terminate();
-  manners = next;
+  manners = asked.manners;
   if (manners === 'black hole') server.once('connection', (socket) => setTimeout(() => socket.pause(), 500));
-  process.send?.({ sent });
+  return null;
 });
 process.on('disconnect', () => process.exit());
-await once(server, 'listening');
-process.send?.({ port: (server.address() as AddressInfo).port });

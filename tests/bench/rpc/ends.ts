@@ -19,7 +19,7 @@ const paramsOf = (value: number) => ({ deviceId: '01890000-0000-7000-8000-000000
 
 /** Either end of ours: the library of the link with what the link puts around it. */
 function ourPeer(send: (text: string) => void): Peer {
-  const unexpected = (what: unknown): void => void process.stderr.write(`unexpected: ${JSON.stringify(what)}\n`);
+  const unexpected = (what: unknown): undefined => void process.stderr.write(`unexpected: ${JSON.stringify(what)}\n`);
   return createPeer({
     send,
     methods: { echo: { params: Params, run: async (params) => answer(params) } },

@@ -1,0 +1,51 @@
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { systemClock, type Clock } from '@station/kit/clock';
+import { pingEveryMs } from '../../../apps/backend/src/cloud/link-machine.ts';
+
+/** Goes as time does, and leaps forward when it is told to. */
+export type LeapingClock = Clock & {
+  /** Whoever sleeps until then wakes. */
+  leap(ms: number): Promise<void>;
+};
+
+export function createLeapingClock(): LeapingClock {
+  let aheadMs = 0;
+  let leaping = new AbortController();
+  const monotonic = (): number => systemClock.monotonic() + aheadMs;
+  return {
+    now: () => systemClock.now() + aheadMs,
+    monotonic,
+    sleep: async (ms, signal) => {
+      const endMs = monotonic() + ms;
+      for (;;) {
+        signal?.throwIfAborted();
+        const leftMs = endMs - monotonic();
+        if (leftMs <= 0) return;
+        const waking = AbortSignal.any([leaping.signal, ...(signal ? [signal] : [])]);
+        await systemClock.sleep(leftMs, waking).catch(() => undefined);
+      }
+    },
+    leap: async (ms) => {
+      aheadMs += ms;
+      const before = leaping;
+      leaping = new AbortController();
+      before.abort();
+      // What they do then comes before what follows here.
+      await turn();
+    },
+  };
+}
+
+/**
+ * The time in which a silent connection is found (specification, "Limits"): a ping, and as long for its pong. A station that does not read at
+ * that moment, since it is busy with what came before, is given one ping more, again and again.
+ */
+export async function leapOverSilence(clock: LeapingClock, isFound: () => boolean): Promise<void> {
+  await clock.leap(pingEveryMs);
+  await clock.leap(pingEveryMs);
+  for (let pauseMs = 250; ; pauseMs *= 2) {
+    await sleep(pauseMs, undefined, { ref: false });
+    if (isFound()) return;
+    await clock.leap(pingEveryMs);
+  }
+}

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { runBackend, type RunningBackend } from '../../../apps/backend/src/testing/running-backend.ts';
+import type { LoggedEvent } from '../../../apps/backend/src/testing/recorded-log.ts';
+import { startReferenceCloud, type ReferenceCloud } from '../../../simulators/cloud/reference-cloud.ts';
+import { waitFor } from '../../rig/program.ts';
+import type { Workspace } from '../../rig/workspace.ts';
+import { makeCertificates } from './certificates.ts';
+import { createLeapingClock, type LeapingClock } from './leaping-clock.ts';
+import { impatient } from './station.ts';
+
+export type LivingStation = {
+  cloud: ReferenceCloud;
+  clock: LeapingClock;
+  /** The one that runs now. */
+  backend(): RunningBackend;
+  /** What all of them have logged. */
+  events(name: string): LoggedEvent[];
+  /** How often a reset was over, and the process was to end. */
+  resets(): number;
+  /** Ends the backend, and starts it on the same data, as a process manager does. */
+  restart(): Promise<void>;
+};
+
+/** A backend in this process that nobody has claimed yet, its link with a clock that leaps, and a cloud over TLS. */
+export async function livingStation(workspace: Workspace): Promise<LivingStation> {
+  const { tls, caFile, pin } = await makeCertificates(workspace.folder);
+  const clock = createLeapingClock();
+  const cloud = workspace.own(await startReferenceCloud({ tls }));
+  const env = { CLOUD_HOST: cloud.host, CLOUD_CA_FILE: caFile, CLOUD_TLS_PINS: pin };
+  const dataDir = await workspace.subfolder('data');
+  const logs: RunningBackend['log'][] = [];
+  let resets = 0;
+  const start = async (): Promise<RunningBackend> => {
+    const onReset = (): void => void (resets += 1);
+    const backend = await runBackend({ env, dataDir, onReset, cloudTuning: { ...impatient, clock } });
+    logs.push(backend.log);
+    return backend;
+  };
+  let backend = await start();
+  workspace.own({ [Symbol.asyncDispose]: () => backend[Symbol.asyncDispose]() });
+  return {
+    cloud,
+    clock,
+    backend: () => backend,
+    events: (name) =>
+      logs
+        .flatMap((log) => log.lines.filter((line) => line.includes(`"${name}"`)))
+        .map((line) => JSON.parse(line) as LoggedEvent)
+        .filter(({ event }) => event === name),
+    resets: () => resets,
+    restart: async () => {
+      await backend[Symbol.asyncDispose]();
+      backend = await start();
+    },
+  };
+}
+
+/** Whoever stands before the station claims it. @returns its token. */
+export async function claimBy(cloud: ReferenceCloud): Promise<string> {
+  const waiting = await waitFor('a station that waits to be claimed', () => cloud.waiting()[0]);
+  const token = cloud.claim(waiting.chipId, waiting.claimSecret);
+  assert.ok(token !== null);
+  await cloud.connection();
+  return token;
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test } from 'node:test';
+import { addDevice, connectDevice } from '../../../apps/backend/src/testing/test-device.ts';
+import { waitFor } from '../../rig/program.ts';
+import { createWorkspace } from '../../rig/workspace.ts';
+import { claimBy, livingStation } from './living-station.ts';
+import { sweep } from './sweep.ts';
+
+/** A process takes a moment to end. The link that was just lost may be there again before. */
+const endingMs = 100;
+const ack = '{"type":"station_reset_ack"}';
+
+test('whichever message of a reset the network fails at, the devices are told once, and the station is unclaimed once', async (t) => {
+  await using workspace = await createWorkspace();
+  const station = await livingStation(workspace);
+  const { cloud, events, resets } = station;
+  const login = await addDevice(station.backend().backend.db, 'porch', 'pir');
+  let token = '';
+
+  const swept = await sweep({
+    ...station,
+    // The acknowledgement; the reset.
+    least: { from_station: 1, to_station: 1 },
+    prepare: async () => {
+      token = await claimBy(cloud);
+    },
+    round: async ({ number, heal }) => {
+      await using device = await connectDevice(station.backend().backend.mqttAddress ?? '', login);
+      const told = () => device.heard.filter(({ body }) => body['action'] === 'factory_reset').length;
+      const before = cloud.frames.length;
+      const since = () => cloud.frames.slice(before).map(({ text }) => text);
+      // Until it is acknowledged, a cloud says it after each log-in.
+      cloud.options.onAuthenticated = (link) => void (since().includes(ack) || link.send({ type: 'station_reset' }));
+      (await cloud.connection()).send({ type: 'station_reset' });
+      await waitFor('the device to be told', () => told() > 0);
+      await waitFor('the process to be ended', () => resets() > number);
+      await sleep(endingMs);
+      await station.restart();
+      heal();
+      await waitFor('the station to wait to be claimed', () => cloud.waiting().length === 1);
+      cloud.options.onAuthenticated = () => undefined;
+      assert.equal(told(), 1, 'the device is told once');
+      assert.equal(resets(), number + 1, 'the process is ended once');
+      const phases = events('cloud_station_reset').slice(2 * number);
+      assert.deepEqual(
+        phases.map(({ phase, reached }) => [phase, reached]),
+        [
+          ['begun', 0],
+          ['done', 1],
+        ],
+      );
+      const afterRestart = since().slice(since().findLastIndex((text) => text.includes('claim_handshake')));
+      assert.ok(!afterRestart.some((text) => text.includes(token)), 'the old token is not used again');
+    },
+  });
+  assert.equal(events('cloud_claimed').length, swept.rounds);
+  assert.deepEqual(events('unexpected_error'), []);
+  t.diagnostic(`the network failed at ${swept.failures} messages, in ${swept.rounds} rounds`);
+});
