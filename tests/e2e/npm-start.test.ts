@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Status } from '@station/protocol/agent-api';
 import type { Firmware } from '@station/protocol/firmware-rollouts';
 import type { Session } from '@station/protocol/rest';
+import { startReferenceCloud } from '../../simulators/cloud/reference-cloud.ts';
 import { waitFor } from '../rig/program.ts';
 import { findFreePort } from '@station/kit/free-port';
 import { createWorkspace, type Workspace } from '../rig/workspace.ts';
@@ -174,6 +175,25 @@ describe('npm start', () => {
     const second = run();
     assert.equal(await second.ended, 1);
     assert.ok(second.printed().includes(`This station runs already: ${station.web}`));
+    await interrupt(station);
+  });
+
+  it('is linked to a cloud, and comes back as nobody’s when the cloud has reset it', async () => {
+    await using cloud = await startReferenceCloud({});
+    env['CLOUD_HOST'] = cloud.host;
+    const station = await start();
+    delete env['CLOUD_HOST'];
+    const waiting = () => waitFor('the station to wait to be claimed', () => cloud.waiting()[0]);
+    const { chipId, claimSecret } = await waiting();
+    assert.ok(cloud.claim(chipId, claimSecret) !== null);
+    const link = await cloud.connection();
+    link.send({ type: 'station_reset' });
+    const anew = await waiting();
+    assert.equal(anew.chipId, chipId);
+    assert.notEqual(anew.claimSecret, claimSecret);
+    const isBack = async (): Promise<boolean> => (await fetch(`${station.web}/api/health`)).status === 200;
+    await waitFor('the house to be at work again', isBack, 60_000);
+    assert.equal(await health(station.web), '1.1.0');
     await interrupt(station);
   });
 

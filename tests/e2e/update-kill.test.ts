@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { waitFor } from '../rig/program.ts';
 import type { Behaviour } from '../rig/small-images.ts';
 import { assertRests, createStory, type Story } from './update/story.ts';
@@ -33,22 +33,25 @@ const env = { STABILIZATION_SECONDS: '0', HEALTHCHECK_TIMEOUT_SECONDS: '4' };
 let kills = 0;
 let worstMs = 0;
 
-for (const scenario of scenarios) {
-  test(`killed at any moment: ${scenario.name}`, async () => {
-    await using story = await createStory({ env });
-    const lifetime = createLifetime(story, scenario);
-    await lifetime.prepare();
-    const durationMs = await lifetime.measure();
-    const moments = [
-      ...spread(scenario.single, durationMs).map((firstMs) => [firstMs]),
-      ...spread(scenario.double, durationMs).map((firstMs, index) => [
-        firstMs,
-        spread(scenario.double, durationMs)[index] as number,
-      ]),
-    ];
-    for (const moment of moments) await lifetime.killAt(moment);
-  });
-}
+// Two stations at once, each with an engine of its own: they mostly wait.
+describe('killed at any moment', { concurrency: 2 }, () => {
+  for (const scenario of scenarios) {
+    test(scenario.name, async () => {
+      await using story = await createStory({ env });
+      const lifetime = createLifetime(story, scenario);
+      await lifetime.prepare();
+      const durationMs = await lifetime.measure();
+      const moments = [
+        ...spread(scenario.single, durationMs).map((firstMs) => [firstMs]),
+        ...spread(scenario.double, durationMs).map((firstMs, index) => [
+          firstMs,
+          spread(scenario.double, durationMs)[index] as number,
+        ]),
+      ];
+      for (const moment of moments) await lifetime.killAt(moment);
+    });
+  }
+});
 
 test('every kill ended well', (t) => {
   const wanted = scenarios.reduce((sum, { single, double }) => sum + single + 2 * double, 0);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
+import { availableParallelism } from 'node:os';
 import { describe, test } from 'node:test';
-import { explore } from '../faults/explorer.ts';
-import { exploreFaults } from '../faults/fault-explorer.ts';
 import { flaws } from '../faults/flaws.ts';
+import { exploreFaultsOnThread, exploreOnThread } from '../faults/on-thread.ts';
 import { assertNoBadEnds, describeCounts } from '../faults/report-ends.ts';
 import { scenarios } from '../faults/scenarios.ts';
 
@@ -26,50 +26,50 @@ const faultEvery = 20;
 
 const tell = (line: string): void => void process.stdout.write(`${line}\n`);
 
-describe('a station whose update is interrupted', () => {
-  let points = 0;
-  let bad = 0;
+// Each on a thread of its own: they only compute.
+const concurrency = availableParallelism();
 
+let [points, bad, passing] = [0, 0, 0];
+
+describe('a station whose update is interrupted', { concurrency }, () => {
   for (const scenario of scenarios) {
     test(`ends healthy and truthful: ${scenario.name}`, async () => {
-      const { counts, badEnds } = await explore(scenario, thorough);
+      const { counts, badEnds } = await exploreOnThread({ scenario: scenario.name, options: thorough });
       points += counts.single + counts.double;
       bad += badEnds.length;
       tell(`${scenario.name}: ${describeCounts(counts)}, bad ends: ${badEnds.length}`);
       assertNoBadEnds(badEnds);
     });
   }
-
-  test('was tried at enough points', () => {
-    tell(`update-powercut: ${points} points (single and double crashes), bad ends: ${bad}`);
-    assert.ok(points >= leastPoints, `${points} points`);
-    assert.equal(bad, 0);
-  });
 });
 
-describe('a station whose disk or engine fails for a moment', () => {
-  let points = 0;
+test('it was interrupted at enough points', () => {
+  tell(`update-powercut: ${points} points (single and double crashes), bad ends: ${bad}`);
+  assert.ok(points >= leastPoints, `${points} points`);
+  assert.equal(bad, 0);
+});
+
+describe('a station whose disk or engine fails for a moment', { concurrency }, () => {
   for (const scenario of scenarios) {
     test(`goes on by itself: ${scenario.name}`, async () => {
-      const found = await exploreFaults(scenario, { every: faultEvery });
-      points += found.points;
+      const found = await exploreFaultsOnThread({ scenario: scenario.name, options: { every: faultEvery } });
+      passing += found.points;
       assertNoBadEnds(found.badEnds);
     });
   }
-  test('was tried', () => {
-    tell(`faults that pass: ${points}, bad ends: 0`);
-    assert.ok(points > 0);
-  });
 });
 
-describe('a flaw is found', () => {
-  for (const { name, foundIn, rare = false, ...flaw } of flaws) {
+test('faults that pass were tried', () => {
+  tell(`faults that pass: ${passing}, bad ends: 0`);
+  assert.ok(passing > 0);
+});
+
+describe('a flaw is found', { concurrency }, () => {
+  for (const { name, foundIn, rare = false } of flaws) {
     const often = rare ? { every: 1, afterwardsEvery: 1 } : { every: 4, afterwardsEvery: Infinity };
-    const quick = { ...thorough, ...often, doubleEvery: Infinity, damages: 0, storms: 0, flaw };
+    const options = { ...thorough, ...often, doubleEvery: Infinity, damages: 0, storms: 0 };
     test(name, async () => {
-      const scenario = scenarios.find((one) => one.name === foundIn);
-      assert.ok(scenario);
-      const { badEnds } = await explore(scenario, quick);
+      const { badEnds } = await exploreOnThread({ scenario: foundIn, options, flaw: name });
       tell(`${name}: ${badEnds.length} bad ends in ${foundIn}`);
       assert.ok(badEnds.length > 0);
     });

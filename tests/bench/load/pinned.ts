@@ -23,8 +23,12 @@ export const onCore = (core: number, command: readonly string[]): [string, ...st
 ];
 
 /** A script of ours on one core, with a channel for `request`; killed when disposed. */
-export async function startScript(core: number, script: string, options: { logFile: string }): Promise<Pinned> {
-  const [program, ...args] = onCore(core, [process.execPath, script]);
+export async function startScript(
+  core: number,
+  script: string,
+  options: { logFile: string; args?: readonly string[] },
+): Promise<Pinned> {
+  const [program, ...args] = onCore(core, [process.execPath, script, ...(options.args ?? [])]);
   const log = openSync(options.logFile, 'a');
   const child = spawn(program, args, { env: systemEnv, stdio: ['ignore', log, log, 'ipc'] });
   closeSync(log);

@@ -33,7 +33,7 @@ export async function buildBackend(workspace: Workspace): Promise<string> {
 }
 
 /** The flags of `node` that the container image runs with, and what it sets for the C library. */
-async function imageFlags(): Promise<{ flags: string[]; malloc: Record<string, string> }> {
+export async function imageFlags(): Promise<{ flags: string[]; malloc: Record<string, string> }> {
   const dockerfile = await readFile(join(root, 'deploy/backend/Dockerfile'), 'utf8');
   const malloc = Object.fromEntries(
     [...dockerfile.matchAll(/\b(MALLOC_\w+)=(\S+)/g)].map(([, name, value]) => [name, value]),

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomInt } from 'node:crypto';
 import { afterEach, beforeEach, test } from 'node:test';
+import { Variant } from '@jellybrick/dbus-next';
+import { deviceState, interfaces, managerPath } from '@station/agent/adapters/network-manager/objects';
 import { ssidFromText } from '@station/agent/wifi/ssid';
+import { wifiPath } from './bare-machine.ts';
 import { createStage, forever, home, hotspot, password, profile, request, utf8, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -178,6 +181,29 @@ test('a network behind which nobody answers is left for another one, not for its
   stage.fake.scripts = [[{ state: 40 }, { state: 120, reason: 7 }]];
   const back = await stage.radio.joinKnown({ timeoutMs: 30_000, silent: [office] }, forever);
   assert.deepEqual(back, { kind: 'joined', ssid: office });
+});
+
+test('a network that only people join is come back to once they have, and to the last one only', async () => {
+  const office = ssidFromText('Office');
+  const path = ['Home', 'Office'].map((name) => {
+    stage.fake.addAccessPoint({ ssid: utf8(name) });
+    return stage.fake.addProfile(profile(name, { autoconnect: false }));
+  });
+  const patience = { timeoutMs: 30_000, silent: [] };
+  assert.equal((await stage.radio.joinKnown(patience, forever)).kind, 'failed');
+  for (const [index, ssid] of [home, office].entries()) {
+    const active = `${managerPath}/ActiveConnection/${90 + index}`;
+    stage.fake.set(active, interfaces.active, { Connection: new Variant('o', path[index]) });
+    stage.fake.set(wifiPath, interfaces.device, {
+      ActiveConnection: new Variant('o', active),
+      State: new Variant('u', deviceState.activated),
+    });
+    assert.deepEqual((await stage.radio.observe()).known, [ssid]);
+  }
+  assert.deepEqual(await stage.radio.startHotspot(hotspot, forever), { kind: 'started' });
+  assert.deepEqual((await stage.radio.observe()).known, [office]);
+  await stage.radio.stopHotspot();
+  assert.deepEqual(await stage.radio.joinKnown(patience, forever), { kind: 'joined', ssid: office });
 });
 
 test('a joined network that cannot be written is known and told of, and a hotspot does not take it away', async () => {

@@ -1,28 +1,15 @@
 import assert from 'node:assert/strict';
-import { basename, join } from 'node:path';
 import { test } from 'node:test';
-import { createDockerEngine } from '@station/agent/adapters/docker/docker-engine';
-import { nodeDisk } from '@station/kit/files';
 import { waitFor } from '../../rig/program.ts';
 import { createSmallRig } from '../../rig/small-rig.ts';
+import { engineOf } from './engine-of.ts';
 
 test('the proxy alone is stopped and started as it is, and a bring-up starts it again', async () => {
   await using rig = await createSmallRig({ proxy: true });
   await rig.stack.writeProject(await rig.release({ version: '1.0.0' }));
   await rig.stack.up();
   await waitFor('the stack to be healthy', () => rig.stack.health());
-  using engine = createDockerEngine({
-    disk: nodeDisk,
-    socketPath: rig.engine.socketPath,
-    program: 'docker',
-    projectPath: rig.stack.folder,
-    composeFile: basename(rig.stack.composeFile),
-    overridePath: join(rig.workspace.folder, 'no-override.yml'),
-    credentials: null,
-    env: { ...rig.engine.env },
-    now: Date.now,
-    onLink: () => undefined,
-  });
+  using engine = engineOf(rig);
   const of = async (service: string) => (await rig.stack.containers()).find((one) => one.service === service);
   const before = await Promise.all(['proxy', 'backend', 'frontend'].map(of));
   for (const running of [false, false]) await engine.setRunning('proxy', running);

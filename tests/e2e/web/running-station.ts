@@ -3,7 +3,10 @@ import { dirname, join } from 'node:path';
 import { startDaemon, systemEnv, waitFor } from '../../rig/program.ts';
 import { createWorkspace } from '../../rig/workspace.ts';
 
-/** A station as `npm start` boots it, with everything real but the container engine. */
+/**
+ * A station as `npm start` boots it, with everything real but the container engine. No firmware is offered: its lamps would restart in the
+ * middle of a story, and a command that is given in that half second does not reach them.
+ */
 export type RunningStation = AsyncDisposable & {
   url: string;
   setupCode: string;
@@ -29,6 +32,7 @@ export async function startRunningStation(): Promise<RunningStation> {
           STATION_STATE_DIR: await workspace.subfolder('state'),
           PORT: '0',
           RELEASE_PORT: '0',
+          OFFER_FIRMWARE: 'false',
         },
       }),
     );

@@ -1,0 +1,21 @@
+import { basename, join } from 'node:path';
+import { createDockerEngine } from '@station/agent/adapters/docker/docker-engine';
+import { systemClock } from '@station/kit/clock';
+import { nodeDisk } from '@station/kit/files';
+import type { SmallRig } from '../../rig/small-rig.ts';
+
+/** The agent's adapter on the rig's engine and stack, without an override. */
+export const engineOf = (rig: SmallRig): ReturnType<typeof createDockerEngine> =>
+  createDockerEngine({
+    disk: nodeDisk,
+    socketPath: rig.engine.socketPath,
+    program: 'docker',
+    projectPath: rig.stack.folder,
+    composeFile: basename(rig.stack.composeFile),
+    overridePath: join(rig.workspace.folder, 'no-override.yml'),
+    credentials: null,
+    env: { ...rig.engine.env },
+    clock: systemClock,
+    alive: () => undefined,
+    onLink: () => undefined,
+  });
