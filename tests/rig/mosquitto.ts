@@ -61,9 +61,8 @@ export async function createMosquitto(workspace: Workspace, options: { tls?: boo
         return true;
       });
     },
-    [Symbol.asyncDispose]: async () => {
-      if (daemon?.running()) await mosquitto.stop();
-    },
+    // Also one that a test has stopped with SIGSTOP.
+    [Symbol.asyncDispose]: async () => daemon?.stop(),
   };
   workspace.own(mosquitto);
   await mosquitto.start();

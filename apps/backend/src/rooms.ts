@@ -121,7 +121,8 @@ async function openGround(
 ): Promise<Ground> {
   const { disk, log } = machine;
   await disk.makeDirectory(config.dataDir, 0o700);
-  const opening = { config: config.database, migrations, clock: machine.clock, disk, log, onDamage };
+  const { database, replicaId } = config;
+  const opening = { config: database, replicaId, migrations, clock: machine.clock, disk, log, onDamage };
   const store = opened.use(await openStore(opening));
   const tap = createBroadcastTap();
   const hub = tap.on(createSocketHub());

@@ -107,7 +107,11 @@ function createReplica(id: string, env: Record<string, string>, logFile: string)
   const url = `http://127.0.0.1:${env['PORT']}`;
   let daemon: Daemon | null = null;
   const end = async (signal: NodeJS.Signals): Promise<void> => {
-    if (daemon?.running()) daemon.kill(signal);
+    if (daemon?.running()) {
+      daemon.kill(signal);
+      // One that was frozen would never take it.
+      daemon.kill('SIGCONT');
+    }
     await daemon?.ended;
   };
   const health = async (): Promise<ReplicaHealth> => {

@@ -265,6 +265,36 @@ test('a leader that hangs is replaced, and its share heard by another; when it g
   assert.deepEqual([...offline.seen], []);
 });
 
+test('a replica that hangs in the middle of a write holds up none of the others', async () => {
+  await using offline = watchForOffline(cluster);
+  const leader = await waitFor('one to lead', () => cluster.leader());
+  const one = cluster.replicas.find(({ id }) => id !== leader.id);
+  assert.ok(one);
+  const watcher = watchers[cluster.replicas.indexOf(one)];
+  assert.ok(watcher);
+  const load = startLoad(devices, 10);
+  await waitFor('it to hang with rows of the database locked', async () => {
+    one.freeze();
+    await sleep(500);
+    const held = await cluster.query(
+      `select 1 from pg_stat_activity where state = 'idle in transaction' and state_change < now() - interval '400 ms'`,
+    );
+    if (held.length > 0) return true;
+    one.thaw();
+    await sleep(Math.random() * 50);
+    return false;
+  });
+  watcher.closes.length = 0;
+  await load.end();
+  await nothingLost();
+  one.thaw();
+  await waitFor('its clients to begin anew', () => watcher.closes.length > 0 && watcher.isIn());
+  await Promise.all(devices.map((device) => device.count()));
+  await nothingLost();
+  await lastStatesHold();
+  assert.deepEqual([...offline.seen], []);
+});
+
 test('what the broker kept for the one backend that there was before is taken in, and its session ended', async () => {
   const options = {
     clientId: `station-${stationId}`,

@@ -1,3 +1,5 @@
+import { sessionName, storeName } from '../store/postgres.ts';
+
 /**
  * Advisory locks of a station's database (PostgreSQL documentation, section 13.3.5), all in one class: the number is our own choice. Held by
  * a session they go when its connection does, however the process ends.
@@ -18,3 +20,17 @@ export const unheardReplicas = `
       and database = (select oid from pg_database where datname = current_database())
       and classid = ${lockClass}
       and objid = (hashtext('replica ' || replicas.id)::bigint & 4294967295)::oid)`;
+
+/**
+ * Query: ends all connections of replicas that hang. Each asks something once a second by its session; `$1` is after how many milliseconds
+ * without that it hangs. One of the others may stand in the middle of a transaction, whose rows everyone waits for; a process that has
+ * begun anew under the same name meanwhile keeps its own.
+ */
+export const endHanging = `
+  select pg_terminate_backend(theirs.pid) from pg_stat_activity as session
+  join pg_stat_activity as theirs on theirs.pid = session.pid or (theirs.datname = session.datname
+    and theirs.application_name = '${storeName}' || substr(session.application_name, ${sessionName.length + 1})
+    and theirs.backend_start < session.state_change + interval '5 seconds')
+  where session.datname = current_database() and session.pid <> pg_backend_pid()
+    and starts_with(session.application_name, '${sessionName}')
+    and session.state_change < clock_timestamp() - $1 * interval '1 millisecond'`;

@@ -86,7 +86,7 @@ export async function startReplicas(options: {
   const { id, db, hub, log } = options;
   await using starting = new AsyncDisposableStack();
   const { clock } = starting.use(await startDatabaseClock(db, options.clock));
-  const lastHeard = await readLastHeard(db, id, clock);
+  const lastHeard = await introduce(db, id, clock);
   const leadership = createLeadership();
   const listeners = new Set<() => void>();
   const cloudListeners = new Set<() => void>();
@@ -220,9 +220,19 @@ function subscribe(listeners: Set<() => void>, listener: () => void): Disposable
   return { [Symbol.dispose]: () => void listeners.delete(listener) };
 }
 
-async function readLastHeard(db: Database, id: string, clock: Clock): Promise<LastHeard> {
-  const row = await db.selectFrom('replicas').select('seen_at').where('id', '=', id).executeTakeFirst();
-  const sureAt = row?.seen_at ?? clock.now();
+/** Known before the broker keeps anything for it: however soon it ends or hangs, its share is heard by another. */
+async function introduce(db: Database, id: string, clock: Clock): Promise<LastHeard> {
+  const row = { id, process: 0, hears: 0, seen_at: clock.now() };
+  await db
+    .insertInto('replicas')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const { seen_at: sureAt } = await db
+    .selectFrom('replicas')
+    .select('seen_at')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
   return { sureAt, goneAt: Math.min(clock.now(), sureAt + sayEveryMs) };
 }
 

@@ -2,6 +2,7 @@ import type { Client } from 'pg';
 import { describeError } from '@station/kit/station-error';
 import type { Clock } from '@station/kit/clock';
 import type { Log } from '../log.ts';
+import { connectionSettings, sessionName } from '../store/postgres.ts';
 import { lockClass, replicaLock } from './locks.ts';
 
 export type SessionQuery = <T extends object>(text: string, values?: readonly unknown[]) => Promise<T[]>;
@@ -98,8 +99,7 @@ export async function openSession(options: {
 
 /** @throws NameTakenError */
 async function prepare(query: SessionQuery, replicaId: string): Promise<void> {
-  // A machine that vanished is to be noticed within seconds: its locks are free then.
-  await query('set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3');
+  await query(connectionSettings);
   const locking = `select pg_try_advisory_lock(${lockClass}, ${replicaLock}) as locked`;
   const [answer] = await query<{ locked: boolean }>(locking, [replicaId]);
   if (answer?.locked !== true) throw new NameTakenError(`Another backend runs with REPLICA_ID ${replicaId}`);
@@ -118,7 +118,7 @@ async function connect({ url, replicaId }: { url: string; replicaId: string }): 
   const { default: pg } = await import('pg');
   const client = new pg.Client({
     connectionString: url,
-    application_name: `station-replica ${replicaId}`,
+    application_name: `${sessionName}${replicaId}`,
     connectionTimeoutMillis: answerMs,
     query_timeout: answerMs,
     keepAlive: true,

@@ -1,10 +1,10 @@
 import type { SettableLeadership } from './leadership.ts';
-import { leaderLock, lockClass, unheardReplicas } from './locks.ts';
+import { endHanging, leaderLock, lockClass, unheardReplicas } from './locks.ts';
 import type { SessionQuery } from './session.ts';
 import type { Log } from '../log.ts';
 
-/** A replica whose row is older than this while its connection stands is frozen: it would keep every notification from being cleared away. */
-const frozenAfterMs = 15_000;
+/** A replica that asks nothing for so long while its connections stand hangs: besides its locks it would keep every notification from being cleared away. */
+const hangsAfterMs = 15_000;
 export const sayEveryMs = 5_000;
 
 export type Term = {
@@ -34,10 +34,10 @@ export function createTerm(options: {
     const hears = options.hears();
     const nowMs = options.monotonic();
     if (said.hears === hears && nowMs - said.atMs < sayEveryMs) return;
-    // A new one appears only when it hears: before that the broker keeps nothing for it.
-    const isKnown = said.atMs !== -Infinity && hadHeard;
+    // Until it hears again, what stands there is still when its session was last heard.
+    const heardUntilNow = said.atMs !== -Infinity && hadHeard;
     hadHeard ||= hears;
-    if (!hears && !isKnown) {
+    if (!hears && !heardUntilNow) {
       await query('update replicas set process = pg_backend_pid(), hears = 0 where id = $1', [replicaId]);
       return;
     }
@@ -64,20 +64,11 @@ export function createTerm(options: {
     leadership.set(epoch);
     log.event('replica_leads', { replicaId, term: epoch });
   };
-  const endFrozen = (query: SessionQuery): Promise<unknown> =>
-    query(
-      `select pg_terminate_backend(activity.pid) from replicas
-       join pg_stat_activity as activity on activity.pid = replicas.process
-         and activity.application_name = 'station-replica ' || replicas.id and activity.datname = current_database()
-       where replicas.id <> $1 and replicas.seen_at < extract(epoch from clock_timestamp()) * 1000 - ${frozenAfterMs}`,
-      [replicaId],
-    );
-
   return {
     tick: async (query) => {
       await sayAlive(query);
-      // Each of them does it: the frozen one may be the leader.
-      await endFrozen(query);
+      // Each of them does it: the one that hangs may be the leader.
+      await query(endHanging, [hangsAfterMs]);
       if (!leadership.isLeader() && options.isReady()) await tryToLead(query);
       if (!leadership.isLeader()) return;
       const unheard = await query<{ id: string }>(unheardReplicas);

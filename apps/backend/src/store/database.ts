@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { Kysely, PostgresDialect, sql } from 'kysely';
+import { Kysely, sql } from 'kysely';
 import type { Clock } from '@station/kit/clock';
 import type { Disk } from '@station/kit/files';
 import { describeError } from '@station/kit/station-error';
@@ -8,6 +8,7 @@ import type { DatabaseConfig } from '../config.ts';
 import type { Log } from '../log.ts';
 import { copiesDirectory, createDatabaseCopies, type CopyKind, type DatabaseCopies } from './database-copies.ts';
 import { migrate, readSchemaState, type StationMigration } from './migrate.ts';
+import { openPostgres } from './postgres.ts';
 import type { Database, Schema } from './schema.ts';
 import { createSqliteDialect } from './sqlite-dialect.ts';
 import { openOrRestore, suspectDamage } from './sqlite-recovery.ts';
@@ -19,8 +20,6 @@ export type Store = AsyncDisposable & {
   answers(): Promise<boolean>;
 };
 
-const postgresConnections = 10;
-const postgresTimeoutMs = 5_000;
 const copyEveryMs = 24 * 60 * 60 * 1000;
 /** Not at once: starting up is busy enough. */
 const firstCopyAfterMs = 10 * 60 * 1000;
@@ -33,16 +32,20 @@ const firstCopyAfterMs = 10 * 60 * 1000;
 export async function openStore(options: {
   config: DatabaseConfig;
   migrations: readonly StationMigration[];
+  /** Name of this backend among several on the same PostgreSQL. */
+  replicaId?: string | null;
   clock: Clock;
   disk: Disk;
   log: Log;
   /** Called when the file proves damaged while in use: the next start mends it. */
   onDamage: () => void;
 }): Promise<Store> {
-  const { config, migrations, log } = options;
+  const { config, migrations, replicaId = null, log } = options;
   await using opening = new AsyncDisposableStack();
   const opened =
-    config.kind === 'sqlite' ? await openSqlite(config.file, options) : await openPostgres(config.url, log);
+    config.kind === 'sqlite'
+      ? await openSqlite(config.file, options)
+      : { db: await openPostgres({ url: config.url, replicaId, log }), copy: null, copies: null };
   const { db } = opened;
   opening.defer(() => db.destroy());
   const { pending, unknown, isNew } = await readSchemaState(db as Kysely<unknown>, migrations);
@@ -91,30 +94,6 @@ async function openSqlite(
       log.event('database_copied', { copy: name, reason: kind });
     },
   };
-}
-
-async function openPostgres(url: string, log: Log): Promise<Opened> {
-  // Loaded only when it is used: most stations run on SQLite.
-  const { default: pg } = await import('pg');
-  const int8 = 20;
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: postgresConnections,
-    connectionTimeoutMillis: postgresTimeoutMs,
-    application_name: 'station-backend',
-    // Times and counts are bigint columns; all of them are far below 2^53.
-    types: {
-      getTypeParser: (id: number, format): ((text: string) => unknown) =>
-        id === int8 ? Number : (pg.types.getTypeParser(id, format) as (text: string) => unknown),
-    },
-  });
-  // An idle connection that the server ends is not an error of anyone's query; the pool opens another.
-  pool.on('error', (error) =>
-    log.event('unexpected_error', { where: 'database connection', message: describeError(error) }),
-  );
-  // While it is being closed a connection has left the pool already: its error would be nobody's and end the process.
-  pool.on('connect', (client) => client.on('error', () => undefined));
-  return { db: new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) }), copy: null, copies: null };
 }
 
 /** A copy a day, counted from the newest one, so that a station that is often restarted takes no more than that. */
