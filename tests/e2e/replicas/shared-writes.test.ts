@@ -11,6 +11,8 @@ import type { Written } from '../../../apps/backend/src/devices/report-store.ts'
 import { createFanOut, type Delivered, type FanOut } from '../../../apps/backend/src/replicas/fan-out.ts';
 import { isStillLeader } from '../../../apps/backend/src/replicas/fence.ts';
 import { createLeadership } from '../../../apps/backend/src/replicas/leadership.ts';
+import { unheardReplicas } from '../../../apps/backend/src/replicas/locks.ts';
+import { startReplicas } from '../../../apps/backend/src/replicas/replicas.ts';
 import { openSession, type SessionHandler } from '../../../apps/backend/src/replicas/session.ts';
 import { writeSharedReports } from '../../../apps/backend/src/replicas/shared-reports.ts';
 import { createTerm } from '../../../apps/backend/src/replicas/term.ts';
@@ -198,6 +200,29 @@ test('a name is for one replica; the next of that name waits for the one before 
   assert.equal(isOpen, false);
   await first[Symbol.asyncDispose]();
   await using _second = await second;
+});
+
+test('a replica is known before the broker keeps anything for it, and unheard only when it is gone', async () => {
+  await using shared = await openShared();
+  const unheard = async (): Promise<string[]> => {
+    const { rows } = await sql.raw<{ id: string }>(unheardReplicas).execute(shared.db);
+    return rows.map(({ id }) => id);
+  };
+  const replicas = await startReplicas({
+    id: 'new',
+    db: shared.db,
+    url: shared.url,
+    hub: { closeAll: () => undefined },
+    clock: systemClock,
+    log: recordedLog(),
+  });
+  const known = await shared.db.selectFrom('replicas').select('id').execute();
+  assert.deepEqual(known, [{ id: 'new' }]);
+  // Long enough for it to have said that it lives.
+  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  assert.deepEqual(await unheard(), []);
+  await replicas[Symbol.asyncDispose]();
+  assert.deepEqual(await unheard(), ['new']);
 });
 
 test('what is told is heard by all in one order; what fails to be written is not told; what is too large for one notice is', async () => {

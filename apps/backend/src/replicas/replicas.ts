@@ -86,7 +86,6 @@ export async function startReplicas(options: {
   const { id, db, hub, log } = options;
   await using starting = new AsyncDisposableStack();
   const { clock } = starting.use(await startDatabaseClock(db, options.clock));
-  const lastHeard = await introduce(db, id, clock);
   const leadership = createLeadership();
   const listeners = new Set<() => void>();
   const cloudListeners = new Set<() => void>();
@@ -164,6 +163,7 @@ export async function startReplicas(options: {
     },
   });
   starting.use(session);
+  const lastHeard = await introduce(db, id, clock);
 
   const transact = createTransact(db, fanOut);
   const running = starting.move();
@@ -222,7 +222,7 @@ function subscribe(listeners: Set<() => void>, listener: () => void): Disposable
 
 /** Known before the broker keeps anything for it: however soon it ends or hangs, its share is heard by another. */
 async function introduce(db: Database, id: string, clock: Clock): Promise<LastHeard> {
-  const row = { id, process: 0, hears: 0, seen_at: clock.now() };
+  const row = { id, process: 0, hears: -1, seen_at: clock.now() };
   await db
     .insertInto('replicas')
     .values(row)

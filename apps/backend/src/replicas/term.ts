@@ -38,7 +38,7 @@ export function createTerm(options: {
     const heardUntilNow = said.atMs !== -Infinity && hadHeard;
     hadHeard ||= hears;
     if (!hears && !heardUntilNow) {
-      await query('update replicas set process = pg_backend_pid(), hears = 0 where id = $1', [replicaId]);
+      await query('update replicas set process = pg_backend_pid(), hears = least(hears, 0) where id = $1', [replicaId]);
       return;
     }
     await query(

@@ -283,7 +283,7 @@ export type ReplicasTable = {
   id: string;
   /** Number of the server process behind its connection. */
   process: number;
-  /** 1: it hears what devices say. */
+  /** 1: it hears what devices say; 0: no more; -1: it has never done so yet. */
   hears: number;
   seen_at: number;
 };
