@@ -84,8 +84,10 @@ function openBundle(input: string, plugins: Plugin[] = []): ReturnType<typeof ro
 }
 
 async function buildAgent(arch: string): Promise<void> {
-  const folder = join(dist, 'agent');
-  mkdirSync(folder, { recursive: true });
+  const shipped = join(dist, 'agent');
+  mkdirSync(shipped, { recursive: true });
+  // Made aside and put in place whole: two builds may run at once.
+  const folder = mkdtempSync(join(dist, 'agent-'));
   const main = join(folder, 'station-agent.mjs');
   await bundle('apps/agent/src/main.ts', main);
   const name = arch === process.arch ? 'station-agent' : `station-agent-${arch}`;
@@ -95,7 +97,7 @@ async function buildAgent(arch: string): Promise<void> {
     JSON.stringify({
       main,
       mainFormat: 'module',
-      output: join(folder, `${name}.new`),
+      output: join(folder, name),
       executable: runtimeOf(arch),
       disableExperimentalSEAWarning: true,
       useCodeCache: false,
@@ -105,10 +107,10 @@ async function buildAgent(arch: string): Promise<void> {
     }),
   );
   run(process.execPath, ['--build-sea', config]);
-  chmodSync(join(folder, `${name}.new`), 0o755);
-  renameSync(join(folder, `${name}.new`), join(folder, name));
+  chmodSync(join(folder, name), 0o755);
   writeFileSync(join(folder, `${name}.sha256`), `${sha256(join(folder, name))}  ${name}\n`);
-  rmSync(config);
+  for (const file of ['station-agent.mjs', name, `${name}.sha256`]) renameSync(join(folder, file), join(shipped, file));
+  rmSync(folder, { recursive: true });
 }
 
 /** The Node binary of an architecture: this one, or the one that its npm package carries. */

@@ -202,6 +202,16 @@ test('a name is for one replica; the next of that name waits for the one before 
   await using _second = await second;
 });
 
+test('the server has been told to notice a machine that vanished, in the middle of a write too', async () => {
+  await using shared = await openShared();
+  const ask = async (setting: string): Promise<unknown> =>
+    (await sql<Record<string, string>>`show ${sql.raw(setting)}`.execute(shared.db)).rows[0]?.[setting];
+  assert.equal(await ask('tcp_keepalives_idle'), '5');
+  assert.equal(await ask('tcp_keepalives_interval'), '2');
+  assert.equal(await ask('tcp_keepalives_count'), '3');
+  assert.equal(await ask('tcp_user_timeout'), '11s');
+});
+
 test('a replica is known before the broker keeps anything for it, and unheard only when it is gone', async () => {
   await using shared = await openShared();
   const unheard = async (): Promise<string[]> => {
