@@ -209,7 +209,7 @@ test('the server has been told to notice a machine that vanished, in the middle 
   assert.equal(await ask('tcp_keepalives_idle'), '5');
   assert.equal(await ask('tcp_keepalives_interval'), '2');
   assert.equal(await ask('tcp_keepalives_count'), '3');
-  assert.equal(await ask('tcp_user_timeout'), '11s');
+  assert.equal(await ask('tcp_user_timeout'), '11000');
 });
 
 test('a replica is known before the broker keeps anything for it, and unheard only when it is gone', async () => {
