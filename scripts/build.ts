@@ -88,6 +88,7 @@ async function buildAgent(arch: string): Promise<void> {
   mkdirSync(shipped, { recursive: true });
   // Made aside and put in place whole: two builds may run at once.
   const folder = mkdtempSync(join(dist, 'agent-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   const main = join(folder, 'station-agent.mjs');
   await bundle('apps/agent/src/main.ts', main);
   const name = arch === process.arch ? 'station-agent' : `station-agent-${arch}`;
@@ -110,7 +111,6 @@ async function buildAgent(arch: string): Promise<void> {
   chmodSync(join(folder, name), 0o755);
   writeFileSync(join(folder, `${name}.sha256`), `${sha256(join(folder, name))}  ${name}\n`);
   for (const file of ['station-agent.mjs', name, `${name}.sha256`]) renameSync(join(folder, file), join(shipped, file));
-  rmSync(folder, { recursive: true });
 }
 
 /** The Node binary of an architecture: this one, or the one that its npm package carries. */

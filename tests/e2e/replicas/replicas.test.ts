@@ -282,7 +282,9 @@ test('a replica that hangs in the middle of a write holds up none of the others'
     one.freeze();
     await sleep(500);
     const held = await cluster.query(
-      `select 1 from pg_stat_activity where state = 'idle in transaction' and state_change < now() - interval '400 ms'`,
+      `select 1 from pg_stat_activity where application_name = 'station-backend ' || $1
+       and state = 'idle in transaction' and state_change < now() - interval '400 ms'`,
+      [one.id],
     );
     if (held.length > 0) return true;
     one.thaw();

@@ -26,13 +26,20 @@ async function withDevice() {
   return { store, clock, devices, id, write, state, [Symbol.asyncDispose]: dispose };
 }
 
-test('a device that thinks of ever new names has a state and a history that stay small, and is told at /ws as it is kept', async () => {
-  await using all = await withDevice();
-  const { id: deviceId, devices, clock } = all;
+/** What is told at /ws. */
+async function listen({ devices, clock }: Pick<Awaited<ReturnType<typeof withDevice>>, 'devices' | 'clock'>) {
   const told: unknown[] = [];
   const hub = { broadcast: (message: object) => void told.push(message), size: () => 1 };
   const events = createDeviceEvents(recordedLog());
-  using _listening = await startDeviceMessages({ hub, events, devices, clock });
+  const listening = await startDeviceMessages({ hub, events, devices, clock });
+  return { told, events, [Symbol.dispose]: () => listening[Symbol.dispose]() };
+}
+
+test('a device that thinks of ever new names has a state and a history that stay small, and is told at /ws as it is kept', async () => {
+  await using all = await withDevice();
+  const deviceId = all.id;
+  using socket = await listen(all);
+  const { events, told } = socket;
   for (let message = 0; message < 30; message++) {
     const names = Array.from({ length: 20 }, (_, n) => [`m${message} n${n}`, message]);
     const texts = [`t${message}`, 'x'.repeat(15_000)];
@@ -58,11 +65,9 @@ test('a device that thinks of ever new names has a state and a history that stay
 
 test('numbers that grow in a full state displace nothing: it is read, told at /ws and kept as one, and has no room for more', async () => {
   await using all = await withDevice();
-  const { id: deviceId, devices, clock } = all;
-  const told: unknown[] = [];
-  const hub = { broadcast: (message: object) => void told.push(message), size: () => 1 };
-  const events = createDeviceEvents(recordedLog());
-  using _listening = await startDeviceMessages({ hub, events, devices, clock });
+  const deviceId = all.id;
+  using socket = await listen(all);
+  const { events, told } = socket;
   const say = async (at: number, state: Record<string, unknown>): Promise<readonly string[]> => {
     const { reports, before, cut } = await all.write({ kind: 'state', deviceId, at, state });
     events.tell({ kind: 'reports', reports, before });

@@ -64,6 +64,7 @@ export function createTerm(options: {
     leadership.set(epoch);
     log.event('replica_leads', { replicaId, term: epoch });
   };
+
   return {
     tick: async (query) => {
       await sayAlive(query);

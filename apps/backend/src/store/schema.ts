@@ -281,7 +281,7 @@ export type DeviceCommandsTable = {
 /** Backends that share this database. */
 export type ReplicasTable = {
   id: string;
-  /** Number of the server process behind its connection. */
+  /** Number of the server process behind its connection: backends of before know by it one that hangs. */
   process: number;
   /** 1: it hears what devices say; 0: no more; -1: it has never done so yet. */
   hears: number;
