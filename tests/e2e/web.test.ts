@@ -15,7 +15,8 @@ describe('the web app, in a real Chromium, with a real agent and backend', { tim
   let page: Page;
 
   const headline = () => page.getByRole('heading', { level: 1 });
-  const see = (text: string | RegExp) => page.getByText(text).first().waitFor({ timeout: patienceMs });
+  const see = (text: string | RegExp) =>
+    page.getByText(text).filter({ visible: true }).first().waitFor({ timeout: patienceMs });
   const press = (name: string | RegExp) => page.getByRole('button', { name }).click();
   const go = (name: string) => page.getByRole('navigation').getByRole('link', { name }).click();
   const headlineIs = (text: string | RegExp) =>

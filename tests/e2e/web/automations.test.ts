@@ -17,7 +17,8 @@ describe('automations in the web app, in a real Chromium', { timeout: 600_000 },
 
   const go = (name: string) => page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
   const press = (name: string | RegExp) => page.getByRole('button', { name }).click();
-  const see = (text: string | RegExp) => page.getByText(text).first().waitFor({ timeout: patienceMs });
+  const see = (text: string | RegExp) =>
+    page.getByText(text).filter({ visible: true }).first().waitFor({ timeout: patienceMs });
   const headlineIs = (name: string | RegExp) =>
     page.getByRole('heading', { level: 1, name }).waitFor({ timeout: patienceMs });
   const part = (name: string) => page.getByRole('group', { name, exact: true });

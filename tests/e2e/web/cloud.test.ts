@@ -29,10 +29,11 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
 
   const press = (name: string | RegExp) => page.getByRole('button', { name, exact: true }).click();
   const go = (name: string) => page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
-  const see = (text: string | RegExp, on: Page = page) => on.getByText(text).first().waitFor({ timeout: patienceMs });
+  const see = (text: string | RegExp, on: Page = page) =>
+    on.getByText(text).filter({ visible: true }).first().waitFor({ timeout: patienceMs });
   const card = (name: string) => page.getByRole('region', { name, exact: true });
   const seeIn = (name: string, text: string | RegExp) =>
-    card(name).getByText(text).first().waitFor({ timeout: patienceMs });
+    card(name).getByText(text).filter({ visible: true }).first().waitFor({ timeout: patienceMs });
   const shownCode = async (): Promise<{ chipId: string; claimSecret: string; uri: string }> => {
     const uri = await page.getByRole('link', { name: /^Open / }).getAttribute('href');
     assert.ok(uri !== null);

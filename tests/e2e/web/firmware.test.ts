@@ -31,10 +31,11 @@ describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, ()
   };
   const press = (name: string | RegExp) => page.getByRole('button', { name, exact: true }).click();
   const go = (name: string) => page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
-  const see = (text: string | RegExp, on: Page = page) => on.getByText(text).first().waitFor({ timeout: patienceMs });
+  const see = (text: string | RegExp, on: Page = page) =>
+    on.getByText(text).filter({ visible: true }).first().waitFor({ timeout: patienceMs });
   const card = (name: string, on = page) => on.getByRole('region', { name, exact: true }).first();
   const seeIn = (name: string, text: string | RegExp) =>
-    card(name).getByText(text).first().waitFor({ timeout: patienceMs });
+    card(name).getByText(text).filter({ visible: true }).first().waitFor({ timeout: patienceMs });
   const row = (name: string) => page.getByRole('listitem').filter({ hasText: name });
   const bar = (name: string) => page.getByRole('progressbar', { name: `Update of ${name}` });
 

@@ -20,7 +20,8 @@ describe('people and settings in the web app, in a real Chromium', { timeout: 60
 
   const go = (name: string) => page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
   const press = (name: string | RegExp) => page.getByRole('button', { name }).click();
-  const see = (text: string | RegExp, on = page) => on.getByText(text).first().waitFor({ timeout: patienceMs });
+  const see = (text: string | RegExp, on = page) =>
+    on.getByText(text).filter({ visible: true }).first().waitFor({ timeout: patienceMs });
   const headlineIs = (name: string | RegExp, on = page) =>
     on.getByRole('heading', { level: 1, name }).waitFor({ timeout: patienceMs });
   const dialog = (name: string) => page.getByRole('dialog', { name });
@@ -185,7 +186,8 @@ describe('people and settings in the web app, in a real Chromium', { timeout: 60
       .check();
     await look(page, '37-change-member');
     await dialog('Maria').getByRole('button', { name: 'Save' }).click();
-    await row(maria.email).getByText('Administrator').first().waitFor();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await row(maria.email).getByText('Administrator').filter({ visible: true }).waitFor();
     await marias.page.goto('/members');
     await marias.page.getByRole('button', { name: 'Додати учасника' }).waitFor({ timeout: patienceMs });
     assert.equal(
