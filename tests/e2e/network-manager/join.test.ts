@@ -5,6 +5,7 @@ import { Variant } from '@jellybrick/dbus-next';
 import { deviceState, interfaces, managerPath } from '@station/agent/adapters/network-manager/objects';
 import { ssidFromText } from '@station/agent/wifi/ssid';
 import { wifiPath } from './bare-machine.ts';
+import { joins, type Step } from './fake-network-manager.ts';
 import { createStage, forever, home, hotspot, password, profile, request, utf8, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -52,6 +53,54 @@ for (const [name, script, failure] of [
     assert.equal(outcome.kind === 'failed' && outcome.failure, failure);
     assert.deepEqual(stage.fake.profiles(), []);
     assert.equal(JSON.stringify([outcome, stage.lines]).includes(password), false);
+  });
+
+/** Let in; then the access point begins again, and hears nothing of the answers. */
+const unsettled: Step[] = [
+  ...[40, 50].map((state) => ({ state })),
+  ...['4way_handshake', 'completed'].map((state) => ({ supplicant: { state } })),
+  { state: 70 },
+  { supplicant: { state: '4way_handshake' } },
+];
+
+test('a handshake that begins again and does not end is not waited for: the network is joined anew', async () => {
+  await stage.renew({ handshakeMs: 50 });
+  stage.fake.addAccessPoint({ ssid: utf8('Home'), rsn: 0x488 });
+  stage.fake.scripts = [unsettled, unsettled];
+  const outcome = await stage.radio.join(request, forever);
+  assert.equal(outcome.kind, 'joined');
+  assert.equal(stage.fake.added.length, 3);
+  assert.equal(stage.fake.profiles().length, 1, 'of the tries before nothing is left');
+  // One that comes to its end is waited for.
+  stage.fake.scripts = [[...unsettled, { supplicant: { state: 'completed' } }, ...joins.slice(-4)]];
+  await stage.radio.dropCandidate(outcome.candidateId);
+  assert.equal((await stage.radio.join(request, forever)).kind, 'joined');
+  assert.equal(stage.fake.added.length, 4);
+});
+
+test('a handshake that never ends is told as a matter of time, not of addresses', async () => {
+  await stage.renew({ handshakeMs: 50, joinMs: 1000 });
+  stage.fake.addAccessPoint({ ssid: utf8('Home') });
+  stage.fake.scripts = Array.from({ length: 100 }, () => unsettled);
+  const outcome = await stage.radio.join(request, forever);
+  assert.equal(outcome.kind === 'failed' && outcome.failure, 'timed_out');
+  assert.deepEqual(stage.fake.profiles(), []);
+});
+
+for (const [what, count, joined] of [
+  ['once is activated again', 1, 'Home'],
+  ['twice is left for another one', 2, 'Office'],
+] as const)
+  test(`a known network whose handshake does not settle ${what}`, async () => {
+    await stage.renew({ handshakeMs: 50 });
+    for (const ssid of ['Office', 'Home']) {
+      stage.fake.addAccessPoint({ ssid: utf8(ssid), strength: ssid === 'Home' ? 70 : 30 });
+      stage.fake.addProfile(profile(ssid));
+    }
+    stage.fake.scripts = Array.from({ length: count }, () => unsettled);
+    const outcome = await stage.radio.joinKnown({ timeoutMs: 30_000, silent: [] }, forever);
+    assert.deepEqual(outcome, { kind: 'joined', ssid: ssidFromText(joined) });
+    assert.equal(stage.fake.calls.filter((call) => call === 'ActivateConnection').length, count + 1);
   });
 
 test('a wrong WPA3 password is told as soon as the access point rejects it', async () => {

@@ -1,5 +1,5 @@
 import type { Bus, BusSignal } from './bus.ts';
-import { classify, type Evidence, type JoinContext, type Verdict } from './classify.ts';
+import { classify, isUnsettled, type Evidence, type JoinContext, type Verdict } from './classify.ts';
 import { interfaces, number, record, text } from './objects.ts';
 
 export type ActivationWatch = Disposable & {
@@ -11,9 +11,10 @@ export type ActivationWatch = Disposable & {
 /** Listens to an activation on a device. To be begun before the activation is asked for, so that nothing is missed. */
 export function watchActivation(
   bus: Bus,
-  target: { devicePath: string; supplicantPath: string | null; context: JoinContext },
+  target: { devicePath: string; supplicantPath: string | null; context: JoinContext; handshakeMs: number },
 ): ActivationWatch {
   const evidence: Evidence[] = [];
+  let patience: NodeJS.Timeout | undefined;
   const verdict = Promise.withResolvers<Verdict>();
   const listening = bus.listen((signal) => {
     const fresh = evidenceOf(signal, target);
@@ -21,6 +22,10 @@ export function watchActivation(
     evidence.push(...fresh);
     const found = classify(target.context, evidence);
     if (found) verdict.resolve(found);
+    if (!isUnsettled(evidence)) {
+      clearTimeout(patience);
+      patience = undefined;
+    } else patience ??= setTimeout(() => verdict.resolve({ kind: 'unsettled' }), target.handshakeMs);
   });
   return {
     ended: async (signal) => {
@@ -35,7 +40,10 @@ export function watchActivation(
       }
     },
     evidence: () => evidence,
-    [Symbol.dispose]: () => listening[Symbol.dispose](),
+    [Symbol.dispose]: () => {
+      clearTimeout(patience);
+      listening[Symbol.dispose]();
+    },
   };
 }
 

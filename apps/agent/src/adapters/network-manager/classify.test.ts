@@ -7,6 +7,7 @@ const device = (state: number, reason = 0): Evidence => ({ kind: 'device', state
 const begun = [device(40), device(50)];
 const asked = [...begun, device(60), device(40), device(50)];
 const handshake: Evidence = { kind: 'supplicant', state: '4way_handshake' };
+const completed: Evidence = { kind: 'supplicant', state: 'completed' };
 const broken = (reason: number): Evidence => ({ kind: 'disconnect', reason });
 const rejected = (status: number): Evidence => ({ kind: 'authentication', status });
 const turnedAway = (status: number): Evidence => ({ kind: 'association', status });
@@ -16,7 +17,7 @@ type Row = {
   security?: Security;
   isUnseen?: boolean;
   heard: Evidence[];
-  is: JoinFailure | 'activated' | null;
+  is: JoinFailure | 'activated' | 'unsettled' | null;
 };
 
 const rows: Row[] = [
@@ -33,6 +34,27 @@ const rows: Row[] = [
   { what: 'the handshake times out', heard: [...asked, broken(15)], is: 'wrong_password' },
   { what: 'the handshake times out at our end', heard: [...asked, broken(-15)], is: 'wrong_password' },
   { what: 'beacons lost in the handshake say nothing', heard: [...asked, handshake, broken(-4)], is: null },
+  {
+    what: 'let in, and the handshake that begins again breaks off: the password was right',
+    heard: [...asked, handshake, completed, device(70), handshake, broken(15)],
+    is: 'unsettled',
+  },
+  {
+    what: 'the same as NetworkManager has it',
+    security: 'wpa3',
+    heard: [...asked, handshake, completed, device(70), handshake, device(60, 8)],
+    is: 'unsettled',
+  },
+  {
+    what: 'the network before was let in, this one not',
+    heard: [completed, ...asked, handshake, broken(15)],
+    is: 'wrong_password',
+  },
+  {
+    what: 'a handshake that begins again may come to its end',
+    heard: [...asked, handshake, completed, device(70), handshake],
+    is: null,
+  },
   { what: 'a disconnect before the handshake says nothing', heard: [...asked, broken(3)], is: null },
   {
     what: 'in a WPA3 handshake the key is right already',
@@ -90,6 +112,7 @@ test('when the time is over, how far it got decides', () => {
   assert.equal(classifyTimeout(wpa2, asked), 'timed_out');
   assert.equal(classifyTimeout({ ...wpa2, wasSeen: false }, asked), 'not_found');
   assert.equal(classifyTimeout({ ...wpa2, security: 'wpa3' }, asked), 'wrong_password');
+  assert.equal(classifyTimeout(wpa2, [...asked, handshake, completed, device(70), handshake]), 'timed_out');
 });
 
 test('the log has every step by name', () => {

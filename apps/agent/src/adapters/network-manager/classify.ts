@@ -19,7 +19,11 @@ export type JoinContext = {
   wasSeen: boolean;
 };
 
-export type Verdict = { kind: 'activated' } | { kind: 'failed'; failure: JoinFailure };
+export type Verdict =
+  | { kind: 'activated' }
+  | { kind: 'failed'; failure: JoinFailure }
+  /** Let in, and then the handshake began again and came to nothing: no fault of the password, and worth another try. */
+  | { kind: 'unsettled' };
 
 /** NMDeviceStateReason, by number. */
 const reasonNames: Readonly<Record<number, string>> = {
@@ -64,7 +68,13 @@ const fourWayTimeout = 15;
 /** The driver missed the beacons: says nothing about the password (as NetworkManager has it). */
 const lostBeacons = -4;
 
+/** States of wpa_supplicant. */
+const handshake = '4way_handshake';
+const completed = 'completed';
+
 const failed = (failure: JoinFailure): Verdict => ({ kind: 'failed', failure });
+/** Nobody is let in with a password that is wrong. */
+const wrongPassword = (wasLetIn: boolean): Verdict => (wasLetIn ? { kind: 'unsettled' } : failed('wrong_password'));
 const usesPsk = (security: Security): boolean => security === 'wpa2' || security === 'wpa2-wpa3';
 const usesSae = (security: Security): boolean => security === 'wpa3' || security === 'wpa2-wpa3';
 
@@ -76,6 +86,7 @@ const usesSae = (security: Security): boolean => security === 'wpa3' || security
 export function classify(context: JoinContext, evidence: readonly Evidence[]): Verdict | null {
   // What comes before the activation begins belongs to whatever was there earlier.
   let hasBegun = false;
+  let wasLetIn = false;
   let supplicant = '';
   for (const item of evidence) {
     switch (item.kind) {
@@ -83,9 +94,10 @@ export function classify(context: JoinContext, evidence: readonly Evidence[]): V
         return failed('failed');
       case 'supplicant':
         supplicant = item.state;
+        wasLetIn ||= hasBegun && supplicant === completed;
         break;
       case 'disconnect':
-        if (hasBegun && brokeHandshake(context, item.reason, supplicant)) return failed('wrong_password');
+        if (hasBegun && brokeHandshake(context, item.reason, supplicant)) return wrongPassword(wasLetIn);
         break;
       case 'authentication':
         if (hasBegun && usesSae(context.security) && saeRejections.includes(item.status))
@@ -98,6 +110,7 @@ export function classify(context: JoinContext, evidence: readonly Evidence[]): V
         // What was there made room for a newer activation, ours.
         if (item.reason === reason.newActivation && item.state !== deviceState.failed) hasBegun = false;
         const verdict = hasBegun ? ofDevice(context, item, evidence) : null;
+        if (verdict?.kind === 'failed' && verdict.failure === 'wrong_password') return wrongPassword(wasLetIn);
         if (verdict) return verdict;
       }
     }
@@ -105,8 +118,19 @@ export function classify(context: JoinContext, evidence: readonly Evidence[]): V
   return null;
 }
 
+/**
+ * The handshake has begun again after it was completed, and not ended. An access point does that when it has taken the request to
+ * associate for two, the station's answers are then encrypted with keys that the access point no longer has, and with protected
+ * management frames it cannot even send the station away: both wait for each other, and no address ever comes.
+ */
+export function isUnsettled(evidence: readonly Evidence[]): boolean {
+  const states = evidence.flatMap((item) => (item.kind === 'supplicant' ? [item.state] : []));
+  return states.at(-1) === handshake && states.at(-2) === completed;
+}
+
 /** When the time for a join is over. */
 export function classifyTimeout(context: JoinContext, evidence: readonly Evidence[]): JoinFailure {
+  if (isUnsettled(evidence)) return 'timed_out';
   if (evidence.some((item) => item.kind === 'device' && item.state === deviceState.ipConfig)) return 'no_address';
   return unassociated(context, evidence);
 }
@@ -114,7 +138,7 @@ export function classifyTimeout(context: JoinContext, evidence: readonly Evidenc
 const brokeHandshake = ({ security }: JoinContext, code: number, supplicant: string): boolean =>
   usesPsk(security) &&
   code !== lostBeacons &&
-  (Math.abs(code) === fourWayTimeout || (code !== 0 && supplicant === '4way_handshake'));
+  (Math.abs(code) === fourWayTimeout || (code !== 0 && supplicant === handshake));
 
 function ofDevice(
   context: JoinContext,

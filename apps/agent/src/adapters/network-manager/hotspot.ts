@@ -74,7 +74,7 @@ async function raise(parts: HotspotParts, settings: HotspotSettings, signal: Abo
   // No access point tells the rules when we are the one.
   if (parts.country !== null) await parts.supplicant.setCountry(interfaceName, parts.country);
   const context = { security: 'open' as const, wasSeen: true };
-  using watch = watchActivation(bus, { devicePath: wifi.path, supplicantPath: null, context });
+  using watch = watchActivation(bus, { devicePath: wifi.path, supplicantPath: null, context, handshakeMs: 0 });
   const connection = hotspotSettings({ ...settings, uuid: randomUUID(), interfaceName });
   await client.addAndActivate(connection, wifi.path, noObject, whileWeLive());
   const verdict = await watch.ended(AbortSignal.any([signal, AbortSignal.timeout(parts.startMs)]));

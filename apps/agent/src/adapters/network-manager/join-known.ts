@@ -108,27 +108,27 @@ export function choicesOf(
     );
 }
 
-/** Activates a choice, or with none waits for what is being activated. */
+/** Activates a choice, once more where it did not settle, or with none waits for what is being activated. */
 async function activate(
   parts: JoinParts,
   wifi: WifiDevice,
   choice: Choice | null,
   limit: AbortSignal,
+  isAgain = false,
 ): Promise<Outcome> {
   const context = { security: choice?.point.security ?? ('wpa2' as const), wasSeen: choice !== null };
   const supplicantPath = await parts.supplicant.pathOf(text(wifi.device['Interface']));
-  using watch = watchActivation(parts.bus, { devicePath: wifi.path, supplicantPath, context });
+  const { handshakeMs } = parts;
+  using watch = watchActivation(parts.bus, { devicePath: wifi.path, supplicantPath, context, handshakeMs });
   // The access point is left to the supplicant, which may know a better one of the same name by now.
   if (choice) await parts.client.activate(choice.profile.path, wifi.path, '/');
   else if (!(await isStillTrying(parts))) return failed('failed', 'NetworkManager has ended its own try');
   const verdict = await watch.ended(limit);
   const detail = describeEvidence(watch.evidence());
   if (verdict?.kind === 'activated') return joined(parts, detail);
-  return {
-    kind: 'failed',
-    failure: verdict ? verdict.failure : classifyTimeout(context, watch.evidence()),
-    detail: verdict ? detail : `time is over: ${detail}`,
-  };
+  if (verdict?.kind === 'failed') return { kind: 'failed', failure: verdict.failure, detail };
+  if (verdict && choice && !isAgain && !limit.aborted) return activate(parts, wifi, choice, limit, true);
+  return { kind: 'failed', failure: classifyTimeout(context, watch.evidence()), detail: `time is over: ${detail}` };
 }
 
 /** Looked at once the watch stands: an end before it would never be heard. */

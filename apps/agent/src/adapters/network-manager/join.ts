@@ -32,6 +32,8 @@ export type JoinParts = {
   /** How long a network that is not in the list is looked for, within `joinMs`. */
   findMs: number;
   joinMs: number;
+  /** How long a handshake that began again may take. */
+  handshakeMs: number;
 };
 
 type Failed = { kind: 'failed'; failure: JoinFailure; detail: string };
@@ -117,11 +119,11 @@ async function attempt(
   const { security } = how;
   if (security === 'wep' || security === 'enterprise') return failed('unsupported', security);
   if (!isFree(security) && (request.password ?? '') === '') return failed('wrong_password', 'no password');
-  const { bus, client, supplicant } = parts;
+  const { bus, client, supplicant, handshakeMs } = parts;
   const settings: NetworkSettings = { ...request, security, isPskOnly: how.isPskOnly, uuid: randomUUID() };
   const supplicantPath = await supplicant.pathOf(text(wifi.device['Interface']));
   const context = { security: how.isPskOnly ? ('wpa2' as const) : security, wasSeen: point !== null };
-  using watch = watchActivation(bus, { devicePath: wifi.path, supplicantPath, context });
+  using watch = watchActivation(bus, { devicePath: wifi.path, supplicantPath, context, handshakeMs });
   let profilePath: string;
   try {
     profilePath = await client.addAndActivate(
@@ -141,9 +143,13 @@ async function attempt(
   }
   // Its removal ends the activation too.
   await client.remove(profilePath).catch(() => undefined);
+  if (verdict?.kind === 'unsettled' && !signal.aborted) return attempt(parts, request, { wifi, point }, how, signal);
   const detail = describeEvidence(watch.evidence());
   if (verdict?.kind === 'failed') return failed(verdict.failure, detail);
-  return failed(verdict ? 'no_address' : classifyTimeout(context, watch.evidence()), `time is over: ${detail}`);
+  return failed(
+    verdict?.kind === 'activated' ? 'no_address' : classifyTimeout(context, watch.evidence()),
+    `time is over: ${detail}`,
+  );
 }
 
 /** NetworkManager's answer when it does not take a profile. Only its error's name is looked at: texts may name values. */

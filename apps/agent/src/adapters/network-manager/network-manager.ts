@@ -56,6 +56,7 @@ export type Limits = {
   scanMs: number;
   findMs: number;
   joinMs: number;
+  handshakeMs: number;
   unblockMs: number;
   hotspotStartMs: number;
   hotspotStopMs: number;
@@ -67,6 +68,7 @@ const defaultLimits: Limits = {
   scanMs: 15_000,
   findMs: 14_000,
   joinMs: 42_000,
+  handshakeMs: 6_000,
   unblockMs: 10_000,
   hotspotStartMs: 40_000,
   hotspotStopMs: 10_000,
