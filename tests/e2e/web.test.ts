@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { look, openBrowser, openPerson, patienceMs, recordChanges, type Person } from './web/browser.ts';
+import { look, openBrowser, openPerson, patienceMs, recordChanges, textOn, type Person } from './web/browser.ts';
 import { startRunningStation, type RunningStation } from './web/running-station.ts';
 
 const owner = { name: 'Olena Kovalenko', email: 'olena@example.org', password: 'correct horse battery' };
@@ -15,8 +15,7 @@ describe('the web app, in a real Chromium, with a real agent and backend', { tim
   let page: Page;
 
   const headline = () => page.getByRole('heading', { level: 1 });
-  const see = (text: string | RegExp) =>
-    page.getByText(text).filter({ visible: true }).first().waitFor({ timeout: patienceMs });
+  const see = (text: string | RegExp) => textOn(page, text);
   const press = (name: string | RegExp) => page.getByRole('button', { name }).click();
   const go = (name: string) => page.getByRole('navigation').getByRole('link', { name }).click();
   const headlineIs = (text: string | RegExp) =>

@@ -87,6 +87,15 @@ test('a handshake that never ends is told as a matter of time, not of addresses'
   assert.deepEqual(stage.fake.profiles(), []);
 });
 
+test('a known network that breaks off twice after it has let the station in lacks no address', async () => {
+  stage.fake.addAccessPoint({ ssid: utf8('Home') });
+  stage.fake.addProfile(profile('Home'));
+  const brokenOff: Step[] = [...unsettled, { supplicant: { disconnect: 15, state: 'disconnected' } }];
+  stage.fake.scripts = [brokenOff, brokenOff];
+  const outcome = await stage.radio.joinKnown({ timeoutMs: 30_000, silent: [] }, forever);
+  assert.equal(outcome.kind === 'failed' && outcome.failure, 'timed_out');
+});
+
 for (const [what, count, joined] of [
   ['once is activated again', 1, 'Home'],
   ['twice is left for another one', 2, 'Office'],

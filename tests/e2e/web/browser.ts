@@ -2,13 +2,17 @@ import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import axe from 'axe-core';
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import { chromium, type Browser, type BrowserContext, type Locator, type Page } from 'playwright-core';
 
 /** Where the pictures of the journeys go. */
 const output = join(import.meta.dirname, '../../output/web');
 
 /** How long a step of a journey may take on a busy machine before it counts as failed. */
 export const patienceMs = 60_000;
+
+/** Waits until the text can be seen: a page has some words twice, for narrow and for wide screens. */
+export const textOn = (on: Page | Locator, text: string | RegExp): Promise<void> =>
+  on.getByText(text).filter({ visible: true }).first().waitFor({ timeout: patienceMs });
 
 export type Person = AsyncDisposable & {
   page: Page;

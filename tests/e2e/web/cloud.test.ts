@@ -10,7 +10,7 @@ import { addDevice, connectDevice, type TestDevice } from '../../../apps/backend
 import { startReferenceCloud, type ReferenceCloud } from '../../../simulators/cloud/reference-cloud.ts';
 import { needPackages } from '../../rig/debian.ts';
 import { systemEnv, waitFor } from '../../rig/program.ts';
-import { look, openBrowser, openPerson, patienceMs, type Person } from './browser.ts';
+import { look, openBrowser, openPerson, patienceMs, textOn, type Person } from './browser.ts';
 import { readQrCode } from './qr-reader.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -29,11 +29,9 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
 
   const press = (name: string | RegExp) => page.getByRole('button', { name, exact: true }).click();
   const go = (name: string) => page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
-  const see = (text: string | RegExp, on: Page = page) =>
-    on.getByText(text).filter({ visible: true }).first().waitFor({ timeout: patienceMs });
+  const see = (text: string | RegExp, on: Page = page) => textOn(on, text);
   const card = (name: string) => page.getByRole('region', { name, exact: true });
-  const seeIn = (name: string, text: string | RegExp) =>
-    card(name).getByText(text).filter({ visible: true }).first().waitFor({ timeout: patienceMs });
+  const seeIn = (name: string, text: string | RegExp) => textOn(card(name), text);
   const shownCode = async (): Promise<{ chipId: string; claimSecret: string; uri: string }> => {
     const uri = await page.getByRole('link', { name: /^Open / }).getAttribute('href');
     assert.ok(uri !== null);

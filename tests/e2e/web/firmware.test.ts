@@ -6,7 +6,7 @@ import { buildWeb, isWebStale } from '@station/simulators/station/web-build';
 import { install, owner, stationId, type Installation } from '../backend/installation.ts';
 import { needPackages } from '../../rig/debian.ts';
 import { systemEnv, waitFor } from '../../rig/program.ts';
-import { look, openBrowser, openPerson, patienceMs, type Person } from './browser.ts';
+import { look, openBrowser, openPerson, patienceMs, textOn, type Person } from './browser.ts';
 import { startScriptedDevice, type ScriptedDevice } from './scripted-device.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -31,11 +31,9 @@ describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, ()
   };
   const press = (name: string | RegExp) => page.getByRole('button', { name, exact: true }).click();
   const go = (name: string) => page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
-  const see = (text: string | RegExp, on: Page = page) =>
-    on.getByText(text).filter({ visible: true }).first().waitFor({ timeout: patienceMs });
+  const see = (text: string | RegExp, on: Page = page) => textOn(on, text);
   const card = (name: string, on = page) => on.getByRole('region', { name, exact: true }).first();
-  const seeIn = (name: string, text: string | RegExp) =>
-    card(name).getByText(text).filter({ visible: true }).first().waitFor({ timeout: patienceMs });
+  const seeIn = (name: string, text: string | RegExp) => textOn(card(name), text);
   const row = (name: string) => page.getByRole('listitem').filter({ hasText: name });
   const bar = (name: string) => page.getByRole('progressbar', { name: `Update of ${name}` });
 

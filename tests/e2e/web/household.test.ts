@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { look, openBrowser, openPerson, patienceMs, type Person } from './browser.ts';
+import { look, openBrowser, openPerson, patienceMs, textOn, type Person } from './browser.ts';
 import { startRunningStation, type RunningStation } from './running-station.ts';
 
 const owner = { name: 'Olena Kovalenko', email: 'olena@example.org', password: 'correct horse battery' };
@@ -20,8 +20,7 @@ describe('people and settings in the web app, in a real Chromium', { timeout: 60
 
   const go = (name: string) => page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
   const press = (name: string | RegExp) => page.getByRole('button', { name }).click();
-  const see = (text: string | RegExp, on = page) =>
-    on.getByText(text).filter({ visible: true }).first().waitFor({ timeout: patienceMs });
+  const see = (text: string | RegExp, on = page) => textOn(on, text);
   const headlineIs = (name: string | RegExp, on = page) =>
     on.getByRole('heading', { level: 1, name }).waitFor({ timeout: patienceMs });
   const dialog = (name: string) => page.getByRole('dialog', { name });

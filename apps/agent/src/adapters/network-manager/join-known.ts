@@ -128,6 +128,7 @@ async function activate(
   if (verdict?.kind === 'activated') return joined(parts, detail);
   if (verdict?.kind === 'failed') return { kind: 'failed', failure: verdict.failure, detail };
   if (verdict && choice && !isAgain && !limit.aborted) return activate(parts, wifi, choice, limit, true);
+  if (verdict) return failed('timed_out', detail);
   return { kind: 'failed', failure: classifyTimeout(context, watch.evidence()), detail: `time is over: ${detail}` };
 }
 

@@ -143,13 +143,17 @@ async function attempt(
   }
   // Its removal ends the activation too.
   await client.remove(profilePath).catch(() => undefined);
-  if (verdict?.kind === 'unsettled' && !signal.aborted) return attempt(parts, request, { wifi, point }, how, signal);
   const detail = describeEvidence(watch.evidence());
-  if (verdict?.kind === 'failed') return failed(verdict.failure, detail);
-  return failed(
-    verdict?.kind === 'activated' ? 'no_address' : classifyTimeout(context, watch.evidence()),
-    `time is over: ${detail}`,
-  );
+  switch (verdict?.kind) {
+    case 'unsettled':
+      return signal.aborted ? failed('timed_out', detail) : attempt(parts, request, { wifi, point }, how, signal);
+    case 'failed':
+      return failed(verdict.failure, detail);
+    case 'activated':
+      return failed('no_address', `time is over: ${detail}`);
+    case undefined:
+      return failed(classifyTimeout(context, watch.evidence()), `time is over: ${detail}`);
+  }
 }
 
 /** NetworkManager's answer when it does not take a profile. Only its error's name is looked at: texts may name values. */
