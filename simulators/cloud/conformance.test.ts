@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createPasswords } from '@station/backend/auth/passwords';
+import { createPasswords } from '@station/backend/people/passwords';
 import { bearer, owner, runBackend, type RunningBackend } from '@station/backend/testing/running-backend';
 import { addDevice, connectDevice, type TestDevice } from '@station/backend/testing/test-device';
 import { temporaryFolder } from '@station/backend/testing/temporary-folder';

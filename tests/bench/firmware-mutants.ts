@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { cacheDisk } from '@station/agent/adapters/cache-disk';
 import { openDownload } from '@station/agent/adapters/http-download';
 import { fetchSmallFile } from '@station/agent/adapters/http-fetch';
-import { createConditions } from '@station/agent/conditions';
+import { createConditions } from '@station/agent/core/conditions';
 import { createFirmware } from '@station/agent/firmware/firmware';
 import { createFirmwareSource } from '@station/agent/firmware/manifest-source';
 import { checksumOf, verifyFirmware } from '@station/agent/firmware/verify';

@@ -1,5 +1,5 @@
-import type { ContainerFact } from '@station/agent/containers/facts';
-import type { ProbeAnswer } from '@station/agent/health/watch';
+import type { ContainerFact } from '@station/agent/stack/facts';
+import type { ProbeAnswer } from '@station/agent/stack/health';
 import type { Choose } from './choice.ts';
 import {
   collectLayers,

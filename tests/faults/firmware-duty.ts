@@ -5,7 +5,7 @@ import { cacheDisk } from '@station/agent/adapters/cache-disk';
 import { openDownload } from '@station/agent/adapters/http-download';
 import { fetchSmallFile } from '@station/agent/adapters/http-fetch';
 import { createOtaBackend } from '@station/agent/adapters/ota-backend';
-import { createConditions } from '@station/agent/conditions';
+import { createConditions } from '@station/agent/core/conditions';
 import type { SigningKey } from '@station/agent/config/values';
 import { createFirmware, type Firmware } from '@station/agent/firmware/firmware';
 import { createFirmwareSource } from '@station/agent/firmware/manifest-source';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createConditions } from '@station/agent/conditions';
+import { createConditions } from '@station/agent/core/conditions';
 import { createFirmware } from '@station/agent/firmware/firmware';
 import type { CacheDisk } from '@station/agent/firmware/ports';
 import type { Report } from '@station/kit/report';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { rollbackTarget } from '@station/agent/containers/operations';
-import { stateFiles } from '@station/agent/containers/state-files';
-import { readJournal, type Journal } from '@station/agent/store/journal';
+import { rollbackTarget } from '@station/agent/stack/operations';
+import { stateFiles } from '@station/agent/stack/state-files';
+import { readJournal, type Journal } from '@station/agent/stack/journal';
 import type { AgentRun } from './agent-run.ts';
 import { createProcess } from './process.ts';
 import { createSimulatedDisk, readNow } from './simulated-disk.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { StackEngine } from '@station/agent/containers/ports';
-import { overrideFile, stateFiles } from '@station/agent/containers/state-files';
+import type { StackEngine } from '@station/agent/stack/ports';
+import { overrideFile, stateFiles } from '@station/agent/stack/state-files';
 import { join } from 'node:path';
 import { conditionOf, probeStack, pruneImages, type Behaviour } from './engine-state.ts';
 import { createProcess, Ended } from './process.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { createConditions } from '@station/agent/conditions';
+import { createConditions } from '@station/agent/core/conditions';
 import { createForward } from '@station/agent/wifi/forward';
 import { ssidFromText } from '@station/agent/wifi/ssid';
 import { systemClock } from '@station/kit/clock';

@@ -1,4 +1,4 @@
-import { createConditions } from '@station/agent/conditions';
+import { createConditions } from '@station/agent/core/conditions';
 import type { ProxyService, Radio } from '@station/agent/wifi/ports';
 import { ssidFromText } from '@station/agent/wifi/ssid';
 import { createWatchdog } from '@station/agent/wifi/watchdog';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { overrideFile, stateFiles } from '@station/agent/containers/state-files';
+import { overrideFile, stateFiles } from '@station/agent/stack/state-files';
 import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import { parse } from 'yaml';
 import { survival } from './choice.ts';

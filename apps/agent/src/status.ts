@@ -1,15 +1,15 @@
 import type { Status } from '@station/protocol/agent-api';
-import type { Conditions } from './conditions.ts';
+import type { Conditions } from './core/conditions.ts';
 import type { Config } from './config.ts';
-import { rollbackTarget } from './containers/operations.ts';
-import type { StackEngine } from './containers/ports.ts';
-import type { Updater } from './containers/updater.ts';
+import { rollbackTarget } from './stack/operations.ts';
+import type { StackEngine } from './stack/ports.ts';
+import type { Updater } from './stack/updater.ts';
 import type { Firmware } from './firmware/firmware.ts';
 import type { AgentPort } from './http/port.ts';
-import type { Loop } from './loop.ts';
-import type { ReleasePoll } from './release-poll.ts';
-import { createServiceList } from './service-list.ts';
-import type { StackWork } from './stack-work.ts';
+import type { Loop } from './stack/loop.ts';
+import type { ReleasePoll } from './stack/release-poll.ts';
+import { createServiceList } from './stack/service-list.ts';
+import type { StackWork } from './stack/stack-work.ts';
 import type { WifiDuty } from './wifi-duty.ts';
 
 export type StatusParts = {

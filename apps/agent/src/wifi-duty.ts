@@ -5,7 +5,7 @@ import { createReachability } from './adapters/reachability.ts';
 import { createSettingsBackend } from './adapters/settings-backend.ts';
 import type { Config } from './config.ts';
 import { openPortal } from './portal/server.ts';
-import { createProxyService, type ProxyServiceParts } from './proxy-service.ts';
+import { createProxyService, type ProxyServiceParts } from './stack/proxy-service.ts';
 import { giveBack } from './wifi/give-back.ts';
 import { createIntentFile } from './wifi/intent.ts';
 import type { WatchdogParts } from './wifi/run-state.ts';

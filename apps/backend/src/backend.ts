@@ -1,9 +1,9 @@
 import type { BackendConfig } from './config.ts';
-import type { DeviceEvents } from './devices/device-events.ts';
-import type { Host } from './host.ts';
-import { registerAllRoutes } from './http/all-routes.ts';
+import type { DeviceEvents } from './core/device-events.ts';
+import type { Host } from './core/host.ts';
+import { registerAllRoutes } from './all-routes.ts';
 import { closeInTime } from './http/closing.ts';
-import type { DescribedRoute } from './http/routes/docs.ts';
+import type { DescribedRoute } from './http/docs.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import { openRooms, type RoomHooks } from './rooms.ts';
 import type { Database } from './store/schema.ts';

@@ -5,7 +5,7 @@ import { describeError } from '@station/kit/station-error';
 import { startQuietCollection } from './adapters/quiet-collection.ts';
 import { startBackend } from './backend.ts';
 import { envToConfig, secretsOf } from './config.ts';
-import { createLog } from './log.ts';
+import { createLog } from './core/log.ts';
 
 /** EX_CONFIG of sysexits.h. */
 const exitConfigInvalid = 78;

@@ -5,12 +5,12 @@ import { createBroadcastTap } from '../../../apps/backend/src/cloud/broadcast-ta
 import { startCloud, type Cloud, type CloudParts } from '../../../apps/backend/src/cloud/cloud.ts';
 import { createCloudConfigStore } from '../../../apps/backend/src/cloud/cloud-config-store.ts';
 import { readCloudSettings } from '../../../apps/backend/src/cloud/cloud-settings.ts';
-import { createDeviceEvents, type DeviceEvents } from '../../../apps/backend/src/devices/device-events.ts';
-import { createDeviceStore, type DeviceStore } from '../../../apps/backend/src/devices/device-store.ts';
-import { createLog } from '../../../apps/backend/src/log.ts';
-import { openSecretBox } from '../../../apps/backend/src/settings/secret-box.ts';
+import { createDeviceEvents, type DeviceEvents } from '../../../apps/backend/src/core/device-events.ts';
+import { createDeviceStore, type DeviceStore } from '../../../apps/backend/src/store/device-store.ts';
+import { createLog } from '../../../apps/backend/src/core/log.ts';
+import { openSecretBox } from '../../../apps/backend/src/store/secret-box.ts';
 import { createSocketHub } from '../../../apps/backend/src/socket/hub.ts';
-import { ensureStation } from '../../../apps/backend/src/station/station-store.ts';
+import { ensureStation } from '../../../apps/backend/src/store/station-store.ts';
 import { openStore, type Store } from '../../../apps/backend/src/store/database.ts';
 import { migrations } from '../../../apps/backend/src/store/migrations/all.ts';
 

@@ -5,7 +5,7 @@ import { nodeDisk } from '@station/kit/files';
 import { createCloudConfigStore } from '../../../apps/backend/src/cloud/cloud-config-store.ts';
 import { addDevice } from '../../../apps/backend/src/testing/test-device.ts';
 import { runBackend } from '../../../apps/backend/src/testing/running-backend.ts';
-import { openSecretBox } from '../../../apps/backend/src/settings/secret-box.ts';
+import { openSecretBox } from '../../../apps/backend/src/store/secret-box.ts';
 import { answerRequests } from '../load/pinned.ts';
 
 export type Where = { url: string; token: string };

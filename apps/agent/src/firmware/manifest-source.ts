@@ -1,7 +1,7 @@
 import { readFirmwareManifest, type FirmwareEntry, type FirmwareRefusal } from '@station/protocol/firmware-manifest';
 import { maxManifestBytes } from '@station/protocol/release-manifest';
 import type { SigningKey } from '../config/values.ts';
-import { checkSignature, type FetchFile } from '../manifests/signature.ts';
+import { checkSignature, type FetchFile } from '../core/signature.ts';
 
 export type FirmwareCheck =
   | { kind: 'ok'; entries: FirmwareEntry[]; refused: FirmwareRefusal[] }

@@ -1,7 +1,7 @@
 import { isoTime, type Clock } from '@station/kit/clock';
 import type { Report } from '@station/kit/report';
 import { createBackoff } from '@station/kit/retry';
-import type { Conditions } from '../conditions.ts';
+import type { Conditions } from '../core/conditions.ts';
 import type { FirmwareCheck, FirmwareSource } from './manifest-source.ts';
 
 /** Asking for the firmware manifest: when, and what is said when it does not come. */

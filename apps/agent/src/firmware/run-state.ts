@@ -2,7 +2,7 @@ import type { Clock } from '@station/kit/clock';
 import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { Report } from '@station/kit/report';
 import type { FirmwareEntry, FirmwareRefusal } from '@station/protocol/firmware-manifest';
-import type { Conditions } from '../conditions.ts';
+import type { Conditions } from '../core/conditions.ts';
 import { createAttempts, type Attempts } from './attempts.ts';
 import { createCache, type Cache, type CacheContents } from './cache.ts';
 import type { Facts } from './decide.ts';

@@ -1,4 +1,4 @@
-import type { Conditions } from '../conditions.ts';
+import type { Conditions } from '../core/conditions.ts';
 import { linkOf, probedLink, type Facts, type Memory } from './facts.ts';
 import type { StartHotspotAnswer } from './ports.ts';
 

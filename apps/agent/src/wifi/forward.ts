@@ -5,7 +5,7 @@ import { readText, removeDurable, writeDurable, type Disk } from '@station/kit/f
 import type { Report } from '@station/kit/report';
 import { createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
-import type { Conditions } from '../conditions.ts';
+import type { Conditions } from '../core/conditions.ts';
 import type { Credentials, CredentialsBackend, Security } from './ports.ts';
 import { describeSsid, isSsidHex, ssidFromText, ssidToBytes, type SsidHex } from './ssid.ts';
 

@@ -1,7 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 import type { Disk } from '@station/kit/files';
 import type { Report } from '@station/kit/report';
-import type { Conditions } from '../conditions.ts';
+import type { Conditions } from '../core/conditions.ts';
 import type { HotspotFailure } from './conditions.ts';
 import { initialMemory, noteScan, type Facts, type Memory } from './facts.ts';
 import { createForward, type Forward } from './forward.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { WifiStatus } from '@station/protocol/agent-api';
 import { Value } from 'typebox/value';
-import { createConditions } from '../conditions.ts';
+import { createConditions } from '../core/conditions.ts';
 import { tellConditions } from './conditions.ts';
 import { initialMemory, type Facts, type Memory } from './facts.ts';
 import type { RadioFacts } from './ports.ts';

@@ -13,7 +13,7 @@ import {
 } from '@station/protocol/automations';
 import type { Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
-import type { DeviceStore } from '../devices/device-store.ts';
+import type { DeviceStore } from '../store/device-store.ts';
 import type { RequestUser } from '../http/caller.ts';
 import type { AutomationRow, AutomationStore } from './automation-store.ts';
 import { toAutomation, toRun, toRunSummary, toSummary, type SummaryFacts } from './bodies.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '@station/kit/clock';
-import type { DeviceEvents } from '../devices/device-events.ts';
+import type { DeviceEvents } from '../core/device-events.ts';
 
 /** Whether a command can come to a device, as far as the station knows. */
 export type Reach = Disposable & {

@@ -4,7 +4,7 @@ import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclus
 import { describeError } from '@station/kit/station-error';
 import type { CheckedFlow, CheckedNode } from '@station/protocol/automation-flow';
 import { maxRunsPerMinute, type RunReason } from '@station/protocol/automations';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 import type { EffectResult, PerformEffect } from './actions.ts';
 import type { ConditionFacts } from './conditions.ts';
 import { progressRun, type BegunEffect, type RunTime } from './progress.ts';

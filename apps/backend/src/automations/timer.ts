@@ -1,7 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
-import type { Log } from '../log.ts';
-import type { Leadership } from '../replicas/leadership.ts';
+import type { Log } from '../core/log.ts';
+import type { Leadership } from '../core/leadership.ts';
 import type { RunTime } from './progress.ts';
 import type { Registry } from './registry.ts';
 import { nowOf, timeOf } from './run-rows.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/files';
-import { openSecretBox } from '../settings/secret-box.ts';
+import { openSecretBox } from '../store/secret-box.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { createCloudConfigStore } from './cloud-config-store.ts';

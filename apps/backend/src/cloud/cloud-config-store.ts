@@ -1,7 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 import { eventChannels, type EventChannel } from '@station/protocol/cloud';
-import { newCode } from '../auth/setup-code.ts';
-import type { SecretBox } from '../settings/secret-box.ts';
+import { newCode } from '../people/setup-code.ts';
+import type { SecretBox } from '../store/secret-box.ts';
 import type { Database } from '../store/schema.ts';
 import { giveBackHome } from './home-accounts.ts';
 

@@ -12,13 +12,13 @@ import {
   type EventChannel,
 } from '@station/protocol/cloud';
 import { createCloudSockets, createNoSockets, type OpenCloudSocket } from '../adapters/cloud-socket.ts';
-import type { AccessTokens } from '../auth/access-tokens.ts';
+import type { AccessTokens } from '../core/access-tokens.ts';
 import type { CloudSettings } from './cloud-settings.ts';
 import type { Commands, PublishCommand } from '../devices/commands.ts';
-import type { DeviceEvents } from '../devices/device-events.ts';
-import type { DeviceStore } from '../devices/device-store.ts';
-import type { Log } from '../log.ts';
-import type { SecretBox } from '../settings/secret-box.ts';
+import type { DeviceEvents } from '../core/device-events.ts';
+import type { DeviceStore } from '../store/device-store.ts';
+import type { Log } from '../core/log.ts';
+import type { SecretBox } from '../store/secret-box.ts';
 import type { SocketHub } from '../socket/hub.ts';
 import type { Store } from '../store/database.ts';
 import { createActivityRecord, noteCalls } from './activity.ts';

@@ -1,7 +1,7 @@
 import { isoTime, type Clock } from '@station/kit/clock';
 import type { CloudCondition } from '@station/protocol/cloud';
 import { cloudConditions, type CloudConditionId } from '@station/protocol/cloud-conditions';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 import type { LinkTrouble } from './link-machine.ts';
 
 /** What conditions follow from. Times are milliseconds since the epoch. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock, type Clock } from '@station/kit/clock';
 import { eventChannels } from '@station/protocol/cloud';
-import { createDeviceStore } from '../devices/device-store.ts';
+import { createDeviceStore } from '../store/device-store.ts';
 import { manualClock } from '../testing/manual-clock.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { openTestStore } from '../testing/test-store.ts';

@@ -2,9 +2,9 @@ import { isoTime, type Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
 import type { EventChannel } from '@station/protocol/cloud';
 import type { CloudNotification } from '@station/protocol/cloud-rpc';
-import { readState } from '../devices/device-state.ts';
+import { readState } from '../core/device-state.ts';
 import type { Database } from '../store/schema.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 import type { OutboxMessage, OutboxStore } from './outbox-store.ts';
 import { createPoisonWatch } from './poison.ts';
 

@@ -2,7 +2,7 @@ import { isoTime, type Clock } from '@station/kit/clock';
 import type { EventChannel } from '@station/protocol/cloud';
 import type { CloudNotification } from '@station/protocol/cloud-rpc';
 import type { ServerMessage } from '@station/protocol/socket';
-import type { DeviceEvents, DeviceHappening } from '../devices/device-events.ts';
+import type { DeviceEvents, DeviceHappening } from '../core/device-events.ts';
 import type { BroadcastTap } from './broadcast-tap.ts';
 import type { Delivery } from './delivery.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '@station/kit/clock';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 import type { IgnoredReason } from './peer.ts';
 
 export type IgnoredMessages = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock, type Clock } from '@station/kit/clock';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
-import { createLeadership } from '../replicas/leadership.ts';
+import { createLeadership } from '../core/leadership.ts';
 import { startLinkKeeper } from './link-keeper.ts';
 import type { Credentials } from './link.ts';
 

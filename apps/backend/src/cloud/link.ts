@@ -2,7 +2,7 @@ import type { Clock } from '@station/kit/clock';
 import { legacyMessageTypes, type CloudMessage, type LegacyMessage } from '@station/protocol/cloud-messages';
 import type { CloudNotification } from '@station/protocol/cloud-rpc';
 import type { CloudSocket, OpenCloudSocket } from '../adapters/cloud-socket.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 import type { Delivery } from './delivery.ts';
 import { fitsFrame } from './frames.ts';
 import type { IgnoredMessages } from './ignored-messages.ts';

@@ -1,6 +1,6 @@
 import type { ExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { LegacyMessage } from '@station/protocol/cloud-messages';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 import type { ActivityRecord } from './activity.ts';
 import type { Identity, IdentityMessage, IdentityResult } from './identity.ts';
 import type { StationReset } from './station-reset.ts';

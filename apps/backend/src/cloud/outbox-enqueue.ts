@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { sql, type RawBuilder } from 'kysely';
 import { isoTime } from '@station/kit/clock';
 import type { EventChannel } from '@station/protocol/cloud';
-import type { FoldedReports } from '../devices/fold-reports.ts';
+import type { FoldedReports } from '../store/fold-reports.ts';
 import { jsonRows } from '../store/json-rows.ts';
 import type { DatabaseTransaction } from '../store/schema.ts';
 

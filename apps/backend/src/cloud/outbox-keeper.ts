@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 import type { OutboxStore } from './outbox-store.ts';
 
 const everyMs = 10_000;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import type { PublishCommand } from '../devices/commands.ts';
-import type { DeviceStore } from '../devices/device-store.ts';
-import type { Log } from '../log.ts';
+import type { DeviceStore } from '../store/device-store.ts';
+import type { Log } from '../core/log.ts';
 import type { CloudConfigStore } from './cloud-config-store.ts';
 
 export type StationReset = {

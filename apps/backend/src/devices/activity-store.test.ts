@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { openTestStore } from '../testing/test-store.ts';
 import { createActivityStore } from './activity-store.ts';
-import type { DeviceReport } from './device-report.ts';
-import { createDeviceStore } from './device-store.ts';
-import { createEventIds } from './event-ids.ts';
-import { writeReports } from './report-store.ts';
+import type { DeviceReport } from '../core/device-report.ts';
+import { createDeviceStore } from '../store/device-store.ts';
+import { createEventIds } from '../core/event-ids.ts';
+import { writeReports } from '../store/report-store.ts';
 
 test('what devices say of their own working takes no place among what happened', async () => {
   await using store = await openTestStore();

@@ -5,10 +5,10 @@ import { recordedLog } from '../testing/recorded-log.ts';
 import { until } from '../testing/until.ts';
 import type { Store } from '../store/database.ts';
 import { openTestStore } from '../testing/test-store.ts';
-import { createCommandStore, tellHere } from './command-store.ts';
+import { createCommandStore, tellHere } from '../store/command-store.ts';
 import { createCommands, type PublishCommand } from './commands.ts';
-import { createDeviceEvents, type CommandChange, type DeviceHappening } from './device-events.ts';
-import type { DeviceReport } from './device-report.ts';
+import { createDeviceEvents, type CommandChange, type DeviceHappening } from '../core/device-events.ts';
+import type { DeviceReport } from '../core/device-report.ts';
 import { commandsKeptMs, createHistoryStore } from './history-store.ts';
 
 async function commandsFor(options: { publish?: PublishCommand; expiryMs?: number; on?: Store } = {}) {

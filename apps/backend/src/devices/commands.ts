@@ -3,12 +3,12 @@ import type { Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
 import { actionsOf, commandSchema } from '@station/protocol/device-command-schemas';
 import { Value } from 'typebox/value';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 import { expectedOf, expectedUnknowing, isSignOf, type ExpectedValue } from './command-signs.ts';
-import { acknowledged, type CommandStore, type Ending } from './command-store.ts';
-import type { CommandChange, DeviceEvents, DeviceHappening } from './device-events.ts';
-import type { DeviceReport } from './device-report.ts';
-import { UnansweredError } from './unanswered-error.ts';
+import { acknowledged, type CommandStore, type Ending } from '../store/command-store.ts';
+import type { CommandChange, DeviceEvents, DeviceHappening } from '../core/device-events.ts';
+import type { DeviceReport } from '../core/device-report.ts';
+import { UnansweredError } from '../core/unanswered-error.ts';
 
 export type CommandRequest = {
   deviceId: string;

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { manualClock } from '../testing/manual-clock.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { createDeviceDirectory } from './device-directory.ts';
-import { createDeviceEvents } from './device-events.ts';
-import type { DeviceRow } from './device-store.ts';
+import { createDeviceEvents } from '../core/device-events.ts';
+import type { DeviceRow } from '../store/device-store.ts';
 
 type Question = { externalId: string; answer: (type: string | null) => void; fail: () => void };
 

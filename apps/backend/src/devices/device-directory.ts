@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
-import type { DeviceEvents } from './device-events.ts';
-import type { DeviceStore } from './device-store.ts';
+import type { DeviceEvents } from '../core/device-events.ts';
+import type { DeviceStore } from '../store/device-store.ts';
 
 export type KnownDevice = { id: string; externalId: string; type: string };
 

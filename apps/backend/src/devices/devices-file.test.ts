@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/files';
-import { hashToken, newToken } from '../auth/token-hash.ts';
+import { hashToken, newToken } from '../core/token-hash.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { importDevices } from './devices-file.ts';
-import { createDeviceStore } from './device-store.ts';
+import { createDeviceStore } from '../store/device-store.ts';
 
 const device = (externalId: string) => ({ externalId, type: 'light', name: `Lamp ${externalId}`, token: newToken() });
 

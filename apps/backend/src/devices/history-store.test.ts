@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { manualClock } from '../testing/manual-clock.ts';
 import { openTestStore } from '../testing/test-store.ts';
-import { createDeviceStore } from './device-store.ts';
-import { createEventIds } from './event-ids.ts';
-import type { DeviceReport } from './device-report.ts';
+import { createDeviceStore } from '../store/device-store.ts';
+import { createEventIds } from '../core/event-ids.ts';
+import type { DeviceReport } from '../core/device-report.ts';
 import { createHistoryStore, maxPoints } from './history-store.ts';
-import { writeReports } from './report-store.ts';
+import { writeReports } from '../store/report-store.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

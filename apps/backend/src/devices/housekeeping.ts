@@ -1,7 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
-import type { Log } from '../log.ts';
-import { alwaysLeader, type Leadership } from '../replicas/leadership.ts';
+import type { Log } from '../core/log.ts';
+import { alwaysLeader, type Leadership } from '../core/leadership.ts';
 import type { HistoryStore } from './history-store.ts';
 
 const everyMs = 60 * 60 * 1000;

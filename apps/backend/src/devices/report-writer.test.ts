@@ -4,10 +4,10 @@ import { sql } from 'kysely';
 import { systemClock, type Clock } from '@station/kit/clock';
 import { openTestStore } from '../testing/test-store.ts';
 import { until } from '../testing/until.ts';
-import type { DeviceReport } from './device-report.ts';
-import { createDeviceStore } from './device-store.ts';
-import { createEventIds } from './event-ids.ts';
-import { writeReports } from './report-store.ts';
+import type { DeviceReport } from '../core/device-report.ts';
+import { createDeviceStore } from '../store/device-store.ts';
+import { createEventIds } from '../core/event-ids.ts';
+import { writeReports } from '../store/report-store.ts';
 import { createReportWriter } from './report-writer.ts';
 
 /** A clock whose sleepers wake at once. */

@@ -4,11 +4,11 @@ import { systemClock } from '@station/kit/clock';
 import { openTestStore } from '../testing/test-store.ts';
 import type { Store } from '../store/database.ts';
 import { createActivityStore } from './activity-store.ts';
-import type { DeviceReport } from './device-report.ts';
-import { createDeviceStore } from './device-store.ts';
-import { createEventIds } from './event-ids.ts';
+import type { DeviceReport } from '../core/device-report.ts';
+import { createDeviceStore } from '../store/device-store.ts';
+import { createEventIds } from '../core/event-ids.ts';
 import { createHistoryStore } from './history-store.ts';
-import { writeReports } from './report-store.ts';
+import { writeReports } from '../store/report-store.ts';
 import { createReportWriter } from './report-writer.ts';
 
 async function withDevices(...names: string[]) {

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { startDeviceMessages } from '../socket/device-messages.ts';
+import { startDeviceMessages } from './device-messages.ts';
 import { manualClock } from '../testing/manual-clock.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { runBackend } from '../testing/running-backend.ts';
 import { addDevice, connectDevice } from '../testing/test-device.ts';
 import { openTestStore } from '../testing/test-store.ts';
-import { createDeviceEvents } from './device-events.ts';
-import type { DeviceReport } from './device-report.ts';
-import { maxStateBytes, maxStateKeys, readState } from './device-state.ts';
-import { createDeviceStore } from './device-store.ts';
-import { createEventIds } from './event-ids.ts';
-import { writeReports } from './report-store.ts';
+import { createDeviceEvents } from '../core/device-events.ts';
+import type { DeviceReport } from '../core/device-report.ts';
+import { maxStateBytes, maxStateKeys, readState } from '../core/device-state.ts';
+import { createDeviceStore } from '../store/device-store.ts';
+import { createEventIds } from '../core/event-ids.ts';
+import { writeReports } from '../store/report-store.ts';
 
 async function withDevice() {
   const store = await openTestStore();

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Store } from '../store/database.ts';
-import { secondMs } from './device-samples.ts';
+import { secondMs } from '../store/device-samples.ts';
 
 /** One value of one device in a stretch of time, milliseconds since the epoch; `toMs` is not in it. */
 export type Stretch = { deviceId: string; capability: string; fromMs: number; toMs: number };

@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import type { KyselyPlugin } from 'kysely';
 import { manualClock } from '../testing/manual-clock.ts';
 import { openTestStore } from '../testing/test-store.ts';
-import type { DeviceReport } from './device-report.ts';
-import { createDeviceStore } from './device-store.ts';
-import { createEventIds } from './event-ids.ts';
+import type { DeviceReport } from '../core/device-report.ts';
+import { createDeviceStore } from '../store/device-store.ts';
+import { createEventIds } from '../core/event-ids.ts';
 import { createHistoryStore, samplesKeptMs } from './history-store.ts';
-import { writeReports } from './report-store.ts';
+import { writeReports } from '../store/report-store.ts';
 import { hourMs, rowsAtOnce } from './thin-out.ts';
 
 const capabilities = ['humidity', 'temperature'];

@@ -10,7 +10,7 @@ import { postgresDatabase, postgresUrl } from '../testing/test-postgres.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { addDevice, connectDevice } from '../testing/test-device.ts';
 import { until } from '../testing/until.ts';
-import { createDeviceEvents } from './device-events.ts';
+import { createDeviceEvents } from '../core/device-events.ts';
 
 test('with the state of one device unreadable the backend starts, lists all devices, and takes that one’s word anew', async () => {
   await using folder = await temporaryFolder();

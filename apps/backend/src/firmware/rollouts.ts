@@ -3,10 +3,10 @@ import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
 import type { RolloutAction, RolloutState } from '@station/protocol/firmware-rollouts';
-import type { CommandChange, DeviceEvents, DeviceHappening } from '../devices/device-events.ts';
+import type { CommandChange, DeviceEvents, DeviceHappening } from '../core/device-events.ts';
 import type { Commands } from '../devices/commands.ts';
-import type { DeviceReport } from '../devices/device-report.ts';
-import type { Log } from '../log.ts';
+import type { DeviceReport } from '../core/device-report.ts';
+import type { Log } from '../core/log.ts';
 import type { FirmwareImage, ImageStore } from './image-store.ts';
 import {
   decide,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Session } from '@station/protocol/rest';
 import { bearer, runBackend, type RunningBackend } from '../testing/running-backend.ts';
 import { systemClock } from '@station/kit/clock';
-import { createDeviceStore } from '../devices/device-store.ts';
+import { createDeviceStore } from '../store/device-store.ts';
 import type { AccessRule } from './access.ts';
 import type { HttpServer } from './server.ts';
 

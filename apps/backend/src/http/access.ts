@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import type { Role } from '@station/protocol/rest';
-import type { AccessClaims } from '../auth/access-tokens.ts';
+import type { AccessClaims } from '../core/access-tokens.ts';
 import { authorize } from './hooks/authorize.ts';
 import type { RequestHook } from './caller.ts';
 import { NoBody, NoQuery } from './validation.ts';

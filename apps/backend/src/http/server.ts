@@ -13,7 +13,7 @@ import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { describeError } from '@station/kit/station-error';
 import { discardUnreadBody } from '@station/kit/unread-body';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 import { errorBody, toErrorResponse } from './errors.ts';
 import { createValidatorCompiler } from './validation.ts';
 

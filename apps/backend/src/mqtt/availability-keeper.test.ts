@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createDeviceEvents } from '../devices/device-events.ts';
-import type { DeviceReport } from '../devices/device-report.ts';
+import { createDeviceEvents } from '../core/device-events.ts';
+import type { DeviceReport } from '../core/device-report.ts';
 import { manualClock } from '../testing/manual-clock.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { doubtfulWillGraceMs, silenceMs, willGraceMs } from './availability.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
-import type { DeviceEvents } from '../devices/device-events.ts';
-import type { DeviceReport } from '../devices/device-report.ts';
+import type { DeviceEvents } from '../core/device-events.ts';
+import type { DeviceReport } from '../core/device-report.ts';
 import { decideOffline, type HeardDevice } from './availability.ts';
 
 type Status = HeardDevice['status'];

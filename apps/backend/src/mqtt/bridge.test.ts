@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { systemClock, type Clock } from '@station/kit/clock';
 import { deviceTopic } from '@station/protocol/topics';
 import type { KnownDevice } from '../devices/device-directory.ts';
-import type { DeviceReport } from '../devices/device-report.ts';
+import type { DeviceReport } from '../core/device-report.ts';
 import { createReportWriter } from '../devices/report-writer.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { until } from '../testing/until.ts';

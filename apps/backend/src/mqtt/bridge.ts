@@ -17,9 +17,9 @@ import {
 } from '@station/protocol/topics';
 import { Compile } from 'typebox/compile';
 import type { DeviceDirectory, KnownDevice } from '../devices/device-directory.ts';
-import type { DeviceReport } from '../devices/device-report.ts';
+import type { DeviceReport } from '../core/device-report.ts';
 import type { ReportWriter, SetAside } from '../devices/report-writer.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 import { findUnstorable, mayBeUnstorable } from '../store/storable-text.ts';
 import type { AvailabilityKeeper } from './availability-keeper.ts';
 import type { DroppedMessages, DropReason } from './dropped-messages.ts';

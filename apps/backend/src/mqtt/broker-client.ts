@@ -3,7 +3,7 @@ import { connect, type IClientOptions, type IPublishPacket, type MqttClient } fr
 import { writeToStream } from 'mqtt-packet';
 import { describeError } from '@station/kit/station-error';
 import { maxPayloadBytes, subscriptions } from '@station/protocol/topics';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 import type { BrokerLink, BrokerLinkHandler } from './broker-link.ts';
 import { createPublisher, NothingKept } from './publisher.ts';
 import { createSharedWait } from './shared-wait.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { describeError } from '@station/kit/station-error';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 import type { DeviceLogin, Dynsec } from './dynsec.ts';
 import type { RemovedLogins } from './removed-logins.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '@station/kit/clock';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 
 /** Why a message was not taken. */
 export const dropReasons = [

@@ -1,5 +1,5 @@
 import type { Clock } from '@station/kit/clock';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 
 const reportEveryMs = 60_000;
 /** Of a user name, in the log: whoever tries chooses it. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
-import { createDeviceStore } from '../devices/device-store.ts';
+import { createDeviceStore } from '../store/device-store.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { createRemovedLogins } from './removed-logins.ts';
 

@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 import type { LastHeard } from '../mqtt/session-backlog.ts';
 
 /** Another replica's session at the broker, heard by this one. */

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { describeError } from '@station/kit/station-error';
 import type { Clock } from '@station/kit/clock';
-import type { DeviceHappening } from '../devices/device-events.ts';
-import type { DeviceReport } from '../devices/device-report.ts';
-import type { StatesBefore } from '../devices/report-store.ts';
-import type { Log } from '../log.ts';
+import type { DeviceHappening } from '../core/device-events.ts';
+import type { DeviceReport } from '../core/device-report.ts';
+import type { StatesBefore } from '../store/report-store.ts';
+import type { Log } from '../core/log.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import { createJoiner, toParts } from './parts.ts';
 import { channel } from './session.ts';

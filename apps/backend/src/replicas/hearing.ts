@@ -1,7 +1,7 @@
-import type { DeviceReport } from '../devices/device-report.ts';
-import type { StatesBefore } from '../devices/report-store.ts';
+import type { DeviceReport } from '../core/device-report.ts';
+import type { StatesBefore } from '../store/report-store.ts';
 import { describeError } from '@station/kit/station-error';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 import type { AvailabilityKeeper } from '../mqtt/availability-keeper.ts';
 import type { BrokerSession } from '../mqtt/broker-client.ts';
 import type { LastHeard } from '../mqtt/session-backlog.ts';

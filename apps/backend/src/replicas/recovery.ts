@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 
 export type Recovery = {
   /** Reads again what may have changed unheard; called after each gap, before anything newer is delivered. */

@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { describeError } from '@station/kit/station-error';
 import type { Clock } from '@station/kit/clock';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 import { connectionSettings, sessionName } from '../store/postgres.ts';
 import { lockClass, replicaLock } from './locks.ts';
 

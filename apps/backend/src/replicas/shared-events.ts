@@ -1,4 +1,4 @@
-import type { DeviceEvents } from '../devices/device-events.ts';
+import type { DeviceEvents } from '../core/device-events.ts';
 import type { FanOut } from './fan-out.ts';
 
 /** What is told here is told at every replica, in the same order; `reports` and `status` stay here, for each makes its own. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import type { DeviceReport } from '../devices/device-report.ts';
-import { foldReports, type FoldedReports } from '../devices/fold-reports.ts';
-import { sampleRows } from '../devices/device-samples.ts';
+import type { DeviceReport } from '../core/device-report.ts';
+import { foldReports, type FoldedReports } from '../store/fold-reports.ts';
+import { sampleRows } from '../store/device-samples.ts';
 import {
   externalIds,
   insertEvents,
@@ -9,7 +9,7 @@ import {
   updateDevices,
   type WriteAlong,
   type Written,
-} from '../devices/report-store.ts';
+} from '../store/report-store.ts';
 import { jsonRows } from '../store/json-rows.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import { inOrder, type StateTimes } from './state-order.ts';

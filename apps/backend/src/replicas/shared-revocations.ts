@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
-import { accessTokenLifetimeMs, type AccessTokens } from '../auth/access-tokens.ts';
-import type { Log } from '../log.ts';
+import { accessTokenLifetimeMs, type AccessTokens } from '../core/access-tokens.ts';
+import type { Log } from '../core/log.ts';
 import type { Database } from '../store/schema.ts';
 import type { Transact } from './transact.ts';
 

@@ -1,6 +1,6 @@
 import type { BackendConfig } from '../config.ts';
 import type { Clock } from '@station/kit/clock';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 import type { SocketHub } from '../socket/hub.ts';
 import type { Database } from '../store/schema.ts';
 import type { Replicas } from './replicas.ts';

@@ -1,7 +1,7 @@
-import type { SettableLeadership } from './leadership.ts';
+import type { SettableLeadership } from '../core/leadership.ts';
 import { endHanging, leaderLock, lockClass, unheardReplicas } from './locks.ts';
 import type { SessionQuery } from './session.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 
 /** A replica that asks nothing for so long while its connections stand hangs: besides its locks it would keep every notification from being cleared away. */
 const hangsAfterMs = 15_000;

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
-import type { TellCommands } from '../devices/command-store.ts';
+import type { TellCommands } from '../store/command-store.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import type { FanOut, ReplicaMessage } from './fan-out.ts';
 import { lockClass, loginsLock } from './locks.ts';

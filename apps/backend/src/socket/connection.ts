@@ -9,8 +9,8 @@ import {
   type ServerMessage,
 } from '@station/protocol/socket';
 import { isoTime, type Clock } from '@station/kit/clock';
-import type { AccessClaims, AccessTokens } from '../auth/access-tokens.ts';
-import type { Log } from '../log.ts';
+import type { AccessClaims, AccessTokens } from '../core/access-tokens.ts';
+import type { Log } from '../core/log.ts';
 import type { HubClient, SocketHub } from './hub.ts';
 import { batchOf, createOutbox, outgoing, type SendingSocket } from './outbox.ts';
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
 import { systemClock } from '@station/kit/clock';
-import { createAccessTokens } from '../auth/access-tokens.ts';
+import { createAccessTokens } from '../core/access-tokens.ts';
 import { createHttpServer } from '../http/server.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { createSocketHub } from './hub.ts';

@@ -5,7 +5,7 @@ import type { Clock } from '@station/kit/clock';
 import type { Disk } from '@station/kit/files';
 import { describeError } from '@station/kit/station-error';
 import type { DatabaseConfig } from '../config.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 import { copiesDirectory, createDatabaseCopies, type CopyKind, type DatabaseCopies } from './database-copies.ts';
 import { migrate, readSchemaState, type StationMigration } from './migrate.ts';
 import { openPostgres } from './postgres.ts';

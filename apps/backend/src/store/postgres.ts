@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import { describeError } from '@station/kit/station-error';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 import type { Database, Schema } from './schema.ts';
 
 const connections = 10;

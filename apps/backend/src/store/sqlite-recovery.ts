@@ -2,7 +2,7 @@ import { basename, dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { isoTime, type Clock } from '@station/kit/clock';
 import { readText, removeDurable, writeDurable, type Disk } from '@station/kit/files';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 import { databaseSuffixes, removeWithSides, type DatabaseCopies, type DatabaseCopy } from './database-copies.ts';
 import { isDamage } from './sqlite-dialect.ts';
 import { copySqliteFile, findDamage, isEmpty, openSqliteFile } from './sqlite-file.ts';

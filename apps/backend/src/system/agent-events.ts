@@ -1,7 +1,7 @@
 import { isoTime } from '@station/kit/clock';
 import { createAgentClient } from '../adapters/agent-client.ts';
 import type { BackendConfig } from '../config.ts';
-import type { Host } from '../host.ts';
+import type { Host } from '../core/host.ts';
 import type { SocketHub } from '../socket/hub.ts';
 import { startAgentLink } from './agent-link.ts';
 

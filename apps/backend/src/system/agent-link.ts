@@ -4,7 +4,7 @@ import type { Clock } from '@station/kit/clock';
 import { createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { AgentClient } from '../adapters/agent-client.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../core/log.ts';
 import { createSseParser } from './sse-parser.ts';
 
 export type AgentLinkListener = {

@@ -7,8 +7,8 @@ import { createRunStore, type NotificationRow, type RunRow, type RunStore } from
 import { createRunner, type Runner } from '../automations/runner.ts';
 import { startTimer, type Timer } from '../automations/timer.ts';
 import type { ConditionFacts } from '../automations/conditions.ts';
-import { createEventIds } from '../devices/event-ids.ts';
-import { alwaysLeader, type Leadership } from '../replicas/leadership.ts';
+import { createEventIds } from '../core/event-ids.ts';
+import { alwaysLeader, type Leadership } from '../core/leadership.ts';
 import type { Store } from '../store/database.ts';
 import { manualClock } from './manual-clock.ts';
 import { recordedLog } from './recorded-log.ts';

@@ -3,11 +3,11 @@ import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/files';
 import type { CloudMember } from '@station/protocol/cloud-messages';
 import type { Role } from '@station/protocol/rest';
-import { createSessions } from '../auth/sessions.ts';
+import { createSessions } from '../people/sessions.ts';
 import { createCloudConfigStore } from '../cloud/cloud-config-store.ts';
 import { createIdentity, type IdentityMessage } from '../cloud/identity.ts';
-import { openSecretBox } from '../settings/secret-box.ts';
-import { ensureStation } from '../station/station-store.ts';
+import { openSecretBox } from '../store/secret-box.ts';
+import { ensureStation } from '../store/station-store.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { openTestStore } from './test-store.ts';
 

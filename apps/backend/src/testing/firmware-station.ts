@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { CommandRequest } from '../devices/commands.ts';
-import { createDeviceEvents } from '../devices/device-events.ts';
-import type { DeviceReport } from '../devices/device-report.ts';
-import { createDeviceStore } from '../devices/device-store.ts';
+import { createDeviceEvents } from '../core/device-events.ts';
+import type { DeviceReport } from '../core/device-report.ts';
+import { createDeviceStore } from '../store/device-store.ts';
 import { createImageStore, type FirmwareImage } from '../firmware/image-store.ts';
 import { defaultSettings, type RolloutSettings } from '../firmware/rollout.ts';
 import { createRolloutStore, type RolloutRecord } from '../firmware/rollout-store.ts';

@@ -1,5 +1,5 @@
 import { systemClock } from '@station/kit/clock';
-import { createLog, type Log } from '../log.ts';
+import { createLog, type Log } from '../core/log.ts';
 
 export type LoggedEvent = { time: string; level: string; event: string } & Record<string, unknown>;
 

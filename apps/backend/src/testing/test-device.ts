@@ -1,8 +1,8 @@
 import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt';
 import { systemClock } from '@station/kit/clock';
 import { deviceTopic, type DeviceTopicEnd } from '@station/protocol/topics';
-import { createDeviceStore } from '../devices/device-store.ts';
-import { createStationStore } from '../station/station-store.ts';
+import { createDeviceStore } from '../store/device-store.ts';
+import { createStationStore } from '../store/station-store.ts';
 import type { Database } from '../store/schema.ts';
 
 export type DeviceLogin = { stationId: string; id: string; externalId: string; token: string };

@@ -1,7 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 import { runCommand } from '@station/kit/command';
 import { StationError } from '@station/kit/station-error';
-import type { StackEngine, UpAnswer } from '../../containers/ports.ts';
+import type { StackEngine, UpAnswer } from '../../stack/ports.ts';
 import { createCompose, type ComposeParts } from './compose.ts';
 import { createProjectReader } from './compose-project.ts';
 import { hold, listContainers, listHolders, projectLabel, releaseHold, setRunning } from './containers.ts';

@@ -1,7 +1,7 @@
 import { parseImageReference } from '@station/protocol/image-reference';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { LayersAnswer, PullAnswer, PullProgress } from '../../containers/ports.ts';
+import type { LayersAnswer, PullAnswer, PullProgress } from '../../stack/ports.ts';
 import { holdLabel, isHolder, ListedContainer, projectLabel, removeHolder } from './containers.ts';
 import { expectBody, messageOf, type EngineApi } from './engine-api.ts';
 import { freeBytes, fullDiskBytes, type ReadInfo } from './engine-info.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PullAnswer } from '../../containers/ports.ts';
+import type { PullAnswer } from '../../stack/ports.ts';
 import { fetchMissing } from './missing-images.ts';
 
 const proxy = 'registry.test/station/proxy:2';

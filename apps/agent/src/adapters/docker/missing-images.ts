@@ -1,7 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 import { parseImageReference } from '@station/protocol/image-reference';
-import type { PullAnswer, PullProgress } from '../../containers/ports.ts';
-import { pullUnlessSilent } from '../../containers/silent-pull.ts';
+import type { PullAnswer, PullProgress } from '../../stack/ports.ts';
+import { pullUnlessSilent } from '../../stack/silent-pull.ts';
 
 type Failure = Extract<PullAnswer, { kind: 'failed' }>;
 

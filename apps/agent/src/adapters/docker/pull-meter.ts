@@ -1,4 +1,4 @@
-import type { PullProgress } from '../../containers/ports.ts';
+import type { PullProgress } from '../../stack/ports.ts';
 
 /** One line of the engine's pull stream (Engine API, POST /images/create). */
 export type PullLine = {

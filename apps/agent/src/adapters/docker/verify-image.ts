@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { ImageCondition } from '../../containers/ports.ts';
+import type { ImageCondition } from '../../stack/ports.ts';
 import type { EngineApi } from './engine-api.ts';
 
 const ImageSize = Type.Object({ Size: Type.Number() });

@@ -1,5 +1,5 @@
 import { StationError } from '@station/kit/station-error';
-import type { StackEngine } from '../../containers/ports.ts';
+import type { StackEngine } from '../../stack/ports.ts';
 import { openImageStore } from './image-store.ts';
 import { listLayers, pullImage } from './pull.ts';
 import { createRegistry } from './registry.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { findFreePort } from '@station/kit/free-port';
 import { createTestBench, type TestBench } from './test-bench.ts';
-import type { PullProgress } from '../../containers/ports.ts';
+import type { PullProgress } from '../../stack/ports.ts';
 
 const never = new AbortController().signal;
 const ignore = (): void => undefined;

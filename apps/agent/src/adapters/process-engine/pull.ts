@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { parseImageReference } from '@station/protocol/image-reference';
 import { blobPath, descriptionPath, parseProcessImage, type ProcessImage } from '@station/protocol/process-image';
-import type { LayersAnswer, PullAnswer, PullProgress, RegistryFailure } from '../../containers/ports.ts';
+import type { LayersAnswer, PullAnswer, PullProgress, RegistryFailure } from '../../stack/ports.ts';
 import { isDiskFull } from './file-faults.ts';
 import { hashBytes, type ImageStore, type IncomingImage } from './image-store.ts';
 import { notAnImage, readDescription, RegistryBroken, unavailable, type Registry } from './registry.ts';

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { maxProcessImageBytes } from '@station/protocol/process-image';
-import type { RegistryFailure } from '../../containers/ports.ts';
+import type { RegistryFailure } from '../../stack/ports.ts';
 import { isMissingFile } from './file-faults.ts';
 
 /** Where images are fetched from: a folder or an http address (layout: `process-image.ts` of the protocol package). */

@@ -1,6 +1,6 @@
 import { roles, type Role } from '@station/protocol/rest';
 import { StationError } from '@station/kit/station-error';
-import type { StationStore } from '../../station/station-store.ts';
+import type { StationStore } from '../../store/station-store.ts';
 import type { RequestHook } from '../caller.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { AccessTokens } from '../../auth/access-tokens.ts';
+import type { AccessTokens } from '../../core/access-tokens.ts';
 import { bearerToken, unauthorized, type RequestHook } from '../caller.ts';
 
 /**

@@ -1,0 +1,141 @@
+import { join } from 'node:path';
+import { parseImageReference } from '@station/protocol/image-reference';
+import type { Release } from '@station/protocol/release';
+import { parseVersion } from '@station/protocol/version';
+import { readText, type Disk } from '@station/kit/files';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { emptyJournal, type Journal } from './journal.ts';
+import type { ContainerFact } from './facts.ts';
+import type { StackEngine } from './ports.ts';
+import { readPins, stateFiles } from './state-files.ts';
+
+/** Services that make up any release (specification, "Release manifest"); those that were pinned do too. */
+const releaseServices = ['backend', 'frontend'];
+
+const RollbackFile = Type.Object({
+  version: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  images: Type.Record(Type.String(), Type.String()),
+  imageIds: Type.Optional(Type.Record(Type.String(), Type.String())),
+  createdAt: Type.Optional(Type.String()),
+});
+
+export type Adoption = { journal: Journal; repaired: { file: string; reason: string }[] };
+
+/**
+ * Makes a journal where there is none (first start, an older agent's state, a damaged file): what really runs is what is
+ * installed; the specification's files add what they still tell.
+ */
+export async function adoptStack(parts: {
+  engine: StackEngine;
+  disk: Disk;
+  dataDir: string;
+  now: string;
+  bootId: string;
+}): Promise<Adoption> {
+  const { engine, disk, dataDir, now, bootId } = parts;
+  const repaired: Adoption['repaired'] = [];
+  const containers = await engine.containers();
+  const text = await readOr(null, () => readText(disk, join(dataDir, stateFiles.currentVersion)));
+  const recorded = text === null ? null : parseVersion(text.trim());
+  if (text !== null && recorded === null) {
+    repaired.push({ file: stateFiles.currentVersion, reason: 'not a version' });
+  }
+  const rollback = await readRollback(engine, disk, dataDir);
+  if (rollback === 'damaged') repaired.push({ file: stateFiles.rollback, reason: 'not readable' });
+  const earlier = rollback === 'damaged' ? null : rollback;
+  const pins = readPins(await readOr(null, () => readText(disk, join(dataDir, stateFiles.updateOverride))));
+  const interrupted = interruptedRelease(recorded?.text ?? null, earlier, pins);
+  const installed =
+    interrupted === undefined
+      ? runningRelease(containers, recorded?.text ?? null, [...releaseServices, ...Object.keys(pins)])
+      : interrupted;
+  const keeps = earlier !== null && earlier.version !== installed?.version;
+  return {
+    journal: {
+      ...emptyJournal,
+      installed,
+      kept: keeps ? [{ release: earlier, at: now }] : [],
+      upInBoot: isRunning(containers, installed) ? bootId : null,
+    },
+    repaired,
+  };
+}
+
+/**
+ * With the journal lost in the middle of an operation, what runs may be of two releases, or of one that does not work. The files
+ * made from the journal still tell: the release to go back to is the installed one only while an operation is leaving it, and
+ * something is pinned while nothing is installed only by a first install.
+ * @returns the release that shall run; null when none was installed yet; undefined when nothing was under way.
+ */
+function interruptedRelease(
+  recordedVersion: string | null,
+  earlier: Release | null,
+  pins: Readonly<Record<string, string>>,
+): Release | null | undefined {
+  if (earlier !== null && earlier.version !== null && earlier.version === recordedVersion) return earlier;
+  return recordedVersion === null && earlier === null && Object.keys(pins).length > 0 ? null : undefined;
+}
+
+/** A file that the disk does not give out tells nothing; it is replaced later. */
+async function readOr<T>(otherwise: T, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch {
+    return otherwise;
+  }
+}
+
+/** A stack that was found up needs no bringing up. */
+function isRunning(containers: readonly ContainerFact[], release: Release | null): boolean {
+  const wanted = Object.entries(release?.imageIds ?? {});
+  return wanted.every(([service, id]) => {
+    const own = containers.filter((container) => container.service === service);
+    return own.length > 0 && own.every(({ state, imageId }) => state === 'running' && imageId === id);
+  });
+}
+
+/** What a release calls a container's image: its reference, or its id where that names no one image (`eclipse-mosquitto`). */
+export const imageName = ({ image, imageId }: Pick<ContainerFact, 'image' | 'imageId'>): string =>
+  parseImageReference(image) ? image : imageId;
+
+function runningRelease(
+  containers: readonly ContainerFact[],
+  recordedVersion: string | null,
+  services: readonly string[],
+): Release | null {
+  const images: Record<string, string> = {};
+  const imageIds: Record<string, string> = {};
+  for (const container of containers) {
+    if (!services.includes(container.service)) continue;
+    images[container.service] = imageName(container);
+    imageIds[container.service] = container.imageId;
+  }
+  if (Object.keys(imageIds).length === 0) return null;
+  const tag = parseImageReference(images['backend'] ?? '')?.tag ?? null;
+  const tagVersion = tag === null ? null : parseVersion(tag);
+  return { version: recordedVersion ?? tagVersion?.text ?? null, images, imageIds, digests: {}, layers: {} };
+}
+
+async function readRollback(engine: StackEngine, disk: Disk, dataDir: string): Promise<Release | null | 'damaged'> {
+  const path = join(dataDir, stateFiles.rollback);
+  let parsed: unknown;
+  try {
+    if ((await disk.read(path)) === null) return null;
+    parsed = JSON.parse((await readText(disk, path)) ?? '');
+  } catch {
+    return 'damaged';
+  }
+  if (!Value.Check(RollbackFile, parsed)) return 'damaged';
+  const imageIds: Record<string, string> = {};
+  for (const [service, reference] of Object.entries(parsed.images)) {
+    if (!parseImageReference(reference) && !/^sha256:[0-9a-f]{64}$/.test(reference)) return 'damaged';
+    const id = await engine.imageId(parsed.imageIds?.[service] ?? reference);
+    // A release whose images are gone cannot be gone back to without the network: it is no rollback target.
+    if (id === null) return null;
+    imageIds[service] = id;
+  }
+  if (Object.keys(imageIds).length === 0) return null;
+  const version = parseVersion(parsed.version ?? '')?.text ?? null;
+  return { version, images: parsed.images, imageIds, digests: {}, layers: {} };
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ReleaseManifest } from '@station/protocol/release-manifest';
+import type { Release } from '@station/protocol/release';
+import { emptyJournal, type Journal } from './journal.ts';
+import { chooseAutomatic, chooseManual, findKept, requestedVersion, type Circumstances } from './choose-release.ts';
+
+const release = (version: string | null): Release => ({ version, images: {}, imageIds: {}, digests: {}, layers: {} });
+const manifest: ReleaseManifest = {
+  version: '1.2.0',
+  images: { backend: 'b:1.2.0', frontend: 'f:1.2.0' },
+  notes: null,
+  releasedAt: null,
+  minAgentVersion: null,
+  rollout: 100,
+};
+const journal = (changes: Partial<Journal> = {}): Journal => ({
+  ...emptyJournal,
+  installed: release('1.1.0'),
+  ...changes,
+});
+const at = (changes: Partial<Circumstances> = {}): Circumstances => ({
+  journal: journal(),
+  agentVersion: '1.0.0',
+  autoUpdate: true,
+  mustInstall: false,
+  insideWindow: true,
+  takesPart: true,
+  ...changes,
+});
+const quarantined = [{ version: '1.2.0', reason: 'failed', at: '' }];
+
+for (const [name, given, manifestChanges, expected] of [
+  ['a newer release', {}, {}, 'install'],
+  [
+    'a first release, nothing being known of what runs',
+    { journal: journal({ installed: release(null) }) },
+    {},
+    'install',
+  ],
+  ['the same release', { journal: journal({ installed: release('1.2.0') }) }, {}, 'current'],
+  ['an older release', { journal: journal({ installed: release('2.0.0') }) }, {}, 'current'],
+  ['the release a pre-release led to', { journal: journal({ installed: release('1.2.0-rc.1') }) }, {}, 'install'],
+  ['a quarantined release', { journal: journal({ quarantined }) }, {}, 'quarantined'],
+  [
+    'a release that was not to blame for a stack that does not run yet',
+    { journal: journal({ heldBack: '1.2.0' }) },
+    {},
+    'stack_not_running',
+  ],
+  ['a release newer than that one', { journal: journal({ heldBack: '1.1.5' }) }, {}, 'install'],
+  ['a release for newer agents', {}, { minAgentVersion: '1.0.1' }, 'agent_too_old'],
+  ['a release for this very agent', {}, { minAgentVersion: '1.0.0' }, 'install'],
+  ['a station that updates by hand', { autoUpdate: false }, {}, 'manual'],
+  [
+    'a station that must have a release',
+    { autoUpdate: false, insideWindow: false, takesPart: false, mustInstall: true },
+    {},
+    'install',
+  ],
+  ['a station outside the rollout', { takesPart: false }, {}, 'rollout'],
+  ['a time outside the window', { insideWindow: false }, {}, 'maintenance_window'],
+] as [string, Partial<Circumstances>, Partial<ReleaseManifest>, string][]) {
+  test(`by itself: ${name} → ${expected}`, () => {
+    const choice = chooseAutomatic({ ...manifest, ...manifestChanges }, at(given));
+    assert.equal(choice.kind === 'deferred' ? choice.reason : choice.kind, expected);
+  });
+}
+
+test('asked for the latest: installs what is newer, refuses what failed before, and never goes back', () => {
+  assert.equal(chooseManual(manifest, journal(), null).kind, 'install');
+  assert.equal(chooseManual(manifest, journal({ heldBack: '1.2.0' }), null).kind, 'install');
+  assert.equal(chooseManual(manifest, journal({ installed: release('2.0.0') }), null).kind, 'current');
+  const refused = chooseManual(manifest, journal({ quarantined }), null);
+  assert.equal(refused.kind === 'refused' && refused.code, 'conflict');
+});
+
+test('asked for a version: takes the manifest, its images at another tag, or says that they cannot be told', () => {
+  const named = chooseManual(manifest, journal({ quarantined }), '1.2.0');
+  assert.ok(named.kind === 'install' && named.release.images['backend'] === 'b:1.2.0');
+  const older = chooseManual(manifest, journal(), '0.9.0');
+  assert.ok(
+    older.kind === 'install' && older.release.version === '0.9.0' && older.release.images['frontend'] === 'f:0.9.0',
+  );
+  const pinned = { ...manifest, images: { ...manifest.images, backend: `b@sha256:${'0'.repeat(64)}` } };
+  const refused = chooseManual(pinned, journal(), '0.9.0');
+  assert.equal(refused.kind === 'refused' && refused.code, 'version_not_derivable');
+});
+
+test('a release that is on the machine is found by its version', () => {
+  const kept = journal({ kept: [{ release: release('1.0.0'), at: '' }] });
+  assert.equal(findKept(kept, '1.0.0')?.version, '1.0.0');
+  assert.equal(findKept(kept, '1.0.1'), null);
+});
+
+test('reads the version of a request', () => {
+  assert.equal(requestedVersion(null), null);
+  assert.equal(requestedVersion('v1.0.0'), '1.0.0');
+  assert.equal(requestedVersion('newest'), undefined);
+});

@@ -1,0 +1,83 @@
+import { imagesAtVersion, type ReleaseManifest } from '@station/protocol/release-manifest';
+import type { Release } from '@station/protocol/release';
+import { isNewer, parseVersion } from '@station/protocol/version';
+import type { ErrorCode } from '@station/protocol/errors';
+import type { Journal } from './journal.ts';
+
+export type Circumstances = {
+  journal: Journal;
+  agentVersion: string;
+  autoUpdate: boolean;
+  /** Nothing is installed and the stack is to be started: the first release is fetched whatever AUTO_UPDATE says. */
+  mustInstall: boolean;
+  insideWindow: boolean;
+  /** Whether this station takes part in a rollout of that many per cent of the stations. */
+  takesPart: boolean;
+};
+
+export type Choice =
+  | { kind: 'current' }
+  | { kind: 'install'; release: Release }
+  /** A newer release is there, and is left alone for now. */
+  | { kind: 'deferred'; reason: DeferralReason };
+
+export type DeferralReason =
+  'manual' | 'quarantined' | 'stack_not_running' | 'agent_too_old' | 'rollout' | 'maintenance_window';
+
+/** Whether the manifest's release is to be installed by itself: only ever forward (contracts, section 1). */
+export function chooseAutomatic(manifest: ReleaseManifest, at: Circumstances): Choice {
+  const { journal } = at;
+  if (!isNewer(manifest.version, journal.installed?.version ?? null)) return { kind: 'current' };
+  if (journal.quarantined.some((entry) => entry.version === manifest.version)) return deferred('quarantined');
+  if (journal.heldBack === manifest.version) return deferred('stack_not_running');
+  if (manifest.minAgentVersion !== null && isNewer(manifest.minAgentVersion, at.agentVersion))
+    return deferred('agent_too_old');
+  if (at.mustInstall) return { kind: 'install', release: releaseOf(manifest.version, manifest.images) };
+  if (!at.autoUpdate) return deferred('manual');
+  if (!at.takesPart) return deferred('rollout');
+  if (!at.insideWindow) return deferred('maintenance_window');
+  return { kind: 'install', release: releaseOf(manifest.version, manifest.images) };
+}
+
+export type ManualChoice =
+  | { kind: 'current'; version: string | null }
+  | { kind: 'install'; release: Release }
+  | { kind: 'refused'; code: ErrorCode; message: string };
+
+/** A release that is on this machine and can be installed by name without the manifest; null when there is none. */
+export function findKept(journal: Journal, version: string): Release | null {
+  return journal.kept.find(({ release }) => release.version === version)?.release ?? null;
+}
+
+/** What a person's request means: the latest release, or the one of a version. */
+export function chooseManual(manifest: ReleaseManifest, journal: Journal, requested: string | null): ManualChoice {
+  const installed = journal.installed?.version ?? null;
+  if (requested === null) {
+    if (!isNewer(manifest.version, installed)) return { kind: 'current', version: installed };
+    if (journal.quarantined.some((entry) => entry.version === manifest.version)) {
+      const message = `Release ${manifest.version} failed here before. Ask for it by its version to install it all the same.`;
+      return { kind: 'refused', code: 'conflict', message };
+    }
+    return { kind: 'install', release: releaseOf(manifest.version, manifest.images) };
+  }
+  if (requested === manifest.version) return { kind: 'install', release: releaseOf(requested, manifest.images) };
+  const images = imagesAtVersion(manifest, requested);
+  if (images) return { kind: 'install', release: releaseOf(requested, images) };
+  const message = 'The manifest pins its images by digest: the images of another version cannot be told from it.';
+  return { kind: 'refused', code: 'version_not_derivable', message };
+}
+
+/** Version of a request, canonical; undefined when it is not SemVer. */
+export function requestedVersion(text: string | null): string | null | undefined {
+  return text === null ? null : parseVersion(text)?.text;
+}
+
+const deferred = (reason: DeferralReason): Choice => ({ kind: 'deferred', reason });
+
+const releaseOf = (version: string, images: Record<string, string>): Release => ({
+  version,
+  images,
+  imageIds: {},
+  digests: {},
+  layers: {},
+});

@@ -1,0 +1,514 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, test } from 'node:test';
+import type { Release } from '@station/protocol/release';
+import { startWatch } from './health.ts';
+import { emptyJournal, type Journal, type OperationRecord } from './journal.ts';
+import { decide, type Step } from './decide.ts';
+import type { Attempts, Facts, StepFailure, Watch } from './facts.ts';
+import { noAttempts } from './run-state.ts';
+
+const release = (version: string): Release => ({
+  version,
+  images: { backend: `registry.test/backend:${version}` },
+  imageIds: { backend: `sha256:${version}` },
+  digests: {},
+  layers: {},
+});
+const old = release('1.0.0');
+const next = release('2.0.0');
+const unpulled: Release = { ...next, imageIds: {} };
+const gate = { stabilizationMs: 45_000, timeoutMs: 60_000 };
+
+const idle: Facts = {
+  bootId: 'boot-1',
+  journal: { ...emptyJournal, installed: old, upInBoot: 'boot-1' },
+  journalInDoubt: false,
+  presentImages: ['sha256:1.0.0'],
+  heldImages: ['sha256:1.0.0'],
+  staleFiles: {},
+  watch: null,
+  attempts: noAttempts(),
+  bringUpDue: false,
+  gate,
+};
+
+const operation: OperationRecord = {
+  id: 'one',
+  kind: 'update',
+  trigger: 'automatic',
+  startedAt: '2026-06-01T03:00:00.000Z',
+  from: old,
+  to: next,
+  phase: 'preparing',
+  phaseBootId: 'boot-1',
+  resumed: 0,
+  switchedAt: null,
+  failure: null,
+};
+
+type Given = {
+  operation: Partial<OperationRecord>;
+  attempts?: Partial<Attempts>;
+  watch?: Watch | null;
+  journal?: Partial<Journal>;
+  facts?: Partial<Facts>;
+};
+
+const during = ({ operation: changes, attempts = {}, watch = null, journal = {}, facts = {} }: Given): Facts => ({
+  ...idle,
+  watch,
+  attempts: { ...noAttempts(), ...attempts },
+  journal: { ...idle.journal, ...journal, operation: { ...operation, ...changes } },
+  ...facts,
+});
+
+const failure = (changes: Partial<StepFailure> = {}): StepFailure => ({
+  kind: 'failed',
+  failures: 1,
+  code: 'registry_unavailable',
+  reason: 'no answer',
+  transient: true,
+  ...changes,
+});
+const upFailure = (changes: Partial<StepFailure> = {}): StepFailure =>
+  failure({ code: 'engine_failed', reason: 'cannot start', ...changes });
+
+const watching = (changes: Partial<Watch>): Watch => ({ ...startWatch(0), attempts: 1, ...changes });
+const passed = watching({ lastSampleMs: 45_000, passingSinceMs: 2000, firstPassMs: 2000 });
+const crashing = watching({
+  lastSampleMs: 4000,
+  restarts: { backend: { count: 4, lastAfterMs: 4000, passedSince: false } },
+});
+const fail = (reason: string, more: object, code = 'release_unhealthy'): Step => ({
+  kind: 'record',
+  change: { kind: 'fail', failure: { code, reason }, bringUpAgain: true, ...more },
+});
+const revert = (reason: string, code = 'release_unhealthy'): Step => ({
+  kind: 'record',
+  change: { kind: 'revert', failure: { code, reason } },
+});
+
+type Row = readonly [name: string, facts: Facts, expected: Step];
+
+function table(title: string, rows: readonly Row[]): void {
+  describe(title, () => {
+    for (const [name, facts, expected] of rows) test(name, () => assert.deepEqual(decide(facts), expected));
+  });
+}
+
+table('before anything else', [
+  [
+    'a journal in doubt is written again, also before stale files',
+    { ...idle, journalInDoubt: true, staleFiles: { 'current_version.txt': '1.0.0\n' } },
+    { kind: 'write_journal' },
+  ],
+  [
+    'stale files are written, also in the middle of an operation',
+    during({ operation: { phase: 'switching' }, facts: { staleFiles: { 'rollback.json': null } } }),
+    { kind: 'write_files', files: { 'rollback.json': null } },
+  ],
+]);
+
+const full = failure({ code: 'disk_space_low', reason: 'too small', transient: false });
+const leftovers = {
+  fetched: { 'sha256:f': 'registry.test/backend:1.5.0', 'sha256:own': 'registry.test/backend:2.0.0' },
+  retired: { 'sha256:r': 'registry.test/backend:0.9.0', 'sha256:1.0.0': 'registry.test/backend:1.0.0' },
+};
+
+table('with too little space', [
+  [
+    'what other releases left behind goes first; what this one has fetched, and what is installed, stays',
+    during({ operation: { to: unpulled }, attempts: { space: full }, journal: leftovers }),
+    { kind: 'remove_images', imageIds: ['sha256:f', 'sha256:r'] },
+  ],
+  [
+    'it goes also when only the pull has found out',
+    during({ operation: { phase: 'pulling', to: unpulled }, attempts: { pull: full }, journal: leftovers }),
+    { kind: 'remove_images', imageIds: ['sha256:f', 'sha256:r'] },
+  ],
+  [
+    'what could not be removed is not tried again',
+    during({
+      operation: { to: unpulled },
+      attempts: { space: full, tidied: { hold: [], release_hold: [], remove_images: ['sha256:f', 'sha256:r'] } },
+      journal: leftovers,
+    }),
+    fail('too small', { bringUpAgain: false, fetched: {} }, 'disk_space_low'),
+  ],
+  [
+    'nothing is removed for a failure of another kind',
+    during({
+      operation: { to: unpulled },
+      attempts: { space: failure({ code: 'image_missing', reason: 'gone', transient: false }) },
+      journal: leftovers,
+    }),
+    fail('gone', { bringUpAgain: false, fetched: {} }, 'image_missing'),
+  ],
+]);
+
+table('without an operation', [
+  ['there is nothing to do', idle, { kind: 'idle' }],
+  ['an installed release that is due is brought up', { ...idle, bringUpDue: true }, { kind: 'bring_up' }],
+  [
+    'nothing is brought up where nothing is installed',
+    { ...idle, bringUpDue: true, journal: emptyJournal, heldImages: [] },
+    { kind: 'idle' },
+  ],
+  [
+    'a wanted image that nobody holds is held',
+    { ...idle, heldImages: [] },
+    { kind: 'hold', imageIds: ['sha256:1.0.0'] },
+  ],
+  ['an image that is gone cannot be held', { ...idle, heldImages: [], presentImages: [] }, { kind: 'idle' }],
+  [
+    'an image that could not be held is not tried again at once',
+    {
+      ...idle,
+      heldImages: [],
+      attempts: { ...noAttempts(), tidied: { hold: ['sha256:1.0.0'], release_hold: [], remove_images: [] } },
+    },
+    { kind: 'idle' },
+  ],
+  [
+    'an image that nobody wants is held no longer',
+    { ...idle, heldImages: ['sha256:1.0.0', 'sha256:0.9.0'] },
+    { kind: 'release_hold', imageIds: ['sha256:0.9.0'] },
+  ],
+  [
+    'a hold that could not be released is not tried again at once',
+    {
+      ...idle,
+      heldImages: ['sha256:1.0.0', 'sha256:0.9.0'],
+      attempts: { ...noAttempts(), tidied: { hold: [], release_hold: ['sha256:0.9.0'], remove_images: [] } },
+    },
+    { kind: 'idle' },
+  ],
+  [
+    'retired images are removed',
+    { ...idle, journal: { ...idle.journal, retired: { 'sha256:0.9.0': 'registry.test/backend:0.9.0' } } },
+    { kind: 'remove_images', imageIds: ['sha256:0.9.0'] },
+  ],
+  [
+    'a retired image that is in use is not tried again at once',
+    {
+      ...idle,
+      journal: { ...idle.journal, retired: { 'sha256:0.9.0': 'registry.test/backend:0.9.0' } },
+      attempts: { ...noAttempts(), tidied: { hold: [], release_hold: [], remove_images: ['sha256:0.9.0'] } },
+    },
+    { kind: 'idle' },
+  ],
+]);
+
+table('preparing', [
+  ['asks for the space first', during({ operation: { to: unpulled } }), { kind: 'check_space', delayMs: 0 }],
+  [
+    'goes straight to the switch when all images are here',
+    during({ operation: {}, facts: { presentImages: ['sha256:2.0.0'] } }),
+    { kind: 'record', change: { kind: 'switch', imageIds: { backend: 'sha256:2.0.0' }, digests: {} } },
+  ],
+  [
+    'fetches when there is room',
+    during({ operation: { to: unpulled }, attempts: { space: { kind: 'ok', layers: { a: 1 } } } }),
+    { kind: 'record', change: { kind: 'fetch', layers: { a: 1 } } },
+  ],
+  [
+    'asks again after a pause',
+    during({ operation: { to: unpulled }, attempts: { space: failure() } }),
+    { kind: 'check_space', delayMs: 1000 },
+  ],
+  [
+    'ends when the disk is too small, the stack untouched',
+    during({
+      operation: { to: unpulled },
+      attempts: { space: failure({ code: 'disk_space_low', reason: 'full', transient: false }) },
+    }),
+    {
+      kind: 'record',
+      change: { kind: 'fail', failure: { code: 'disk_space_low', reason: 'full' }, bringUpAgain: false, fetched: {} },
+    },
+  ],
+  [
+    'brings up what is installed first after a boot',
+    during({ operation: { to: unpulled, phaseBootId: 'boot-0' } }),
+    { kind: 'up', delayMs: 0 },
+  ],
+  [
+    'goes on after that, however it went',
+    during({ operation: { to: unpulled, phaseBootId: 'boot-0' }, attempts: { up: upFailure() } }),
+    { kind: 'check_space', delayMs: 0 },
+  ],
+  [
+    'has nothing to bring up in a first install',
+    during({ operation: { to: unpulled, from: null, phaseBootId: 'boot-0' }, journal: { installed: null } }),
+    { kind: 'check_space', delayMs: 0 },
+  ],
+]);
+
+const pulling = { phase: 'pulling', to: unpulled } as const;
+
+const unread = (imageIds: string[]): { pull: StepFailure } => ({
+  pull: failure({ code: 'disk_space_low', reason: 'no room to read it', transient: false, unread: imageIds }),
+});
+const cannotBeRead = fail('no room to read it', { bringUpAgain: false, fetched: {} }, 'disk_space_low');
+
+table('with suspect images that there is no room to read through', [
+  [
+    'makes room first: that may be enough to read them',
+    during({ operation: pulling, attempts: unread(['sha256:own']), journal: leftovers }),
+    { kind: 'remove_images', imageIds: ['sha256:f', 'sha256:r'] },
+  ],
+  [
+    'throws them away, to fetch them again',
+    during({ operation: pulling, attempts: unread(['sha256:a', 'sha256:b']) }),
+    { kind: 'discard', imageIds: ['sha256:a', 'sha256:b'] },
+  ],
+  [
+    'leaves one alone that the installed release uses: it was there before',
+    during({ operation: pulling, attempts: unread(['sha256:1.0.0', 'sha256:b']) }),
+    { kind: 'discard', imageIds: ['sha256:b'] },
+  ],
+  [
+    'throws nothing away of a release that is kept',
+    during({
+      operation: pulling,
+      attempts: unread(['sha256:2.0.0', 'sha256:b']),
+      journal: { kept: [{ release: next, at: '2026-06-01T03:00:00.000Z' }] },
+    }),
+    cannotBeRead,
+  ],
+  [
+    'gives up when one cannot be removed',
+    during({
+      operation: pulling,
+      attempts: {
+        ...unread(['sha256:b']),
+        tidied: { hold: [], release_hold: [], remove_images: ['sha256:b'] },
+      },
+    }),
+    cannotBeRead,
+  ],
+]);
+
+table('pulling', [
+  ['pulls', during({ operation: pulling }), { kind: 'pull', delayMs: 0, suspect: false }],
+  [
+    'trusts what this boot fetched',
+    during({ operation: pulling, journal: { fetchingSince: 'boot-1' } }),
+    { kind: 'pull', delayMs: 0, suspect: false },
+  ],
+  [
+    'suspects what another boot fetched',
+    during({ operation: pulling, journal: { fetchingSince: 'boot-0' } }),
+    { kind: 'pull', delayMs: 0, suspect: true },
+  ],
+  [
+    'brings up what is installed first after a boot',
+    during({ operation: { ...pulling, phaseBootId: 'boot-0' } }),
+    { kind: 'up', delayMs: 0 },
+  ],
+  [
+    'switches when all is here',
+    during({ operation: pulling, attempts: { pull: { kind: 'ok', imageIds: { a: 'b' }, digests: { a: 'c' } } } }),
+    { kind: 'record', change: { kind: 'switch', imageIds: { a: 'b' }, digests: { a: 'c' } } },
+  ],
+  [
+    'waits longer before each try',
+    during({ operation: pulling, attempts: { pull: failure({ failures: 2 }) } }),
+    { kind: 'pull', delayMs: 4000, suspect: false },
+  ],
+  [
+    'gives up after three tries, and remembers what was fetched',
+    during({ operation: pulling, attempts: { pull: failure({ failures: 3, fetched: { x: 'y' } }) } }),
+    {
+      kind: 'record',
+      change: {
+        kind: 'fail',
+        failure: { code: 'registry_unavailable', reason: 'no answer' },
+        bringUpAgain: false,
+        fetched: { x: 'y' },
+      },
+    },
+  ],
+  [
+    'gives up at once what trying again cannot help',
+    during({ operation: pulling, attempts: { pull: failure({ code: 'image_missing', transient: false }) } }),
+    {
+      kind: 'record',
+      change: {
+        kind: 'fail',
+        failure: { code: 'image_missing', reason: 'no answer' },
+        bringUpAgain: false,
+        fetched: {},
+      },
+    },
+  ],
+  [
+    'a bring-up that cannot fetch its images is due again',
+    during({ operation: { ...pulling, kind: 'bootstrap' }, attempts: { pull: failure({ transient: false }) } }),
+    {
+      kind: 'record',
+      change: {
+        kind: 'fail',
+        failure: { code: 'registry_unavailable', reason: 'no answer' },
+        bringUpAgain: true,
+        fetched: {},
+      },
+    },
+  ],
+]);
+
+table('switching', [
+  ['brings the stack up', during({ operation: { phase: 'switching' } }), { kind: 'up', delayMs: 0 }],
+  [
+    'watches it once it is up',
+    during({ operation: { phase: 'switching' }, attempts: { up: { kind: 'ok' } } }),
+    { kind: 'record', change: { kind: 'verify' } },
+  ],
+  [
+    'simply tries again first',
+    during({ operation: { phase: 'switching' }, attempts: { up: upFailure() } }),
+    { kind: 'up', delayMs: 1000 },
+  ],
+  [
+    'then looks the images through',
+    during({ operation: { phase: 'switching' }, attempts: { up: upFailure({ failures: 2 }) } }),
+    { kind: 'heal', release: 'to' },
+  ],
+  [
+    'tries once more after that',
+    during({ operation: { phase: 'switching' }, attempts: { up: upFailure({ failures: 2 }), healed: true } }),
+    { kind: 'up', delayMs: 4000 },
+  ],
+  [
+    'goes back after three failures',
+    during({ operation: { phase: 'switching' }, attempts: { up: upFailure({ failures: 3 }), healed: true } }),
+    revert('cannot start', 'engine_failed'),
+  ],
+  [
+    'goes back at once when it hung',
+    during({ operation: { phase: 'switching' }, attempts: { up: upFailure({ transient: false }) } }),
+    revert('cannot start', 'engine_failed'),
+  ],
+  [
+    'goes back after five interruptions',
+    during({ operation: { phase: 'switching', resumed: 5 } }),
+    revert('interrupted too often'),
+  ],
+  ['goes on after four', during({ operation: { phase: 'switching', resumed: 4 } }), { kind: 'up', delayMs: 0 }],
+  [
+    'has nothing to go back to in a first install',
+    during({
+      operation: { phase: 'switching', from: null },
+      attempts: { up: upFailure({ failures: 3 }), healed: true },
+    }),
+    fail('cannot start', {}, 'engine_failed'),
+  ],
+]);
+
+table('verifying', [
+  ['brings up first in a new process', during({ operation: { phase: 'verifying' } }), { kind: 'up', delayMs: 0 }],
+  [
+    'tries that again',
+    during({ operation: { phase: 'verifying' }, attempts: { up: upFailure() } }),
+    { kind: 'up', delayMs: 1000 },
+  ],
+  [
+    'goes back when that fails',
+    during({ operation: { phase: 'verifying' }, attempts: { up: upFailure({ failures: 3 }) } }),
+    revert('cannot start'),
+  ],
+  [
+    'probes at once',
+    during({ operation: { phase: 'verifying' }, watch: startWatch(0) }),
+    { kind: 'probe', delayMs: 0 },
+  ],
+  [
+    'probes often while it starts',
+    during({ operation: { phase: 'verifying' }, watch: watching({ lastSampleMs: 9999 }) }),
+    { kind: 'probe', delayMs: 100 },
+  ],
+  [
+    'probes less often when that takes long',
+    during({ operation: { phase: 'verifying' }, watch: watching({ lastSampleMs: 10_000 }) }),
+    { kind: 'probe', delayMs: 1000 },
+  ],
+  [
+    'probes less often while it passes',
+    during({ operation: { phase: 'verifying' }, watch: watching({ lastSampleMs: 500, passingSinceMs: 500 }) }),
+    { kind: 'probe', delayMs: 1000 },
+  ],
+  [
+    'completes',
+    during({ operation: { phase: 'verifying' }, watch: passed }),
+    { kind: 'record', change: { kind: 'complete' } },
+  ],
+  ['goes back', during({ operation: { phase: 'verifying' }, watch: crashing }), revert('a service keeps crashing')],
+  [
+    'goes back after five interruptions',
+    during({ operation: { phase: 'verifying', resumed: 5 }, watch: passed }),
+    revert('interrupted too often'),
+  ],
+  [
+    'a rollback that fails goes back to where it came from',
+    during({ operation: { phase: 'verifying', kind: 'rollback' }, watch: crashing }),
+    revert('a service keeps crashing'),
+  ],
+  [
+    'a bring-up goes nowhere: it is due again',
+    during({ operation: { phase: 'verifying', kind: 'bootstrap' }, watch: crashing }),
+    fail('a service keeps crashing', {}),
+  ],
+]);
+
+table('reverting', [
+  ['brings the old release up', during({ operation: { phase: 'reverting' } }), { kind: 'up', delayMs: 0 }],
+  [
+    'goes back however often it was interrupted',
+    during({ operation: { phase: 'reverting', resumed: 9 } }),
+    { kind: 'up', delayMs: 0 },
+  ],
+  [
+    'watches it once it is up',
+    during({ operation: { phase: 'reverting' }, attempts: { up: { kind: 'ok' } } }),
+    { kind: 'record', change: { kind: 'verify_revert' } },
+  ],
+  [
+    'looks the old images through after two failures',
+    during({ operation: { phase: 'reverting' }, attempts: { up: upFailure({ failures: 2 }) } }),
+    { kind: 'heal', release: 'from' },
+  ],
+  [
+    'ends after three, the old release being due',
+    during({ operation: { phase: 'reverting' }, attempts: { up: upFailure({ failures: 3 }), healed: true } }),
+    fail('cannot start', {}, 'engine_failed'),
+  ],
+]);
+
+table('verifying the release gone back to', [
+  [
+    'brings up first in a new process',
+    during({ operation: { phase: 'verifying_revert' } }),
+    { kind: 'up', delayMs: 0 },
+  ],
+  [
+    'ends rolled back',
+    during({ operation: { phase: 'verifying_revert' }, watch: passed }),
+    { kind: 'record', change: { kind: 'reverted' } },
+  ],
+  [
+    'ends with the old release being due',
+    during({ operation: { phase: 'verifying_revert' }, watch: crashing }),
+    fail('a service keeps crashing', {}),
+  ],
+]);
+
+test('the decision imports nothing but its own rooms', async () => {
+  const text = await readFile(new URL('./decide.ts', import.meta.url), 'utf8');
+  const imported = [...text.matchAll(/from '([^']+)'/g)].map(([, from]) => from as string);
+  assert.ok(imported.length > 0);
+  assert.deepEqual(
+    imported.filter((from) => !from.startsWith('.')),
+    [],
+  );
+});

@@ -1,0 +1,206 @@
+import { judgeHealth } from './health.ts';
+import type { OperationRecord } from './journal.ts';
+import type { Facts, StepFailure, Watch } from './facts.ts';
+import { wantedImages, type Change } from './operations.ts';
+
+/** The next thing to do, as data. Each is safe to do again: after a crash the same decision comes from the same facts. */
+export type Step =
+  | { kind: 'write_journal' }
+  | { kind: 'write_files'; files: Readonly<Record<string, string | null>> }
+  | { kind: 'record'; change: Change }
+  | { kind: 'check_space'; delayMs: number }
+  | { kind: 'pull'; delayMs: number; suspect: boolean }
+  /** Removes what a fetch has left in doubt, to fetch it again. */
+  | { kind: 'discard'; imageIds: readonly string[] }
+  /** Looks the images of the release through for damage and fetches broken ones again. */
+  | { kind: 'heal'; release: 'from' | 'to' }
+  | { kind: 'up'; delayMs: number }
+  | { kind: 'probe'; delayMs: number }
+  | { kind: 'hold'; imageIds: readonly string[] }
+  | { kind: 'release_hold'; imageIds: readonly string[] }
+  | { kind: 'remove_images'; imageIds: readonly string[] }
+  | { kind: 'bring_up' }
+  | { kind: 'idle' };
+
+/** Tries of one step inside an operation; the operation itself is tried again later, for ever. */
+const tries = 3;
+/** Images are read through, which takes long while the stack is down, only when trying again was not enough. */
+const failuresBeforeHealing = 2;
+const retryDelaysMs = [1000, 4000, 10_000] as const;
+/** Interruptions after which a release is given up: something about it may be what ends the machine or the agent. */
+const interruptionsOfALoop = 5;
+/** Health is looked for often at first, since until then the station is away; one that takes longer is left to its start. */
+const probeFastMs = 100;
+const probeFastForMs = 10_000;
+const probeSlowMs = 1000;
+
+/** Decides purely from facts (docs/adr/0002): no clock, no module state, no side effect. */
+export function decide(facts: Facts): Step {
+  if (facts.journalInDoubt) return { kind: 'write_journal' };
+  if (Object.keys(facts.staleFiles).length > 0) return { kind: 'write_files', files: facts.staleFiles };
+  const operation = facts.journal.operation;
+  if (!operation) return decideIdle(facts);
+  switch (operation.phase) {
+    case 'preparing':
+      return decidePreparing(facts, operation);
+    case 'pulling':
+      return decidePulling(facts, operation);
+    case 'switching':
+      return decideSwitching(facts, operation);
+    case 'verifying':
+      return decideVerifying(facts, operation);
+    case 'reverting':
+      return decideReverting(facts);
+    case 'verifying_revert':
+      return decideVerifyingRevert(facts);
+  }
+}
+
+function decidePreparing(facts: Facts, operation: OperationRecord): Step {
+  if (isStackFirst(facts, operation)) return { kind: 'up', delayMs: 0 };
+  const { images, imageIds } = operation.to;
+  const here = Object.keys(images).every((service) => facts.presentImages.includes(imageIds[service] ?? ''));
+  if (here) return record({ kind: 'switch', imageIds, digests: {} });
+  const { space } = facts.attempts;
+  if (space?.kind === 'ok') return record({ kind: 'fetch', layers: space.layers });
+  if (space && isFinal(space)) return makeRoom(facts, space) ?? failed(operation, space);
+  return { kind: 'check_space', delayMs: delayAfter(space) };
+}
+
+function decidePulling(facts: Facts, operation: OperationRecord): Step {
+  if (isStackFirst(facts, operation)) return { kind: 'up', delayMs: 0 };
+  const { pull } = facts.attempts;
+  if (pull?.kind === 'ok') return record({ kind: 'switch', imageIds: pull.imageIds, digests: pull.digests });
+  if (pull && isFinal(pull))
+    return makeRoom(facts, pull) ?? endDoubt(facts, operation, pull) ?? failed(operation, pull);
+  // Layers that were fetched in another boot may not have reached the disk, also those of an earlier operation.
+  const { fetchingSince } = facts.journal;
+  return { kind: 'pull', delayMs: delayAfter(pull), suspect: fetchingSince !== null && fetchingSince !== facts.bootId };
+}
+
+/**
+ * A full disk: what failed tries of other releases have fetched, and what nobody needs any more, goes before the release is given
+ * up for it. What this release has fetched before stays: it need not be fetched again.
+ */
+function makeRoom({ journal, attempts }: Facts, failure: StepFailure): Step | null {
+  if (failure.code !== 'disk_space_low') return null;
+  const own = Object.values(journal.operation?.to.images ?? {});
+  const wanted = wantedImages(journal);
+  const spare = Object.keys(journal.fetched).filter((id) => !own.includes(journal.fetched[id] ?? ''));
+  const imageIds = [...spare, ...Object.keys(journal.retired)].filter(
+    (id) => !wanted.has(id) && !attempts.tidied.remove_images.includes(id),
+  );
+  return imageIds.length > 0 ? { kind: 'remove_images', imageIds } : null;
+}
+
+/**
+ * Suspect images that there never is the room to read through would keep every release from being installed: what came of the fetch
+ * is thrown away instead, and fetched again. What the installed release uses was on disk before there was any doubt.
+ */
+function endDoubt({ journal, attempts }: Facts, { from }: OperationRecord, { unread }: StepFailure): Step | null {
+  if (!unread) return null;
+  const inUse = Object.values(from?.imageIds ?? {});
+  const imageIds = unread.filter((id) => !inUse.includes(id));
+  const wanted = wantedImages(journal);
+  const stay = imageIds.some((id) => wanted.has(id) || attempts.tidied.remove_images.includes(id));
+  return stay ? null : { kind: 'discard', imageIds };
+}
+
+/**
+ * After a boot the installed release is brought up before anything is fetched: that may take long, or never come to an end,
+ * and the engine may not have started the containers again by itself. Once is enough: whatever fails is seen at the end.
+ */
+const isStackFirst = (facts: Facts, operation: OperationRecord): boolean =>
+  operation.from !== null && operation.phaseBootId !== facts.bootId && facts.attempts.up === null;
+
+function decideSwitching(facts: Facts, operation: OperationRecord): Step {
+  if (operation.resumed >= interruptionsOfALoop)
+    return giveUp(operation, { code: 'release_unhealthy', reason: 'interrupted too often' });
+  const { up, healed } = facts.attempts;
+  if (up?.kind === 'ok') return record({ kind: 'verify' });
+  if (up && isFinal(up)) return giveUp(operation, up);
+  if (up && up.failures >= failuresBeforeHealing && !healed) return { kind: 'heal', release: 'to' };
+  return { kind: 'up', delayMs: delayAfter(up) };
+}
+
+function decideVerifying(facts: Facts, operation: OperationRecord): Step {
+  if (operation.resumed >= interruptionsOfALoop)
+    return giveUp(operation, { code: 'release_unhealthy', reason: 'interrupted too often' });
+  const next = watchHealth(facts);
+  if (next.kind === 'passed') return record({ kind: 'complete' });
+  if (next.kind === 'failed') return giveUp(operation, { code: 'release_unhealthy', reason: next.reason });
+  return next.step;
+}
+
+function decideReverting(facts: Facts): Step {
+  const { up, healed } = facts.attempts;
+  if (up?.kind === 'ok') return record({ kind: 'verify_revert' });
+  if (up && isFinal(up)) return stuck(up);
+  if (up && up.failures >= failuresBeforeHealing && !healed) return { kind: 'heal', release: 'from' };
+  return { kind: 'up', delayMs: delayAfter(up) };
+}
+
+function decideVerifyingRevert(facts: Facts): Step {
+  const next = watchHealth(facts);
+  if (next.kind === 'passed') return record({ kind: 'reverted' });
+  if (next.kind === 'failed') return stuck({ code: 'release_unhealthy', reason: next.reason });
+  return next.step;
+}
+
+/** Brings the pinned release up if this process has not yet, then samples its health until it can be judged. */
+function watchHealth(
+  facts: Facts,
+): { kind: 'passed' } | { kind: 'failed'; reason: string } | { kind: 'next'; step: Step } {
+  const { watch } = facts;
+  if (!watch) {
+    const { up } = facts.attempts;
+    if (up?.kind === 'failed' && isFinal(up)) return { kind: 'failed', reason: up.reason };
+    return { kind: 'next', step: { kind: 'up', delayMs: delayAfter(up) } };
+  }
+  const verdict = judgeHealth(watch, facts.gate);
+  if (verdict.kind !== 'wait') return verdict;
+  return { kind: 'next', step: { kind: 'probe', delayMs: probeDelay(watch) } };
+}
+
+function probeDelay({ startedMs, lastSampleMs, passingSinceMs }: Watch): number {
+  if (lastSampleMs === null) return 0;
+  return passingSinceMs === null && lastSampleMs - startedMs < probeFastForMs ? probeFastMs : probeSlowMs;
+}
+
+function decideIdle(facts: Facts): Step {
+  const { journal } = facts;
+  if (facts.bringUpDue && journal.installed) return { kind: 'bring_up' };
+  const wanted = wantedImages(journal);
+  const { tidied } = facts.attempts;
+  const unheld = [...wanted].filter(
+    (id) => facts.presentImages.includes(id) && !facts.heldImages.includes(id) && !tidied.hold.includes(id),
+  );
+  if (unheld.length > 0) return { kind: 'hold', imageIds: unheld };
+  const heldForNothing = facts.heldImages.filter((id) => !wanted.has(id) && !tidied.release_hold.includes(id));
+  if (heldForNothing.length > 0) return { kind: 'release_hold', imageIds: heldForNothing };
+  const retired = Object.keys(journal.retired).filter((id) => !tidied.remove_images.includes(id));
+  if (retired.length > 0) return { kind: 'remove_images', imageIds: retired };
+  return { kind: 'idle' };
+}
+
+/** The release does not work: back to the one before it, where there is one and it is another. */
+function giveUp(operation: OperationRecord, failure: { code: string; reason: string }): Step {
+  const { code, reason } = failure;
+  if (operation.kind === 'bootstrap' || operation.from === null) {
+    return record({ kind: 'fail', failure: { code, reason }, bringUpAgain: true });
+  }
+  return record({ kind: 'revert', failure: { code, reason } });
+}
+
+/** Neither release could be shown healthy: the installed one stays pinned, and is brought up again and again. */
+const stuck = ({ code, reason }: { code: string; reason: string }): Step =>
+  record({ kind: 'fail', failure: { code, reason }, bringUpAgain: true });
+
+/** The operation ends before the stack was touched. */
+const failed = (operation: OperationRecord, { code, reason, fetched = {} }: StepFailure): Step =>
+  record({ kind: 'fail', failure: { code, reason }, bringUpAgain: operation.kind === 'bootstrap', fetched });
+
+const record = (change: Change): Step => ({ kind: 'record', change });
+const isFinal = (attempt: StepFailure): boolean => !attempt.transient || attempt.failures >= tries;
+const delayAfter = (attempt: StepFailure | { kind: 'ok' } | null): number =>
+  attempt?.kind === 'failed' ? (retryDelaysMs[attempt.failures - 1] ?? retryDelaysMs[2]) : 0;

@@ -1,0 +1,134 @@
+import type { ContainerFact, HealthGate, RestartsSeen, Watch } from './facts.ts';
+
+/** Answer of one request to the health check address. */
+export type ProbeAnswer = { status: number | null; ok: boolean; reason: string | null };
+
+/** Longest stretch without a failure that is asked for, whatever the stabilization wait is. */
+const longestStretchMs = 10_000;
+/** Restarts after which a service is taken as crash-looping: with the engine's doubling back-off about 3 s plus its run times. */
+const restartsOfALoop = 4;
+/** A slower loop: this many restarts, one of them after this time, or no health since by then. Starting up may take some. */
+const slowLoop = { restarts: 2, afterMs: 12_000 };
+/** Whatever was restarted must stand for so many times as long as it had before: the next restart of a loop is waited for. */
+const standsLonger = 2;
+
+export type Restarts = Readonly<Record<string, number>>;
+
+export function startWatch(nowMs: number): Watch {
+  return {
+    startedMs: nowMs,
+    attempts: 0,
+    passingSinceMs: null,
+    firstPassMs: null,
+    lastSampleMs: null,
+    lastStatus: null,
+    lastReason: null,
+    restarts: {},
+    ended: null,
+  };
+}
+
+/** Restart counts to compare with: containers that were there before the watch keep theirs. */
+export function restartBaseline(containers: readonly ContainerFact[], services: readonly string[]): Restarts {
+  return Object.fromEntries(containers.filter((c) => services.includes(c.service)).map((c) => [c.id, c.restartCount]));
+}
+
+/** Adds one sample: the health answer, and the containers of the release's services at that moment. */
+export function addSample(
+  watch: Watch,
+  sample: {
+    nowMs: number;
+    answer: ProbeAnswer;
+    containers: readonly ContainerFact[];
+    imageIds: Readonly<Record<string, string>>;
+  },
+  baseline: Restarts,
+): Watch {
+  const problem = containerProblem(sample.containers, sample.imageIds);
+  const passed = sample.answer.ok && problem === null;
+  const counts = sample.containers
+    .filter((c) => c.service in sample.imageIds)
+    .map(({ id, restartCount }) => [id, restartCount - (baseline[id] ?? 0)] as const);
+  const restartedNow = counts.filter(([id, count]) => count > (watch.restarts[id]?.count ?? 0));
+  // The proxy holds requests while a service restarts: the health address alone does not tell.
+  const restarted = restartedNow.length > 0;
+  const lastAfterMs = sample.nowMs - watch.startedMs;
+  const restarts: [string, RestartsSeen][] = [
+    ...Object.entries(watch.restarts),
+    ...restartedNow.map(([id, count]): [string, RestartsSeen] => [id, { count, lastAfterMs, passedSince: false }]),
+  ];
+  const passingSinceMs = restarted ? null : watch.passingSinceMs;
+  return {
+    ...watch,
+    attempts: watch.attempts + 1,
+    lastSampleMs: sample.nowMs,
+    passingSinceMs: passed ? (passingSinceMs ?? sample.nowMs) : null,
+    firstPassMs: watch.firstPassMs ?? (passed ? sample.nowMs : null),
+    lastStatus: sample.answer.status,
+    lastReason: passed ? null : (problem ?? sample.answer.reason),
+    restarts: Object.fromEntries(
+      restarts.map(([id, seen]) => [id, { ...seen, passedSince: seen.passedSince || passed }]),
+    ),
+    ended: endedService(sample.containers, sample.imageIds),
+  };
+}
+
+export type HealthVerdict = { kind: 'wait' } | { kind: 'passed' } | { kind: 'failed'; reason: string };
+
+/**
+ * Whether the release may be called healthy, must be given up, or is to be watched on. Only what was seen counts: while nobody
+ * could look, nothing is known to have failed.
+ */
+export function judgeHealth(watch: Watch, gate: HealthGate): HealthVerdict {
+  if (watch.lastSampleMs === null) return { kind: 'wait' };
+  const elapsed = watch.lastSampleMs - watch.startedMs;
+  const restarts = Object.values(watch.restarts);
+  if (restarts.some(({ count }) => count >= restartsOfALoop)) return failed('a service keeps crashing');
+  if (watch.ended !== null) return failed(`service "${watch.ended}" ended with an error`);
+  if (restarts.some((seen) => isSlowLoop(seen, elapsed))) return failed('a service keeps crashing');
+  if (watch.passingSinceMs !== null) {
+    const steady = watch.lastSampleMs - watch.passingSinceMs >= stretchMs(watch, gate);
+    if (steady && elapsed >= gate.stabilizationMs) return { kind: 'passed' };
+  }
+  // Whoever passes when the time is up is given the rest of the stretch.
+  if (watch.passingSinceMs === null && elapsed >= gate.stabilizationMs + gate.timeoutMs)
+    return failed(watch.lastReason ?? 'the health check did not stay passed');
+  return { kind: 'wait' };
+}
+
+const isSlowLoop = ({ count, lastAfterMs, passedSince }: RestartsSeen, elapsedMs: number): boolean =>
+  count >= slowLoop.restarts && (passedSince ? lastAfterMs : elapsedMs) >= slowLoop.afterMs;
+
+/** How long a release must pass without a gap. */
+function stretchMs({ restarts }: Watch, { stabilizationMs, timeoutMs }: HealthGate): number {
+  const restartedAfterMs = Math.max(0, ...Object.values(restarts).map(({ lastAfterMs }) => lastAfterMs));
+  return Math.max(
+    Math.min(stabilizationMs, longestStretchMs),
+    Math.min(standsLonger * restartedAfterMs, stabilizationMs + timeoutMs),
+  );
+}
+
+const failed = (reason: string): HealthVerdict => ({ kind: 'failed', reason });
+
+function containerProblem(
+  containers: readonly ContainerFact[],
+  imageIds: Readonly<Record<string, string>>,
+): string | null {
+  for (const [service, imageId] of Object.entries(imageIds)) {
+    const own = containers.filter((c) => c.service === service);
+    if (own.length === 0) return `service "${service}" has no container`;
+    for (const container of own) {
+      if (container.imageId !== imageId) return `service "${service}" runs another image`;
+      const done = container.state === 'exited' && container.exitCode === 0;
+      if (container.state !== 'running' && !done) return `service "${service}" is ${container.state}`;
+      if (container.health === 'unhealthy') return `service "${service}" reports itself unhealthy`;
+    }
+  }
+  return null;
+}
+
+/** A container that exited with an error and stays so: the engine does not restart it. */
+function endedService(containers: readonly ContainerFact[], imageIds: Readonly<Record<string, string>>): string | null {
+  const ended = containers.find((c) => c.service in imageIds && c.state === 'exited' && c.exitCode !== 0);
+  return ended?.service ?? null;
+}

@@ -1,0 +1,296 @@
+import type { HistoryEntry, OperationKind, OperationPhase, Trigger } from '@station/protocol/agent-api';
+import type { Release } from '@station/protocol/release';
+import type { Journal, OperationRecord } from './journal.ts';
+
+/**
+ * Every change of the journal, as data. `changeJournal` is the only code that makes a new journal of an old one; what a change
+ * means for the world (events, files) follows from it.
+ */
+export type Change =
+  | {
+      kind: 'begin';
+      operation: { kind: OperationKind; trigger: Trigger; id: string; to: Release };
+      /** What runs of the services that only the new release names: a way back must restore them too. */
+      beside?: ServiceImages;
+    }
+  | { kind: 'resume' }
+  | { kind: 'fetch'; layers: Record<string, number> }
+  /** What an earlier boot had fetched, and nobody could read through, is gone: the fetch begins again with nothing in doubt. */
+  | { kind: 'fetch_anew'; imageIds: readonly string[] }
+  | { kind: 'switch'; imageIds: Record<string, string>; digests: Record<string, string> }
+  | { kind: 'verify' }
+  | { kind: 'revert'; failure: { code: string; reason: string } }
+  | { kind: 'verify_revert' }
+  /** The release that was to run does: the operation ends well. */
+  | { kind: 'complete' }
+  /** The release before it runs again: the operation ends rolled back. */
+  | { kind: 'reverted' }
+  /** The operation ends without having reached either; what was installed is still what shall run. */
+  | {
+      kind: 'fail';
+      failure: { code: string; reason: string };
+      bringUpAgain: boolean;
+      fetched?: Readonly<Record<string, string>>;
+    }
+  | { kind: 'forget_images'; imageIds: readonly string[] };
+
+export type ServiceImages = Pick<Release, 'images' | 'imageIds'>;
+
+export type Moment = {
+  now: string;
+  bootId: string;
+  durationMs: number;
+  downtimeMs: number | null;
+  /** KEEP_RELEASES. */
+  keepReleases: number;
+};
+
+const keptHistory = 50;
+const keptQuarantine = 50;
+
+export function changeJournal(journal: Journal, change: Change, moment: Moment): Journal {
+  if (change.kind === 'begin') return begin(withServices(journal, change.beside), change.operation, moment);
+  if (change.kind === 'forget_images') return forgetImages(journal, change.imageIds);
+  const operation = journal.operation;
+  if (!operation) return journal;
+  const enter = (phase: OperationPhase, more: Partial<OperationRecord> = {}): Journal => ({
+    ...journal,
+    operation: { ...operation, phase, phaseBootId: moment.bootId, ...more },
+  });
+  switch (change.kind) {
+    case 'resume':
+      return { ...journal, operation: { ...operation, resumed: operation.resumed + 1 } };
+    case 'fetch':
+      return {
+        ...enter('pulling', { to: { ...operation.to, layers: change.layers } }),
+        fetchingSince: journal.fetchingSince ?? moment.bootId,
+      };
+    case 'fetch_anew':
+      return { ...forgetImages(enter('preparing'), change.imageIds), fetchingSince: null };
+    case 'switch': {
+      const { imageIds, digests } = change;
+      const to = { ...operation.to, imageIds, digests: { ...operation.to.digests, ...digests } };
+      return {
+        // Interruptions of the pull say nothing about the release.
+        ...enter('switching', { to, switchedAt: operation.switchedAt ?? moment.now, resumed: 0 }),
+        ...(operation.phase === 'pulling' ? { fetchingSince: null } : {}),
+      };
+    }
+    case 'verify':
+      return enter('verifying');
+    case 'revert':
+      return enter('reverting', { failure: change.failure });
+    case 'verify_revert':
+      return enter('verifying_revert');
+    case 'complete':
+      return complete(journal, operation, moment);
+    case 'reverted':
+      return end(journal, operation, moment, 'rolled_back', operation.failure, {
+        installed: operation.from,
+        upInBoot: moment.bootId,
+        heldBack: null,
+        quarantined: quarantine(journal, operation.to.version, operation.failure ?? unhealthy, moment.now),
+      });
+    case 'fail':
+      return fail(journal, operation, change, moment);
+  }
+}
+
+function forgetImages(journal: Journal, imageIds: readonly string[]): Journal {
+  const without = (images: Readonly<Record<string, string>>): Record<string, string> =>
+    Object.fromEntries(Object.entries(images).filter(([id]) => !imageIds.includes(id)));
+  return { ...journal, retired: without(journal.retired), fetched: without(journal.fetched) };
+}
+
+/** The release whose images the stack is pinned to at this moment. */
+export function pinnedRelease(journal: Journal): Release | null {
+  const operation = journal.operation;
+  if (operation && (operation.phase === 'switching' || operation.phase === 'verifying')) return operation.to;
+  return operation ? operation.from : journal.installed;
+}
+
+/** Image ids that must not be pruned: of the release that runs, of the one to go back to, and of the one on its way. */
+export function wantedImages(journal: Journal): Set<string> {
+  return new Set(namedReleases(journal).flatMap((release) => Object.values(release.imageIds)));
+}
+
+/**
+ * The release to go back to: while another is being installed or gone back to the one before it, else the latest kept that has not
+ * failed here and was not left by hand. Null when there is none: a quarantined release is only installed by its name.
+ */
+export function rollbackTarget(journal: Journal): { release: Release; at: string } | null {
+  const operation = journal.operation;
+  if (operation && operation.kind !== 'bootstrap' && operation.from)
+    return { release: operation.from, at: operation.startedAt };
+  const isQuarantined = (version: string | null): boolean => journal.quarantined.some((one) => one.version === version);
+  return journal.kept.find(({ release }) => !isQuarantined(release.version)) ?? null;
+}
+
+function namedReleases(journal: Journal): Release[] {
+  const { installed, operation, kept } = journal;
+  const releases = [installed, operation?.from ?? null, operation?.to ?? null, ...kept.map((entry) => entry.release)];
+  return releases.filter((release) => release !== null);
+}
+
+/**
+ * Until now the releases here left these services to the compose file's tags. The new release's images may move the tags: from
+ * here on each release names what ran beside it.
+ */
+function withServices(journal: Journal, beside: ServiceImages = { images: {}, imageIds: {} }): Journal {
+  const wider = (release: Release): Release => ({
+    ...release,
+    images: { ...beside.images, ...release.images },
+    imageIds: { ...beside.imageIds, ...release.imageIds },
+  });
+  return {
+    ...journal,
+    installed: journal.installed && wider(journal.installed),
+    kept: journal.kept.map(({ release, at }) => ({ release: wider(release), at })),
+  };
+}
+
+function begin(
+  journal: Journal,
+  started: { kind: OperationKind; trigger: Trigger; id: string; to: Release },
+  moment: Moment,
+): Journal {
+  return {
+    ...journal,
+    timeFloor: laterOf(journal.timeFloor, moment.now),
+    operation: {
+      ...started,
+      startedAt: moment.now,
+      from: journal.installed,
+      phase: 'preparing',
+      phaseBootId: moment.bootId,
+      resumed: 0,
+      switchedAt: null,
+      failure: null,
+    },
+  };
+}
+
+function complete(journal: Journal, operation: OperationRecord, moment: Moment): Journal {
+  const result = operation.kind === 'rollback' ? 'rolled_back' : 'updated';
+  if (operation.kind === 'bootstrap') {
+    return { ...journal, operation: null, installed: operation.to, upInBoot: moment.bootId, heldBack: null };
+  }
+  const left = operation.from;
+  const undone = operation.kind === 'rollback' ? left?.version : null;
+  const quarantined = journal.quarantined.filter((entry) => entry.version !== operation.to.version);
+  const candidates = [...(left ? [{ release: left, at: moment.now }] : []), ...journal.kept];
+  const kept = candidates
+    .filter(({ release }) => release.version !== operation.to.version)
+    .slice(0, moment.keepReleases);
+  return end(journal, operation, moment, result, null, {
+    installed: operation.to,
+    kept,
+    fetched: {},
+    upInBoot: moment.bootId,
+    heldBack: null,
+    quarantined: undone ? quarantine({ ...journal, quarantined }, undone, byHand, moment.now) : quarantined,
+  });
+}
+
+function fail(
+  journal: Journal,
+  operation: OperationRecord,
+  change: Extract<Change, { kind: 'fail' }>,
+  moment: Moment,
+): Journal {
+  const { failure, to } = operation;
+  // An engine that could start neither release is the station's fault (a port that is taken, say): nothing is known of the new one.
+  const neither = failure !== null && isEngineFault(failure) && isEngineFault(change.failure);
+  const spared = neither ? imagesOf(to) : {};
+  const ended = end(journal, operation, moment, 'failed', change.failure, {
+    // With the services that were found beside it: the fetch may have moved the tags they ran by.
+    installed: operation.from,
+    fetched: { ...journal.fetched, ...change.fetched, ...spared },
+    // A fetch that came to its end, even to a bad one, was synced; what an earlier boot left is still in doubt.
+    fetchingSince: journal.fetchingSince === moment.bootId ? null : journal.fetchingSince,
+    ...(change.bringUpAgain ? { upInBoot: null } : {}),
+    ...(neither ? { heldBack: to.version } : {}),
+    // The release that was being left had failed, whatever became of going back.
+    ...(failure && !neither ? { quarantined: quarantine(journal, to.version, failure, moment.now) } : {}),
+  });
+  const retired = Object.entries(ended.retired).filter(([id]) => !Object.hasOwn(spared, id));
+  return { ...ended, retired: Object.fromEntries(retired) };
+}
+
+function end(
+  journal: Journal,
+  operation: OperationRecord,
+  moment: Moment,
+  result: HistoryEntry['result'],
+  failure: { code: string; reason: string } | null,
+  changes: Partial<Journal>,
+): Journal {
+  const entry: HistoryEntry = {
+    id: operation.id,
+    kind: operation.kind,
+    trigger: operation.trigger,
+    result,
+    from: operation.from?.version ?? null,
+    to: operation.to.version,
+    reason: failure?.reason ?? null,
+    code: failure?.code ?? null,
+    startedAt: operation.startedAt,
+    endedAt: moment.now,
+    durationMs: moment.durationMs,
+    downtimeMs: operation.switchedAt === null ? null : moment.downtimeMs,
+  };
+  const ended: Journal = {
+    ...journal,
+    ...changes,
+    operation: null,
+    timeFloor: laterOf(journal.timeFloor, moment.now),
+    history: withEntry(journal.history, entry),
+  };
+  return { ...ended, retired: retire(journal, ended) };
+}
+
+/**
+ * A bring-up is no news; only its failure is. Of a row of failures that come by themselves, of bring-ups or of one release for one
+ * reason, only the last stays: they must not push out what happened before.
+ */
+function withEntry(history: readonly HistoryEntry[], entry: HistoryEntry): HistoryEntry[] {
+  const isFailedBringUp = (one: HistoryEntry | undefined): boolean =>
+    one?.kind === 'bootstrap' && one.result === 'failed';
+  if (entry.kind === 'bootstrap' && !isFailedBringUp(entry)) return [...history];
+  const last = history[0];
+  const repeats =
+    (isFailedBringUp(entry) && isFailedBringUp(last)) || (last !== undefined && isSameFailure(entry, last));
+  return [entry, ...(repeats ? history.slice(1) : history)].slice(0, keptHistory);
+}
+
+/** What somebody asked for stays on its own: its outcome is looked up there. */
+const isSameFailure = (one: HistoryEntry, other: HistoryEntry): boolean =>
+  [one, other].every(({ result, trigger }) => result === 'failed' && trigger === 'automatic') &&
+  one.to === other.to &&
+  one.code === other.code;
+
+/** Images that were wanted before the change and are not after it, besides those retired earlier. */
+function retire(before: Journal, after: Journal): Journal['retired'] {
+  const wanted = wantedImages(after);
+  const fetched = Object.keys(after.fetched).length === 0 ? before.fetched : {};
+  const retired: Record<string, string> = { ...before.retired, ...fetched };
+  for (const release of namedReleases(before)) Object.assign(retired, imagesOf(release));
+  return Object.fromEntries(Object.entries(retired).filter(([id]) => !wanted.has(id)));
+}
+
+/** Image id → reference. */
+const imagesOf = ({ imageIds, images }: Release): Record<string, string> =>
+  Object.fromEntries(Object.entries(imageIds).map(([service, id]) => [id, images[service] ?? id]));
+
+type Failure = { code: string; reason: string };
+const isEngineFault = ({ code }: Failure): boolean => code === 'engine_failed';
+const unhealthy: Failure = { code: 'release_unhealthy', reason: 'not healthy' };
+const byHand: Failure = { code: 'rolled_back_by_hand', reason: 'rolled back by hand' };
+
+function quarantine(journal: Journal, version: string | null, failure: Failure, at: string): Journal['quarantined'] {
+  if (version === null) return journal.quarantined;
+  const others = journal.quarantined.filter((entry) => entry.version !== version);
+  return [{ version, ...failure, at }, ...others].slice(0, keptQuarantine);
+}
+
+const laterOf = (a: string | null, b: string): string => (a !== null && a > b ? a : b);

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Clock } from '@station/kit/clock';
+import { StationError } from '@station/kit/station-error';
+import { createFrontDoor, waitForDoor } from './front-door.ts';
+import type { StackEngine } from './ports.ts';
+import { createProxyService } from './proxy-service.ts';
+
+const signal = new AbortController().signal;
+
+/** Each sleep lets everything else happen first; time passes by what is slept. */
+function quickClock(): Clock {
+  let now = 0;
+  return {
+    now: () => now,
+    monotonic: () => now,
+    sleep: async (ms, given) => {
+      given?.throwIfAborted();
+      await new Promise((resolve) => setImmediate(resolve));
+      given?.throwIfAborted();
+      now += ms;
+    },
+  };
+}
+
+function setUp(setRunning: (running: boolean) => void) {
+  const clock = quickClock();
+  const door = createFrontDoor();
+  const done: string[] = [];
+  const engine = {
+    up: async () => {
+      done.push('up');
+      return { kind: 'ok', stoppedAtMs: null };
+    },
+    setRunning: async (service: string, running: boolean) => {
+      setRunning(running);
+      done.push(`${running ? 'start' : 'stop'} ${service}`);
+    },
+  } as unknown as StackEngine;
+  const events: string[] = [];
+  const proxy = createProxyService({
+    engine,
+    loop: {
+      untilProxyIsFree: async () => void done.push('stack work ends'),
+      wake: () => void done.push('wake'),
+    },
+    door,
+    service: 'proxy',
+    clock,
+    report: { event: (name) => void events.push(name), subscribe: () => ({ [Symbol.dispose]: () => undefined }) },
+  });
+  return { clock, door, done, engine, events, proxy };
+}
+
+test('the proxy is stopped once stack work that needs it has ended, and nothing new begins', async () => {
+  const { proxy, done, door } = setUp(() => undefined);
+  assert.equal(await proxy.stop(signal), 'stopped');
+  assert.deepEqual(done, ['stack work ends', 'stop proxy']);
+  assert.equal(door.isTaken(), true);
+});
+
+test('a bring-up waits while the door is taken, says that it lives, and goes on when the proxy is back', async () => {
+  const { proxy, done, door, engine, clock } = setUp(() => undefined);
+  let alive = 0;
+  const held = waitForDoor(engine, { door, clock, alive: () => alive++ });
+  await proxy.stop(signal);
+  const up = held.up(signal);
+  while (alive < 3) await clock.sleep(1);
+  assert.ok(!done.includes('up'));
+  assert.equal(await proxy.start(signal), 'started');
+  assert.equal((await up).kind, 'ok');
+  assert.deepEqual(done, ['stack work ends', 'stop proxy', 'wake', 'start proxy', 'up']);
+});
+
+test('a bring-up that waits ends with the agent', async () => {
+  const { proxy, door, engine, clock } = setUp(() => undefined);
+  await proxy.stop(signal);
+  const stopping = new AbortController();
+  const up = waitForDoor(engine, { door, clock, alive: () => stopping.abort(new Error('stop')) }).up(stopping.signal);
+  await assert.rejects(up, /stop/);
+});
+
+test('an engine that is away for a moment is asked again; one that stays away is told of and not waited for', async () => {
+  let failures = 3;
+  const { proxy, events } = setUp(() => {
+    if (failures-- > 0) throw new StationError('unavailable', 'the container engine does not answer');
+  });
+  assert.equal(await proxy.stop(signal), 'stopped');
+  failures = Infinity;
+  assert.equal(await proxy.start(signal), 'failed');
+  assert.deepEqual(events, ['engine_failed']);
+});

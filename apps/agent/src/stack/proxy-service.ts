@@ -1,0 +1,57 @@
+import type { Clock } from '@station/kit/clock';
+import type { Report } from '@station/kit/report';
+import { describeError } from '@station/kit/station-error';
+import type { FrontDoor } from './front-door.ts';
+import type { StackEngine } from './ports.ts';
+import type { Loop } from './loop.ts';
+import type { ProxyService } from '../wifi/ports.ts';
+
+export type ProxyServiceParts = {
+  engine: StackEngine;
+  loop: Pick<Loop, 'untilProxyIsFree' | 'wake'>;
+  door: FrontDoor;
+  /** REVERSE_PROXY_SERVICE. */
+  service: string;
+  clock: Clock;
+  report: Report;
+};
+
+/** An engine that is away has no proxy running either: what it did not do is not waited for longer than this. */
+const longestTryMs = 20_000;
+const retryMs = 1000;
+
+/** The stack's reverse proxy as the Wi-Fi watchdog needs it: away from port 80, and back. */
+export function createProxyService(parts: ProxyServiceParts): ProxyService {
+  const { engine, loop, door, service, clock, report } = parts;
+
+  const set = async (running: boolean, signal: AbortSignal): Promise<boolean> => {
+    const until = clock.monotonic() + longestTryMs;
+    for (;;) {
+      try {
+        await engine.setRunning(service, running);
+        return true;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (clock.monotonic() >= until) {
+          report.event('engine_failed', { step: running ? 'start proxy' : 'stop proxy', detail: describeError(error) });
+          return false;
+        }
+        await clock.sleep(retryMs, signal);
+      }
+    }
+  };
+
+  return {
+    stop: async (signal) => {
+      door.take();
+      await loop.untilProxyIsFree(signal);
+      return (await set(false, signal)) ? 'stopped' : 'failed';
+    },
+    start: async (signal) => {
+      door.giveBack();
+      // What waited goes on now; it may bring up the whole stack, in which case the proxy comes with it.
+      loop.wake();
+      return (await set(true, signal)) ? 'started' : 'failed';
+    },
+  };
+}

@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import { isoTime, type Clock } from '@station/kit/clock';
+import type { Report } from '@station/kit/report';
+import { createBackoff } from '@station/kit/retry';
+import type { ReleaseManifest } from '@station/protocol/release-manifest';
+import { isNewer } from '@station/protocol/version';
+import type { Conditions } from '../core/conditions.ts';
+import { isInsideWindow, type MaintenanceWindow } from '../config/maintenance-window.ts';
+import { chooseAutomatic, type Choice } from './choose-release.ts';
+import type { ReleaseCheck, ReleaseSource } from './release-source.ts';
+import type { Updater } from './updater.ts';
+
+export type ReleasePollParts = {
+  updater: Updater;
+  source: ReleaseSource;
+  conditions: Conditions;
+  clock: Clock;
+  report: Report;
+  stationId: string;
+  agentVersion: string;
+  autoUpdate: boolean;
+  bootstrapOnStart: boolean;
+  checkIntervalMs: number;
+  maintenanceWindow: MaintenanceWindow | null;
+  random: () => number;
+};
+
+/** Asking for the release manifest, and what is to follow from it. */
+export type ReleasePoll = {
+  check(signal: AbortSignal): Promise<ReleaseCheck>;
+  /** Monotonic time of the next check. */
+  dueMs(): number;
+  lastCheckAt(): string | null;
+  latest(): ReleaseManifest | null;
+  /** Version of the latest release when it is to be installed by itself, now or in the maintenance window; else null. */
+  wanted(): string | null;
+  /** Whether the latest release is to be installed by itself; tells once when it is left alone. */
+  choose(manifest: ReleaseManifest): Choice;
+};
+
+/** First pause after a failed check; it doubles up to the check interval. */
+export const firstRetryMs = 15_000;
+
+export function createReleasePoll(parts: ReleasePollParts): ReleasePoll {
+  const { updater, source, conditions, clock, report, random, checkIntervalMs } = parts;
+  const maxMs = Math.max(firstRetryMs, checkIntervalMs);
+  const retry = createBackoff({ initialMs: firstRetryMs, maxMs, jitter: 0.2, random });
+  let dueMs = -Infinity;
+  let lastCheckAt: string | null = null;
+  let announced: string | null = null;
+
+  /** Keeps what later checks are measured against; rarely, since an SD card wears. */
+  const remember = async (manifest: ReleaseManifest): Promise<void> => {
+    const { highestSignedVersion, timeFloor } = updater.journal();
+    const higher = source.isSigned && isNewer(manifest.version, highestSignedVersion);
+    const daysOld = clock.now() - Date.parse(timeFloor ?? '1970-01-01T00:00:00.000Z') > 24 * 3600_000;
+    if (!higher && !daysOld) return;
+    await updater.remember({
+      ...(higher ? { highestSignedVersion: manifest.version } : {}),
+      ...(daysOld ? { timeFloor: isoTime(clock.now()) } : {}),
+    });
+  };
+
+  const announce = (manifest: ReleaseManifest, choice: Choice): void => {
+    const state = choice.kind === 'deferred' ? choice.reason : choice.kind;
+    const key = `${manifest.version} ${state}`;
+    if (key === announced || choice.kind === 'current') return;
+    announced = key;
+    const latestVersion = manifest.version;
+    const currentVersion = updater.journal().installed?.version ?? null;
+    report.event('update_available', { currentVersion, latestVersion });
+    if (choice.kind === 'deferred') report.event('update_deferred', { latestVersion, reason: choice.reason });
+  };
+
+  const judge = (manifest: ReleaseManifest): Choice => {
+    const now = new Date(clock.now());
+    const journal = updater.journal();
+    return chooseAutomatic(manifest, {
+      journal,
+      agentVersion: parts.agentVersion,
+      autoUpdate: parts.autoUpdate,
+      mustInstall: parts.bootstrapOnStart && journal.installed === null,
+      insideWindow: isInsideWindow(parts.maintenanceWindow, now.getHours() * 60 + now.getMinutes()),
+      takesPart: takesPart(parts.stationId, manifest),
+    });
+  };
+
+  return {
+    check: async (signal) => {
+      const answer = await source.check(updater.journal().highestSignedVersion, signal);
+      conditions.set('manifest_rejected', answer.kind === 'rejected');
+      conditions.set('manifest_unreachable', answer.kind === 'unavailable');
+      // Spread, so that the stations of a fleet do not ask all at once.
+      let nextMs = checkIntervalMs * (1 + 0.1 * (2 * random() - 1));
+      if (answer.kind === 'ok') {
+        retry.reset();
+        lastCheckAt = isoTime(clock.now());
+        await remember(answer.manifest);
+      } else if (answer.kind === 'rejected') {
+        report.event('manifest_rejected', { reason: answer.reason });
+      } else {
+        nextMs = Math.min(nextMs, retry.nextMs());
+        report.event('manifest_check_failed', { reason: answer.reason, retryInMs: Math.round(nextMs) });
+      }
+      dueMs = clock.monotonic() + nextMs;
+      return answer;
+    },
+    dueMs: () => dueMs,
+    lastCheckAt: () => lastCheckAt,
+    latest: () => source.latest(),
+    wanted: () => {
+      const manifest = source.latest();
+      const choice = manifest && judge(manifest);
+      const isWanted =
+        choice?.kind === 'install' || (choice?.kind === 'deferred' && choice.reason === 'maintenance_window');
+      return isWanted ? (manifest?.version ?? null) : null;
+    },
+    choose: (manifest) => {
+      const choice = judge(manifest);
+      conditions.set('agent_too_old', choice.kind === 'deferred' && choice.reason === 'agent_too_old');
+      announce(manifest, choice);
+      return choice;
+    },
+  };
+}
+
+/** A station takes part when its share of the hash falls below the rollout (contracts, section 1). */
+export function takesPart(stationId: string, manifest: Pick<ReleaseManifest, 'version' | 'rollout'>): boolean {
+  const hash = createHash('sha256')
+    .update(stationId + manifest.version)
+    .digest('hex');
+  return Number(BigInt(`0x${hash}`) % 100n) < manifest.rollout;
+}

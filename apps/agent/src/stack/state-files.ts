@@ -1,0 +1,83 @@
+import { join } from 'node:path';
+import type { Release } from '@station/protocol/release';
+import { removeDurable, writeDurable, type Disk } from '@station/kit/files';
+import type { Journal } from './journal.ts';
+import { pinnedRelease, rollbackTarget } from './operations.ts';
+
+/** Names of the specification's agent state files, all derived from the journal. */
+export const stateFiles = {
+  currentVersion: 'current_version.txt',
+  rollback: 'rollback.json',
+  updateOverride: 'compose.update.override.yml',
+  rollbackOverride: 'compose.rollback.override.yml',
+} as const;
+
+/** Content that each state file must have for a journal; null where it must not exist. */
+export function wantedFiles(journal: Journal): Record<string, string | null> {
+  const target = rollbackTarget(journal);
+  const version = journal.installed?.version ?? null;
+  return {
+    [stateFiles.currentVersion]: version === null ? null : `${version}\n`,
+    [stateFiles.rollback]: target && rollbackFile(target.release, target.at),
+    // The stack's environment file names this one: it must exist even when it pins nothing.
+    [stateFiles.updateOverride]: overrideFile(pinnedRelease(journal)),
+    [stateFiles.rollbackOverride]: target && overrideFile(target.release),
+  };
+}
+
+/** The wanted files whose content on disk is another. */
+export async function findStaleFiles(
+  disk: Disk,
+  dataDir: string,
+  journal: Journal,
+): Promise<Record<string, string | null>> {
+  const stale: Record<string, string | null> = {};
+  for (const [name, wanted] of Object.entries(wantedFiles(journal))) {
+    // A file that cannot be read, as on a worn card, is replaced by a new one.
+    const found = await disk.read(join(dataDir, name)).catch(() => undefined);
+    const bytes = wanted === null ? null : new TextEncoder().encode(wanted);
+    const same = found && bytes ? Buffer.compare(found, bytes) === 0 : found === bytes;
+    if (!same) stale[name] = wanted;
+  }
+  return stale;
+}
+
+/** Makes state files what they are to be; each is whole at any moment. */
+export async function writeStateFiles(
+  disk: Disk,
+  dataDir: string,
+  files: Readonly<Record<string, string | null>>,
+): Promise<void> {
+  for (const [name, content] of Object.entries(files)) {
+    const path = join(dataDir, name);
+    await (content === null ? removeDurable(disk, path) : writeDurable(disk, path, content, 0o644));
+  }
+}
+
+/**
+ * Compose override that pins a release by image id: a tag that moves or is pruned changes nothing, and nothing is ever pulled.
+ * One spelling for ever: Compose makes a container anew when only the spelling of its image changes.
+ */
+export function overrideFile(release: Release | null): string {
+  const head = '# Written by station-agent: pins the installed release. Do not edit.\n';
+  const pins = Object.entries(release?.imageIds ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  if (release === null || pins.length === 0) return `${head}services: {}\n`;
+  const services = pins.map(([service, id]) => {
+    const reference = release.images[service] ?? '';
+    const comment = /^[\x21-\x7e]+$/.test(reference) ? [`    # ${reference}`] : [];
+    const lines = [`  ${JSON.stringify(service)}:`, ...comment];
+    return [...lines, `    image: ${JSON.stringify(id)}`, '    pull_policy: never'].join('\n');
+  });
+  return `${head}# Release ${release.version ?? 'of unknown version'}\nservices:\n${services.join('\n')}\n`;
+}
+
+/** Image ids that an override of this agent pins, by service; none when it is not one. */
+export function readPins(text: string | null): Record<string, string> {
+  const pins = (text ?? '').matchAll(/^  "([^"\\]+)":\n(?:    #.*\n)?    image: "(sha256:[0-9a-f]{64})"$/gm);
+  return Object.fromEntries([...pins].map(([, service, id]) => [service as string, id as string]));
+}
+
+function rollbackFile(release: Release, createdAt: string): string {
+  const { version, images, imageIds } = release;
+  return `${JSON.stringify({ version, images, imageIds, createdAt }, null, 2)}\n`;
+}

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { WebSocket } from 'ws';
+import type { Automation, AutomationRun, AutomationSummary } from '@station/protocol/automations';
+import type { DeviceEvent } from '@station/protocol/devices';
+import type { ServerMessage } from '@station/protocol/socket';
+import type { Session } from '@station/protocol/rest';
+import { act, chain, delay, node } from '../testing/automation-world.ts';
+import { bearer, runBackend, type RunningBackend } from '../testing/running-backend.ts';
+import { addDevice, connectDevice } from '../testing/test-device.ts';
+import { until } from '../testing/until.ts';
+
+async function withOwner() {
+  const running = await runBackend();
+  const { accessToken } = await running.setUp();
+  const caller =
+    (headers: Record<string, string>) =>
+    async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, payload?: object) => {
+      const url = `/api/automations${path}`;
+      const { statusCode, body } = await running.http.inject({ method, url, headers, ...(payload ? { payload } : {}) });
+      return { statusCode, body: body === '' ? null : JSON.parse(body) };
+    };
+  const ask = caller(bearer(accessToken));
+  const add = async (flow: object, more: object = {}): Promise<Automation> => {
+    const { statusCode, body } = await ask('POST', '', { name: 'Hall', flow, ...more });
+    assert.equal(statusCode, 201, JSON.stringify(body));
+    return body as Automation;
+  };
+  return { ...running, accessToken, caller, ask, add, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() };
+}
+
+async function memberOf(running: RunningBackend, accessToken: string): Promise<Record<string, string>> {
+  const account = { email: 'mia@example.org', password: 'a long enough password' };
+  const payload = { ...account, name: 'Mia', role: 'member' };
+  await running.http.inject({ method: 'POST', url: '/api/station/members', headers: bearer(accessToken), payload });
+  const login = await running.http.inject({ method: 'POST', url: '/api/auth/login', payload: account });
+  return bearer(login.json<Session>().accessToken);
+}
+
+const daily = node('daily', 'trigger', 'schedule', { time: '07:00' });
+const tell = node('tell', 'action', 'notify', { message: 'Good morning' });
+const sound = chain([daily, tell]);
+
+test('a draft may have faults, which are told; only without errors it is published', async () => {
+  await using all = await withOwner();
+  const draft = await all.add({ nodes: [tell], edges: [] });
+  assert.deepEqual(
+    draft.faults.map(({ code, severity }) => `${severity} ${code}`),
+    ['error no_trigger', 'warning unreachable'],
+  );
+  const refused = await all.ask('POST', `/${draft.id}/publish`);
+  assert.deepEqual([refused.statusCode, refused.body.code], [422, 'automation_invalid']);
+  assert.deepEqual(refused.body.details.faults, draft.faults);
+  const mended = await all.ask('PATCH', `/${draft.id}`, { flow: sound, name: ' Morning ' });
+  assert.deepEqual([mended.body.faults, mended.body.name, mended.body.status], [[], 'Morning', 'draft']);
+  const published: Automation = (await all.ask('POST', `/${draft.id}/publish`)).body;
+  assert.deepEqual(
+    [published.status, published.hasUnpublishedChanges, published.publishedFlow],
+    ['published', false, sound],
+  );
+  assert.match(published.nextRunAt ?? '', /T0[45]:00:00\.000Z$/, 'seven in Kyiv');
+});
+
+test('what is edited counts when it is published again; a draft is not run', async () => {
+  await using all = await withOwner();
+  const { id, revision } = await all.add(sound);
+  await all.ask('POST', `/${id}/publish`);
+  const edited = await all.ask('PATCH', `/${id}`, { mode: 'single', flow: chain([daily, act('x')]) });
+  assert.deepEqual([edited.body.hasUnpublishedChanges, edited.body.publishedFlow], [true, sound]);
+  const late = await all.ask('PATCH', `/${id}`, { name: 'Else', revision });
+  assert.deepEqual([late.statusCode, late.body.code], [409, 'conflict']);
+  const [listed]: AutomationSummary[] = (await all.ask('GET', '')).body;
+  assert.deepEqual([listed?.name, listed?.hasUnpublishedChanges, listed?.conditions], ['Hall', true, []]);
+  const draft = await all.ask('POST', `/${id}/draft`);
+  assert.deepEqual([draft.body.status, draft.body.publishedFlow, draft.body.nextRunAt], ['draft', null, null]);
+  assert.equal((await all.ask('DELETE', `/${id}`)).statusCode, 204);
+  assert.equal((await all.ask('GET', `/${id}`)).statusCode, 404);
+});
+
+test('members read and start what is published, see no address of a webhook, and change nothing', async () => {
+  await using all = await withOwner();
+  const hook = node('hook', 'action', 'webhook', {
+    url: 'https://me:secret@example.org/hidden?key=1',
+    body: { pin: 1234 },
+  });
+  const { id } = await all.add(chain([daily, tell, hook]));
+  const member = all.caller(await memberOf(all, all.accessToken));
+  const shown = JSON.stringify((await member('GET', `/${id}`)).body);
+  assert.match(shown, /https:\/\/example\.org\/…/);
+  assert.doesNotMatch(shown, /secret|hidden|key|1234/);
+  assert.match(JSON.stringify((await all.ask('GET', `/${id}`)).body), /hidden/);
+  assert.equal((await member('POST', `/${id}/run`)).statusCode, 403, 'a draft');
+  assert.equal((await member('POST', `/${id}/publish`)).statusCode, 403);
+  await all.ask('PATCH', `/${id}`, { flow: sound });
+  await all.ask('POST', `/${id}/publish`);
+  assert.equal((await member('POST', `/${id}/run`)).statusCode, 202);
+});
+
+test('a run by hand says what it does at /ws and in the activity, and leaves a record', async () => {
+  await using all = await withOwner();
+  const { id } = await all.add(sound);
+  await all.ask('POST', `/${id}/publish`);
+  const heard: ServerMessage[] = [];
+  const socket = new WebSocket(`${all.backend.url.replace('http', 'ws')}/ws`);
+  socket.on('open', () => socket.send(JSON.stringify({ type: 'auth', token: all.accessToken })));
+  socket.on('message', (data: Buffer) => void heard.push(JSON.parse(data.toString()) as ServerMessage));
+  await until('it is logged in', () => heard.some(({ type }) => type === 'hello'));
+  const wrong = await all.ask('POST', `/${id}/run`, { nodeId: 'tell' });
+  assert.equal(wrong.statusCode, 400);
+  const run = await all.ask('POST', `/${id}/run`, { nodeId: 'daily' });
+  assert.deepEqual([run.statusCode, run.body.status, run.body.trigger.kind], [202, 'completed', 'manual']);
+  await until(
+    'it is told',
+    () => heard.some(({ type }) => type === 'notification') && heard.some(({ type }) => type === 'automation_run'),
+  );
+  socket.terminate();
+  const [record]: AutomationRun[] = (await all.ask('GET', `/${id}/runs`)).body;
+  assert.deepEqual(
+    record?.steps.map(({ nodeId, status }) => [nodeId, status]),
+    [['tell', 'done']],
+  );
+  const activity = await all.http.inject({ url: '/api/activity', headers: bearer(all.accessToken) });
+  const [said] = activity.json<DeviceEvent[]>();
+  assert.deepEqual([said?.deviceId, said?.kind, said?.data['message']], [null, 'notification', 'Good morning']);
+  const [summary]: AutomationSummary[] = (await all.ask('GET', '')).body;
+  assert.equal(summary?.lastRun?.id, record?.id);
+});
+
+test('whoever starts it by hand while it runs is told so each time; it is on record once', async () => {
+  await using all = await withOwner();
+  const { id } = await all.add(chain([daily, delay('wait', 120), tell]), { mode: 'single' });
+  await all.ask('POST', `/${id}/publish`);
+  const answers: unknown[] = [];
+  for (let press = 0; press < 4; press++) {
+    const { statusCode, body } = await all.ask('POST', `/${id}/run`);
+    answers.push([statusCode, body.status, body.reason]);
+  }
+  const refused = [202, 'skipped', 'already_running'];
+  assert.deepEqual(answers.slice(1), [refused, refused, refused]);
+  const records: AutomationRun[] = (await all.ask('GET', `/${id}/runs`)).body;
+  assert.deepEqual(
+    records.map(({ reason }) => reason),
+    ['already_running', null],
+  );
+});
+
+test('what a device reports starts runs: once for a change, by event, and by its coming and going', async () => {
+  await using all = await withOwner();
+  const login = await addDevice(all.backend.db, 'sensor-1', 'climate');
+  const deviceId = login.id;
+  const config = { deviceId, capability: 'temperature', operator: 'gt', value: 25 };
+  const warm = await all.add(chain([node('warm', 'trigger', 'device_state_changed', config), tell]));
+  const pressed = await all.add(
+    chain([node('e', 'trigger', 'device_event_received', { deviceId, action: 'pressed' }), tell]),
+  );
+  const away = await all.add(
+    chain([node('s', 'trigger', 'device_status_changed', { deviceId, status: 'offline' }), tell]),
+  );
+  for (const { id } of [warm, pressed, away]) await all.ask('POST', `/${id}/publish`);
+  const sensor = await connectDevice(all.backend.mqttAddress ?? '', login);
+  for (const temperature of [20, 26, 27, 24, 26]) await sensor.say('state', { state: { temperature } });
+  for (const action of ['pressed', 'released']) await sensor.say('event', { event: 'user_event', data: { action } });
+  sensor.client.stream.destroy();
+  const runs = async (id: string): Promise<AutomationRun[]> => (await all.ask('GET', `/${id}/runs`)).body;
+  await until('it went offline', async () => (await runs(away.id)).length > 0);
+  const changes = (await runs(warm.id)).map(({ trigger }) => [trigger.data['from'], trigger.data['to']]);
+  assert.deepEqual(changes, [
+    [24, 26],
+    [20, 26],
+  ]);
+  assert.deepEqual([(await runs(pressed.id)).length, (await runs(away.id)).length], [1, 1]);
+  const removed = await all.http.inject({
+    method: 'DELETE',
+    url: `/api/devices/${deviceId}`,
+    headers: bearer(all.accessToken),
+  });
+  assert.equal(removed.statusCode, 204);
+  const { conditions } = (await all.ask('GET', `/${warm.id}`)).body as Automation;
+  assert.deepEqual(
+    conditions.map(({ code }) => code),
+    ['flow_broken'],
+  );
+});

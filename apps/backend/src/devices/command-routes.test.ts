@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '@station/kit/clock';
+import type { DeviceType } from '@station/protocol/device-types';
+import type { Session } from '@station/protocol/rest';
+import { createCommandStore, tellHere } from '../store/command-store.ts';
+import { createCommands } from './commands.ts';
+import { createDeviceEvents, type DeviceHappening } from '../core/device-events.ts';
+import { createDeviceStore } from '../store/device-store.ts';
+import { recordedLog } from '../testing/recorded-log.ts';
+import { bearer, runBackend } from '../testing/running-backend.ts';
+import { openTestStore } from '../testing/test-store.ts';
+import { createHttpServer } from '../http/server.ts';
+import { registerDeviceCommandRoutes } from './command-routes.ts';
+
+const lampId = '01890000-0000-7000-8000-000000000001';
+const turnOn = { action: 'set_power', params: { power: true } };
+const nobody = '01890000-0000-7000-8000-000000000000';
+
+/** The routes with real commands, and a broker that takes them or does not. */
+async function withLamp({ role = 'member', status = 'online' }: { role?: 'member' | 'admin'; status?: string } = {}) {
+  const published: unknown[] = [];
+  const broker = { takes: true };
+  const store = await openTestStore();
+  const events = createDeviceEvents(recordedLog());
+  const commands = createCommands({
+    findDevice: async (id) => (id === lampId ? { id, externalId: 'c0ffee', type: 'light' } : null),
+    publish: async (externalId, payload) => {
+      if (!broker.takes) throw new Error('away');
+      published.push({ externalId, ...payload });
+    },
+    store: createCommandStore({ db: store.db, tell: tellHere(store.db, events) }),
+    events,
+    clock: systemClock,
+    log: recordedLog(),
+  });
+  const devices = {
+    // Only these columns are read.
+    findById: async (id: string) => (id === lampId ? ({ id, type: 'light', status } as never) : null),
+  };
+  const app = createHttpServer({ log: recordedLog() });
+  app.decorateRequest('user', null);
+  app.addHook('onRequest', async (request) => {
+    request.user = { userId: nobody, role, issuedAt: 0, expiresAt: 0 };
+  });
+  await registerDeviceCommandRoutes(app, { devices, commands });
+  const command = (payload: object, id = lampId) =>
+    app.inject({ method: 'POST', url: `/api/devices/${id}/command`, payload });
+  return {
+    command,
+    published,
+    broker,
+    commands,
+    [Symbol.asyncDispose]: async () => {
+      commands[Symbol.dispose]();
+      await app.close();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test('a command goes to the broker with its id, and is pending until the device confirms it', async () => {
+  await using lamp = await withLamp();
+  const response = await lamp.command({ action: 'set_brightness', params: { brightness: 40 } });
+  assert.equal(response.statusCode, 202);
+  const { commandId } = response.json<{ commandId: string }>();
+  assert.deepEqual(response.json(), {
+    commandId,
+    deviceId: lampId,
+    action: 'set_brightness',
+    status: 'pending',
+    reason: null,
+  });
+  assert.deepEqual(lamp.published, [{ externalId: 'c0ffee', action: 'set_brightness', brightness: 40, commandId }]);
+  assert.deepEqual(
+    lamp.commands.pending().map((pending) => pending.commandId),
+    [commandId],
+  );
+});
+
+test('a command that the type does not have is refused with the pointer of each fault', async () => {
+  await using lamp = await withLamp();
+  const pointers = async (payload: object): Promise<string[]> => {
+    const response = await lamp.command(payload);
+    assert.equal(response.statusCode, 400, response.body);
+    return response.json<{ details: { faults: { pointer: string }[] } }>().details.faults.map(({ pointer }) => pointer);
+  };
+  assert.deepEqual(await pointers({ action: 'fly' }), ['/action']);
+  assert.deepEqual(await pointers({}), ['/action']);
+  assert.ok((await pointers({ action: 'set_brightness', params: { brightness: 101 } })).includes('/params/brightness'));
+  assert.deepEqual(await pointers({ ...turnOn, more: true }), ['/more']);
+  assert.deepEqual(lamp.published, []);
+});
+
+test('a device that is not there, is offline, or cannot be reached is told apart', async () => {
+  await using lamp = await withLamp();
+  assert.equal((await lamp.command(turnOn, nobody)).statusCode, 404);
+  lamp.broker.takes = false;
+  const failed = await lamp.command(turnOn);
+  assert.deepEqual([failed.statusCode, failed.json<{ status: string }>().status], [202, 'failed']);
+  assert.deepEqual(lamp.commands.pending(), []);
+  await using offline = await withLamp({ status: 'offline' });
+  const refused = await offline.command(turnOn);
+  assert.deepEqual([refused.statusCode, refused.json<{ code: string }>().code], [409, 'device_offline']);
+  assert.deepEqual(offline.published, []);
+});
+
+test('what every device understands, such as a reset, is not for members', async () => {
+  for (const action of ['reboot', 'factory_reset']) {
+    await using member = await withLamp({ role: 'member' });
+    assert.equal((await member.command({ action })).statusCode, 403);
+    assert.deepEqual(member.published, []);
+    await using admin = await withLamp({ role: 'admin' });
+    assert.equal((await admin.command({ action })).statusCode, 202);
+  }
+});
+
+test('the types of devices are told, and a change or removal of a device is made known', async () => {
+  await using running = await runBackend();
+  const headers = bearer((await running.setUp()).accessToken satisfies Session['accessToken']);
+  const types = (await running.http.inject({ url: '/api/device-types', headers })).json<DeviceType[]>();
+  const light = types.find(({ type }) => type === 'light');
+  assert.deepEqual(light?.capabilities[0], { name: 'power', kind: 'boolean', unit: null, min: null, max: null });
+  assert.deepEqual(
+    light?.commands.map(({ action }) => action),
+    ['set_power', 'set_brightness'],
+  );
+
+  const devices = createDeviceStore({ db: running.backend.db, clock: systemClock });
+  const { id } = await devices.provision({ externalId: 'c0ffee', type: 'light', name: 'Lamp', zoneId: null });
+  const told: DeviceHappening[] = [];
+  using _listening = running.backend.deviceEvents.subscribe((happening) => told.push(happening));
+  await running.http.inject({ method: 'PATCH', url: `/api/devices/${id}`, headers, payload: { name: 'Desk lamp' } });
+  await running.http.inject({ method: 'DELETE', url: `/api/devices/${id}`, headers });
+  await running.http.inject({ method: 'DELETE', url: `/api/devices/${id}`, headers });
+  assert.deepEqual(told, [
+    { kind: 'changed', deviceId: id, externalId: 'c0ffee' },
+    { kind: 'removed', deviceId: id, externalId: 'c0ffee' },
+  ]);
+});

@@ -1,0 +1,72 @@
+import { Type } from 'typebox';
+import { CommandRequest, DeviceCommand } from '@station/protocol/device-commands';
+import { commonCommands } from '@station/protocol/device-command-schemas';
+import { builtInDeviceTypes, DeviceTypes } from '@station/protocol/device-types';
+import { Id } from '@station/protocol/rest';
+import { StationError } from '@station/kit/station-error';
+import type { CommandResult, Commands } from './commands.ts';
+import type { CommandChange } from '../core/device-events.ts';
+import type { DeviceStore } from '../store/device-store.ts';
+import { userOf } from '../http/access.ts';
+import type { HttpServer } from '../http/server.ts';
+import { RequestInvalidError } from '../http/validation.ts';
+
+export type CommandRoutesParts = {
+  devices: Pick<DeviceStore, 'findById'>;
+  commands: Pick<Commands, 'send'>;
+};
+
+/** POST /api/devices/:id/command and GET /api/device-types (contracts, section 9). */
+export async function registerDeviceCommandRoutes(
+  app: HttpServer,
+  { devices, commands }: CommandRoutesParts,
+): Promise<void> {
+  const tags = ['devices'];
+
+  app.get(
+    '/api/device-types',
+    { config: { access: 'user' }, schema: { tags, response: { 200: DeviceTypes } } },
+    async () => [...builtInDeviceTypes],
+  );
+
+  app.post(
+    '/api/devices/:id/command',
+    {
+      config: { access: 'user' },
+      schema: { tags, params: Type.Object({ id: Id }), body: CommandRequest, response: { 202: DeviceCommand } },
+    },
+    async (request, reply) => {
+      const { userId, role } = userOf(request);
+      const { action, params = {} } = request.body;
+      const deviceId = request.params.id;
+      const device = await devices.findById(deviceId);
+      if (device === null) throw noSuchDevice();
+      if (role === 'member' && isBuiltIn(action)) {
+        throw new StationError('forbidden', 'Only the owner and admins may restart, reset or reconfigure a device.');
+      }
+      if (device.status === 'offline') throw new StationError('device_offline', 'The device is offline.');
+      return reply.code(202).send(acceptedOf(await commands.send({ deviceId, action, params, userId })));
+    },
+  );
+}
+
+const isBuiltIn = (action: string): boolean => Object.hasOwn(commonCommands, action);
+
+const noSuchDevice = (): StationError => new StationError('not_found', 'There is no such device.');
+
+function acceptedOf(result: CommandResult): CommandChange {
+  switch (result.kind) {
+    case 'accepted':
+      return result.command;
+    case 'unknown_device':
+      throw noSuchDevice();
+    case 'unknown_action':
+      throw new RequestInvalidError([
+        { in: 'body', pointer: '/action', message: `must be one of: ${result.known.join(', ')}` },
+      ]);
+    case 'bad_params':
+      throw new RequestInvalidError(
+        result.faults.map(({ pointer, message }) => ({ in: 'body', pointer: `/params${pointer}`, message })),
+      );
+  }
+}

@@ -1,0 +1,87 @@
+import { isoTime, type Clock } from '@station/kit/clock';
+import type { CommandChange, DeviceEvents, DeviceHappening } from '../core/device-events.ts';
+import type { DeviceReport } from '../core/device-report.ts';
+import { readState, type State } from '../core/device-state.ts';
+import type { DeviceStore } from '../store/device-store.ts';
+import type { SocketHub } from '../socket/hub.ts';
+
+/**
+ * Tells everyone at `/ws` what happens to devices. A state goes out whole, under the key of its device, so that a client that is behind can
+ * be given the latest one only; for that the states are held here, merged as they were written.
+ */
+export async function startDeviceMessages(dependencies: {
+  hub: Pick<SocketHub, 'broadcast' | 'size'>;
+  events: DeviceEvents;
+  devices: Pick<DeviceStore, 'list'>;
+  clock: Clock;
+}): Promise<Disposable & { reload(): Promise<void> }> {
+  const { hub, events, devices, clock } = dependencies;
+  const states = new Map<string, State>();
+  const now = (): string => isoTime(clock.now());
+
+  const tellReports = (reports: readonly DeviceReport[]): void => {
+    /** Of several states in one batch only the last is told. */
+    const changed = new Map<string, number>();
+    for (const report of reports) {
+      const { deviceId, at } = report;
+      if (report.kind === 'state') {
+        states.set(deviceId, { ...states.get(deviceId), ...report.state });
+        changed.set(deviceId, at);
+      } else if (report.kind === 'event' && report.data['action'] !== 'command_ack') {
+        const { eventKind: kind, data } = report;
+        hub.broadcast({ type: 'device_event', at: isoTime(at), deviceId, kind, data });
+      } else if (report.kind === 'handshake') {
+        hub.broadcast({ type: 'device_changed', at: isoTime(at), deviceId }, `device_changed ${deviceId}`);
+      }
+    }
+    if (hub.size() === 0) return;
+    for (const [deviceId, at] of changed) {
+      const [state, stateAt] = [states.get(deviceId) ?? {}, isoTime(at)];
+      hub.broadcast({ type: 'device_state', at: now(), deviceId, state, stateAt }, `device_state ${deviceId}`);
+    }
+  };
+
+  const tell = (happening: DeviceHappening): void => {
+    switch (happening.kind) {
+      case 'reports':
+        return tellReports(happening.reports);
+      case 'status': {
+        const { deviceId, status, at } = happening;
+        const message = { type: 'device_status', at: isoTime(at), deviceId, status } as const;
+        return hub.broadcast(message, `device_status ${deviceId}`);
+      }
+      case 'command':
+        return hub.broadcast(commandMessage(happening.command), `device_command ${happening.command.commandId}`);
+      case 'added':
+      case 'changed': {
+        const { deviceId } = happening;
+        return hub.broadcast({ type: 'device_changed', at: now(), deviceId }, `device_changed ${deviceId}`);
+      }
+      case 'message':
+        return hub.broadcast(happening.message, happening.key);
+      case 'removed': {
+        const { deviceId } = happening;
+        states.delete(deviceId);
+        return hub.broadcast({ type: 'device_removed', at: now(), deviceId });
+      }
+    }
+  };
+
+  // First listen, then read: what is reported in between is newer than what is read.
+  const listening = events.subscribe(tell);
+  for (const { id, state } of await devices.list()) {
+    states.set(id, { ...readState(state), ...states.get(id) });
+  }
+  return {
+    /** After reports may have been missed. None are told meanwhile. */
+    reload: async () => {
+      const rows = await devices.list();
+      states.clear();
+      for (const { id, state } of rows) states.set(id, readState(state));
+    },
+    [Symbol.dispose]: () => listening[Symbol.dispose](),
+  };
+}
+
+const commandMessage = ({ commandId, deviceId, action, status, reason, at }: CommandChange) =>
+  ({ type: 'device_command', at: isoTime(at), commandId, deviceId, action, status, reason }) as const;

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { systemClock } from '@station/kit/clock';
+import type { Firmware } from '@station/protocol/firmware-rollouts';
+import { createDeviceStore } from '../store/device-store.ts';
+import { contentOf } from '../testing/firmware-station.ts';
+import { bearer, runBackend } from '../testing/running-backend.ts';
+import { simulateAgent } from '../testing/simulated-agent.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+
+const agentToken = 'the-token-of-the-agent';
+
+/** A backend that was handed 1.0.0 and 1.1.0, with one device. */
+async function backendWithImages() {
+  await using starting = new AsyncDisposableStack();
+  const socketPath = join(starting.use(await temporaryFolder()).path, 'agent.sock');
+  const agent = starting.use(await simulateAgent(socketPath));
+  const running = starting.use(await runBackend({ env: { AGENT_SOCKET: socketPath, AGENT_TOKEN: agentToken } }));
+  const { http } = running;
+  const headers = bearer((await running.setUp()).accessToken);
+  for (const version of ['1.0.0', '1.1.0']) {
+    const { type: name, file, checksum, size } = contentOf(version);
+    const payload = { name, version, file, checksum, size };
+    const url = '/api/ota/firmware-ready';
+    const ready = await http.inject({ method: 'POST', url, headers: bearer(agentToken), payload });
+    assert.equal(ready.statusCode, 204, ready.body);
+  }
+  const devices = createDeviceStore({ db: running.backend.db, clock: systemClock });
+  await devices.provision({ externalId: 'd1', type: 'climate', name: 'Hall', zoneId: null });
+  const offered = async (): Promise<string[]> => {
+    const types = (await http.inject({ url: '/api/firmware', headers })).json<Firmware[]>();
+    return types.flatMap(({ images }) => images.map(({ version }) => version));
+  };
+  const ask = (version: string) =>
+    http.inject({ method: 'POST', url: '/api/firmware/rollouts', headers, payload: { type: 'climate', version } });
+  const kept = starting.move();
+  return { agent, offered, ask, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+test('a version whose file the agent has removed is not offered, and who asks for it is told', async () => {
+  await using all = await backendWithImages();
+  const { agent, offered, ask } = all;
+  // A file of the same version for another type is no file for this one.
+  const files = [
+    { name: 'climate', version: '1.1.0' },
+    { name: 'lamp', version: '1.0.0' },
+  ];
+  agent.answer('/status', 200, { firmware: { files } });
+  assert.deepEqual(await offered(), ['1.1.0']);
+  const refused = await ask('1.0.0');
+  assert.deepEqual([refused.statusCode, refused.json().code], [409, 'conflict']);
+  assert.match(refused.json().message, /file of this version is not on the station any more/);
+  assert.equal((await ask('1.1.0')).statusCode, 201);
+});
+
+test('an agent that does not say what is there keeps nobody from a version', async () => {
+  await using all = await backendWithImages();
+  const { agent, offered, ask } = all;
+  for (const answer of [{ firmware: { items: [] } }, 'nonsense']) {
+    agent.answer('/status', 200, answer);
+    assert.deepEqual(await offered(), ['1.1.0', '1.0.0']);
+  }
+  agent.answer('/status', 503, { firmware: { files: [] } });
+  assert.deepEqual(await offered(), ['1.1.0', '1.0.0']);
+  assert.equal((await ask('1.0.0')).statusCode, 201);
+});

@@ -1,0 +1,148 @@
+import { randomBytes } from 'node:crypto';
+import type { FastifyInstance, RouteOptions } from 'fastify';
+import type { AccessRule } from './access.ts';
+import { compilersFactory, type HttpServer } from './server.ts';
+
+/** A route as its description and its tests need it. */
+export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema'> & { access: AccessRule };
+
+const documentPath = '/api/openapi.json';
+const pagePath = '/api/docs';
+const noncePlace = 'nonce-goes-here';
+
+/** The page has inline styles and one inline script; it talks to no other host. */
+const pagePolicy = (nonce: string): string =>
+  [
+    "default-src 'none'",
+    `script-src 'self' 'nonce-${nonce}'`,
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+
+/**
+ * GET /api/openapi.json and the reference page /api/docs.
+ *
+ * Both are asked for rarely, and what makes them weighs several megabytes: it is loaded at the first request, into an instance of
+ * its own, from the routes noted by `collectRoutes`.
+ */
+export async function registerDocsRoutes(
+  app: HttpServer,
+  { routes, version }: { routes: readonly DescribedRoute[]; version: string },
+): Promise<void> {
+  let document: Promise<string> | null = null;
+  app.get(
+    documentPath,
+    { config: { access: 'public' }, exposeHeadRoute: true, schema: { tags: ['docs'] } },
+    async (_request, reply) => {
+      document ??= writeOpenApi(routes, version);
+      return reply.type('application/json; charset=utf-8').send(await document);
+    },
+  );
+
+  let page: Promise<FastifyInstance> | null = null;
+  const hidden = { config: { access: 'public' }, schema: { hide: true } } as const;
+  app.get(pagePath, hidden, async (_request, reply) => reply.redirect(`${pagePath}/`, 301));
+  app.get(`${pagePath}/`, hidden, async (_request, reply) => {
+    page ??= createReferencePage();
+    const { body } = await (await page).inject(`${pagePath}/`);
+    const nonce = randomBytes(16).toString('base64url');
+    void reply.header('content-security-policy', pagePolicy(nonce)).type('text/html; charset=utf-8');
+    return reply.send(body.replaceAll(noncePlace, nonce));
+  });
+  app.get(`${pagePath}/js/scalar.js`, hidden, async (_request, reply) => {
+    page ??= createReferencePage();
+    const { rawPayload } = await (await page).inject(`${pagePath}/js/scalar.js`);
+    return reply.type('text/javascript; charset=utf-8').send(rawPayload);
+  });
+}
+
+/** Notes every route that is registered from now on. */
+export function collectRoutes(app: HttpServer): readonly DescribedRoute[] {
+  const routes: DescribedRoute[] = [];
+  app.addHook('onRoute', ({ method, url, schema, config }) => {
+    if (config?.access === undefined) return;
+    routes.push({ method, url, access: config.access, ...(schema === undefined ? {} : { schema }) });
+  });
+  return routes;
+}
+
+const securitySchemes = {
+  user: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+  agent: { type: 'http', scheme: 'bearer' },
+  device: { type: 'apiKey', in: 'header', name: 'X-Device-Token' },
+} as const;
+
+async function writeOpenApi(routes: readonly DescribedRoute[], version: string): Promise<string> {
+  const [{ default: fastify }, { default: swagger }] = await Promise.all([
+    import('fastify'),
+    import('@fastify/swagger'),
+  ]);
+  // Nothing is ever validated or written here.
+  const scratch = fastify({ schemaController: { compilersFactory } });
+  await scratch.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Station', description: 'REST interface of the station’s backend.', version },
+      components: { securitySchemes },
+    },
+  });
+  for (const { method, url, schema, access } of routes) {
+    if ([method].flat().includes('HEAD')) continue;
+    const described = { ...schema, ...describeAccess(access) };
+    scratch.route({ method, url, schema: described, handler: async () => undefined });
+  }
+  await scratch.ready();
+  const text = JSON.stringify(scratch.swagger());
+  await scratch.close();
+  return text;
+}
+
+function describeAccess(access: AccessRule): { description: string; security: Record<string, string[]>[] } {
+  if (typeof access === 'object') {
+    const who =
+      'roles' in access
+        ? access.roles.join(' or ')
+        : `${access.station} of the station, or above${access.orFormerOwner ? ', and for the owner before the cloud named another' : ''}`;
+    return { description: `For users with the role ${who}.`, security: [{ user: [] }] };
+  }
+  switch (access) {
+    case 'public':
+      return { description: 'For anyone.', security: [] };
+    case 'user':
+      return { description: 'For users who are logged in.', security: [{ user: [] }] };
+    case 'operator':
+      return { description: 'For programs on the station, owner and admins.', security: [{ user: [] }, {}] };
+    case 'agent':
+      return { description: 'For the agent.', security: [{ agent: [] }] };
+    case 'device':
+      return { description: 'For devices.', security: [{ device: [] }] };
+  }
+}
+
+async function createReferencePage(): Promise<FastifyInstance> {
+  const [{ default: fastify }, { default: reference }] = await Promise.all([
+    import('fastify'),
+    import('@scalar/fastify-api-reference'),
+  ]);
+  const instance = fastify({ schemaController: { compilersFactory } });
+  await instance.register(reference, {
+    routePrefix: pagePath,
+    configuration: {
+      url: documentPath,
+      pageTitle: 'Station: REST interface',
+      nonce: noncePlace,
+      withDefaultFonts: false,
+      telemetry: false,
+      // Parts that would send the reader, or what they read, to services elsewhere.
+      showDeveloperTools: 'never',
+      agent: { disabled: true },
+      mcp: { disabled: true },
+    },
+  });
+  await instance.ready();
+  return instance;
+}

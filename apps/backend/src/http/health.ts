@@ -1,0 +1,29 @@
+import { BackendHealth, type BackendHealth as HealthBody } from '@station/protocol/rest';
+import type { HttpServer } from './server.ts';
+
+/** Each answers in about two seconds at most, and never throws. A part that is not configured is well. */
+export type HealthChecks = Record<keyof HealthBody['checks'], () => Promise<boolean>>;
+
+/** GET /api/health: what the agent asks after an update (contracts, section 7). */
+export async function registerHealthRoute(
+  app: HttpServer,
+  options: { checks: HealthChecks; version: string; replica?: () => HealthBody['replica'] | null },
+): Promise<void> {
+  const { checks, version } = options;
+  app.get(
+    '/api/health',
+    {
+      config: { access: 'public' },
+      exposeHeadRoute: true,
+      schema: { tags: ['system'], response: { 200: BackendHealth, 503: BackendHealth } },
+    },
+    async (_request, reply) => {
+      const [database, mqtt] = await Promise.all([checks.database(), checks.mqtt()]);
+      const isWell = database && mqtt;
+      const replica = options.replica?.() ?? null;
+      return reply
+        .code(isWell ? 200 : 503)
+        .send({ status: isWell ? 'ok' : 'failing', version, checks: { database, mqtt }, ...(replica && { replica }) });
+    },
+  );
+}

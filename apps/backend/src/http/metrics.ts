@@ -1,0 +1,43 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { HttpServer } from './server.ts';
+
+export type Metrics = {
+  registry: Registry;
+  /** Sets a gauge that is read when someone asks. */
+  gauge(name: string, help: string, read: () => number): void;
+  counter(name: string, help: string): Counter;
+};
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  return {
+    registry,
+    gauge: (name, help, read) => {
+      const gauge: Gauge = new Gauge({ name, help, registers: [registry], collect: (): void => gauge.set(read()) });
+    },
+    counter: (name, help) => new Counter({ name, help, registers: [registry] }),
+  };
+}
+
+/** GET /metrics in the form of Prometheus, and the times of requests that it shows. */
+export async function registerMetrics(app: HttpServer, { registry }: Metrics): Promise<void> {
+  const durations = new Histogram({
+    name: 'station_http_request_seconds',
+    help: 'Duration of requests by route and status.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.005, 0.02, 0.1, 0.5, 2, 10],
+    registers: [registry],
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    // By the route's pattern: what people type would make a series of each path.
+    const route = request.routeOptions.url ?? '(none)';
+    durations.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000);
+  });
+  let hasDefaults = false;
+  app.get('/metrics', { config: { access: 'operator' }, schema: { tags: ['system'] } }, async (_request, reply) => {
+    // The process metrics keep an observer running; whoever never asks does not pay for it.
+    if (!hasDefaults) collectDefaultMetrics({ register: registry });
+    hasDefaults = true;
+    return reply.type(registry.contentType).send(await registry.metrics());
+  });
+}

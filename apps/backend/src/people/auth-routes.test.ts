@@ -1,0 +1,312 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { decodeJwt, SignJWT } from 'jose';
+import type { Session } from '@station/protocol/rest';
+import { manualClock } from '../testing/manual-clock.ts';
+import { bearer, owner, refreshCookie, runBackend, type RunningBackend } from '../testing/running-backend.ts';
+
+const post = (running: RunningBackend, url: string, payload?: object, headers: Record<string, string> = {}) =>
+  running.http.inject({ method: 'POST', url, headers, ...(payload === undefined ? {} : { payload }) });
+
+const minutes = 60_000;
+
+test('the first run makes the owner with the printed code, once', async () => {
+  await using running = await runBackend();
+  const { http, log, dataDir } = running;
+  assert.deepEqual((await http.inject('/api/auth/setup')).json(), { needed: true });
+  const code = (await running.setupCode()).trim();
+  assert.equal(log.events('setup_pending')[0]?.['setupCode'], code);
+  assert.equal((await stat(join(dataDir, 'setup-code'))).mode & 0o777, 0o600);
+
+  const wrong = await post(running, '/api/auth/setup', { ...owner, code: 'BBBB-BBBB-BBBB' });
+  assert.equal(wrong.statusCode, 403);
+  assert.equal(wrong.json().code, 'setup_code_invalid');
+
+  const typed = code.toLowerCase().replaceAll('-', ' ');
+  const done = await post(running, '/api/auth/setup', { ...owner, code: typed, stationName: 'Hut' });
+  assert.equal(done.statusCode, 201);
+  const { accessToken, user } = done.json<Session>();
+  assert.equal(user.role, 'owner');
+  assert.equal(user.email, owner.email);
+  const claims = decodeJwt(accessToken);
+  assert.equal(claims['userId'], user.id);
+  assert.equal(claims['role'], 'owner');
+  assert.equal(Math.round(claims.exp! - claims.iat!), 900);
+
+  const cookie = String(done.headers['set-cookie']);
+  for (const attribute of ['HttpOnly', 'SameSite=Strict', 'Path=/api/auth'])
+    assert.ok(cookie.includes(attribute), cookie);
+  assert.doesNotMatch(cookie, /Secure/);
+
+  assert.deepEqual((await http.inject('/api/auth/setup')).json(), { needed: false });
+  const again = await post(running, '/api/auth/setup', { ...owner, code });
+  assert.equal(again.statusCode, 409);
+  assert.equal(again.json().code, 'setup_already_done');
+  assert.ok(!(await readdir(dataDir)).includes('setup-code'), 'the code is of no use any more');
+  const station = await http.inject({ url: '/api/station', headers: bearer(accessToken) });
+  assert.equal(station.json().name, 'Hut');
+  assert.equal(station.json().ownerId, user.id);
+});
+
+test('of two set-ups at the same moment one wins', async () => {
+  await using running = await runBackend();
+  const code = (await running.setupCode()).trim();
+  const answers = await Promise.all(
+    ['a@example.org', 'b@example.org'].map((email) => post(running, '/api/auth/setup', { ...owner, email, code })),
+  );
+  assert.deepEqual(answers.map(({ statusCode }) => statusCode).sort(), [201, 409]);
+});
+
+test('logging in gives an access token that /me accepts; a wrong password and an unknown address look the same', async () => {
+  await using running = await runBackend();
+  await running.setUp();
+  const { email, password } = owner;
+  const good = await post(running, '/api/auth/login', { email: email.toUpperCase(), password });
+  assert.equal(good.statusCode, 200);
+  const me = await running.http.inject({ url: '/api/auth/me', headers: bearer(good.json<Session>().accessToken) });
+  assert.equal(me.json().email, email);
+  assert.deepEqual(Object.keys(me.json()).sort(), ['createdAt', 'email', 'id', 'name', 'role']);
+
+  const wrong = await post(running, '/api/auth/login', { email, password: 'not it at all' });
+  const unknown = await post(running, '/api/auth/login', { email: 'nobody@example.org', password: 'not it at all' });
+  assert.equal(wrong.statusCode, 401);
+  assert.deepEqual(wrong.json(), unknown.json());
+  assert.equal(wrong.json().code, 'invalid_credentials');
+});
+
+const renew = (running: RunningBackend, cookie: string) => post(running, '/api/auth/refresh', undefined, { cookie });
+const seconds = 1_000;
+
+async function withSession() {
+  const clock = manualClock();
+  const running = await runBackend({ clock });
+  await running.setUp();
+  const { email, password } = owner;
+  const logIn = async (): Promise<string> => refreshCookie(await post(running, '/api/auth/login', { email, password }));
+  return { clock, running, logIn, cookie: await logIn(), [Symbol.asyncDispose]: running[Symbol.asyncDispose] };
+}
+
+test('a refresh token works once; a later use ends the session for everyone who holds it', async () => {
+  await using all = await withSession();
+  const { clock, running, logIn, cookie: first } = all;
+  const renewed = await renew(running, first);
+  assert.equal(renewed.statusCode, 200);
+  const second = refreshCookie(renewed);
+  assert.notEqual(second, first);
+
+  clock.advance(20 * seconds + 1);
+  const stolen = await renew(running, first);
+  assert.equal(stolen.statusCode, 401);
+  assert.equal(stolen.json().code, 'session_expired');
+  assert.equal(running.log.events('refresh_token_reused').length, 1);
+  assert.equal((await renew(running, second)).statusCode, 401);
+  assert.equal((await renew(running, await logIn())).statusCode, 200);
+});
+
+test('a renewal whose answer was lost can be repeated for a short while', async () => {
+  await using all = await withSession();
+  const { clock, running, cookie: first } = all;
+  const second = refreshCookie(await renew(running, first));
+  clock.advance(20 * seconds);
+  const repeated = await renew(running, first);
+  assert.equal(repeated.statusCode, 200);
+  assert.equal(refreshCookie(repeated), second);
+  const me = await running.http.inject({ url: '/api/auth/me', headers: bearer(repeated.json<Session>().accessToken) });
+  assert.equal(me.statusCode, 200);
+  assert.equal(running.log.events('refresh_token_reused').length, 0);
+  assert.equal((await renew(running, second)).statusCode, 200);
+});
+
+test('once the next token was used, the one before ends the session, however soon it comes', async () => {
+  await using all = await withSession();
+  const { running, cookie: first } = all;
+  const second = refreshCookie(await renew(running, first));
+  const third = refreshCookie(await renew(running, second));
+  assert.equal((await renew(running, first)).statusCode, 401);
+  assert.equal(running.log.events('refresh_token_reused').length, 1);
+  assert.equal((await renew(running, third)).statusCode, 401);
+});
+
+test('a token with the id of a session and another secret ends it, also right after a renewal', async () => {
+  await using all = await withSession();
+  const { running, cookie: first } = all;
+  const second = refreshCookie(await renew(running, first));
+  assert.equal((await renew(running, `${first.slice(0, -43)}${'A'.repeat(43)}`)).statusCode, 401);
+  assert.equal((await renew(running, second)).statusCode, 401);
+});
+
+test('tabs that renew with one token at the same moment all stay, in one session', async () => {
+  await using all = await withSession();
+  const { clock, running, cookie } = all;
+  const answers = await Promise.all(Array.from({ length: 8 }, () => renew(running, cookie)));
+  const cookies = new Set(answers.map((answer) => (answer.statusCode === 200 ? refreshCookie(answer) : 'none')));
+  assert.equal(cookies.size, 1);
+  clock.advance(14 * minutes);
+  for (const next of cookies) assert.equal((await renew(running, next)).statusCode, 200);
+});
+
+test('logging out ends the session, and twice is fine', async () => {
+  await using running = await runBackend();
+  await running.setUp();
+  const cookie = refreshCookie(
+    await post(running, '/api/auth/login', { email: owner.email, password: owner.password }),
+  );
+  const out = await post(running, '/api/auth/logout', undefined, { cookie });
+  assert.equal(out.statusCode, 204);
+  assert.match(String(out.headers['set-cookie']), /station_refresh=;/);
+  assert.equal((await post(running, '/api/auth/refresh', undefined, { cookie })).statusCode, 401);
+  assert.equal((await post(running, '/api/auth/logout', undefined, { cookie })).statusCode, 204);
+});
+
+test('a session that is not used for 30 days has ended, an access token after 15 minutes', async () => {
+  const clock = manualClock();
+  await using running = await runBackend({ clock });
+  const { accessToken } = await running.setUp();
+  const login = await post(running, '/api/auth/login', { email: owner.email, password: owner.password });
+  const me = () => running.http.inject({ url: '/api/auth/me', headers: bearer(accessToken) });
+  clock.advance(14 * minutes);
+  assert.equal((await me()).statusCode, 200);
+  clock.advance(2 * minutes);
+  assert.equal((await me()).statusCode, 401);
+  clock.advance(31 * 24 * 60 * minutes);
+  assert.equal((await post(running, '/api/auth/refresh', undefined, { cookie: refreshCookie(login) })).statusCode, 401);
+});
+
+test('a page of another site cannot renew or end a session with the cookie', async () => {
+  await using running = await runBackend();
+  await running.setUp();
+  const cookie = refreshCookie(
+    await post(running, '/api/auth/login', { email: owner.email, password: owner.password }),
+  );
+  for (const url of ['/api/auth/refresh', '/api/auth/logout']) {
+    const foreign = await post(running, url, undefined, {
+      cookie,
+      host: 'station.local',
+      origin: 'http://station.local:8123',
+    });
+    assert.equal(foreign.statusCode, 403);
+    assert.equal(foreign.json().code, 'origin_not_allowed');
+  }
+  const own = { cookie, host: 'station.local', origin: 'https://station.local' };
+  assert.equal((await post(running, '/api/auth/refresh', undefined, own)).statusCode, 200);
+});
+
+test('guessing is limited for an account and address, also when the account does not exist, and the way is free later', async () => {
+  const clock = manualClock();
+  await using running = await runBackend({ clock });
+  await running.setUp();
+  for (const email of [owner.email, 'nobody@example.org']) {
+    const statuses: number[] = [];
+    for (let guess = 0; guess < 7; guess++) {
+      statuses.push((await post(running, '/api/auth/login', { email, password: `guess ${guess}` })).statusCode);
+    }
+    assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429, 429]);
+  }
+  const { email, password } = owner;
+  const blocked = await post(running, '/api/auth/login', { email, password });
+  assert.equal(blocked.statusCode, 429);
+  assert.equal(blocked.json().code, 'too_many_requests');
+  assert.equal(blocked.headers['retry-after'], '900');
+  const elsewhere = await post(running, '/api/auth/login', { email, password }, { 'x-forwarded-for': '192.168.1.77' });
+  assert.equal(elsewhere.statusCode, 200, 'the owner at another address is not locked out');
+  clock.advance(15 * minutes + 1);
+  assert.equal((await post(running, '/api/auth/login', { email, password })).statusCode, 200);
+});
+
+test('guesses sent at the same moment are counted before they are answered', async () => {
+  await using running = await runBackend();
+  await running.setUp();
+  const guesses = Array.from({ length: 12 }, (_, index) =>
+    post(running, '/api/auth/login', { email: owner.email, password: `guess ${index}` }),
+  );
+  const statuses = (await Promise.all(guesses)).map(({ statusCode }) => statusCode);
+  assert.equal(statuses.filter((status) => status === 401).length, 5);
+  assert.equal(statuses.filter((status) => status === 429).length, 7);
+});
+
+test('a new password ends the other sessions, not this one', async () => {
+  await using running = await runBackend();
+  await running.setUp();
+  const { email, password } = owner;
+  const other = refreshCookie(await post(running, '/api/auth/login', { email, password }));
+  const mine = await post(running, '/api/auth/login', { email, password });
+  const headers = { cookie: refreshCookie(mine), ...bearer(mine.json<Session>().accessToken) };
+  const next = { currentPassword: password, newPassword: 'another long password' };
+  const refused = await post(running, '/api/auth/password', { ...next, currentPassword: 'not it' }, headers);
+  assert.equal(refused.statusCode, 401);
+  assert.equal((await post(running, '/api/auth/password', next, headers)).statusCode, 204);
+  assert.equal((await post(running, '/api/auth/refresh', undefined, { cookie: other })).statusCode, 401);
+  assert.equal((await post(running, '/api/auth/refresh', undefined, { cookie: headers.cookie })).statusCode, 200);
+  assert.equal((await post(running, '/api/auth/login', { email, password })).statusCode, 401);
+  assert.equal((await post(running, '/api/auth/login', { email, password: next.newPassword })).statusCode, 200);
+});
+
+test('a new password ends every access token; the page that changed it renews its own by its cookie', async () => {
+  const clock = manualClock();
+  await using running = await runBackend({ clock });
+  await running.setUp();
+  const { email, password } = owner;
+  const logIn = () => post(running, '/api/auth/login', { email, password });
+  const [thief, mine] = [await logIn(), await logIn()];
+  const asThief = bearer(thief.json<Session>().accessToken);
+  const cookie = refreshCookie(mine);
+  const change = { currentPassword: password, newPassword: 'another long password' };
+  const asMe = bearer(mine.json<Session>().accessToken);
+  assert.equal((await post(running, '/api/auth/password', change, { cookie, ...asMe })).statusCode, 204);
+
+  const accomplice = { email: 'eve@example.org', name: 'Eve', role: 'admin' };
+  for (const headers of [asThief, asMe]) {
+    assert.equal((await post(running, '/api/station/members', accomplice, headers)).statusCode, 401);
+  }
+  clock.advance(1);
+  const renewed = await post(running, '/api/auth/refresh', undefined, { cookie });
+  const me = await running.http.inject({ url: '/api/auth/me', headers: bearer(renewed.json<Session>().accessToken) });
+  assert.equal(me.statusCode, 200);
+});
+
+test('sessions and the generated secret survive a restart; neither passwords nor tokens are kept or logged in the clear', async () => {
+  await using first = await runBackend();
+  const { accessToken } = await first.setUp();
+  const login = await post(first, '/api/auth/login', { email: owner.email, password: owner.password });
+  assert.equal((await stat(join(first.dataDir, 'jwt-secret'))).mode & 0o777, 0o600);
+  await using second = await runBackend({ dataDir: first.dataDir });
+  assert.equal((await second.http.inject({ url: '/api/auth/me', headers: bearer(accessToken) })).statusCode, 200);
+  const cookie = refreshCookie(login);
+  assert.equal((await post(second, '/api/auth/refresh', undefined, { cookie })).statusCode, 200);
+
+  const secrets = [
+    owner.password,
+    accessToken,
+    cookie.split('=')[1] ?? '',
+    (await readFile(join(first.dataDir, 'jwt-secret'), 'utf8')).trim(),
+  ];
+  const written = (await readdir(first.dataDir)).filter((name) => name.startsWith('station.sqlite'));
+  const places = [...first.log.lines, ...second.log.lines];
+  for (const name of written) places.push(await readFile(join(first.dataDir, name), 'latin1'));
+  for (const secret of secrets) {
+    assert.ok(secret.length > 10);
+    for (const place of places) assert.ok(!place.includes(secret));
+  }
+});
+
+test('a token must be signed with our secret and HS256, and carry userId and role', async () => {
+  const secret = 'a secret of the configuration, 32+ bytes';
+  await using running = await runBackend({ env: { JWT_SECRET: secret } });
+  const { user } = await running.setUp();
+  const key = new TextEncoder().encode(secret);
+  const sign = (claims: Record<string, unknown>, alg = 'HS256', withKey = key): Promise<string> =>
+    new SignJWT(claims).setProtectedHeader({ alg }).setExpirationTime('5m').sign(withKey);
+  const status = async (token: string): Promise<number> =>
+    (await running.http.inject({ url: '/api/auth/me', headers: bearer(token) })).statusCode;
+  assert.equal(await status(await sign({ userId: user.id, role: 'owner' })), 200);
+  assert.equal(await status(await sign({ userId: user.id })), 401);
+  assert.equal(await status(await sign({ role: 'owner' })), 401);
+  assert.equal(await status(await sign({ userId: user.id, role: 'emperor' })), 401);
+  const longKey = new TextEncoder().encode(secret.repeat(2));
+  assert.equal(await status(await sign({ userId: user.id, role: 'owner' }, 'HS512', longKey)), 401);
+  assert.equal(await status(await sign({ userId: user.id, role: 'owner' }, 'HS256', longKey)), 401);
+  const unsigned = `${Buffer.from('{"alg":"none"}').toString('base64url')}.${Buffer.from(JSON.stringify({ userId: user.id, role: 'owner' })).toString('base64url')}.`;
+  assert.equal(await status(unsigned), 401);
+});

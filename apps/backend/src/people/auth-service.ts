@@ -1,0 +1,173 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { SetupRequest } from '@station/protocol/rest';
+import type { Clock } from '@station/kit/clock';
+import type { Log } from '../core/log.ts';
+import { claimOwnership, type StationStore } from '../store/station-store.ts';
+import type { Database } from '../store/schema.ts';
+import type { AccessTokens } from '../core/access-tokens.ts';
+import type { LoginLimiter } from './login-limiter.ts';
+import type { Passwords } from './passwords.ts';
+import type { Sessions } from './sessions.ts';
+import type { SetupCode } from './setup-code.ts';
+import { insertUser, normalEmail, type UserRow, type UserStore } from '../store/user-store.ts';
+
+/** A person who is logged in now: what the answer's body and cookie are made of. */
+export type OpenedSession = {
+  kind: 'opened';
+  user: UserRow;
+  accessToken: string;
+  accessExpiresAt: number;
+  refreshToken: string;
+  refreshExpiresAt: number;
+};
+export type Limited = { kind: 'limited'; retryAfterMs: number };
+export type SetupResult = OpenedSession | Limited | { kind: 'already_done' } | { kind: 'wrong_code' };
+export type LoginResult = OpenedSession | Limited | { kind: 'wrong_credentials' };
+export type RefreshResult = OpenedSession | { kind: 'ended' };
+export type PasswordResult = { kind: 'changed' } | Limited | { kind: 'wrong_password' };
+
+export type AuthService = {
+  isSetupNeeded(): Promise<boolean>;
+  setup(request: SetupRequest, address: string): Promise<SetupResult>;
+  login(email: string, password: string, address: string): Promise<LoginResult>;
+  refresh(refreshToken: string): Promise<RefreshResult>;
+  logout(refreshToken: string): Promise<void>;
+  changePassword(
+    userId: string,
+    passwords: { current: string; next: string },
+    context: { address: string; refreshToken: string | undefined },
+  ): Promise<PasswordResult>;
+};
+
+/** The set-up code is one for all; this stands for the account when its attempts are counted. */
+const setupAccount = '(setup)';
+
+export function createAuthService(dependencies: {
+  db: Database;
+  users: UserStore;
+  station: StationStore;
+  sessions: Sessions;
+  accessTokens: AccessTokens;
+  passwords: Passwords;
+  setupCode: SetupCode;
+  limiter: LoginLimiter;
+  clock: Clock;
+  log: Log;
+}): AuthService {
+  const { db, users, station, sessions, accessTokens, passwords, setupCode, limiter, clock, log } = dependencies;
+
+  const isSetupNeeded = async (): Promise<boolean> => (await station.read()).owner_id === null;
+
+  const opened = async (
+    user: UserRow,
+    refresh: { token: string; expiresAt: number },
+    since: number,
+  ): Promise<OpenedSession> => {
+    const access = await accessTokens.issue(user, since);
+    return {
+      kind: 'opened',
+      user,
+      accessToken: access.token,
+      accessExpiresAt: access.expiresAt,
+      refreshToken: refresh.token,
+      refreshExpiresAt: refresh.expiresAt,
+    };
+  };
+
+  const limited = (account: string, address: string): Limited | null => {
+    const decision = limiter.attempt(account, address);
+    if (decision.allowed) return null;
+    log.event('login_limited', { address, retryAfterSeconds: Math.ceil(decision.retryAfterMs / 1000) });
+    return { kind: 'limited', retryAfterMs: decision.retryAfterMs };
+  };
+
+  return {
+    isSetupNeeded,
+    setup: async (request, address) => {
+      if (!(await isSetupNeeded())) return { kind: 'already_done' };
+      const limit = limited(setupAccount, address);
+      if (limit !== null) return limit;
+      if (!(await setupCode.matches(request.code))) {
+        log.event('login_failed', { address, reason: 'wrong set-up code' });
+        return { kind: 'wrong_code' };
+      }
+      limiter.succeeded(setupAccount, address);
+      const passwordHash = await passwords.hash(request.password);
+      const since = accessTokens.moment();
+      const user = await createOwner(db, request, passwordHash, clock.now());
+      if (user === null) return { kind: 'already_done' };
+      await setupCode.remove();
+      log.event('setup_done', { userId: user.id });
+      const session = await sessions.open(user.id, passwordHash);
+      return session === null ? { kind: 'already_done' } : opened(user, session, since);
+    },
+    login: async (email, password, address) => {
+      const account = normalEmail(email);
+      const limit = limited(account, address);
+      if (limit !== null) return limit;
+      const since = accessTokens.moment();
+      const user = await users.findByEmail(account);
+      const hash = user?.station_password_hash ?? null;
+      const matches = await passwords.matches(password, hash);
+      const session = user !== null && hash !== null && matches ? await sessions.open(user.id, hash) : null;
+      if (user === null || session === null) {
+        log.event('login_failed', { address, reason: 'wrong address or password' });
+        return { kind: 'wrong_credentials' };
+      }
+      limiter.succeeded(account, address);
+      return opened(user, session, since);
+    },
+    refresh: async (refreshToken) => {
+      const since = accessTokens.moment();
+      const rotation = await sessions.rotate(refreshToken);
+      if (rotation.kind === 'reused') {
+        log.event('refresh_token_reused', { userId: rotation.userId, sessionId: rotation.sessionId });
+      }
+      if (rotation.kind !== 'rotated') return { kind: 'ended' };
+      const user = await users.findById(rotation.userId);
+      return user === null ? { kind: 'ended' } : opened(user, rotation, since);
+    },
+    logout: (refreshToken) => sessions.end(refreshToken),
+    changePassword: async (userId, { current, next }, { address, refreshToken }) => {
+      const user = await users.findById(userId);
+      const account = user?.email ?? userId;
+      const limit = limited(account, address);
+      if (limit !== null) return limit;
+      const hash = user?.station_password_hash ?? null;
+      const matches = await passwords.matches(current, hash);
+      if (hash === null || !matches) return { kind: 'wrong_password' };
+      limiter.succeeded(account, address);
+      const options = { replaced: hash, exceptToken: refreshToken };
+      // Someone else changed it meanwhile.
+      if (!(await sessions.replacePassword(userId, await passwords.hash(next), options)))
+        return { kind: 'wrong_password' };
+      // Whoever learned the old password may hold an access token. The page that asked for the change renews its own by its session.
+      accessTokens.revoke(userId);
+      return { kind: 'changed' };
+    },
+  };
+}
+
+/** The first user and the ownership of the station, in one transaction. Null when someone else was faster. */
+async function createOwner(
+  db: Database,
+  request: SetupRequest,
+  passwordHash: string,
+  now: number,
+): Promise<UserRow | null> {
+  const id = randomUUIDv7();
+  const { email, name, stationName } = request;
+  try {
+    return await db.transaction().execute(async (transaction) => {
+      const inserted = await insertUser(transaction, { id, email, name, role: 'owner', passwordHash, createdAt: now });
+      if (!inserted || !(await claimOwnership(transaction, { userId: id, stationName }))) throw new OwnedAlready();
+      return transaction.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+    });
+  } catch (error) {
+    if (error instanceof OwnedAlready) return null;
+    throw error;
+  }
+}
+
+/** Rolls the transaction back. */
+class OwnedAlready extends Error {}

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { nodeDisk } from '@station/kit/files';
+import { createMemberService } from './member-service.ts';
+import { createStationStore, ensureStation } from '../store/station-store.ts';
+import { manualClock } from '../testing/manual-clock.ts';
+import { recordedLog } from '../testing/recorded-log.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { openTestStore } from '../testing/test-store.ts';
+import { createAccessTokens } from '../core/access-tokens.ts';
+import { createAuthService } from './auth-service.ts';
+import { createLoginLimiter } from './login-limiter.ts';
+import { createPasswords } from './passwords.ts';
+import { createSessions, refreshKeyOf } from './sessions.ts';
+import { createSetupCode } from './setup-code.ts';
+import { createUserStore } from '../store/user-store.ts';
+
+const email = 'maria@example.org';
+const old = 'the password of before';
+const next = 'another long password';
+const address = '192.0.2.1';
+
+/** The rooms behind /api/auth. What is put into `between` happens once, in the middle of the next log-in or renewal. */
+async function accounts() {
+  await using opening = new AsyncDisposableStack();
+  const { db } = opening.use(await openTestStore());
+  const folder = opening.use(await temporaryFolder());
+  const clock = manualClock();
+  await ensureStation(db, { stationId: 'station', generateId: () => '', timeZone: 'Europe/Kyiv', clock });
+  const accessTokens = createAccessTokens({ secret: 'a secret of the configuration, 32+ bytes', clock });
+  const sessions = createSessions({ db, key: refreshKeyOf('a secret of the configuration, 32+ bytes'), clock });
+  const passwords = createPasswords();
+  const users = createUserStore(db);
+  const between: (() => Promise<unknown>)[] = [];
+  const auth = createAuthService({
+    db,
+    users: {
+      ...users,
+      findById: async (id) => {
+        await between.shift()?.();
+        return users.findById(id);
+      },
+    },
+    station: createStationStore(db),
+    sessions,
+    accessTokens,
+    passwords: {
+      ...passwords,
+      matches: async (password, hash) => {
+        const matches = await passwords.matches(password, hash);
+        await between.shift()?.();
+        return matches;
+      },
+    },
+    setupCode: createSetupCode({ disk: nodeDisk, path: `${folder.path}/code` }),
+    limiter: createLoginLimiter(clock),
+    clock,
+    log: recordedLog(),
+  });
+  const members = createMemberService({ db, passwords, sessions, accessTokens, clock });
+  const added = await members.add({ email, name: 'Maria', password: old, role: 'member' }, { role: 'owner' });
+  assert.equal(added.kind, 'added');
+  const userId = added.kind === 'added' ? added.member.userId : '';
+  const opened = opening.move();
+  return {
+    auth,
+    sessions,
+    accessTokens,
+    userId,
+    between,
+    logIn: (password = old) => auth.login(email, password, address),
+    countSessions: async () => (await db.selectFrom('refresh_tokens').select('id').execute()).length,
+    changes: {
+      'her own change': () => auth.changePassword(userId, { current: old, next }, { address, refreshToken: undefined }),
+      'one by the owner': () => members.makePassword(userId, { role: 'owner' }),
+      'her removal': () => members.remove(userId, { role: 'owner' }),
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+const kinds = ['her own change', 'one by the owner', 'her removal'] as const;
+
+test('a log-in with the old password opens no session when the password is changed in the middle of it', async () => {
+  for (const kind of kinds) {
+    await using all = await accounts();
+    all.between.push(all.changes[kind]);
+    assert.equal((await all.logIn()).kind, 'wrong_credentials', kind);
+    assert.equal(await all.countSessions(), 0, kind);
+  }
+});
+
+test('a renewal in the middle of which the password is changed gives no token that is good', async () => {
+  for (const kind of kinds) {
+    await using all = await accounts();
+    const session = await all.logIn();
+    assert.equal(session.kind, 'opened');
+    all.between.push(all.changes[kind]);
+    const renewed = await all.auth.refresh(session.kind === 'opened' ? session.refreshToken : '');
+    if (renewed.kind === 'opened') assert.equal(await all.accessTokens.verify(renewed.accessToken), null, kind);
+    assert.equal(await all.countSessions(), 0, kind);
+  }
+});
+
+test('sessions that are opened at the very moment of a change are gone with it', async () => {
+  await using all = await accounts();
+  for (let round = 0; round < 10; round++) {
+    await Promise.all([
+      ...Array.from({ length: 3 }, () => all.sessions.open(all.userId, `hash ${round}`)),
+      all.sessions.replacePassword(all.userId, `hash ${round + 1}`),
+      ...Array.from({ length: 3 }, () => all.sessions.open(all.userId, `hash ${round}`)),
+    ]);
+    assert.equal(await all.countSessions(), 0, `round ${round}`);
+  }
+});
+
+test('of two changes that begin with the same password one is done', async () => {
+  await using all = await accounts();
+  // The second: after the old password was found to be right.
+  all.between.push(async () => undefined, all.changes['one by the owner']);
+  assert.equal((await all.changes['her own change']()).kind, 'wrong_password');
+  assert.equal((await all.logIn(next)).kind, 'wrong_credentials');
+});

@@ -1,0 +1,56 @@
+import { Type } from 'typebox';
+import { isoTime } from '@station/kit/clock';
+import { AgentSettings, DeviceWifi, DeviceWifiPut, type DeviceWifi as DeviceWifiBody } from '@station/protocol/rest';
+import type { SettingsStore } from './settings-store.ts';
+import type { HttpServer } from '../http/server.ts';
+
+/** Name of the setting that holds the Wi-Fi for new devices. */
+export const wifiSetting = 'wifi';
+
+/** What the agent forwards (specification, "Wi-Fi watchdog", 6), and what people set: the Wi-Fi that new devices get. */
+export async function registerSettingsRoutes(
+  app: HttpServer,
+  { settings }: { settings: SettingsStore },
+): Promise<void> {
+  app.post(
+    '/api/settings/agent',
+    {
+      config: { access: 'agent' },
+      schema: { tags: ['settings'], body: AgentSettings, response: { 204: Type.Null() } },
+    },
+    async (request, reply) => {
+      await settings.writeSecret(wifiSetting, request.body.wifi);
+      return reply.code(204).send(null);
+    },
+  );
+  registerWifiRoutes(app, settings);
+}
+
+/** /api/settings/wifi: the password goes in and never comes out. */
+function registerWifiRoutes(app: HttpServer, settings: SettingsStore): void {
+  const schema = { tags: ['settings'] };
+  const access = { station: 'admin' } as const;
+  const read = async (): Promise<DeviceWifiBody> => {
+    const wifi = await settings.readSecret(wifiSetting, AgentSettings.properties.wifi);
+    if (wifi === null) return { ssid: null, isOpen: false, updatedAt: null };
+    const updatedAt = await settings.updatedAt(wifiSetting);
+    return { ssid: wifi.ssid, isOpen: wifi.password === '', updatedAt: updatedAt === null ? null : isoTime(updatedAt) };
+  };
+  app.get('/api/settings/wifi', { config: { access }, schema: { ...schema, response: { 200: DeviceWifi } } }, read);
+  app.put(
+    '/api/settings/wifi',
+    { config: { access }, schema: { ...schema, body: DeviceWifiPut, response: { 200: DeviceWifi } } },
+    async (request) => {
+      await settings.writeSecret(wifiSetting, request.body);
+      return read();
+    },
+  );
+  app.delete(
+    '/api/settings/wifi',
+    { config: { access }, schema: { ...schema, response: { 204: Type.Null() } } },
+    async (_request, reply) => {
+      await settings.remove(wifiSetting);
+      return reply.code(204).send(null);
+    },
+  );
+}

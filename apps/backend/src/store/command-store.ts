@@ -1,0 +1,84 @@
+import type { Database, DatabaseTransaction } from './schema.ts';
+import type { CommandChange, DeviceEvents } from '../core/device-events.ts';
+
+export type Ending = Pick<CommandChange, 'status' | 'reason'>;
+
+/** The device said so by an event. Told as any confirmation: the reason stays on disk. */
+export const acknowledged = { status: 'confirmed', reason: 'acknowledged' } as const satisfies Ending;
+
+export type CommandStore = {
+  /** Writes a command that is about to be sent, and tells of it. */
+  add(command: CommandChange, expiresAt: number): Promise<void>;
+  /** Ends those of them that are pending still, and tells of these: of several that end one, only the first does. */
+  end(commandIds: readonly string[], ending: Ending, at: number): Promise<void>;
+  /** Oldest first. */
+  pending(): Promise<{ command: CommandChange; expiresAt: number }[]>;
+  /** Ids of the devices that have acknowledged one of the commands that are on disk still. */
+  acknowledging(): Promise<string[]>;
+};
+
+/** Runs `work` in a transaction, and tells everyone of what it gives once that is on disk. */
+export type TellCommands = (work: (db: DatabaseTransaction) => Promise<CommandChange[]>) => Promise<void>;
+
+/** Of a backend that is alone. */
+export function tellHere(db: Database, events: DeviceEvents): TellCommands {
+  return async (work) => {
+    const commands = await db.transaction().execute(work);
+    for (const command of commands) events.tell({ kind: 'command', command });
+  };
+}
+
+/** Commands on disk, so that one that is under way is followed to its end whatever happens to the backend. Parameters are not kept. */
+export function createCommandStore({ db, tell }: { db: Database; tell: TellCommands }): CommandStore {
+  const rowsPending = () => db.selectFrom('device_commands').selectAll().where('status', '=', 'pending');
+  return {
+    add: (command, expiresAt) =>
+      tell(async (transaction) => {
+        const { commandId: id, deviceId: device_id, action, userId: user_id, status, reason, at } = command;
+        const row = { id, device_id, action, user_id, status, reason, at, expires_at: expiresAt };
+        await transaction.insertInto('device_commands').values(row).execute();
+        return [command];
+      }),
+    end: (commandIds, { status, reason }, at) =>
+      tell(async (transaction) => {
+        const rows = await transaction
+          .updateTable('device_commands')
+          .set({ status, reason, at })
+          .where('id', 'in', commandIds)
+          .where('status', '=', 'pending')
+          .returningAll()
+          .execute();
+        return rows.map(toChange);
+      }),
+    pending: async () => {
+      const rows = await rowsPending().orderBy('at').orderBy('id').execute();
+      return rows.map((row) => ({ command: toChange(row), expiresAt: row.expires_at }));
+    },
+    acknowledging: async () => {
+      const { status, reason } = acknowledged;
+      const devices = db.selectFrom('device_commands').select('device_id').distinct();
+      const rows = await devices.where('status', '=', status).where('reason', '=', reason).execute();
+      return rows.map(({ device_id }) => device_id);
+    },
+  };
+}
+
+type Row = {
+  id: string;
+  device_id: string;
+  action: string;
+  user_id: string | null;
+  status: CommandChange['status'];
+  reason: string | null;
+  at: number;
+};
+
+const toChange = (row: Row): CommandChange => ({
+  commandId: row.id,
+  deviceId: row.device_id,
+  action: row.action,
+  status: row.status,
+  reason: row.status === 'failed' ? row.reason : null,
+  userId: row.user_id,
+  at: row.at,
+});

@@ -1,0 +1,56 @@
+import type { DeviceReport } from '../core/device-report.ts';
+
+/** Numbers that a capability of a device had within one second, as they stand in one row. */
+export type SampleRow = {
+  deviceId: string;
+  capability: string;
+  /** Of the first, milliseconds since the epoch. */
+  at: number;
+  value: number;
+  /** The others: how many milliseconds after the first, and the value. Never beyond the second of the first: hours need not be split. */
+  later?: [afterMs: number, value: number][];
+};
+
+export const secondMs = 1_000;
+
+/**
+ * The numbers among the values of states, in few rows: a row costs far more than what stands in it. True and false are 1 and 0; of two values
+ * in one millisecond the later one counts.
+ * @returns no two rows with the same device, capability and time.
+ */
+export function sampleRows(reports: readonly DeviceReport[]): SampleRow[] {
+  const rows: SampleRow[] = [];
+  const seconds = new Map<number, Map<string, Map<string, SampleRow>>>();
+  for (const report of reports) {
+    if (report.kind !== 'state') continue;
+    const { deviceId, at, state } = report;
+    const ofDevice = inner(inner(seconds, Math.floor(at / secondMs)), deviceId);
+    for (const capability of Object.keys(state)) {
+      const given = state[capability];
+      const value = typeof given === 'boolean' ? Number(given) : given;
+      if (typeof value !== 'number' || !Number.isFinite(value)) continue;
+      const row = ofDevice.get(capability);
+      if (row !== undefined) {
+        add(row, at - row.at, value);
+        continue;
+      }
+      const first: SampleRow = { deviceId, capability, at, value };
+      ofDevice.set(capability, first);
+      rows.push(first);
+    }
+  }
+  return rows;
+}
+
+function add(row: SampleRow, afterMs: number, value: number): void {
+  const last = row.later?.at(-1);
+  if (last === undefined && afterMs === 0) row.value = value;
+  else if (last?.[0] === afterMs) last[1] = value;
+  else (row.later ??= []).push([afterMs, value]);
+}
+
+function inner<K, L, V>(maps: Map<K, Map<L, V>>, key: K): Map<L, V> {
+  let map = maps.get(key);
+  if (map === undefined) maps.set(key, (map = new Map<L, V>()));
+  return map;
+}

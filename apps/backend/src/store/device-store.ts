@@ -1,0 +1,82 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { Clock } from '@station/kit/clock';
+import { hashToken, newToken } from '../core/token-hash.ts';
+import type { Database, DevicesTable } from './schema.ts';
+
+export type DeviceRow = DevicesTable;
+
+export type NewDevice = { externalId: string; type: string; name: string; zoneId: string | null };
+
+export type DeviceStore = {
+  /** By name. */
+  list(): Promise<DeviceRow[]>;
+  findById(id: string): Promise<DeviceRow | null>;
+  findByExternalId(externalId: string): Promise<DeviceRow | null>;
+  /** @returns id of the device whose token has this hash. */
+  findByTokenHash(tokenHash: string): Promise<string | null>;
+  /**
+   * Adds a device, or gives the one with this external id a new token: it is being provisioned again.
+   * @returns the token in the clear, for the device itself; only its hash is kept.
+   */
+  provision(device: NewDevice): Promise<{ id: string; token: string }>;
+  change(id: string, patch: { name?: string; zoneId?: string | null }): Promise<boolean>;
+  /** Notes with it that its login at the broker is to go. */
+  remove(id: string): Promise<boolean>;
+};
+
+export function createDeviceStore({ db, clock }: { db: Database; clock: Clock }): DeviceStore {
+  const first = async (query: { executeTakeFirst(): Promise<DeviceRow | undefined> }): Promise<DeviceRow | null> =>
+    (await query.executeTakeFirst()) ?? null;
+  const all = () => db.selectFrom('devices').selectAll();
+
+  return {
+    list: () => all().orderBy('name').orderBy('id').execute(),
+    findById: (id) => first(all().where('id', '=', id)),
+    findByExternalId: (externalId) => first(all().where('external_id', '=', externalId)),
+    findByTokenHash: async (tokenHash) => (await first(all().where('device_token', '=', tokenHash)))?.id ?? null,
+    provision: async ({ externalId, type, name, zoneId }) => {
+      const token = newToken();
+      const device_token = hashToken(token);
+      const values = {
+        id: randomUUIDv7(),
+        external_id: externalId,
+        type,
+        name,
+        zone_id: zoneId,
+        device_token,
+        status: 'unknown' as const,
+        status_at: null,
+        last_seen_at: null,
+        state: '{}',
+        state_at: null,
+        firmware_version: null,
+        chip: null,
+        kit_tag: null,
+        created_at: clock.now(),
+      };
+      const { id } = await db
+        .insertInto('devices')
+        .values(values)
+        .onConflict((conflict) =>
+          conflict.column('external_id').doUpdateSet({ device_token, type, name, zone_id: zoneId }),
+        )
+        .returning('id')
+        .executeTakeFirstOrThrow();
+      return { id, token };
+    },
+    change: async (id, { name, zoneId }) => {
+      const set = { ...(name === undefined ? {} : { name }), ...(zoneId === undefined ? {} : { zone_id: zoneId }) };
+      const updated = await db.updateTable('devices').set(set).where('id', '=', id).executeTakeFirst();
+      return updated.numUpdatedRows === 1n;
+    },
+    remove: (id) =>
+      db.transaction().execute(async (transaction) => {
+        const query = transaction.deleteFrom('devices').where('id', '=', id).returning('external_id');
+        const deleted = await query.executeTakeFirst();
+        if (deleted === undefined) return false;
+        const { external_id } = deleted;
+        await transaction.insertInto('removed_logins').values({ device_id: id, external_id }).execute();
+        return true;
+      }),
+  };
+}

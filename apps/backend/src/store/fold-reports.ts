@@ -1,0 +1,101 @@
+import type { DeviceReport } from '../core/device-report.ts';
+import { sampleRows, type SampleRow } from './device-samples.ts';
+import { createMergedState, type MergedState, type State } from '../core/device-state.ts';
+
+/** What a batch of reports makes of one device; null leaves a column as it is. */
+export type DeviceChange = {
+  id: string;
+  lastSeenAt: number | null;
+  /** The capabilities that were reported, merged over the ones that were not: the whole state. */
+  state: State | null;
+  stateAt: number | null;
+  status: 'online' | 'offline' | null;
+  statusAt: number | null;
+  firmwareVersion: string | null;
+  chip: string | null;
+  kitTag: string | null;
+};
+
+export type DeviceEventRow = {
+  id: string;
+  deviceId: string;
+  kind: string;
+  data: Readonly<Record<string, unknown>>;
+  at: number;
+};
+
+/** A batch of reports as the few rows that it comes to. */
+export type FoldedReports = {
+  changes: DeviceChange[];
+  events: DeviceEventRow[];
+  samples: SampleRow[];
+  /** The reports without what their devices' states have no room for. */
+  taken: DeviceReport[];
+  /** Ids of the devices of which something was left out, once for each report. */
+  cut: string[];
+};
+
+/**
+ * Folds reports, in the order they came, into rows: one change a device, every event, every numeric value that has room in the state.
+ * @param before states as they are kept, JSON texts by device.
+ * @param newId makes the ids of events; they must sort by time.
+ */
+export function foldReports(
+  reports: readonly DeviceReport[],
+  before: ReadonlyMap<string, string>,
+  newId: () => string,
+): FoldedReports {
+  const states = new Map<string, MergedState>();
+  const taken: DeviceReport[] = [];
+  const cut: string[] = [];
+  const changes = new Map<string, DeviceChange>();
+  const events: DeviceEventRow[] = [];
+  for (const report of reports) {
+    const change = changes.get(report.deviceId) ?? unchanged(report.deviceId);
+    changes.set(report.deviceId, change);
+    const { deviceId, at } = report;
+    let kept = report;
+    switch (report.kind) {
+      case 'state': {
+        const merged = states.get(deviceId) ?? createMergedState(before.get(deviceId));
+        states.set(deviceId, merged);
+        const state = merged.add(report.state);
+        if (state !== report.state) {
+          kept = { ...report, state };
+          cut.push(deviceId);
+        }
+        change.state = merged.state();
+        change.stateAt = at;
+        break;
+      }
+      case 'event':
+        events.push({ id: newId(), deviceId, kind: report.eventKind, data: report.data, at });
+        break;
+      case 'status':
+        change.status = report.status;
+        change.statusAt = at;
+        break;
+      case 'handshake':
+        change.firmwareVersion = report.firmwareVersion;
+        change.chip = report.chip;
+        change.kitTag = report.kitTag ?? change.kitTag;
+        break;
+    }
+    taken.push(kept);
+    // The last will of a device is not a word of its own.
+    if (report.kind !== 'status' || report.status === 'online') change.lastSeenAt = at;
+  }
+  return { changes: [...changes.values()], events, samples: sampleRows(taken), taken, cut };
+}
+
+const unchanged = (id: string): DeviceChange => ({
+  id,
+  lastSeenAt: null,
+  state: null,
+  stateAt: null,
+  status: null,
+  statusAt: null,
+  firmwareVersion: null,
+  chip: null,
+  kitTag: null,
+});

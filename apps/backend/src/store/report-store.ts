@@ -1,0 +1,148 @@
+import { sql } from 'kysely';
+import type { Database, DatabaseTransaction } from './schema.ts';
+import { jsonRows } from './json-rows.ts';
+import type { DeviceReport } from '../core/device-report.ts';
+import { foldReports, type DeviceChange, type FoldedReports } from './fold-reports.ts';
+
+/** States as they were before a batch, JSON texts by device: of those whose state the batch reports. */
+export type StatesBefore = ReadonlyMap<string, string>;
+
+type Kind = 'sqlite' | 'postgres';
+
+/** Keeps more of a batch in its transaction, before the devices are updated. */
+export type WriteAlong = (transaction: DatabaseTransaction, kind: Kind, folded: FoldedReports) => Promise<void>;
+
+/** What writing a batch gave. */
+export type Written = {
+  /** As they were taken: see {@link FoldedReports}. */
+  reports: readonly DeviceReport[];
+  before: StatesBefore;
+  /** External ids of the devices whose states had no room for all of it, once for each report. */
+  cut: readonly string[];
+};
+
+/**
+ * Writes a batch of reports in one transaction, in five statements whatever its size. What belongs to a device that was removed meanwhile
+ * is left out. Resolved means on disk.
+ * @param newId of events; see `createEventIds`.
+ * @param writeAlong what else must be on disk with it or not at all.
+ * @returns also the states that it found: what became different is known exactly, whichever replica wrote before.
+ */
+export async function writeReports(
+  { db, kind }: { db: Database; kind: Kind },
+  reports: readonly DeviceReport[],
+  newId: () => string,
+  writeAlong?: WriteAlong,
+): Promise<Written> {
+  return db.transaction().execute(async (transaction) => {
+    const found = await readStates(transaction, kind, reports);
+    const before = new Map(found.values().map(({ id, state }) => [id, state]));
+    const folded = foldReports(reports, before, newId);
+    await writeAlong?.(transaction, kind, folded);
+    await updateDevices(transaction, kind, folded.changes);
+    await insertEvents(transaction, kind, folded);
+    await insertSamples(transaction, kind, folded);
+    return { reports: folded.taken, before, cut: externalIds(folded.cut, found) };
+  });
+}
+
+type FoundState = { id: string; external_id: string; state: string };
+
+/**
+ * Of the devices that report a state. Read and written in the same transaction; in PostgreSQL the rows are locked in between, always in the
+ * same order, so that replicas wait for each other instead of losing a value or locking each other out.
+ */
+async function readStates(
+  transaction: DatabaseTransaction,
+  kind: Kind,
+  reports: readonly DeviceReport[],
+): Promise<ReadonlyMap<string, FoundState>> {
+  const ids = new Set<string>();
+  for (const report of reports) if (report.kind === 'state') ids.add(report.deviceId);
+  if (ids.size === 0) return new Map();
+  const given = jsonRows(
+    kind,
+    Array.from(ids, (id) => ({ id })),
+    { id: 'text' },
+  );
+  const lock = kind === 'postgres' ? sql`order by devices.id for update of devices` : sql``;
+  const query = sql<FoundState>`
+    select devices.id, devices.external_id, devices.state from devices join ${given} on given.id = devices.id ${lock}`;
+  return new Map((await query.execute(transaction)).rows.map((row) => [row.id, row]));
+}
+
+export const externalIds = (ids: readonly string[], found: ReadonlyMap<string, { external_id: string }>): string[] =>
+  ids.flatMap((id) => found.get(id)?.external_id ?? []);
+
+export async function updateDevices(
+  transaction: DatabaseTransaction,
+  kind: Kind,
+  changes: DeviceChange[],
+): Promise<void> {
+  if (changes.length === 0) return;
+  const rows = changes.map((change) => ({
+    ...change,
+    state: change.state === null ? null : JSON.stringify(change.state),
+  }));
+  const given = jsonRows(kind, rows, {
+    id: 'text',
+    lastSeenAt: 'bigint',
+    state: 'text',
+    stateAt: 'bigint',
+    status: 'text',
+    statusAt: 'bigint',
+    firmwareVersion: 'text',
+    chip: 'text',
+    kitTag: 'text',
+  });
+  await sql`
+    update devices set
+      last_seen_at = coalesce(given."lastSeenAt", last_seen_at),
+      state = coalesce(given.state, devices.state),
+      state_at = coalesce(given."stateAt", state_at),
+      status_at = case when given.status <> devices.status then given."statusAt" else status_at end,
+      status = coalesce(given.status, devices.status),
+      firmware_version = coalesce(given."firmwareVersion", firmware_version),
+      chip = coalesce(given.chip, devices.chip),
+      kit_tag = coalesce(given."kitTag", kit_tag)
+    from ${given} where devices.id = given.id`.execute(transaction);
+}
+
+export async function insertEvents(
+  transaction: DatabaseTransaction,
+  kind: Kind,
+  { events }: FoldedReports,
+): Promise<void> {
+  if (events.length === 0) return;
+  const rows = events.map((event) => ({ ...event, data: JSON.stringify(event.data) }));
+  const columns = { id: 'text', deviceId: 'text', kind: 'text', data: 'text', at: 'bigint' } as const;
+  await sql`
+    insert into device_events (id, device_id, kind, data, at)
+    select given.id, given."deviceId", given.kind, given.data, given.at
+    from ${jsonRows(kind, rows, columns)} join devices on devices.id = given."deviceId"`.execute(transaction);
+}
+
+export async function insertSamples(
+  transaction: DatabaseTransaction,
+  kind: Kind,
+  { samples }: FoldedReports,
+): Promise<void> {
+  if (samples.length === 0) return;
+  const columns = {
+    deviceId: 'text',
+    capability: 'text',
+    at: 'bigint',
+    value: 'double precision',
+    later: 'text',
+  } as const;
+  await sql`
+    insert into device_samples (device_id, capability, at, value, later)
+    select given."deviceId", given.capability, given.at, given.value, given.later
+    from ${jsonRows(kind, samples, columns)} join devices on devices.id = given."deviceId"
+    where true
+    on conflict (device_id, capability, at) do update set value = excluded.value, later = case
+      when excluded.later is null then device_samples.later
+      when device_samples.later is null then excluded.later
+      else substr(device_samples.later, 1, length(device_samples.later) - 1) || ',' || substr(excluded.later, 2)
+    end`.execute(transaction);
+}

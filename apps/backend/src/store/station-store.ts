@@ -1,0 +1,74 @@
+import type { Role } from '@station/protocol/rest';
+import type { Clock } from '@station/kit/clock';
+import type { Database, DatabaseTransaction, StationTable } from './schema.ts';
+
+export type StationRow = StationTable;
+
+export type StationStore = {
+  read(): Promise<StationRow>;
+  change(patch: { name?: string; timeZone?: string }): Promise<void>;
+  /** Role on the station: of the owner by the station record, of others by station_members; null for anyone else. */
+  roleOf(userId: string): Promise<Role | null>;
+  /** Whether the user was the owner before the cloud named another one. */
+  wasOwner(userId: string): Promise<boolean>;
+};
+
+export function createStationStore(db: Database): StationStore {
+  const read = (): Promise<StationRow> =>
+    db.selectFrom('station').selectAll().where('id', '=', 'station').executeTakeFirstOrThrow();
+  return {
+    read,
+    change: async ({ name, timeZone }) => {
+      const set = {
+        ...(name === undefined ? {} : { name: name.trim() }),
+        ...(timeZone === undefined ? {} : { time_zone: timeZone }),
+      };
+      await db.updateTable('station').set(set).where('id', '=', 'station').execute();
+    },
+    roleOf: async (userId) => {
+      if ((await read()).owner_id === userId) return 'owner';
+      const member = db.selectFrom('station_members').select('role').where('user_id', '=', userId);
+      return (await member.executeTakeFirst())?.role ?? null;
+    },
+    wasOwner: async (userId) => {
+      const user = db.selectFrom('users').select('home_role').where('id', '=', userId);
+      return (await user.executeTakeFirst())?.home_role === 'owner';
+    },
+  };
+}
+
+/** Makes the one row of the station at the first start; later, STATION_ID from the configuration wins over what was kept. */
+export async function ensureStation(
+  db: Database,
+  options: { stationId: string | null; generateId: () => string; timeZone: string; clock: Clock },
+): Promise<void> {
+  await db
+    .insertInto('station')
+    .values({
+      id: 'station',
+      station_id: options.stationId ?? options.generateId(),
+      name: 'Station',
+      time_zone: options.timeZone,
+      owner_id: null,
+      created_at: options.clock.now(),
+    })
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .execute();
+  if (options.stationId === null) return;
+  await db.updateTable('station').set({ station_id: options.stationId }).where('id', '=', 'station').execute();
+}
+
+/** @returns false when the station has an owner already. */
+export async function claimOwnership(
+  db: DatabaseTransaction,
+  owner: { userId: string; stationName: string | undefined },
+): Promise<boolean> {
+  const name = owner.stationName?.trim();
+  const updated = await db
+    .updateTable('station')
+    .set({ owner_id: owner.userId, ...(name === undefined ? {} : { name }) })
+    .where('id', '=', 'station')
+    .where('owner_id', 'is', null)
+    .executeTakeFirst();
+  return updated.numUpdatedRows === 1n;
+}

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Clock } from '@station/kit/clock';
+import { manualClock } from '../testing/manual-clock.ts';
+import { bearer, runBackend } from '../testing/running-backend.ts';
+import { simulateAgent } from '../testing/simulated-agent.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { until } from '../testing/until.ts';
+
+const agentToken = 'the-token-of-the-agent';
+
+async function backendWithAgent(clock?: Clock) {
+  await using starting = new AsyncDisposableStack();
+  const folder = starting.use(await temporaryFolder());
+  const socketPath = join(folder.path, 'agent.sock');
+  const agent = starting.use(await simulateAgent(socketPath));
+  const running = starting.use(
+    await runBackend({ env: { AGENT_SOCKET: socketPath, AGENT_TOKEN: agentToken }, ...(clock && { clock }) }),
+  );
+  const headers = bearer((await running.setUp()).accessToken);
+  const kept = starting.move();
+  return { agent, running, http: running.http, headers, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+test('status and version of the agent are passed on as they are, over its socket and with its token', async () => {
+  await using all = await backendWithAgent();
+  const { agent, http, headers } = all;
+  const status = { currentVersion: '1.2.3', updating: false, addedByANewerAgent: { stays: true } };
+  agent.answer('/status', 200, status);
+  agent.answer('/version', 200, { currentVersion: '1.2.3', latestVersion: null, agentVersion: '1.0.0' });
+  assert.deepEqual((await http.inject({ url: '/api/system/status', headers })).json(), status);
+  assert.equal((await http.inject({ url: '/api/system/version', headers })).json().agentVersion, '1.0.0');
+  const asked = agent.seen.filter(({ path }) => path !== '/events');
+  assert.deepEqual(
+    asked.map(({ authorization }) => authorization),
+    [`Bearer ${agentToken}`, `Bearer ${agentToken}`],
+  );
+});
+
+test('an update is handed over without waiting for its end', async () => {
+  await using all = await backendWithAgent();
+  const { agent, http, headers } = all;
+  agent.answer('/update?wait=false', 202, { operationId: 'op-1' });
+  agent.answer('/rollback?wait=false', 202, { operationId: 'op-2' });
+  const named = await http.inject({
+    method: 'POST',
+    url: '/api/system/update',
+    headers,
+    payload: { version: '1.3.0' },
+  });
+  assert.equal(named.statusCode, 202);
+  assert.deepEqual(named.json(), { operationId: 'op-1' });
+  assert.equal((await http.inject({ method: 'POST', url: '/api/system/update', headers })).statusCode, 202);
+  assert.equal(
+    (await http.inject({ method: 'POST', url: '/api/system/rollback', headers })).json().operationId,
+    'op-2',
+  );
+  const bodies = agent.seen.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body) as unknown);
+  assert.deepEqual(bodies, [{ version: '1.3.0' }, {}, {}]);
+});
+
+test('refusals of the agent reach the reader with their own code', async () => {
+  await using all = await backendWithAgent();
+  const { agent, http, headers } = all;
+  const refusal = { statusCode: 409, error: 'Conflict', code: 'update_in_progress', message: 'An update is running.' };
+  agent.answer('/update?wait=false', 409, refusal);
+  const response = await http.inject({ method: 'POST', url: '/api/system/update', headers });
+  assert.equal(response.statusCode, 409);
+  assert.deepEqual(response.json(), refusal);
+});
+
+test('that the agent refuses our token is never told as a fault of the reader’s own', async () => {
+  await using all = await backendWithAgent();
+  const { agent, http, headers } = all;
+  agent.answer('/check', 401, { statusCode: 401, error: 'Unauthorized', code: 'unauthorized', message: 'no' });
+  const response = await http.inject({ method: 'POST', url: '/api/system/check', headers });
+  assert.equal(response.statusCode, 502);
+  assert.equal(response.json().code, 'agent_unreachable');
+});
+
+test('an agent that is away, silent or talks nonsense gives 502, never a hang', async () => {
+  await using folder = await temporaryFolder();
+  const socketPath = join(folder.path, 'agent.sock');
+  await using running = await runBackend({ env: { AGENT_SOCKET: socketPath } });
+  const headers = bearer((await running.setUp()).accessToken);
+  const ask = (url = '/api/system/status') => running.http.inject({ url, headers });
+  const away = await ask();
+  assert.equal(away.statusCode, 502);
+  assert.equal(away.json().code, 'agent_unreachable');
+  assert.equal((await ask('/api/system/events')).statusCode, 502);
+
+  await using agent = await simulateAgent(socketPath);
+  agent.hang('/status');
+  assert.equal((await ask()).statusCode, 502);
+  agent.answer('/version', 200, 'nonsense');
+  agent.answer('/status', 500, { what: 'no error body' });
+  assert.equal((await ask()).statusCode, 502);
+
+  await using without = await runBackend();
+  const token = (await without.setUp()).accessToken;
+  assert.equal((await without.http.inject({ url: '/api/system/status', headers: bearer(token) })).statusCode, 502);
+});
+
+test('the event stream is passed on as it comes, and ends on both sides when the reader leaves', async () => {
+  await using all = await backendWithAgent();
+  const { agent, running, headers } = all;
+  await until('the backend itself listens', () => agent.streams() === 1);
+  const leaving = new AbortController();
+  const response = await fetch(`${running.backend.url}/api/system/events`, { headers, signal: leaving.signal });
+  assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/);
+  await until('the reader’s stream is open', () => agent.streams() === 2);
+  agent.emit({ time: '2026-03-01T12:00:00.000Z', level: 'info', event: 'update_start', images: {} });
+  let text = '';
+  for await (const chunk of response.body!) {
+    text += Buffer.from(chunk as Uint8Array).toString();
+    if (text.includes('update_start')) break;
+  }
+  assert.match(text, /data: \{"time":"2026-03-01T12:00:00.000Z"/);
+  leaving.abort();
+  await until('the agent sees it leave', () => agent.streams() === 1);
+});
+
+test('an event stream ends with the token it was opened by, and when its reader is removed', async () => {
+  const clock = manualClock();
+  await using all = await backendWithAgent(clock);
+  const { agent, running, http, headers } = all;
+  await until('the backend itself listens', () => agent.streams() === 1);
+  const listen = (as: Record<string, string>) => fetch(`${running.backend.url}/api/system/events`, { headers: as });
+
+  const account = { email: 'petro@example.org', password: 'a long enough one' };
+  const payload = { ...account, name: 'Petro', role: 'member' };
+  const member = await http.inject({ method: 'POST', url: '/api/station/members', headers, payload });
+  const login = await http.inject({ method: 'POST', url: '/api/auth/login', payload: account });
+  const removed = await listen(bearer(login.json().accessToken));
+  const stays = await listen(headers);
+  await until('both are open', () => agent.streams() === 3);
+  await http.inject({ method: 'DELETE', url: `/api/station/members/${member.json().userId}`, headers });
+  await until('only his is closed', () => agent.streams() === 2);
+  await assert.rejects(removed.text());
+  await stays.body?.cancel();
+
+  clock.advance(15 * 60_000 - 1_000);
+  const expiring = await listen(headers);
+  await until('all are closed', () => agent.streams() === 1);
+  await assert.rejects(expiring.text());
+});
+
+test('open event streams do not hold the backend up when it stops', async () => {
+  await using all = await backendWithAgent();
+  const { running, headers } = all;
+  const response = await fetch(`${running.backend.url}/api/system/events`, { headers });
+  await running.backend[Symbol.asyncDispose]();
+  await assert.rejects(response.text());
+});
