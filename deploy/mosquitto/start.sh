@@ -1,6 +1,6 @@
 #!/bin/sh
-# Starts the broker; the first time it makes the backend's login. The password goes through standard input, so that it
-# stands in no process's arguments.
+# Starts the broker. The first start creates the backend's login. The password is passed on standard input, so that it
+# never appears in the arguments of a process.
 set -eu
 umask 077
 store=/mosquitto/data/dynamic-security.json

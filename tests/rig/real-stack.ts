@@ -86,7 +86,7 @@ async function writeProject(workspace: Workspace, images: string, versions: read
   const firmwareFolder = await workspace.subfolder('firmware-cache');
   const agentSocketFolder = await workspace.subfolder('agent-socket');
   const composeFile = join(folder, 'docker-compose.yml');
-  await cp(join(repository, 'deploy/compose.yaml'), composeFile);
+  await cp(join(repository, 'deploy/docker-compose.yml'), composeFile);
   for (const name of ['proxy', 'mosquitto']) {
     await cp(join(repository, 'deploy', name), join(folder, name), { recursive: true });
   }
