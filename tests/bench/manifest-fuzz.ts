@@ -7,7 +7,7 @@ import { mergeEnvironment, envToConfig } from '@station/agent/config';
 import { parseEnvFile } from '@station/agent/config/env-file';
 import type { StackEngine } from '@station/agent/stack/ports';
 import { overrideFile, readPins, stateFiles } from '@station/agent/stack/state-files';
-import { createUpdater } from '@station/agent/stack/updater';
+import { createUpdater } from '@station/agent/stack/journal-keeper';
 import { startServer } from '@station/agent/http/testing/running-server';
 import { verifyMinisign } from '@station/agent/core/minisign';
 import { emptyJournal, writeJournal } from '@station/agent/stack/journal';

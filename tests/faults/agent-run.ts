@@ -1,12 +1,12 @@
 import { createConditions, type Conditions } from '@station/agent/core/conditions';
-import type { HealthGate } from '@station/agent/stack/facts';
+import type { HealthGate } from '@station/agent/stack/stack-facts';
 import type { StackEngine } from '@station/agent/stack/ports';
 import type { ReleaseSource } from '@station/agent/stack/release-source';
-import { createFrontDoor } from '@station/agent/stack/front-door';
-import { createUpdater, type Updater } from '@station/agent/stack/updater';
-import { createLoop, type Loop } from '@station/agent/stack/loop';
+import { createFrontDoor } from '@station/agent/stack/port-80-lock';
+import { createUpdater, type Updater } from '@station/agent/stack/journal-keeper';
+import { createLoop, type Loop } from '@station/agent/stack/update-flow';
 import { createReleasePoll } from '@station/agent/stack/release-poll';
-import { createStackWork } from '@station/agent/stack/stack-work';
+import { createStackWork } from '@station/agent/stack/blockers';
 import type { StartAnswer } from '@station/agent/http/port';
 import type { Disk } from '@station/kit/files';
 import type { Report } from '@station/kit/report';

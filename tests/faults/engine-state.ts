@@ -1,5 +1,5 @@
-import type { ContainerFact } from '@station/agent/stack/facts';
-import type { ProbeAnswer } from '@station/agent/stack/health';
+import type { ContainerFact } from '@station/agent/stack/stack-facts';
+import type { ProbeAnswer } from '@station/agent/stack/health-decide';
 import type { Choose } from './choice.ts';
 import {
   collectLayers,

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { rollbackTarget } from '@station/agent/stack/operations';
+import { rollbackTarget } from '@station/agent/stack/operation-decide';
 import { stateFiles } from '@station/agent/stack/state-files';
 import { readJournal, type Journal } from '@station/agent/stack/journal';
 import type { AgentRun } from './agent-run.ts';

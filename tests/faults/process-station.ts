@@ -6,7 +6,7 @@ import { createHttpProbe } from '@station/agent/adapters/http-probe';
 import type { ProcessEngine } from '@station/agent/adapters/process-engine/process-engine';
 import { createTestBench, httpService, type TestBench } from '@station/agent/adapters/process-engine/test-bench';
 import { stateFiles } from '@station/agent/stack/state-files';
-import { createUpdater, type Updater } from '@station/agent/stack/updater';
+import { createUpdater, type Updater } from '@station/agent/stack/journal-keeper';
 import { systemClock } from '@station/kit/clock';
 import { findFreePort } from '@station/kit/free-port';
 import { nodeDisk } from '@station/kit/files';

@@ -1,15 +1,15 @@
 import type { Status } from '@station/protocol/agent-api';
 import type { Conditions } from './core/conditions.ts';
 import type { Config } from './config.ts';
-import { rollbackTarget } from './stack/operations.ts';
+import { rollbackTarget } from './stack/operation-decide.ts';
 import type { StackEngine } from './stack/ports.ts';
-import type { Updater } from './stack/updater.ts';
+import type { Updater } from './stack/journal-keeper.ts';
 import type { Firmware } from './firmware/firmware.ts';
 import type { AgentPort } from './http/port.ts';
-import type { Loop } from './stack/loop.ts';
+import type { Loop } from './stack/update-flow.ts';
 import type { ReleasePoll } from './stack/release-poll.ts';
-import { createServiceList } from './stack/service-list.ts';
-import type { StackWork } from './stack/stack-work.ts';
+import { createServiceList } from './stack/stack-status.ts';
+import type { StackWork } from './stack/blockers.ts';
 import type { WifiDuty } from './wifi-duty.ts';
 
 export type StatusParts = {

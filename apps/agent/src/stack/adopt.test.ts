@@ -6,7 +6,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { nodeDisk, type Disk } from '@station/kit/files';
 import type { Release } from '@station/protocol/release';
 import { adoptStack, imageName, type Adoption } from './adopt.ts';
-import type { ContainerFact } from './facts.ts';
+import type { ContainerFact } from './stack-facts.ts';
 import type { StackEngine } from './ports.ts';
 import { overrideFile, stateFiles } from './state-files.ts';
 

@@ -6,7 +6,7 @@ import { readText, type Disk } from '@station/kit/files';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { emptyJournal, type Journal } from './journal.ts';
-import type { ContainerFact } from './facts.ts';
+import type { ContainerFact } from './stack-facts.ts';
 import type { StackEngine } from './ports.ts';
 import { readPins, stateFiles } from './state-files.ts';
 

@@ -1,4 +1,4 @@
-import type { ContainerFact } from './facts.ts';
+import type { ContainerFact } from './stack-facts.ts';
 
 /**
  * What the update engine needs of a container engine. Three implementations: Docker (`adapters/docker`), plain child processes

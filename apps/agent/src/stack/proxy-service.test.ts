@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
-import { createFrontDoor, waitForDoor } from './front-door.ts';
+import { createFrontDoor, waitForDoor } from './port-80-lock.ts';
 import type { StackEngine } from './ports.ts';
 import { createProxyService } from './proxy-service.ts';
 

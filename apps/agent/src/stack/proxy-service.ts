@@ -1,9 +1,9 @@
 import type { Clock } from '@station/kit/clock';
 import type { Report } from '@station/kit/report';
 import { describeError } from '@station/kit/station-error';
-import type { FrontDoor } from './front-door.ts';
+import type { FrontDoor } from './port-80-lock.ts';
 import type { StackEngine } from './ports.ts';
-import type { Loop } from './loop.ts';
+import type { Loop } from './update-flow.ts';
 import type { ProxyService } from '../wifi/ports.ts';
 
 export type ProxyServiceParts = {

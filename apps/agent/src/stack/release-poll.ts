@@ -6,9 +6,9 @@ import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import { isNewer } from '@station/protocol/version';
 import type { Conditions } from '../core/conditions.ts';
 import { isInsideWindow, type MaintenanceWindow } from '../config/maintenance-window.ts';
-import { chooseAutomatic, type Choice } from './choose-release.ts';
+import { chooseAutomatic, type Choice } from './release-decide.ts';
 import type { ReleaseCheck, ReleaseSource } from './release-source.ts';
-import type { Updater } from './updater.ts';
+import type { Updater } from './journal-keeper.ts';
 
 export type ReleasePollParts = {
   updater: Updater;

@@ -1,9 +1,9 @@
 import type { Clock } from '@station/kit/clock';
 import type { Disk } from '@station/kit/files';
 import type { Report } from '@station/kit/report';
-import type { ProbeAnswer, Restarts } from './health.ts';
+import type { ProbeAnswer, Restarts } from './health-decide.ts';
 import type { Journal } from './journal.ts';
-import type { Attempts, HealthGate, Watch } from './facts.ts';
+import type { Attempts, HealthGate, Watch } from './stack-facts.ts';
 import type { StackEngine } from './ports.ts';
 import type { ProgressMeter } from './progress.ts';
 

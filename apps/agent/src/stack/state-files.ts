@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Release } from '@station/protocol/release';
 import { removeDurable, writeDurable, type Disk } from '@station/kit/files';
 import type { Journal } from './journal.ts';
-import { pinnedRelease, rollbackTarget } from './operations.ts';
+import { pinnedRelease, rollbackTarget } from './operation-decide.ts';
 
 /** Names of the specification's agent state files, all derived from the journal. */
 export const stateFiles = {

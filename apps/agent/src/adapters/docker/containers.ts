@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import type { ContainerFact } from '../../stack/facts.ts';
+import type { ContainerFact } from '../../stack/stack-facts.ts';
 import { expectBody, messageOf, type EngineApi } from './engine-api.ts';
 import { fullDiskBytes } from './engine-info.ts';
 import { StationError } from '@station/kit/station-error';

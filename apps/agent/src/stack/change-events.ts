@@ -1,7 +1,7 @@
 import type { Report } from '@station/kit/report';
 import type { Journal, OperationRecord } from './journal.ts';
-import type { Watch } from './facts.ts';
-import type { Change } from './operations.ts';
+import type { Watch } from './stack-facts.ts';
+import type { Change } from './operation-decide.ts';
 
 type Context = { before: Journal; after: Journal; watch: Watch | null; nowMs: number; durationMs: number };
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ContainerFact } from './facts.ts';
-import { createServiceList } from './service-list.ts';
+import type { ContainerFact } from './stack-facts.ts';
+import { createServiceList } from './stack-status.ts';
 import { emptyJournal } from './journal.ts';
 
 const updater = { isLoaded: () => true, journal: () => emptyJournal };

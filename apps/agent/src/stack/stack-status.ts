@@ -1,7 +1,7 @@
 import type { ServiceStatus } from '@station/protocol/agent-api';
-import type { ContainerFact } from './facts.ts';
+import type { ContainerFact } from './stack-facts.ts';
 import type { StackEngine } from './ports.ts';
-import type { Updater } from './updater.ts';
+import type { Updater } from './journal-keeper.ts';
 
 export type ServiceListParts = {
   engine: Pick<StackEngine, 'containers'>;

@@ -4,14 +4,14 @@ import type { HistoryEntry, Operation, OperationKind, Trigger } from '@station/p
 import type { Release } from '@station/protocol/release';
 import { readJournal, writeJournal, type Journal, type JournalReading } from './journal.ts';
 import { adoptStack, imageName } from './adopt.ts';
-import { createExecutors, keepJournal } from './apply.ts';
-import { decide, type Step } from './decide.ts';
-import type { Facts } from './facts.ts';
-import { changeJournal, wantedImages, type Change, type ServiceImages } from './operations.ts';
+import { createExecutors, keepJournal } from './stack-steps.ts';
+import { decide, type Step } from './stack-decide.ts';
+import type { Facts } from './stack-facts.ts';
+import { changeJournal, wantedImages, type Change, type ServiceImages } from './operation-decide.ts';
 import type { StackEngine } from './ports.ts';
 import { createProgressMeter } from './progress.ts';
 import { noAttempts, type RunState, type UpdaterParts } from './run-state.ts';
-import { reportChange } from './report-change.ts';
+import { reportChange } from './change-events.ts';
 import { findStaleFiles, writeStateFiles } from './state-files.ts';
 
 /** How an operation ended; the entry is the one that stands in the history. */

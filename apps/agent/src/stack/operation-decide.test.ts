@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Release } from '@station/protocol/release';
 import { emptyJournal, type Journal } from './journal.ts';
-import { changeJournal, pinnedRelease, rollbackTarget, wantedImages, type Change, type Moment } from './operations.ts';
+import {
+  changeJournal,
+  pinnedRelease,
+  rollbackTarget,
+  wantedImages,
+  type Change,
+  type Moment,
+} from './operation-decide.ts';
 
 const release = (version: string | null, id = `sha256:${version}`): Release => ({
   version,

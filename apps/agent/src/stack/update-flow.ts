@@ -5,15 +5,15 @@ import type { Release } from '@station/protocol/release';
 import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import { isNewer } from '@station/protocol/version';
 import type { Conditions } from '../core/conditions.ts';
-import { chooseManual, findKept, requestedVersion } from './choose-release.ts';
+import { chooseManual, findKept, requestedVersion } from './release-decide.ts';
 import type { ReleaseCheck } from './release-source.ts';
-import type { FrontDoor } from './front-door.ts';
-import { rollbackTarget } from './operations.ts';
+import type { FrontDoor } from './port-80-lock.ts';
+import { rollbackTarget } from './operation-decide.ts';
 import type { StackEngine } from './ports.ts';
-import type { Updater } from './updater.ts';
+import type { Updater } from './journal-keeper.ts';
 import type { StartAnswer } from '../http/port.ts';
 import { firstRetryMs, type ReleasePoll } from './release-poll.ts';
-import type { OperationRequest, StackWork } from './stack-work.ts';
+import type { OperationRequest, StackWork } from './blockers.ts';
 import type { Journal } from './journal.ts';
 
 export type LoopParts = {

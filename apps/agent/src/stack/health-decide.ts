@@ -1,4 +1,4 @@
-import type { ContainerFact, HealthGate, RestartsSeen, Watch } from './facts.ts';
+import type { ContainerFact, HealthGate, RestartsSeen, Watch } from './stack-facts.ts';
 
 /** Answer of one request to the health check address. */
 export type ProbeAnswer = { status: number | null; ok: boolean; reason: string | null };

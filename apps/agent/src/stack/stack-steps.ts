@@ -1,11 +1,11 @@
 import type { Release } from '@station/protocol/release';
-import { addSample, restartBaseline, startWatch } from './health.ts';
+import { addSample, restartBaseline, startWatch } from './health-decide.ts';
 import { writeJournal, type Journal } from './journal.ts';
-import type { Step } from './decide.ts';
-import type { Attempts, StepFailure } from './facts.ts';
-import { pinnedRelease, type Change } from './operations.ts';
+import type { Step } from './stack-decide.ts';
+import type { Attempts, StepFailure } from './stack-facts.ts';
+import { pinnedRelease, type Change } from './operation-decide.ts';
 import type { RegistryFailure } from './ports.ts';
-import { fetchRelease, healRelease } from './pull.ts';
+import { fetchRelease, healRelease } from './image-fetch.ts';
 import type { RunState, UpdaterParts } from './run-state.ts';
 import { writeStateFiles } from './state-files.ts';
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { Report } from '@station/kit/report';
 import type { Release } from '@station/protocol/release';
 import type { PullAnswer, StackEngine } from './ports.ts';
-import { fetchRelease, healRelease, type FetchParts } from './pull.ts';
+import { fetchRelease, healRelease, type FetchParts } from './image-fetch.ts';
 
 const release: Release = {
   version: '2.0.0',

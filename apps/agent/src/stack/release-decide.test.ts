@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import type { Release } from '@station/protocol/release';
 import { emptyJournal, type Journal } from './journal.ts';
-import { chooseAutomatic, chooseManual, findKept, requestedVersion, type Circumstances } from './choose-release.ts';
+import { chooseAutomatic, chooseManual, findKept, requestedVersion, type Circumstances } from './release-decide.ts';
 
 const release = (version: string | null): Release => ({ version, images: {}, imageIds: {}, digests: {}, layers: {} });
 const manifest: ReleaseManifest = {

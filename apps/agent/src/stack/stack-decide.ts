@@ -1,7 +1,7 @@
-import { judgeHealth } from './health.ts';
+import { judgeHealth } from './health-decide.ts';
 import type { OperationRecord } from './journal.ts';
-import type { Facts, StepFailure, Watch } from './facts.ts';
-import { wantedImages, type Change } from './operations.ts';
+import type { Facts, StepFailure, Watch } from './stack-facts.ts';
+import { wantedImages, type Change } from './operation-decide.ts';
 
 /** The next thing to do, as data. Each is safe to do again: after a crash the same decision comes from the same facts. */
 export type Step =

@@ -6,10 +6,10 @@ import type { HistoryEntry, OperationKind, Trigger } from '@station/protocol/age
 import type { ErrorCode } from '@station/protocol/errors';
 import type { Release } from '@station/protocol/release';
 import type { Conditions } from '../core/conditions.ts';
-import type { Step } from './decide.ts';
-import { rollbackTarget } from './operations.ts';
+import type { Step } from './stack-decide.ts';
+import { rollbackTarget } from './operation-decide.ts';
 import type { StackEngine } from './ports.ts';
-import type { Updater } from './updater.ts';
+import type { Updater } from './journal-keeper.ts';
 
 export type OperationRequest = { kind: OperationKind; trigger: Trigger; to: Release };
 

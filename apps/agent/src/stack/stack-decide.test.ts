@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import type { Release } from '@station/protocol/release';
-import { startWatch } from './health.ts';
+import { startWatch } from './health-decide.ts';
 import { emptyJournal, type Journal, type OperationRecord } from './journal.ts';
-import { decide, type Step } from './decide.ts';
-import type { Attempts, Facts, StepFailure, Watch } from './facts.ts';
+import { decide, type Step } from './stack-decide.ts';
+import type { Attempts, Facts, StepFailure, Watch } from './stack-facts.ts';
 import { noAttempts } from './run-state.ts';
 
 const release = (version: string): Release => ({
@@ -504,7 +504,7 @@ table('verifying the release gone back to', [
 ]);
 
 test('the decision imports nothing but its own rooms', async () => {
-  const text = await readFile(new URL('./decide.ts', import.meta.url), 'utf8');
+  const text = await readFile(new URL('./stack-decide.ts', import.meta.url), 'utf8');
   const imported = [...text.matchAll(/from '([^']+)'/g)].map(([, from]) => from as string);
   assert.ok(imported.length > 0);
   assert.deepEqual(

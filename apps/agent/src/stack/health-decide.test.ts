@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { ContainerFact, Watch } from './facts.ts';
-import { addSample, judgeHealth, restartBaseline, startWatch, type Restarts } from './health.ts';
+import type { ContainerFact, Watch } from './stack-facts.ts';
+import { addSample, judgeHealth, restartBaseline, startWatch, type Restarts } from './health-decide.ts';
 
 const gate = { stabilizationMs: 45_000, timeoutMs: 60_000 };
 const imageIds = { backend: 'sha256:b', frontend: 'sha256:f' };
