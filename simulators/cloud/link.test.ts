@@ -82,7 +82,7 @@ test('what happens at home is told on its channel, in the form of the protocol',
   cloud.claim(waiting?.chipId ?? '', waiting?.claimSecret ?? '');
   const link = await cloud.connection();
   const login = await addDevice(backend.backend.db, 'porch', 'pir');
-  backend.backend.deviceEvents.tell({ kind: 'added', deviceId: login.id, externalId: 'porch' });
+  backend.backend.deviceEvents.emit({ kind: 'added', deviceId: login.id, externalId: 'porch' });
   await using device = await connectDevice(backend.backend.mqttAddress ?? '', login);
   await device.say('heartbeat', { status: 'online' });
   await device.say('state', { state: { motion: true } });

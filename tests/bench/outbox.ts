@@ -12,7 +12,7 @@ import { sql } from 'kysely';
 import { systemClock } from '@station/kit/clock';
 import { enqueueReports } from '../../apps/backend/src/cloud/outbox-enqueue.ts';
 import { createOutboxStore } from '../../apps/backend/src/cloud/outbox-store.ts';
-import type { DeviceReport } from '../../apps/backend/src/core/device-report.ts';
+import type { DeviceReport } from '../../apps/backend/src/core/device-events.ts';
 import { createEventIds } from '../../apps/backend/src/core/event-ids.ts';
 import { writeReports } from '../../apps/backend/src/store/report-store.ts';
 import { benchStation, type BenchStation } from './cloud/bench-station.ts';
@@ -79,7 +79,7 @@ async function talk(station: BenchStation, deviceId: string, signal: AbortSignal
     const sentAt = Date.now();
     const reports: DeviceReport[] = [{ kind: 'state', deviceId, at: sentAt, state: { sentAt } }];
     await writeReports(station.store, reports, newId, enqueueReports);
-    station.events.tell({ kind: 'reports', reports });
+    station.events.emit({ kind: 'reports', reports });
     await sleep(liveEveryMs);
   }
 }

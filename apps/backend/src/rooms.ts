@@ -150,8 +150,8 @@ async function openDevices(opened: AsyncDisposableStack, ground: Ground): Promis
   const { config, host, store, hub, replicas } = ground;
   const { clock, disk, log } = host;
   const { db } = store;
-  const happenings = createDeviceEvents(log);
-  const events = replicas?.share(happenings) ?? happenings;
+  const local = createDeviceEvents(log);
+  const events = replicas?.share(local) ?? local;
   const devices = createDeviceStore({ db, clock });
   const told = opened.use(await startDeviceMessages({ hub, events, devices, clock }));
   const logins = await importDevicesFile(config, host, db);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { willGraceMs } from '@station/backend/mqtt/availability';
+import { willGraceMs } from '@station/backend/mqtt/availability-decide';
 import { startDaemon, waitFor } from '../../rig/program.ts';
 import { install, kinds, stationId, type Installation } from './installation.ts';
 import { watchStatuses } from './watcher.ts';

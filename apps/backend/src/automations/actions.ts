@@ -96,10 +96,10 @@ function listenForEndings(
 ): Disposable & { of(command: CommandChange, clock: Clock, signal: AbortSignal): Promise<CommandChange> } {
   const ended = new Map<string, CommandChange>();
   let wake: () => void = () => undefined;
-  const listening = events.subscribe((happening) => {
-    if (happening.kind !== 'command' || happening.command.deviceId !== deviceId) return;
-    if (happening.command.status === 'pending') return;
-    ended.set(happening.command.commandId, happening.command);
+  const listening = events.subscribe((event) => {
+    if (event.kind !== 'command' || event.command.deviceId !== deviceId) return;
+    if (event.command.status === 'pending') return;
+    ended.set(event.command.commandId, event.command);
     wake();
   });
   return {

@@ -57,7 +57,7 @@ export function createAutomations(parts: AutomationsParts): Automations {
   const runs = createRunStore(store);
   const registry = createRegistry(automations);
   const newId = createEventIds(() => clock.now());
-  const tell = (message: ServerMessage, key: string): void => events.tell({ kind: 'message', message, key });
+  const tell = (message: ServerMessage, key: string): void => events.emit({ kind: 'message', message, key });
   const onRun = (row: RunRow): void => {
     const run = toRunSummary(row);
     tell({ type: 'automation_run', at: isoTime(clock.now()), run }, `automation_run ${row.id}`);

@@ -2,7 +2,7 @@ import type { Clock } from '@station/kit/clock';
 import type { CheckedFlow, CheckedNode } from '@station/protocol/automation-flow';
 import type { Effect } from './actions.ts';
 import { deviceOf, judge, type ConditionFacts } from './conditions.ts';
-import { decideRun } from './decide.ts';
+import { decideRun } from './automation-decide.ts';
 import type { NotificationRow, RunChange, RunRow, StepRow } from './run-store.ts';
 
 /** A point in time by two clocks. */

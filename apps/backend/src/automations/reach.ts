@@ -29,9 +29,9 @@ export function createReach(options: {
   const startedMs = clock.monotonic();
   const heard = new Set<string>();
   const isSettled = (): boolean => !comesBack || clock.monotonic() - startedMs > settleMs;
-  const listening = events.subscribe((happening) => {
-    if (happening.kind !== 'reports' || isSettled()) return;
-    for (const report of happening.reports) {
+  const listening = events.subscribe((event) => {
+    if (event.kind !== 'reports' || isSettled()) return;
+    for (const report of event.reports) {
       // A last will is not a word of the device.
       if (report.kind !== 'status' || report.status === 'online') heard.add(report.deviceId);
     }

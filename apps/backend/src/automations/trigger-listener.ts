@@ -1,13 +1,11 @@
-import type { RunTrigger } from '@station/protocol/automations';
 import type { Clock } from '@station/kit/clock';
 import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclusive-runner';
 import { describeError } from '@station/kit/station-error';
-import type { DeviceEvents } from '../core/device-events.ts';
-import type { DeviceReport } from '../core/device-report.ts';
+import type { RunTrigger } from '@station/protocol/automations';
+import type { DeviceEvents, DeviceReport, StatesBefore } from '../core/device-events.ts';
 import { readState, type State } from '../core/device-state.ts';
-import type { DeviceStore } from '../store/device-store.ts';
-import type { StatesBefore } from '../store/report-store.ts';
 import type { Log } from '../core/log.ts';
+import type { DeviceStore } from '../store/device-store.ts';
 import type { ArmedTrigger, Registry } from './registry.ts';
 import type { Start } from './run-rows.ts';
 import type { Runner } from './runner.ts';
@@ -88,11 +86,11 @@ export function listenForTriggers(parts: TriggerListenerParts): Disposable {
     }
   };
 
-  return events.subscribe((happening) => {
-    if (happening.kind === 'reports' && happening.before !== undefined) {
-      onReports(happening.reports, happening.before);
-    } else if (happening.kind === 'status') {
-      onStatus(happening.deviceId, happening.status).catch((error: unknown) =>
+  return events.subscribe((event) => {
+    if (event.kind === 'reports' && event.before !== undefined) {
+      onReports(event.reports, event.before);
+    } else if (event.kind === 'status') {
+      onStatus(event.deviceId, event.status).catch((error: unknown) =>
         log.event('unexpected_error', { where: 'a trigger of an automation', message: describeError(error) }),
       );
     }

@@ -1,6 +1,6 @@
 import type { TriggerData } from '@station/protocol/automation-flow';
 import type { RunTrigger } from '@station/protocol/automations';
-import type { DeviceReport } from '../core/device-report.ts';
+import type { DeviceReport } from '../core/device-events.ts';
 import { compare } from './conditions.ts';
 
 type ConfigOf<K extends TriggerData['kind']> = Extract<TriggerData, { kind: K }>['config'];

@@ -2,7 +2,7 @@ import { isoTime, type Clock } from '@station/kit/clock';
 import type { EventChannel } from '@station/protocol/cloud';
 import type { CloudNotification } from '@station/protocol/cloud-rpc';
 import type { ServerMessage } from '@station/protocol/socket';
-import type { DeviceEvents, DeviceHappening } from '../core/device-events.ts';
+import type { DeviceEvents, DeviceEvent } from '../core/device-events.ts';
 import type { BroadcastTap } from './broadcast-tap.ts';
 import type { Delivery } from './delivery.ts';
 
@@ -32,7 +32,7 @@ export function followHappenings(parts: {
   const keep = (kept: Kept | null): void => {
     if (kept !== null && parts.isLeading()) parts.add(kept);
   };
-  const onHappening = (happening: DeviceHappening): void => {
+  const onHappening = (happening: DeviceEvent): void => {
     if (happening.kind === 'reports') {
       for (const report of happening.reports) if (report.kind === 'state') delivery.stateChanged(report.deviceId);
       return delivery.wake();
@@ -49,7 +49,7 @@ export function followHappenings(parts: {
   };
 }
 
-function keptOf(happening: DeviceHappening, now: number): Kept | null {
+function keptOf(happening: DeviceEvent, now: number): Kept | null {
   if (happening.kind === 'added' || happening.kind === 'removed') {
     const { deviceId, externalId } = happening;
     const method = happening.kind === 'added' ? 'device.added' : 'device.removed';

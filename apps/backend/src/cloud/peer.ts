@@ -18,7 +18,7 @@ import { describeError } from '@station/kit/station-error';
 import { createAnswersFrame, fitsFrame, frameOfOne, noRoom } from './frames.ts';
 import { createOutgoingCalls } from './outgoing-calls.ts';
 import { RpcError } from './rpc-error.ts';
-import { findUnstorable, mayBeUnstorable } from '../store/storable-text.ts';
+import { findUnstorable, mayBeUnstorable } from '../core/storable-text.ts';
 
 export type CallId = string | number | null | undefined;
 export type RpcMethod = {

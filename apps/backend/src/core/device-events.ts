@@ -1,11 +1,9 @@
 import { describeError } from '@station/kit/station-error';
 import type { ServerMessage } from '@station/protocol/socket';
 import type { Log } from './log.ts';
-import type { DeviceReport } from './device-report.ts';
-import type { StatesBefore } from '../store/report-store.ts';
 
 /** `pending` is followed by one of the others, unless the backend ends before. */
-export type CommandStatus = 'pending' | 'confirmed' | 'failed' | 'expired';
+type CommandStatus = 'pending' | 'confirmed' | 'failed' | 'expired';
 
 export type CommandChange = {
   commandId: string;
@@ -20,8 +18,20 @@ export type CommandChange = {
   at: number;
 };
 
+/** States as they were before a batch, JSON texts by device: of those whose state the batch reports. */
+export type StatesBefore = ReadonlyMap<string, string>;
+
+/** What writing a batch of reports gave. */
+export type Written = {
+  /** As they were taken: without what their devices' states have no room for. */
+  reports: readonly DeviceReport[];
+  before: StatesBefore;
+  /** External ids of the devices whose states had no room for all of it, once for each report. */
+  cut: readonly string[];
+};
+
 /** What happens to devices. Told after it is on disk, in the order it happened. */
-export type DeviceHappening =
+export type DeviceEvent =
   /**
    * Reports, as they were written; status reports among them come on every heartbeat: see `status` for changes. `before` comes with those
    * that this process wrote itself: what may be done once only, on whichever replica, is done for them.
@@ -39,20 +49,20 @@ export type DeviceHappening =
   | { kind: 'message'; message: ServerMessage; key: string };
 
 export type DeviceEvents = {
-  tell(happening: DeviceHappening): void;
+  emit(event: DeviceEvent): void;
   /** Listeners are called at once, one after another; one that throws is logged and does not stop the others. */
-  subscribe(listener: (happening: DeviceHappening) => void): Disposable;
+  subscribe(listener: (event: DeviceEvent) => void): Disposable;
 };
 
 export function createDeviceEvents(log: Log): DeviceEvents {
-  const listeners = new Set<(happening: DeviceHappening) => void>();
+  const listeners = new Set<(event: DeviceEvent) => void>();
   return {
-    tell: (happening) => {
+    emit: (event) => {
       for (const listener of listeners) {
         try {
-          listener(happening);
+          listener(event);
         } catch (error) {
-          log.event('unexpected_error', { where: `device event ${happening.kind}`, message: describeError(error) });
+          log.event('unexpected_error', { where: `device event ${event.kind}`, message: describeError(error) });
         }
       }
     },
@@ -62,3 +72,14 @@ export function createDeviceEvents(log: Log): DeviceEvents {
     },
   };
 }
+
+/** What came from a device, once its message was found good. `at` is when it was received, milliseconds since the epoch. */
+export type DeviceReport = { deviceId: string; at: number } &
+  /** `saidAt`: the earliest time it was said, when it may have waited at the broker while others of the device came another way. */
+  (
+    | { kind: 'state'; state: Readonly<Record<string, unknown>>; saidAt?: number }
+    | { kind: 'event'; eventKind: string; data: Readonly<Record<string, unknown>> }
+    /** `quietSince`: offline holds only if the device was not heard after this time. */
+    | { kind: 'status'; status: 'online' | 'offline'; quietSince?: number }
+    | { kind: 'handshake'; firmwareVersion: string; chip: string; kitTag: string | null }
+  );

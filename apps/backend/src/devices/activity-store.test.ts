@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { openTestStore } from '../testing/test-store.ts';
 import { createActivityStore } from './activity-store.ts';
-import type { DeviceReport } from '../core/device-report.ts';
+import type { DeviceReport } from '../core/device-events.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import { writeReports } from '../store/report-store.ts';

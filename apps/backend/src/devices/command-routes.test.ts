@@ -5,7 +5,7 @@ import type { DeviceType } from '@station/protocol/device-types';
 import type { Session } from '@station/protocol/rest';
 import { createCommandStore, tellHere } from '../store/command-store.ts';
 import { createCommands } from './commands.ts';
-import { createDeviceEvents, type DeviceHappening } from '../core/device-events.ts';
+import { createDeviceEvents, type DeviceEvent } from '../core/device-events.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { bearer, runBackend } from '../testing/running-backend.ts';
@@ -128,8 +128,8 @@ test('the types of devices are told, and a change or removal of a device is made
 
   const devices = createDeviceStore({ db: running.backend.db, clock: systemClock });
   const { id } = await devices.provision({ externalId: 'c0ffee', type: 'light', name: 'Lamp', zoneId: null });
-  const told: DeviceHappening[] = [];
-  using _listening = running.backend.deviceEvents.subscribe((happening) => told.push(happening));
+  const told: DeviceEvent[] = [];
+  using _listening = running.backend.deviceEvents.subscribe((event) => told.push(event));
   await running.http.inject({ method: 'PATCH', url: `/api/devices/${id}`, headers, payload: { name: 'Desk lamp' } });
   await running.http.inject({ method: 'DELETE', url: `/api/devices/${id}`, headers });
   await running.http.inject({ method: 'DELETE', url: `/api/devices/${id}`, headers });

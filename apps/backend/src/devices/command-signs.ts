@@ -1,6 +1,6 @@
 import { commonCommands } from '@station/protocol/device-command-schemas';
 import { builtInDeviceTypes } from '@station/protocol/device-types';
-import type { DeviceReport } from '../core/device-report.ts';
+import type { DeviceReport } from '../core/device-events.ts';
 
 /** Share of the range: lamps may know no more than ten steps from dark to bright, and take one next to what was asked for. */
 const coarsestStep = 0.1;

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
-import { recordedLog } from '../testing/recorded-log.ts';
-import { until } from '../testing/until.ts';
-import type { Store } from '../store/database.ts';
-import { openTestStore } from '../testing/test-store.ts';
+import { type CommandChange, createDeviceEvents, type DeviceEvent, type DeviceReport } from '../core/device-events.ts';
 import { createCommandStore, tellHere } from '../store/command-store.ts';
+import type { Store } from '../store/database.ts';
+import { recordedLog } from '../testing/recorded-log.ts';
+import { openTestStore } from '../testing/test-store.ts';
+import { until } from '../testing/until.ts';
 import { createCommands, type PublishCommand } from './commands.ts';
-import { createDeviceEvents, type CommandChange, type DeviceHappening } from '../core/device-events.ts';
-import type { DeviceReport } from '../core/device-report.ts';
 import { commandsKeptMs, createHistoryStore } from './history-store.ts';
 
 async function commandsFor(options: { publish?: PublishCommand; expiryMs?: number; on?: Store } = {}) {
@@ -18,8 +17,8 @@ async function commandsFor(options: { publish?: PublishCommand; expiryMs?: numbe
   const published: { externalId: string; payload: Record<string, unknown> }[] = [];
   const told: CommandChange[] = [];
   const events = createDeviceEvents(recordedLog());
-  events.subscribe((happening) => {
-    if (happening.kind === 'command') told.push(happening.command);
+  events.subscribe((event) => {
+    if (event.kind === 'command') told.push(event.command);
   });
   const store = createCommandStore({ db, tell: tellHere(db, events) });
   const commands = starting.use(
@@ -34,8 +33,8 @@ async function commandsFor(options: { publish?: PublishCommand; expiryMs?: numbe
     }),
   );
   /** Until what it ends is on disk: queries follow one another. */
-  const tell = async (happening: DeviceHappening): Promise<void> => {
-    events.tell(happening);
+  const tell = async (event: DeviceEvent): Promise<void> => {
+    events.emit(event);
     await store.pending();
   };
   const hear = (...reports: DeviceReport[]): Promise<void> => tell({ kind: 'reports', reports });

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { Value } from 'typebox/value';
 import type { Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
 import { actionsOf, commandSchema } from '@station/protocol/device-command-schemas';
-import { Value } from 'typebox/value';
+import type { CommandChange, DeviceEvent, DeviceEvents, DeviceReport } from '../core/device-events.ts';
 import type { Log } from '../core/log.ts';
-import { expectedOf, expectedUnknowing, isSignOf, type ExpectedValue } from './command-signs.ts';
-import { acknowledged, type CommandStore, type Ending } from '../store/command-store.ts';
-import type { CommandChange, DeviceEvents, DeviceHappening } from '../core/device-events.ts';
-import type { DeviceReport } from '../core/device-report.ts';
 import { UnansweredError } from '../core/unanswered-error.ts';
+import { acknowledged, type CommandStore, type Ending } from '../store/command-store.ts';
+import { expectedOf, expectedUnknowing, type ExpectedValue, isSignOf } from './command-signs.ts';
 
 export type CommandRequest = {
   deviceId: string;
@@ -136,17 +135,17 @@ export function createCommands(options: {
     void end([...acks], acknowledged);
     void end([...signs], confirmed);
   };
-  const listening = events.subscribe((happening: DeviceHappening) => {
-    if (happening.kind === 'reports' && pending.size > 0) {
-      hear(happening.reports);
-    } else if (happening.kind === 'command') {
+  const listening = events.subscribe((event: DeviceEvent) => {
+    if (event.kind === 'reports' && pending.size > 0) {
+      hear(event.reports);
+    } else if (event.kind === 'command') {
       // Also of another replica: whoever hears the device confirm ends it.
-      const { command } = happening;
+      const { command } = event;
       if (command.status === 'pending') follow(command, command.at + expiryMs);
       else forget(command.commandId);
-    } else if (happening.kind === 'removed') {
-      confirming.delete(happening.deviceId);
-      void end(idsOf(happening.deviceId), deviceRemoved);
+    } else if (event.kind === 'removed') {
+      confirming.delete(event.deviceId);
+      void end(idsOf(event.deviceId), deviceRemoved);
     }
   });
 

@@ -27,7 +27,7 @@ async function withMessages(clients = 1) {
 
 test('a state goes out whole, once a device and batch, under the key of its device', async () => {
   const { events, sent } = await withMessages();
-  events.tell({
+  events.emit({
     kind: 'reports',
     reports: [
       { kind: 'state', deviceId: 'lamp', at: 500, state: { brightness: 50 } },
@@ -48,7 +48,7 @@ test('a state goes out whole, once a device and batch, under the key of its devi
 test('what was reported while nobody watched is in the next state', async () => {
   const { events, sent, watch } = await withMessages(0);
   const report = (state: object) =>
-    events.tell({ kind: 'reports', reports: [{ kind: 'state', deviceId: 'lamp', at: 1_000, state: { ...state } }] });
+    events.emit({ kind: 'reports', reports: [{ kind: 'state', deviceId: 'lamp', at: 1_000, state: { ...state } }] });
   report({ brightness: 1 });
   assert.equal(sent.length, 0);
   watch();
@@ -66,14 +66,14 @@ test('events, changes of status, commands and removals are told; the confirmatio
   const { events, sent } = await withMessages();
   const event = (action: string) =>
     ({ kind: 'event', deviceId: 'lamp', at: 1_000, eventKind: 'device_event', data: { action } }) as const;
-  events.tell({ kind: 'reports', reports: [event('command_ack'), event('button_pressed')] });
-  events.tell({ kind: 'status', deviceId: 'lamp', status: 'offline', at: 1_000 });
+  events.emit({ kind: 'reports', reports: [event('command_ack'), event('button_pressed')] });
+  events.emit({ kind: 'status', deviceId: 'lamp', status: 'offline', at: 1_000 });
   const command = { commandId: 'c1', deviceId: 'lamp', action: 'set', userId: null, at: 1_000 };
   for (const status of ['pending', 'expired'] as const) {
-    events.tell({ kind: 'command', command: { ...command, status, reason: null } });
+    events.emit({ kind: 'command', command: { ...command, status, reason: null } });
   }
-  events.tell({ kind: 'changed', deviceId: 'lamp', externalId: 'x' });
-  events.tell({ kind: 'removed', deviceId: 'lamp', externalId: 'x' });
+  events.emit({ kind: 'changed', deviceId: 'lamp', externalId: 'x' });
+  events.emit({ kind: 'removed', deviceId: 'lamp', externalId: 'x' });
   const commandMessage = (status: string) => ({
     type: 'device_command',
     at: early,
@@ -98,6 +98,6 @@ test('events, changes of status, commands and removals are told; the confirmatio
 test('disposed, it tells nothing more', async () => {
   const { events, sent, listening } = await withMessages();
   listening[Symbol.dispose]();
-  events.tell({ kind: 'status', deviceId: 'lamp', status: 'online', at: 1 });
+  events.emit({ kind: 'status', deviceId: 'lamp', status: 'online', at: 1 });
   assert.deepEqual(sent, []);
 });

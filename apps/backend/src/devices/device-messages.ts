@@ -1,9 +1,8 @@
-import { isoTime, type Clock } from '@station/kit/clock';
-import type { CommandChange, DeviceEvents, DeviceHappening } from '../core/device-events.ts';
-import type { DeviceReport } from '../core/device-report.ts';
+import { type Clock, isoTime } from '@station/kit/clock';
+import type { CommandChange, DeviceEvent, DeviceEvents, DeviceReport } from '../core/device-events.ts';
 import { readState, type State } from '../core/device-state.ts';
-import type { DeviceStore } from '../store/device-store.ts';
 import type { SocketHub } from '../socket/hub.ts';
+import type { DeviceStore } from '../store/device-store.ts';
 
 /**
  * Tells everyone at `/ws` what happens to devices. A state goes out whole, under the key of its device, so that a client that is behind can
@@ -41,26 +40,26 @@ export async function startDeviceMessages(dependencies: {
     }
   };
 
-  const tell = (happening: DeviceHappening): void => {
-    switch (happening.kind) {
+  const tell = (event: DeviceEvent): void => {
+    switch (event.kind) {
       case 'reports':
-        return tellReports(happening.reports);
+        return tellReports(event.reports);
       case 'status': {
-        const { deviceId, status, at } = happening;
+        const { deviceId, status, at } = event;
         const message = { type: 'device_status', at: isoTime(at), deviceId, status } as const;
         return hub.broadcast(message, `device_status ${deviceId}`);
       }
       case 'command':
-        return hub.broadcast(commandMessage(happening.command), `device_command ${happening.command.commandId}`);
+        return hub.broadcast(commandMessage(event.command), `device_command ${event.command.commandId}`);
       case 'added':
       case 'changed': {
-        const { deviceId } = happening;
+        const { deviceId } = event;
         return hub.broadcast({ type: 'device_changed', at: now(), deviceId }, `device_changed ${deviceId}`);
       }
       case 'message':
-        return hub.broadcast(happening.message, happening.key);
+        return hub.broadcast(event.message, event.key);
       case 'removed': {
-        const { deviceId } = happening;
+        const { deviceId } = event;
         states.delete(deviceId);
         return hub.broadcast({ type: 'device_removed', at: now(), deviceId });
       }

@@ -72,7 +72,7 @@ export async function registerDeviceRoutes(app: HttpServer, parts: DeviceRoutesP
       const { id } = request.params;
       await devices.change(id, patch);
       const device = await find(id);
-      events.tell({ kind: 'changed', deviceId: id, externalId: device.external_id });
+      events.emit({ kind: 'changed', deviceId: id, externalId: device.external_id });
       return toDevice(device);
     },
   );
@@ -83,7 +83,7 @@ export async function registerDeviceRoutes(app: HttpServer, parts: DeviceRoutesP
     async (request, reply) => {
       const { id, external_id: externalId } = await find(request.params.id);
       if (!(await devices.remove(id))) throw noSuchDevice();
-      events.tell({ kind: 'removed', deviceId: id, externalId });
+      events.emit({ kind: 'removed', deviceId: id, externalId });
       return reply.code(204).send(null);
     },
   );

@@ -4,7 +4,7 @@ import { manualClock } from '../testing/manual-clock.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { createEventIds } from '../core/event-ids.ts';
-import type { DeviceReport } from '../core/device-report.ts';
+import type { DeviceReport } from '../core/device-events.ts';
 import { createHistoryStore, maxPoints } from './history-store.ts';
 import { writeReports } from '../store/report-store.ts';
 

@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { startDeviceMessages } from './device-messages.ts';
+import { createDeviceEvents, type DeviceReport } from '../core/device-events.ts';
+import { maxStateBytes, maxStateKeys, readState } from '../core/device-state.ts';
+import { createEventIds } from '../core/event-ids.ts';
+import { createDeviceStore } from '../store/device-store.ts';
+import { writeReports } from '../store/report-store.ts';
 import { manualClock } from '../testing/manual-clock.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { runBackend } from '../testing/running-backend.ts';
 import { addDevice, connectDevice } from '../testing/test-device.ts';
 import { openTestStore } from '../testing/test-store.ts';
-import { createDeviceEvents } from '../core/device-events.ts';
-import type { DeviceReport } from '../core/device-report.ts';
-import { maxStateBytes, maxStateKeys, readState } from '../core/device-state.ts';
-import { createDeviceStore } from '../store/device-store.ts';
-import { createEventIds } from '../core/event-ids.ts';
-import { writeReports } from '../store/report-store.ts';
+import { startDeviceMessages } from './device-messages.ts';
 
 async function withDevice() {
   const store = await openTestStore();
@@ -46,7 +45,7 @@ test('a device that thinks of ever new names has a state and a history that stay
     const news: DeviceReport = { kind: 'state', deviceId, at: message, state: Object.fromEntries([...names, texts]) };
     const usual: DeviceReport = { kind: 'state', deviceId, at: message, state: { 'm0 n0': message } };
     const { reports, before, cut } = await all.write(news, usual);
-    events.tell({ kind: 'reports', reports, before });
+    events.emit({ kind: 'reports', reports, before });
     assert.equal(cut.length, message < 12 ? 0 : 1, `message ${message}`);
     assert.deepEqual(cut, cut.length === 0 ? [] : ['x']);
   }
@@ -70,7 +69,7 @@ test('numbers that grow in a full state displace nothing: it is read, told at /w
   const { events, told } = socket;
   const say = async (at: number, state: Record<string, unknown>): Promise<readonly string[]> => {
     const { reports, before, cut } = await all.write({ kind: 'state', deviceId, at, state });
-    events.tell({ kind: 'reports', reports, before });
+    events.emit({ kind: 'reports', reports, before });
     const shown = (told.at(-1) as { state: object }).state;
     assert.ok(isDeepStrictEqual(shown, JSON.parse(await all.state())), `message ${at}`);
     return cut;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { KyselyPlugin } from 'kysely';
 import { manualClock } from '../testing/manual-clock.ts';
 import { openTestStore } from '../testing/test-store.ts';
-import type { DeviceReport } from '../core/device-report.ts';
+import type { DeviceReport } from '../core/device-events.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import { createHistoryStore, samplesKeptMs } from './history-store.ts';

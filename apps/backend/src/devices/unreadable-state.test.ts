@@ -60,7 +60,7 @@ test('what was unreadable before does not keep an automation from its trigger, n
     ['lamp', '{"power":fa'],
     ['hall', '{"power":false}'],
   ]);
-  events.tell({ kind: 'reports', reports, before });
+  events.emit({ kind: 'reports', reports, before });
   assert.deepEqual(log.events('unexpected_error'), []);
   await until('both are started', () => started.length === 2);
   assert.deepEqual(started, ['lamp', 'hall']);

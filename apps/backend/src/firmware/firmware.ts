@@ -7,7 +7,7 @@ import type { Log } from '../core/log.ts';
 import type { SocketHub } from '../socket/hub.ts';
 import type { Database } from '../store/schema.ts';
 import { createImageStore, type ImageStore } from './image-store.ts';
-import { defaultSettings, waveLimits, type Target } from './rollout.ts';
+import { defaultSettings, waveLimits, type Target } from './rollout-decide.ts';
 import { createRolloutStore, type RolloutRecord, type RolloutStore } from './rollout-store.ts';
 import { startRollouts, type RolloutChange, type Rollouts } from './rollouts.ts';
 

@@ -9,7 +9,7 @@ import {
   type Rollout,
   type RolloutSettings,
   type Target,
-} from './rollout.ts';
+} from './rollout-decide.ts';
 
 export type RolloutRecord = Rollout & {
   /** Null when the station began it by itself. */

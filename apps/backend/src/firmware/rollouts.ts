@@ -1,22 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
-import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { Clock } from '@station/kit/clock';
+import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { describeError } from '@station/kit/station-error';
 import type { RolloutAction, RolloutState } from '@station/protocol/firmware-rollouts';
-import type { CommandChange, DeviceEvents, DeviceHappening } from '../core/device-events.ts';
-import type { Commands } from '../devices/commands.ts';
-import type { DeviceReport } from '../core/device-report.ts';
+import type { CommandChange, DeviceEvent, DeviceEvents, DeviceReport } from '../core/device-events.ts';
 import type { Log } from '../core/log.ts';
+import type { Commands } from '../devices/commands.ts';
 import type { FirmwareImage, ImageStore } from './image-store.ts';
 import {
   decide,
   defaultSettings,
+  type DeviceWord,
   hear,
   isWanted,
-  type DeviceWord,
   type RolloutSettings,
   type Target,
-} from './rollout.ts';
+} from './rollout-decide.ts';
 import type { RolloutRecord, RolloutStore } from './rollout-store.ts';
 
 /** What changed, once it is on disk. */
@@ -87,9 +86,9 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
     if (!isSaidAgain(said.at(-1), word)) words.set(deviceId, [...said, word]);
     wake.resolve();
   };
-  const listening = events.subscribe((happening: DeviceHappening) => {
-    for (const [deviceId, word] of wordsOf(happening)) hearWord(deviceId, word);
-    if (happening.kind === 'status' && happening.status === 'online') wake.resolve();
+  const listening = events.subscribe((event: DeviceEvent) => {
+    for (const [deviceId, word] of wordsOf(event)) hearWord(deviceId, word);
+    if (event.kind === 'status' && event.status === 'online') wake.resolve();
   });
 
   /** What was asked for may have been in the way of a newer image, and be so no more. */
@@ -249,11 +248,11 @@ const isNews = (target: Target, before: Target | undefined): boolean =>
 const isSaidAgain = (last: DeviceWord | undefined, word: DeviceWord): boolean =>
   last?.kind === 'handshake' && word.kind === 'handshake' && last.firmwareVersion === word.firmwareVersion;
 
-/** What a happening tells about updates of devices. */
-function wordsOf(happening: DeviceHappening): [deviceId: string, word: DeviceWord][] {
-  if (happening.kind === 'command') return ackOf(happening.command);
-  if (happening.kind !== 'reports') return [];
-  return happening.reports.flatMap((report) => {
+/** What an event tells about updates of devices. */
+function wordsOf(event: DeviceEvent): [deviceId: string, word: DeviceWord][] {
+  if (event.kind === 'command') return ackOf(event.command);
+  if (event.kind !== 'reports') return [];
+  return event.reports.flatMap((report) => {
     const word = wordOf(report);
     return word === null ? [] : [[report.deviceId, word]];
   });

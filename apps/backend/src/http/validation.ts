@@ -4,7 +4,7 @@ import { Compile, type Validator } from 'typebox/compile';
 import { Settings } from 'typebox/system';
 import { Value } from 'typebox/value';
 import type { ValidationFault } from '@station/protocol/rest';
-import { findUnstorable } from '../store/storable-text.ts';
+import { findUnstorable } from '../core/storable-text.ts';
 
 /** A request that does not fit its schema; every fault with its JSON pointer (contracts, section 0). */
 export class RequestInvalidError extends Error {

@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createDeviceEvents } from '../core/device-events.ts';
-import type { DeviceReport } from '../core/device-report.ts';
+import { createDeviceEvents, type DeviceReport } from '../core/device-events.ts';
 import { manualClock } from '../testing/manual-clock.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
-import { doubtfulWillGraceMs, silenceMs, willGraceMs } from './availability.ts';
+import { doubtfulWillGraceMs, silenceMs, willGraceMs } from './availability-decide.ts';
 import { createAvailabilityKeeper } from './availability-keeper.ts';
 
 function keeperFor(status: 'online' | 'offline' | 'unknown', isShared = false) {
   const clock = manualClock();
   const events = createDeviceEvents(recordedLog());
   const told: string[] = [];
-  events.subscribe((happening) => {
-    if (happening.kind === 'status') told.push(happening.status);
+  events.subscribe((event) => {
+    if (event.kind === 'status') told.push(event.status);
   });
   const written: DeviceReport[] = [];
   let isFailing = false;

@@ -1,7 +1,6 @@
 import type { Clock } from '@station/kit/clock';
-import type { DeviceEvents } from '../core/device-events.ts';
-import type { DeviceReport } from '../core/device-report.ts';
-import { decideOffline, type HeardDevice } from './availability.ts';
+import type { DeviceEvents, DeviceReport } from '../core/device-events.ts';
+import { decideOffline, type HeardDevice } from './availability-decide.ts';
 
 type Status = HeardDevice['status'];
 
@@ -73,10 +72,10 @@ export function createAvailabilityKeeper(options: {
     }
   };
   const timer = setInterval(check, checkEveryMs).unref();
-  const removing = events.subscribe((happening) => {
-    if (happening.kind !== 'removed') return;
-    devices.delete(happening.deviceId);
-    leaving.delete(happening.deviceId);
+  const removing = events.subscribe((event) => {
+    if (event.kind !== 'removed') return;
+    devices.delete(event.deviceId);
+    leaving.delete(event.deviceId);
   });
 
   return {
@@ -102,7 +101,7 @@ export function createAvailabilityKeeper(options: {
         const device = of(deviceId);
         if (device.status === status) continue;
         device.status = status;
-        events.tell({ kind: 'status', deviceId, status, at });
+        events.emit({ kind: 'status', deviceId, status, at });
       }
     },
     check,

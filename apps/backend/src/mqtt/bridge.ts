@@ -16,11 +16,11 @@ import {
   type DeviceTopicEnd,
 } from '@station/protocol/topics';
 import { Compile } from 'typebox/compile';
-import type { DeviceDirectory, KnownDevice } from '../devices/device-directory.ts';
-import type { DeviceReport } from '../core/device-report.ts';
-import type { ReportWriter, SetAside } from '../devices/report-writer.ts';
+import type { DeviceDirectory, KnownDevice } from './device-directory.ts';
+import type { DeviceReport } from '../core/device-events.ts';
+import type { ReportWriter, SetAside } from './report-writer.ts';
 import type { Log } from '../core/log.ts';
-import { findUnstorable, mayBeUnstorable } from '../store/storable-text.ts';
+import { findUnstorable, mayBeUnstorable } from '../core/storable-text.ts';
 import type { AvailabilityKeeper } from './availability-keeper.ts';
 import type { DroppedMessages, DropReason } from './dropped-messages.ts';
 

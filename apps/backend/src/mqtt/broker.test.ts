@@ -143,7 +143,7 @@ test('a device that is removed is disconnected and not let in again', async () =
   await lamp.say('heartbeat', { status: 'online' });
   const closed = closingOf(lamp);
   await running.backend.db.deleteFrom('devices').execute();
-  running.backend.deviceEvents.tell({ kind: 'removed', deviceId: login.id, externalId: 'lamp-1' });
+  running.backend.deviceEvents.emit({ kind: 'removed', deviceId: login.id, externalId: 'lamp-1' });
   await closed;
   await assert.rejects(connectDevice(addressOf(running), login));
 });

@@ -11,8 +11,8 @@ test('a command of a person reaches the device with its id, and the confirmation
   const login = await addDevice(db, 'lamp-1');
   await using lamp = await connectDevice(mqttAddress ?? '', login);
   const statuses: string[] = [];
-  using _listening = deviceEvents.subscribe((happening) => {
-    if (happening.kind === 'command') statuses.push(happening.command.status);
+  using _listening = deviceEvents.subscribe((event) => {
+    if (event.kind === 'command') statuses.push(event.command.status);
   });
   const answer = await running.http.inject({
     method: 'POST',

@@ -3,26 +3,25 @@ import type { Disk } from '@station/kit/files';
 import { describeError } from '@station/kit/station-error';
 import { deviceTopic } from '@station/protocol/topics';
 import type { MqttConfig } from '../config.ts';
-import type { PublishCommand } from '../devices/commands.ts';
-import { createDeviceDirectory } from '../devices/device-directory.ts';
-import type { DeviceEvents } from '../core/device-events.ts';
-import type { DeviceReport } from '../core/device-report.ts';
-import type { DeviceStore } from '../store/device-store.ts';
+import type { DeviceEvents, DeviceReport, StatesBefore } from '../core/device-events.ts';
 import { createEventIds } from '../core/event-ids.ts';
-import { writeReports, type StatesBefore, type WriteAlong } from '../store/report-store.ts';
-import { createReportWriter } from '../devices/report-writer.ts';
 import type { Log } from '../core/log.ts';
+import type { PublishCommand } from '../devices/commands.ts';
 import type { Replicas } from '../replicas/replicas.ts';
 import type { Store } from '../store/database.ts';
-import { createAvailabilityKeeper, type AvailabilityKeeper } from './availability-keeper.ts';
-import { createBridge, type Bridge } from './bridge.ts';
+import type { DeviceStore } from '../store/device-store.ts';
+import { type WriteAlong, writeReports } from '../store/report-store.ts';
+import { type AvailabilityKeeper, createAvailabilityKeeper } from './availability-keeper.ts';
+import { type Bridge, createBridge } from './bridge.ts';
 import { readBrokerAuthority } from './broker-authority.ts';
-import { isWellWithin, type BrokerLink, type BrokerLinkHandler } from './broker-link.ts';
-import { startBrokerLogins, type BrokerLogins } from './broker-logins.ts';
-import type { DeviceLogin } from './dynsec.ts';
+import { type BrokerLink, type BrokerLinkHandler, isWellWithin } from './broker-link.ts';
+import { type BrokerLogins, startBrokerLogins } from './broker-logins.ts';
+import { createDeviceDirectory } from './device-directory.ts';
 import { createDroppedMessages, type DroppedMessages } from './dropped-messages.ts';
+import type { DeviceLogin } from './dynsec.ts';
 import { createRefusedLogins } from './refused-logins.ts';
 import { createRemovedLogins } from './removed-logins.ts';
+import { createReportWriter } from './report-writer.ts';
 
 export type Mqtt = AsyncDisposable & {
   publishCommand: PublishCommand;
@@ -83,7 +82,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     }),
   );
   const onWritten = (reports: readonly DeviceReport[], before: StatesBefore | undefined): void => {
-    events.tell({ kind: 'reports', reports, ...(before === undefined ? {} : { before }) });
+    events.emit({ kind: 'reports', reports, ...(before === undefined ? {} : { before }) });
     keeper.written(reports);
   };
   const keeper = starting.use(
@@ -127,9 +126,9 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
   logins = await openLogins(parts, authority);
   if (logins !== null) starting.use(logins);
   starting.use(
-    events.subscribe((happening) => {
-      if (happening.kind === 'added' || happening.kind === 'removed') link.disconnect(happening.externalId);
-      if (happening.kind === 'removed') logins?.remove(happening.externalId);
+    events.subscribe((event) => {
+      if (event.kind === 'added' || event.kind === 'removed') link.disconnect(event.externalId);
+      if (event.kind === 'removed') logins?.remove(event.externalId);
     }),
   );
   if (link.address !== null) log.event('mqtt_listening', { address: link.address });

@@ -11,8 +11,8 @@ const statusOf = async ({ backend }: RunningBackend, { id }: DeviceLogin): Promi
 
 function watchStatuses({ backend }: RunningBackend): string[] {
   const statuses: string[] = [];
-  backend.deviceEvents.subscribe((happening) => {
-    if (happening.kind === 'status') statuses.push(happening.status);
+  backend.deviceEvents.subscribe((event) => {
+    if (event.kind === 'status') statuses.push(event.status);
   });
   return statuses;
 }

@@ -1,9 +1,7 @@
 import { sql } from 'kysely';
-import { describeError } from '@station/kit/station-error';
 import type { Clock } from '@station/kit/clock';
-import type { DeviceHappening } from '../core/device-events.ts';
-import type { DeviceReport } from '../core/device-report.ts';
-import type { StatesBefore } from '../store/report-store.ts';
+import { describeError } from '@station/kit/station-error';
+import type { DeviceEvent, DeviceReport, StatesBefore } from '../core/device-events.ts';
 import type { Log } from '../core/log.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import { createJoiner, toParts } from './parts.ts';
@@ -12,7 +10,7 @@ import { channel } from './session.ts';
 /** What replicas tell one another, as JSON. */
 export type ReplicaMessage =
   | { kind: 'reports'; reports: readonly DeviceReport[] }
-  | { kind: 'happening'; happening: Exclude<DeviceHappening, { kind: 'reports' | 'status' }> }
+  | { kind: 'happening'; happening: Exclude<DeviceEvent, { kind: 'reports' | 'status' }> }
   /** `at`: when the broker's word of it came; it was published `ageMs` before that or later. */
   | { kind: 'will'; deviceId: string; at: number; ageMs: number }
   | { kind: 'revoked'; userId: string; at: number }

@@ -1,5 +1,4 @@
-import type { DeviceReport } from '../core/device-report.ts';
-import type { StatesBefore } from '../store/report-store.ts';
+import type { DeviceReport, StatesBefore } from '../core/device-events.ts';
 import { describeError } from '@station/kit/station-error';
 import type { Log } from '../core/log.ts';
 import type { AvailabilityKeeper } from '../mqtt/availability-keeper.ts';

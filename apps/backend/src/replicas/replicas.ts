@@ -1,22 +1,21 @@
-import { closeCodes } from '@station/protocol/socket';
 import type { Clock } from '@station/kit/clock';
+import { closeCodes } from '@station/protocol/socket';
 import type { AccessTokens } from '../core/access-tokens.ts';
-import type { TellCommands } from '../store/command-store.ts';
-import type { DeviceEvents } from '../core/device-events.ts';
-import type { DeviceReport } from '../core/device-report.ts';
-import type { StatesBefore, WriteAlong, Written } from '../store/report-store.ts';
+import type { DeviceEvents, DeviceReport, StatesBefore, Written } from '../core/device-events.ts';
+import { createLeadership, type Leadership } from '../core/leadership.ts';
 import type { Log } from '../core/log.ts';
 import type { LastHeard } from '../mqtt/session-backlog.ts';
 import type { SocketHub } from '../socket/hub.ts';
+import type { TellCommands } from '../store/command-store.ts';
+import type { WriteAlong } from '../store/report-store.ts';
 import type { Database } from '../store/schema.ts';
 import { startDatabaseClock } from './database-clock.ts';
 import { createFanOut, type FanOut } from './fan-out.ts';
 import { isAnyoneUnheard, isStillLeader } from './fence.ts';
-import { createLeadership, type Leadership } from '../core/leadership.ts';
 import { createRecovery } from './recovery.ts';
 import { openSession } from './session.ts';
-import { writeSharedReports } from './shared-reports.ts';
 import { shareEvents } from './shared-events.ts';
+import { writeSharedReports } from './shared-reports.ts';
 import { shareRevocations } from './shared-revocations.ts';
 import { createTerm, sayEveryMs } from './term.ts';
 import { createExclusively, createTransact, tellCommandsBy } from './transact.ts';
@@ -107,7 +106,7 @@ export async function startReplicas(options: {
           case 'reports':
             return side?.onReports(message.reports, before);
           case 'happening':
-            return local?.tell(message.happening);
+            return local?.emit(message.happening);
           case 'will':
             return side?.onWill(message);
           case 'revoked':

@@ -5,9 +5,9 @@ import type { FanOut } from './fan-out.ts';
 export function shareEvents(local: DeviceEvents, { publish }: Pick<FanOut, 'publish'>): DeviceEvents {
   return {
     subscribe: local.subscribe,
-    tell: (happening) => {
-      if (happening.kind === 'reports' || happening.kind === 'status') local.tell(happening);
-      else publish({ kind: 'happening', happening });
+    emit: (event) => {
+      if (event.kind === 'reports' || event.kind === 'status') local.emit(event);
+      else publish({ kind: 'happening', happening: event });
     },
   };
 }

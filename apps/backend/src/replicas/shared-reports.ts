@@ -1,15 +1,8 @@
 import { sql } from 'kysely';
-import type { DeviceReport } from '../core/device-report.ts';
+import type { DeviceReport, Written } from '../core/device-events.ts';
 import { foldReports, type FoldedReports } from '../store/fold-reports.ts';
 import { sampleRows } from '../store/device-samples.ts';
-import {
-  externalIds,
-  insertEvents,
-  insertSamples,
-  updateDevices,
-  type WriteAlong,
-  type Written,
-} from '../store/report-store.ts';
+import { externalIds, insertEvents, insertSamples, updateDevices, type WriteAlong } from '../store/report-store.ts';
 import { jsonRows } from '../store/json-rows.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import { inOrder, type StateTimes } from './state-order.ts';

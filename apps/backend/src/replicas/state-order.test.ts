@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DeviceReport } from '../core/device-report.ts';
+import type { DeviceReport } from '../core/device-events.ts';
 import { inOrder, type StateTimes } from './state-order.ts';
 
 const said = (at: number, state: Record<string, unknown>, saidAt?: number): DeviceReport => ({

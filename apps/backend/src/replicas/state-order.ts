@@ -1,4 +1,4 @@
-import type { DeviceReport } from '../core/device-report.ts';
+import type { DeviceReport } from '../core/device-events.ts';
 
 /** When each capability of a device was reported last, milliseconds since the epoch. */
 export type StateTimes = Record<string, number>;

@@ -43,7 +43,7 @@ test('a browser that does not read is not sent everything, but the latest state 
       at: round,
       state: { round, filler },
     }));
-    running.backend.deviceEvents.tell({ kind: 'reports', reports });
+    running.backend.deviceEvents.emit({ kind: 'reports', reports });
     // As from a broker: what comes in leaves room for what goes out.
     await new Promise(setImmediate);
   }

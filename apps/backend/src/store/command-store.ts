@@ -24,7 +24,7 @@ export type TellCommands = (work: (db: DatabaseTransaction) => Promise<CommandCh
 export function tellHere(db: Database, events: DeviceEvents): TellCommands {
   return async (work) => {
     const commands = await db.transaction().execute(work);
-    for (const command of commands) events.tell({ kind: 'command', command });
+    for (const command of commands) events.emit({ kind: 'command', command });
   };
 }
 

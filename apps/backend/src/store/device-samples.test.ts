@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DeviceReport } from '../core/device-report.ts';
+import type { DeviceReport } from '../core/device-events.ts';
 import { sampleRows } from './device-samples.ts';
 
 const state = (at: number, given: Readonly<Record<string, unknown>>, deviceId = 'a'): DeviceReport => ({

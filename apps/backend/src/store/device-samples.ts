@@ -1,4 +1,4 @@
-import type { DeviceReport } from '../core/device-report.ts';
+import type { DeviceReport } from '../core/device-events.ts';
 
 /** Numbers that a capability of a device had within one second, as they stand in one row. */
 export type SampleRow = {

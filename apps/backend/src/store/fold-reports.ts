@@ -1,4 +1,4 @@
-import type { DeviceReport } from '../core/device-report.ts';
+import type { DeviceReport } from '../core/device-events.ts';
 import { sampleRows, type SampleRow } from './device-samples.ts';
 import { createMergedState, type MergedState, type State } from '../core/device-state.ts';
 

@@ -1,25 +1,13 @@
 import { sql } from 'kysely';
 import type { Database, DatabaseTransaction } from './schema.ts';
 import { jsonRows } from './json-rows.ts';
-import type { DeviceReport } from '../core/device-report.ts';
+import type { DeviceReport, Written } from '../core/device-events.ts';
 import { foldReports, type DeviceChange, type FoldedReports } from './fold-reports.ts';
-
-/** States as they were before a batch, JSON texts by device: of those whose state the batch reports. */
-export type StatesBefore = ReadonlyMap<string, string>;
 
 type Kind = 'sqlite' | 'postgres';
 
 /** Keeps more of a batch in its transaction, before the devices are updated. */
 export type WriteAlong = (transaction: DatabaseTransaction, kind: Kind, folded: FoldedReports) => Promise<void>;
-
-/** What writing a batch gave. */
-export type Written = {
-  /** As they were taken: see {@link FoldedReports}. */
-  reports: readonly DeviceReport[];
-  before: StatesBefore;
-  /** External ids of the devices whose states had no room for all of it, once for each report. */
-  cut: readonly string[];
-};
 
 /**
  * Writes a batch of reports in one transaction, in five statements whatever its size. What belongs to a device that was removed meanwhile

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
+import { createDeviceEvents, type DeviceReport } from '../core/device-events.ts';
 import type { CommandRequest } from '../devices/commands.ts';
-import { createDeviceEvents } from '../core/device-events.ts';
-import type { DeviceReport } from '../core/device-report.ts';
-import { createDeviceStore } from '../store/device-store.ts';
 import { createImageStore, type FirmwareImage } from '../firmware/image-store.ts';
-import { defaultSettings, type RolloutSettings } from '../firmware/rollout.ts';
+import { defaultSettings, type RolloutSettings } from '../firmware/rollout-decide.ts';
 import { createRolloutStore, type RolloutRecord } from '../firmware/rollout-store.ts';
-import { startRollouts, type Rollouts } from '../firmware/rollouts.ts';
+import { type Rollouts, startRollouts } from '../firmware/rollouts.ts';
 import type { Store } from '../store/database.ts';
+import { createDeviceStore } from '../store/device-store.ts';
 import { manualClock } from './manual-clock.ts';
 import { recordedLog } from './recorded-log.ts';
 import { openTestStore } from './test-store.ts';
@@ -74,7 +73,7 @@ export async function firmwareStation(count: number, settings = quick) {
       const set = { firmware_version: report.firmwareVersion, status: 'online' as const, last_seen_at: report.at };
       await db.updateTable('devices').set(set).where('id', '=', report.deviceId).execute();
     }
-    events.tell({ kind: 'reports', reports });
+    events.emit({ kind: 'reports', reports });
     await rollouts.settled();
   };
   const greeting = (deviceId: string, firmwareVersion: string): DeviceReport => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CheckedFlow } from '@station/protocol/automation-flow';
 import { act, chain, delay, edges, node, start } from '../testing/automation-world.ts';
-import { decideRun, nextNodes, type StepFact } from './decide.ts';
+import { decideRun, nextNodes, type StepFact } from './automation-decide.ts';
 
 const line = chain([start, act('a'), delay('d', 60), act('b')]) as CheckedFlow;
 const step = (nodeId: string, status: StepFact['status'], dueAt: number | null = null): StepFact => ({

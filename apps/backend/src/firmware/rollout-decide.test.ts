@@ -13,7 +13,7 @@ import {
   type ImageFacts,
   type Rollout,
   type Target,
-} from './rollout.ts';
+} from './rollout-decide.ts';
 
 const now = Date.parse('2026-03-01T12:00:00.000Z');
 const rollout: Rollout = {

@@ -1,6 +1,6 @@
 import { setImmediate as afterReading, setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '@station/kit/clock';
-import type { DeviceReport } from '../core/device-report.ts';
+import type { DeviceReport } from '../core/device-events.ts';
 
 /** Reports that were set aside, since they themselves cannot be written; empty: all that were written together are on disk. */
 export type SetAside = ReadonlySet<DeviceReport>;

@@ -46,7 +46,7 @@ test('all who ask for a device at once are answered by one query, in the order t
 test('what was asked before a device was removed or added is not taken for what holds after', async () => {
   using all = directoryWith();
   const before = all.directory.find('a');
-  all.events.tell({ kind: 'added', deviceId: 'a', externalId: 'a' });
+  all.events.emit({ kind: 'added', deviceId: 'a', externalId: 'a' });
   const after = all.directory.find('a');
   assert.equal(all.questions.length, 2);
   all.questions[1]?.answer('pir');

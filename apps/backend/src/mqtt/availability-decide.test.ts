@@ -7,7 +7,7 @@ import {
   silenceMs,
   willGraceMs,
   type HeardDevice,
-} from './availability.ts';
+} from './availability-decide.ts';
 
 const start = 1_000_000;
 const device = (facts: Partial<HeardDevice>): HeardDevice => ({

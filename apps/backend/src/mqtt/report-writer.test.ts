@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { systemClock, type Clock } from '@station/kit/clock';
 import { openTestStore } from '../testing/test-store.ts';
 import { until } from '../testing/until.ts';
-import type { DeviceReport } from '../core/device-report.ts';
+import type { DeviceReport } from '../core/device-events.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import { writeReports } from '../store/report-store.ts';

@@ -27,9 +27,9 @@ export function createDeviceDirectory(options: {
     // Its answer may be of before; whoever comes now asks anew.
     asked.delete(externalId);
   };
-  const listening = events.subscribe((happening) => {
-    if (happening.kind === 'added' || happening.kind === 'changed' || happening.kind === 'removed') {
-      forget(happening.externalId);
+  const listening = events.subscribe((event) => {
+    if (event.kind === 'added' || event.kind === 'changed' || event.kind === 'removed') {
+      forget(event.externalId);
     }
   });
   const read = async (externalId: string): Promise<KnownDevice | null> => {
