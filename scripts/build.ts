@@ -1,4 +1,5 @@
 // npm run build [-- agent|backend|web …] [--arch x64|arm64]: what ships, into dist/.
+// `agent-without-docker`, for tests, only when it is named: the agent on the process engine, built in the same way.
 //   dist/agent/station-agent   one executable (Node's single executable application)
 //   dist/backend/station-backend.mjs   with pieces beside it that are loaded when they are needed
 //   dist/web/   static files
@@ -22,19 +23,21 @@ import { smallerBundle } from './smaller-bundle.ts';
 
 const root = join(import.meta.dirname, '..');
 const dist = join(root, 'dist');
-const targets = ['agent', 'backend', 'web'] as const;
+const shipped = ['agent', 'backend', 'web'] as const;
+const targets = [...shipped, 'agent-without-docker'] as const;
 type Target = (typeof targets)[number];
 
 const { values, positionals } = parseArgs({
   options: { arch: { type: 'string', default: process.arch } },
   allowPositionals: true,
 });
-const wanted = positionals.length === 0 ? [...targets] : positionals.map(readTarget);
+const wanted = positionals.length === 0 ? [...shipped] : positionals.map(readTarget);
 
 for (const [index, target] of wanted.entries()) {
   process.stdout.write(`[${index + 1}/${wanted.length}] ${target} … `);
   const started = performance.now();
-  if (target === 'agent') await buildAgent(values.arch);
+  if (target === 'agent') await buildAgent('apps/agent/src/main.ts', target, values.arch);
+  else if (target === 'agent-without-docker') await buildAgent('simulators/station/agent-main.ts', target, values.arch);
   else if (target === 'backend') await buildBackend();
   else run('npm', ['run', '--silent', 'build', '-w', '@station/web']);
   process.stdout.write(`ok (${((performance.now() - started) / 1000).toFixed(1)} s)\n`);
@@ -83,14 +86,15 @@ function openBundle(input: string, plugins: Plugin[] = []): ReturnType<typeof ro
   });
 }
 
-async function buildAgent(arch: string): Promise<void> {
-  const shipped = join(dist, 'agent');
-  mkdirSync(shipped, { recursive: true });
+/** One executable from a program's entry, into `dist/<target>/`. */
+async function buildAgent(entry: string, target: Target, arch: string): Promise<void> {
+  const output = join(dist, target);
+  mkdirSync(output, { recursive: true });
   // Made aside and put in place whole: two builds may run at once.
   const folder = mkdtempSync(join(dist, 'agent-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   const main = join(folder, 'station-agent.mjs');
-  await bundle('apps/agent/src/main.ts', main);
+  await bundle(entry, main);
   const name = arch === process.arch ? 'station-agent' : `station-agent-${arch}`;
   const config = join(folder, 'sea.json');
   writeFileSync(
@@ -110,7 +114,7 @@ async function buildAgent(arch: string): Promise<void> {
   run(process.execPath, ['--build-sea', config]);
   chmodSync(join(folder, name), 0o755);
   writeFileSync(join(folder, `${name}.sha256`), `${sha256(join(folder, name))}  ${name}\n`);
-  for (const file of ['station-agent.mjs', name, `${name}.sha256`]) renameSync(join(folder, file), join(shipped, file));
+  for (const file of ['station-agent.mjs', name, `${name}.sha256`]) renameSync(join(folder, file), join(output, file));
 }
 
 /** The Node binary of an architecture: this one, or the one that its npm package carries. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseImageReference } from '@station/protocol/image-reference';
-import { blobPath, descriptionPath, parseProcessImage, type ProcessImage } from '@station/protocol/process-image';
+import { blobPath, descriptionPath, parseProcessImage, type ProcessImage } from '../process-engine/process-image.ts';
 
 /** An image to be published: `command` (default: the Node that runs the engine) with `args`, in the folder with the files. */
 export type ImageContent = {
@@ -12,7 +12,7 @@ export type ImageContent = {
   files: Readonly<Record<string, string | Uint8Array>>;
 };
 
-/** A registry folder for the process engine (layout: `process-image.ts` of the protocol package). */
+/** A registry folder for the process engine (layout: `process-engine/process-image.ts`). */
 export type ImageFolder = {
   /** Publishes an image under a reference `name:tag`; resolves to its id. */
   publish(reference: string, content: ImageContent): Promise<string>;

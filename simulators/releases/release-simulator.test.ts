@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { blobPath, parseProcessImage } from '@station/protocol/process-image';
+import { blobPath, parseProcessImage } from '../process-engine/process-image.ts';
 import { readReleaseManifest } from '@station/protocol/release-manifest';
 import { startReleaseSimulator, type ReleaseSimulator } from './release-simulator.ts';
 

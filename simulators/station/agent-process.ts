@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { createBoundedLog } from '@station/agent/adapters/process-engine/bounded-log';
-import { startGuarded, type GuardedProcess } from '@station/agent/adapters/process-engine/guard';
+import { createBoundedLog } from '../process-engine/bounded-log.ts';
+import { startGuarded, type GuardedProcess } from '../process-engine/guard.ts';
 import type { StationConfig } from './config.ts';
 import type { Folders } from './folders.ts';
 import type { Identity } from './identity.ts';
@@ -23,7 +23,7 @@ export async function startAgentProcess(options: {
   const { config, folders, identity, manifestUrl, backendPort, socketPath } = options;
   const logFile = join(folders.state, 'agent.log');
   const log = createBoundedLog(logFile, logBytes);
-  const child = await startGuarded(process.execPath, [join(config.root, 'apps/agent/src/main.ts')], {
+  const child = await startGuarded(process.execPath, [join(import.meta.dirname, 'agent-main.ts'), folders.engine], {
     cwd: folders.agent,
     graceMs: stopGraceMs,
     env: {
@@ -31,8 +31,6 @@ export async function startAgentProcess(options: {
       HOME: config.home,
       STATION_ID: identity.stationId,
       UPDATE_SERVER_URL: manifestUrl,
-      STACK_ENGINE: 'process',
-      STACK_PROCESS_DIR: folders.engine,
       COMPOSE_PROJECT_PATH: folders.stack,
       DATA_DIR: folders.agent,
       FIRMWARE_CACHE_DIR: folders.firmware,

@@ -7,8 +7,8 @@
  * V8 gives memory back when it likes, so single readings jump. What leaks stays: the floor (the least that was read) of the
  * last fifth of the cycles is compared with the floor of the second fifth; the first fifth warms up.
  *
- * Measured is the executable that ships, which is built first; with --agent another one, with --sources the agent as
- * development runs it (Node, which keeps its compiler for types in memory).
+ * Measured is an executable built like the one that ships, on the process engine; with --agent another one, with --sources the
+ * agent as development runs it (Node, which keeps its compiler for types in memory).
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -66,8 +66,8 @@ const describe = ({ pssMiB, privateMiB, anonymousMiB }: Memory): string =>
 
 async function buildAgent(): Promise<string> {
   process.stdout.write('building the agent …\n');
-  await run(process.execPath, [join(root, 'scripts/build.ts'), 'agent'], { cwd: root });
-  return join(root, 'dist/agent/station-agent');
+  await run(process.execPath, [join(root, 'scripts/build.ts'), 'agent-without-docker'], { cwd: root });
+  return join(root, 'dist/agent-without-docker/station-agent');
 }
 
 async function main(): Promise<number> {
@@ -98,7 +98,7 @@ async function main(): Promise<number> {
   );
   await writeFile(join(folder, 'docker-compose.yml'), JSON.stringify({ services }));
   const [program, ...script] = values.sources
-    ? [process.execPath, join(root, 'apps/agent/src/main.ts')]
+    ? [process.execPath, join(root, 'simulators/station/agent-main.ts')]
     : [values.agent === undefined ? await buildAgent() : resolve(values.agent)];
   const agent = workspace.own(
     await startDaemon(program, script, {
@@ -107,7 +107,6 @@ async function main(): Promise<number> {
       env: {
         STATION_ID: randomUUID(),
         UPDATE_SERVER_URL: releases.manifestUrl,
-        STACK_ENGINE: 'process',
         COMPOSE_PROJECT_PATH: folder,
         DATA_DIR: join(folder, 'data'),
         FIRMWARE_CACHE_DIR: join(folder, 'firmware'),

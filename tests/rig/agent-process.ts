@@ -42,6 +42,12 @@ export type AgentProcess = AsyncDisposable & {
 };
 
 const main = join(import.meta.dirname, '../../apps/agent/src/main.ts');
+
+/** The agent on the process engine (`simulators/station`): for stories that need no Docker. */
+export const agentWithoutDocker: readonly [string, ...string[]] = [
+  process.execPath,
+  join(import.meta.dirname, '../../simulators/station/agent-main.ts'),
+];
 const stationId = '7f1f6c4e-3c5a-4b58-9a53-2f0f4f1f2a01';
 
 /** Environment of an agent that looks after a rig's small stack; quick gates, no polling unless a test wants it. */

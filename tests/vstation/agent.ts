@@ -4,7 +4,7 @@ import type { Machine } from './machine.ts';
 
 export type EventLine = { time: string; level: string; event: string } & Record<string, unknown>;
 
-/** The agent in the virtual station: the executable that ships, under systemd with the unit that ships (`payload.ts`). */
+/** The agent in the virtual station: built as the one that ships, on the process engine, under systemd with the unit that ships (`payload.ts`). */
 export type StationAgent = {
   /** SSID of its hotspot. */
   hotspot: string;
@@ -41,7 +41,6 @@ export async function installAgent(machine: Machine, env: Record<string, string>
     FIRMWARE_CACHE_DIR: '/var/lib/station-firmware',
     UPDATE_SERVER_URL: 'file:///payload/release/manifest.json',
     CONNECTIVITY_CHECK_URL: 'http://connectivity.test/generate_204',
-    STACK_ENGINE: 'process',
     COMPOSE_PROJECT_PATH: '/srv/stack',
     BOOTSTRAP_ON_START: 'true',
     AUTO_UPDATE: 'false',

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { blobPath, descriptionPath, type ProcessImage } from '@station/protocol/process-image';
+import { blobPath, descriptionPath, type ProcessImage } from '@station/simulators/process-engine/process-image';
 import type { Workspace } from '../rig/workspace.ts';
 
 const repository = join(import.meta.dirname, '../..');
@@ -25,17 +25,17 @@ const services: Record<string, string[]> = {
 };
 
 /**
- * Folder for the machine's payload disk: the agent as it ships (built now), its unit, and a release of a small stack for the process
- * engine: `backend`, `frontend`, and `proxy` on port 80.
+ * Folder for the machine's payload disk: the agent, built now as the one that ships but on the process engine (the machine has no
+ * Docker), its unit, and a release of a small stack: `backend`, `frontend`, and `proxy` on port 80.
  */
 export async function createPayload(workspace: Workspace): Promise<string> {
-  const build = spawnSync(process.execPath, [join(repository, 'scripts/build.ts'), 'agent'], {
+  const build = spawnSync(process.execPath, [join(repository, 'scripts/build.ts'), 'agent-without-docker'], {
     cwd: repository,
     encoding: 'utf8',
   });
   if (build.status !== 0) throw new Error(`the agent could not be built:\n${build.stderr}`);
   const folder = await workspace.subfolder('payload');
-  await copyFile(join(repository, 'dist/agent/station-agent'), join(folder, 'station-agent'));
+  await copyFile(join(repository, 'dist/agent-without-docker/station-agent'), join(folder, 'station-agent'));
   await copyFile(join(repository, 'deploy/station-agent.service'), join(folder, 'station-agent.service'));
   const images = Object.fromEntries(Object.keys(services).map((name) => [name, `${name}:${version}`]));
   await put(join(folder, 'release/manifest.json'), JSON.stringify({ version, images }));

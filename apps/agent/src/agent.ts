@@ -12,7 +12,6 @@ import { openDownload } from './adapters/http-download.ts';
 import { fetchSmallFile } from './adapters/http-fetch.ts';
 import { createHttpProbe } from './adapters/http-probe.ts';
 import { createOtaBackend } from './adapters/ota-backend.ts';
-import { createProcessEngine } from './adapters/process-engine/process-engine.ts';
 import { createServiceManager } from './adapters/systemd.ts';
 import { createConditions, type Conditions } from './core/conditions.ts';
 import { usualFirmwareManifest, type Config } from './config.ts';
@@ -33,13 +32,19 @@ import { createStatus } from './status.ts';
 import { agentVersion } from './version.ts';
 import { createWifiDuty } from './wifi-duty.ts';
 
+/** What an engine is made of besides the configuration. `overrideFile` pins the release that is meant to run. */
+export type EngineParts = { overrideFile: string; conditions: Conditions; clock: Clock; alive: () => void };
+
+/** An engine other than Docker, for simulators. Its processes end with the agent, so for them each start is a boot. */
+export type CreateEngine = (config: Config, parts: EngineParts) => Promise<StackEngine & AsyncDisposable>;
+
 /**
- * Builds the whole agent from its configuration and starts it: the one place where its rooms meet.
- * @param write receives each log line.
+ * Composition root: builds the whole agent from its configuration and starts it.
+ * @param options.write receives each log line.
  */
 export async function startAgent(
   config: Config,
-  options: { signal: AbortSignal; write: (line: string) => void },
+  options: { signal: AbortSignal; write: (line: string) => void; createEngine?: CreateEngine },
 ): Promise<AsyncDisposable> {
   const clock = systemClock;
   const report = createReport({ clock, write: options.write, level: config.logLevel, secrets: config.secrets });
@@ -51,10 +56,11 @@ export async function startAgent(
 
   const door = createFrontDoor();
   const alive = (): void => work.alive();
-  const bareEngine = stack.use(await createEngine(config, { conditions, clock, alive }));
+  const overrideFile = join(config.dataDir, stateFiles.updateOverride);
+  const engineParts = { overrideFile, conditions, clock, alive };
+  const bareEngine = stack.use(await (options.createEngine ?? createDocker)(config, engineParts));
   const engine = waitForDoor(bareEngine, { door, clock, alive });
-  // Plain processes end with the agent: for them each of its starts is a boot.
-  const bootId = config.stack.engine === 'process' ? randomUUID() : await readBootId();
+  const bootId = options.createEngine ? randomUUID() : await readBootId();
   const updater = createUpdater({
     engine,
     disk: nodeDisk,
@@ -173,21 +179,10 @@ async function createFirmwareDuty(
 /** The loop turns at least every half minute; an engine call may take minutes on a slow card. */
 const longestSilenceMs = 15 * 60_000;
 
-async function createEngine(
-  config: Config,
-  { conditions, clock, alive }: { conditions: Conditions; clock: Clock; alive: () => void },
-): Promise<StackEngine & (Disposable | AsyncDisposable)> {
-  const overridePath = join(config.dataDir, stateFiles.updateOverride);
-  const { stack } = config;
-  if (stack.engine === 'process') {
-    return createProcessEngine({
-      directory: stack.processDir ?? join(config.dataDir, 'process-engine'),
-      // The registry of the process engine is a folder beside the manifest.
-      registry: new URL('images/', config.release.manifestUrl),
-      composeFile: join(stack.projectPath, stack.composeFile),
-      overrideFile: overridePath,
-    });
-  }
+async function createDocker(
+  { stack, childEnv }: Config,
+  { overrideFile, conditions, clock, alive }: EngineParts,
+): Promise<StackEngine & Disposable> {
   const { registry, registryCredentials } = stack;
   return createDockerEngine({
     disk: nodeDisk,
@@ -195,9 +190,9 @@ async function createEngine(
     program: stack.dockerProgram,
     projectPath: stack.projectPath,
     composeFile: stack.composeFile,
-    overridePath,
+    overridePath: overrideFile,
     credentials: registryCredentials && { registry: registry ?? 'docker.io', ...registryCredentials },
-    env: { ...config.childEnv },
+    env: { ...childEnv },
     clock,
     alive,
     onLink: (linked) => conditions.set('compose_not_linked', !linked),

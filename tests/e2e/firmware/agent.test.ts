@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { startFirmwareServer, type FirmwareServer } from '@station/simulators/firmware/firmware-server';
 import { buildImage, checksumOfFile } from '@station/simulators/firmware/image-builder';
-import { createAgentProcess, type AgentProcess } from '../../rig/agent-process.ts';
+import { agentWithoutDocker, createAgentProcess, type AgentProcess } from '../../rig/agent-process.ts';
 import { startOtaBackend, type OtaBackendDouble } from '../../rig/ota-backend.ts';
 import { run, systemEnv, waitFor } from '../../rig/program.ts';
 import { createWorkspace, type Workspace } from '../../rig/workspace.ts';
@@ -28,19 +28,23 @@ async function createScene(options: { bytesPerSecond?: number; env?: Record<stri
   const { bytesPerSecond = Infinity } = options;
   const server = workspace.own(await startFirmwareServer({ bytesPerSecond }));
   const backend = workspace.own(await startOtaBackend());
-  const agent = await createAgentProcess(workspace, {
-    ...systemEnv,
-    HOME: workspace.folder,
-    STATION_ID: '7f1f6c4e-3c5a-4b58-9a53-2f0f4f1f2a01',
-    UPDATE_SERVER_URL: `${server.origin}/releases/manifest.json`,
-    FIRMWARE_MANIFEST_URL: server.manifestUrl,
-    COMPOSE_PROJECT_PATH: workspace.folder,
-    STACK_ENGINE: 'process',
-    BACKEND_URL: backend.origin,
-    BACKEND_AGENT_TOKEN: backend.token,
-    PORT: '0',
-    ...options.env,
-  });
+  const agent = await createAgentProcess(
+    workspace,
+    {
+      ...systemEnv,
+      HOME: workspace.folder,
+      STATION_ID: '7f1f6c4e-3c5a-4b58-9a53-2f0f4f1f2a01',
+      UPDATE_SERVER_URL: `${server.origin}/releases/manifest.json`,
+      FIRMWARE_MANIFEST_URL: server.manifestUrl,
+      COMPOSE_PROJECT_PATH: workspace.folder,
+      BACKEND_URL: backend.origin,
+      BACKEND_AGENT_TOKEN: backend.token,
+      PORT: '0',
+      ...options.env,
+    },
+    'agent',
+    agentWithoutDocker,
+  );
   return { workspace, server, backend, agent, [Symbol.asyncDispose]: () => workspace[Symbol.asyncDispose]() };
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { startFirmwareServer } from '@station/simulators/firmware/firmware-server';
 import { buildImage, checksumOfFile } from '@station/simulators/firmware/image-builder';
-import { createAgentProcess } from '../../rig/agent-process.ts';
+import { agentWithoutDocker, createAgentProcess } from '../../rig/agent-process.ts';
 import { systemEnv, waitFor } from '../../rig/program.ts';
 import { createWorkspace } from '../../rig/workspace.ts';
 import { install, stationId } from '../backend/installation.ts';
@@ -19,18 +19,22 @@ it('the real backend gets to know every firmware, whichever of the two is killed
   });
   await using workspace = await createWorkspace();
   await using server = await startFirmwareServer();
-  const agent = await createAgentProcess(workspace, {
-    ...systemEnv,
-    HOME: workspace.folder,
-    STATION_ID: stationId,
-    UPDATE_SERVER_URL: `${server.origin}/releases/manifest.json`,
-    FIRMWARE_MANIFEST_URL: server.manifestUrl,
-    COMPOSE_PROJECT_PATH: workspace.folder,
-    STACK_ENGINE: 'process',
-    BACKEND_URL: installation.url,
-    BACKEND_AGENT_TOKEN: token,
-    PORT: '0',
-  });
+  const agent = await createAgentProcess(
+    workspace,
+    {
+      ...systemEnv,
+      HOME: workspace.folder,
+      STATION_ID: stationId,
+      UPDATE_SERVER_URL: `${server.origin}/releases/manifest.json`,
+      FIRMWARE_MANIFEST_URL: server.manifestUrl,
+      COMPOSE_PROJECT_PATH: workspace.folder,
+      BACKEND_URL: installation.url,
+      BACKEND_AGENT_TOKEN: token,
+      PORT: '0',
+    },
+    'agent',
+    agentWithoutDocker,
+  );
   type Row = { type: string; version: string; checksum: string };
   const known = (): Promise<Row[]> => installation.query<Row>('select type, version, checksum from firmware_images');
   const assertKnown = async (version: string): Promise<void> => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { startFirmwareServer, type FirmwareServer } from '@station/simulators/firmware/firmware-server';
-import { createAgentProcess, type AgentProcess } from '../../rig/agent-process.ts';
+import { agentWithoutDocker, createAgentProcess, type AgentProcess } from '../../rig/agent-process.ts';
 import { createCaddy, type Caddy } from '../../rig/caddy.ts';
 import { findFreePort } from '@station/kit/free-port';
 import { startDaemon, systemEnv, waitFor, type Daemon } from '../../rig/program.ts';
@@ -66,18 +66,22 @@ export async function startFirmwareStation(options: {
       env: { AGENT_TOKEN: token, PUBLIC_URL: publicUrl, ...options.env },
     }),
   );
-  const agent = await createAgentProcess(workspace, {
-    ...systemEnv,
-    HOME: workspace.folder,
-    STATION_ID: stationId,
-    UPDATE_SERVER_URL: `${server.origin}/releases/manifest.json`,
-    FIRMWARE_MANIFEST_URL: server.manifestUrl,
-    COMPOSE_PROJECT_PATH: workspace.folder,
-    STACK_ENGINE: 'process',
-    BACKEND_URL: publicUrl,
-    BACKEND_AGENT_TOKEN: token,
-    PORT: '0',
-  });
+  const agent = await createAgentProcess(
+    workspace,
+    {
+      ...systemEnv,
+      HOME: workspace.folder,
+      STATION_ID: stationId,
+      UPDATE_SERVER_URL: `${server.origin}/releases/manifest.json`,
+      FIRMWARE_MANIFEST_URL: server.manifestUrl,
+      COMPOSE_PROJECT_PATH: workspace.folder,
+      BACKEND_URL: publicUrl,
+      BACKEND_AGENT_TOKEN: token,
+      PORT: '0',
+    },
+    'agent',
+    agentWithoutDocker,
+  );
   const caddy = await createCaddy(workspace, {
     port: proxyPort,
     backendUrl: installation.url,

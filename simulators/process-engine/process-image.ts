@@ -2,8 +2,7 @@ import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 
 /**
- * Images of the process engine (`STACK_ENGINE=process`, contracts, section 3). At a registry, which is a folder or an http
- * address:
+ * Images of the process engine. At a registry, which is a folder or an http address:
  *
  * - `<name>/<tag>.json`: the description of the image, below. Its SHA-256 is the id of the image.
  * - `blobs/<sha256 hex>`: the content of each file of an image, and each description once more, to be found by its id.

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ContainerFact } from '../../stack/stack-facts.ts';
+import type { ContainerFact } from './engine-port.ts';
 import type { BoundedLog } from './bounded-log.ts';
 import { killedExitCode, startGuarded, type GuardedProcess } from './guard.ts';
 import type { LocalImage } from './image-store.ts';

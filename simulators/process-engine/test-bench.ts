@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { blobPath, descriptionPath, type ProcessImage } from '@station/protocol/process-image';
+import { blobPath, descriptionPath, type ProcessImage } from './process-image.ts';
 import { createProcessEngine, type ProcessEngine } from './process-engine.ts';
 
 /** For tests: a folder with a registry, a compose file and an engine over them. Disposing it stops all and removes it. */

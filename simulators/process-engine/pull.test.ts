@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { findFreePort } from '@station/kit/free-port';
 import { createTestBench, type TestBench } from './test-bench.ts';
-import type { PullProgress } from '../../stack/ports.ts';
+import type { PullProgress } from './engine-port.ts';
 
 const never = new AbortController().signal;
 const ignore = (): void => undefined;

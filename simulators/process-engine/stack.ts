@@ -6,7 +6,7 @@ import { nodeDisk, readText, writeDurable } from '@station/kit/files';
 import { StationError } from '@station/kit/station-error';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { UpAnswer } from '../../stack/ports.ts';
+import type { UpAnswer } from './engine-port.ts';
 import { createBoundedLog, type BoundedLog } from './bounded-log.ts';
 import { createContainer, type Container, type ContainerRecord } from './container.ts';
 import type { ImageStore, LocalImage } from './image-store.ts';

@@ -1,5 +1,5 @@
 import { StationError } from '@station/kit/station-error';
-import type { StackEngine } from '../../stack/ports.ts';
+import type { ContainerFact, LayersAnswer, PullAnswer, PullProgress, UpAnswer } from './engine-port.ts';
 import { openImageStore } from './image-store.ts';
 import { listLayers, pullImage } from './pull.ts';
 import { createRegistry } from './registry.ts';
@@ -18,10 +18,25 @@ export type ProcessEngineOptions = {
 };
 
 /**
- * `STACK_ENGINE=process`: the stack as plain child processes, for development and quick tests. Its processes live only as long
- * as the agent. Disposing it stops them all.
+ * The stack as plain child processes, for `npm start` and quick tests (docs/adr/0008). Its processes live only as long as the agent.
+ * Disposing it stops them all.
  */
-export type ProcessEngine = StackEngine & AsyncDisposable;
+export type ProcessEngine = AsyncDisposable & {
+  services(): Promise<string[]>;
+  containers(): Promise<ContainerFact[]>;
+  imageId(reference: string): Promise<string | null>;
+  heldImages(): Promise<string[]>;
+  hold(imageId: string): Promise<'held' | 'absent' | 'broken'>;
+  releaseHold(imageId: string): Promise<void>;
+  removeImage(reference: string, options: { force: boolean }): Promise<'removed' | 'in_use' | 'absent'>;
+  layers(reference: string, signal: AbortSignal): Promise<LayersAnswer>;
+  freeBytes(): Promise<number | null>;
+  pull(reference: string, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<PullAnswer>;
+  verifyImage(imageId: string, signal: AbortSignal): Promise<'whole' | 'damaged'>;
+  up(signal: AbortSignal): Promise<UpAnswer>;
+  setRunning(service: string, running: boolean): Promise<void>;
+  sync(): Promise<void>;
+};
 
 /** @throws the file system's error when `directory` cannot be used. */
 export async function createProcessEngine(options: ProcessEngineOptions): Promise<ProcessEngine> {

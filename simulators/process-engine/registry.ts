@@ -1,11 +1,11 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { maxProcessImageBytes } from '@station/protocol/process-image';
-import type { RegistryFailure } from '../../stack/ports.ts';
+import { maxProcessImageBytes } from './process-image.ts';
+import type { RegistryFailure } from './engine-port.ts';
 import { isMissingFile } from './file-faults.ts';
 
-/** Where images are fetched from: a folder or an http address (layout: `process-image.ts` of the protocol package). */
+/** Where images are fetched from: a folder or an http address (layout: `process-image.ts`). */
 export type Registry = {
   /** A file by its path at the registry. Reading it throws {@link RegistryBroken} when the registry breaks off. */
   open(path: string, signal: AbortSignal): Promise<{ kind: 'ok'; body: AsyncIterable<Uint8Array> } | RegistryFailure>;

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { nodeDisk, readText, writeDurable } from '@station/kit/files';
-import { parseProcessImage, type ProcessImage } from '@station/protocol/process-image';
+import { parseProcessImage, type ProcessImage } from './process-image.ts';
 import { isMissingFile } from './file-faults.ts';
 
 /** An image on this machine. */

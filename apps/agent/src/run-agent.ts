@@ -1,0 +1,32 @@
+import { dirname } from 'node:path';
+import { systemClock } from '@station/kit/clock';
+import { runUntilSignal } from '@station/kit/lifecycle';
+import { createReport } from '@station/kit/report';
+import { describeError } from '@station/kit/station-error';
+import { startAgent, type CreateEngine } from './agent.ts';
+import { loadConfig } from './config.ts';
+
+/** Exit code of a configuration fault (sysexits.h, EX_CONFIG; contracts, section 3). */
+const exitConfig = 78;
+
+/**
+ * Reads the configuration and runs the agent until a signal ends it.
+ * @param options.createEngine an engine other than Docker, for simulators.
+ * @returns the exit code of the process.
+ */
+export async function runAgent(options: { createEngine?: CreateEngine } = {}): Promise<number> {
+  const write = (line: string): void => void process.stdout.write(line);
+  const reading = await loadConfig({ directory: dirname(process.execPath) });
+  const report = createReport({ clock: systemClock, write, level: 'info', secrets: [] });
+  for (const problem of reading.warnings) report.event('config_warning', { problem });
+  if (reading.kind === 'invalid') {
+    report.event('config_invalid', { problems: reading.problems });
+    return exitConfig;
+  }
+  try {
+    return await runUntilSignal(async ({ signal }) => startAgent(reading.config, { ...options, signal, write }));
+  } catch (error) {
+    report.event('unexpected_error', { where: 'start', message: describeError(error) });
+    return 1;
+  }
+}
