@@ -1,20 +1,21 @@
 /**
- * Catalogue of the standing conditions an agent can report in /status: what is wrong now and what helps.
- * A condition is raised and cleared by facts, never by hand.
+ * Catalogue of the conditions that an agent reports in /status. The text says what is wrong now, then what helps.
+ * Facts raise and clear a condition; nobody clears it manually.
  */
 export const conditions = {
   agent_open_on_network: {
     severity: 'warning',
-    message: 'The agent listens beyond this machine without AGENT_TOKEN. Set a token or bind it to loopback.',
+    message: 'The agent listens on the network without AGENT_TOKEN. Set a token, or let it listen on loopback only.',
   },
   clock_behind: {
     severity: 'warning',
-    message: 'The clock is behind the last time this station knew; secure connections may fail until it is set.',
+    message:
+      'The clock shows an earlier time than this station has already recorded. Set it; until then secure connections may fail.',
   },
   disk_space_low: {
     severity: 'fault',
     message:
-      'There is not enough free space for the new release. Free some space; the update is tried again by itself.',
+      'There is not enough free disk space for the new release. Free some space; the update is retried automatically.',
   },
   agent_too_old: {
     severity: 'warning',
@@ -23,68 +24,72 @@ export const conditions = {
   compose_not_linked: {
     severity: 'warning',
     message:
-      'The environment file of the stack could not be written: a bare "docker compose up" would not keep the installed release.',
+      'The environment file of the stack cannot be written, so a plain "docker compose up" would not keep the installed release. Make the file writable.',
   },
   compose_project_unreadable: {
     severity: 'fault',
     message:
-      'Docker Compose cannot read the project of the stack; lastError says why. Mend its files or install the Compose plugin; it is tried again by itself.',
+      'Docker Compose cannot read the project of the stack; lastError has the reason. Correct its files or install the Compose plugin; the agent retries automatically.',
   },
   engine_unreachable: {
     severity: 'fault',
-    message: 'The container engine does not answer. Updates wait until it does.',
+    message: 'The container engine does not answer. Check the Docker service; updates wait until it answers.',
   },
   firmware_cache_not_writable: {
     severity: 'fault',
     message:
-      'New firmware cannot be stored: there is too little space, or the disk cannot be written. What is cached stays; it is tried again by itself.',
+      'New firmware cannot be stored: there is too little space, or the disk is not writable. Free some space; cached firmware stays, and the agent retries automatically.',
   },
   firmware_manifest_rejected: {
     severity: 'warning',
-    message: 'The firmware manifest, or an entry of it, is not valid; that part was ignored.',
+    message: 'The firmware manifest, or an entry of it, is not valid and was ignored. Publish a corrected manifest.',
   },
   firmware_manifest_unreachable: {
     severity: 'info',
-    message: 'The firmware manifest could not be fetched. It is tried again by itself.',
+    message: 'The firmware manifest could not be fetched. The agent retries automatically.',
   },
   firmware_not_handed_over: {
     severity: 'warning',
     message:
-      'The backend does not take over firmware that is ready for devices. Check BACKEND_URL and BACKEND_AGENT_TOKEN; it is tried again by itself.',
+      'The backend does not accept firmware that is ready for devices. Check BACKEND_URL and BACKEND_AGENT_TOKEN; the agent retries automatically.',
   },
   firmware_refused: {
     severity: 'warning',
-    message: 'A published firmware image is damaged or not what it is said to be; no device gets it.',
+    message:
+      'A published firmware image is damaged or does not match its manifest, so no device gets it. Publish it again under a newer version.',
   },
   hotspot_dns_port_taken: {
     severity: 'fault',
     message:
-      'The hotspot cannot answer name queries: another program has port 53. Stop it; the hotspot is tried again by itself.',
+      'The hotspot cannot answer DNS queries: another program uses port 53. Stop it; the agent retries automatically.',
   },
   hotspot_failed: {
     severity: 'fault',
-    message: 'The hotspot for the Wi-Fi setup could not be started. Known networks and the hotspot are tried again.',
+    message:
+      'The hotspot for the Wi-Fi setup could not be started. The agent retries known networks and the hotspot automatically.',
   },
   internet_unreachable: {
     severity: 'warning',
     message:
-      'The station is in its network, but does not reach the internet. Everything local works; check the router.',
+      'The station is connected to its network but does not reach the internet. Everything local works; check the router.',
   },
   manifest_rejected: {
     severity: 'warning',
-    message: 'The published release manifest is not valid or its signature does not verify; it was ignored.',
+    message:
+      'The published release manifest is not valid, or its signature does not verify; it was ignored. Publish a corrected manifest.',
   },
   manifest_unreachable: {
     severity: 'info',
-    message: 'The release manifest could not be fetched. It is tried again by itself.',
+    message: 'The release manifest could not be fetched. The agent retries automatically.',
   },
   network_manager_absent: {
     severity: 'fault',
-    message: 'NetworkManager does not answer. Wi-Fi is left alone until it does.',
+    message: 'NetworkManager does not answer. Start it; until then the agent does not manage Wi-Fi.',
   },
   portal_port_taken: {
     severity: 'fault',
-    message: 'The Wi-Fi setup page cannot be shown: another program has its port (PORTAL_PORT). It is tried again.',
+    message:
+      'The Wi-Fi setup page cannot be shown: another program uses its port (PORTAL_PORT). Stop it; the agent retries automatically.',
   },
   registry_auth_failed: {
     severity: 'fault',
@@ -92,27 +97,29 @@ export const conditions = {
   },
   registry_unreachable: {
     severity: 'warning',
-    message: 'An image could not be fetched from its registry. It is tried again by itself.',
+    message: 'An image could not be pulled from its registry. The agent retries automatically.',
   },
   rollback_unavailable: {
     severity: 'warning',
-    message: 'Images of the previous release are gone from this machine; going back would need the network.',
+    message: 'Images of the previous release are no longer on this machine. A rollback would need the network.',
   },
   stack_unhealthy: {
     severity: 'fault',
-    message: 'The stack does not pass its health check. The agent keeps bringing it up.',
+    message:
+      'The stack does not pass its health check. Look at the logs of its services; the agent keeps restarting it.',
   },
   state_not_writable: {
     severity: 'fault',
-    message: 'The agent cannot write its state directory. Nothing is changed until it can.',
+    message:
+      'The agent cannot write to its state folder (DATA_DIR). Free some space or repair the disk; until then the agent changes nothing.',
   },
   wifi_blocked_hard: {
     severity: 'fault',
-    message: 'Wi-Fi is switched off by a switch on the device. Switch it on.',
+    message: 'Wi-Fi is off by a switch on the device. Switch it on.',
   },
   wifi_blocked_soft: {
     severity: 'fault',
-    message: 'Wi-Fi is switched off by software (rfkill). Switch it on, or set the country with WIFI_COUNTRY.',
+    message: 'Wi-Fi is off by software (rfkill). Switch it on, or set the country with WIFI_COUNTRY.',
   },
   wifi_country_unset: {
     severity: 'warning',
@@ -121,24 +128,24 @@ export const conditions = {
   wifi_credentials_not_forwarded: {
     severity: 'warning',
     message:
-      'The backend did not take over the Wi-Fi credentials for new devices. Check BACKEND_URL and BACKEND_AGENT_TOKEN, or set the network in the web app; it is tried again by itself.',
+      'The backend did not accept the Wi-Fi credentials for new devices. Check BACKEND_URL and BACKEND_AGENT_TOKEN, or set the network in the web app; the agent retries automatically.',
   },
   wifi_no_radio: {
     severity: 'warning',
-    message: 'There is no Wi-Fi device. Without a cable the station has no network.',
+    message: 'There is no Wi-Fi device, so the station has no network without a cable. Connect a cable.',
   },
   wifi_not_kept: {
     severity: 'warning',
     message:
-      'The Wi-Fi network that was joined could not be written to disk: it is lost when the station is switched off. Free some space: it is tried again by itself while the station is in that network; otherwise join it again.',
+      'The joined Wi-Fi network could not be written to disk and is lost when the station is switched off. Free some space; the agent retries while the station is in that network. Otherwise join it again.',
   },
   wifi_state_not_writable: {
     severity: 'warning',
-    message: 'What the Wi-Fi duty has to remember cannot be written to disk. Free some space; it goes on without.',
+    message: 'The Wi-Fi watchdog cannot write its state to disk. Free some space; the watchdog continues without it.',
   },
   wifi_unmanaged: {
     severity: 'fault',
-    message: 'NetworkManager is told to leave the Wi-Fi device alone. Let it manage the device.',
+    message: 'NetworkManager is configured not to manage the Wi-Fi device. Change that in its configuration.',
   },
 } as const satisfies Record<string, { severity: 'info' | 'warning' | 'fault'; message: string }>;
 

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 
 /**
  * Every error code that leaves the agent or the backend, with the HTTP status it maps to.
- * A code is stable: clients decide on it. The message beside it is for people (contracts, section 0).
+ * A code is stable; clients decide by it. The message is for people (contracts, section 0).
  */
 export const errorCodes = {
   bad_request: 400,

@@ -43,7 +43,7 @@ export const events = {
   update_failed: event('error', { code: text, reason: text, version: maybeText }),
   update_retry: event('warn', { code: text, reason: text, attempt: Type.Number() }),
   engine_failed: event('warn', { step: text, detail: text }),
-  /** Docker Compose cannot read the stack's own files: its words, without values that could be secrets. */
+  /** Docker Compose cannot read the files of the stack: its message, without values that could be secrets. */
   compose_project_unreadable: event('error', { reason: text }),
   docker_pull: event('info', {
     service: text,
@@ -64,7 +64,7 @@ export const events = {
   image_removed: event('info', { image: text }),
   stack_adopted: event('info', { currentVersion: maybeText, images }),
 
-  /** `bytes` of the whole file (0 when nobody says), of which `doneBytes` are here from an earlier attempt. */
+  /** `bytes`: size of the whole file, 0 when unknown. `doneBytes`: what an earlier attempt has already fetched. */
   firmware_download_start: event('info', { ...firmware, bytes, doneBytes: bytes, attempt: Type.Number() }),
   firmware_download_done: event('info', { ...firmware, bytes }),
   firmware_update_available: event('info', firmware),
@@ -79,14 +79,14 @@ export const events = {
     retryInMs: ms,
     reason: text,
   }),
-  /** An entry of the manifest, or the image it names, must not reach any device. */
+  /** An entry of the manifest, or its image, is not valid; no device gets it. */
   firmware_refused: event('warn', { name: text, version: maybeText, reason: text }),
   firmware_handed_over: event('info', firmware),
   firmware_hand_over_failed: event('warn', { attempt: Type.Number(), retryInMs: ms, reason: text }),
 
-  /** Network names as text for people; bytes that are none as \xNN. */
+  /** Network names are text for people; bytes that are not UTF-8 appear as \xNN. */
   wifi_state: event('info', { from: text, to: text, reason: text }),
-  /** Known networks were tried; `failure` null: one of them was joined. */
+  /** The agent tried the known networks. `failure` is null when it joined one. */
   wifi_attempt: event('info', { attempt: Type.Number(), failure: maybeText, detail: maybeText }),
   hotspot_started: event('info', { ssid: text, address: text }),
   hotspot_stopped: event('info', { ssid: text }),
@@ -94,13 +94,13 @@ export const events = {
   wifi_join_started: event('info', { ssid: text }),
   wifi_join_failed: event('warn', { ssid: text, failure: text, detail: text }),
   wifi_joined: event('info', { ssid: text, ip: text }),
-  /** A network that was joined could not be written to disk yet: it would be unknown after a restart. */
+  /** A joined network could not be written to disk yet; it would be lost at a restart. */
   wifi_not_kept: event('warn', { ssid: text }),
   credentials_forwarded: event('info', { ssid: text }),
   credentials_forward_failed: event('warn', { attempt: Type.Number(), retryInMs: ms, reason: text }),
 
   portal_opened: event('info', { address: text }),
-  /** Once for each reason; it is tried again by itself. */
+  /** Logged once for each reason. The agent retries automatically. */
   portal_unavailable: event('warn', { address: text, reason: text }),
 } as const;
 
