@@ -45,12 +45,12 @@ export const Operation = Type.Object({
   phase: Type.Enum([...operationPhases]),
   trigger: Type.Enum([...triggers]),
   startedAt: Time,
-  version: Nullable(Type.String({ description: 'The version that is being installed or gone back to.' })),
+  version: Nullable(Type.String({ description: 'The version that is being installed or restored.' })),
   progress: Progress,
 });
 export type Operation = Static<typeof Operation>;
 
-/** Beside a reason in the agent's own words, so that a page can say it in the reader's language. */
+/** Stands beside the agent's English reason, so that a page can use the reader's language. */
 const ReasonCode = Nullable(
   Type.String({ description: 'Stable code of the reason, e.g. release_unhealthy, image_missing.' }),
 );
@@ -61,7 +61,7 @@ export const HistoryEntry = Type.Object({
   trigger: Type.Enum([...triggers]),
   result: Type.Enum(['updated', 'rolled_back', 'failed']),
   from: Nullable(Type.String()),
-  to: Nullable(Type.String({ description: 'The version the operation was for.' })),
+  to: Nullable(Type.String({ description: 'The version that the operation installs or restores.' })),
   reason: Nullable(Type.String()),
   code: Type.Optional(ReasonCode),
   startedAt: Time,
@@ -154,20 +154,20 @@ export const Status = Type.Object({
     files: Type.Optional(
       Type.Array(Type.Object({ name: Type.String(), version: Type.String() }), {
         description:
-          'Complete files in the cache, older ones too: what devices can fetch. Left out before it was read.',
+          'Complete files in the cache, also of older versions: what devices can fetch. Absent until the cache was read.',
       }),
     ),
     download: Type.Optional(
       Nullable(
         Type.Object(
           { name: Type.String(), version: Type.String(), progress: Progress },
-          { description: 'The download under way.' },
+          { description: 'The current download.' },
         ),
       ),
     ),
     refused: Type.Optional(
       Type.Array(Type.Object({ name: Type.String(), version: Nullable(Type.String()), reason: Type.String() }), {
-        description: 'What the manifest offers and no device gets, and why.',
+        description: 'Firmware of the manifest that no device gets, with the reason.',
       }),
     ),
   }),

@@ -25,21 +25,21 @@ const on = node('on', 'action', 'device_command', { deviceId: lamp, action: 'set
 const wait = node('wait', 'action', 'delay', { seconds: 120 });
 const edge = (source: string, target: string) => ({ id: `${source}-${target}`, source, target });
 
-const told = (flow: Flow): string[] => checkFlow(flow, surroundings).map(({ code, pointer }) => `${code} ${pointer}`);
-/** Of a trigger beside the flow's one. */
-const ofTrigger = (kind: string, config: Record<string, unknown>): string[] =>
-  told({ nodes: [node('t', 'trigger', kind, config)], edges: [] });
-const ofAction = (kind: string, config: Record<string, unknown>): string[] =>
-  told({ nodes: [motion, node('a', 'action', kind, config)], edges: [edge('motion', 'a')] });
+const faultsOf = (flow: Flow): string[] =>
+  checkFlow(flow, surroundings).map(({ code, pointer }) => `${code} ${pointer}`);
+const ofTriggerConfig = (kind: string, config: Record<string, unknown>): string[] =>
+  faultsOf({ nodes: [node('t', 'trigger', kind, config)], edges: [] });
+const ofActionConfig = (kind: string, config: Record<string, unknown>): string[] =>
+  faultsOf({ nodes: [motion, node('a', 'action', kind, config)], edges: [edge('motion', 'a')] });
 
-test('a sound flow has no fault', () => {
+test('a correct flow has no fault', () => {
   const flow: Flow = { nodes: [motion, on, wait], edges: [edge('motion', 'on'), edge('on', 'wait')] };
   const faults = checkFlow(flow, surroundings);
   assert.deepEqual(faults, []);
   assert.ok(isSound(flow, faults));
 });
 
-test('a circle, a dangling edge, an edge into a trigger, ids given twice: each with its place', () => {
+test('reports the place of a cycle, a dangling edge, an edge into a trigger and duplicate ids', () => {
   const nodes = [motion, on, wait, on];
   const edges = [
     edge('motion', 'on'),
@@ -49,7 +49,7 @@ test('a circle, a dangling edge, an edge into a trigger, ids given twice: each w
     edge('wait', 'motion'),
     edge('motion', 'on'),
   ];
-  assert.deepEqual(told({ nodes, edges }).sort(), [
+  assert.deepEqual(faultsOf({ nodes, edges }).sort(), [
     'cycle /edges/2',
     'cycle /edges/4',
     'dangling_edge /edges/3/target',
@@ -57,7 +57,7 @@ test('a circle, a dangling edge, an edge into a trigger, ids given twice: each w
     'duplicate_node /nodes/3/id',
     'edge_into_trigger /edges/4/target',
   ]);
-  assert.deepEqual(told({ nodes: [motion, on], edges: [edge('on', 'on')] }), [
+  assert.deepEqual(faultsOf({ nodes: [motion, on], edges: [edge('on', 'on')] }), [
     'cycle /edges/0',
     'unreachable /nodes/1',
   ]);
@@ -66,15 +66,15 @@ test('a circle, a dangling edge, an edge into a trigger, ids given twice: each w
 test('only a condition has an edge for "not met"', () => {
   const range = node('night', 'condition', 'time_range', { from: '22:00', to: '06:00' });
   const otherwise = { ...edge('night', 'on'), sourceHandle: 'false' as const };
-  assert.deepEqual(told({ nodes: [motion, range, on], edges: [edge('motion', 'night'), otherwise] }), []);
+  assert.deepEqual(faultsOf({ nodes: [motion, range, on], edges: [edge('motion', 'night'), otherwise] }), []);
   const wrong = { ...edge('motion', 'on'), sourceHandle: 'false' as const };
-  assert.deepEqual(told({ nodes: [motion, on], edges: [wrong] }), ['edge_handle /edges/0/sourceHandle']);
+  assert.deepEqual(faultsOf({ nodes: [motion, on], edges: [wrong] }), ['edge_handle /edges/0/sourceHandle']);
 });
 
-test('a flow that nothing starts or that is too large is refused; a node that nothing leads to is only a warning', () => {
-  assert.deepEqual(told({ nodes: [], edges: [] }), ['no_trigger /nodes']);
+test('refuses a flow without a trigger or one that is too large, and warns of an unreachable node', () => {
+  assert.deepEqual(faultsOf({ nodes: [], edges: [] }), ['no_trigger /nodes']);
   const many = Array.from({ length: 101 }, (_, index) => ({ ...motion, id: `t${index}` }));
-  assert.deepEqual(told({ nodes: many, edges: [] }), ['too_many_nodes /nodes']);
+  assert.deepEqual(faultsOf({ nodes: many, edges: [] }), ['too_many_nodes /nodes']);
   const flow: Flow = { nodes: [motion, on], edges: [] };
   const faults = checkFlow(flow, surroundings);
   assert.deepEqual(
@@ -84,36 +84,38 @@ test('a flow that nothing starts or that is too large is refused; a node that no
   assert.ok(isSound(flow, faults));
   const long = Array.from({ length: 1_000 }, (_, index) => ({ ...wait, id: `n${index}` }));
   const chain = long.slice(1).map(({ id }, index) => edge(`n${index}`, id));
-  assert.ok(told({ nodes: long, edges: chain }).includes('too_many_nodes /nodes'));
+  assert.ok(faultsOf({ nodes: long, edges: chain }).includes('too_many_nodes /nodes'));
 });
 
-test('unknown kinds and configs of the wrong form are told with their place', () => {
-  assert.deepEqual(ofTrigger('sunrise', {}), ['unknown_kind /nodes/0/data/kind']);
-  assert.deepEqual(ofTrigger('constructor', {}), ['unknown_kind /nodes/0/data/kind']);
-  assert.deepEqual(ofTrigger('delay', { seconds: 1 }), ['unknown_kind /nodes/0/data/kind']);
-  assert.deepEqual(ofAction('delay', {}), ['config_invalid /nodes/1/data/config/seconds']);
-  assert.deepEqual(ofAction('delay', { seconds: 0.5 }), ['config_invalid /nodes/1/data/config/seconds']);
-  assert.deepEqual(ofAction('delay', { seconds: 1, more: 2 }), ['config_invalid /nodes/1/data/config/more']);
-  assert.deepEqual(ofAction('notify', { message: '  ' }), ['config_invalid /nodes/1/data/config/message']);
-  assert.deepEqual(ofAction('webhook', { url: 'ftp://example.org' }), ['config_invalid /nodes/1/data/config/url']);
-  assert.deepEqual(ofAction('webhook', { url: 'http://[' }), ['config_invalid /nodes/1/data/config/url']);
+test('reports the place of unknown kinds and invalid configs', () => {
+  assert.deepEqual(ofTriggerConfig('sunrise', {}), ['unknown_kind /nodes/0/data/kind']);
+  assert.deepEqual(ofTriggerConfig('constructor', {}), ['unknown_kind /nodes/0/data/kind']);
+  assert.deepEqual(ofTriggerConfig('delay', { seconds: 1 }), ['unknown_kind /nodes/0/data/kind']);
+  assert.deepEqual(ofActionConfig('delay', {}), ['config_invalid /nodes/1/data/config/seconds']);
+  assert.deepEqual(ofActionConfig('delay', { seconds: 0.5 }), ['config_invalid /nodes/1/data/config/seconds']);
+  assert.deepEqual(ofActionConfig('delay', { seconds: 1, more: 2 }), ['config_invalid /nodes/1/data/config/more']);
+  assert.deepEqual(ofActionConfig('notify', { message: '  ' }), ['config_invalid /nodes/1/data/config/message']);
+  assert.deepEqual(ofActionConfig('webhook', { url: 'ftp://example.org' }), [
+    'config_invalid /nodes/1/data/config/url',
+  ]);
+  assert.deepEqual(ofActionConfig('webhook', { url: 'http://[' }), ['config_invalid /nodes/1/data/config/url']);
 });
 
 test('a schedule is either a cron expression or a time of day', () => {
   const at = '/nodes/0/data/config';
-  assert.deepEqual(ofTrigger('schedule', { cron: '0 7 * * 1-5' }), []);
-  assert.deepEqual(ofTrigger('schedule', { time: '07:00', days: ['mon', 'sun'] }), []);
-  assert.deepEqual(ofTrigger('schedule', {}), [`schedule_invalid ${at}`]);
-  assert.deepEqual(ofTrigger('schedule', { cron: '* * * * *', time: '07:00' }), [`schedule_invalid ${at}`]);
-  assert.deepEqual(ofTrigger('schedule', { cron: '* * * * *', days: ['mon'] }), [`schedule_invalid ${at}/days`]);
-  assert.deepEqual(ofTrigger('schedule', { cron: 'bad' }), [`schedule_invalid ${at}/cron`]);
-  assert.deepEqual(ofTrigger('schedule', { time: '24:00' }), [`config_invalid ${at}/time`]);
-  assert.deepEqual(ofTrigger('schedule', { time: '07:00', days: [] }), [`config_invalid ${at}/days`]);
+  assert.deepEqual(ofTriggerConfig('schedule', { cron: '0 7 * * 1-5' }), []);
+  assert.deepEqual(ofTriggerConfig('schedule', { time: '07:00', days: ['mon', 'sun'] }), []);
+  assert.deepEqual(ofTriggerConfig('schedule', {}), [`schedule_invalid ${at}`]);
+  assert.deepEqual(ofTriggerConfig('schedule', { cron: '* * * * *', time: '07:00' }), [`schedule_invalid ${at}`]);
+  assert.deepEqual(ofTriggerConfig('schedule', { cron: '* * * * *', days: ['mon'] }), [`schedule_invalid ${at}/days`]);
+  assert.deepEqual(ofTriggerConfig('schedule', { cron: 'bad' }), [`schedule_invalid ${at}/cron`]);
+  assert.deepEqual(ofTriggerConfig('schedule', { time: '24:00' }), [`config_invalid ${at}/time`]);
+  assert.deepEqual(ofTriggerConfig('schedule', { time: '07:00', days: [] }), [`config_invalid ${at}/days`]);
 });
 
-test('a state is compared by an operator and a value, of which both or none are given', () => {
+test('a comparison needs both operator and value, or neither', () => {
   const of = (config: Record<string, unknown>): string[] =>
-    ofTrigger('device_state_changed', { deviceId: sensor, capability: 'motion', ...config });
+    ofTriggerConfig('device_state_changed', { deviceId: sensor, capability: 'motion', ...config });
   const at = '/nodes/0/data/config';
   assert.deepEqual(of({}), []);
   assert.deepEqual(of({ operator: 'gt', value: 25 }), []);
@@ -123,7 +125,8 @@ test('a state is compared by an operator and a value, of which both or none are 
 });
 
 test('a command must be one that the device understands and an automation may send', () => {
-  const of = (config: Record<string, unknown>): string[] => ofAction('device_command', { deviceId: lamp, ...config });
+  const of = (config: Record<string, unknown>): string[] =>
+    ofActionConfig('device_command', { deviceId: lamp, ...config });
   const at = '/nodes/1/data/config';
   assert.deepEqual(of({ action: 'set_brightness', params: { brightness: 40 } }), []);
   assert.deepEqual(of({ action: 'reboot' }), []);

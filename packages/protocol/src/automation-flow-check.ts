@@ -23,7 +23,7 @@ export type FlowSurroundings = {
   cronProblem: (expression: string) => string | null;
 };
 
-/** Everything that is wrong with a flow; without an error among it, the flow can be published and is a `CheckedFlow`. Pure. */
+/** All faults of a flow. Without one of severity `error` the flow is a `CheckedFlow` and can be published. Pure. */
 export function checkFlow(flow: Flow, surroundings: FlowSurroundings): FlowFault[] {
   return [
     ...checkSize(flow),
@@ -69,7 +69,7 @@ function checkNode(node: FlowNode, index: number, surroundings: FlowSurroundings
   const configs: Record<string, TObject> = nodeConfigs[type];
   const schema = Object.hasOwn(configs, data.kind) ? configs[data.kind] : undefined;
   if (schema === undefined) {
-    const message = `There is no ${type} of this kind; known are: ${Object.keys(configs).join(', ')}.`;
+    const message = `There is no ${type} of this kind. Known kinds: ${Object.keys(configs).join(', ')}.`;
     return [faultOf(id, { code: 'unknown_kind', pointer: `${at}/kind`, message })];
   }
   const errors = schemaFaults(schema, data.config).map(({ pointer, message }): Found => {
@@ -80,7 +80,7 @@ function checkNode(node: FlowNode, index: number, surroundings: FlowSurroundings
   return further.map((found) => faultOf(id, { ...found, pointer: `${at}/config${found.pointer}` }));
 }
 
-/** Of a config that has the right form. */
+/** Faults of a config that has the right shape. */
 function checkConfig(data: TriggerData | ConditionData | ActionData, surroundings: FlowSurroundings): Found[] {
   const { kind, config } = data;
   switch (kind) {
@@ -119,7 +119,9 @@ function checkComparison({ operator, value }: StateChanged): Found[] {
   if (operator === undefined) return wrong('/operator', 'A value needs an operator.');
   if (value === undefined) return wrong('/value', 'An operator needs a value.');
   const isOrder = operator !== 'eq' && operator !== 'ne';
-  return isOrder && typeof value !== 'number' ? wrong('/value', 'Only numbers are less or greater.') : [];
+  return isOrder && typeof value !== 'number'
+    ? wrong('/value', 'Only numbers can be compared with less or greater.')
+    : [];
 }
 
 type Schedule = Extract<TriggerData, { kind: 'schedule' }>['config'];
@@ -144,7 +146,7 @@ function checkCommand({ deviceId, action, params = {} }: DeviceCommandConfig, ar
   const schema = commandSchema(type, action);
   if (schema === null) {
     const known = actionsOf(type).filter((one) => !commandsNotForAutomations.includes(one));
-    const message = `The device does not understand it; it understands: ${known.join(', ')}.`;
+    const message = `The device does not understand this command. Known commands: ${known.join(', ')}.`;
     return [{ code: 'unknown_command', pointer: '/action', message }];
   }
   return schemaFaults(schema, params).map(({ pointer, message }) => {
@@ -152,7 +154,7 @@ function checkCommand({ deviceId, action, params = {} }: DeviceCommandConfig, ar
   });
 }
 
-/** One fault a place, as the validation of requests tells it. */
+/** One fault per place, as in the validation of requests. */
 function schemaFaults(schema: TObject, value: unknown): { pointer: string; message: string }[] {
   const faults = new Map<string, string>();
   for (const { keyword, instancePath, params, message } of Value.Errors(schema, value)) {
@@ -176,17 +178,17 @@ function checkEdges({ nodes, edges }: Flow): FlowFault[] {
     if (!types.has(source)) found.push({ code: 'dangling_edge', pointer: `${at}/source`, message: missing });
     if (!types.has(target)) found.push({ code: 'dangling_edge', pointer: `${at}/target`, message: missing });
     if (types.get(target) === 'trigger') {
-      found.push({ code: 'edge_into_trigger', pointer: `${at}/target`, message: 'Nothing leads into a trigger.' });
+      found.push({ code: 'edge_into_trigger', pointer: `${at}/target`, message: 'No edge may lead into a trigger.' });
     }
     if (sourceHandle !== undefined && types.has(source) && types.get(source) !== 'condition') {
-      const message = 'Only a condition has two ways out.';
+      const message = 'Only a condition has two outputs.';
       found.push({ code: 'edge_handle', pointer: `${at}/sourceHandle`, message });
     }
     return found.map((one) => faultOf(types.has(source) ? source : null, one));
   });
 }
 
-/** Tells of every edge that leads back to where its path came from. */
+/** Finds every edge that closes a cycle. */
 function findCycles({ nodes, edges }: Flow): FlowFault[] {
   const faults: FlowFault[] = [];
   const outgoing = Map.groupBy(
@@ -198,7 +200,7 @@ function findCycles({ nodes, edges }: Flow): FlowFault[] {
     state.set(id, 'open');
     for (const { target, index } of outgoing.get(id) ?? []) {
       if (state.get(target) === 'open') {
-        const message = 'This closes a circle: it would go on for ever.';
+        const message = 'This edge closes a cycle: the run would never end.';
         faults.push(faultOf(id, { code: 'cycle', pointer: `/edges/${index}`, message }));
       } else if (!state.has(target)) visit(target);
     }
@@ -211,7 +213,7 @@ function findCycles({ nodes, edges }: Flow): FlowFault[] {
 function findUnreachable({ nodes, edges }: Flow): FlowFault[] {
   const reached = new Set(nodes.filter(({ type }) => type === 'trigger').map(({ id }) => id));
   const outgoing = Map.groupBy(edges, ({ source }) => source);
-  // A set is iterated together with what is added meanwhile.
+  // Iterating a set also visits the items added during the loop.
   for (const id of reached) for (const { target } of outgoing.get(id) ?? []) reached.add(target);
   return nodes.flatMap(({ id }, index) => {
     if (reached.has(id)) return [];

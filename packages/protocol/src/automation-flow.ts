@@ -2,9 +2,9 @@ import { Type, type Static, type TObject, type TSchema } from 'typebox';
 import { Id } from './rest.ts';
 
 /**
- * What an automation does (contracts, section 14): a graph without cycles. A trigger starts a run; every edge out of a node is followed;
- * a node is done once in a run, by whichever path comes to it first. Conditions decide whether a path goes on; an action that fails is
- * written down, and the path goes on.
+ * What an automation does (contracts, section 14): a graph without cycles. A trigger starts a run, and every edge out of a node is
+ * followed. A node runs once per run, on the first path that reaches it. Conditions decide whether a path continues. A failed action
+ * is recorded, and the path continues.
  */
 
 const closed = { additionalProperties: false } as const;
@@ -40,7 +40,7 @@ const Capability = Type.String({ minLength: 1, maxLength: 64, description: 'Key 
 
 /** Configurations of the kinds of triggers. */
 export const triggerConfigs = {
-  /** Something happened at a device. */
+  /** A device reported an event. */
   device_event_received: Type.Object(
     {
       deviceId: Id,
@@ -52,19 +52,19 @@ export const triggerConfigs = {
     closed,
   ),
   /**
-   * A value changed. With `operator` and `value`: it became so and was not so before ("rose over 25"), not at each report of it. Both
-   * are given, or neither: then any change counts.
+   * A value changed. With `operator` and `value` the comparison must become true ("rose above 25"); further reports do not count.
+   * Without them any change counts. Give both or neither.
    */
   device_state_changed: Type.Object(
     { deviceId: Id, capability: Capability, operator: Type.Optional(Operator), value: Type.Optional(StateValue) },
     closed,
   ),
-  /** A device came or went. */
+  /** A device went online or offline. */
   device_status_changed: Type.Object(
     { deviceId: Id, status: Type.Optional(Type.Enum(['online', 'offline'], { description: 'Left out: either.' })) },
     closed,
   ),
-  /** Either `cron` or `time`. What falls into a time when the station was off is not done later. */
+  /** Either `cron` or `time`. A time that passed while the station was off is skipped. */
   schedule: Type.Object(
     {
       cron: Type.Optional(
@@ -81,20 +81,20 @@ export const triggerConfigs = {
   ),
 } as const satisfies Record<string, TObject>;
 
-/** Configurations of the kinds of conditions. A device that is gone or never reported the value meets none. */
+/** Configurations of the kinds of conditions. A removed device, or one that never reported the value, meets none. */
 export const conditionConfigs = {
   state_equals: Type.Object({ deviceId: Id, capability: Capability, value: StateValue }, closed),
   numeric_compare: Type.Object(
     { deviceId: Id, capability: Capability, operator: Operator, value: Type.Number() },
     closed,
   ),
-  /** From `from` until before `to`; over midnight when `to` is the earlier one, the whole day when they are the same. `days`: of its beginning. */
+  /** From `from` until before `to`; past midnight when `to` is earlier, the whole day when they are equal. `days` are those of the start. */
   time_range: Type.Object({ from: TimeOfDay, to: TimeOfDay, days: Type.Optional(Days) }, closed),
 } as const satisfies Record<string, TObject>;
 
 /** Configurations of the kinds of actions. */
 export const actionConfigs = {
-  /** Done when the device has confirmed it; failed when it refused, is offline or did not answer in time. */
+  /** Done when the device has confirmed it; failed when the device refuses, is offline or does not answer in time. */
   device_command: Type.Object(
     {
       deviceId: Id,
@@ -103,9 +103,9 @@ export const actionConfigs = {
     },
     closed,
   ),
-  /** Survives a restart; one that is more than an hour late by then ends the run. */
+  /** Survives a restart. A delay that is more than an hour late then ends the run. */
   delay: Type.Object({ seconds: Type.Integer({ minimum: 1, maximum: maxDelaySeconds }) }, closed),
-  /** A request with 10 s for its answer; only to public addresses, and those that the station's configuration allows. */
+  /** A request that must be answered within 10 s, to a public address or one that AUTOMATION_WEBHOOK_ALLOW permits. */
   webhook: Type.Object(
     {
       url: Type.String({ minLength: 1, maxLength: 2048, pattern: '^https?://' }),
@@ -118,11 +118,11 @@ export const actionConfigs = {
     },
     closed,
   ),
-  /** An entry in the activity of the station, told at /ws as `notification`. */
+  /** An entry in the activity of the station, sent on /ws as `notification`. */
   notify: Type.Object({ message: Type.String({ minLength: 1, maxLength: 500, pattern: '\\S' }) }, closed),
 } as const satisfies Record<string, TObject>;
 
-/** Commands that no automation may send: they need parameters that are the station's own, or lose the device. */
+/** Commands that no automation may send: the station chooses their parameters, or the device would be lost. */
 export const commandsNotForAutomations: readonly string[] = ['ota_update', 'wifi_update', 'factory_reset'];
 
 export const nodeConfigs = {
@@ -138,7 +138,7 @@ export type ActionData = ConfigsOf<typeof actionConfigs>;
 
 const NodeId = Type.String({ minLength: 1, maxLength: 64 });
 
-/** As it may stand in a draft: its kind may be unknown and its config wrong (see `checkFlow`). */
+/** A node of a draft: its kind may be unknown and its config invalid (see `checkFlow`). */
 export const FlowNode = Type.Object(
   {
     id: NodeId,
@@ -146,12 +146,12 @@ export const FlowNode = Type.Object(
     data: Type.Object(
       {
         kind: Type.String({ minLength: 1, maxLength: 64 }),
-        config: Type.Record(Type.String(), Type.Unknown(), { description: 'As the kind asks.' }),
+        config: Type.Record(Type.String(), Type.Unknown(), { description: 'Depends on the kind.' }),
       },
       closed,
     ),
     position: Type.Optional(
-      Type.Object({ x: Type.Number(), y: Type.Number() }, { ...closed, description: 'For who draws it.' }),
+      Type.Object({ x: Type.Number(), y: Type.Number() }, { ...closed, description: 'Position in the drawing.' }),
     ),
   },
   closed,
@@ -166,7 +166,8 @@ export const FlowEdge = Type.Object(
     sourceHandle: Type.Optional(
       Type.Enum(['true', 'false'], {
         default: 'true',
-        description: 'Out of a condition: followed when it is met ("true", also when left out) or when it is not.',
+        description:
+          'Of an edge out of a condition: whether it is followed when the condition is met ("true", also when absent) or not.',
       }),
     ),
   },
@@ -176,7 +177,7 @@ export type FlowEdge = Static<typeof FlowEdge>;
 
 export const Flow = Type.Object(
   { nodes: Type.Array(FlowNode, { maxItems: 1_000 }), edges: Type.Array(FlowEdge, { maxItems: 3_000 }) },
-  { ...closed, description: 'A larger one than can be published may be kept as a draft.' },
+  { ...closed, description: 'A draft may be larger than what can be published.' },
 );
 export type Flow = Static<typeof Flow>;
 

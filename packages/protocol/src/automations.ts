@@ -6,17 +6,17 @@ import { Id, Time } from './rest.ts';
  * Bodies of /api/automations (contracts, sections 9 and 14). What a flow is: `automation-flow.ts`; what is wrong with one:
  * `automation-flow-check.ts`.
  *
- * Everyone who is logged in reads automations and runs and may start a published one; owner and admins write. To members, addresses and
- * bodies of webhooks are shown without what could be a secret.
+ * Every user reads automations and runs, and may start a published automation. Owner and admins edit. Members see addresses and
+ * bodies of webhooks without anything that could be a secret.
  */
 
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const closed = { additionalProperties: false } as const;
 const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
 
-/** Of one station. */
+/** Automations of one station. */
 export const maxAutomations = 200;
-/** Runs of one automation that are started in a minute; what comes beyond is skipped. */
+/** Runs of one automation that may start in a minute; further ones are skipped. */
 export const maxRunsPerMinute = 30;
 /** Runs of one automation at a time, in mode `parallel`. */
 export const maxParallelRuns = 10;
@@ -26,14 +26,14 @@ export const maxDelayLateMs = 60 * 60 * 1000;
 export const keptRuns = 100;
 
 /**
- * What a trigger does while a run of the same automation is going on, counted from the first action: `restart` ends that run and begins
- * anew ("motion: lamp on, wait two minutes, lamp off"), `single` skips the new one, `parallel` does both. A run whose conditions are not
- * met disturbs nobody.
+ * What a trigger does while another run of the automation is active, that is, past its first action. `restart` ends that run and starts
+ * again ("motion: lamp on, wait two minutes, lamp off"), `single` skips the new run, `parallel` runs both. A run whose conditions are
+ * not met affects no other run.
  */
 export const RunMode = Type.Enum(['restart', 'single', 'parallel']);
 export type RunMode = Static<typeof RunMode>;
 
-/** One thing that is wrong with a flow. */
+/** One fault of a flow. */
 export const FlowFault = Type.Object({
   severity: Type.Enum(['error', 'warning'], { description: 'A flow with an error cannot be published.' }),
   code: Type.Enum([
@@ -56,43 +56,43 @@ export const FlowFault = Type.Object({
     'command_params',
   ]),
   pointer: Type.String({ description: 'RFC 6901 JSON pointer into the flow, e.g. "/nodes/2/data/config/deviceId".' }),
-  nodeId: Nullable(Type.String({ description: 'Of the node that it is about.' })),
+  nodeId: Nullable(Type.String({ description: 'The node that it concerns.' })),
   message: Type.String({ description: 'In English, for people.' }),
 });
 export type FlowFault = Static<typeof FlowFault>;
 
-/** `running`: something is being done; `waiting`: for a delay. The others are ends. */
+/** `running`: a step is in progress; `waiting`: for a delay. All others are final. */
 export const RunStatus = Type.Enum([
   'running',
   'waiting',
-  /** All was done; also when a condition was not met. */
+  /** All steps were done, or a condition was not met. */
   'completed',
-  /** All was tried, and at least one action failed. */
+  /** All steps were tried, and at least one action failed. */
   'failed',
-  /** The station went down while an action was being done: whether it was done is not known, and it is not done again. */
+  /** The station stopped during an action. Its result is unknown, and it is not repeated. */
   'interrupted',
-  /** A delay was over while the station was off, and more than an hour ago. */
+  /** A delay ended while the station was off, more than an hour ago. */
   'missed',
   /** A newer run took its place (mode `restart`). */
   'replaced',
-  /** The automation was taken back to a draft meanwhile. */
+  /** The automation became a draft again meanwhile. */
   'stopped',
-  /** Not begun: see `reason`. */
+  /** Not started; see `reason`. */
   'skipped',
 ]);
 export type RunStatus = Static<typeof RunStatus>;
 
 /** Why a run is not simply completed. */
 export const RunReason = Type.Enum([
-  /** `completed`: no condition let it come to an action. */
+  /** `completed`: no condition was met, so no action ran. */
   'conditions_not_met',
-  /** `skipped`: more than 30 in a minute. A loop of automations that start each other ends so. */
+  /** `skipped`: more than 30 in a minute. This ends a loop of automations that start each other. */
   'rate_limited',
-  /** `skipped`: mode `single`, and one is going on. */
+  /** `skipped`: mode `single`, and a run is active. */
   'already_running',
-  /** `skipped`: mode `parallel`, and ten are going on. */
+  /** `skipped`: mode `parallel`, and ten runs are active. */
   'too_many_parallel',
-  /** `skipped`: the station stood still when it was time (schedule). */
+  /** `skipped`: the station was suspended at the scheduled time. */
   'schedule_missed',
   /** `failed`. */
   'action_failed',
@@ -119,19 +119,21 @@ export const RunStep = Type.Object({
     'met',
     'not_met',
     'failed',
-    /** Of a command: the device did not confirm it in time; it may have carried it out. */
+    /** The device did not confirm the command in time; it may have executed it. */
     'expired',
-    /** Begun, and then the station went down. */
+    /** The station stopped during the step. */
     'unknown',
-    /** A delay whose run ended before. */
+    /** A delay whose run ended earlier. */
     'cancelled',
-    /** A delay that was over too long ago. */
+    /** A delay that ended too long ago. */
     'missed',
   ]),
   startedAt: Time,
   endedAt: Nullable(Time),
   dueAt: Nullable(Type.String({ description: 'Of a delay.' })),
-  lateMs: Nullable(Type.Number({ description: 'How late a delay went on, when the station was off at its time.' })),
+  lateMs: Nullable(
+    Type.Number({ description: 'How late the run continued after a delay that ended while the station was off.' }),
+  ),
   detail: Nullable(Type.String({ description: 'In English, for people; never a secret.' })),
 });
 export type RunStep = Static<typeof RunStep>;
@@ -139,12 +141,12 @@ export type RunStep = Static<typeof RunStep>;
 /** What started a run. */
 export const RunTrigger = Type.Object({
   kind: Type.Enum(['device_event_received', 'device_state_changed', 'device_status_changed', 'schedule', 'manual']),
-  nodeId: Nullable(Type.String({ description: 'Null when all triggers were started by hand.' })),
+  nodeId: Nullable(Type.String({ description: 'Null when a user started all triggers manually.' })),
   deviceId: Nullable(Id),
-  userId: Nullable(Type.String({ description: 'Who started it by hand.' })),
+  userId: Nullable(Type.String({ description: 'The user who started it manually.' })),
   data: Type.Record(Type.String(), Type.Unknown(), {
     description:
-      'Of a state `capability`, `from`, `to`; of an event `event` and its `data`; of a status `status`; of a schedule `dueAt`.',
+      'State: `capability`, `from`, `to`. Event: `event` and its `data`. Status: `status`. Schedule: `dueAt`.',
   }),
 });
 export type RunTrigger = Static<typeof RunTrigger>;
@@ -161,10 +163,10 @@ export const RunSummary = Type.Object({
 });
 export type RunSummary = Static<typeof RunSummary>;
 
-/** GET /api/automations/:id/runs?before=&limit= (user) → AutomationRun[], newest first; `before` is the id of the last one of the page before. */
+/** GET /api/automations/:id/runs?before=&limit= (user) → AutomationRun[], newest first; `before` is the id of the last one on the previous page. */
 export const AutomationRun = Type.Object({
   ...RunSummary.properties,
-  steps: Type.Array(RunStep, { description: 'In the order they were begun; a node stands in it once.' }),
+  steps: Type.Array(RunStep, { description: 'In the order of their start; each node at most once.' }),
 });
 export type AutomationRun = Static<typeof AutomationRun>;
 export const AutomationRuns = Type.Array(AutomationRun);
@@ -173,12 +175,12 @@ export const RunsQuery = Type.Object(
   closed,
 );
 
-/** What is wrong with a published automation now. */
+/** A condition of a published automation. */
 export const AutomationCondition = Type.Object({
   code: Type.Enum([
-    /** Runs were skipped within the last five minutes, since there were too many: it may start itself in a loop. */
+    /** Runs were skipped within the last five minutes because there were too many: perhaps a loop. */
     'rate_limited',
-    /** What was published no longer fits, e.g. a device was removed. */
+    /** The published flow is no longer valid, for example because a device was removed. */
     'flow_broken',
   ]),
   message: Type.String({ description: 'In English, for people.' }),
@@ -191,10 +193,10 @@ export const AutomationSummary = Type.Object({
   name: Type.String(),
   status: Type.Enum(['draft', 'published']),
   mode: RunMode,
-  revision: Type.Integer({ description: 'Grows with each change.' }),
+  revision: Type.Integer({ description: 'Increases with each change.' }),
   hasUnpublishedChanges: Type.Boolean({ description: 'Published, and edited since.' }),
   conditions: Type.Array(AutomationCondition),
-  nextRunAt: Nullable(Type.String({ description: 'Of its schedules, when it is published.' })),
+  nextRunAt: Nullable(Type.String({ description: 'Next run of its schedules, if it is published.' })),
   lastRun: Nullable(RunSummary),
   createdAt: Time,
   updatedAt: Time,
@@ -206,19 +208,19 @@ export const AutomationSummaries = Type.Array(AutomationSummary);
 /** GET /api/automations/:id (user). */
 export const Automation = Type.Object({
   ...AutomationSummary.properties,
-  flow: Type.Object(Flow.properties, { description: 'As it is edited.' }),
+  flow: Type.Object(Flow.properties, { description: 'The draft.' }),
   publishedFlow: Nullable(
     Type.Object(Flow.properties, {
-      description: 'What is run; edits of `flow` come into it by publishing again.',
+      description: 'The flow that runs. Publishing again replaces it with `flow`.',
     }),
   ),
-  faults: Type.Array(FlowFault, { description: 'Of `flow`.' }),
+  faults: Type.Array(FlowFault, { description: 'Faults of `flow`.' }),
 });
 export type Automation = Static<typeof Automation>;
 
 /**
  * POST /api/automations (station role admin) → 201 Automation, a draft; its flow may have faults. Errors: 409 conflict when there are
- * 200 already.
+ * already 200.
  */
 export const NewAutomation = Type.Object(
   { name: Name, mode: Type.Optional(RunMode), flow: Type.Optional(Flow) },
@@ -227,8 +229,8 @@ export const NewAutomation = Type.Object(
 export type NewAutomation = Static<typeof NewAutomation>;
 
 /**
- * PATCH /api/automations/:id (station role admin) → 200 Automation. The name counts at once; flow and mode of a published one count when
- * it is published again. With `revision`: 409 conflict when someone else changed it since.
+ * PATCH /api/automations/:id (station role admin) → 200 Automation. The name changes at once. Flow and mode of a published automation change when
+ * it is published again. With `revision`: 409 conflict when somebody else has changed it since.
  */
 export const AutomationPatch = Type.Object(
   {
@@ -249,12 +251,12 @@ export type AutomationPatch = Static<typeof AutomationPatch>;
  */
 
 /**
- * POST /api/automations/:id/run (user) → 202 RunSummary: as if the trigger had come; a published one by its published flow, a draft (owner
- * and admins) by its draft. One that does not begin is `skipped` and says why each time, though few that are alike are kept among the runs.
- * Errors: 422 automation_invalid, 403 forbidden (a draft, for a member). The body may be left out.
+ * POST /api/automations/:id/run (user) → 202 RunSummary: runs as if triggered. A published automation runs its published flow, a draft
+ * its draft (owner and admins only). A run that cannot start is `skipped` with its reason; of many equal ones few are kept.
+ * Errors: 422 automation_invalid, 403 forbidden (a draft, for a member). The body is optional.
  */
 export const RunRequest = Type.Object(
-  { nodeId: Type.Optional(Type.String({ maxLength: 64, description: 'The trigger to go on from; left out: all.' })) },
+  { nodeId: Type.Optional(Type.String({ maxLength: 64, description: 'The trigger to start from; absent: all.' })) },
   closed,
 );
 export type RunRequest = Static<typeof RunRequest>;

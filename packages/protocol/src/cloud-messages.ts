@@ -1,8 +1,8 @@
 import { Type, type Static } from 'typebox';
 
 /**
- * The plain JSON messages of the cloud link: who is who, identities, acknowledgements (specification, "Cloud legacy messages";
- * contracts, section 12). One object a text frame, told apart from JSON-RPC by `type`. Keys that are not known are ignored: the cloud grows.
+ * Legacy messages of the cloud link: log-in, identities, acknowledgements (specification, "Cloud legacy messages"; contracts,
+ * section 12). One JSON object per text frame; `type` distinguishes them from JSON-RPC. Unknown keys are ignored.
  */
 
 /** Path of the link at the cloud. */
@@ -17,7 +17,7 @@ const Email = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^\\s@]+@[^
 const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
 const PasswordHash = Type.String({ minLength: 1, maxLength: 512, description: 'PHC string, argon2id.' });
 
-/** From a station that nobody has claimed yet. */
+/** Sent by an unclaimed station. */
 export const ClaimHandshake = Type.Object({
   type: Type.Literal('claim_handshake'),
   chipId: Type.String(),
@@ -31,13 +31,13 @@ export const ClaimSuccess = Type.Object({
 
 export const StationAuth = Type.Object({ type: Type.Literal('station_auth'), stationToken: Type.String() });
 export type StationAuth = Static<typeof StationAuth>;
-/** With `acks` the cloud promises to acknowledge what carries a `seq`; without, it counts as delivered once it is sent. */
+/** With `acks` the cloud acknowledges messages with a `seq`. Without it a message counts as delivered once it is sent. */
 export const AuthOk = Type.Object({ type: Type.Literal('auth_ok'), acks: Type.Optional(Type.Boolean()) });
 export const AuthError = Type.Object({
   type: Type.Literal('auth_error'),
   reason: Type.Optional(Type.String({ maxLength: 1000 })),
 });
-/** Everything that came on this connection up to and with the message of this `seq` is safe with the cloud. */
+/** The cloud has stored all messages of this connection up to and including this `seq`. */
 export const Ack = Type.Object({ type: Type.Literal('ack'), seq: Type.Integer({ minimum: 0 }) });
 
 export const CloudMember = Type.Object({
@@ -49,7 +49,7 @@ export const CloudMember = Type.Object({
 });
 export type CloudMember = Static<typeof CloudMember>;
 
-/** On a list, and of the cloud at a station. */
+/** A member in a list of the cloud. */
 export const maxMembers = 1_000;
 export const IdentitySync = Type.Object({
   type: Type.Literal('identity_sync'),
@@ -68,10 +68,10 @@ export const StationPasswordChanged = Type.Object({
   stationPasswordHash: PasswordHash,
 });
 export const StationReset = Type.Object({ type: Type.Literal('station_reset') });
-/** The station's answer, before anything is reset. */
+/** The station's answer; it is sent before anything is reset. */
 export const StationResetAck = Type.Object({ type: Type.Literal('station_reset_ack') });
 
-/** What the cloud sends, by `type`. */
+/** Messages that the cloud sends, by `type`. */
 export const cloudMessages = {
   claim_success: ClaimSuccess,
   auth_ok: AuthOk,
@@ -88,7 +88,7 @@ export const cloudMessages = {
 export type CloudMessageType = keyof typeof cloudMessages;
 export type CloudMessage = { [T in CloudMessageType]: Static<(typeof cloudMessages)[T]> }[CloudMessageType];
 
-/** The seven that change the station (specification, "Cloud legacy messages"). They count only after `auth_ok`. */
+/** The seven messages that change the station (specification, "Cloud legacy messages"). They are ignored before `auth_ok`. */
 export const legacyMessageTypes = [
   'identity_sync',
   'station_renamed',

@@ -7,12 +7,12 @@ import { Time } from './rest.ts';
 /** JSON-RPC 2.0 between station and cloud (specification, "Cloud JSON-RPC methods" and "Cloud notifications"; contracts, section 12). */
 
 export const rpcErrors = {
-  /** What went wrong is in the message; nothing was done. */
+  /** The message has the reason; nothing was done. */
   failed: -32000,
   notAuthenticated: -32001,
-  /** Too many calls under way; none of this one was done. */
+  /** Too many calls at once; nothing of this one was done. */
   busy: -32002,
-  /** The station ended while it did this, or the broker did not answer; it may have had its effect. It is not tried again by itself. */
+  /** The station stopped during the call, or the broker did not answer. The call may have had its effect; the station does not retry it. */
   outcomeUnknown: -32003,
   unknownDevice: -32004,
   deviceOffline: -32005,
@@ -30,13 +30,13 @@ export const DeviceCommandParams = Type.Object({
   deviceId: Type.String({ minLength: 1, maxLength: 128 }),
   command: Type.Object(
     { action: Type.String({ minLength: 1, maxLength: 64 }) },
-    { additionalProperties: true, description: 'The parameters of the action stand beside it.' },
+    { additionalProperties: true, description: 'Further keys are the parameters of the action.' },
   ),
   idempotencyKey: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 128,
-      description: 'The same one again within 24 h has no second effect. Without it, the id of the call is taken.',
+      description: 'A repeated key within 24 h has no second effect. Default: the id of the call.',
     }),
   ),
 });
@@ -44,7 +44,7 @@ export type DeviceCommandParams = Static<typeof DeviceCommandParams>;
 export const NoParams = Type.Union([Type.Object({}), Type.Array(Type.Unknown(), { maxItems: 0 })]);
 export const SetActiveChannelsParams = Type.Object({ channels: Type.Array(EventChannel, { maxItems: 64 }) });
 
-/** What the cloud calls. Available after `auth_ok`; before, each gets -32001. */
+/** Methods for the cloud. Before `auth_ok` each call is answered with -32001. */
 export const cloudMethods = {
   'device.command': { params: DeviceCommandParams, result: Type.Object({ status: Type.Literal('ok') }) },
   'devices.snapshot': { params: NoParams, result: Type.Object({ devices: Type.Array(Device) }) },
@@ -54,10 +54,10 @@ export const cloudMethods = {
 export type CloudMethod = keyof typeof cloudMethods;
 
 const Id = Type.String();
-/** What is kept until the cloud has it carries both: `seq` to be acknowledged, `id` the same each time it is sent. */
+/** Of messages that are kept until the cloud acknowledges them: `seq` is acknowledged, `id` stays the same when it is sent again. */
 const kept = { id: Type.String(), seq: Type.Integer() };
 
-/** What the station tells, by method, and on which channel. */
+/** Notifications of the station: method → channel. */
 export const cloudNotifications = {
   'device.stateChanged': {
     channel: 'state',

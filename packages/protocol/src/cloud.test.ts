@@ -5,7 +5,7 @@ import { eventChannels } from './cloud.ts';
 import { cloudMessages, legacyMessageTypes } from './cloud-messages.ts';
 import { cloudMethods, cloudNotifications } from './cloud-rpc.ts';
 
-test('the specification’s four methods and seven legacy messages are all there', () => {
+test('has the four methods and seven legacy messages of the specification', () => {
   const methods = ['device.command', 'devices.snapshot', 'device_types.list', 'station.setActiveChannels'];
   assert.deepEqual(Object.keys(cloudMethods), methods);
   assert.equal(new Set(legacyMessageTypes).size, 7);
@@ -19,13 +19,13 @@ test('each channel has a notification, and each notification is on a channel', (
 
 const member = { cloudUserId: 'c1', email: 'olena@example.org', name: 'Olena', role: 'owner' };
 
-test('messages of the cloud may grow: keys that are not known are ignored', () => {
+test('ignores unknown keys in messages of the cloud', () => {
   const grown = { type: 'member_added', at: 'now', member: { ...member, avatar: 'x' } };
   assert.ok(Value.Check(cloudMessages.member_added, grown));
   assert.ok(Value.Check(cloudMessages.auth_ok, { type: 'auth_ok', acks: true, serverTime: 1 }));
 });
 
-test('what would do harm has not the shape', () => {
+test('refuses harmful messages by their shape', () => {
   const refused: [keyof typeof cloudMessages, unknown][] = [
     ['member_added', { type: 'member_added', member: { ...member, email: 'nobody' } }],
     ['member_added', { type: 'member_added', member: { ...member, role: 'root' } }],

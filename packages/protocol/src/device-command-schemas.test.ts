@@ -9,7 +9,7 @@ const accepts = (type: string, action: string, params: unknown): boolean => {
   return Value.Check(schema, params);
 };
 
-test('a parameter is required, of its kind, within its range, and nothing else comes along', () => {
+test('requires each parameter, with its type and range, and refuses others', () => {
   const cases: [unknown, boolean][] = [
     [{ brightness: 1 }, true],
     [{ brightness: 100 }, true],
@@ -26,7 +26,7 @@ test('a parameter is required, of its kind, within its range, and nothing else c
   }
 });
 
-test('every type understands the common commands, also one that nobody has heard of', () => {
+test('every type understands the common commands, also an unknown one', () => {
   for (const type of ['climate', 'pir', 'switch-pir', 'light', 'toaster']) {
     assert.ok(accepts(type, 'reboot', {}));
     assert.ok(!accepts(type, 'reboot', { now: true }));
@@ -38,7 +38,7 @@ test('every type understands the common commands, also one that nobody has heard
   assert.deepEqual(actionsOf('toaster'), ['reboot', 'factory_reset', 'ota_update', 'wifi_update']);
 });
 
-test('an action of another type, or one that every object has, is not understood', () => {
+test('refuses actions of other types and names that every JavaScript object has', () => {
   assert.equal(commandSchema('climate', 'set_power'), null);
   assert.equal(commandSchema('light', 'toString'), null);
   assert.equal(commandSchema('light', '__proto__'), null);

@@ -6,7 +6,7 @@ import { builtInDeviceTypes, type CommandParameter, type DeviceType } from './de
 const closed = { additionalProperties: false } as const;
 const nothing = Type.Object({}, closed);
 
-/** What every device understands. `ota_update` and `wifi_update` are the station's own: their parameters are not a person's to choose. */
+/** Commands of every device. The station itself sends `ota_update` and `wifi_update`; people cannot choose their parameters. */
 export const commonCommands = {
   reboot: nothing,
   factory_reset: nothing,
@@ -32,7 +32,7 @@ export function commandSchema(type: string, action: string): TObject | null {
   return Object.hasOwn(commonCommands, action) ? commonCommands[action as keyof typeof commonCommands] : null;
 }
 
-/** Every action that a device of the type understands. A type nobody has heard of understands what all do. */
+/** Every action that a device of the type understands. An unknown type understands only the common ones. */
 export function actionsOf(type: string): string[] {
   const own = typeNamed(type)?.commands.map(({ action }) => action) ?? [];
   return [...own, ...Object.keys(commonCommands)];

@@ -1,7 +1,7 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import type { DeviceTopicEnd } from './topics.ts';
 
-/** Payloads of devices over MQTT: UTF-8 JSON objects (contracts, section 8). Keys that are not known are ignored: firmware grows. */
+/** Payloads of devices over MQTT: UTF-8 JSON objects (contracts, section 8). Unknown keys are ignored. */
 
 const Short = Type.String({ minLength: 1, maxLength: 128 });
 
@@ -18,15 +18,15 @@ export const HandshakeAck = Type.Object({ status: Type.Enum(['ok', 'unknown_devi
 export type HandshakeAck = Static<typeof HandshakeAck>;
 
 /**
- * The capabilities that changed, or all of them. The whole state holds as many, and 256 KiB of JSON: what is new and has no room there is left
- * out.
+ * The capabilities that changed, or all of them. The stored state has the same limit and 256 KiB of JSON; new values beyond it are
+ * dropped.
  */
 export const DeviceState = Type.Object({
   state: Type.Record(Type.String({ minLength: 1, maxLength: 64 }), Type.Unknown(), { maxProperties: 256 }),
 });
 export type DeviceState = Static<typeof DeviceState>;
 
-/** `user_event`: someone did something at the device. `device_event`: the rest, also `command_ack` and `ota_progress`. */
+/** `user_event`: a person operated the device. `device_event`: all others, also `command_ack` and `ota_progress`. */
 export const DeviceEventMessage = Type.Object({
   event: Type.Enum(['device_event', 'user_event']),
   data: Type.Object({ action: Short }, { additionalProperties: true }),
@@ -37,7 +37,7 @@ export type DeviceEventMessage = Static<typeof DeviceEventMessage>;
 export const Heartbeat = Type.Object({ status: Type.Enum(['online', 'offline']) });
 export type Heartbeat = Static<typeof Heartbeat>;
 
-/** What a device is told; the parameters of the action stand beside these. */
+/** A command to a device; further keys are the parameters of the action. */
 export const CommandMessage = Type.Object({ action: Short, commandId: Short }, { additionalProperties: true });
 export type CommandMessage = Static<typeof CommandMessage>;
 

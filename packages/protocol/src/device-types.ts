@@ -1,8 +1,8 @@
 import { Type, type Static, type TSchema } from 'typebox';
 
 /**
- * What a device of a type reports and understands (contracts, sections 8 and 9). Commands are checked against it before they are published;
- * pages draw a device from it, so that a type they have never heard of is drawn as well.
+ * What a device of a type reports and understands (contracts, sections 8 and 9). Commands are checked against it before they are
+ * published. Pages draw a device from it, also one of an unknown type.
  */
 
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -19,15 +19,13 @@ export const Capability = Type.Object({
 });
 export type Capability = Static<typeof Capability>;
 
-/** A parameter is required; what is not declared is refused. */
+/** Parameters are required; undeclared ones are refused. */
 export const CommandParameter = Type.Object({
   name: Type.String(),
   kind: ValueKind,
   min: Nullable(Type.Number()),
   max: Nullable(Type.Number()),
-  capability: Nullable(
-    Type.String({ description: 'The value of the state that this one becomes once it is carried out.' }),
-  ),
+  capability: Nullable(Type.String({ description: 'The value of the state that this parameter sets.' })),
 });
 export type CommandParameter = Static<typeof CommandParameter>;
 
@@ -36,8 +34,8 @@ export type CommandType = Static<typeof CommandType>;
 
 export const DeviceType = Type.Object({
   type: Type.String(),
-  capabilities: Type.Array(Capability, { description: 'The one that matters most comes first.' }),
-  commands: Type.Array(CommandType, { description: 'Beside those that every device understands.' }),
+  capabilities: Type.Array(Capability, { description: 'The most important one comes first.' }),
+  commands: Type.Array(CommandType, { description: 'In addition to those of every device.' }),
   events: Type.Array(Type.String(), { description: 'Values of `data.action` in its events.' }),
 });
 export type DeviceType = Static<typeof DeviceType>;
@@ -59,7 +57,7 @@ const brightness = number('brightness', '%', 1, 100);
 const battery = number('battery', '%', 0, 100);
 const setPower: CommandType = { action: 'set_power', parameters: [sets(power)] };
 
-/** The types that every station knows. */
+/** The built-in types. */
 export const builtInDeviceTypes: readonly DeviceType[] = [
   {
     type: 'climate',

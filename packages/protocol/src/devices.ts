@@ -17,7 +17,7 @@ export const Device = Type.Object({
   type: Type.String(),
   name: Type.String(),
   zoneId: Nullable(Id),
-  status: Type.Enum([...deviceStatuses], { description: '"unknown" until it was heard for the first time.' }),
+  status: Type.Enum([...deviceStatuses], { description: '"unknown" until its first message.' }),
   statusAt: Nullable(Type.String({ description: 'Since when.' })),
   lastSeenAt: Nullable(Time),
   state: JsonObject,
@@ -36,13 +36,13 @@ export const DevicePatch = Type.Object(
 );
 export type DevicePatch = Static<typeof DevicePatch>;
 
-/** GET /api/devices/:id/events and GET /api/activity (user), newest first. `before` is the id of the last one of the page before. */
+/** GET /api/devices/:id/events and GET /api/activity (user), newest first. `before` is the id of the last one on the previous page. */
 export const DeviceEvent = Type.Object({
   id: Id,
-  deviceId: Type.Union([Id, Type.Null()], { description: 'Null of what the station says by itself.' }),
+  deviceId: Type.Union([Id, Type.Null()], { description: 'Null for events of the station itself.' }),
   kind: Type.String({
     description:
-      '"device_event", "user_event", …; "notification" of an automation: `data` is `{ message, automationId, automationName }`.',
+      '"device_event", "user_event", …; "notification" is from an automation: `data` is `{ message, automationId, automationName }`.',
   }),
   data: JsonObject,
   at: Time,
@@ -55,8 +55,8 @@ export const EventsQuery = Type.Object(
 );
 
 /**
- * GET /api/devices/:id/history?capability=&from=&to= (user): at most 600 points; `to` is now when it is left out. What begins
- * within the last seven days comes from every value; what begins before, from the hours' averages, and after the last of them from every value.
+ * GET /api/devices/:id/history?capability=&from=&to= (user): at most 600 points; `to` defaults to now. A `from` within the last seven days
+ * gives points of all samples. An earlier one gives hourly averages, and all samples after the last of them.
  */
 export const HistoryQuery = Type.Object(
   {
@@ -68,7 +68,7 @@ export const HistoryQuery = Type.Object(
 );
 export const HistoryPoint = Type.Object({
   at: Time,
-  value: Type.Number({ description: 'Average of the stretch that begins at `at`.' }),
+  value: Type.Number({ description: 'Average of the interval that begins at `at`.' }),
   lowest: Type.Number(),
   highest: Type.Number(),
 });

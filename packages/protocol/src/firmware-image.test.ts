@@ -37,7 +37,7 @@ describe('an application', () => {
     }
   });
 
-  it('that is signed is recognised, and not with another signature', () => {
+  it('with a signature is recognised, unless the signature belongs to another image', () => {
     const signed = sign(buildImage({ ...recipe, bytes: 6000 }));
     assert.equal(inspect(signed).kind, 'application');
     for (const at of [signed.length - 4096, signed.length - 4095, signed.length - 4092, signed.length - 4097]) {
@@ -49,7 +49,7 @@ describe('an application', () => {
     }
   });
 
-  it('is told without characters that a terminal would obey', () => {
+  it('is described without terminal control characters', () => {
     const found = inspect(buildImage({ ...recipe, project: '\u001b[2Jlamp' }));
     assert.equal(found.kind === 'application' && found.project, '?[2Jlamp');
   });
@@ -91,7 +91,7 @@ describe('what is refused', () => {
   }
 });
 
-it('what is no ESP32 image at all is not judged', () => {
+it('an image that is not for ESP32 is not inspected', () => {
   assert.equal(inspect(Buffer.from('UBI# something of another chip')).kind, 'other');
 });
 

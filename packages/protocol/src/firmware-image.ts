@@ -26,25 +26,25 @@ export const chipNames: Readonly<Record<number, string>> = {
   0x12: 'esp32p4',
 };
 
-/** Chips are written as people like: `ESP32-S3`, `esp32_s3` and `esp32s3` are one. */
+/** `ESP32-S3`, `esp32_s3` and `esp32s3` are the same chip. */
 export const normalizeChip = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
 export type ImageInspection =
   | {
       kind: 'application';
       chip: string;
-      /** Version and project as the descriptor has them; builds with Arduino carry the SDK's. */
+      /** Version and project of the descriptor; Arduino builds have the SDK's. */
       descriptorVersion: string;
       project: string;
     }
-  /** No ESP32 image at all; nothing more is known of it. */
+  /** Not an ESP32 image; nothing more is known about it. */
   | { kind: 'other' }
   | { kind: 'refused'; reason: string };
 
-/** SHA-256 of bytes: a dependency, since this runs in browsers too. */
+/** SHA-256 of bytes. Passed in, because this code also runs in browsers. */
 export type Sha256 = (bytes: Uint8Array) => Uint8Array;
 
-/** Looks an image through from its first to its last byte. Never throws. */
+/** Inspects all bytes of an image. Never throws. */
 export function inspectImage(bytes: Uint8Array, sha256: Sha256): ImageInspection {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes[0] !== imageMagic) return inspectForeign(bytes, view);
@@ -64,7 +64,7 @@ export function inspectImage(bytes: Uint8Array, sha256: Sha256): ImageInspection
   };
 }
 
-/** What does not begin as an ESP32 image may still be one that was damaged, or begins later. */
+/** Data that does not begin like an ESP32 image may be a damaged one, or one at an offset. */
 function inspectForeign(bytes: Uint8Array, view: DataView): ImageInspection {
   if (bytes.length === 0) return refused('empty');
   if (hasDescriptor(bytes, view)) return refused('an ESP32 application whose first byte is damaged');
@@ -74,13 +74,13 @@ function inspectForeign(bytes: Uint8Array, view: DataView): ImageInspection {
 const merged = 'a merged image of a whole flash, not an application';
 
 function whatElse(bytes: Uint8Array): string {
-  // `esp_bootloader_desc_t` stands where an application has its descriptor.
+  // A bootloader has `esp_bootloader_desc_t` where an application has its descriptor.
   if (looksMerged(bytes)) return merged;
   if (bytes[0x20] === 0x50 && bytes[0x21] === 0) return 'a bootloader, not an application';
   return 'without an application descriptor: a bootloader, an image of an ESP8266, or damaged';
 }
 
-/** A partition table at its usual place, or a bootloader behind the empty flash before it. */
+/** A partition table at its default offset, or a bootloader after the empty flash before it. */
 function looksMerged(bytes: Uint8Array): boolean {
   if (bytes[0x8000] === 0xaa && bytes[0x8001] === 0x50) return true;
   return [0x1000, 0x2000].some(
@@ -136,12 +136,12 @@ function findEndFault(bytes: Uint8Array, { end, checksum }: Segments, sha256: Sh
 
 const sectorBytes = 4096;
 
-/** The image filled up with 0xFF to a whole sector, and one sector of signature blocks over it (Secure Boot v2). */
+/** The image padded with 0xFF to a whole sector, then one sector of signature blocks (Secure Boot v2). */
 function isSigned(bytes: Uint8Array, imageEnd: number, sha256: Sha256): boolean {
   const signatureAt = bytes.length - sectorBytes;
   if (signatureAt < imageEnd || signatureAt % sectorBytes !== 0) return false;
   if (!bytes.subarray(imageEnd, signatureAt).every((byte) => byte === 0xff)) return false;
-  // Version 2: RSA, 3: ECDSA. The digest of the image stands behind the four bytes of magic, version and padding.
+  // Version 2: RSA, 3: ECDSA. The digest of the image follows the four bytes of magic, version and padding.
   const [magic, version] = bytes.subarray(signatureAt);
   const digest = bytes.subarray(signatureAt + 4, signatureAt + 4 + hashBytes);
   const known = magic === 0xe7 && (version === 2 || version === 3);
@@ -156,7 +156,7 @@ function textAt(bytes: Uint8Array, at: number): string {
   const field = bytes.subarray(at, at + 32);
   const end = field.indexOf(0);
   const text = new TextDecoder().decode(end < 0 ? field : field.subarray(0, end));
-  // It is told to people: nothing in it may move a terminal's cursor.
+  // The text is shown to people, so it must not contain terminal control characters.
   return text.replaceAll(/[^\x20-\x7e]/g, '?');
 }
 

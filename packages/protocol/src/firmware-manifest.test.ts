@@ -44,7 +44,7 @@ describe('both forms', () => {
     });
   });
 
-  it('with a bare checksum, a "v" before the version and all that is optional', () => {
+  it('with a plain checksum, a "v" before the version and all optional keys', () => {
     const full = {
       ...lamp,
       version: 'v1.2.3',
@@ -63,7 +63,7 @@ describe('both forms', () => {
     for (const empty of [{}, { types: [] }]) assert.deepEqual(read(empty), { kind: 'ok', entries: [], refused: [] });
   });
 
-  it('a firmware may be called "types" or like something every object has', () => {
+  it('a firmware may be named "types", or like a property of every JavaScript object', () => {
     assert.deepEqual(judged({ types: lamp, constructor: lamp }).taken, ['types', 'constructor']);
   });
 });
@@ -86,7 +86,7 @@ describe('a manifest is rejected as a whole', () => {
   }
 });
 
-describe('an entry is refused by itself', () => {
+describe('one entry is refused, the others stay', () => {
   for (const [name, [change, reason]] of Object.entries<[object, RegExp]>({
     'a path that leads up': [{ file: '../../etc/passwd' }, /leads out/],
     'a path that leads up in its middle': [{ file: 'a/../../b.bin' }, /leads out/],
@@ -116,7 +116,7 @@ describe('an entry is refused by itself', () => {
     });
   }
 
-  it('a name that is no name', () => {
+  it('with an invalid name', () => {
     for (const name of ['../lamp', 'Lamp', '', '.lamp', 'x'.repeat(65), 'la mp', 'lamp@1', '__proto__', 'lamp/']) {
       const { taken, refused } = judged(`{${JSON.stringify(name)}: ${JSON.stringify(lamp)}}`);
       assert.deepEqual(taken, []);
@@ -124,12 +124,12 @@ describe('an entry is refused by itself', () => {
     }
   });
 
-  it('a value that is no entry', () => {
+  it('with a value that is not an entry', () => {
     assert.deepEqual(Object.keys(judged({ lamp: '1.2.3', climate: null }).refused), ['lamp', 'climate']);
     assert.deepEqual(Object.keys(judged({ types: [null, 'lamp', { ...lamp }] }).refused), ['']);
   });
 
-  it('names that are there twice, in either form', () => {
+  it('with a duplicate name, in either form', () => {
     const entry = JSON.stringify(lamp);
     assert.match(judged(`{"lamp": ${entry}, "lamp": ${entry}}`).refused['lamp'] ?? '', /more than once/);
     assert.match(judged(`{"lamp": ${entry}, "l\\u0061mp": ${entry}}`).refused['lamp'] ?? '', /more than once/);
@@ -137,7 +137,7 @@ describe('an entry is refused by itself', () => {
     assert.match(judged({ types: [typed, { ...typed, version: '1.2.4' }] }).refused['lamp'] ?? '', /more than once/);
   });
 
-  it('names that differ only in capitals', () => {
+  it('with names that differ only in capitals', () => {
     const { taken, refused } = judged({ lamp, LAMP: lamp, climate: lamp });
     assert.deepEqual([taken, Object.keys(refused)], [['climate'], ['lamp', 'LAMP']]);
   });
@@ -156,7 +156,7 @@ describe('a file is found', () => {
     assert.equal(urlOf('http://127.0.0.1:8080/a.bin', 'http://127.0.0.1:8080/m.json'), 'http://127.0.0.1:8080/a.bin');
   });
 
-  it('not with less protection than the manifest has', () => {
+  it('never with less protection than the manifest', () => {
     assert.equal(urlOf('http://releases.example/a.bin'), undefined);
   });
 
@@ -169,7 +169,7 @@ describe('a file is found', () => {
   });
 });
 
-it('keys of the outermost object are told apart from all else', () => {
+it('lists the keys of the outermost object only', () => {
   const text = '{"a": {"b": 1, "c": ["d", {"e": "f"}]}, "g": "h,{\\"i\\": 1}", "j": [1, "k"], "a": null, "l": "m"}';
   assert.deepEqual(topLevelKeys(text), ['a', 'g', 'j', 'a', 'l']);
 });

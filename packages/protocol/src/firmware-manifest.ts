@@ -24,9 +24,9 @@ export type FirmwareEntry = {
   url: string;
   /** `sha256:` and 64 lower-case hex digits. */
   checksum: string;
-  /** Bytes; null when the manifest does not say. */
+  /** Bytes; null when the manifest names none. */
   size: number | null;
-  /** As {@link normalizeChip} has it; null when the manifest does not say. */
+  /** Normalised by {@link normalizeChip}; null when the manifest names none. */
   chip: string | null;
   minVersion: string | null;
 };
@@ -34,7 +34,7 @@ export type FirmwareEntry = {
 export type FirmwareRefusal = { name: string; version: string | null; reason: string };
 
 export type FirmwareManifestReading =
-  /** One bad entry does not keep the others from the devices: it is refused by itself. */
+  /** Refused entries. One bad entry does not affect the others. */
   { kind: 'ok'; entries: FirmwareEntry[]; refused: FirmwareRefusal[] } | { kind: 'rejected'; reason: string };
 
 export type FirmwareManifestLimits = {
@@ -44,7 +44,7 @@ export type FirmwareManifestLimits = {
   maxBytes: number;
 };
 
-/** More than any station has; a list without end would be work without end. */
+/** More than any station has; bounds the work for one manifest. */
 const mostEntries = 1000;
 
 /** Reads the exact bytes of a firmware manifest in either of its forms: a map by name, or a list under `types`. */
@@ -74,11 +74,11 @@ export function readFirmwareManifest(bytes: Uint8Array, limits: FirmwareManifest
   return { kind: 'ok', entries, refused };
 }
 
-/** Name → value as they are written, a name that is there twice twice. */
+/** Pairs of name and value as written; a duplicate name appears twice. */
 function listEntries(body: Record<string, unknown>, text: string): [string, unknown][] {
   const { types } = body;
   if (Array.isArray(types)) return types.map((item: unknown) => [nameOf(item), item]);
-  // JSON.parse keeps only the last of two equal keys: which one was meant cannot be told.
+  // JSON.parse keeps only the last of two equal keys; nobody knows which one was meant.
   return topLevelKeys(text).map((name) => [name, body[name]]);
 }
 
@@ -123,8 +123,8 @@ function readEntry(
 }
 
 /**
- * Where a file of the manifest is: at the manifest's own origin, or at an absolute https address. Of a manifest on a stick the file
- * is below the manifest's folder.
+ * Address of a file: at the manifest's own origin, or at an absolute https address. With a manifest on a USB stick the file is below
+ * the manifest's folder.
  */
 function resolveFile(
   file: string,
@@ -158,7 +158,7 @@ function versionOf(value: unknown): string | null {
   return typeof version === 'string' ? (parseVersion(version)?.text ?? null) : null;
 }
 
-/** A name as it can be told: it may be anything. */
+/** A printable form of a name, which may be any text. */
 const showName = (name: string): string => name.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 80);
 
 function firstFault(value: unknown): string {

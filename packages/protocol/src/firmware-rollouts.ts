@@ -1,7 +1,7 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { Id, Time } from './rest.ts';
 
-/** Bodies of /api/firmware and /api/firmware/rollouts (contracts, section 9), and how a rollout is told at /ws. */
+/** Bodies of /api/firmware and /api/firmware/rollouts (contracts, section 9), and messages about rollouts on /ws. */
 
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const closed = { additionalProperties: false } as const;
@@ -19,14 +19,14 @@ export const rolloutStates = [
 ] as const;
 export type RolloutState = (typeof rolloutStates)[number];
 
-/** `waiting` also while a device sleeps; `skipped` when the rollout ended before its turn. */
+/** `waiting`: also while a device sleeps. `skipped`: the rollout ended before its turn. */
 export const targetStates = ['waiting', 'updating', 'updated', 'failed', 'skipped'] as const;
 export type TargetState = (typeof targetStates)[number];
 
 export const targetPhases = ['offered', 'accepted', 'downloading', 'installing'] as const;
 export type TargetPhase = (typeof targetPhases)[number];
 
-/** New firmware goes out by itself (still canary first), or waits for somebody to approve it. */
+/** A rollout of new firmware starts automatically (canary first), or waits for approval. */
 export const firmwareModes = ['automatic', 'approval'] as const;
 export type FirmwareMode = (typeof firmwareModes)[number];
 
@@ -35,10 +35,10 @@ export const RolloutTarget = Type.Object({
   state: Type.Enum([...targetStates]),
   phase: Nullable(Type.Enum([...targetPhases])),
   percent: Nullable(
-    Type.Integer({ minimum: 0, maximum: 100, description: 'Of the download, as the device reports it.' }),
+    Type.Integer({ minimum: 0, maximum: 100, description: 'Progress of the download, as the device reports it.' }),
   ),
   wave: Nullable(Type.Integer({ description: '0 is the canary; null before its turn.' })),
-  failures: Type.Integer({ description: 'Images it refused or fell back from.' }),
+  failures: Type.Integer({ description: 'Failed attempts: refused images, and falls back to the previous version.' }),
   reason: Nullable(Type.String({ description: 'In English, when it failed or was interrupted.' })),
   changedAt: Time,
 });
@@ -54,8 +54,8 @@ export const Rollout = Type.Object({
   type: DeviceType,
   version: Version,
   state: Type.Enum([...rolloutStates]),
-  wave: Type.Integer({ description: '0 while the canary is tried.' }),
-  waves: Type.Integer({ description: 'How many there are for its devices of now, the canary among them.' }),
+  wave: Type.Integer({ description: '0 is the canary.' }),
+  waves: Type.Integer({ description: 'Number of waves for its present devices, the canary included.' }),
   reason: Nullable(Type.String({ description: 'Why it was stopped or superseded, in English.' })),
   requestedBy: Nullable(Id),
   createdAt: Time,
@@ -70,9 +70,9 @@ export const RolloutDetails = Type.Object({ ...Rollout.properties, targets: Type
 export type RolloutDetails = Static<typeof RolloutDetails>;
 
 /**
- * POST /api/firmware/rollouts (station role admin) → 201 RolloutDetails. On request also a version that is older than what runs, and one that
+ * POST /api/firmware/rollouts (station role admin) → 201 RolloutDetails. The version may also be older than the installed one, or have
  * failed before. POST /:id/{approve,pause,resume,abort} (station role admin) → Rollout.
- * Errors: 404 not_found (no such image, no such rollout), 409 conflict (no device wants it; its file is known to be gone; not possible in this state).
+ * Errors: 404 not_found (no such image, no such rollout), 409 conflict (no device needs it; its file is missing; not possible in this state).
  */
 export const NewRollout = Type.Object({ type: DeviceType, version: Version }, closed);
 export type NewRollout = Static<typeof NewRollout>;
@@ -84,10 +84,10 @@ export const Firmware = Type.Object({
   type: DeviceType,
   mode: Type.Enum([...firmwareModes]),
   images: Type.Array(Type.Object({ version: Version, size: Type.Integer({ description: 'Bytes.' }), readyAt: Time }), {
-    description: 'What can be installed, newest version first: not those whose file is known to be gone.',
+    description: 'Versions that can be installed, newest first. Versions with a missing file are left out.',
   }),
   installed: Type.Array(Type.Object({ version: Nullable(Version), devices: Type.Integer() }), {
-    description: 'How many devices run which version; null: not heard yet.',
+    description: 'How many devices run which version; null: not known yet.',
   }),
 });
 export type Firmware = Static<typeof Firmware>;

@@ -11,7 +11,7 @@ test('a file name in the cache is read back as it was made', () => {
   }
 });
 
-test('other names in the cache are nobody’s firmware', () => {
+test('other file names in the cache are not firmware', () => {
   for (const file of [
     'lamp.json',
     'lamp@1.2.bin',

@@ -1,7 +1,7 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { parseVersion } from './version.ts';
 
-/** What agent and backend say to each other about firmware (contracts, sections 2 and 9). Both calls carry the agent token. */
+/** Calls between agent and backend about firmware (contracts, sections 2 and 9), with the agent token. */
 
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
@@ -27,9 +27,8 @@ const VersionText = Type.String({ minLength: 1, maxLength: 128, description: 'Se
 const Checksum = Type.String({ pattern: '^sha256:[0-9a-f]{64}$', description: 'SHA-256 of the whole file.' });
 
 /**
- * POST /api/ota/firmware-ready (agent token) → 204: this file is complete, checked and on disk in the cache, and devices may be sent to it.
- * The same body again is accepted again: the agent repeats it until it knows that it arrived. A version that was handed over before with
- * another checksum: 409 conflict.
+ * POST /api/ota/firmware-ready (agent token) → 204: this file is complete, checked and on disk in the cache; devices may fetch it.
+ * Idempotent: the agent repeats the call until it is answered. 409 conflict: the version was handed over before with another checksum.
  */
 export const FirmwareReady = Type.Object(
   {
@@ -50,34 +49,34 @@ export const FirmwareReady = Type.Object(
 export type FirmwareReady = Static<typeof FirmwareReady>;
 
 /**
- * GET /api/ota/device-types (agent token): one entry for each type that has a device or a firmware. From it the agent sees what the backend
- * has lost, and which old files nobody needs any more.
+ * GET /api/ota/device-types (agent token): one entry for each type with a device or a firmware. It shows the agent what the
+ * backend is missing and which old files are no longer needed.
  */
 export const OtaDeviceTypes = Type.Array(
   Type.Object({
     type: Type.String(),
     installed: Type.Array(Type.String(), {
-      description: 'Versions that devices of the type reported, each once; "" for one that has reported none.',
+      description: 'Versions that devices of the type reported, each once; "" for a device that reported none.',
     }),
     cached: Nullable(
-      Type.String({ description: 'Highest version that was handed over and whose file is there; null: none.' }),
+      Type.String({ description: 'Highest version that was handed over and still has its file; null: none.' }),
     ),
   }),
 );
 export type OtaDeviceTypes = Static<typeof OtaDeviceTypes>;
 
-/** GET /api/ota/check?device_id=&version=&chip= (device token): a device asks by itself. `device_id` is its external id. */
+/** GET /api/ota/check?device_id=&version=&chip= (device token): a device asks for firmware. `device_id` is its external id. */
 export const OtaCheckQuery = Type.Object(
   {
     device_id: Type.String({ minLength: 1, maxLength: 128 }),
-    version: Type.String({ minLength: 1, maxLength: 128, description: 'What it runs now.' }),
+    version: Type.String({ minLength: 1, maxLength: 128, description: 'The version it runs.' }),
     chip: Type.Optional(Type.String({ maxLength: 128 })),
   },
   { additionalProperties: false },
 );
 export type OtaCheckQuery = Static<typeof OtaCheckQuery>;
 
-/** Whether it is the device's turn now; if so it is to fetch the file, check and install it. */
+/** With an update available the device fetches the file, checks and installs it. */
 export const OtaCheck = Type.Union([
   Type.Object({ update: Type.Literal(false) }),
   Type.Object({

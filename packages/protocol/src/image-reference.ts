@@ -23,7 +23,7 @@ const pattern = new RegExp(
   `^((?:(${host})/)?(${pathComponent}(?:/${pathComponent})*))(?::([A-Za-z0-9_][A-Za-z0-9._-]{0,127}))?(?:@(sha256:[0-9a-f]{64}))?$`,
 );
 
-/** Reads a pinned reference; null when it is not one. At least a tag or a digest must stand there (contracts, section 1). */
+/** Reads a pinned reference; null when it is not one. It must have a tag or a digest (contracts, section 1). */
 export function parseImageReference(text: string): ImageReference | null {
   if (text.length > 512) return null;
   const match = pattern.exec(text);

@@ -1,5 +1,5 @@
 /**
- * Keys of the object that a JSON text consists of, in their order, one that is there twice twice: JSON.parse keeps only the last of them.
+ * Keys of the outermost object of a JSON text, in order. A duplicate key appears twice; JSON.parse keeps only the last one.
  * @param text valid JSON whose outermost value is an object.
  */
 export function topLevelKeys(text: string): string[] {

@@ -3,7 +3,7 @@ import { Type, type Static } from 'typebox';
 /** A release of the container stack as one station knows it. */
 export const Release = Type.Object({
   version: Type.Union([Type.String(), Type.Null()], {
-    description: 'SemVer; null when a stack was found whose version nobody recorded.',
+    description: 'SemVer; null for an adopted stack with an unknown version.',
   }),
   images: Type.Record(Type.String(), Type.String(), { description: 'Compose service → image reference.' }),
   imageIds: Type.Record(Type.String(), Type.String(), {

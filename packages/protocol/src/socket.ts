@@ -18,14 +18,14 @@ export const maxFrameBytes = 1_048_576;
 
 /** Close codes beyond those of RFC 6455. */
 export const closeCodes = {
-  /** RFC 6455: the backend is going down (or being updated): reconnect with backoff. */
+  /** RFC 6455: the backend stops or is updated; reconnect with backoff. */
   goingAway: 1001,
   /** RFC 6455: not a JSON object of a known type. */
   badMessage: 1008,
   /** RFC 6455: a frame over `maxFrameBytes`. */
   tooBig: 1009,
   /**
-   * RFC 6455, section 7.4.1 registry: the client fell too far behind, or its backend did not hear the others for a while: reconnect and start
+   * RFC 6455, section 7.4.1 registry: the client is too far behind, or its replica lost its connection to the others; reconnect and start
    * from the replayed state.
    */
   tooSlow: 1013,
@@ -37,7 +37,7 @@ export const AuthMessage = Type.Object({
   type: Type.Literal('auth'),
   token: Type.String({ minLength: 1, maxLength: 4096 }),
 });
-/** Answered by `pong`: browsers cannot see the protocol's own pings, so a page finds a dead link this way. */
+/** Answered by `pong`. Browsers hide the protocol's own pings, so a page detects a dead link this way. */
 export const PingMessage = Type.Object({ type: Type.Literal('ping') });
 export const ClientMessage = Type.Union([AuthMessage, PingMessage]);
 export type ClientMessage = Static<typeof ClientMessage>;
@@ -55,20 +55,20 @@ export type HelloMessage = Static<typeof HelloMessage>;
 
 export const PongMessage = Type.Object({ type: Type.Literal('pong'), at: Time });
 
-/** A log event of the agent as it happens (contracts, section 6), beside it the link itself coming and going. */
+/** A live log event of the agent (contracts, section 6), or a change of the link to the agent. */
 export const AgentEvent = Type.Object(
   { time: Time, level: Type.String(), event: Type.String() },
-  { additionalProperties: true, description: 'Further fields as the event catalogue says.' },
+  { additionalProperties: true, description: 'Further fields are in the event catalogue.' },
 );
 export type AgentEvent = Static<typeof AgentEvent>;
 export const AgentEventMessage = Type.Object({ type: Type.Literal('agent_event'), at: Time, event: AgentEvent });
 export type AgentEventMessage = Static<typeof AgentEventMessage>;
 
-/** Whether the backend hears the agent's events. Sent on change and after `hello`: read /api/system/status again when it comes back. */
+/** Whether the backend receives the agent's events. Sent on change and after `hello`; when it is back, read /api/system/status again. */
 export const AgentLinkMessage = Type.Object({ type: Type.Literal('agent_link'), at: Time, connected: Type.Boolean() });
 export type AgentLinkMessage = Static<typeof AgentLinkMessage>;
 
-/** All that is known of a device's state, also what it did not report this time: the latest message replaces those before it. */
+/** The whole known state of a device, not only the latest report. Each message replaces the earlier ones. */
 export const DeviceStateMessage = Type.Object({
   type: Type.Literal('device_state'),
   at: Time,
@@ -82,7 +82,7 @@ export const DeviceStatusMessage = Type.Object({
   deviceId: Id,
   status: Type.Enum(['unknown', 'online', 'offline']),
 });
-/** Something happened at a device; GET its events for the record. */
+/** A device reported an event; GET its events for the record. */
 export const DeviceEventMessage = Type.Object({
   type: Type.Literal('device_event'),
   at: Time,
@@ -90,7 +90,7 @@ export const DeviceEventMessage = Type.Object({
   kind: Type.String(),
   data: Type.Record(Type.String(), Type.Unknown()),
 });
-/** How a command goes on: pending first, then one of the others. */
+/** Progress of a command: first pending, then its result. */
 export const DeviceCommandMessage = Type.Object({
   type: Type.Literal('device_command'),
   at: Time,
@@ -105,15 +105,15 @@ export type DeviceStatusMessage = Static<typeof DeviceStatusMessage>;
 export type DeviceEventMessage = Static<typeof DeviceEventMessage>;
 export type DeviceCommandMessage = Static<typeof DeviceCommandMessage>;
 
-/** A run of an automation began or ended: its steps are at GET /api/automations/:id/runs. */
+/** A run of an automation began or ended. GET /api/automations/:id/runs has its steps. */
 export const AutomationRunMessage = Type.Object({ type: Type.Literal('automation_run'), at: Time, run: RunSummary });
-/** An automation was added, edited, published, taken back or removed: read it again. */
+/** An automation was added, edited, published, unpublished or removed: read it again. */
 export const AutomationChangedMessage = Type.Object({
   type: Type.Literal('automation_changed'),
   at: Time,
   automationId: Id,
 });
-/** An automation has something to say to people; it stands in the activity as well. */
+/** A notification of an automation; it is also in the activity. */
 export const NotificationMessage = Type.Object({
   type: Type.Literal('notification'),
   at: Time,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deviceTopic, deviceTopicEnds, parseDeviceTopic, subscriptions } from './topics.ts';
 
-test('a topic that was built is read back', () => {
+test('reads back a topic that it built', () => {
   for (const end of deviceTopicEnds) {
     const topic = deviceTopic('5b6e7c3a', 'climate-1', end);
     assert.deepEqual(parseDeviceTopic(topic), { stationId: '5b6e7c3a', externalId: 'climate-1', end });
@@ -11,7 +11,7 @@ test('a topic that was built is read back', () => {
   assert.equal(subscriptions[1], 'station/+/device/+/state');
 });
 
-test('what a device does not publish to is not read', () => {
+test('reads only topics that devices publish to', () => {
   const topics = [
     '',
     'station',
@@ -32,7 +32,7 @@ test('what a device does not publish to is not read', () => {
   for (const topic of topics) assert.equal(parseDeviceTopic(topic), null, topic);
 });
 
-test('an external id that would mean something in a topic is refused', () => {
+test('refuses an external id with topic syntax', () => {
   for (const externalId of ['', '+', '#', 'a/b', 'a+b', 'line\nbreak', 'd'.repeat(65)]) {
     assert.throws(() => deviceTopic('s', externalId, 'state'), RangeError, externalId);
   }

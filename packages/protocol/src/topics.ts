@@ -1,5 +1,5 @@
 /**
- * MQTT topics of devices, `station/{stationId}/device/{externalId}/…` (contracts, section 8), and the limits of what goes through them.
+ * MQTT topics of devices, `station/{stationId}/device/{externalId}/…` (contracts, section 8), and the limits of their payloads.
  */
 
 /** Ends of the topics that a device publishes to. */
@@ -16,19 +16,19 @@ export type DeviceTopic = { stationId: string; externalId: string; end: DeviceTo
 export const maxPayloadBytes = 256 * 1024;
 export const maxExternalIdLength = 64;
 
-/** Without what would mean something in a topic, and without control characters (MQTT 3.1.1, sections 1.5.3 and 4.7). */
+/** No wildcards, separators or control characters (MQTT 3.1.1, sections 1.5.3 and 4.7). */
 const externalIdPattern = /^[^/+#\u0000-\u001f\u007f]+$/;
 
 /** What the backend subscribes to (specification, "MQTT subscriptions"). */
 export const subscriptions: readonly string[] = deviceTopicEnds.map((end) => `station/+/device/+/${end}`);
 
-/** Whether it can stand in a topic as one level. */
+/** Whether it can be one level of a topic. */
 export const isExternalId = (text: string): boolean =>
   text.length <= maxExternalIdLength && externalIdPattern.test(text);
 
-/** @throws {RangeError} when the external id cannot stand in a topic. */
+/** @throws {RangeError} when the external id cannot be part of a topic. */
 export function deviceTopic(stationId: string, externalId: string, end: DeviceTopicEnd | StationTopicEnd): string {
-  if (!isExternalId(externalId)) throw new RangeError('The external id cannot stand in a topic');
+  if (!isExternalId(externalId)) throw new RangeError('The external id cannot be part of a topic');
   return `station/${stationId}/device/${externalId}/${end}`;
 }
 

@@ -47,11 +47,11 @@ test('accepts exactly SemVer 2.0.0, with a leading v dropped', () => {
   assert.equal(parseVersion(`1.2.3-${'a'.repeat(200)}`), null);
 });
 
-test('keeps order beyond the numbers a computer counts exactly', () => {
+test('orders numbers beyond the safe integers', () => {
   assert.equal(isNewer('1.0.90071992547409930', '1.0.90071992547409929'), true);
 });
 
-test('takes an unknown current version as older than everything', () => {
+test('an unknown current version is older than everything', () => {
   assert.equal(isNewer('0.0.1', null), true);
   assert.equal(isNewer(null, '0.0.1'), false);
   assert.equal(isNewer('1.0.0+two', '1.0.0+one'), false);

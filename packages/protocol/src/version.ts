@@ -13,7 +13,7 @@ const pattern = new RegExp(
   `^v?(${number}\\.${number}\\.${number}(?:-(${identifier}(?:\\.${identifier})*))?(?:\\+[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*)?)$`,
 );
 
-/** Longest version text accepted: it becomes part of file names and image tags. */
+/** Longest accepted version text: it becomes part of file names and image tags. */
 export const maxVersionLength = 128;
 
 /** Reads a version; null when the text is not SemVer 2.0.0. */
