@@ -18,7 +18,7 @@ export default defineConfig(({ mode }) => {
       initialSize({
         budgetBytes: 150_000,
         alwaysBeside: (id) => /\/i18n\/(en|uk)\.ts$/.test(id),
-        pages: (id) => id.includes('/src/pages/'),
+        pages: (id) => /-page\.tsx$/.test(id),
       }),
     ],
     build: {

@@ -1,10 +1,10 @@
 import { QueryClientProvider } from '@tanstack/react-query';
 import { Router } from 'wouter';
 import type { Services } from './services.ts';
-import { ErrorBoundary } from './error-boundary.tsx';
+import { ErrorBoundary } from '../ui/error-boundary.tsx';
 import { SessionGate } from './session-gate.tsx';
 import { Shell } from './shell.tsx';
-import { ServicesContext } from './use-services.ts';
+import { ServicesContext } from '../api/use-services.ts';
 
 export function App({ services }: { services: Services }) {
   return (

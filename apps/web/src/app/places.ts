@@ -12,16 +12,16 @@ async function withTexts<Module>(page: Promise<Module>): Promise<Module> {
 }
 
 const loads: Record<PlaceMark['name'], () => Promise<ComponentType>> = {
-  home: async () => (await import('../pages/home/home-page.tsx')).HomePage,
-  automations: async () => (await withTexts(import('../pages/automations/automations-page.tsx'))).AutomationsPage,
-  activity: async () => (await import('../pages/activity/activity-page.tsx')).ActivityPage,
-  firmware: async () => (await withTexts(import('../pages/firmware/firmware-page.tsx'))).FirmwarePage,
-  station: async () => (await import('../pages/station/station-page.tsx')).StationPage,
-  cloud: async () => (await withTexts(import('../pages/cloud/cloud-page.tsx'))).CloudPage,
-  members: async () => (await withTexts(import('../pages/members/members-page.tsx'))).MembersPage,
-  settings: async () => (await withTexts(import('../pages/settings/settings-page.tsx'))).SettingsPage,
-  account: async () => (await withTexts(import('../pages/account/account-page.tsx'))).AccountPage,
-  more: async () => (await withTexts(import('../pages/more/more-page.tsx'))).MorePage,
+  home: async () => (await import('./home-page.tsx')).HomePage,
+  automations: async () => (await withTexts(import('../features/automations/automations-page.tsx'))).AutomationsPage,
+  activity: async () => (await import('../features/devices/activity-page.tsx')).ActivityPage,
+  firmware: async () => (await withTexts(import('../features/firmware/firmware-page.tsx'))).FirmwarePage,
+  station: async () => (await import('../features/station/station-page.tsx')).StationPage,
+  cloud: async () => (await withTexts(import('../features/cloud/cloud-page.tsx'))).CloudPage,
+  members: async () => (await withTexts(import('../features/people/members-page.tsx'))).MembersPage,
+  settings: async () => (await withTexts(import('../features/settings/settings-page.tsx'))).SettingsPage,
+  account: async () => (await withTexts(import('../features/session/account-page.tsx'))).AccountPage,
+  more: async () => (await withTexts(import('./more-page.tsx'))).MorePage,
 };
 
 /** The bar shows these, four of them on a phone; the address of each is its path. */
@@ -31,13 +31,13 @@ export const places: readonly Place[] = placeMarks.map((mark) => ({
   Page: lazy(async () => ({ default: await loads[mark.name]() })),
 }));
 
-const loadDevicePage = () => withTexts(import('../pages/device/device-page.tsx'));
+const loadDevicePage = () => withTexts(import('../features/devices/device-page.tsx'));
 
 /** One device, reached from its tile. */
 export const DevicePage = lazy(async () => ({ default: (await loadDevicePage()).DevicePage }));
 
-const loadAutomationPage = () => withTexts(import('../pages/automations/automation-page.tsx'));
-const loadEditPage = () => withTexts(import('../pages/automations/edit-page.tsx'));
+const loadAutomationPage = () => withTexts(import('../features/automations/automation-page.tsx'));
+const loadEditPage = () => withTexts(import('../features/automations/edit-page.tsx'));
 
 /** One automation, reached from the list; and where it is put into words. */
 export const AutomationPage = lazy(async () => ({ default: (await loadAutomationPage()).AutomationPage }));

@@ -8,13 +8,13 @@ import { createStationClock, type StationClock } from '../api/station-clock.ts';
 import { createStore, type Store, type WritableStore } from '../api/store.ts';
 import type { DeviceCommand } from '@station/protocol/device-commands';
 import type { Device } from '@station/protocol/devices';
-import { followAutomations } from '../automations/follow-automations.ts';
-import { followCloud } from '../cloud/follow-cloud.ts';
-import { createDeviceControl, type DeviceControl } from '../devices/device-control.ts';
-import { followDevices } from '../devices/follow-devices.ts';
-import { devicesKey } from '../devices/keys.ts';
-import { followFirmware } from '../firmware/follow-firmware.ts';
-import { followAgent } from '../status/follow-agent.ts';
+import { followAutomations } from '../features/automations/follow-automations.ts';
+import { followCloud } from '../features/cloud/follow-cloud.ts';
+import { createDeviceControl, type DeviceControl } from '../features/devices/device-control.ts';
+import { followDevices } from '../api/follow-devices.ts';
+import { devicesKey } from '../api/device-keys.ts';
+import { followFirmware } from '../features/firmware/follow-firmware.ts';
+import { followAgent } from '../api/follow-agent.ts';
 import { watchPageAge } from './page-age.ts';
 
 /** What the pages work with; made once, handed down. */

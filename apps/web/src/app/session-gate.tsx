@@ -1,10 +1,10 @@
 import { lazy, Suspense, useEffect, useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Centered } from '../ui/centered.tsx';
-import { useServices, useStore } from './use-services.ts';
+import { useServices, useStore } from '../api/use-services.ts';
 
-const SetupPage = lazy(async () => ({ default: (await import('../pages/session/setup-page.tsx')).SetupPage }));
-const LoginPage = lazy(async () => ({ default: (await import('../pages/session/login-page.tsx')).LoginPage }));
+const SetupPage = lazy(async () => ({ default: (await import('../features/session/setup-page.tsx')).SetupPage }));
+const LoginPage = lazy(async () => ({ default: (await import('../features/session/login-page.tsx')).LoginPage }));
 
 /** Shows the pages to whoever is logged in, and the way in to everybody else. The address stays, so one lands where one was. */
 export function SessionGate({ children }: { children: ReactNode }) {

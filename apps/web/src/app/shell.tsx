@@ -4,7 +4,7 @@ import { Link, Route, Switch, useLocation } from 'wouter';
 import { Button } from '../ui/button.tsx';
 import { classNames } from '../ui/class-names.ts';
 import { Skeleton } from '../ui/skeleton.tsx';
-import { ErrorBoundary } from './error-boundary.tsx';
+import { ErrorBoundary } from '../ui/error-boundary.tsx';
 import {
   AutomationPage,
   DevicePage,
@@ -14,7 +14,7 @@ import {
   preloads,
   type Place,
 } from './places.ts';
-import { useServices, useStore } from './use-services.ts';
+import { useServices, useStore } from '../api/use-services.ts';
 
 /** The frame around every page: places at the bottom on a phone, at the side on a desk. */
 export function Shell() {

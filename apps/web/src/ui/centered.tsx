@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { Tone } from '../status/health.ts';
+import type { Tone } from '../features/station/health.ts';
 import { ToneDisc } from './tone.tsx';
 
 /** A whole page that has one thing to say. */

@@ -1,5 +1,5 @@
 import { Check, CircleAlert, LoaderCircle, TriangleAlert, type LucideIcon } from 'lucide-react';
-import type { Tone } from '../status/health.ts';
+import type { Tone } from '../features/station/health.ts';
 import { classNames } from './class-names.ts';
 
 const icons: Record<Tone, LucideIcon> = {

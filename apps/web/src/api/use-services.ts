@@ -1,0 +1,31 @@
+import { createContext, useContext, useEffect, useState, useSyncExternalStore } from 'react';
+import type { User } from '@station/protocol/rest';
+import type { Store } from './store.ts';
+import type { Services } from '../app/services.ts';
+
+export const ServicesContext = createContext<Services | null>(null);
+
+export function useServices(): Services {
+  const services = useContext(ServicesContext);
+  if (!services) throw new Error('useServices outside of ServicesContext');
+  return services;
+}
+
+export const useStore = <T>(store: Store<T>): T => useSyncExternalStore(store.subscribe, store.get);
+
+/** Who is logged in. Only below the session gate. */
+export function useUser(): User {
+  const state = useStore(useServices().session.state);
+  if (state.kind !== 'signed_in') throw new Error('useUser without a session');
+  return state.user;
+}
+
+/** Renders again every `everyMs`; for what depends on the time of day. Off when null. */
+export function useTick(everyMs: number | null): void {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    if (everyMs === null) return undefined;
+    const timer = setInterval(() => tick((count) => count + 1), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+}

@@ -1,0 +1,182 @@
+import { ChevronRight, ToggleRight } from 'lucide-react';
+import type { TFunction } from 'i18next';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
+import type { Status } from '@station/protocol/agent-api';
+import { PageHead } from '../ui/page-head.tsx';
+import { useCloudAttention } from '../features/cloud/attention.ts';
+import { DeviceGrid, DeviceGridSkeleton } from '../features/devices/device-grid.tsx';
+import { devicesHeadline, typeName } from '../features/devices/device-words.ts';
+import { DevicesFault } from '../features/devices/devices-fault.tsx';
+import { useDevices, useDeviceTypes, useZones, type DevicesView } from '../api/use-devices.ts';
+import { useUser } from '../api/use-services.ts';
+import { useFirmwareAttention } from '../features/firmware/attention.ts';
+import type { CloudCondition } from '@station/protocol/cloud';
+import type { Rollout } from '@station/protocol/firmware-rollouts';
+import { HealthLine } from '../features/station/health-line.tsx';
+import { HealthSkeleton } from '../features/station/health-skeleton.tsx';
+import { healthOf, offeredVersion, toneOf, toneOfSeverity } from '../features/station/health.ts';
+import { StatusFault } from '../features/station/status-fault.tsx';
+import { isSwitching } from '../features/station/steps.ts';
+import { useStatus, type StatusView } from '../features/station/use-status.ts';
+import { releaseWords } from '../features/station/words.ts';
+import { classNames } from '../ui/class-names.ts';
+import { Skeleton } from '../ui/skeleton.tsx';
+import { ToneDisc } from '../ui/tone.tsx';
+
+export function HomePage() {
+  const { t } = useTranslation();
+  const view = useStatus();
+  const devices = useDevices();
+  const firmware = useFirmwareAttention(useUser().role !== 'member');
+  const cloud = useCloudAttention();
+  // The devices go on without the update service, so its silence dims the headline alone.
+  const silent = view.kind === 'shown' && view.freshness.kind === 'stale';
+  const away = devices.kind === 'shown' && devices.freshness.kind === 'stale';
+  const freshness = away ? devices.freshness : view.kind === 'shown' ? view.freshness : undefined;
+  const asks = firmware ? attentionWords(t, firmware) : cloud && cloudTitle(t, cloud);
+  const offered = view.kind === 'shown' && view.status.operation === null && offeredVersion(view.status) !== null;
+  const station = view.kind === 'shown' && (
+    <div className={classNames('text-ink transition-[filter] duration-500', (silent || away) && 'dimmed')}>
+      <StationTile status={view.status} />
+    </div>
+  );
+  return (
+    <>
+      <PageHead
+        page={t('home.title')}
+        restarting={view.kind === 'shown' && isSwitching(view.status.operation)}
+        {...(freshness && { freshness })}
+      >
+        <div className={classNames('text-ink transition-[filter] duration-500', (silent || away) && 'dimmed')}>
+          <Headline view={view} devices={devices} asks={asks} />
+        </div>
+      </PageHead>
+      <div className="grid grid-cols-1 gap-6 md:gap-8">
+        {offered && station}
+        {firmware && <FirmwareTile rollout={firmware} stale={away} />}
+        {cloud && <CloudTile condition={cloud} stale={away} />}
+        <div className={classNames('grid gap-6 text-ink transition-[filter] duration-500 md:gap-8', away && 'dimmed')}>
+          <DevicesPart view={devices} usable={!away} />
+        </div>
+        {!offered && station}
+        {view.kind === 'loading' && <Skeleton className="h-20 rounded-2xl" />}
+      </div>
+    </>
+  );
+}
+
+/** @param asks what a person should look at beside devices and the station itself, in words; null: nothing. */
+function Headline({ view, devices, asks }: { view: StatusView; devices: DevicesView; asks: string | null }) {
+  const { t } = useTranslation();
+  if (view.kind === 'shown') {
+    // The headline speaks of the devices: it does not say that all is well before they are known.
+    if (devices.kind === 'loading' && toneOf(healthOf(view.status)) === 'ok') return <HealthSkeleton />;
+    if (devices.kind === 'fault') {
+      return <HealthLine status={view.status} devices={{ allWell: false, words: t('device.fault') }} />;
+    }
+    const some = devices.kind === 'shown' && devices.devices.length > 0;
+    const words = some ? devicesHeadline(t, devices.devices) : null;
+    // A device that is lost is worth more than an update that waits.
+    const asked = asks !== null && words?.allWell !== false ? { allWell: false, words: asks } : words;
+    return <HealthLine status={view.status} devices={asked} />;
+  }
+  if (view.kind === 'fault') return <StatusFault {...view} />;
+  return <HealthSkeleton />;
+}
+
+function DevicesPart({ view, usable }: { view: DevicesView; usable: boolean }) {
+  const types = useDeviceTypes();
+  const zones = useZones();
+  const mayManage = useUser().role !== 'member';
+  if (view.kind === 'fault') return <DevicesFault {...view} />;
+  // Zones would sort the tiles anew when they come: wait for both.
+  if (view.kind === 'loading' || zones === null) return <DeviceGridSkeleton />;
+  if (view.devices.length === 0) return <NoDevices />;
+  return <DeviceGrid devices={view.devices} types={types} zones={zones} usable={usable} mayManage={mayManage} />;
+}
+
+function StationTile({ status }: { status: Status }) {
+  const { t } = useTranslation();
+  const ready = status.operation ? null : offeredVersion(status);
+  return (
+    <Link
+      href="/station"
+      className="flex min-h-20 items-center gap-4 rounded-2xl border border-line bg-surface p-4 shadow-lift hover:border-line-strong"
+    >
+      <ToneDisc tone={toneOf(healthOf(status))} />
+      <span className="min-w-0 flex-1">
+        <span className="block font-strong">{t('home.station')}</span>
+        <span className="block text-ink-soft first-letter:uppercase">
+          {ready === null ? releaseWords(t, status.currentVersion) : t('home.readyToInstall', { version: ready })}
+        </span>
+      </span>
+      <ChevronRight aria-hidden className="size-5 shrink-0 text-ink-soft" />
+    </Link>
+  );
+}
+
+const attentionWords = (t: TFunction, { state }: Rollout): string =>
+  t(state === 'stopped' ? 'home.firmware.stopped' : 'home.firmware.approval');
+
+/** Only while there is something to decide or to know. */
+function FirmwareTile({ rollout, stale }: { rollout: Rollout; stale: boolean }) {
+  const { t } = useTranslation();
+  const { type, version, state } = rollout;
+  return (
+    <div className={classNames('text-ink transition-[filter] duration-500', stale && 'dimmed')}>
+      <Link
+        href="/device-firmware"
+        className="flex min-h-20 items-center gap-4 rounded-2xl border border-line bg-surface p-4 shadow-lift hover:border-line-strong"
+      >
+        <ToneDisc tone={state === 'stopped' ? 'fault' : 'attention'} />
+        <span className="min-w-0 flex-1">
+          <span className="block font-strong">{attentionWords(t, rollout)}</span>
+          <span className="block text-ink-soft">{t('home.firmware.one', { type: typeName(t, type), version })}</span>
+        </span>
+        <ChevronRight aria-hidden className="size-5 shrink-0 text-ink-soft" />
+      </Link>
+    </div>
+  );
+}
+
+/** A newer station may know of conditions that this page has never heard of: then its own words stand there. */
+const cloudTitle = (t: TFunction, { id, message }: CloudCondition): string =>
+  (t as (key: string, options: { defaultValue: string }) => string)(`home.cloud.${id}`, { defaultValue: message });
+
+/** Only while something is wrong with the way to the cloud. */
+function CloudTile({ condition, stale }: { condition: CloudCondition; stale: boolean }) {
+  const { t } = useTranslation();
+  const tone = toneOfSeverity[condition.severity];
+  return (
+    <div className={classNames('text-ink transition-[filter] duration-500', stale && 'dimmed')}>
+      <Link
+        href="/cloud"
+        className="flex min-h-20 items-center gap-4 rounded-2xl border border-line bg-surface p-4 shadow-lift hover:border-line-strong"
+      >
+        <ToneDisc tone={tone === 'notice' ? 'ok' : tone} />
+        <span className="min-w-0 flex-1">
+          <span className="block font-strong">{cloudTitle(t, condition)}</span>
+          <span className="block text-ink-soft">{t('home.cloud.help')}</span>
+        </span>
+        <ChevronRight aria-hidden className="size-5 shrink-0 text-ink-soft" />
+      </Link>
+    </div>
+  );
+}
+
+function NoDevices() {
+  const { t } = useTranslation();
+  return (
+    <section aria-labelledby="devices">
+      <h2 id="devices" className="mb-3 font-strong">
+        {t('home.devices')}
+      </h2>
+      <div className="flex flex-col items-center gap-2 rounded-2xl border border-dashed border-line-strong px-6 py-10 text-center">
+        <ToggleRight aria-hidden className="size-8 text-ink-soft" />
+        <h3 className="font-strong">{t('home.noDevices.title')}</h3>
+        <p className="max-w-sm text-ink-soft">{t('home.noDevices.help')}</p>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,184 @@
+import { ChevronRight, Plus, Workflow } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
+import type { Automation, AutomationSummary } from '@station/protocol/automations';
+import { PageHead } from '../../ui/page-head.tsx';
+import { useUser } from '../../api/use-services.ts';
+import { automationConditionWords } from './automation-words.ts';
+import { toneOfRun, statusOfRun } from './run-words.ts';
+import { Says } from './says.tsx';
+import { StatusBadge } from './status-badge.tsx';
+import type { Surroundings } from './surroundings.ts';
+import { useAutomations, useDetails, useSurroundings } from './use-automations.ts';
+import type { Freshness } from '../../api/freshness.ts';
+import { dot } from '../station/words.ts';
+import { classNames } from '../../ui/class-names.ts';
+import { LinkButton } from '../../ui/link-button.tsx';
+import { ReadFault } from '../../ui/read-fault.tsx';
+import { Sentence } from '../../ui/sentence.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { TimeAgo } from '../../ui/time-ago.tsx';
+import { ToneIcon } from '../../ui/tone.tsx';
+import { NextTime } from './next-time.tsx';
+
+/** What the station does by itself, each in a sentence. */
+export function AutomationsPage() {
+  const { t } = useTranslation();
+  const view = useAutomations();
+  const around = useSurroundings();
+  const title = t('automations.title');
+  if (view.kind === 'shown' && around !== null)
+    return <Shown automations={view.value} freshness={view.freshness} around={around} />;
+  return (
+    <>
+      <PageHead page={title}>
+        <h1 className="text-title font-strong md:text-value">{title}</h1>
+        <p className="text-ink-soft">{t('automations.lead')}</p>
+      </PageHead>
+      {view.kind === 'fault' ? <ReadFault title={t('automations.fault')} {...view} /> : <Loading />}
+    </>
+  );
+}
+
+function Shown({
+  automations,
+  freshness,
+  around,
+}: {
+  automations: readonly AutomationSummary[];
+  freshness: Freshness;
+  around: Surroundings;
+}) {
+  const { t } = useTranslation();
+  const details = useDetails(automations);
+  const mayManage = useUser().role !== 'member';
+  const stale = freshness.kind === 'stale';
+  const make = mayManage && (
+    <LinkButton href="/automations/new" kind="primary">
+      <Plus aria-hidden className="size-5" />
+      {t('automations.new')}
+    </LinkButton>
+  );
+  return (
+    <>
+      <PageHead page={t('automations.title')} freshness={freshness}>
+        <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-4">
+          <div>
+            <h1 className="text-title font-strong md:text-value">{t('automations.title')}</h1>
+            <p className="text-ink-soft">{t('automations.lead')}</p>
+          </div>
+          {automations.length > 0 && make}
+        </div>
+      </PageHead>
+      <div className={classNames('text-ink transition-[filter] duration-500', stale && 'dimmed')}>
+        {automations.length === 0 ? (
+          <Empty mayManage={mayManage}>{make}</Empty>
+        ) : (
+          <ul className="grid grid-cols-1 gap-3">
+            {automations.map((automation) => (
+              <Row key={automation.id} automation={automation} detail={details.get(automation.id)} around={around} />
+            ))}
+          </ul>
+        )}
+        {!mayManage && automations.length > 0 && <p className="mt-4 text-ink-soft">{t('automations.readOnly')}</p>}
+      </div>
+    </>
+  );
+}
+
+function Row({
+  automation,
+  detail,
+  around,
+}: {
+  automation: AutomationSummary;
+  detail: Automation | undefined;
+  around: Surroundings;
+}) {
+  const { t } = useTranslation();
+  const { id, name, status, conditions, hasUnpublishedChanges } = automation;
+  return (
+    <li className="relative rounded-2xl border border-line bg-surface p-4 shadow-lift hover:border-line-strong md:px-6">
+      <div className="flex items-center gap-3">
+        <h2 className="min-w-0 flex-1 font-strong break-words">
+          {/* The whole card leads there; its name is what is read out. */}
+          <Link href={`/automations/${id}`} className="rounded-lg after:absolute after:inset-0 after:rounded-2xl">
+            {name}
+          </Link>
+        </h2>
+        <StatusBadge status={status} />
+        <ChevronRight aria-hidden className="-mr-1 size-5 shrink-0 text-ink-soft" />
+      </div>
+      <div className="mt-1 text-ink-soft">
+        {detail === undefined ? (
+          <Skeleton className="h-6 w-3/4" />
+        ) : (
+          <Says flow={detail.publishedFlow ?? detail.flow} around={around} />
+        )}
+      </div>
+      {conditions.map((condition) => (
+        <p key={condition.code} className="mt-2 flex gap-2 text-small">
+          <ToneIcon tone="attention" />
+          {automationConditionWords(t, condition)}
+        </p>
+      ))}
+      <LastRun automation={automation} />
+      {hasUnpublishedChanges && <p className="text-small text-ink-soft">{t('automations.status.edited')}</p>}
+    </li>
+  );
+}
+
+function LastRun({ automation: { lastRun, nextRunAt } }: { automation: AutomationSummary }) {
+  const { t } = useTranslation();
+  const next = nextRunAt !== null && (
+    <Sentence text={(time) => t('automations.next', { time })} slot={<NextTime at={nextRunAt} />} />
+  );
+  return (
+    <p className="mt-2 flex flex-wrap items-center gap-x-2 text-small text-ink-soft">
+      {lastRun !== null && <ToneIcon tone={toneOfRun[lastRun.status]} className="size-4" />}
+      <span>
+        {lastRun === null ? (
+          <span className="inline-block first-letter:uppercase">{t('automations.never')}</span>
+        ) : (
+          <>
+            {statusOfRun(t, lastRun)}
+            {dot}
+            <TimeAgo at={lastRun.startedAt} />
+          </>
+        )}
+        {next && dot}
+        {next}
+      </span>
+    </p>
+  );
+}
+
+function Empty({ mayManage, children }: { mayManage: boolean; children: ReactNode }) {
+  const { t } = useTranslation();
+  return (
+    <div className="flex flex-col items-center gap-2 rounded-2xl border border-dashed border-line-strong px-6 py-10 text-center">
+      <Workflow aria-hidden className="size-8 text-ink-soft" />
+      <h2 className="font-strong">{t('automations.empty.title')}</h2>
+      <p className="mb-2 max-w-md text-ink-soft">
+        {t(mayManage ? 'automations.empty.help' : 'automations.empty.readOnly')}
+      </p>
+      {children}
+    </div>
+  );
+}
+
+function Loading() {
+  const { t } = useTranslation();
+  return (
+    <div role="status" aria-label={t('app.loading')} className="grid gap-3">
+      {Array.from({ length: 3 }, (_, row) => (
+        <div key={row} className="space-y-2 rounded-2xl border border-line bg-surface p-4 md:px-6">
+          <Skeleton className="h-6 w-40" />
+          <Skeleton className="h-6 w-5/6" />
+          <Skeleton className="h-5 w-32" />
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,91 @@
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { PageHead } from '../../ui/page-head.tsx';
+import { useUser } from '../../api/use-services.ts';
+import { sentenceOf } from './sentence.ts';
+import type { Surroundings } from './surroundings.ts';
+import { useAutomation, useSurroundings } from './use-automations.ts';
+import { useDevices } from '../../api/use-devices.ts';
+import { BackLink } from '../../ui/back-link.tsx';
+import { ReadFault } from '../../ui/read-fault.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { Gone } from './gone.tsx';
+import { Builder } from './builder.tsx';
+
+/** A new automation, put into words. */
+export function NewAutomationPage() {
+  const { t } = useTranslation();
+  const around = useSurroundings();
+  const title = t('automations.build.titleNew');
+  return (
+    <>
+      <Head title={title} back="/automations" backName={t('automations.build.back')} />
+      <ForManagers>{around === null ? <Loading /> : <Builder automation={null} around={around} />}</ForManagers>
+    </>
+  );
+}
+
+/** Another wording of one that is there. */
+export function EditAutomationPage({ id }: { id: string }) {
+  const { t } = useTranslation();
+  const view = useAutomation(id);
+  const around = useSurroundings();
+  const name = view.kind === 'shown' ? view.value.name : null;
+  return (
+    <>
+      <Head
+        title={name === null ? t('automations.title') : t('automations.build.titleEdit', { name })}
+        back={name === null ? '/automations' : `/automations/${id}`}
+        backName={name ?? t('automations.build.back')}
+      />
+      <ForManagers>
+        {view.kind === 'fault' &&
+          (view.problem.status === 404 ? <Gone /> : <ReadFault title={t('automations.fault')} {...view} />)}
+        {view.kind === 'shown' && around !== null ? (
+          <Existing view={view.value} around={around} />
+        ) : (
+          view.kind !== 'fault' && <Loading />
+        )}
+      </ForManagers>
+    </>
+  );
+}
+
+function Existing({
+  view,
+  around,
+}: {
+  view: NonNullable<Parameters<typeof Builder>[0]['automation']>;
+  around: Surroundings;
+}) {
+  const { t } = useTranslation();
+  if (sentenceOf(view.flow) === null) return <p>{t('automations.build.notHere')}</p>;
+  // What someone else changes meanwhile does not take the words out of one's mouth: saving tells of it.
+  return <Builder key={view.id} automation={view} around={around} />;
+}
+
+function ForManagers({ children }: { children: ReactNode }) {
+  const { t } = useTranslation();
+  return useUser().role === 'member' ? <p>{t('automations.readOnly')}</p> : children;
+}
+
+function Head({ title, back, backName }: { title: string; back: string; backName: string }) {
+  const devices = useDevices();
+  return (
+    <PageHead page={title} {...(devices.kind === 'shown' && { freshness: devices.freshness })}>
+      <BackLink href={back}>{backName}</BackLink>
+      <h1 className="text-title font-strong break-words md:text-value">{title}</h1>
+    </PageHead>
+  );
+}
+
+function Loading() {
+  const { t } = useTranslation();
+  return (
+    <div role="status" aria-label={t('app.loading')} className="grid gap-4 md:gap-6">
+      <Skeleton className="h-36 rounded-2xl" />
+      <Skeleton className="h-28 rounded-2xl" />
+      <Skeleton className="h-36 rounded-2xl" />
+    </div>
+  );
+}

@@ -1,0 +1,18 @@
+import type { QueryClient } from '@tanstack/react-query';
+import type { LiveService } from '../../api/live.ts';
+import { automationsKey } from './keys.ts';
+
+/** While runs follow each other quickly, they are read at most this often. */
+const gatherMs = 500;
+
+/** Reads automations and their runs anew when the station tells of a change, and after each greeting: something may have been missed. */
+export function followAutomations(live: LiveService, queries: QueryClient): void {
+  let due: ReturnType<typeof setTimeout> | undefined;
+  live.onMessage(({ type }) => {
+    if (type !== 'hello' && type !== 'automation_run' && type !== 'automation_changed') return;
+    due ??= setTimeout(() => {
+      due = undefined;
+      void queries.invalidateQueries({ queryKey: automationsKey });
+    }, gatherMs);
+  });
+}

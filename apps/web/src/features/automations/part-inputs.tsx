@@ -1,0 +1,146 @@
+import { useId, useState, type InputHTMLAttributes } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Weekday } from '@station/protocol/automation-flow';
+import { Select } from '../../ui/select.tsx';
+import { classNames } from '../../ui/class-names.ts';
+import { weekdayName, weekdays } from './automation-words.ts';
+
+const boxLook = 'block min-h-11 w-full rounded-xl border border-line-strong bg-surface px-3 py-2 text-ink';
+
+/** A labelled box in the row of a sentence; its label stands small before it. */
+export function Box({
+  label,
+  unit,
+  hidden = false,
+  className,
+  ...rest
+}: Omit<InputHTMLAttributes<HTMLInputElement>, 'id'> & {
+  label: string;
+  unit?: string | null;
+  /** Whether the label is for screen readers only. */
+  hidden?: boolean;
+}) {
+  const id = useId();
+  return (
+    <div className={classNames('flex min-w-0 items-center gap-2', className)}>
+      <label htmlFor={id} className={hidden ? 'sr-only' : 'shrink-0 text-small text-ink-soft'}>
+        {label}
+      </label>
+      <input {...rest} id={id} className={boxLook} />
+      {unit && <span className="shrink-0 text-ink-soft">{unit}</span>}
+    </div>
+  );
+}
+
+/** A number; NaN while there is none. */
+export function NumberBox({
+  label,
+  unit,
+  value,
+  onChange,
+  className,
+}: {
+  label: string;
+  unit: string | null;
+  value: number;
+  onChange: (value: number) => void;
+  className?: string;
+}) {
+  // What is typed on the way to a number ("-", "1.") is not one yet.
+  const [text, setText] = useState(Number.isNaN(value) ? '' : String(value));
+  const shown = Number(text) === value || Number.isNaN(value) ? text : String(value);
+  return (
+    <Box
+      label={label}
+      unit={unit}
+      type="number"
+      step="any"
+      value={shown}
+      {...(className !== undefined && { className })}
+      onChange={(event) => {
+        setText(event.target.value);
+        onChange(event.target.value === '' ? Number.NaN : Number(event.target.value));
+      }}
+    />
+  );
+}
+
+const secondsIn = { seconds: 1, minutes: 60, hours: 3600 } as const;
+type Unit = keyof typeof secondsIn;
+const units: readonly Unit[] = ['seconds', 'minutes', 'hours'];
+const unitOf = (seconds: number): Unit => (seconds % 3600 === 0 ? 'hours' : seconds % 60 === 0 ? 'minutes' : 'seconds');
+
+export function DurationBox({ seconds, onChange }: { seconds: number; onChange: (seconds: number) => void }) {
+  const { t } = useTranslation();
+  const [unit, setUnit] = useState<Unit>(unitOf(seconds));
+  const count = seconds / secondsIn[unit];
+  return (
+    <div className="grid grid-cols-[4rem_minmax(0,1fr)] gap-2">
+      <Box
+        hidden
+        label={t('automations.build.duration')}
+        type="number"
+        min={1}
+        step={1}
+        value={Number.isNaN(count) ? '' : String(count)}
+        onChange={(event) =>
+          onChange(event.target.value === '' ? Number.NaN : Math.round(Number(event.target.value) * secondsIn[unit]))
+        }
+      />
+      <Select
+        bare
+        label={t('automations.build.unit')}
+        value={unit}
+        onChange={(event) => {
+          const next = units.find((one) => one === event.target.value) ?? 'minutes';
+          setUnit(next);
+          onChange(Math.round(count * secondsIn[next]));
+        }}
+      >
+        {units.map((one) => (
+          <option key={one} value={one}>
+            {t(`automations.build.units.${one}`)}
+          </option>
+        ))}
+      </Select>
+    </div>
+  );
+}
+
+/** Which days of the week; all of them is left out. */
+export function DaysBox({
+  days,
+  onChange,
+}: {
+  days: readonly Weekday[] | undefined;
+  onChange: (days: Weekday[] | undefined) => void;
+}) {
+  const { t, i18n } = useTranslation();
+  const chosen = days ?? weekdays;
+  const toggle = (day: Weekday): void => {
+    const next = weekdays.filter((one) => (one === day ? !chosen.includes(one) : chosen.includes(one)));
+    onChange(next.length === weekdays.length ? undefined : next);
+  };
+  return (
+    <fieldset className="sm:col-span-2">
+      <legend className="sr-only">{t('automations.build.days')}</legend>
+      <div className="grid grid-cols-7 gap-1">
+        {weekdays.map((day) => {
+          const on = chosen.includes(day);
+          return (
+            <label
+              key={day}
+              className={classNames(
+                'flex min-h-11 cursor-pointer items-center justify-center rounded-xl border text-small has-focus-visible:outline-3 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent',
+                on ? 'border-accent bg-accent-soft font-strong text-accent' : 'border-line-strong hover:bg-sunken',
+              )}
+            >
+              <input type="checkbox" className="sr-only" checked={on} onChange={() => toggle(day)} />
+              {weekdayName(i18n.language, day)}
+            </label>
+          );
+        })}
+      </div>
+    </fieldset>
+  );
+}

@@ -1,0 +1,157 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { ChevronRight } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import type { Automation, AutomationRun, RunStep } from '@station/protocol/automations';
+import { asProblem } from '../../api/problem.ts';
+import { useServices } from '../../api/use-services.ts';
+import { nodeWords } from './automation-words.ts';
+import { runsKey } from './keys.ts';
+import { reasonOfRun, statusOfRun, toneOfRun, triggerOfRun } from './run-words.ts';
+import { nodeData } from './sentence.ts';
+import type { Surroundings } from './surroundings.ts';
+import { formatClock } from '../../i18n/relative-time.ts';
+import { formatDuration } from '../../i18n/units.ts';
+import { spelled } from '../devices/device-words.ts';
+import type { Tone } from '../station/health.ts';
+import { dot } from '../station/words.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { ProblemNote } from '../../ui/problem-note.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { TimeAgo } from '../../ui/time-ago.tsx';
+import { ToneIcon } from '../../ui/tone.tsx';
+
+const pageSize = 20;
+
+/** Its runs, newest first, each with its steps and why it ended as it did. */
+export function RunsCard({ automation, around }: { automation: Automation; around: Surroundings }) {
+  const { t } = useTranslation();
+  const { session } = useServices();
+  const path = `/api/automations/${automation.id}/runs?limit=${pageSize}`;
+  const query = useInfiniteQuery({
+    queryKey: runsKey(automation.id),
+    initialPageParam: '',
+    queryFn: ({ pageParam, signal }) =>
+      session.call<AutomationRun[]>('GET', `${path}${pageParam === '' ? '' : `&before=${pageParam}`}`, { signal }),
+    getNextPageParam: (page) => (page.length < pageSize ? undefined : page.at(-1)?.id),
+    refetchInterval: ({ state }) => (state.status === 'error' ? 5_000 : 30_000),
+  });
+  const runs = query.data?.pages.flat();
+  return (
+    <Card title={t('automations.runs.title')}>
+      {runs === undefined &&
+        (query.error ? (
+          <ProblemNote problem={asProblem(query.error)} />
+        ) : (
+          <div role="status" aria-label={t('app.loading')} className="space-y-3">
+            {Array.from({ length: 3 }, (_, row) => (
+              <Skeleton key={row} className="h-11" />
+            ))}
+          </div>
+        ))}
+      {runs?.length === 0 && <p className="text-ink-soft">{t('automations.runs.empty')}</p>}
+      {runs !== undefined && runs.length > 0 && (
+        <ol className="-my-3 divide-y divide-line">
+          {runs.map((run) => (
+            <Run key={run.id} run={run} automation={automation} around={around} />
+          ))}
+        </ol>
+      )}
+      {query.hasNextPage && (
+        <Button
+          kind="quiet"
+          busy={query.isFetchingNextPage}
+          className="mt-2"
+          onClick={() => void query.fetchNextPage()}
+        >
+          {t('automations.runs.older')}
+        </Button>
+      )}
+    </Card>
+  );
+}
+
+function Run({ run, automation, around }: { run: AutomationRun; automation: Automation; around: Surroundings }) {
+  const { t } = useTranslation();
+  const reason = reasonOfRun(t, run);
+  const took = run.endedAt === null ? null : Date.parse(run.endedAt) - Date.parse(run.startedAt);
+  return (
+    <li className="flex gap-3 py-3">
+      <ToneIcon tone={toneOfRun[run.status]} className="mt-0.5" />
+      <div className="min-w-0 flex-1">
+        <div className="flex flex-wrap justify-between gap-x-4">
+          <span className="font-strong">{statusOfRun(t, run)}</span>
+          <span className="text-small leading-6 text-ink-soft">
+            <TimeAgo at={run.startedAt} />
+          </span>
+        </div>
+        {reason !== null && <p>{reason}</p>}
+        <p className="text-small text-ink-soft">
+          {triggerOfRun(around, run)}
+          {took !== null && dot + t('automations.runs.took', { duration: formatDuration(around.locale, took) })}
+        </p>
+        {run.steps.length > 0 && (
+          <details className="group mt-1" open={run.status === 'running' || run.status === 'waiting'}>
+            <summary className="-ml-1 inline-flex min-h-11 list-none items-center gap-1 rounded-xl pr-2 text-accent [&::-webkit-details-marker]:hidden">
+              <ChevronRight aria-hidden className="size-4 transition-transform group-open:rotate-90" />
+              {t('automations.runs.steps')}
+            </summary>
+            <ol className="mb-1 space-y-2 border-l border-line pl-3">
+              {run.steps.map((step) => (
+                <Step key={step.nodeId} step={step} automation={automation} around={around} />
+              ))}
+            </ol>
+          </details>
+        )}
+      </div>
+    </li>
+  );
+}
+
+const toneOfStep: Record<RunStep['status'], Tone | null> = {
+  running: 'working',
+  waiting: 'working',
+  done: 'ok',
+  met: 'ok',
+  not_met: null,
+  failed: 'fault',
+  expired: 'fault',
+  unknown: 'attention',
+  cancelled: null,
+  missed: 'attention',
+};
+
+function Step({ step, automation, around }: { step: RunStep; automation: Automation; around: Surroundings }) {
+  const { t } = useTranslation();
+  const tone = toneOfStep[step.status];
+  // A run of some time ago may know parts that the flow no longer has.
+  const data = [automation.publishedFlow, automation.flow]
+    .map((flow) => nodeData(flow, step.nodeId))
+    .find((found) => found?.kind === step.kind);
+  const words = data ? nodeWords(around, data) : spelled(step.kind);
+  const state =
+    step.status === 'waiting'
+      ? step.dueAt === null
+        ? t('automations.runs.step.waitingSome')
+        : t('automations.runs.step.waiting', { time: formatClock(around.locale, Date.parse(step.dueAt)) })
+      : t(`automations.runs.step.${step.status}`);
+  return (
+    <li className="text-small">
+      <p className="flex gap-2">
+        {tone === null ? <span className="w-4 shrink-0" /> : <ToneIcon tone={tone} className="mt-0.5 size-4" />}
+        <span className="min-w-0 break-words">
+          <span className="inline-block first-letter:uppercase">{words}</span>
+          <span className="text-ink-soft">
+            {dot}
+            {state}
+          </span>
+        </span>
+      </p>
+      {step.detail !== null && (step.status === 'failed' || step.status === 'unknown') && (
+        <p className="pl-6 text-ink-soft">
+          <q lang="en">{step.detail}</q>
+        </p>
+      )}
+    </li>
+  );
+}

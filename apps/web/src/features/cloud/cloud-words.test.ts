@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createInstance } from 'i18next';
+import { cloudRequests, type CloudActivity } from '@station/protocol/cloud-activity';
+import { cloudStates, type CloudStatus } from '@station/protocol/cloud';
+import { cloudConditions } from '@station/protocol/cloud-conditions';
+import { en } from '../../i18n/en.ts';
+import { moreEn } from '../../i18n/more-en.ts';
+import { cloudConditionWords, cloudHeadline, requestWords } from './cloud-words.ts';
+
+const i18n = createInstance();
+await i18n.init({
+  lng: 'en',
+  resources: { en: { translation: { ...en, ...moreEn } } },
+  interpolation: { escapeValue: false },
+});
+const { t } = i18n;
+const at = '2026-11-21T12:00:00.000Z';
+const status = (more: Partial<CloudStatus>): CloudStatus => ({
+  state: 'authenticated',
+  host: 'cloud.example.org',
+  isHeldHere: true,
+  connectedSince: at,
+  claimedAt: at,
+  lastHeardAt: at,
+  lastError: null,
+  nextAttemptAt: null,
+  activeChannels: [],
+  outbox: { pending: 0, oldestAt: null, bytes: 0, maxBytes: 1, dropped: 0, setAside: 0 },
+  conditions: [],
+  askedAt: null,
+  ...more,
+});
+const condition = (id: keyof typeof cloudConditions) => ({ id, ...cloudConditions[id], since: at });
+
+test('each state of the link has a sentence of its own', () => {
+  const sentences = cloudStates.map((state) => cloudHeadline(t, status({ state })).words);
+  assert.equal(new Set(sentences).size, cloudStates.length, sentences.join('\n'));
+});
+
+test('what is wrong comes before how the link is', () => {
+  const say = (more: Partial<CloudStatus>) => Object.values(cloudHeadline(t, status(more))).join(': ');
+  assert.equal(say({}), 'ok: Connected to cloud.example.org');
+  const warning = [condition('cloud_messages_set_aside')];
+  assert.equal(say({ conditions: warning }), 'attention: Connected to cloud.example.org, with 1 thing to look at');
+  const fault = [...warning, condition('cloud_outbox_full')];
+  assert.equal(say({ conditions: fault }), 'fault: Messages for the cloud are being lost');
+  assert.equal(say({ state: 'unclaimed', lastError: 'x' }), 'attention: cloud.example.org cannot be reached right now');
+  assert.equal(say({ isHeldHere: false }), 'working: Another backend of this station holds the link');
+});
+
+test('whatever the cloud asks for is said in words, with the device it is for', () => {
+  const entry = (request: CloudActivity['request'], deviceId: string | null): CloudActivity => ({
+    ...{ at, request, deviceId, action: 'reboot', outcome: 'done', times: 1 },
+  });
+  const nameOf = (id: string) => (id === 'lamp' ? 'Hall lamp' : null);
+  for (const request of cloudRequests) assert.notEqual(requestWords(t, entry(request, null), nameOf), request);
+  assert.equal(requestWords(t, entry('device.command', 'lamp'), nameOf), '“reboot” to Hall lamp');
+  assert.equal(requestWords(t, entry('device.command', 'x'), nameOf), '“reboot” to a device that is not here');
+});
+
+test('a condition this page has never heard of is told in the words of the station', () => {
+  const words = cloudConditionWords(t, { id: 'cloud_of_tomorrow', message: 'Something new.' });
+  assert.deepEqual(words, { title: 'Something new.', help: '' });
+});

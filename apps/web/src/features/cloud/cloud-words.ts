@@ -1,0 +1,72 @@
+import type { TFunction } from 'i18next';
+import type { CloudActivity, CloudRequest } from '@station/protocol/cloud-activity';
+import type { CloudStatus } from '@station/protocol/cloud';
+import type { Tone } from '../station/health.ts';
+
+/** How the link is, in one sentence. */
+export function cloudHeadline(t: TFunction, status: CloudStatus): { tone: Tone; words: string } {
+  const { state, conditions, isHeldHere, lastError } = status;
+  const host = status.host ?? '';
+  const fault = conditions.find(({ severity }) => severity === 'fault');
+  if (fault) return { tone: 'fault', words: cloudConditionWords(t, fault).title };
+  if (!isHeldHere) return { tone: 'working', words: t('cloud.head.elsewhere') };
+  switch (state) {
+    case 'disabled':
+      return { tone: 'ok', words: t('cloud.head.disabled') };
+    case 'unclaimed':
+      return lastError === null
+        ? { tone: 'working', words: t('cloud.head.unclaimed') }
+        : { tone: 'attention', words: t('cloud.head.unclaimedAway', { host }) };
+    case 'connecting':
+      return { tone: 'working', words: t('cloud.head.connecting', { host }) };
+    case 'offline':
+      return { tone: 'attention', words: t('cloud.head.offline', { host }) };
+    case 'rejected':
+      return { tone: 'fault', words: t('home.cloud.cloud_rejected') };
+    case 'authenticated': {
+      const count = conditions.filter(({ severity }) => severity === 'warning').length;
+      if (count > 0) return { tone: 'attention', words: t('cloud.head.connectedBut', { count, host }) };
+      return { tone: 'ok', words: t('cloud.head.connected', { host }) };
+    }
+  }
+}
+
+/** A newer station may know more of them: then its own words stand there. */
+export function cloudConditionWords(
+  t: TFunction,
+  { id, message }: { id: string; message: string },
+): {
+  title: string;
+  help: string;
+} {
+  const orNothing = t as (key: string, options: { defaultValue: string }) => string;
+  const title = orNothing(`home.cloud.${id}`, { defaultValue: '' });
+  if (title === '') return { title: message, help: '' };
+  return { title, help: orNothing(`cloud.condition.${id}`, { defaultValue: '' }) };
+}
+
+const requestKeys = {
+  'device.command': 'cloud.request.command',
+  'devices.snapshot': 'cloud.request.snapshot',
+  'device_types.list': 'cloud.request.types',
+  'station.setActiveChannels': 'cloud.request.channels',
+  identity_sync: 'cloud.request.people',
+  station_renamed: 'cloud.request.renamed',
+  member_added: 'cloud.request.added',
+  member_updated: 'cloud.request.updated',
+  member_removed: 'cloud.request.removed',
+  station_password_changed: 'cloud.request.password',
+  station_reset: 'cloud.request.reset',
+} as const satisfies Record<CloudRequest, string>;
+
+/** What was asked, and of which device. @param nameOf null for a device that is not here any more. */
+export function requestWords(
+  t: TFunction,
+  { request, deviceId, action }: CloudActivity,
+  nameOf: (deviceId: string) => string | null,
+): string {
+  if (!(request in requestKeys)) return request;
+  if (request !== 'device.command') return t(requestKeys[request]);
+  const device = (deviceId === null ? null : nameOf(deviceId)) ?? t('cloud.request.someDevice');
+  return t('cloud.request.command', { device, action: action ?? '' });
+}

@@ -1,0 +1,80 @@
+import { Unlink } from 'lucide-react';
+import { useState, type ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { CloudStatus } from '@station/protocol/cloud';
+import { useUser } from '../../api/use-services.ts';
+import { mayConnect } from './may-connect.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Sentence } from '../../ui/sentence.tsx';
+import { TimeAgo } from '../../ui/time-ago.tsx';
+import { OwnWords } from '../station/own-words.tsx';
+import { NextAttempt } from './next-attempt.tsx';
+import { UnclaimDialog } from './unclaim-dialog.tsx';
+
+/** How the link of a claimed station is, and the way to end it. */
+export function LinkCard({ status, usable }: { status: CloudStatus; usable: boolean }) {
+  const { t } = useTranslation();
+  const mayLeave = mayConnect(useUser());
+  const [leaving, setLeaving] = useState(false);
+  const { state, isHeldHere, connectedSince, lastHeardAt, claimedAt, host, lastError } = status;
+  const isUp = state === 'authenticated';
+  return (
+    <Card title={t('cloud.link.title')}>
+      <p className="text-value font-strong">{t(`cloud.link.state.${stateKey(status)}`)}</p>
+      {connectedSince !== null && (
+        <p className="text-ink-soft">
+          <Sentence text={(time) => t('cloud.link.since', { time })} slot={<TimeAgo at={connectedSince} />} />
+        </p>
+      )}
+      {isHeldHere && !isUp && (
+        <>
+          <NextAttempt status={status} />
+          {state !== 'rejected' && <p className="mt-2">{t('cloud.link.byItself')}</p>}
+          <OwnWords words={lastError} />
+        </>
+      )}
+      <dl className="mt-4 grid gap-x-8 gap-y-3 sm:grid-cols-3">
+        <Fact name={t('cloud.link.host')}>
+          <span className="inline-block max-w-full">{host}</span>
+        </Fact>
+        {isHeldHere && (
+          <Fact name={t('cloud.link.heard')}>
+            {lastHeardAt === null ? t('cloud.link.notHeard') : <TimeAgo at={lastHeardAt} />}
+          </Fact>
+        )}
+        {claimedAt !== null && (
+          <Fact name={t('cloud.link.claimed')}>
+            <TimeAgo at={claimedAt} />
+          </Fact>
+        )}
+      </dl>
+      <div className="mt-6 border-t border-line pt-4">
+        {mayLeave ? (
+          <Button className="w-full sm:w-auto" disabled={!usable} onClick={() => setLeaving(true)}>
+            <Unlink aria-hidden className="size-5" />
+            {t('cloud.link.leave')}
+          </Button>
+        ) : (
+          <p className="text-ink-soft">{t('cloud.link.ownerOnly')}</p>
+        )}
+      </div>
+      {leaving && <UnclaimDialog status={status} onClose={() => setLeaving(false)} />}
+    </Card>
+  );
+}
+
+function stateKey({ state, isHeldHere }: CloudStatus) {
+  if (!isHeldHere) return 'elsewhere';
+  if (state === 'authenticated') return 'connected';
+  return state === 'connecting' || state === 'rejected' ? state : 'offline';
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="min-w-0">
+      <dt className="text-small text-ink-soft">{name}</dt>
+      <dd className="break-words first-letter:uppercase">{children}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,44 @@
+import { useMutation, useQuery, type UseMutationResult, type UseQueryResult } from '@tanstack/react-query';
+import type { CloudActivity } from '@station/protocol/cloud-activity';
+import type { CloudClaim, CloudSetAside, CloudStatus, SentAgain } from '@station/protocol/cloud';
+import type { Problem } from '../../api/problem.ts';
+import { useReading, type Reading } from '../../api/use-reading.ts';
+import { useServices } from '../../api/use-services.ts';
+import { claimKey, cloudActivityKey, cloudKey, cloudStatusKey, setAsideKey } from './keys.ts';
+
+export const useCloudStatus = (): Reading<CloudStatus> => useReading<CloudStatus>(cloudStatusKey, '/api/cloud/status');
+
+/** What whoever claims the station has to show. */
+export const useClaim = (): Reading<CloudClaim> => useReading<CloudClaim>(claimKey, '/api/cloud/claim');
+
+/** Newest first. */
+export const useCloudActivity = (): Reading<CloudActivity[]> =>
+  useReading<CloudActivity[]>(cloudActivityKey, '/api/cloud/activity');
+
+/** Messages that the cloud did not take, newest first. Only for whoever may send them again. */
+export function useSetAside(): UseQueryResult<CloudSetAside[], Problem> {
+  const { session } = useServices();
+  return useQuery<CloudSetAside[], Problem>({
+    queryKey: setAsideKey,
+    queryFn: ({ signal }) => session.call<CloudSetAside[]>('GET', '/api/cloud/set-aside', { signal }),
+  });
+}
+
+type Command<Answer> = UseMutationResult<Answer, Problem, void>;
+
+/** Forgets the cloud; of a station that nobody has claimed, makes a new code. */
+export function useUnclaim(): Command<void> {
+  const { session, queries } = useServices();
+  return useMutation({
+    mutationFn: () => session.call('POST', '/api/cloud/unclaim'),
+    onSettled: () => queries.invalidateQueries({ queryKey: cloudKey }),
+  });
+}
+
+export function useSendAgain(): Command<SentAgain> {
+  const { session, queries } = useServices();
+  return useMutation({
+    mutationFn: () => session.call('POST', '/api/cloud/set-aside/send'),
+    onSettled: () => queries.invalidateQueries({ queryKey: cloudKey }),
+  });
+}

@@ -1,0 +1,98 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
+import type { DeviceEvent } from '@station/protocol/devices';
+import { asProblem } from '../../api/problem.ts';
+import { useServices } from '../../api/use-services.ts';
+import { Button } from '../../ui/button.tsx';
+import { ProblemNote } from '../../ui/problem-note.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { TimeAgo } from '../../ui/time-ago.tsx';
+import { eventWords } from './device-words.ts';
+import { activityKey } from '../../api/device-keys.ts';
+
+const pageSize = 30;
+
+/** Events of one device, or of all of them, newest first; older ones on demand. */
+export function ActivityList({
+  deviceId,
+  nameOf,
+}: {
+  deviceId: string | null;
+  /** Names the device of an event; null when there is only one. */
+  nameOf: ((deviceId: string) => string) | null;
+}) {
+  const { t } = useTranslation();
+  const { session } = useServices();
+  const path = deviceId === null ? '/api/activity' : `/api/devices/${deviceId}/events`;
+  const query = useInfiniteQuery({
+    queryKey: activityKey(deviceId),
+    initialPageParam: '',
+    queryFn: ({ pageParam, signal }) =>
+      session.call<DeviceEvent[]>('GET', `${path}?limit=${pageSize}${pageParam === '' ? '' : `&before=${pageParam}`}`, {
+        signal,
+      }),
+    getNextPageParam: (page) => (page.length < pageSize ? undefined : page.at(-1)?.id),
+    refetchInterval: ({ state }) => (state.status === 'error' ? 5_000 : 60_000),
+  });
+  if (!query.data) {
+    if (query.error) return <ProblemNote problem={asProblem(query.error)} />;
+    return (
+      <div role="status" aria-label={t('app.loading')} className="space-y-3">
+        {Array.from({ length: 3 }, (_, row) => (
+          <Skeleton key={row} className="h-6" />
+        ))}
+      </div>
+    );
+  }
+  const events = query.data.pages.flat();
+  if (events.length === 0) return <p className="text-ink-soft">{t('device.activity.empty')}</p>;
+  return (
+    <>
+      <ul className="divide-y divide-line">
+        {events.map((event) => (
+          <li key={event.id} className="flex flex-wrap items-baseline justify-between gap-x-4 py-2">
+            <Words event={event} nameOf={nameOf} />
+            <span className="text-small text-ink-soft">
+              <TimeAgo at={event.at} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      {query.hasNextPage && (
+        <Button
+          kind="quiet"
+          busy={query.isFetchingNextPage}
+          className="mt-2"
+          onClick={() => void query.fetchNextPage()}
+        >
+          {t('device.activity.older')}
+        </Button>
+      )}
+    </>
+  );
+}
+
+function Words({ event, nameOf }: { event: DeviceEvent; nameOf: ((deviceId: string) => string) | null }) {
+  const { t } = useTranslation();
+  const { deviceId, kind, data } = event;
+  if (kind === 'notification') {
+    return (
+      <span className="min-w-0 break-words">
+        <Link
+          href={`/automations/${String(data['automationId'])}`}
+          className="font-strong underline decoration-line-strong underline-offset-4 hover:decoration-current"
+        >
+          {String(data['automationName'])}
+        </Link>
+        : {String(data['message'])}
+      </span>
+    );
+  }
+  return (
+    <span>
+      {nameOf && deviceId !== null && <span className="font-strong">{nameOf(deviceId)}: </span>}
+      {eventWords(t, data)}
+    </span>
+  );
+}

@@ -1,0 +1,134 @@
+import { ArrowLeft } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
+import type { DeviceType } from '@station/protocol/device-types';
+import type { Device } from '@station/protocol/devices';
+import { PageHead } from '../../ui/page-head.tsx';
+import { useUser } from '../../api/use-services.ts';
+import { DeviceIcon } from './device-icon.tsx';
+import { typeName } from './device-words.ts';
+import { DevicesFault } from './devices-fault.tsx';
+import { useControlledDevice } from './use-device.ts';
+import { useDevices, useDeviceTypes, useZones } from '../../api/use-devices.ts';
+import type { Freshness } from '../../api/freshness.ts';
+import { dot } from '../station/words.ts';
+import { classNames } from '../../ui/class-names.ts';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { ActivityCard } from './activity-card.tsx';
+import { FactsCard } from './facts-card.tsx';
+import { FirmwareCard } from '../firmware/device-firmware-card.tsx';
+import { HistoryCard } from './history-card.tsx';
+import { NowCard } from './now-card.tsx';
+import { SettingsCard } from './settings-card.tsx';
+
+export function DevicePage({ id }: { id: string }) {
+  const { t } = useTranslation();
+  const view = useDevices();
+  const types = useDeviceTypes();
+  if (view.kind === 'loading') return <Loading />;
+  if (view.kind === 'fault') {
+    return (
+      <PageHead page={t('home.devices')}>
+        <BackHome />
+        <DevicesFault {...view} />
+      </PageHead>
+    );
+  }
+  const device = view.devices.find((one) => one.id === id);
+  if (!device) {
+    return (
+      <PageHead page={t('home.devices')} freshness={view.freshness}>
+        <BackHome />
+        <h1 className="text-title font-strong">{t('device.gone.title')}</h1>
+        <p className="mt-2 text-ink-soft">{t('device.gone.help')}</p>
+      </PageHead>
+    );
+  }
+  return <Shown device={device} type={types.get(device.type)} freshness={view.freshness} />;
+}
+
+function Shown({ device, type, freshness }: { device: Device; type: DeviceType | undefined; freshness: Freshness }) {
+  const { t } = useTranslation();
+  const zones = useZones();
+  const shown = useControlledDevice(device, type);
+  const mayManage = useUser().role !== 'member';
+  const stale = freshness.kind === 'stale';
+  const zone = zones?.find(({ id }) => id === device.zoneId);
+  return (
+    <>
+      <PageHead page={device.name} freshness={freshness}>
+        <BackHome />
+        <div className={classNames('flex items-center gap-4 text-ink', stale && 'dimmed')}>
+          <DeviceIcon type={device.type} on={shown.toggle?.value === true && device.status !== 'offline'} />
+          <div className="min-w-0">
+            <h1 className="text-title font-strong break-words md:text-value">{device.name}</h1>
+            <p className="text-ink-soft">
+              {typeName(t, device.type)}
+              {zone && dot + zone.name}
+              {dot}
+              {t(`device.status.${device.status}`)}
+            </p>
+          </div>
+        </div>
+      </PageHead>
+      <div
+        className={classNames(
+          'grid grid-cols-1 items-start gap-4 text-ink transition-[filter] duration-500 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]',
+          stale && 'dimmed',
+        )}
+      >
+        <div className="grid grid-cols-1 gap-4 md:gap-6">
+          <FirmwareCard device={device} />
+          <NowCard device={device} shown={shown} usable={!stale && device.status !== 'offline'} />
+          <HistoryCard device={device} capabilities={shown.readings.map(({ capability }) => capability)} />
+          <ActivityCard deviceId={device.id} />
+        </div>
+        <div className="grid grid-cols-1 gap-4 md:gap-6">
+          {mayManage && zones && <SettingsCard device={device} zones={zones} usable={!stale} />}
+          <FactsCard device={device} mayRemove={mayManage} usable={!stale} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function BackHome() {
+  const { t } = useTranslation();
+  return (
+    <Link
+      href="/"
+      className="-mt-2 mb-2 -ml-2 inline-flex min-h-11 items-center gap-2 rounded-xl px-2 text-accent hover:bg-accent-soft"
+    >
+      <ArrowLeft aria-hidden className="size-5" />
+      {t('device.back')}
+    </Link>
+  );
+}
+
+function Loading() {
+  const { t } = useTranslation();
+  return (
+    <>
+      <PageHead page={t('home.devices')}>
+        <BackHome />
+        <h1 className="sr-only">
+          <span role="status">{t('app.loading')}</span>
+        </h1>
+        <div className="flex items-center gap-4">
+          <Skeleton className="size-10 rounded-full" />
+          <div className="space-y-2">
+            <Skeleton className="h-7 w-40 md:h-10" />
+            <Skeleton className="h-5 w-32" />
+          </div>
+        </div>
+      </PageHead>
+      <div aria-hidden className="grid items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
+        <div className="grid gap-4 md:gap-6">
+          <Skeleton className="h-36 rounded-2xl" />
+          <Skeleton className="h-72 rounded-2xl" />
+        </div>
+        <Skeleton className="h-64 rounded-2xl" />
+      </div>
+    </>
+  );
+}

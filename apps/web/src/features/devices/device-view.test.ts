@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { builtInDeviceTypes } from '@station/protocol/device-types';
+import type { Device } from '@station/protocol/devices';
+import { withMessage } from '../../api/follow-devices.ts';
+import { viewOf } from './device-view.ts';
+
+const at = '2026-03-01T12:00:00.000Z';
+
+const device = (type: string, state: Record<string, unknown>): Device => ({
+  id: 'd1',
+  externalId: 'c0ffee',
+  type,
+  name: 'Hall',
+  zoneId: null,
+  status: 'online',
+  statusAt: at,
+  lastSeenAt: at,
+  state,
+  stateAt: at,
+  firmwareVersion: null,
+  chip: null,
+  createdAt: at,
+});
+const typeNamed = (name: string) => builtInDeviceTypes.find(({ type }) => type === name);
+
+test('a light is switched by its main action and dimmed by the second; a wish shows before it is true', () => {
+  const light = device('light', { power: false, brightness: 40 });
+  const view = viewOf(light, typeNamed('light'), { values: { power: true }, refusal: null });
+  assert.deepEqual([view.toggle?.value, view.slider?.value], [true, 40]);
+  assert.deepEqual(view.toggle?.request(false), { action: 'set_power', params: { power: false } });
+  assert.deepEqual(view.slider?.request(55), { action: 'set_brightness', params: { brightness: 55 } });
+});
+
+test('a sensor has nothing to switch, and shows the most important value first, also one that was never told', () => {
+  const view = viewOf(device('climate', { humidity: 45 }), typeNamed('climate'), undefined);
+  assert.deepEqual([view.toggle, view.slider], [null, null]);
+  assert.deepEqual(
+    view.readings.map(({ capability, value }) => [capability.name, value]),
+    [
+      ['temperature', undefined],
+      ['humidity', 45],
+      ['battery', undefined],
+    ],
+  );
+});
+
+test('a device of an unknown type shows what its state tells', () => {
+  const view = viewOf(device('kettle', { water: 3, hot: true, mode: 'eco', more: {} }), undefined, undefined);
+  assert.deepEqual(
+    view.readings.map(({ capability, value }) => [capability.name, capability.kind, value]),
+    [
+      ['water', 'number', 3],
+      ['hot', 'boolean', true],
+      ['mode', 'text', 'eco'],
+    ],
+  );
+  assert.equal(view.toggle, null);
+});
+
+test('live messages change the one device they are about, and ask for the list when they are about another', () => {
+  const devices = [device('light', { power: false })];
+  const state = { type: 'device_state', at, deviceId: 'd1', state: { power: true }, stateAt: at } as const;
+  assert.deepEqual(withMessage(devices, state), [{ ...devices[0], state: { power: true } }]);
+  const offline = { type: 'device_status', at, deviceId: 'd1', status: 'offline' } as const;
+  assert.deepEqual(withMessage(devices, offline), [{ ...devices[0], status: 'offline' }]);
+  assert.equal(withMessage(devices, { ...state, deviceId: 'd2' }), 'read_again');
+  assert.equal(withMessage(devices, { type: 'device_changed', at, deviceId: 'd1' }), 'read_again');
+  assert.deepEqual(withMessage(devices, { type: 'device_removed', at, deviceId: 'd1' }), []);
+  assert.equal(withMessage(devices, { type: 'pong', at }), devices);
+});

@@ -1,0 +1,143 @@
+import { Cpu } from 'lucide-react';
+import { useEffect, type ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Firmware, Rollout } from '@station/protocol/firmware-rollouts';
+import { PageHead } from '../../ui/page-head.tsx';
+import { useServices, useUser } from '../../api/use-services.ts';
+import { firmwareHeadline, isGoing, stoppedLast } from './rollout-words.ts';
+import { useFirmwareTypes, useRollouts } from './use-firmware.ts';
+import type { Freshness } from '../../api/freshness.ts';
+import { classNames } from '../../ui/class-names.ts';
+import { ReadFault } from '../../ui/read-fault.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { ToneIcon } from '../../ui/tone.tsx';
+import { HistoryCard } from './history-card.tsx';
+import { RolloutCard } from './rollout-card.tsx';
+import { TypeCard } from './type-card.tsx';
+
+/** What runs on the devices, and how new firmware gets there. */
+export function FirmwarePage() {
+  const { t } = useTranslation();
+  const types = useFirmwareTypes();
+  const rollouts = useRollouts();
+  if (types.kind === 'shown' && rollouts.kind === 'shown') {
+    const freshness = types.freshness.kind === 'stale' ? types.freshness : rollouts.freshness;
+    return <Shown types={types.value} rollouts={rollouts.value} freshness={freshness} />;
+  }
+  const failed = types.kind === 'fault' ? types : rollouts.kind === 'fault' ? rollouts : null;
+  return (
+    <>
+      <PageHead page={t('firmware.title')}>
+        <Title>{t('firmware.lead')}</Title>
+      </PageHead>
+      {failed ? <ReadFault title={t('firmware.fault')} {...failed} /> : <Loading />}
+    </>
+  );
+}
+
+function Shown({
+  types,
+  rollouts,
+  freshness,
+}: {
+  types: readonly Firmware[];
+  rollouts: readonly Rollout[];
+  freshness: Freshness;
+}) {
+  const { t } = useTranslation();
+  const { memory } = useServices();
+  const mayManage = useUser().role !== 'member';
+  const stale = freshness.kind === 'stale';
+  const stopped = new Set(stoppedLast(rollouts).map(({ id }) => id));
+  const isShown = (rollout: Rollout): boolean => isGoing(rollout) || stopped.has(rollout.id);
+  const latestEnd = rollouts.reduce((latest, { endedAt }) => ((endedAt ?? '') > latest ? (endedAt ?? '') : latest), '');
+  useEffect(() => {
+    // Whoever was here has seen it: home need not call for a look any more.
+    if (latestEnd > (memory.get('read-firmware') ?? '')) memory.set('read-firmware', latestEnd);
+  }, [memory, latestEnd]);
+  const headline = firmwareHeadline(t, types, rollouts);
+  const usable = !stale;
+  return (
+    <>
+      <PageHead page={t('firmware.title')} freshness={freshness}>
+        <Title>
+          {types.length === 0 ? (
+            t('firmware.lead')
+          ) : (
+            <span className={classNames('flex gap-2 text-ink', stale && 'dimmed')}>
+              <ToneIcon tone={headline.tone} className="mt-0.5" />
+              <span aria-live="polite">{headline.words}</span>
+            </span>
+          )}
+        </Title>
+      </PageHead>
+      <div className={classNames('text-ink transition-[filter] duration-500', stale && 'dimmed')}>
+        {types.length === 0 ? (
+          <Empty />
+        ) : (
+          <div className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
+            <div className="grid grid-cols-1 gap-4 md:gap-6">
+              {rollouts.filter(isShown).map((rollout) => (
+                <RolloutCard key={rollout.id} rollout={rollout} mayManage={mayManage} usable={usable} />
+              ))}
+              {types.map((firmware) => (
+                <TypeCard
+                  key={firmware.type}
+                  firmware={firmware}
+                  rollouts={rollouts}
+                  mayManage={mayManage}
+                  usable={usable}
+                />
+              ))}
+              {!mayManage && <p className="text-ink-soft">{t('firmware.readOnly')}</p>}
+            </div>
+            <HistoryCard rollouts={rollouts.filter((rollout) => !isShown(rollout))} />
+          </div>
+        )}
+      </div>
+    </>
+  );
+}
+
+function Title({ children }: { children: ReactNode }) {
+  const { t } = useTranslation();
+  return (
+    <>
+      <h1 className="text-title font-strong md:text-value">{t('firmware.title')}</h1>
+      <div className="mt-1 text-ink-soft">{children}</div>
+    </>
+  );
+}
+
+function Empty() {
+  const { t } = useTranslation();
+  return (
+    <div className="flex flex-col items-center gap-2 rounded-2xl border border-dashed border-line-strong px-6 py-10 text-center">
+      <Cpu aria-hidden className="size-8 text-ink-soft" />
+      <h2 className="font-strong">{t('firmware.empty.title')}</h2>
+      <p className="max-w-md text-ink-soft">{t('firmware.empty.help')}</p>
+    </div>
+  );
+}
+
+function Loading() {
+  const { t } = useTranslation();
+  return (
+    <div
+      role="status"
+      aria-label={t('app.loading')}
+      className="grid items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]"
+    >
+      <div className="grid gap-4 md:gap-6">
+        {Array.from({ length: 2 }, (_, card) => (
+          <div key={card} className="space-y-4 rounded-2xl border border-line bg-surface p-4 md:p-6">
+            <Skeleton className="h-6 w-40" />
+            <Skeleton className="h-5 w-5/6" />
+            <Skeleton className="h-5 w-2/3" />
+          </div>
+        ))}
+      </div>
+      <Skeleton className="h-48 rounded-2xl" />
+    </div>
+  );
+}

@@ -1,0 +1,130 @@
+import type { TFunction } from 'i18next';
+import type { Device } from '@station/protocol/devices';
+import type { Firmware, Rollout, RolloutState, RolloutTarget, TargetState } from '@station/protocol/firmware-rollouts';
+import { isNewer } from '@station/protocol/version';
+import { typeName } from '../devices/device-words.ts';
+import type { Tone } from '../station/health.ts';
+
+/* From rollouts to words. What is said follows from states and counts; the station's own English reason is shown beside it, small. */
+
+const going: ReadonlySet<RolloutState> = new Set(['waiting_approval', 'running', 'paused']);
+
+/** Not ended yet. */
+export const isGoing = ({ state }: Pick<Rollout, 'state'>): boolean => going.has(state);
+
+export const totalOf = ({ devices }: Pick<Rollout, 'devices'>): number =>
+  Object.values(devices).reduce((sum, count) => sum + count, 0);
+
+export function toneOfRollout({ state, devices }: Pick<Rollout, 'state' | 'devices'>): Tone | 'notice' {
+  switch (state) {
+    case 'waiting_approval':
+    case 'paused':
+      return 'attention';
+    case 'running':
+      return 'working';
+    case 'done':
+      return devices.failed > 0 ? 'attention' : 'ok';
+    case 'stopped':
+      return 'fault';
+    case 'aborted':
+    case 'superseded':
+      return 'notice';
+  }
+}
+
+/** Where a rollout is, and, where that asks for it, what it means. */
+export function phaseWords(t: TFunction, rollout: Rollout): { says: string; help: string | null } {
+  const { state, devices } = rollout;
+  switch (state) {
+    case 'waiting_approval':
+      return { says: t('firmware.rollout.phase.approval'), help: t('firmware.rollout.phase.approvalHelp') };
+    case 'running':
+      return runningWords(t, rollout);
+    case 'paused':
+      return { says: t('firmware.rollout.phase.paused'), help: t('firmware.rollout.phase.pausedHelp') };
+    case 'done':
+      return {
+        says:
+          devices.failed > 0
+            ? t('firmware.rollout.phase.doneWithout', { count: devices.failed })
+            : t('firmware.rollout.phase.done'),
+        help: null,
+      };
+    case 'stopped':
+      return { says: stoppedWords(t, rollout), help: t('firmware.rollout.phase.stoppedHelp') };
+    case 'aborted':
+      return { says: t('firmware.rollout.phase.aborted'), help: null };
+    case 'superseded':
+      return { says: t('firmware.rollout.phase.superseded'), help: null };
+  }
+}
+
+function runningWords(t: TFunction, { wave, waves, devices }: Rollout): { says: string; help: string | null } {
+  if (wave > 0 || waves < 2) return { says: t('firmware.rollout.phase.wave', { wave: wave + 1, waves }), help: null };
+  if (devices.updating > 0) return { says: t('firmware.rollout.phase.first'), help: null };
+  if (devices.updated > 0) return { says: t('firmware.rollout.phase.firstHolds'), help: null };
+  return { says: t('firmware.rollout.phase.firstAwaited'), help: t('firmware.rollout.phase.firstAwaitedHelp') };
+}
+
+function stoppedWords(t: TFunction, { wave, devices: { failed } }: Rollout): string {
+  if (failed === 0) return t('firmware.rollout.phase.stopped');
+  return wave === 0 ? t('firmware.rollout.phase.firstFailed') : t('firmware.rollout.phase.failed', { count: failed });
+}
+
+export const toneOfTarget: Record<TargetState, Tone | 'notice'> = {
+  waiting: 'notice',
+  updating: 'working',
+  updated: 'ok',
+  failed: 'fault',
+  skipped: 'notice',
+};
+
+/** How far a device is. @param device undefined: it was removed. */
+export function targetWords(
+  t: TFunction,
+  target: RolloutTarget,
+  device: Device | undefined,
+  { wave, waves }: Pick<Rollout, 'wave' | 'waves'>,
+): string {
+  const { state, phase, percent, failures, reason } = target;
+  if (state === 'updating') return t(`firmware.target.${phase ?? 'offered'}`);
+  if (state !== 'waiting') return t(`firmware.target.${state}`);
+  if (phase === 'installing') return t(wave < waves - 1 ? 'firmware.target.notBackHolds' : 'firmware.target.notBack');
+  if (device?.status === 'offline') return t('firmware.target.asleep');
+  if (failures > 0) return t('firmware.target.again');
+  return t(percent !== null || reason !== null ? 'firmware.target.interrupted' : 'firmware.target.turn');
+}
+
+/** Devices that run something older than the newest that is there for them. */
+export function countBehind(types: readonly Firmware[]): number {
+  const behind = ({ images, installed }: Firmware): number =>
+    installed
+      .filter(({ version }) => version !== null && isNewer(images[0]?.version ?? null, version))
+      .reduce((sum, { devices }) => sum + devices, 0);
+  return types.reduce((sum, type) => sum + behind(type), 0);
+}
+
+/** The latest rollout of each type, of those that were stopped: nothing came after it that made it good. */
+export const stoppedLast = (rollouts: readonly Rollout[]): Rollout[] =>
+  rollouts.filter(
+    ({ id, type, state }) => state === 'stopped' && rollouts.find((other) => other.type === type)?.id === id,
+  );
+
+/** The one line of firmware: what is most important now. `rollouts` newest first. */
+export function firmwareHeadline(
+  t: TFunction,
+  types: readonly Firmware[],
+  rollouts: readonly Rollout[],
+): { tone: Tone; words: string } {
+  const count = (state: RolloutState): number => rollouts.filter((one) => one.state === state).length;
+  const [stopped] = stoppedLast(rollouts);
+  if (stopped) return { tone: 'fault', words: t('firmware.head.stopped', { type: typeName(t, stopped.type) }) };
+  const waiting = count('waiting_approval');
+  if (waiting > 0) return { tone: 'attention', words: t('firmware.head.approval', { count: waiting }) };
+  const running = count('running');
+  if (running > 0) return { tone: 'working', words: t('firmware.head.running', { count: running }) };
+  const behind = countBehind(types);
+  if (behind > 0) return { tone: 'attention', words: t('firmware.head.behind', { count: behind }) };
+  const isKnown = types.some(({ images }) => images.length > 0);
+  return { tone: 'ok', words: t(isKnown ? 'firmware.head.newest' : 'firmware.head.none') };
+}

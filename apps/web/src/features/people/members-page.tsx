@@ -1,0 +1,130 @@
+import { UserPlus } from 'lucide-react';
+import { useState, type ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Member } from '@station/protocol/rest';
+import { PageHead } from '../../ui/page-head.tsx';
+import { useReading } from '../../api/use-reading.ts';
+import { useUser } from '../../api/use-services.ts';
+import type { Freshness } from '../../api/freshness.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { classNames } from '../../ui/class-names.ts';
+import { ReadFault } from '../../ui/read-fault.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { AddDialog } from './add-dialog.tsx';
+import { MemberRow } from './member-row.tsx';
+import { membersKey } from './use-members.ts';
+
+/** Who has access, and as what. */
+export function MembersPage() {
+  const { t } = useTranslation();
+  const view = useReading<Member[]>(membersKey, '/api/station/members');
+  if (view.kind === 'loading') return <Loading />;
+  if (view.kind === 'fault') {
+    return (
+      <>
+        <PageHead page={t('members.title')}>
+          <h1 className="text-title font-strong md:text-value">{t('members.title')}</h1>
+        </PageHead>
+        <ReadFault title={t('members.fault')} {...view} />
+      </>
+    );
+  }
+  return <Shown members={view.value} freshness={view.freshness} />;
+}
+
+function Shown({ members, freshness }: { members: readonly Member[]; freshness: Freshness }) {
+  const { t } = useTranslation();
+  const user = useUser();
+  const [adding, setAdding] = useState(false);
+  const stale = freshness.kind === 'stale';
+  const mayManage = user.role !== 'member';
+  const addButton = mayManage && (
+    <Button kind="primary" disabled={stale} onClick={() => setAdding(true)}>
+      <UserPlus aria-hidden className="size-5" />
+      {t('members.add')}
+    </Button>
+  );
+  return (
+    <>
+      <PageHead page={t('members.title')} freshness={freshness}>
+        <h1 className="text-title font-strong md:text-value">{t('members.title')}</h1>
+        <p className="text-ink-soft">{t('members.count', { count: members.length })}</p>
+      </PageHead>
+      <div
+        className={classNames(
+          'grid grid-cols-1 items-start gap-4 text-ink transition-[filter] duration-500 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]',
+          stale && 'dimmed',
+        )}
+      >
+        <Card title={t('members.people')} aside={members.length > 1 && addButton}>
+          <ul className="-my-2 divide-y divide-line">
+            {members.map((member) => (
+              <MemberRow key={member.userId} member={member} user={user} usable={!stale} />
+            ))}
+          </ul>
+          {members.length === 1 && mayManage && <Alone>{addButton}</Alone>}
+          {!mayManage && <p className="mt-4 border-t border-line pt-4 text-ink-soft">{t('members.readOnly')}</p>}
+        </Card>
+        <RolesCard />
+      </div>
+      {adding && <AddDialog onClose={() => setAdding(false)} />}
+    </>
+  );
+}
+
+function Alone({ children }: { children: ReactNode }) {
+  const { t } = useTranslation();
+  return (
+    <div className="mt-4 flex flex-col items-center gap-2 rounded-2xl border border-dashed border-line-strong px-6 py-8 text-center">
+      <h3 className="font-strong">{t('members.alone.title')}</h3>
+      <p className="mb-2 max-w-sm text-ink-soft">{t('members.alone.help')}</p>
+      {children}
+    </div>
+  );
+}
+
+function RolesCard() {
+  const { t } = useTranslation();
+  return (
+    <Card title={t('members.roles.title')}>
+      <dl className="space-y-3">
+        {(['owner', 'admin', 'member'] as const).map((role) => (
+          <div key={role}>
+            <dt className="font-strong">{t(`account.role.${role}`)}</dt>
+            <dd className="text-ink-soft">{t(`members.roles.${role}`)}</dd>
+          </div>
+        ))}
+      </dl>
+    </Card>
+  );
+}
+
+function Loading() {
+  const { t } = useTranslation();
+  return (
+    <>
+      <PageHead page={t('members.title')}>
+        <h1 className="text-title font-strong md:text-value">{t('members.title')}</h1>
+        <p role="status" className="sr-only">
+          {t('app.loading')}
+        </p>
+        <Skeleton className="h-5 w-56" />
+      </PageHead>
+      <div aria-hidden className="grid items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
+        <div className="space-y-6 rounded-2xl border border-line bg-surface p-4 md:p-6">
+          {Array.from({ length: 3 }, (_, row) => (
+            <div key={row} className="flex items-center gap-4">
+              <Skeleton className="size-10 rounded-full" />
+              <div className="flex-1 space-y-2">
+                <Skeleton className="h-5 w-40" />
+                <Skeleton className="h-4 w-56" />
+              </div>
+            </div>
+          ))}
+        </div>
+        <Skeleton className="h-72 rounded-2xl" />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,57 @@
+import { useMutation } from '@tanstack/react-query';
+import { useState, type FormEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { asProblem } from '../../api/problem.ts';
+import { useServices } from '../../api/use-services.ts';
+import { Button } from '../../ui/button.tsx';
+import { Field } from '../../ui/field.tsx';
+import { ProblemNote } from '../../ui/problem-note.tsx';
+import { Entrance } from './entrance.tsx';
+import { focusFirst } from './focus-first.ts';
+import { checkForm, shortestPassword, textOf, type FieldFaults } from './form.ts';
+
+export function LoginPage({ because }: { because: 'never_in' | 'expired' | 'left' }) {
+  const { t } = useTranslation();
+  const { session } = useServices();
+  const [faults, setFaults] = useState<FieldFaults>({});
+  const login = useMutation({ mutationFn: session.logIn });
+  const submit = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const request = { email: textOf(form, 'email').trim(), password: textOf(form, 'password') };
+    const found = checkForm(request, { email: 'email', password: 'filled' });
+    setFaults(found);
+    if (Object.keys(found).length === 0) login.mutate(request);
+    else focusFirst(event.currentTarget, found);
+  };
+  const fault = (name: string): string | null =>
+    faults[name] ? t(`error.field.${faults[name]}`, { min: shortestPassword }) : null;
+  return (
+    <Entrance title={t('session.login.title')} lead={t('session.login.lead', { name: location.host })}>
+      <form noValidate onSubmit={submit} className="space-y-4">
+        {because === 'expired' && !login.error && <p role="status">{t('session.login.expired')}</p>}
+        {because === 'left' && !login.error && <p role="status">{t('session.login.left')}</p>}
+        {login.error && <ProblemNote problem={asProblem(login.error)} />}
+        <Field
+          label={t('session.email')}
+          name="email"
+          type="email"
+          autoComplete="username"
+          autoCapitalize="none"
+          fault={fault('email')}
+        />
+        <Field
+          label={t('session.password')}
+          name="password"
+          type="password"
+          autoComplete="current-password"
+          fault={fault('password')}
+        />
+        <Button kind="primary" type="submit" busy={login.isPending} className="w-full">
+          {login.isPending ? t('session.busy') : t('session.login.submit')}
+        </Button>
+        <p className="text-small text-ink-soft">{t('session.login.forgot')}</p>
+      </form>
+    </Entrance>
+  );
+}

@@ -1,0 +1,70 @@
+import { useMutation } from '@tanstack/react-query';
+import { useRef, useState, type SubmitEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { asProblem } from '../../api/problem.ts';
+import { useServices } from '../../api/use-services.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Field } from '../../ui/field.tsx';
+import { ProblemNote } from '../../ui/problem-note.tsx';
+import { focusFirst } from './focus-first.ts';
+import { checkForm, shortestPassword, textOf, type FieldFaults } from './form.ts';
+
+/** A password of one's own choice, for instance instead of the first one that the station made. */
+export function PasswordCard({ email }: { email: string }) {
+  const { t } = useTranslation();
+  const { session } = useServices();
+  const form = useRef<HTMLFormElement>(null);
+  const [faults, setFaults] = useState<FieldFaults>({});
+  const change = useMutation({
+    mutationFn: (body: { currentPassword: string; newPassword: string }) =>
+      session.call<void>('POST', '/api/auth/password', { body }),
+    onSuccess: () => form.current?.reset(),
+  });
+  const problem = change.error ? asProblem(change.error) : null;
+  const isWrong = problem?.code === 'invalid_credentials';
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const data = new FormData(event.currentTarget);
+    const values = { currentPassword: textOf(data, 'currentPassword'), newPassword: textOf(data, 'newPassword') };
+    const found = checkForm(values, { currentPassword: 'filled', newPassword: 'new_password' });
+    setFaults(found);
+    if (Object.keys(found).length > 0) focusFirst(event.currentTarget, found);
+    else if (!change.isPending) change.mutate(values);
+  };
+  const fault = (name: string): string | null =>
+    faults[name] ? t(`error.field.${faults[name]}`, { min: shortestPassword }) : null;
+  return (
+    <Card title={t('password.title')}>
+      <form ref={form} noValidate onSubmit={submit} className="space-y-4">
+        {/* Password managers tie the new password to this. */}
+        <input type="email" name="username" autoComplete="username" value={email} readOnly hidden />
+        <Field
+          label={t('password.current')}
+          name="currentPassword"
+          type="password"
+          autoComplete="current-password"
+          fault={fault('currentPassword') ?? (isWrong ? t('password.wrong') : null)}
+        />
+        <Field
+          label={t('password.next')}
+          help={t('session.passwordHelp')}
+          name="newPassword"
+          type="password"
+          autoComplete="new-password"
+          maxLength={256}
+          fault={fault('newPassword')}
+        />
+        {problem && !isWrong && <ProblemNote problem={problem} />}
+        <div className="space-y-2">
+          <Button type="submit" busy={change.isPending} onClick={() => undefined}>
+            {t('password.submit')}
+          </Button>
+          <p role="status" className="text-small text-ok">
+            {change.isSuccess && t('password.changed')}
+          </p>
+        </div>
+      </form>
+    </Card>
+  );
+}

@@ -1,0 +1,94 @@
+import { CircleUser } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
+import type { DeviceWifi, Station } from '@station/protocol/rest';
+import { PageHead } from '../../ui/page-head.tsx';
+import { useReading } from '../../api/use-reading.ts';
+import { useUser } from '../../api/use-services.ts';
+import type { Freshness } from '../../api/freshness.ts';
+import { Card } from '../../ui/card.tsx';
+import { classNames } from '../../ui/class-names.ts';
+import { LanguageChoice } from '../session/language-choice.tsx';
+import { LinkRow } from '../../ui/link-row.tsx';
+import { ReadFault } from '../../ui/read-fault.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { AboutCard } from './about-card.tsx';
+import { StationCard } from './station-card.tsx';
+import { WifiCard } from './wifi-card.tsx';
+
+export const stationKey = ['station'];
+export const wifiKey = ['settings', 'wifi'];
+
+/** What rarely changes: how the station is called, by which clock it goes, what new devices are told. */
+export function SettingsPage() {
+  const { t } = useTranslation();
+  const view = useReading<Station>(stationKey, '/api/station');
+  const title = t('settings.title');
+  return (
+    <>
+      <PageHead page={title} {...(view.kind === 'shown' && { freshness: view.freshness })}>
+        <h1 className="text-title font-strong md:text-value">{title}</h1>
+      </PageHead>
+      {view.kind === 'loading' && <Loading />}
+      {view.kind === 'fault' && <ReadFault title={t('settings.fault')} {...view} />}
+      {view.kind === 'shown' && <Shown station={view.value} freshness={view.freshness} />}
+    </>
+  );
+}
+
+function Shown({ station, freshness }: { station: Station; freshness: Freshness }) {
+  const { t } = useTranslation();
+  const user = useUser();
+  const mayManage = user.role !== 'member';
+  const stale = freshness.kind === 'stale';
+  return (
+    <div
+      className={classNames(
+        'grid grid-cols-1 items-start gap-4 text-ink transition-[filter] duration-500 md:gap-6 lg:grid-cols-2',
+        stale && 'dimmed',
+      )}
+    >
+      <div className="grid grid-cols-1 gap-4 md:gap-6">
+        <StationCard key={station.id} station={station} mayManage={mayManage} usable={!stale} />
+        {mayManage && <WifiPart usable={!stale} />}
+      </div>
+      <div className="grid grid-cols-1 gap-4 md:gap-6">
+        <Card title={t('settings.language.title')}>
+          <LanguageChoice />
+          <p className="mt-2 text-small text-ink-soft">{t('settings.language.help')}</p>
+        </Card>
+        <LinkRow
+          href="/account"
+          icon={CircleUser}
+          title={t('settings.account.title')}
+          help={t('settings.account.help')}
+        />
+        <AboutCard station={station} />
+      </div>
+    </div>
+  );
+}
+
+function WifiPart({ usable }: { usable: boolean }) {
+  const { t } = useTranslation();
+  const view = useReading<DeviceWifi>(wifiKey, '/api/settings/wifi');
+  if (view.kind === 'loading') return <Skeleton className="h-48 rounded-2xl" />;
+  if (view.kind === 'fault') return <ReadFault title={t('settings.fault')} {...view} />;
+  return <WifiCard wifi={view.value} usable={usable} />;
+}
+
+function Loading() {
+  const { t } = useTranslation();
+  return (
+    <div role="status" aria-label={t('app.loading')} className="grid items-start gap-4 md:gap-6 lg:grid-cols-2">
+      <div className="space-y-4 rounded-2xl border border-line bg-surface p-4 md:p-6">
+        <Skeleton className="h-6 w-32" />
+        <Skeleton className="h-12 rounded-xl" />
+        <Skeleton className="h-12 rounded-xl" />
+        <Skeleton className="h-11 w-28 rounded-xl" />
+      </div>
+      <Skeleton className="h-40 rounded-2xl" />
+      <Skeleton className="h-48 rounded-2xl" />
+      <Skeleton className="h-64 rounded-2xl" />
+    </div>
+  );
+}

@@ -1,0 +1,114 @@
+import { useMutation } from '@tanstack/react-query';
+import { useMemo, useState, type SubmitEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Station, StationPatch } from '@station/protocol/rest';
+import { asProblem } from '../../api/problem.ts';
+import { useServices, useTick } from '../../api/use-services.ts';
+import { useLocale } from '../../i18n/use-locale.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Field } from '../../ui/field.tsx';
+import { ProblemNote } from '../../ui/problem-note.tsx';
+import { Select } from '../../ui/select.tsx';
+import { timeIn, zoneGroups } from './time-zones.ts';
+
+/** Name and time zone. Who may not change them reads them. */
+export function StationCard({ station, mayManage, usable }: { station: Station; mayManage: boolean; usable: boolean }) {
+  const { t } = useTranslation();
+  if (mayManage) return <Form station={station} usable={usable} />;
+  return (
+    <Card title={t('settings.station.title')}>
+      <dl className="space-y-3">
+        <div>
+          <dt className="text-small text-ink-soft">{t('settings.station.name')}</dt>
+          <dd className="font-strong">{station.name}</dd>
+        </div>
+        <div>
+          <dt className="text-small text-ink-soft">{t('settings.station.timeZone')}</dt>
+          <dd className="font-strong">{station.timeZone}</dd>
+        </div>
+      </dl>
+      <p className="mt-4 border-t border-line pt-4 text-ink-soft">{t('settings.readOnly')}</p>
+    </Card>
+  );
+}
+
+function Form({ station, usable }: { station: Station; usable: boolean }) {
+  const { t } = useTranslation();
+  const { session, queries } = useServices();
+  const [name, setName] = useState(station.name);
+  const [timeZone, setTimeZone] = useState(station.timeZone);
+  const [isMissing, setMissing] = useState(false);
+  const save = useMutation({
+    mutationFn: () =>
+      session.call<Station>('PATCH', '/api/station', { body: { name, timeZone } satisfies StationPatch }),
+    onSuccess: (changed) => {
+      queries.setQueryData(['station'], changed);
+      setName(changed.name);
+    },
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    setMissing(name.trim() === '');
+    if (name.trim() !== '' && usable && !save.isPending) save.mutate();
+  };
+  return (
+    <Card title={t('settings.station.title')}>
+      <form noValidate onSubmit={submit} onChange={() => save.reset()} className="space-y-4">
+        <Field
+          label={t('settings.station.name')}
+          value={name}
+          maxLength={100}
+          autoComplete="off"
+          onChange={(event) => setName(event.target.value)}
+          fault={isMissing ? t('error.field.required') : null}
+        />
+        <ZoneChoice value={timeZone} current={station.timeZone} onChange={setTimeZone} />
+        {save.error && <ProblemNote problem={asProblem(save.error)} />}
+        <div className="flex flex-wrap items-center gap-4">
+          <Button type="submit" busy={save.isPending} disabled={!usable} onClick={() => undefined}>
+            {t('settings.save')}
+          </Button>
+          <p role="status" className="text-small text-ok">
+            {save.isSuccess && t('settings.saved')}
+          </p>
+        </div>
+      </form>
+    </Card>
+  );
+}
+
+function ZoneChoice({
+  value,
+  current,
+  onChange,
+}: {
+  value: string;
+  current: string;
+  onChange: (zone: string) => void;
+}) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const { clock } = useServices();
+  useTick(10_000);
+  const groups = useMemo(() => zoneGroups(current), [current]);
+  const time = timeIn(value, clock.now(), locale);
+  return (
+    <Select
+      label={t('settings.station.timeZone')}
+      help={time === null ? undefined : t('settings.station.timeNow', { time })}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+    >
+      {groups.map(({ area, zones }) => (
+        <optgroup key={area} label={area}>
+          {zones.map(({ name, city }) => (
+            <option key={name} value={name}>
+              {city}
+            </option>
+          ))}
+        </optgroup>
+      ))}
+    </Select>
+  );
+}

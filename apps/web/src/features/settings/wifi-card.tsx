@@ -1,0 +1,129 @@
+import { useMutation } from '@tanstack/react-query';
+import { useState, type SubmitEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { DeviceWifi, DeviceWifiPut } from '@station/protocol/rest';
+import { asProblem } from '../../api/problem.ts';
+import { useServices } from '../../api/use-services.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Field } from '../../ui/field.tsx';
+import { ProblemNote } from '../../ui/problem-note.tsx';
+import { Sentence } from '../../ui/sentence.tsx';
+import { TimeAgo } from '../../ui/time-ago.tsx';
+import { textOf } from '../session/form.ts';
+import { checkWifi } from './wifi-form.ts';
+
+/** The network that new devices are told. Its name is shown, its password never again. */
+export function WifiCard({ wifi, usable }: { wifi: DeviceWifi; usable: boolean }) {
+  const { t } = useTranslation();
+  const { session, queries } = useServices();
+  const [editing, setEditing] = useState(false);
+  const forget = useMutation({
+    mutationFn: () => session.call<void>('DELETE', '/api/settings/wifi'),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['settings', 'wifi'] }),
+  });
+  const { ssid, isOpen, updatedAt } = wifi;
+  return (
+    <Card title={t('settings.wifi.title')}>
+      <p className="-mt-2 mb-4 text-ink-soft">{t('settings.wifi.help')}</p>
+      {ssid === null ? (
+        !editing && <p className="mb-4">{t('settings.wifi.none')}</p>
+      ) : (
+        <div className="mb-4">
+          <p>
+            <Sentence
+              text={(mark) => t('settings.wifi.current', { ssid: mark })}
+              slot={<span className="font-strong break-words">{ssid}</span>}
+            />
+          </p>
+          <p className="text-small text-ink-soft">
+            {t(isOpen ? 'settings.wifi.open' : 'settings.wifi.hidden')}{' '}
+            {updatedAt !== null && (
+              <span className="inline-block first-letter:uppercase">
+                <Sentence text={(time) => t('settings.wifi.set', { time })} slot={<TimeAgo at={updatedAt} />} />.
+              </span>
+            )}
+          </p>
+        </div>
+      )}
+      {editing ? (
+        <Form ssid={ssid} usable={usable} onDone={() => setEditing(false)} />
+      ) : (
+        <div className="flex flex-wrap gap-3">
+          <Button disabled={!usable} onClick={() => setEditing(true)}>
+            {t(ssid === null ? 'settings.wifi.choose' : 'settings.wifi.change')}
+          </Button>
+          {ssid !== null && (
+            <Button kind="quiet" busy={forget.isPending} disabled={!usable} onClick={() => forget.mutate()}>
+              {t('settings.wifi.forget')}
+            </Button>
+          )}
+        </div>
+      )}
+      {forget.error && <ProblemNote problem={asProblem(forget.error)} />}
+    </Card>
+  );
+}
+
+function Form({ ssid, usable, onDone }: { ssid: string | null; usable: boolean; onDone: () => void }) {
+  const { t } = useTranslation();
+  const { session, queries } = useServices();
+  const [faults, setFaults] = useState<ReturnType<typeof checkWifi>>({ ssid: null, password: null });
+  const [isOpen, setIsOpen] = useState(false);
+  const save = useMutation({
+    mutationFn: (body: DeviceWifiPut) => session.call<DeviceWifi>('PUT', '/api/settings/wifi', { body }),
+    onSuccess: (set) => {
+      queries.setQueryData(['settings', 'wifi'], set);
+      onDone();
+    },
+  });
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const wanted = { ssid: textOf(form, 'ssid'), password: textOf(form, 'password') };
+    const found = checkWifi(wanted, isOpen);
+    setFaults(found);
+    if (found.ssid === null && found.password === null && usable && !save.isPending) save.mutate(wanted);
+  };
+  return (
+    <form noValidate onSubmit={submit} className="space-y-4 border-t border-line pt-4">
+      <Field
+        label={t('settings.wifi.ssid')}
+        name="ssid"
+        defaultValue={ssid ?? ''}
+        autoFocus
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+        maxLength={32}
+        fault={faults.ssid ? t('error.field.required') : null}
+      />
+      {!isOpen && (
+        <Field
+          label={t('settings.wifi.password')}
+          name="password"
+          type="password"
+          autoComplete="off"
+          maxLength={64}
+          fault={faults.password && t(faults.password === 'short' ? 'settings.wifi.short' : 'settings.wifi.missing')}
+        />
+      )}
+      <label className="flex min-h-11 cursor-pointer items-center gap-3">
+        <input
+          type="checkbox"
+          className="size-5 shrink-0 accent-(--accent)"
+          checked={isOpen}
+          onChange={({ target }) => setIsOpen(target.checked)}
+        />
+        {t('settings.wifi.withoutPassword')}
+      </label>
+      {save.error && <ProblemNote problem={asProblem(save.error)} />}
+      <div className="flex flex-wrap gap-3">
+        <Button kind="primary" type="submit" busy={save.isPending} disabled={!usable} onClick={() => undefined}>
+          {t('settings.save')}
+        </Button>
+        <Button onClick={onDone}>{t('action.cancel')}</Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,49 @@
+import { useTranslation } from 'react-i18next';
+import type { ConditionStatus } from '@station/protocol/agent-api';
+import { toneOfSeverity } from './health.ts';
+import { conditionWords, dot } from './words.ts';
+import { Card } from '../../ui/card.tsx';
+import { Sentence } from '../../ui/sentence.tsx';
+import { TimeAgo } from '../../ui/time-ago.tsx';
+import { ConditionIcon } from './condition-icon.tsx';
+
+const rank: Record<ConditionStatus['severity'], number> = { fault: 0, warning: 1, info: 2 };
+
+/** What is not as it should be, the worst first, each with what to do. */
+export function ConditionsCard({
+  conditions,
+  words,
+}: {
+  conditions: readonly ConditionStatus[];
+  /** Of conditions of another catalogue than the agent's. */
+  words?: (condition: ConditionStatus) => { title: string; help: string };
+}) {
+  const { t } = useTranslation();
+  const sorted = conditions.toSorted((a, b) => rank[a.severity] - rank[b.severity]);
+  return (
+    <Card title={t('station.conditions.title')}>
+      <ul className="space-y-4">
+        {sorted.map((condition) => {
+          const { title, help } = words?.(condition) ?? conditionWords(t, condition);
+          return (
+            <li key={condition.id} className="flex gap-3">
+              <ConditionIcon tone={toneOfSeverity[condition.severity]} />
+              <div className="min-w-0">
+                <h3 className="font-strong">{title}</h3>
+                {help && <p>{help}</p>}
+                <p className="mt-1 text-small text-ink-soft first-letter:uppercase">
+                  <Sentence
+                    text={(time) => t('station.conditions.since', { time })}
+                    slot={<TimeAgo at={condition.since} />}
+                  />
+                  {dot}
+                  <code>{condition.id}</code>
+                </p>
+              </div>
+            </li>
+          );
+        })}
+      </ul>
+    </Card>
+  );
+}

@@ -1,0 +1,43 @@
+import { useTranslation } from 'react-i18next';
+import type { Status } from '@station/protocol/agent-api';
+import { Sentence } from '../../ui/sentence.tsx';
+import { TimeAgo } from '../../ui/time-ago.tsx';
+import { ToneDisc } from '../../ui/tone.tsx';
+import { healthOf, toneOf } from './health.ts';
+import { dot, healthWords, releaseWords } from './words.ts';
+
+/** The one line of health, as the headline of a page. When the station itself is well, the devices have the word. */
+export function HealthLine({
+  status,
+  devices = null,
+}: {
+  status: Status;
+  devices?: { allWell: boolean; words: string } | null;
+}) {
+  const { t } = useTranslation();
+  const health = healthOf(status);
+  const ofDevices = toneOf(health) === 'ok' ? devices : null;
+  const tone = ofDevices && !ofDevices.allWell ? 'attention' : toneOf(health);
+  return (
+    <div className="flex items-center gap-4">
+      <ToneDisc tone={tone} large />
+      <div className="min-w-0">
+        <h1 aria-live="polite" className="text-title font-strong md:text-value">
+          <span className="sr-only">{t(`health.tone.${tone}`)}: </span>
+          {ofDevices?.words ?? healthWords(t, health)}
+        </h1>
+        <p className="text-ink-soft first-letter:uppercase">
+          {devices && !ofDevices && devices.words + dot}
+          {health.kind !== 'nothing_installed' && <>{releaseWords(t, status.currentVersion) + dot}</>}
+          <LastCheck at={status.lastCheckAt} />
+        </p>
+      </div>
+    </div>
+  );
+}
+
+function LastCheck({ at }: { at: string | null }) {
+  const { t } = useTranslation();
+  if (at === null) return t('health.neverChecked');
+  return <Sentence text={(time) => t('health.checked', { time })} slot={<TimeAgo at={at} />} />;
+}

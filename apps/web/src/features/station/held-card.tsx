@@ -1,0 +1,96 @@
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Quarantined, Status } from '@station/protocol/agent-api';
+import { useUpdate } from './use-status.ts';
+import { reasonWords } from './words.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { ProblemNote } from '../../ui/problem-note.tsx';
+import { Sentence } from '../../ui/sentence.tsx';
+import { TimeAgo } from '../../ui/time-ago.tsx';
+import type { Manage } from './manage.ts';
+import { OwnWords } from './own-words.tsx';
+
+/** Releases that are not installed by themselves, why, and the way to install one all the same. */
+export function HeldCard({ status, manage }: { status: Status; manage: Manage }) {
+  const { t } = useTranslation();
+  const update = useUpdate();
+  const [asked, setAsked] = useState<Quarantined | null>(null);
+  return (
+    <Card title={t('station.held.title')}>
+      <p className="-mt-2 mb-4 text-ink-soft">{t('station.held.help')}</p>
+      <ul className="space-y-4">
+        {status.quarantined.map((held) => {
+          const reason = reasonWords(t, held);
+          return (
+            <li key={held.version} className="flex flex-wrap items-start justify-between gap-x-4 gap-y-2">
+              <div className="min-w-0 flex-1 basis-64">
+                <h3 className="font-strong">{held.version}</h3>
+                {reason.sentence !== null && <p>{reason.sentence}</p>}
+                <OwnWords words={reason.own} />
+                <p className="mt-1 text-small text-ink-soft">
+                  <Sentence text={(time) => t('station.held.since', { time })} slot={<TimeAgo at={held.at} />} />
+                </p>
+              </div>
+              {manage.allowed && (
+                <Button disabled={!manage.possible} className="w-full sm:w-auto" onClick={() => setAsked(held)}>
+                  {t('station.held.install', { version: held.version })}
+                </Button>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+      {update.error && (
+        <div className="mt-4">
+          <ProblemNote problem={update.error} />
+        </div>
+      )}
+      {asked && (
+        <InstallDialog
+          held={asked}
+          current={status.currentVersion}
+          onCancel={() => setAsked(null)}
+          onConfirm={() => {
+            update.mutate({ version: asked.version });
+            setAsked(null);
+          }}
+        />
+      )}
+    </Card>
+  );
+}
+
+function InstallDialog({
+  held,
+  current,
+  onCancel,
+  onConfirm,
+}: {
+  held: Quarantined;
+  current: string | null;
+  onCancel: () => void;
+  onConfirm: () => void;
+}) {
+  const { t } = useTranslation();
+  const reason = reasonWords(t, held);
+  return (
+    <Dialog
+      title={t('station.install.title', { version: held.version })}
+      onClose={onCancel}
+      actions={
+        <>
+          <Button kind="primary" onClick={onConfirm}>
+            {t('station.install.confirm', { version: held.version })}
+          </Button>
+          <Button onClick={onCancel}>{t('action.cancel')}</Button>
+        </>
+      }
+    >
+      <p>{t('station.install.before', { reason: reason.sentence ?? `“${reason.own ?? ''}”` })}</p>
+      <p>{t('station.install.away')}</p>
+      <p>{current === null ? t('station.install.thenUnknown') : t('station.install.then', { current })}</p>
+    </Dialog>
+  );
+}
