@@ -1,8 +1,8 @@
 import type { QueryClient } from '@tanstack/react-query';
 import type { Device } from '@station/protocol/devices';
 import type { ServerMessage } from '@station/protocol/socket';
-import type { LiveService } from './live.ts';
 import { devicesKey, zonesKey } from './device-keys.ts';
+import type { LiveService } from './live.ts';
 
 /** What comes within this time is drawn together: a hundred devices that speak at once are one change of the page. */
 const gatherMs = 50;

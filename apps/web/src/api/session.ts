@@ -2,7 +2,7 @@ import type { LoginRequest, Session, SetupRequest, SetupState, User } from '@sta
 import type { Memory } from './memory.ts';
 import { asProblem, isOutage, Problem } from './problem.ts';
 import type { RefreshTurns } from './refresh-turns.ts';
-import type { Send, SendOptions, Method } from './send.ts';
+import type { Method, Send, SendOptions } from './send.ts';
 import type { StationClock } from './station-clock.ts';
 import { createStore, type Store } from './store.ts';
 

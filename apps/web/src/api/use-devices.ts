@@ -1,11 +1,11 @@
 import { replaceEqualDeep, useQuery } from '@tanstack/react-query';
 import type { DeviceType } from '@station/protocol/device-types';
 import type { Device, Zone } from '@station/protocol/devices';
-import { asProblem, type Problem } from './problem.ts';
-import { useServices, useStore, useTick } from './use-services.ts';
-import { freshnessOf, pollEveryMs, type Freshness } from './freshness.ts';
-import { withRead } from './follow-devices.ts';
 import { devicesKey, deviceTypesKey, zonesKey } from './device-keys.ts';
+import { withRead } from './follow-devices.ts';
+import { type Freshness, freshnessOf, pollEveryMs } from './freshness.ts';
+import { asProblem, type Problem } from './problem.ts';
+import { useServices, useStore, useTick } from './services.ts';
 
 /** The devices in the forms a view has to draw; nothing to show is `shown` with an empty list. */
 export type DevicesView =

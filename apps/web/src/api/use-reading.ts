@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
+import { type Freshness, freshnessOf, pollEveryMs } from './freshness.ts';
 import { asProblem, type Problem } from './problem.ts';
-import { freshnessOf, pollEveryMs, type Freshness } from './freshness.ts';
-import { useServices, useStore, useTick } from './use-services.ts';
+import { useServices, useStore, useTick } from './services.ts';
 
 /** What was read of the station, in the forms a view has to draw. */
 export type Reading<T> =

@@ -1,28 +1,28 @@
-import { ChevronRight, ToggleRight } from 'lucide-react';
 import type { TFunction } from 'i18next';
+import { ChevronRight, ToggleRight } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Status } from '@station/protocol/agent-api';
-import { PageHead } from '../ui/page-head.tsx';
+import type { CloudCondition } from '@station/protocol/cloud';
+import type { Device } from '@station/protocol/devices';
+import type { Rollout } from '@station/protocol/firmware-rollouts';
+import { useUser } from '../api/services.ts';
+import { isSwitching, type StatusView, useStatus } from '../api/station.ts';
+import { type DevicesView, useDevices, useDeviceTypes, useZones } from '../api/use-devices.ts';
 import { useCloudAttention } from '../features/cloud/attention.ts';
 import { DeviceGrid, DeviceGridSkeleton } from '../features/devices/device-grid.tsx';
-import { devicesHeadline, typeName } from '../features/devices/device-words.ts';
 import { DevicesFault } from '../features/devices/devices-fault.tsx';
-import { useDevices, useDeviceTypes, useZones, type DevicesView } from '../api/use-devices.ts';
-import { useUser } from '../api/use-services.ts';
 import { useFirmwareAttention } from '../features/firmware/attention.ts';
-import type { CloudCondition } from '@station/protocol/cloud';
-import type { Rollout } from '@station/protocol/firmware-rollouts';
 import { HealthLine } from '../features/station/health-line.tsx';
 import { HealthSkeleton } from '../features/station/health-skeleton.tsx';
-import { healthOf, offeredVersion, toneOf, toneOfSeverity } from '../features/station/health.ts';
+import { healthOf, offeredVersion, toneOf } from '../features/station/health.ts';
 import { StatusFault } from '../features/station/status-fault.tsx';
-import { isSwitching } from '../features/station/steps.ts';
-import { useStatus, type StatusView } from '../features/station/use-status.ts';
 import { releaseWords } from '../features/station/words.ts';
+import { typeName } from '../i18n/device-words.ts';
 import { classNames } from '../ui/class-names.ts';
+import { PageHead } from '../ui/page-head.tsx';
 import { Skeleton } from '../ui/skeleton.tsx';
-import { ToneDisc } from '../ui/tone.tsx';
+import { ToneDisc, toneOfSeverity } from '../ui/tone.tsx';
 
 export function HomePage() {
   const { t } = useTranslation();
@@ -179,4 +179,18 @@ function NoDevices() {
       </div>
     </section>
   );
+}
+
+/** "All 14 devices online", or what is not. */
+function devicesHeadline(t: TFunction, devices: readonly Device[]): { allWell: boolean; words: string } {
+  const offline = devices.filter(({ status }) => status === 'offline');
+  if (offline.length === 0) return { allWell: true, words: t('home.allOnline', { count: devices.length }) };
+  const [only] = offline;
+  return {
+    allWell: false,
+    words:
+      offline.length === 1 && only
+        ? t('home.oneOffline', { name: only.name })
+        : t('home.someOffline', { count: offline.length, total: devices.length }),
+  };
 }

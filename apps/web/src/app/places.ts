@@ -1,4 +1,4 @@
-import { lazy, type ComponentType } from 'react';
+import { createElement, lazy, type ComponentType } from 'react';
 import { loadMoreTexts } from '../i18n/more-texts.ts';
 import { placeMarks, type PlaceMark } from './place-marks.ts';
 
@@ -31,10 +31,19 @@ export const places: readonly Place[] = placeMarks.map((mark) => ({
   Page: lazy(async () => ({ default: await loads[mark.name]() })),
 }));
 
-const loadDevicePage = () => withTexts(import('../features/devices/device-page.tsx'));
+const loadDevicePage = () =>
+  withTexts(
+    Promise.all([
+      import('../features/devices/device-page.tsx'),
+      import('../features/firmware/device-firmware-card.tsx'),
+    ]),
+  );
 
 /** One device, reached from its tile. */
-export const DevicePage = lazy(async () => ({ default: (await loadDevicePage()).DevicePage }));
+export const DevicePage = lazy(async () => {
+  const [{ DevicePage: Page }, { FirmwareCard }] = await loadDevicePage();
+  return { default: ({ id }: { id: string }) => createElement(Page, { id, FirmwareCard }) };
+});
 
 const loadAutomationPage = () => withTexts(import('../features/automations/automation-page.tsx'));
 const loadEditPage = () => withTexts(import('../features/automations/edit-page.tsx'));

@@ -1,37 +1,27 @@
 import { QueryClient } from '@tanstack/react-query';
-import { createLiveService, type LiveService } from '../api/live.ts';
-import { createMemory, type Memory } from '../api/memory.ts';
-import { createRefreshTurns } from '../api/refresh-turns.ts';
-import { createSend } from '../api/send.ts';
-import { createSessionService, type SessionService } from '../api/session.ts';
-import { createStationClock, type StationClock } from '../api/station-clock.ts';
-import { createStore, type Store, type WritableStore } from '../api/store.ts';
 import type { DeviceCommand } from '@station/protocol/device-commands';
 import type { Device } from '@station/protocol/devices';
+import { devicesKey } from '../api/device-keys.ts';
+import { followDevices } from '../api/follow-devices.ts';
+import { createLiveService } from '../api/live.ts';
+import { createMemory } from '../api/memory.ts';
+import { createRefreshTurns } from '../api/refresh-turns.ts';
+import { createSend } from '../api/send.ts';
+import type { Services } from '../api/services.ts';
+import { createSessionService } from '../api/session.ts';
+import { createStationClock } from '../api/station-clock.ts';
+import { followAgent } from '../api/station.ts';
+import { createStore } from '../api/store.ts';
 import { followAutomations } from '../features/automations/follow-automations.ts';
 import { followCloud } from '../features/cloud/follow-cloud.ts';
 import { createDeviceControl, type DeviceControl } from '../features/devices/device-control.ts';
-import { followDevices } from '../api/follow-devices.ts';
-import { devicesKey } from '../api/device-keys.ts';
 import { followFirmware } from '../features/firmware/follow-firmware.ts';
-import { followAgent } from '../api/follow-agent.ts';
 import { watchPageAge } from './page-age.ts';
 
-/** What the pages work with; made once, handed down. */
-export type Services = {
-  session: SessionService;
-  live: LiveService;
-  control: DeviceControl;
-  queries: QueryClient;
-  clock: StationClock;
-  memory: Memory;
-  /** Id of the latest operation whose result was read in this browser. */
-  readResult: WritableStore<string | null>;
-  /** True once the station serves a newer page than this one. */
-  outdated: Store<boolean>;
-};
+/** The services of every page, and what the app alone has to start. */
+export type AppServices = Services & { control: DeviceControl };
 
-export function createServices(): Services {
+export function createServices(): AppServices {
   const clock = createStationClock(() => Date.now());
   const memory = createMemory(() => localStorage);
   const session = createSessionService({
@@ -72,7 +62,7 @@ export function createServices(): Services {
 }
 
 /** Starts what lives as long as the page does. */
-export function startServices(services: Services): void {
+export function startServices(services: AppServices): void {
   const { session, live, control, queries } = services;
   session.state.subscribe(() => {
     const { kind } = session.state.get();

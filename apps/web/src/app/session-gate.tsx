@@ -1,7 +1,7 @@
-import { lazy, Suspense, useEffect, useState, type ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useServices, useStore } from '../api/services.ts';
 import { Centered } from '../ui/centered.tsx';
-import { useServices, useStore } from '../api/use-services.ts';
 
 const SetupPage = lazy(async () => ({ default: (await import('../features/session/setup-page.tsx')).SetupPage }));
 const LoginPage = lazy(async () => ({ default: (await import('../features/session/login-page.tsx')).LoginPage }));

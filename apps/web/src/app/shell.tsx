@@ -1,20 +1,20 @@
 import { Suspense, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, Route, Switch, useLocation } from 'wouter';
+import { useServices, useStore } from '../api/services.ts';
 import { Button } from '../ui/button.tsx';
 import { classNames } from '../ui/class-names.ts';
-import { Skeleton } from '../ui/skeleton.tsx';
 import { ErrorBoundary } from '../ui/error-boundary.tsx';
+import { Skeleton } from '../ui/skeleton.tsx';
 import {
   AutomationPage,
   DevicePage,
   EditAutomationPage,
   NewAutomationPage,
+  type Place,
   places,
   preloads,
-  type Place,
 } from './places.ts';
-import { useServices, useStore } from '../api/use-services.ts';
 
 /** The frame around every page: places at the bottom on a phone, at the side on a desk. */
 export function Shell() {

@@ -1,7 +1,7 @@
 import { createInstance, type i18n as I18n } from 'i18next';
 import { initReactI18next } from 'react-i18next';
 import type { Memory } from '../api/memory.ts';
-import { preferredLanguage, type Language } from './languages.ts';
+import { type Language, preferredLanguage } from './languages.ts';
 import { loadMoreTexts } from './more-texts.ts';
 
 /** Each language is a chunk of its own; only the reader's is fetched. */

@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react';
-import type { Tone } from '../features/station/health.ts';
-import { ToneDisc } from './tone.tsx';
+import { type Tone, ToneDisc } from './tone.tsx';
 
 /** A whole page that has one thing to say. */
 export function Centered({

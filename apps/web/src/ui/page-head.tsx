@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
-import type { Station } from '@station/protocol/rest';
-import { useEffect, type ReactNode } from 'react';
+import { type ReactNode, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Station } from '@station/protocol/rest';
 import type { Freshness } from '../api/freshness.ts';
+import { useServices } from '../api/services.ts';
 import { FreshnessMark } from './freshness-mark.tsx';
-import { useServices } from '../api/use-services.ts';
 
 /** Name of the station and state of the connection above, then what the page has to say first. */
 export function PageHead({

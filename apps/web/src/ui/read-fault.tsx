@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import type { Problem } from '../api/problem.ts';
 import { useLocale } from '../i18n/use-locale.ts';
-import { problemWords } from '../features/station/words.ts';
+import { problemWords } from '../i18n/words.ts';
 import { Button } from './button.tsx';
 import { ToneDisc } from './tone.tsx';
 

@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
-import { useServices } from '../api/use-services.ts';
-import { useLocale } from '../i18n/use-locale.ts';
+import { useServices } from '../api/services.ts';
 import { formatExact, formatRelative } from '../i18n/relative-time.ts';
+import { useLocale } from '../i18n/use-locale.ts';
 
 /** "5 minutes ago", with the exact time on hover. */
 export function TimeAgo({ at }: { at: string }) {

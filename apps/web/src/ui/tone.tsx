@@ -1,6 +1,9 @@
 import { Check, CircleAlert, LoaderCircle, TriangleAlert, type LucideIcon } from 'lucide-react';
-import type { Tone } from '../features/station/health.ts';
+import type { ConditionStatus } from '@station/protocol/agent-api';
 import { classNames } from './class-names.ts';
+
+/** The four states anything on the page can be in. Colour, icon and word follow from it together. */
+export type Tone = 'ok' | 'working' | 'attention' | 'fault';
 
 const icons: Record<Tone, LucideIcon> = {
   ok: Check,
@@ -55,3 +58,10 @@ export function ToneDisc({ tone, large = false }: { tone: Tone; large?: boolean 
     </span>
   );
 }
+
+/** A mere notice has no tone: nothing is wrong. */
+export const toneOfSeverity: Record<ConditionStatus['severity'], Tone | 'notice'> = {
+  fault: 'fault',
+  warning: 'attention',
+  info: 'notice',
+};

@@ -1,23 +1,23 @@
 import { useTranslation } from 'react-i18next';
 import type { Automation } from '@station/protocol/automations';
+import type { Freshness } from '../../api/freshness.ts';
+import { useUser } from '../../api/services.ts';
+import { BackLink } from '../../ui/back-link.tsx';
+import { Card } from '../../ui/card.tsx';
+import { classNames } from '../../ui/class-names.ts';
 import { PageHead } from '../../ui/page-head.tsx';
-import { useUser } from '../../api/use-services.ts';
+import { ReadFault } from '../../ui/read-fault.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { ToneIcon } from '../../ui/tone.tsx';
+import { AutomationActions } from './automation-actions.tsx';
 import { automationConditionWords, flowFaultWords, sentenceWords } from './automation-words.ts';
+import { Gone } from './gone.tsx';
+import { RunsCard } from './runs-card.tsx';
 import { Says } from './says.tsx';
 import { sentenceOf } from './sentence.ts';
 import { StatusBadge } from './status-badge.tsx';
 import type { Surroundings } from './surroundings.ts';
 import { useAutomation, useSurroundings } from './use-automations.ts';
-import type { Freshness } from '../../api/freshness.ts';
-import { BackLink } from '../../ui/back-link.tsx';
-import { Card } from '../../ui/card.tsx';
-import { classNames } from '../../ui/class-names.ts';
-import { ReadFault } from '../../ui/read-fault.tsx';
-import { Skeleton } from '../../ui/skeleton.tsx';
-import { ToneIcon } from '../../ui/tone.tsx';
-import { AutomationActions } from './automation-actions.tsx';
-import { Gone } from './gone.tsx';
-import { RunsCard } from './runs-card.tsx';
 
 /** One automation: what it does, what can be done with it, and what it has done. */
 export function AutomationPage({ id }: { id: string }) {

@@ -7,7 +7,7 @@ import type {
   TriggerData,
   Weekday,
 } from '@station/protocol/automation-flow';
-import { capabilityName, eventWords, spelled, valueWords } from '../devices/device-words.ts';
+import { capabilityName, eventWords, spelled, valueWords } from '../../i18n/device-words.ts';
 import { formatDuration } from '../../i18n/units.ts';
 import { nodeTypeOf, type NodeData, type Sentence, type Step } from './sentence.ts';
 import { capabilityOf, deviceOf, typeOf, type Surroundings } from './surroundings.ts';

@@ -1,16 +1,16 @@
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useUser } from '../../api/services.ts';
+import { useDevices } from '../../api/use-devices.ts';
+import { BackLink } from '../../ui/back-link.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
-import { useUser } from '../../api/use-services.ts';
+import { ReadFault } from '../../ui/read-fault.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { Builder } from './builder.tsx';
+import { Gone } from './gone.tsx';
 import { sentenceOf } from './sentence.ts';
 import type { Surroundings } from './surroundings.ts';
 import { useAutomation, useSurroundings } from './use-automations.ts';
-import { useDevices } from '../../api/use-devices.ts';
-import { BackLink } from '../../ui/back-link.tsx';
-import { ReadFault } from '../../ui/read-fault.tsx';
-import { Skeleton } from '../../ui/skeleton.tsx';
-import { Gone } from './gone.tsx';
-import { Builder } from './builder.tsx';
 
 /** A new automation, put into words. */
 export function NewAutomationPage() {

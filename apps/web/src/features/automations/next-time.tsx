@@ -1,4 +1,4 @@
-import { useServices } from '../../api/use-services.ts';
+import { useServices } from '../../api/services.ts';
 import { formatExact } from '../../i18n/relative-time.ts';
 import { useLocale } from '../../i18n/use-locale.ts';
 

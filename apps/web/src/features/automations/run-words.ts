@@ -1,6 +1,6 @@
 import type { TFunction } from 'i18next';
 import type { RunSummary } from '@station/protocol/automations';
-import type { Tone } from '../station/health.ts';
+import type { Tone } from '../../ui/tone.tsx';
 import { deviceOf, type Surroundings } from './surroundings.ts';
 
 /** The sign of a run: only what needs a look stands out. */

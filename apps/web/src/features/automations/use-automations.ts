@@ -1,4 +1,4 @@
-import { useMutation, useQueries, type UseMutationResult } from '@tanstack/react-query';
+import { useMutation, type UseMutationResult, useQueries } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type {
@@ -10,9 +10,9 @@ import type {
 } from '@station/protocol/automations';
 import type { Device } from '@station/protocol/devices';
 import type { Problem } from '../../api/problem.ts';
-import { useReading, type Reading } from '../../api/use-reading.ts';
-import { useServices } from '../../api/use-services.ts';
+import { useServices } from '../../api/services.ts';
 import { useDevices, useDeviceTypes } from '../../api/use-devices.ts';
+import { type Reading, useReading } from '../../api/use-reading.ts';
 import { useLocale } from '../../i18n/use-locale.ts';
 import { automationKey, automationsKey, runsKey } from './keys.ts';
 import type { Surroundings } from './surroundings.ts';

@@ -1,15 +1,15 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CloudActivity } from '@station/protocol/cloud-activity';
-import { requestWords } from './cloud-words.ts';
-import { useCloudActivity } from './use-cloud.ts';
 import { useDevices } from '../../api/use-devices.ts';
-import { dot } from '../station/words.ts';
+import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { ReadFault } from '../../ui/read-fault.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { TimeAgo } from '../../ui/time-ago.tsx';
+import { requestWords } from './cloud-words.ts';
+import { useCloudActivity } from './use-cloud.ts';
 
 const shownAtFirst = 8;
 

@@ -2,14 +2,14 @@ import { Send } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { asProblem } from '../../api/problem.ts';
-import { useUser } from '../../api/use-services.ts';
-import { useSendAgain, useSetAside } from './use-cloud.ts';
+import { useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { ProblemNote } from '../../ui/problem-note.tsx';
 import { Sentence } from '../../ui/sentence.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { TimeAgo } from '../../ui/time-ago.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
+import { useSendAgain, useSetAside } from './use-cloud.ts';
 
 /** Messages at which the cloud ended the link. What was done about them stays until the page is left. */
 export function AsidePart({ count, usable }: { count: number; usable: boolean }) {

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { CloudCondition, CloudStatus } from '@station/protocol/cloud';
-import { useServices } from '../../api/use-services.ts';
+import { useServices } from '../../api/services.ts';
 import { cloudStatusKey } from './keys.ts';
 
 /**

@@ -2,9 +2,7 @@ import { Check, Copy, ExternalLink, RefreshCw } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CloudClaim, CloudStatus } from '@station/protocol/cloud';
-import { useUser } from '../../api/use-services.ts';
-import { mayConnect } from './may-connect.ts';
-import { useClaim } from './use-cloud.ts';
+import { useUser } from '../../api/services.ts';
 import { Button, buttonLook } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
@@ -12,9 +10,11 @@ import { copyText } from '../../ui/copy-text.ts';
 import { ReadFault } from '../../ui/read-fault.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
+import { mayConnect } from './may-connect.ts';
 import { NextAttempt } from './next-attempt.tsx';
 import { QrCode } from './qr-code.tsx';
 import { RenewDialog } from './renew-dialog.tsx';
+import { useClaim } from './use-cloud.ts';
 
 /** How a station that nobody has claimed is connected. */
 export function ClaimCard({ status, usable }: { status: CloudStatus; usable: boolean }) {

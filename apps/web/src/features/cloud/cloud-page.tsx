@@ -9,7 +9,7 @@ import type { Freshness } from '../../api/freshness.ts';
 import { classNames } from '../../ui/class-names.ts';
 import { ReadFault } from '../../ui/read-fault.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
-import { ConditionsCard } from '../station/conditions-card.tsx';
+import { ConditionsCard } from '../../ui/conditions-card.tsx';
 import { AboutCard } from './about-card.tsx';
 import { ActivityCard } from './activity-card.tsx';
 import { ChannelsCard } from './channels-card.tsx';

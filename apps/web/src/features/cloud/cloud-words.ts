@@ -1,7 +1,7 @@
 import type { TFunction } from 'i18next';
-import type { CloudActivity, CloudRequest } from '@station/protocol/cloud-activity';
 import type { CloudStatus } from '@station/protocol/cloud';
-import type { Tone } from '../station/health.ts';
+import type { CloudActivity, CloudRequest } from '@station/protocol/cloud-activity';
+import type { Tone } from '../../ui/tone.tsx';
 
 /** How the link is, in one sentence. */
 export function cloudHeadline(t: TFunction, status: CloudStatus): { tone: Tone; words: string } {

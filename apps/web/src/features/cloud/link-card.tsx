@@ -1,14 +1,14 @@
 import { Unlink } from 'lucide-react';
-import { useState, type ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CloudStatus } from '@station/protocol/cloud';
-import { useUser } from '../../api/use-services.ts';
-import { mayConnect } from './may-connect.ts';
+import { useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
+import { DetailsNote } from '../../ui/details-note.tsx';
 import { Sentence } from '../../ui/sentence.tsx';
 import { TimeAgo } from '../../ui/time-ago.tsx';
-import { OwnWords } from '../station/own-words.tsx';
+import { mayConnect } from './may-connect.ts';
 import { NextAttempt } from './next-attempt.tsx';
 import { UnclaimDialog } from './unclaim-dialog.tsx';
 
@@ -31,7 +31,7 @@ export function LinkCard({ status, usable }: { status: CloudStatus; usable: bool
         <>
           <NextAttempt status={status} />
           {state !== 'rejected' && <p className="mt-2">{t('cloud.link.byItself')}</p>}
-          <OwnWords words={lastError} />
+          <DetailsNote words={lastError} />
         </>
       )}
       <dl className="mt-4 grid gap-x-8 gap-y-3 sm:grid-cols-3">

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { CloudStatus } from '@station/protocol/cloud';
-import { useServices } from '../../api/use-services.ts';
+import { useServices } from '../../api/services.ts';
 import { formatClock } from '../../i18n/relative-time.ts';
 import { formatDuration } from '../../i18n/units.ts';
 import { useLocale } from '../../i18n/use-locale.ts';

@@ -2,13 +2,12 @@ import { Cloud, House } from 'lucide-react';
 import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Member } from '@station/protocol/rest';
-import { useReading } from '../../api/use-reading.ts';
-import { useServices } from '../../api/use-services.ts';
+import { useServices } from '../../api/services.ts';
+import { membersKey, useMembers } from '../../api/station.ts';
 import { Card } from '../../ui/card.tsx';
 import { LinkButton } from '../../ui/link-button.tsx';
 import { ReadFault } from '../../ui/read-fault.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
-import { membersKey } from '../people/use-members.ts';
 
 /** Who has access, and who of them comes in by the cloud. @param askedAt the cloud may have changed them then. */
 export function PeopleCard({ askedAt }: { askedAt: string | null }) {
@@ -17,7 +16,7 @@ export function PeopleCard({ askedAt }: { askedAt: string | null }) {
   useEffect(() => {
     if (askedAt !== null) void queries.invalidateQueries({ queryKey: membersKey });
   }, [queries, askedAt]);
-  const view = useReading<Member[]>(membersKey, '/api/station/members');
+  const view = useMembers();
   if (view.kind === 'fault') return <ReadFault title={t('cloud.people.fault')} {...view} />;
   return (
     <Card title={t('cloud.people.title')}>

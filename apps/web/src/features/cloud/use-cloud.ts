@@ -1,9 +1,9 @@
-import { useMutation, useQuery, type UseMutationResult, type UseQueryResult } from '@tanstack/react-query';
-import type { CloudActivity } from '@station/protocol/cloud-activity';
+import { useMutation, type UseMutationResult, useQuery, type UseQueryResult } from '@tanstack/react-query';
 import type { CloudClaim, CloudSetAside, CloudStatus, SentAgain } from '@station/protocol/cloud';
+import type { CloudActivity } from '@station/protocol/cloud-activity';
 import type { Problem } from '../../api/problem.ts';
-import { useReading, type Reading } from '../../api/use-reading.ts';
-import { useServices } from '../../api/use-services.ts';
+import { useServices } from '../../api/services.ts';
+import { type Reading, useReading } from '../../api/use-reading.ts';
 import { claimKey, cloudActivityKey, cloudKey, cloudStatusKey, setAsideKey } from './keys.ts';
 
 export const useCloudStatus = (): Reading<CloudStatus> => useReading<CloudStatus>(cloudStatusKey, '/api/cloud/status');

@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next';
 import type { CloudStatus } from '@station/protocol/cloud';
 import { formatBytes } from '../../i18n/units.ts';
 import { useLocale } from '../../i18n/use-locale.ts';
-import { dot } from '../station/words.ts';
+import { dot } from '../../i18n/words.ts';
 import { Card } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { Sentence } from '../../ui/sentence.tsx';

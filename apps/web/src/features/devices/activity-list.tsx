@@ -2,14 +2,14 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { DeviceEvent } from '@station/protocol/devices';
+import { activityKey } from '../../api/device-keys.ts';
 import { asProblem } from '../../api/problem.ts';
-import { useServices } from '../../api/use-services.ts';
+import { useServices } from '../../api/services.ts';
+import { eventWords } from '../../i18n/device-words.ts';
 import { Button } from '../../ui/button.tsx';
 import { ProblemNote } from '../../ui/problem-note.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { TimeAgo } from '../../ui/time-ago.tsx';
-import { eventWords } from './device-words.ts';
-import { activityKey } from '../../api/device-keys.ts';
 
 const pageSize = 30;
 

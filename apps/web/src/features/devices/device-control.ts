@@ -1,3 +1,4 @@
+import { createContext } from 'react';
 import type { CommandRequest, DeviceCommand } from '@station/protocol/device-commands';
 import type { Device } from '@station/protocol/devices';
 import type { ServerMessage } from '@station/protocol/socket';
@@ -32,6 +33,9 @@ export type DeviceControl = {
   see(devices: readonly Device[]): void;
   clear(): void;
 };
+
+/** Where tiles and pages of devices find the one control. */
+export const DeviceControlContext = createContext<DeviceControl | null>(null);
 
 /** Longer than the station itself waits for a device, so that its word comes first. That word may be lost, so the state is read then. */
 export const readAfterMs = 15_000;

@@ -1,11 +1,14 @@
+import type { TFunction } from 'i18next';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Device } from '@station/protocol/devices';
+import { isOutage } from '../../api/problem.ts';
 import { useLocale } from '../../i18n/use-locale.ts';
+import { problemWords } from '../../i18n/words.ts';
 import { Sentence } from '../../ui/sentence.tsx';
 import { TimeAgo } from '../../ui/time-ago.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
-import { refusalWords } from './device-words.ts';
+import type { Refusal } from './device-control.ts';
 import type { ControlledDevice } from './use-device.ts';
 
 /** What there is to say about a device beside its values: that a command failed, that it is away, that it is being waited for. */
@@ -59,4 +62,17 @@ function Waiting() {
       </span>
     )
   );
+}
+
+/** Why what was asked did not happen, and how it stands now. */
+function refusalWords(t: TFunction, locale: string, refusal: Refusal): string {
+  switch (refusal.because) {
+    case 'no_answer':
+      return t('device.refused.noAnswer');
+    case 'refused':
+      return t('device.refused.failed');
+    case 'not_sent':
+      // A tile has room for few words; the page itself says more when the station stays away.
+      return isOutage(refusal.problem) ? t('device.refused.notSent') : problemWords(t, locale, refusal.problem);
+  }
 }

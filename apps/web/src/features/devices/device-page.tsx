@@ -1,27 +1,28 @@
+import type { ComponentType, ReactNode } from 'react';
 import { ArrowLeft } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
-import { PageHead } from '../../ui/page-head.tsx';
-import { useUser } from '../../api/use-services.ts';
-import { DeviceIcon } from './device-icon.tsx';
-import { typeName } from './device-words.ts';
-import { DevicesFault } from './devices-fault.tsx';
-import { useControlledDevice } from './use-device.ts';
-import { useDevices, useDeviceTypes, useZones } from '../../api/use-devices.ts';
 import type { Freshness } from '../../api/freshness.ts';
-import { dot } from '../station/words.ts';
+import { useUser } from '../../api/services.ts';
+import { useDevices, useDeviceTypes, useZones } from '../../api/use-devices.ts';
+import { typeName } from '../../i18n/device-words.ts';
+import { dot } from '../../i18n/words.ts';
 import { classNames } from '../../ui/class-names.ts';
+import { PageHead } from '../../ui/page-head.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { ActivityCard } from './activity-card.tsx';
+import { DeviceIcon } from './device-icon.tsx';
+import { DevicesFault } from './devices-fault.tsx';
 import { FactsCard } from './facts-card.tsx';
-import { FirmwareCard } from '../firmware/device-firmware-card.tsx';
 import { HistoryCard } from './history-card.tsx';
 import { NowCard } from './now-card.tsx';
 import { SettingsCard } from './settings-card.tsx';
+import { useControlledDevice } from './use-device.ts';
 
-export function DevicePage({ id }: { id: string }) {
+/** @param FirmwareCard what the firmware feature shows of a device, handed in by the app. */
+export function DevicePage({ id, FirmwareCard }: { id: string; FirmwareCard: ComponentType<{ device: Device }> }) {
   const { t } = useTranslation();
   const view = useDevices();
   const types = useDeviceTypes();
@@ -44,10 +45,27 @@ export function DevicePage({ id }: { id: string }) {
       </PageHead>
     );
   }
-  return <Shown device={device} type={types.get(device.type)} freshness={view.freshness} />;
+  return (
+    <Shown
+      device={device}
+      type={types.get(device.type)}
+      freshness={view.freshness}
+      firmware={<FirmwareCard device={device} />}
+    />
+  );
 }
 
-function Shown({ device, type, freshness }: { device: Device; type: DeviceType | undefined; freshness: Freshness }) {
+function Shown({
+  device,
+  type,
+  freshness,
+  firmware,
+}: {
+  device: Device;
+  type: DeviceType | undefined;
+  freshness: Freshness;
+  firmware: ReactNode;
+}) {
   const { t } = useTranslation();
   const zones = useZones();
   const shown = useControlledDevice(device, type);
@@ -78,7 +96,7 @@ function Shown({ device, type, freshness }: { device: Device; type: DeviceType |
         )}
       >
         <div className="grid grid-cols-1 gap-4 md:gap-6">
-          <FirmwareCard device={device} />
+          {firmware}
           <NowCard device={device} shown={shown} usable={!stale && device.status !== 'offline'} />
           <HistoryCard device={device} capabilities={shown.readings.map(({ capability }) => capability)} />
           <ActivityCard deviceId={device.id} />

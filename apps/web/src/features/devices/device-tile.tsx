@@ -4,12 +4,11 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
+import { capabilityName, type CapabilityValue, readingWords, valueParts, valueWords } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/use-locale.ts';
 import { classNames } from '../../ui/class-names.ts';
 import { DeviceIcon } from './device-icon.tsx';
 import { DeviceNote } from './device-note.tsx';
-import type { Reading } from './device-view.ts';
-import { capabilityName, readingWords, valueParts, valueWords } from './device-words.ts';
 import { useControlledDevice } from './use-device.ts';
 import { ValueSlider } from './value-slider.tsx';
 
@@ -110,7 +109,7 @@ export function DeviceTile({
 }
 
 /** The number large, its unit small beside it. */
-export function BigValue({ reading }: { reading: Reading }) {
+export function BigValue({ reading }: { reading: CapabilityValue }) {
   const { t } = useTranslation();
   const { value, unit } = valueParts(t, useLocale(), reading);
   return (
@@ -126,9 +125,9 @@ function SecondValue({
   main,
   slider,
 }: {
-  readings: readonly Reading[];
-  main: Reading | undefined;
-  slider: Reading | null;
+  readings: readonly CapabilityValue[];
+  main: CapabilityValue | undefined;
+  slider: CapabilityValue | null;
 }) {
   const { t } = useTranslation();
   const locale = useLocale();

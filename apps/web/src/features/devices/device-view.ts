@@ -1,18 +1,16 @@
 import type { CommandRequest } from '@station/protocol/device-commands';
 import type { Capability, DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
+import type { CapabilityValue } from '../../i18n/device-words.ts';
 import type { Values, Wish } from './device-control.ts';
 
-/** A value a device shows, beside what is known of it. */
-export type Reading = { capability: Capability; value: unknown };
-
 /** A value that can be set: with what command. */
-export type Setting = Reading & { request(value: boolean | number): CommandRequest };
+export type Setting = CapabilityValue & { request(value: boolean | number): CommandRequest };
 
 /** What a tile or a page shows of a device, made of its state, its type and what was just asked of it. */
 export type DeviceView = {
   /** In order of importance; a value that was never reported is undefined. */
-  readings: readonly Reading[];
+  readings: readonly CapabilityValue[];
   /** The main action: switches the first value that can be switched. */
   toggle: Setting | null;
   /** The second action: the first number with both ends that can be set. */
@@ -35,7 +33,7 @@ export function viewOf(device: Device, type: DeviceType | undefined, wish: Wish 
 
 export const isRange = ({ kind, min, max }: Capability): boolean => kind === 'number' && min !== null && max !== null;
 
-function settingOf(reading: Reading, type: DeviceType): Setting | null {
+function settingOf(reading: CapabilityValue, type: DeviceType): Setting | null {
   for (const { action, parameters } of type.commands) {
     const [parameter] = parameters;
     if (parameters.length !== 1 || parameter?.capability !== reading.capability.name) continue;

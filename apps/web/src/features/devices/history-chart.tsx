@@ -4,7 +4,7 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import type { Capability } from '@station/protocol/device-types';
 import type { HistoryPoint } from '@station/protocol/devices';
-import { formatNumber, valueWords } from './device-words.ts';
+import { formatNumber, valueWords } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/use-locale.ts';
 
 const heightPx = 224;

@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next';
 import type { Device } from '@station/protocol/devices';
 import { BigValue } from './device-tile.tsx';
 import { DeviceNote } from './device-note.tsx';
-import { capabilityName, valueWords } from './device-words.ts';
+import { capabilityName, valueWords } from '../../i18n/device-words.ts';
 import type { ControlledDevice } from './use-device.ts';
 import { ValueSlider } from './value-slider.tsx';
 import { useLocale } from '../../i18n/use-locale.ts';

@@ -1,10 +1,10 @@
 import { useMutation } from '@tanstack/react-query';
-import { useId, useState, type SubmitEvent } from 'react';
+import { type SubmitEvent, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Device, DevicePatch, Zone } from '@station/protocol/devices';
-import { asProblem } from '../../api/problem.ts';
-import { useServices } from '../../api/use-services.ts';
 import { devicesKey, zonesKey } from '../../api/device-keys.ts';
+import { asProblem } from '../../api/problem.ts';
+import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Field } from '../../ui/field.tsx';

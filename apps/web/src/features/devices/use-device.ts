@@ -1,8 +1,9 @@
+import { useContext } from 'react';
 import type { DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
-import { useServices, useStore } from '../../api/use-services.ts';
-import type { Wish } from './device-control.ts';
-import { viewOf, type DeviceView, type Setting } from './device-view.ts';
+import { useStore } from '../../api/services.ts';
+import { DeviceControlContext, type Wish } from './device-control.ts';
+import { type DeviceView, type Setting, viewOf } from './device-view.ts';
 
 /** A device as it is shown now, and how to ask something of it. */
 export type ControlledDevice = DeviceView & {
@@ -13,7 +14,8 @@ export type ControlledDevice = DeviceView & {
 };
 
 export function useControlledDevice(device: Device, type: DeviceType | undefined): ControlledDevice {
-  const { control } = useServices();
+  const control = useContext(DeviceControlContext);
+  if (!control) throw new Error('useControlledDevice outside of DeviceControlContext');
   const wish = useStore(control.wishes).get(device.id);
   return {
     ...viewOf(device, type, wish),

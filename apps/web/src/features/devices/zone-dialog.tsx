@@ -2,13 +2,13 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Device, Zone } from '@station/protocol/devices';
+import { devicesKey, zonesKey } from '../../api/device-keys.ts';
 import { asProblem } from '../../api/problem.ts';
-import { useServices } from '../../api/use-services.ts';
+import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/field.tsx';
 import { ProblemNote } from '../../ui/problem-note.tsx';
-import { devicesKey, zonesKey } from '../../api/device-keys.ts';
 
 /** Another name for a zone, or none of it any more. */
 export function ZoneDialog({ zone, onClose }: { zone: Zone; onClose: () => void }) {

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Rollout } from '@station/protocol/firmware-rollouts';
-import { useServices } from '../../api/use-services.ts';
+import { useServices } from '../../api/services.ts';
 import { rolloutsKey } from './keys.ts';
 import { stoppedLast } from './rollout-words.ts';
 

@@ -1,19 +1,19 @@
 import { Cpu } from 'lucide-react';
-import { useEffect, type ReactNode } from 'react';
+import { type ReactNode, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Firmware, Rollout } from '@station/protocol/firmware-rollouts';
-import { PageHead } from '../../ui/page-head.tsx';
-import { useServices, useUser } from '../../api/use-services.ts';
-import { firmwareHeadline, isGoing, stoppedLast } from './rollout-words.ts';
-import { useFirmwareTypes, useRollouts } from './use-firmware.ts';
 import type { Freshness } from '../../api/freshness.ts';
+import { useServices, useUser } from '../../api/services.ts';
 import { classNames } from '../../ui/class-names.ts';
+import { PageHead } from '../../ui/page-head.tsx';
 import { ReadFault } from '../../ui/read-fault.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
 import { HistoryCard } from './history-card.tsx';
 import { RolloutCard } from './rollout-card.tsx';
+import { firmwareHeadline, isGoing, stoppedLast } from './rollout-words.ts';
 import { TypeCard } from './type-card.tsx';
+import { useFirmwareTypes, useRollouts } from './use-firmware.ts';
 
 /** What runs on the devices, and how new firmware gets there. */
 export function FirmwarePage() {

@@ -2,14 +2,14 @@ import { CircleStop } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Rollout } from '@station/protocol/firmware-rollouts';
-import { typeName } from '../devices/device-words.ts';
-import { phaseWords, toneOfRollout } from './rollout-words.ts';
-import { dot } from '../station/words.ts';
+import { typeName } from '../../i18n/device-words.ts';
+import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { TimeAgo } from '../../ui/time-ago.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
 import { countWords } from './rollout-counts.ts';
+import { phaseWords, toneOfRollout } from './rollout-words.ts';
 import { TargetList } from './target-list.tsx';
 
 const shownAtFirst = 5;

@@ -2,15 +2,15 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Firmware, Rollout } from '@station/protocol/firmware-rollouts';
 import { isNewer } from '@station/protocol/version';
-import { useInstall } from './use-firmware.ts';
 import { formatBytes } from '../../i18n/units.ts';
 import { useLocale } from '../../i18n/use-locale.ts';
-import { dot } from '../station/words.ts';
+import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Choice } from '../../ui/choice.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ProblemNote } from '../../ui/problem-note.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
+import { useInstall } from './use-firmware.ts';
 
 /** Which version the devices of a type shall have; also an older one, after a warning. */
 export function InstallDialog({

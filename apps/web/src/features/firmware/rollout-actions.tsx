@@ -2,7 +2,7 @@ import { Check, CircleStop, Pause, Play } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Rollout } from '@station/protocol/firmware-rollouts';
-import { typeName } from '../devices/device-words.ts';
+import { typeName } from '../../i18n/device-words.ts';
 import { useRolloutAction } from './use-firmware.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { Rollout } from '@station/protocol/firmware-rollouts';
-import { typeName } from '../devices/device-words.ts';
+import { typeName } from '../../i18n/device-words.ts';
 import { isGoing, phaseWords, toneOfRollout } from './rollout-words.ts';
 import { Card } from '../../ui/card.tsx';
 import { Sentence } from '../../ui/sentence.tsx';

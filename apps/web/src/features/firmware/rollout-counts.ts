@@ -1,7 +1,7 @@
 import type { TFunction } from 'i18next';
 import type { Rollout } from '@station/protocol/firmware-rollouts';
+import { dot } from '../../i18n/words.ts';
 import { totalOf } from './rollout-words.ts';
-import { dot } from '../station/words.ts';
 
 /** "3 of 8 updated · 2 under way · 3 waiting" */
 export function countWords(t: TFunction, rollout: Pick<Rollout, 'devices'>): string {

@@ -2,8 +2,8 @@ import type { TFunction } from 'i18next';
 import type { Device } from '@station/protocol/devices';
 import type { Firmware, Rollout, RolloutState, RolloutTarget, TargetState } from '@station/protocol/firmware-rollouts';
 import { isNewer } from '@station/protocol/version';
-import { typeName } from '../devices/device-words.ts';
-import type { Tone } from '../station/health.ts';
+import { typeName } from '../../i18n/device-words.ts';
+import type { Tone } from '../../ui/tone.tsx';
 
 /* From rollouts to words. What is said follows from states and counts; the station's own English reason is shown beside it, small. */
 

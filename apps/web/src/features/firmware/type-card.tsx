@@ -2,7 +2,7 @@ import { Download } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Firmware, Rollout } from '@station/protocol/firmware-rollouts';
-import { typeName } from '../devices/device-words.ts';
+import { typeName } from '../../i18n/device-words.ts';
 import { formatBytes } from '../../i18n/units.ts';
 import { useLocale } from '../../i18n/use-locale.ts';
 import { Button } from '../../ui/button.tsx';

@@ -7,8 +7,8 @@ import type {
   RolloutDetails,
 } from '@station/protocol/firmware-rollouts';
 import type { Problem } from '../../api/problem.ts';
-import { useReading, type Reading } from '../../api/use-reading.ts';
-import { useServices } from '../../api/use-services.ts';
+import { useServices } from '../../api/services.ts';
+import { type Reading, useReading } from '../../api/use-reading.ts';
 import { withRollout } from './follow-firmware.ts';
 import { firmwareKey, firmwareTypesKey, rolloutKey, rolloutsKey } from './keys.ts';
 

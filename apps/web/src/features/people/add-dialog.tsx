@@ -1,16 +1,16 @@
-import { useId, useState, type SubmitEvent } from 'react';
+import { type SubmitEvent, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { asProblem } from '../../api/problem.ts';
-import { useUser } from '../../api/use-services.ts';
+import { useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/field.tsx';
+import { focusFirst } from '../../ui/focus-first.ts';
+import { checkForm, type FieldFaults, refusedFields, textOf } from '../../ui/form.ts';
 import { ProblemNote } from '../../ui/problem-note.tsx';
-import { focusFirst } from '../session/focus-first.ts';
-import { checkForm, refusedFields, textOf, type FieldFaults } from '../session/form.ts';
 import { HandOver } from './hand-over.tsx';
 import { RoleChoice } from './role-choice.tsx';
-import { useAddMember, type GivenRole } from './use-members.ts';
+import { type GivenRole, useAddMember } from './use-members.ts';
 
 /** Asks who comes, then shows once what they log in with. Only the owner is asked as what: who is an administrator is the owner's to decide. */
 export function AddDialog({ onClose }: { onClose: () => void }) {

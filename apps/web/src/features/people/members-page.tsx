@@ -1,24 +1,23 @@
 import { UserPlus } from 'lucide-react';
-import { useState, type ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Member } from '@station/protocol/rest';
-import { PageHead } from '../../ui/page-head.tsx';
-import { useReading } from '../../api/use-reading.ts';
-import { useUser } from '../../api/use-services.ts';
 import type { Freshness } from '../../api/freshness.ts';
+import { useUser } from '../../api/services.ts';
+import { useMembers } from '../../api/station.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
+import { PageHead } from '../../ui/page-head.tsx';
 import { ReadFault } from '../../ui/read-fault.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { AddDialog } from './add-dialog.tsx';
 import { MemberRow } from './member-row.tsx';
-import { membersKey } from './use-members.ts';
 
 /** Who has access, and as what. */
 export function MembersPage() {
   const { t } = useTranslation();
-  const view = useReading<Member[]>(membersKey, '/api/station/members');
+  const view = useMembers();
   if (view.kind === 'loading') return <Loading />;
   if (view.kind === 'fault') {
     return (

@@ -1,7 +1,7 @@
 import { useMutation, type UseMutationResult } from '@tanstack/react-query';
 import type { AddedMember, MadePassword, Member, NewMember, Role } from '@station/protocol/rest';
 import type { Problem } from '../../api/problem.ts';
-import { useServices } from '../../api/use-services.ts';
+import { useServices } from '../../api/services.ts';
 
 export const membersKey = ['members'];
 

@@ -2,11 +2,11 @@ import { useMutation } from '@tanstack/react-query';
 import { LogOut } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { asProblem } from '../../api/problem.ts';
-import { PageHead } from '../../ui/page-head.tsx';
-import { useServices, useUser } from '../../api/use-services.ts';
+import { useServices, useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { LanguageChoice } from './language-choice.tsx';
+import { LanguageChoice } from '../../ui/language-choice.tsx';
+import { PageHead } from '../../ui/page-head.tsx';
 import { ProblemNote } from '../../ui/problem-note.tsx';
 import { PasswordCard } from './password-card.tsx';
 

@@ -1,14 +1,14 @@
 import { useMutation } from '@tanstack/react-query';
-import { useState, type FormEvent } from 'react';
+import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { asProblem } from '../../api/problem.ts';
-import { useServices } from '../../api/use-services.ts';
+import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/field.tsx';
+import { focusFirst } from '../../ui/focus-first.ts';
+import { checkForm, type FieldFaults, shortestPassword, textOf } from '../../ui/form.ts';
 import { ProblemNote } from '../../ui/problem-note.tsx';
 import { Entrance } from './entrance.tsx';
-import { focusFirst } from './focus-first.ts';
-import { checkForm, shortestPassword, textOf, type FieldFaults } from './form.ts';
 
 export function LoginPage({ because }: { because: 'never_in' | 'expired' | 'left' }) {
   const { t } = useTranslation();

@@ -1,14 +1,14 @@
 import { useMutation } from '@tanstack/react-query';
-import { useRef, useState, type SubmitEvent } from 'react';
+import { type SubmitEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { asProblem } from '../../api/problem.ts';
-import { useServices } from '../../api/use-services.ts';
+import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Field } from '../../ui/field.tsx';
+import { focusFirst } from '../../ui/focus-first.ts';
+import { checkForm, type FieldFaults, shortestPassword, textOf } from '../../ui/form.ts';
 import { ProblemNote } from '../../ui/problem-note.tsx';
-import { focusFirst } from './focus-first.ts';
-import { checkForm, shortestPassword, textOf, type FieldFaults } from './form.ts';
 
 /** A password of one's own choice, for instance instead of the first one that the station made. */
 export function PasswordCard({ email }: { email: string }) {

@@ -1,15 +1,15 @@
 import { useMutation } from '@tanstack/react-query';
-import { useState, type FormEvent } from 'react';
+import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { SetupRequest } from '@station/protocol/rest';
 import { asProblem } from '../../api/problem.ts';
-import { useServices } from '../../api/use-services.ts';
+import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/field.tsx';
+import { focusFirst } from '../../ui/focus-first.ts';
+import { checkForm, type FieldFaults, refusedFields, shortestPassword, textOf } from '../../ui/form.ts';
 import { ProblemNote } from '../../ui/problem-note.tsx';
 import { Entrance } from './entrance.tsx';
-import { checkForm, refusedFields, shortestPassword, textOf, type FieldFaults } from './form.ts';
-import { focusFirst } from './focus-first.ts';
 
 /** First run: the code the station shows, and the owner's account. */
 export function SetupPage() {

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import type { Station } from '@station/protocol/rest';
-import { useStatus } from '../station/use-status.ts';
+import { useStatus } from '../../api/station.ts';
 import { Card } from '../../ui/card.tsx';
 
 /** What runs here, under which licence, and where the data is. */

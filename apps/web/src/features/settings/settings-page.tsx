@@ -1,14 +1,14 @@
 import { CircleUser } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import type { DeviceWifi, Station } from '@station/protocol/rest';
-import { PageHead } from '../../ui/page-head.tsx';
-import { useReading } from '../../api/use-reading.ts';
-import { useUser } from '../../api/use-services.ts';
 import type { Freshness } from '../../api/freshness.ts';
+import { useUser } from '../../api/services.ts';
+import { useReading } from '../../api/use-reading.ts';
 import { Card } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
-import { LanguageChoice } from '../session/language-choice.tsx';
+import { LanguageChoice } from '../../ui/language-choice.tsx';
 import { LinkRow } from '../../ui/link-row.tsx';
+import { PageHead } from '../../ui/page-head.tsx';
 import { ReadFault } from '../../ui/read-fault.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { AboutCard } from './about-card.tsx';

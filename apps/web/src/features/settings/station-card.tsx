@@ -1,9 +1,9 @@
 import { useMutation } from '@tanstack/react-query';
-import { useMemo, useState, type SubmitEvent } from 'react';
+import { type SubmitEvent, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Station, StationPatch } from '@station/protocol/rest';
 import { asProblem } from '../../api/problem.ts';
-import { useServices, useTick } from '../../api/use-services.ts';
+import { useServices, useTick } from '../../api/services.ts';
 import { useLocale } from '../../i18n/use-locale.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';

@@ -1,16 +1,16 @@
 import { useMutation } from '@tanstack/react-query';
-import { useState, type SubmitEvent } from 'react';
+import { type SubmitEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { DeviceWifi, DeviceWifiPut } from '@station/protocol/rest';
 import { asProblem } from '../../api/problem.ts';
-import { useServices } from '../../api/use-services.ts';
+import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Field } from '../../ui/field.tsx';
+import { textOf } from '../../ui/form.ts';
 import { ProblemNote } from '../../ui/problem-note.tsx';
 import { Sentence } from '../../ui/sentence.tsx';
 import { TimeAgo } from '../../ui/time-ago.tsx';
-import { textOf } from '../session/form.ts';
 import { checkWifi } from './wifi-form.ts';
 
 /** The network that new devices are told. Its name is shown, its password never again. */

@@ -1,10 +1,11 @@
 import { useTranslation } from 'react-i18next';
 import type { Status } from '@station/protocol/agent-api';
+import { dot } from '../../i18n/words.ts';
 import { Sentence } from '../../ui/sentence.tsx';
 import { TimeAgo } from '../../ui/time-ago.tsx';
 import { ToneDisc } from '../../ui/tone.tsx';
 import { healthOf, toneOf } from './health.ts';
-import { dot, healthWords, releaseWords } from './words.ts';
+import { healthWords, releaseWords } from './words.ts';
 
 /** The one line of health, as the headline of a page. When the station itself is well, the devices have the word. */
 export function HealthLine({

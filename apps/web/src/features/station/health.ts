@@ -1,7 +1,5 @@
 import type { ConditionStatus, ServiceStatus, Status } from '@station/protocol/agent-api';
-
-/** The four states anything on the page can be in. Colour, icon and word follow from it together. */
-export type Tone = 'ok' | 'working' | 'attention' | 'fault';
+import type { Tone } from '../../ui/tone.tsx';
 
 /** The one line of health, before it is put into words. */
 export type Health =
@@ -109,11 +107,4 @@ export const toneOfService: Record<ServiceState, Tone> = {
   paused: 'fault',
   missing: 'fault',
   unknown: 'attention',
-};
-
-/** A mere notice has no tone: nothing is wrong. */
-export const toneOfSeverity: Record<ConditionStatus['severity'], Tone | 'notice'> = {
-  fault: 'fault',
-  warning: 'attention',
-  info: 'notice',
 };

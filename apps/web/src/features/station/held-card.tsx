@@ -1,16 +1,16 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Quarantined, Status } from '@station/protocol/agent-api';
-import { useUpdate } from './use-status.ts';
-import { reasonWords } from './words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
+import { DetailsNote } from '../../ui/details-note.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ProblemNote } from '../../ui/problem-note.tsx';
 import { Sentence } from '../../ui/sentence.tsx';
 import { TimeAgo } from '../../ui/time-ago.tsx';
 import type { Manage } from './manage.ts';
-import { OwnWords } from './own-words.tsx';
+import { useUpdate } from './release-commands.ts';
+import { reasonWords } from './words.ts';
 
 /** Releases that are not installed by themselves, why, and the way to install one all the same. */
 export function HeldCard({ status, manage }: { status: Status; manage: Manage }) {
@@ -28,7 +28,7 @@ export function HeldCard({ status, manage }: { status: Status; manage: Manage })
               <div className="min-w-0 flex-1 basis-64">
                 <h3 className="font-strong">{held.version}</h3>
                 {reason.sentence !== null && <p>{reason.sentence}</p>}
-                <OwnWords words={reason.own} />
+                <DetailsNote words={reason.own} />
                 <p className="mt-1 text-small text-ink-soft">
                   <Sentence text={(time) => t('station.held.since', { time })} slot={<TimeAgo at={held.at} />} />
                 </p>

@@ -2,13 +2,14 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { HistoryEntry } from '@station/protocol/agent-api';
 import { useLocale } from '../../i18n/use-locale.ts';
-import { newestFirst, outcomeOf, toneOfOutcome } from './outcome.ts';
-import { dot, figureWords, historyWords, reasonWords } from './words.ts';
+import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
+import { DetailsNote } from '../../ui/details-note.tsx';
 import { TimeAgo } from '../../ui/time-ago.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
-import { OwnWords } from './own-words.tsx';
+import { newestFirst, outcomeOf, toneOfOutcome } from './outcome.ts';
+import { figureWords, historyWords, reasonWords } from './words.ts';
 
 const shownAtFirst = 5;
 
@@ -60,7 +61,7 @@ function Entry({ entry }: { entry: HistoryEntry }) {
               .join(' ')}
           </p>
         )}
-        {tone !== 'ok' && <OwnWords words={reason.own} />}
+        {tone !== 'ok' && <DetailsNote words={reason.own} />}
         <p className="text-small text-ink-soft first-letter:uppercase">
           {tone === 'ok' && entry.from !== null && <>{t('station.history.from', { version: entry.from }) + dot}</>}
           {[t(`station.history.${entry.trigger}`), figureWords(t, locale, entry)].join(dot)}

@@ -2,10 +2,10 @@ import { useTranslation } from 'react-i18next';
 import type { WifiStatus } from '@station/protocol/agent-api';
 import { formatPercent } from '../../i18n/units.ts';
 import { useLocale } from '../../i18n/use-locale.ts';
-import { networkLine } from './network.ts';
-import { dot } from './words.ts';
+import { dot } from '../../i18n/words.ts';
 import { Card } from '../../ui/card.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
+import { networkLine } from './network.ts';
 
 /** How the station is on the network. Left out where the agent does not look after it. */
 export function NetworkCard({ wifi }: { wifi: WifiStatus }) {

@@ -1,5 +1,5 @@
 import type { WifiStatus } from '@station/protocol/agent-api';
-import type { Tone } from './health.ts';
+import type { Tone } from '../../ui/tone.tsx';
 
 export type NetworkLine = {
   key: 'wifi' | 'cable' | 'hotspot' | 'trying' | 'offline';

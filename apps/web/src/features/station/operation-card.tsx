@@ -1,14 +1,14 @@
-import { Check, Circle, CircleDot, X, type LucideIcon } from 'lucide-react';
+import { Check, Circle, CircleDot, type LucideIcon, X } from 'lucide-react';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Operation, Status } from '@station/protocol/agent-api';
-import { useServices, useTick } from '../../api/use-services.ts';
+import { useServices, useTick } from '../../api/services.ts';
 import { formatBytes, formatBytesPair, formatElapsed, formatPercent } from '../../i18n/units.ts';
 import { useLocale } from '../../i18n/use-locale.ts';
-import { stepsOf, type Step } from './steps.ts';
-import { stepWords } from './words.ts';
 import { Card } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
+import { type Step, stepsOf } from './steps.ts';
+import { stepWords } from './words.ts';
 
 /** An operation under way: what was really done, what is being done now, and how far the download has come, in bytes. */
 export function OperationCard({ operation, status }: { operation: Operation; status: Status }) {

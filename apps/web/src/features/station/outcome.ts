@@ -1,5 +1,5 @@
 import type { HistoryEntry } from '@station/protocol/agent-api';
-import type { Tone } from './health.ts';
+import type { Tone } from '../../ui/tone.tsx';
 
 /** What an operation came to, from the point of view of whoever lives with the station. */
 export type Outcome =

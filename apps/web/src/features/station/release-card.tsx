@@ -1,13 +1,13 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Status } from '@station/protocol/agent-api';
-import { isHeldBack, offeredVersion } from './health.ts';
-import { useCheck, useUpdate } from './use-status.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { ProblemNote } from '../../ui/problem-note.tsx';
+import { isHeldBack, offeredVersion } from './health.ts';
 import type { Manage } from './manage.ts';
 import { Notes } from './notes.tsx';
+import { useCheck, useUpdate } from './release-commands.ts';
 import { RollbackPart } from './rollback-part.tsx';
 
 /** What runs, what could run, and what ran before. */

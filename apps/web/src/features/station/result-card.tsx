@@ -1,14 +1,15 @@
 import { useTranslation } from 'react-i18next';
 import type { HistoryEntry, Status } from '@station/protocol/agent-api';
 import { useLocale } from '../../i18n/use-locale.ts';
-import { isHeldBack } from './health.ts';
-import { outcomeOf, toneOfOutcome } from './outcome.ts';
-import { dot, reasonWords, resultWords } from './words.ts';
+import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { classNames } from '../../ui/class-names.ts';
+import { DetailsNote } from '../../ui/details-note.tsx';
 import { TimeAgo } from '../../ui/time-ago.tsx';
 import { toneBorder, ToneDisc } from '../../ui/tone.tsx';
-import { OwnWords } from './own-words.tsx';
+import { isHeldBack } from './health.ts';
+import { outcomeOf, toneOfOutcome } from './outcome.ts';
+import { reasonWords, resultWords } from './words.ts';
 
 /** What the latest operation came to. Stays until someone says that it was read. */
 export function ResultCard({ entry, status, onRead }: { entry: HistoryEntry; status: Status; onRead: () => void }) {
@@ -31,7 +32,7 @@ export function ResultCard({ entry, status, onRead }: { entry: HistoryEntry; sta
         <div className="min-w-0 flex-1">
           <h2 className="text-title font-strong">{words.title}</h2>
           {words.now && <p className="mt-1 font-strong">{words.now}</p>}
-          {failed && <OwnWords words={reason.own} />}
+          {failed && <DetailsNote words={reason.own} />}
           {failed && (
             <p className="mt-2">
               {!saidAlready && reason.sentence}{' '}

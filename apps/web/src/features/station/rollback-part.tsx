@@ -2,11 +2,11 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Status } from '@station/protocol/agent-api';
 import { isNewer } from '@station/protocol/version';
-import { useRollback } from './use-status.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ProblemNote } from '../../ui/problem-note.tsx';
 import type { Manage } from './manage.ts';
+import { useRollback } from './release-commands.ts';
 
 /** The release before, and the way back to it. `target` is null when its version was never recorded. */
 export function RollbackPart({ status, target, manage }: { status: Status; target: string | null; manage: Manage }) {

@@ -1,9 +1,10 @@
 import { useTranslation } from 'react-i18next';
 import type { ServiceStatus } from '@station/protocol/agent-api';
-import { serviceState, toneOfService } from './health.ts';
-import { dot, serviceName, shortImage } from './words.ts';
+import { dot } from '../../i18n/words.ts';
 import { Card } from '../../ui/card.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
+import { serviceState, toneOfService } from './health.ts';
+import { serviceName, shortImage } from './words.ts';
 
 export function ServicesCard({ services }: { services: readonly ServiceStatus[] }) {
   const { t } = useTranslation();

@@ -1,24 +1,24 @@
 import { useTranslation } from 'react-i18next';
 import type { Status } from '@station/protocol/agent-api';
-import { PageHead } from '../../ui/page-head.tsx';
-import { useServices, useStore, useUser } from '../../api/use-services.ts';
 import type { Freshness } from '../../api/freshness.ts';
+import { useServices, useStore, useUser } from '../../api/services.ts';
+import { isSwitching, useStatus } from '../../api/station.ts';
+import { classNames } from '../../ui/class-names.ts';
+import { ConditionsCard } from '../../ui/conditions-card.tsx';
+import { PageHead } from '../../ui/page-head.tsx';
 import { HealthLine } from './health-line.tsx';
 import { HealthSkeleton } from './health-skeleton.tsx';
-import { unreadResult } from './outcome.ts';
-import { isSwitching } from './steps.ts';
-import { StatusFault } from './status-fault.tsx';
-import { useStatus } from './use-status.ts';
-import { classNames } from '../../ui/class-names.ts';
-import { ConditionsCard } from './conditions-card.tsx';
 import { HeldCard } from './held-card.tsx';
 import { HistoryCard } from './history-card.tsx';
 import { NetworkCard } from './network-card.tsx';
 import { OperationCard } from './operation-card.tsx';
+import { unreadResult } from './outcome.ts';
 import { ReleaseCard } from './release-card.tsx';
 import { ResultCard } from './result-card.tsx';
 import { ServicesCard } from './services-card.tsx';
 import { StationSkeleton } from './station-skeleton.tsx';
+import { StatusFault } from './status-fault.tsx';
+import { conditionWords } from './words.ts';
 
 export function StationPage() {
   const { t } = useTranslation();
@@ -45,6 +45,7 @@ export function StationPage() {
 }
 
 function Shown({ title, status, freshness }: { title: string; status: Status; freshness: Freshness }) {
+  const { t } = useTranslation();
   const { readResult, clock } = useServices();
   const readId = useStore(readResult);
   const mayManage = useUser().role !== 'member';
@@ -72,7 +73,9 @@ function Shown({ title, status, freshness }: { title: string; status: Status; fr
         <div className="grid grid-cols-1 gap-4 md:gap-6">
           {status.operation && <OperationCard operation={status.operation} status={status} />}
           {result && <ResultCard entry={result} status={status} onRead={() => read(result.id)} />}
-          {status.conditions.length > 0 && <ConditionsCard conditions={status.conditions} />}
+          {status.conditions.length > 0 && (
+            <ConditionsCard conditions={status.conditions} words={(condition) => conditionWords(t, condition)} />
+          )}
           <ReleaseCard status={status} manage={manage} />
           {status.quarantined.length > 0 && <HeldCard status={status} manage={manage} />}
         </div>

@@ -1,9 +1,9 @@
 import { useTranslation } from 'react-i18next';
 import type { Problem } from '../../api/problem.ts';
 import { useLocale } from '../../i18n/use-locale.ts';
+import { problemWords } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { ToneDisc } from '../../ui/tone.tsx';
-import { problemWords } from './words.ts';
 
 /** Instead of a status that was never read: what happened and what helps. It is asked again by itself as well. */
 export function StatusFault({ problem, retry, retrying }: { problem: Problem; retry: () => void; retrying: boolean }) {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withPhase } from '../../api/follow-agent.ts';
+import { isSwitching, withPhase } from '../../api/station.ts';
 import { sampleOperation, sampleStatus } from './sample-status.ts';
-import { isSwitching, stepsOf } from './steps.ts';
+import { stepsOf } from './steps.ts';
 
 const drawn = (change: Parameters<typeof sampleOperation>[0]): string =>
   stepsOf(sampleOperation(change))

@@ -32,19 +32,3 @@ export function stepsOf(operation: Operation): Step[] {
   const at = there.findIndex((step) => step.phase === phase);
   return there.map(({ id }, index) => ({ id, state: index < at ? 'done' : index === at ? 'now' : 'next' }));
 }
-
-/** Whether the backend is being replaced in a phase, so that its silence is expected. */
-const silent: Record<OperationPhase, boolean> = {
-  preparing: false,
-  pulling: false,
-  switching: true,
-  verifying: true,
-  reverting: true,
-  verifying_revert: true,
-};
-
-export const isPhase = (value: unknown): value is OperationPhase =>
-  typeof value === 'string' && Object.hasOwn(silent, value);
-
-/** Whether the operation is at a point where the backend itself is being replaced, so that silence is expected. */
-export const isSwitching = (operation: Operation | null): boolean => operation !== null && silent[operation.phase];

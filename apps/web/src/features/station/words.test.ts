@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { createInstance, type TFunction } from 'i18next';
-import { operationKinds, operationPhases, type ConditionStatus, type HistoryEntry } from '@station/protocol/agent-api';
+import { type ConditionStatus, type HistoryEntry, operationKinds, operationPhases } from '@station/protocol/agent-api';
 import { Problem, type ProblemCode } from '../../api/problem.ts';
 import { en } from '../../i18n/en.ts';
 import { uk } from '../../i18n/uk.ts';
+import { problemWords } from '../../i18n/words.ts';
 import { healthOf, toneOf } from './health.ts';
 import { sampleEntry, sampleOperation, sampleStatus } from './sample-status.ts';
 import { stepsOf } from './steps.ts';
-import { conditionWords, healthWords, problemWords, reasonWords, resultWords, shortImage, stepWords } from './words.ts';
+import { conditionWords, healthWords, reasonWords, resultWords, shortImage, stepWords } from './words.ts';
 
 let english: TFunction;
 let ukrainian: TFunction;

@@ -1,18 +1,15 @@
 import type { TFunction } from 'i18next';
 import type { ConditionStatus, HistoryEntry, Operation, Status } from '@station/protocol/agent-api';
-import type { Problem } from '../../api/problem.ts';
 import { formatDuration } from '../../i18n/units.ts';
+import { dot, orElse } from '../../i18n/words.ts';
 import type { Health } from './health.ts';
-import { outcomeOf, type Outcome } from './outcome.ts';
+import { type Outcome, outcomeOf } from './outcome.ts';
 import type { Step } from './steps.ts';
 
 /*
  * From facts to sentences. A newer station may name a code, condition or service this page has never heard of: then the
  * station's own words are shown, never a bare key.
  */
-
-const orElse = (t: TFunction, key: string, fallback: string): string =>
-  (t as (key: string, options: { defaultValue: string }) => string)(key, { defaultValue: fallback });
 
 export function healthWords(t: TFunction, health: Health): string {
   const some = t('station.step.someRelease');
@@ -62,13 +59,6 @@ export const shortImage = (image: string): string =>
   (image.split('/').at(-1) ?? image).replace(/sha256:([0-9a-f]{12})[0-9a-f]+/, '$1');
 
 export const serviceName = (t: TFunction, name: string): string => orElse(t, `station.services.name.${name}`, name);
-
-export function problemWords(t: TFunction, locale: string, problem: Problem): string {
-  if (problem.code === 'too_many_requests' && problem.retryAfterSeconds !== null) {
-    return t('error.tooManyWait', { duration: formatDuration(locale, problem.retryAfterSeconds * 1000) });
-  }
-  return orElse(t, `error.${problem.code}`, problem.message || t('error.internal'));
-}
 
 /** Why something failed: a sentence in the reader's language when there is one, and the station's own words. One of them is there. */
 export function reasonWords(
@@ -145,9 +135,6 @@ function nowWords(t: TFunction, outcome: Outcome, from: { version: string }): st
       return t('station.result.keepsTrying');
   }
 }
-
-/** Between two facts on a small line; the dot never begins a line. */
-export const dot = '\u00a0· ';
 
 /** "away for 1.3 s · took 24 s" */
 export function figureWords(t: TFunction, locale: string, entry: HistoryEntry): string {

@@ -1,6 +1,5 @@
 import { Info } from 'lucide-react';
-import type { Tone } from './health.ts';
-import { ToneIcon } from '../../ui/tone.tsx';
+import { type Tone, ToneIcon } from './tone.tsx';
 
 /** A mere notice is not something at work: it has a sign of its own. */
 export function ConditionIcon({ tone }: { tone: Tone | 'notice' }) {

@@ -1,4 +1,4 @@
-import type { FieldFault } from '../../api/problem.ts';
+import type { FieldFault } from '../api/problem.ts';
 
 /** What is wrong with a field, as a key of `error.field`. */
 export type FieldFaults = { readonly [name: string]: 'required' | 'email' | 'short' | 'refused' | undefined };

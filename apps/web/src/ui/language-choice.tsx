@@ -1,8 +1,8 @@
 import { useTranslation } from 'react-i18next';
-import { useServices } from '../../api/use-services.ts';
-import { speak } from '../../i18n/i18n.ts';
-import { languages } from '../../i18n/languages.ts';
-import { classNames } from '../../ui/class-names.ts';
+import { useServices } from '../api/services.ts';
+import { speak } from '../i18n/i18n.ts';
+import { languages } from '../i18n/languages.ts';
+import { classNames } from './class-names.ts';
 
 export function LanguageChoice() {
   const { t, i18n } = useTranslation();

@@ -1,15 +1,11 @@
 import type { TFunction } from 'i18next';
 import type { Capability } from '@station/protocol/device-types';
-import type { Device } from '@station/protocol/devices';
-import { isOutage } from '../../api/problem.ts';
-import { problemWords } from '../station/words.ts';
-import type { Refusal } from './device-control.ts';
-import type { Reading } from './device-view.ts';
+import { orElse } from './words.ts';
+
+/** A value a device shows, beside what is known of it. */
+export type CapabilityValue = { capability: Capability; value: unknown };
 
 /* From values to words. A name that no text is known for is shown as the device itself says it. */
-
-const orElse = (t: TFunction, key: string, fallback: string): string =>
-  (t as (key: string, options: { defaultValue: string }) => string)(key, { defaultValue: fallback });
 
 /** "set_point" → "Set point" */
 export const spelled = (name: string): string => {
@@ -29,7 +25,7 @@ export const typeName = (t: TFunction, type: string): string => orElse(t, `devic
 export function valueParts(
   t: TFunction,
   locale: string,
-  { capability, value }: Reading,
+  { capability, value }: CapabilityValue,
 ): { value: string; unit: string | null } {
   if (typeof value === 'boolean') return { value: yesNo(t, capability, value), unit: null };
   if (typeof value === 'number') return { value: formatNumber(locale, capability, value), unit: capability.unit };
@@ -37,13 +33,13 @@ export function valueParts(
 }
 
 /** "21.4 °C", "45 %", "On" */
-export function valueWords(t: TFunction, locale: string, reading: Reading): string {
+export function valueWords(t: TFunction, locale: string, reading: CapabilityValue): string {
   const { value, unit } = valueParts(t, locale, reading);
   return unit === null ? value : `${value}\u00a0${unit}`;
 }
 
 /** With its name, where that does not go without saying: "Humidity 45 %", "Hot: No", but "No motion". */
-export function readingWords(t: TFunction, locale: string, reading: Reading): string {
+export function readingWords(t: TFunction, locale: string, reading: CapabilityValue): string {
   const words = valueWords(t, locale, reading);
   const name = capabilityName(t, reading.capability.name);
   if (typeof reading.value === 'number') return `${name} ${words}`;
@@ -64,35 +60,8 @@ function yesNo(t: TFunction, { name }: Capability, value: boolean): string {
   return orElse(t, `device.value.${name}.${value ? 'true' : 'false'}`, fallback);
 }
 
-/** Why what was asked did not happen, and how it stands now. */
-export function refusalWords(t: TFunction, locale: string, refusal: Refusal): string {
-  switch (refusal.because) {
-    case 'no_answer':
-      return t('device.refused.noAnswer');
-    case 'refused':
-      return t('device.refused.failed');
-    case 'not_sent':
-      // A tile has room for few words; the page itself says more when the station stays away.
-      return isOutage(refusal.problem) ? t('device.refused.notSent') : problemWords(t, locale, refusal.problem);
-  }
-}
-
 /** What happened at a device, as a sentence. */
 export function eventWords(t: TFunction, data: Readonly<Record<string, unknown>>): string {
   const { action } = data;
   return typeof action === 'string' ? orElse(t, `device.event.${action}`, spelled(action)) : t('device.event.some');
-}
-
-/** "All 14 devices online", or what is not. */
-export function devicesHeadline(t: TFunction, devices: readonly Device[]): { allWell: boolean; words: string } {
-  const offline = devices.filter(({ status }) => status === 'offline');
-  if (offline.length === 0) return { allWell: true, words: t('home.allOnline', { count: devices.length }) };
-  const [only] = offline;
-  return {
-    allWell: false,
-    words:
-      offline.length === 1 && only
-        ? t('home.oneOffline', { name: only.name })
-        : t('home.someOffline', { count: offline.length, total: devices.length }),
-  };
 }

@@ -1,11 +1,11 @@
 import { useTranslation } from 'react-i18next';
 import type { ConditionStatus } from '@station/protocol/agent-api';
-import { toneOfSeverity } from './health.ts';
-import { conditionWords, dot } from './words.ts';
-import { Card } from '../../ui/card.tsx';
-import { Sentence } from '../../ui/sentence.tsx';
-import { TimeAgo } from '../../ui/time-ago.tsx';
+import { dot } from '../i18n/words.ts';
+import { Card } from './card.tsx';
 import { ConditionIcon } from './condition-icon.tsx';
+import { Sentence } from './sentence.tsx';
+import { TimeAgo } from './time-ago.tsx';
+import { toneOfSeverity } from './tone.tsx';
 
 const rank: Record<ConditionStatus['severity'], number> = { fault: 0, warning: 1, info: 2 };
 
@@ -15,8 +15,8 @@ export function ConditionsCard({
   words,
 }: {
   conditions: readonly ConditionStatus[];
-  /** Of conditions of another catalogue than the agent's. */
-  words?: (condition: ConditionStatus) => { title: string; help: string };
+  /** Title and help of a condition, from the catalogue it belongs to. */
+  words: (condition: ConditionStatus) => { title: string; help: string };
 }) {
   const { t } = useTranslation();
   const sorted = conditions.toSorted((a, b) => rank[a.severity] - rank[b.severity]);
@@ -24,7 +24,7 @@ export function ConditionsCard({
     <Card title={t('station.conditions.title')}>
       <ul className="space-y-4">
         {sorted.map((condition) => {
-          const { title, help } = words?.(condition) ?? conditionWords(t, condition);
+          const { title, help } = words(condition);
           return (
             <li key={condition.id} className="flex gap-3">
               <ConditionIcon tone={toneOfSeverity[condition.severity]} />

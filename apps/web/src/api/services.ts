@@ -1,7 +1,24 @@
+import type { QueryClient } from '@tanstack/react-query';
 import { createContext, useContext, useEffect, useState, useSyncExternalStore } from 'react';
 import type { User } from '@station/protocol/rest';
-import type { Store } from './store.ts';
-import type { Services } from '../app/services.ts';
+import type { LiveService } from './live.ts';
+import type { Memory } from './memory.ts';
+import type { SessionService } from './session.ts';
+import type { StationClock } from './station-clock.ts';
+import type { Store, WritableStore } from './store.ts';
+
+/** What the pages work with; made once, handed down. */
+export type Services = {
+  session: SessionService;
+  live: LiveService;
+  queries: QueryClient;
+  clock: StationClock;
+  memory: Memory;
+  /** Id of the latest operation whose result was read in this browser. */
+  readResult: WritableStore<string | null>;
+  /** True once the station serves a newer page than this one. */
+  outdated: Store<boolean>;
+};
 
 export const ServicesContext = createContext<Services | null>(null);
 

@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
 
 /** The agent's own reason, in its English, small, for whoever wants to know exactly. */
-export function OwnWords({ words }: { words: string | null }) {
+export function DetailsNote({ words }: { words: string | null }) {
   const { t } = useTranslation();
   if (words === null || words === '') return null;
   return (

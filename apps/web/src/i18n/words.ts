@@ -1,0 +1,17 @@
+import type { TFunction } from 'i18next';
+import type { Problem } from '../api/problem.ts';
+import { formatDuration } from './units.ts';
+
+/** The text of a key that a newer station made up; `fallback` when this page has none for it. */
+export const orElse = (t: TFunction, key: string, fallback: string): string =>
+  (t as (key: string, options: { defaultValue: string }) => string)(key, { defaultValue: fallback });
+
+export function problemWords(t: TFunction, locale: string, problem: Problem): string {
+  if (problem.code === 'too_many_requests' && problem.retryAfterSeconds !== null) {
+    return t('error.tooManyWait', { duration: formatDuration(locale, problem.retryAfterSeconds * 1000) });
+  }
+  return orElse(t, `error.${problem.code}`, problem.message || t('error.internal'));
+}
+
+/** Between two facts on a small line; the dot never begins a line. */
+export const dot = '\u00a0· ';
