@@ -48,7 +48,7 @@ test('from the code on the screen to a link: each step is told at /ws, none of i
     409,
   );
   const rows = JSON.stringify(await backend.backend.db.selectFrom('cloud_config').selectAll().execute());
-  const log = backend.log.lines.join('\n');
+  const log = backend.logger.lines.join('\n');
   for (const secret of [token ?? '', claim.claimSecret]) {
     assert.ok(!rows.includes(secret), 'not in the database in the clear');
     assert.ok(!log.includes(secret), 'not in the log');

@@ -84,7 +84,7 @@ test('a cloud that stops reading: what happens waits at home, the link is given 
     if (cloud.logins() === 1) ask(link);
     return cloud.logins() === 2;
   });
-  const reasons = backend.log.events('cloud_link_down').map(({ reason }) => reason);
+  const reasons = backend.logger.events('cloud_link_down').map(({ reason }) => reason);
   assert.ok(reasons.includes('The cloud does not read what it is sent.'), String(reasons));
   const numbers = (heard: { params: Record<string, unknown> }[], key: string) =>
     heard.flatMap(({ params }) => (params[key] as { n?: number } | undefined)?.n ?? []);

@@ -3,6 +3,7 @@
 // images, and random ones. Each is tried as damage on its way (the manifest names the good image) and as a mistake of whoever published it
 // (the manifest names the mutant itself): none may be published, each is refused with a reason. A sample goes through the agent's whole
 // firmware duty over HTTP to a cache on disk.
+import { events as catalogue } from '@station/protocol/events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +16,7 @@ import { createFirmware } from '@station/agent/firmware/firmware';
 import { createFirmwareSource } from '@station/agent/firmware/manifest-source';
 import { checksumOf, verifyFirmware } from '@station/agent/firmware/verify';
 import { systemClock } from '@station/kit/clock';
-import { createReport } from '@station/kit/report';
+import { createLogger } from '@station/kit/logger';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
 import { startFirmwareServer } from '@station/simulators/firmware/firmware-server';
 import { buildBootloader, buildImage, mergeImages } from '@station/simulators/firmware/image-builder';
@@ -162,8 +163,8 @@ async function tryWholeDuty(): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'station-firmware-mutants-'));
   await using server = await startFirmwareServer();
   const events: string[] = [];
-  const report = createReport({ clock: systemClock, level: 'error', secrets: [], write: () => undefined });
-  report.subscribe(({ event, ...fields }) => {
+  const logger = createLogger({ catalogue, clock: systemClock, level: 'error', secrets: [], write: () => undefined });
+  logger.subscribe(({ event, ...fields }) => {
     if (event === 'firmware_refused' && 'reason' in fields) events.push(String(fields.reason));
   });
   const directory = join(folder, 'cache');
@@ -180,9 +181,9 @@ async function tryWholeDuty(): Promise<string[]> {
       deviceTypes: async () => ({ kind: 'ok', types: [] }),
       firmwareReady: async () => ({ kind: 'ok' }),
     },
-    conditions: createConditions(systemClock, report),
+    conditions: createConditions(systemClock, logger),
     clock: systemClock,
-    report,
+    logger,
     random,
     directory,
     dataDir: join(folder, 'data'),

@@ -185,7 +185,11 @@ async function tryState(): Promise<string | null> {
     disk,
     dataDir: '/data',
     clock: systemClock,
-    report: { event: () => undefined, subscribe: () => ({ [Symbol.dispose]: () => undefined }) },
+    logger: {
+      event: () => undefined,
+      subscribe: () => ({ [Symbol.dispose]: () => undefined }),
+      keepSecret: () => undefined,
+    },
     probe: async () => ({ ok: true, status: 200, reason: null }),
     bootId: 'boot',
     gate: { stabilizationMs: 0, timeoutMs: 0 },

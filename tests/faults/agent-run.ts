@@ -9,7 +9,7 @@ import { createReleasePoll } from '@station/agent/stack/release-poll';
 import { createStackWork } from '@station/agent/stack/blockers';
 import type { StartAnswer } from '@station/agent/http/port';
 import type { Disk } from '@station/kit/files';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import { createRandom } from './choice.ts';
 import { createProcess, Ended, Endless, type SimulatedProcess } from './process.ts';
@@ -153,8 +153,8 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
     keepReleases: 1,
     newId: () => `operation-${(world.ids += 1)}`,
   });
-  const conditions = createConditions(clock, parts.report);
-  const common = { updater, conditions, clock, report: parts.report, random: createRandom(world.boot) };
+  const conditions = createConditions(clock, parts.logger);
+  const common = { updater, conditions, clock, logger: parts.logger, random: createRandom(world.boot) };
   const poll = createReleasePoll({
     ...common,
     source: sourceOf(world, options.request),
@@ -221,17 +221,18 @@ function assemble(world: World, process: SimulatedProcess, run: AgentRun, option
       return options.engineFault?.(call) ?? null;
     },
   });
-  const report: Report = {
+  const logger: AgentLogger = {
     event: (name, fields) => {
       run.events.push(name);
       if (name === 'condition_raised' && 'condition' in fields) run.raised.push(fields.condition);
     },
     subscribe: () => ({ [Symbol.dispose]: () => undefined }),
+    keepSecret: () => undefined,
   };
   return {
     disk: options.wrapDisk?.(disk) ?? disk,
     engine: options.wrapEngine?.(engine) ?? engine,
-    report,
+    logger,
     probe: async () => {
       process.point('probe');
       pass(world.time, 10);

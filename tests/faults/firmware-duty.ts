@@ -1,3 +1,4 @@
+import { events as catalogue } from '@station/protocol/events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +11,7 @@ import type { SigningKey } from '@station/agent/config/values';
 import { createFirmware, type Firmware } from '@station/agent/firmware/firmware';
 import { createFirmwareSource } from '@station/agent/firmware/manifest-source';
 import { systemClock } from '@station/kit/clock';
-import { createReport } from '@station/kit/report';
+import { createLogger } from '@station/kit/logger';
 import type { AgentEvent } from '@station/protocol/events';
 import { startFirmwareServer, type FirmwareServer } from '@station/simulators/firmware/firmware-server';
 import { startOtaBackend, type OtaBackendDouble } from '../rig/ota-backend.ts';
@@ -51,8 +52,8 @@ export async function createDuty(options: DutyOptions = {}): Promise<Duty> {
   const backend = await startOtaBackend();
   const cacheDir = join(folder, 'cache');
   const events: AgentEvent[] = [];
-  const report = createReport({ clock: systemClock, level: 'error', secrets: [], write: () => undefined });
-  report.subscribe((event) => void events.push(event));
+  const logger = createLogger({ catalogue, clock: systemClock, level: 'error', secrets: [], write: () => undefined });
+  logger.subscribe((event) => void events.push(event));
   let life: { firmware: Firmware; conditions: ReturnType<typeof createConditions>; stop: () => Promise<void> } | null =
     null;
 
@@ -90,7 +91,7 @@ export async function createDuty(options: DutyOptions = {}): Promise<Duty> {
     },
     start: async () => {
       await stop();
-      const conditions = createConditions(systemClock, report);
+      const conditions = createConditions(systemClock, logger);
       const firmware = createFirmware({
         source: createFirmwareSource({
           url: options.manifestUrl?.(folder) ?? new URL(server.manifestUrl),
@@ -103,7 +104,7 @@ export async function createDuty(options: DutyOptions = {}): Promise<Duty> {
         backend: createOtaBackend({ url: new URL(backend.origin), agentToken: options.backendToken ?? backend.token }),
         conditions,
         clock: systemClock,
-        report,
+        logger,
         random: Math.random,
         directory: cacheDir,
         dataDir: join(folder, 'data'),

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { createConditions } from '@station/agent/core/conditions';
 import { createFirmware } from '@station/agent/firmware/firmware';
 import type { CacheDisk } from '@station/agent/firmware/ports';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import type { Status } from '@station/protocol/agent-api';
 import { checksumOfFile } from '@station/simulators/firmware/image-builder';
 import { createRandom } from './choice.ts';
@@ -65,14 +65,15 @@ export async function runFirmware(world: FirmwareWorld, options: FirmwareRunOpti
     if (elapsedMs > longestMs) stopping.abort(new Endless('more than six hours of virtual time'));
     if (options.forMs === undefined ? ms >= restMs : elapsedMs >= options.forMs) stopping.abort(new AtRest());
   });
-  const report: Report = {
+  const logger: AgentLogger = {
     event: (event, fields) => {
       events.push({ event, ...('reason' in fields ? { reason: String(fields.reason) } : {}) });
       if (event === 'condition_raised' && 'condition' in fields) raised.push(fields.condition);
     },
     subscribe: () => ({ [Symbol.dispose]: () => undefined }),
+    keepSecret: () => undefined,
   };
-  const conditions = createConditions(clock, report);
+  const conditions = createConditions(clock, logger);
   const disk = createCacheDisk(world, process, options.diskFault ?? (() => null));
   const firmware = createFirmware({
     source: {
@@ -87,7 +88,7 @@ export async function runFirmware(world: FirmwareWorld, options: FirmwareRunOpti
     backend: createBackend(world, process),
     conditions,
     clock,
-    report,
+    logger,
     random: createRandom(world.boot),
     directory: cacheDir,
     dataDir,

@@ -1,3 +1,4 @@
+import { events as catalogue } from '@station/protocol/events';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
@@ -10,7 +11,7 @@ import { createUpdater, type Updater } from '@station/agent/stack/journal-keeper
 import { systemClock } from '@station/kit/clock';
 import { findFreePort } from '@station/kit/free-port';
 import { nodeDisk } from '@station/kit/files';
-import { createReport } from '@station/kit/report';
+import { createLogger } from '@station/kit/logger';
 import type { HistoryEntry, OperationKind } from '@station/protocol/agent-api';
 import type { AgentEvent } from '@station/protocol/events';
 import type { Release } from '@station/protocol/release';
@@ -61,8 +62,8 @@ export async function createProcessStation(): Promise<ProcessStation> {
   });
   const address = new URL(`http://127.0.0.1:${port}/api/health`);
   const events: AgentEvent[] = [];
-  const report = createReport({ clock: systemClock, level: 'error', secrets: [], write: () => undefined });
-  report.subscribe((event) => events.push(event));
+  const logger = createLogger({ catalogue, clock: systemClock, level: 'error', secrets: [], write: () => undefined });
+  logger.subscribe((event) => events.push(event));
   let engine!: ProcessEngine;
   let updater!: Updater;
   let bootId = '';
@@ -76,7 +77,7 @@ export async function createProcessStation(): Promise<ProcessStation> {
       disk: nodeDisk,
       dataDir,
       clock: systemClock,
-      report,
+      logger,
       probe: createHttpProbe(address),
       bootId,
       gate,
@@ -92,7 +93,7 @@ export async function createProcessStation(): Promise<ProcessStation> {
   ): Promise<boolean> => {
     const stopping = new AbortController();
     const reason = new Error('interrupted');
-    using _subscription = report.subscribe((event) => {
+    using _subscription = logger.subscribe((event) => {
       if (!interruption?.on(event)) return;
       if (interruption.afterMs === undefined) stopping.abort(reason);
       else setTimeout(() => stopping.abort(reason), interruption.afterMs);
@@ -110,7 +111,7 @@ export async function createProcessStation(): Promise<ProcessStation> {
   return {
     bench,
     events,
-    subscribe: report.subscribe,
+    subscribe: logger.subscribe,
     engine: () => engine,
     updater: () => updater,
     publish: async (version, behaviour, announcedBytes) => {

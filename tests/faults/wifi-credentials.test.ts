@@ -1,3 +1,4 @@
+import { events } from '@station/protocol/events';
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,7 +9,7 @@ import { createForward } from '@station/agent/wifi/forward';
 import { ssidFromText } from '@station/agent/wifi/ssid';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk, type Disk } from '@station/kit/files';
-import { createReport } from '@station/kit/report';
+import { createLogger } from '@station/kit/logger';
 import { pass } from './virtual-clock.ts';
 import { runWifi, type WifiRunResult, type WorldEvent } from './wifi-run.ts';
 import { createWifiWorld, endProcess, passwordOf, readJson, router, type WifiWorld } from './wifi-world.ts';
@@ -97,10 +98,16 @@ describe('credentials of a network that was joined', () => {
         await nodeDisk.remove(path);
       },
     };
-    const report = createReport({ clock: systemClock, write: () => undefined, level: 'debug', secrets: [] });
+    const logger = createLogger({
+      catalogue: events,
+      clock: systemClock,
+      write: () => undefined,
+      level: 'debug',
+      secrets: [],
+    });
     const forward = createForward({
-      ...{ disk, dataDir, report, clock: systemClock, random: () => 0.5 },
-      conditions: createConditions(systemClock, report),
+      ...{ disk, dataDir, logger, clock: systemClock, random: () => 0.5 },
+      conditions: createConditions(systemClock, logger),
       backend: {
         send: async ({ ssid }) => {
           if (ssid === 'older') return { kind: 'accepted' };

@@ -1,9 +1,10 @@
+import { events } from '@station/protocol/events';
 import { createConditions } from '@station/agent/core/conditions';
 import type { ProxyService, Radio } from '@station/agent/wifi/ports';
 import { ssidFromText } from '@station/agent/wifi/ssid';
 import { createWatchdog } from '@station/agent/wifi/watchdog';
 import { Stopping } from '@station/kit/lifecycle';
-import { createReport } from '@station/kit/report';
+import { createLogger } from '@station/kit/logger';
 import type { WifiStatus } from '@station/protocol/agent-api';
 import { reach } from '@station/simulators/wifi/air';
 import { createSimulatedRadio } from '@station/simulators/wifi/radio';
@@ -56,8 +57,14 @@ export async function runWifi(world: WifiWorld, options: WifiRunOptions): Promis
   });
   const clock = createVirtualClock(world.time, process);
   const lines: string[] = [];
-  const report = createReport({ clock, level: 'debug', secrets: [], write: (line) => void lines.push(line) });
-  const conditions = createConditions(clock, report);
+  const logger = createLogger({
+    catalogue: events,
+    clock,
+    level: 'debug',
+    secrets: [],
+    write: (line) => void lines.push(line),
+  });
+  const conditions = createConditions(clock, logger);
   const faulty = options.fault ?? (() => false);
   // Once time is up the world stays as it is, whatever the agent undoes at its end.
   let isOver = false;
@@ -111,7 +118,7 @@ export async function runWifi(world: WifiWorld, options: WifiRunOptions): Promis
     bootId: `boot-${world.boot}`,
     conditions,
     clock,
-    report,
+    logger,
     random: createRandom(world.process),
   });
   const happenings = happen(world, options, clock.sleep, process).then(

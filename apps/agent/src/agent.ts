@@ -1,9 +1,10 @@
+import { events } from '@station/protocol/events';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { systemClock, type Clock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/files';
 import { Stopping } from '@station/kit/lifecycle';
-import { createReport } from '@station/kit/report';
+import { createLogger } from '@station/kit/logger';
 import { isoTime } from '@station/kit/clock';
 import { readBootId } from './adapters/boot-id.ts';
 import { cacheDisk } from './adapters/cache-disk.ts';
@@ -47,8 +48,14 @@ export async function startAgent(
   options: { signal: AbortSignal; write: (line: string) => void; createEngine?: CreateEngine },
 ): Promise<AsyncDisposable> {
   const clock = systemClock;
-  const report = createReport({ clock, write: options.write, level: config.logLevel, secrets: config.secrets });
-  const conditions = createConditions(clock, report);
+  const logger = createLogger({
+    catalogue: events,
+    clock,
+    write: options.write,
+    level: config.logLevel,
+    secrets: config.secrets,
+  });
+  const conditions = createConditions(clock, logger);
   const startedAt = isoTime(clock.now());
   await using stack = new AsyncDisposableStack();
   const stopping = new AbortController();
@@ -66,7 +73,7 @@ export async function startAgent(
     disk: nodeDisk,
     dataDir: config.dataDir,
     clock,
-    report,
+    logger,
     probe: createHttpProbe(config.health.url),
     bootId,
     gate: { stabilizationMs: config.health.stabilizationMs, timeoutMs: config.health.timeoutMs },
@@ -79,7 +86,7 @@ export async function startAgent(
     fetchFile: fetchSmallFile,
     knownServices: () => engine.services(),
   });
-  const common = { updater, conditions, clock, report, random: Math.random };
+  const common = { updater, conditions, clock, logger, random: Math.random };
   const work = createStackWork({ ...common, engine });
   const poll = createReleasePoll({
     ...common,
@@ -101,7 +108,7 @@ export async function startAgent(
     bootstrapOnStart: config.stack.bootstrapOnStart,
     checkIntervalMs: config.release.checkIntervalMs,
   });
-  report.event('agent_started', { agentVersion, bootId });
+  logger.event('agent_started', { agentVersion, bootId });
   const firmware = await createFirmwareDuty(config, { ...common, isLineTaken: () => isFetching(updater) });
   const wifi = stack.use(
     createWifiDuty(config, { ...common, engine, loop, door, startedAt, signal, bootId: await readBootId() }),
@@ -120,7 +127,7 @@ export async function startAgent(
     agentVersion,
   });
   const server = stack.use(
-    await createHttpServer({ port, report, config: config.api, clock, agentVersion, random: Math.random }),
+    await createHttpServer({ port, logger, config: config.api, clock, agentVersion, random: Math.random }),
   );
   conditions.set('agent_open_on_network', config.api.token === null && listensBeyondLoopback(config.api.host));
   const serviceManager = stack.use(
@@ -129,7 +136,7 @@ export async function startAgent(
       watchdogMs: config.systemd.watchdogMs,
       path: config.childEnv['PATH'] ?? '/usr/bin:/bin',
       clock,
-      report,
+      logger,
       isAlive: () => clock.monotonic() - work.lastAliveMs() < longestSilenceMs,
     }),
   );
@@ -139,7 +146,7 @@ export async function startAgent(
   });
   stack.defer(async () => {
     serviceManager.stopping();
-    report.event('agent_stopping', {
+    logger.event('agent_stopping', {
       signal: signal.aborted && signal.reason instanceof Error ? signal.reason.message : 'stop',
     });
     stopping.abort(new Stopping('stop'));
@@ -147,7 +154,7 @@ export async function startAgent(
     // One that has something to put back takes longer than the others.
     await Promise.allSettled(duties);
   });
-  report.event('agent_ready', { addresses: server.addresses() });
+  logger.event('agent_ready', { addresses: server.addresses() });
   serviceManager.ready('Looking after the stack');
   return stack.move();
 }
@@ -157,7 +164,7 @@ const isFetching = (updater: Updater): boolean =>
 
 async function createFirmwareDuty(
   config: Config,
-  common: Pick<FirmwareParts, 'conditions' | 'clock' | 'report' | 'random' | 'isLineTaken'>,
+  common: Pick<FirmwareParts, 'conditions' | 'clock' | 'logger' | 'random' | 'isLineTaken'>,
 ): Promise<Firmware> {
   const { manifestUrl, cacheDir, maxBytes, checkIntervalMs } = config.firmware;
   const { publicKey } = config.release;

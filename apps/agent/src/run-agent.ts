@@ -1,7 +1,8 @@
 import { dirname } from 'node:path';
+import { events } from '@station/protocol/events';
 import { systemClock } from '@station/kit/clock';
 import { runUntilSignal } from '@station/kit/lifecycle';
-import { createReport } from '@station/kit/report';
+import { createLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import { startAgent, type CreateEngine } from './agent.ts';
 import { loadConfig } from './config.ts';
@@ -17,16 +18,16 @@ const exitConfig = 78;
 export async function runAgent(options: { createEngine?: CreateEngine } = {}): Promise<number> {
   const write = (line: string): void => void process.stdout.write(line);
   const reading = await loadConfig({ directory: dirname(process.execPath) });
-  const report = createReport({ clock: systemClock, write, level: 'info', secrets: [] });
-  for (const problem of reading.warnings) report.event('config_warning', { problem });
+  const logger = createLogger({ catalogue: events, clock: systemClock, write, level: 'info', secrets: [] });
+  for (const problem of reading.warnings) logger.event('config_warning', { problem });
   if (reading.kind === 'invalid') {
-    report.event('config_invalid', { problems: reading.problems });
+    logger.event('config_invalid', { problems: reading.problems });
     return exitConfig;
   }
   try {
     return await runUntilSignal(async ({ signal }) => startAgent(reading.config, { ...options, signal, write }));
   } catch (error) {
-    report.event('unexpected_error', { where: 'start', message: describeError(error) });
+    logger.event('unexpected_error', { where: 'start', message: describeError(error) });
     return 1;
   }
 }

@@ -19,7 +19,7 @@ export type WifiDuty = AsyncDisposable & {
 };
 
 type Parts = Omit<ProxyServiceParts, 'service'> &
-  Pick<WatchdogParts, 'conditions' | 'clock' | 'report' | 'random' | 'bootId'> & {
+  Pick<WatchdogParts, 'conditions' | 'clock' | 'logger' | 'random' | 'bootId'> & {
     startedAt: string;
     signal: AbortSignal;
   };
@@ -27,23 +27,23 @@ type Parts = Omit<ProxyServiceParts, 'service'> &
 /** The Wi-Fi duty of the agent: NetworkManager, watchdog and setup page put together (docs/adr/0016). */
 export function createWifiDuty(config: Config, parts: Parts): WifiDuty {
   const { watchdog: mode, hotspot, country, connectivityUrl, stationUrl } = config.wifi;
-  const { conditions, clock, report, random, bootId, signal } = parts;
+  const { conditions, clock, logger, random, bootId, signal } = parts;
   const { dataDir } = config;
   const proxy = createProxyService({ ...parts, service: config.stack.reverseProxyService });
   if (mode === 'off') {
     const intent = createIntentFile({ disk: nodeDisk, dataDir, bootId });
     return idleDuty(parts.startedAt, (ending) =>
-      giveBack({ intent, undoHotspot: () => undoHotspot({ report }), proxy, clock }, ending),
+      giveBack({ intent, undoHotspot: () => undoHotspot({ logger }), proxy, clock }, ending),
     );
   }
   const { ssid, password, address, prefixLength, portalPort: port } = hotspot;
-  const radio = createNetworkManager({ interface: config.wifi.interface, country, clock, report });
+  const radio = createNetworkManager({ interface: config.wifi.interface, country, clock, logger });
   const watchdog = createWatchdog({
-    ...{ radio, conditions, clock, report, random, bootId, mode, country },
+    ...{ radio, conditions, clock, logger, random, bootId, mode, country },
     reachability: createReachability({ internetUrl: connectivityUrl }),
     proxy,
     backend: createSettingsBackend(config.backend),
-    openPortal: (actions) => openPortal({ address, port, actions, report, clock, random, signal }),
+    openPortal: (actions) => openPortal({ address, port, actions, logger, clock, random, signal }),
     hotspot: { ssid: ssidFromText(ssid), password, address, prefixLength },
     stationAddress: stationUrl.href,
     disk: nodeDisk,

@@ -9,7 +9,7 @@ import { createUserStore } from './store/user-store.ts';
 import { createActivityStore } from './devices/activity-store.ts';
 import { createHistoryStore } from './devices/history-store.ts';
 import { createZoneStore } from './devices/zone-store.ts';
-import type { Log } from './core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import { createMemberService } from './people/member-service.ts';
 import { dropReasons } from './mqtt/dropped-messages.ts';
 import { deriveSecrets } from './core/shared-secrets.ts';
@@ -70,7 +70,7 @@ export async function registerAllRoutes(
   const { clock } = host;
   await registerSystemRoutes(app, { agent, tokens, clock, closing });
   const describe = async () => ({ version, station: await nameOf(station) });
-  await registerSocketRoute(app, { hub, tokens, clock, log: host.log, describe });
+  await registerSocketRoute(app, { hub, tokens, clock, logger: host.logger, describe });
   await registerDocsRoutes(app, { routes, version });
   if (config.webDir !== null) await registerWebApp(app, { directory: config.webDir });
   await extraRoutes?.(app);
@@ -95,7 +95,7 @@ async function registerHealth(app: HttpServer, { config, store, mqtt, hub, repli
 /** Accounts, members, settings. */
 async function registerPeople(app: HttpServer, rooms: Rooms, station: StationStore): Promise<void> {
   const { config, host, store, tokens: accessTokens, replicas } = rooms;
-  const { clock, disk, log } = host;
+  const { clock, disk, logger } = host;
   const { db } = store;
   const users = createUserStore(db);
   const sessions = createSessions({ db, key: rooms.refreshKey, clock });
@@ -104,12 +104,12 @@ async function registerPeople(app: HttpServer, rooms: Rooms, station: StationSto
   const setupCode = createSetupCode({ disk, path: join(config.dataDir, 'setup-code'), seed: shared?.setupSeed });
   const limiter = createLoginLimiter(clock);
   const people = { db, users, station, sessions, accessTokens, passwords, clock };
-  const auth = createAuthService({ ...people, setupCode, limiter, log });
+  const auth = createAuthService({ ...people, setupCode, limiter, logger });
   await registerAuthRoutes(app, { auth, users, clock });
   await registerStationRoutes(app, { station, members: createMemberService(people), version: config.version });
   const box = await openSecretBox({ disk, path: join(config.dataDir, 'settings-key'), key: shared?.settingsKey });
   await registerSettingsRoutes(app, { settings: createSettingsStore({ db, box, clock }) });
-  await tellSetupCode(log, setupCode, await auth.isSetupNeeded());
+  await tellSetupCode(logger, setupCode, await auth.isSetupNeeded());
 }
 
 /** Devices and what is done with them. */
@@ -134,8 +134,8 @@ async function nameOf(station: StationStore): Promise<{ id: string; name: string
   return { id, name };
 }
 
-async function tellSetupCode(log: Log, setupCode: SetupCode, isNeeded: boolean): Promise<void> {
+async function tellSetupCode(logger: BackendLogger, setupCode: SetupCode, isNeeded: boolean): Promise<void> {
   if (!isNeeded) return;
   const message = 'Open the web app and enter this code to become the owner of the station.';
-  log.event('setup_pending', { setupCode: await setupCode.read(), message });
+  logger.event('setup_pending', { setupCode: await setupCode.read(), message });
 }

@@ -29,7 +29,7 @@ export type Backend = AsyncDisposable & {
 export async function startBackend(config: BackendConfig, host: Host, hooks: BackendHooks): Promise<Backend> {
   await using starting = new AsyncDisposableStack();
   const rooms = await openRooms(starting, config, host, hooks);
-  const app = createHttpServer({ log: host.log });
+  const app = createHttpServer({ logger: host.logger });
   // Even when the start fails half way.
   starting.defer(() => closeInTime(app));
   const routes = await registerAllRoutes(app, rooms, hooks.extraRoutes);

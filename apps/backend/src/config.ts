@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { logLevels, type LogLevel } from '@station/kit/report';
+import { logLevels, type LogLevel } from '@station/kit/logger';
 import { isAddressOrSubnet } from './adapters/webhook-client.ts';
 import ownPackage from '../package.json' with { type: 'json' };
 import { readCloudSettings, type CloudSettings } from './cloud/cloud-settings.ts';

@@ -1,11 +1,12 @@
-import { isoTime, systemClock } from '@station/kit/clock';
+import { backendEvents } from '@station/protocol/backend-events';
+import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/files';
 import { runUntilSignal, Stopping } from '@station/kit/lifecycle';
+import { createLogger, type BackendLogger, type LogLevel } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import { startQuietCollection } from './adapters/quiet-collection.ts';
 import { startBackend } from './backend.ts';
 import { envToConfig, secretsOf } from './config.ts';
-import { createLog } from './core/log.ts';
 
 /** EX_CONFIG of sysexits.h. */
 const exitConfigInvalid = 78;
@@ -13,32 +14,29 @@ const exitFailed = 1;
 /** The container runtime kills after 10 s; whatever hangs, the database is closed by then or safe as it is. */
 const stopDeadlineMs = 4_500;
 
-const write = (line: string): void => void process.stdout.write(line);
 const result = envToConfig(process.env);
 
 if (result.ok) {
   process.exitCode = await run(result.config);
 } else {
-  const { problems } = result;
-  const time = isoTime(systemClock.now());
-  write(`${JSON.stringify({ level: 'error', time, event: 'config_invalid', problems })}\n`);
+  openLogger('error', []).event('config_invalid', { problems: result.problems });
   process.exitCode = exitConfigInvalid;
 }
 
 async function run(config: Parameters<typeof secretsOf>[0]): Promise<number> {
-  const log = createLog({ clock: systemClock, level: config.logLevel, secrets: secretsOf(config), write });
+  const logger = openLogger(config.logLevel, secretsOf(config));
   // The process ends by it all the same; so the log, which holds no secrets, tells why.
   process.on('uncaughtExceptionMonitor', (error, origin) =>
-    log.event('unexpected_error', { where: origin, message: describeError(error) }),
+    logger.event('unexpected_error', { where: origin, message: describeError(error) }),
   );
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   await using _memory = startQuietCollection({ clock: systemClock });
-  const host = { clock: systemClock, disk: nodeDisk, log, random: Math.random, timeZone };
+  const host = { clock: systemClock, disk: nodeDisk, logger, random: Math.random, timeZone };
   try {
     return await runUntilSignal(async ({ signal, stop }) => {
       signal.addEventListener('abort', () => {
         const reason: unknown = signal.reason;
-        log.event('backend_stopping', { signal: reason instanceof Stopping ? reason.message : 'unknown' });
+        logger.event('backend_stopping', { signal: reason instanceof Stopping ? reason.message : 'unknown' });
         setTimeout(() => process.exit(exitFailed), stopDeadlineMs).unref();
       });
       const backend = await startBackend(config, host, {
@@ -46,7 +44,7 @@ async function run(config: Parameters<typeof secretsOf>[0]): Promise<number> {
         // The process manager starts it again, and nobody has claimed it then.
         onReset: () => stop(0),
       });
-      log.event('backend_started', {
+      logger.event('backend_started', {
         version: config.version,
         address: backend.url,
         startMs: Math.round(performance.now()),
@@ -54,7 +52,12 @@ async function run(config: Parameters<typeof secretsOf>[0]): Promise<number> {
       return backend;
     });
   } catch (error) {
-    log.event('backend_start_failed', { message: describeError(error) });
+    logger.event('backend_start_failed', { message: describeError(error) });
     return exitFailed;
   }
+}
+
+function openLogger(level: LogLevel, secrets: readonly string[]): BackendLogger {
+  const write = (line: string): void => void process.stdout.write(line);
+  return createLogger({ catalogue: backendEvents, clock: systemClock, level, secrets, write });
 }

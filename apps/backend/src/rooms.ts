@@ -80,10 +80,10 @@ export async function openRooms(
   const devicesRoom = await openDevices(opened, ground);
   const { host, store, hub, leadership, replicas } = ground;
   const { devices, events, commands, mqtt, told } = devicesRoom;
-  const { clock, log } = host;
+  const { clock, logger } = host;
   const { isLeader } = leadership;
   const firmware = opened.use(
-    startFirmware({ config: config.firmware, db: store.db, hub, events, commands, isLeader, clock, log }),
+    startFirmware({ config: config.firmware, db: store.db, hub, events, commands, isLeader, clock, logger }),
   );
   const cloud = await openCloud(opened, ground, devicesRoom, hooks);
   const automations = opened.use(
@@ -98,12 +98,12 @@ export async function openRooms(
       isShared: replicas !== null,
       webhookAllow: config.webhookAllow,
       clock,
-      log,
+      logger,
     }),
   );
   opened.use(startAgentEvents(config, host, hub));
   const history = createHistoryStore({ store, clock });
-  opened.use(startHousekeeping({ history, also: [automations.thinOut], leadership, clock, log }));
+  opened.use(startHousekeeping({ history, also: [automations.thinOut], leadership, clock, logger }));
   const begin = async (): Promise<void> => {
     // Well from the first answer; one whose broker is away serves people all the same.
     await mqtt.isWellWithin(brokerWaitMs);
@@ -119,10 +119,10 @@ async function openGround(
   machine: Host,
   { onDamage }: RoomHooks,
 ): Promise<Ground> {
-  const { disk, log } = machine;
+  const { disk, logger } = machine;
   await disk.makeDirectory(config.dataDir, 0o700);
   const { database, replicaId } = config;
-  const opening = { config: database, replicaId, migrations, clock: machine.clock, disk, log, onDamage };
+  const opening = { config: database, replicaId, migrations, clock: machine.clock, disk, logger, onDamage };
   const store = opened.use(await openStore(opening));
   const tap = createBroadcastTap();
   const hub = tap.on(createSocketHub());
@@ -132,9 +132,9 @@ async function openGround(
   const { stationId } = config;
   await ensureStation(store.db, { stationId, generateId: randomUUID, timeZone: machine.timeZone, clock });
   const secret = await readJwtSecret({ configured: config.jwtSecret, disk, path: join(config.dataDir, 'jwt-secret') });
-  log.keepSecret(secret);
+  logger.keepSecret(secret);
   const tokens = createAccessTokens({ secret, clock });
-  opened.use(tokens.onRevoke((userId) => hub.closeUser(userId, closeCodes.unauthorized, 'Log in again')));
+  opened.use(tokens.onRevoke((userId) => hub.closeUser(userId, closeCodes.unauthorized, 'BackendLogger in again')));
   if (replicas !== null) opened.use(await replicas.shareRevocations(tokens));
   const { leadership = alwaysLeader } = replicas ?? {};
   const refreshKey = refreshKeyOf(secret);
@@ -148,9 +148,9 @@ type DevicesRoom = Pick<Rooms, 'devices' | 'events' | 'mqtt' | 'commands'> & {
 
 async function openDevices(opened: AsyncDisposableStack, ground: Ground): Promise<DevicesRoom> {
   const { config, host, store, hub, replicas } = ground;
-  const { clock, disk, log } = host;
+  const { clock, disk, logger } = host;
   const { db } = store;
-  const local = createDeviceEvents(log);
+  const local = createDeviceEvents(logger);
   const events = replicas?.share(local) ?? local;
   const devices = createDeviceStore({ db, clock });
   const told = opened.use(await startDeviceMessages({ hub, events, devices, clock }));
@@ -158,7 +158,7 @@ async function openDevices(opened: AsyncDisposableStack, ground: Ground): Promis
   const { station_id: stationId } = await createStationStore(db).read();
   const writeAlong = cloudWriteAlong(config);
   const parts = { config: config.mqtt, stationId, replicas, logins, store, devices, events, writeAlong };
-  const mqtt = opened.use(await startMqtt({ ...parts, clock, disk, log }));
+  const mqtt = opened.use(await startMqtt({ ...parts, clock, disk, logger }));
   const commands = opened.use(
     createCommands({
       findDevice: async (id) => {
@@ -169,7 +169,7 @@ async function openDevices(opened: AsyncDisposableStack, ground: Ground): Promis
       store: createCommandStore({ db, tell: replicas?.tellCommands ?? tellHere(db, events) }),
       events,
       clock,
-      log,
+      logger,
     }),
   );
   await commands.load();
@@ -190,11 +190,11 @@ async function openCloud(
 
 async function importDevicesFile(
   { devicesFile }: BackendConfig,
-  { clock, disk, log }: Host,
+  { clock, disk, logger }: Host,
   db: Database,
 ): Promise<FileLogin[]> {
   if (devicesFile === null) return [];
   const { added, logins } = await importDevices({ db, disk, path: devicesFile, clock });
-  if (added > 0) log.event('devices_imported', { count: added });
+  if (added > 0) logger.event('devices_imported', { count: added });
   return logins;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createBackoff } from './retry.ts';
+import { createBackoff, retry } from './retry.ts';
 
 const delays = (count: number, options: { jitter: number; random: () => number }): number[] => {
   const backoff = createBackoff({ initialMs: 2000, maxMs: 60_000, ...options });
@@ -30,5 +30,48 @@ describe('a backoff', () => {
     backoff.nextMs();
     backoff.reset();
     assert.deepEqual([backoff.nextMs(), backoff.nextMs()], [100, 200]);
+  });
+});
+
+describe('a retry', () => {
+  const setUp = () => {
+    const slept: number[] = [];
+    const failures: { message: string; attempt: number; retryInMs: number }[] = [];
+    const stopping = new AbortController();
+    const options = {
+      clock: {
+        sleep: async (ms: number, signal?: AbortSignal) => {
+          slept.push(ms);
+          signal?.throwIfAborted();
+        },
+      },
+      signal: stopping.signal,
+      backoff: createBackoff({ initialMs: 100, maxMs: 300, jitter: 0, random: () => 0 }),
+      onFailure: ({ error, attempt, retryInMs }: { error: unknown; attempt: number; retryInMs: number }) =>
+        void failures.push({ message: (error as Error).message, attempt, retryInMs }),
+    };
+    return { slept, failures, stopping, options };
+  };
+
+  it('does the work until it succeeds, and starts its delays over then', async () => {
+    const { slept, failures, options } = setUp();
+    const work = async (attempt: number): Promise<string> => {
+      if (attempt < 4) throw new Error(`no ${attempt}`);
+      return 'done';
+    };
+    assert.equal(await retry(work, options), 'done');
+    assert.deepEqual(slept, [100, 200, 300]);
+    assert.deepEqual(failures[2], { message: 'no 3', attempt: 3, retryInMs: 300 });
+    assert.equal(options.backoff.nextMs(), 100);
+  });
+
+  it('ends with the signal, and does not report what fails because of it', async () => {
+    const { failures, stopping, options } = setUp();
+    const work = async (attempt: number): Promise<never> => {
+      if (attempt === 2) stopping.abort(new Error('stopping'));
+      throw new Error('failed');
+    };
+    await assert.rejects(retry(work, options), { message: 'stopping' });
+    assert.deepEqual([failures.length, failures[0]?.message], [1, 'failed']);
   });
 });

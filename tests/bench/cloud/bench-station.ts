@@ -1,3 +1,4 @@
+import { backendEvents } from '@station/protocol/backend-events';
 import { join } from 'node:path';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/files';
@@ -7,7 +8,7 @@ import { createCloudConfigStore } from '../../../apps/backend/src/cloud/cloud-co
 import { readCloudSettings } from '../../../apps/backend/src/cloud/cloud-settings.ts';
 import { createDeviceEvents, type DeviceEvents } from '../../../apps/backend/src/core/device-events.ts';
 import { createDeviceStore, type DeviceStore } from '../../../apps/backend/src/store/device-store.ts';
-import { createLog } from '../../../apps/backend/src/core/log.ts';
+import { createLogger } from '@station/kit/logger';
 import { openSecretBox } from '../../../apps/backend/src/store/secret-box.ts';
 import { createSocketHub } from '../../../apps/backend/src/socket/hub.ts';
 import { ensureStation } from '../../../apps/backend/src/store/station-store.ts';
@@ -32,19 +33,19 @@ export async function benchStation(
   write: (line: string) => void = (line) => void process.stderr.write(line),
 ): Promise<BenchStation> {
   const clock = systemClock;
-  const log = createLog({ clock, level: 'error', secrets: [], write });
+  const logger = createLogger({ catalogue: backendEvents, clock, level: 'error', secrets: [], write });
   await using starting = new AsyncDisposableStack();
   const file = join(folder, 'station.sqlite');
   const onDamage = (): void => undefined;
   const store = starting.use(
-    await openStore({ config: { kind: 'sqlite', file }, migrations, clock, disk: nodeDisk, log, onDamage }),
+    await openStore({ config: { kind: 'sqlite', file }, migrations, clock, disk: nodeDisk, logger, onDamage }),
   );
   const { db } = store;
   await ensureStation(db, { stationId: null, generateId: () => 'bench', timeZone: 'UTC', clock });
   const box = await openSecretBox({ disk: nodeDisk, path: join(folder, 'settings-key') });
   await createCloudConfigStore({ db, box, clock }).claim('a token that is long enough');
   const devices = createDeviceStore({ db, clock });
-  const events = createDeviceEvents(log);
+  const events = createDeviceEvents(logger);
   const running = starting.move();
   return {
     store,
@@ -64,7 +65,7 @@ export async function benchStation(
       };
       const home = { store, box, devices, events, hub: tap.on(createSocketHub()), tap, ...alone };
       const rest = { ...usual, ...doing, tokens: { revoke: () => undefined } };
-      const host = { clock, disk: nodeDisk, log, random: Math.random };
+      const host = { clock, disk: nodeDisk, logger, random: Math.random };
       return running.use(await startCloud({ settings, stationId: 'bench', ...home, ...rest, ...host, tuning }));
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),

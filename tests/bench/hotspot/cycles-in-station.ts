@@ -61,9 +61,10 @@ await using radio = createNetworkManager({
   interface: 'wlan0',
   country: null,
   clock: systemClock,
-  report: {
+  logger: {
     event: (event, fields) => say({ event, ...fields }),
     subscribe: () => ({ [Symbol.dispose]: () => undefined }),
+    keepSecret: () => undefined,
   },
 });
 // What the first ones leave warm is no leak.

@@ -135,7 +135,10 @@ test('what no frame can hold is not sent: the link stays, the calls are answered
   const state = `{"list":${long}}`;
   await db.updateTable('devices').set({ state, state_at: Date.now() }).where('id', '=', large.id).execute();
   (await cloud.connection()).cut();
-  await waitFor('the station to leave the state out', () => backend.log.events('cloud_state_too_large').length === 1);
+  await waitFor(
+    'the station to leave the state out',
+    () => backend.logger.events('cloud_state_too_large').length === 1,
+  );
   const logins = cloud.logins();
   const says = (n: number, list = '[]') => `{"event":"device_event","data":{"action":"m","n":${n},"list":${list}}}`;
   for (const text of [says(0), says(1, long), says(2)]) await device.say('event', Buffer.from(text));

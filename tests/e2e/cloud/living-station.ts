@@ -28,12 +28,12 @@ export async function livingStation(workspace: Workspace): Promise<LivingStation
   const cloud = workspace.own(await startReferenceCloud({ tls }));
   const env = { CLOUD_HOST: cloud.host, CLOUD_CA_FILE: caFile, CLOUD_TLS_PINS: pin };
   const dataDir = await workspace.subfolder('data');
-  const logs: RunningBackend['log'][] = [];
+  const logs: RunningBackend['logger'][] = [];
   let resets = 0;
   const start = async (): Promise<RunningBackend> => {
     const onReset = (): void => void (resets += 1);
     const backend = await runBackend({ env, dataDir, onReset, cloudTuning: { ...impatient, clock } });
-    logs.push(backend.log);
+    logs.push(backend.logger);
     return backend;
   };
   let backend = await start();
@@ -44,7 +44,7 @@ export async function livingStation(workspace: Workspace): Promise<LivingStation
     backend: () => backend,
     events: (name) =>
       logs
-        .flatMap((log) => log.lines.filter((line) => line.includes(`"${name}"`)))
+        .flatMap((logger) => logger.lines.filter((line) => line.includes(`"${name}"`)))
         .map((line) => JSON.parse(line) as LoggedEvent)
         .filter(({ event }) => event === name),
     resets: () => resets,

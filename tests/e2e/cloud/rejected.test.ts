@@ -46,6 +46,6 @@ test('a revoked token: at most a dozen attempts in any hour, nothing is lost, an
   await waitFor('the events', () => station.heardEvents().length === 10);
   assert.deepEqual(station.heardEvents(), upTo(10));
   await waitFor('the condition to be gone', async () => (await conditions()).length === 0);
-  const told = ['raised', 'cleared'].map((phase) => backend.log.events(`cloud_condition_${phase}`).length);
+  const told = ['raised', 'cleared'].map((phase) => backend.logger.events(`cloud_condition_${phase}`).length);
   assert.deepEqual(told, [1, 1]);
 });

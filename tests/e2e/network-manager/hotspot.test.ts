@@ -1,10 +1,11 @@
+import { events } from '@station/protocol/events';
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { undoHotspot } from '@station/agent/adapters/network-manager/network-manager';
 import { systemClock } from '@station/kit/clock';
-import { createReport } from '@station/kit/report';
+import { createLogger } from '@station/kit/logger';
 import { createStage, forever, hotspot, profile, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -41,7 +42,7 @@ test('what a killed process changed on the machine is undone without NetworkMana
   await undoHotspot({
     dnsmasqFolder: join(stage.folder, 'dnsmasq'),
     kernel: { sys: join(stage.folder, 'sys'), proc: join(stage.folder, 'proc') },
-    report: createReport({ clock: systemClock, write: assert.fail, level: 'debug', secrets: [] }),
+    logger: createLogger({ catalogue: events, clock: systemClock, write: assert.fail, level: 'debug', secrets: [] }),
   });
   await assert.rejects(readFile(answersFile()), { code: 'ENOENT' });
   assert.equal((await readFile(forwarding(), 'utf8')).trim(), '1');

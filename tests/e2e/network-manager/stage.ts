@@ -1,9 +1,10 @@
+import { events } from '@station/protocol/events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Variant } from '@jellybrick/dbus-next';
 import { systemClock } from '@station/kit/clock';
-import { createReport } from '@station/kit/report';
+import { createLogger } from '@station/kit/logger';
 import type { HotspotSettings, JoinRequest } from '@station/agent/wifi/ports';
 import { ssidFromText } from '@station/agent/wifi/ssid';
 import {
@@ -59,7 +60,8 @@ export async function createStage(): Promise<Stage> {
       kernel: { sys: join(folder, 'sys'), proc: join(folder, 'proc') },
       clock: systemClock,
       limits,
-      report: createReport({
+      logger: createLogger({
+        catalogue: events,
         clock: systemClock,
         write: (line) => void lines.push(line),
         level: 'debug',

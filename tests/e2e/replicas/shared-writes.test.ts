@@ -33,7 +33,7 @@ async function openShared() {
       migrations,
       clock: systemClock,
       disk: nodeDisk,
-      log: recordedLog(),
+      logger: recordedLog(),
       onDamage: () => undefined,
     }),
   );
@@ -139,7 +139,7 @@ test('only who leads makes a device offline, and only when it was quiet since', 
 /** A replica as far as leading goes; `tick` is left to the session. */
 function replicaFor(url: string, replicaId: string) {
   const leadership = createLeadership();
-  const log = recordedLog();
+  const logger = recordedLog();
   const term = createTerm({
     replicaId,
     leadership,
@@ -147,7 +147,7 @@ function replicaFor(url: string, replicaId: string) {
     isReady: () => true,
     onUnheard: () => undefined,
     monotonic: () => performance.now(),
-    log,
+    logger,
   });
   const handler: SessionHandler = {
     onConnected: () => undefined,
@@ -155,7 +155,7 @@ function replicaFor(url: string, replicaId: string) {
     onNotification: () => undefined,
     onTick: term.tick,
   };
-  return { leadership, open: () => openSession({ url, replicaId, handler, clock: systemClock, log }) };
+  return { leadership, open: () => openSession({ url, replicaId, handler, clock: systemClock, logger }) };
 }
 
 test('what a leader has begun to decide is on disk before the next term begins; after that it decides nothing', async () => {
@@ -223,7 +223,7 @@ test('a replica is known before the broker keeps anything for it, and unheard on
     url: shared.url,
     hub: { closeAll: () => undefined },
     clock: systemClock,
-    log: recordedLog(),
+    logger: recordedLog(),
   });
   const known = await shared.db.selectFrom('replicas').select('id').execute();
   assert.deepEqual(known, [{ id: 'new' }]);
@@ -247,7 +247,7 @@ test('what is told is heard by all in one order; what fails to be written is not
         deliver: (delivered) => void list.push(delivered),
         onTooMany: () => assert.fail(),
         clock: systemClock,
-        log: recordedLog(),
+        logger: recordedLog(),
       }),
     );
     const handler: SessionHandler = {
@@ -256,7 +256,7 @@ test('what is told is heard by all in one order; what fails to be written is not
       onNotification: fanOut.receive,
       onTick: async () => undefined,
     };
-    stack.use(await openSession({ url: shared.url, replicaId, handler, clock: systemClock, log: recordedLog() }));
+    stack.use(await openSession({ url: shared.url, replicaId, handler, clock: systemClock, logger: recordedLog() }));
     fanOut.release();
     fanOuts.push(fanOut);
   }

@@ -1,10 +1,11 @@
+import { events as catalogue } from '@station/protocol/events';
 import assert from 'node:assert/strict';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Clock } from '@station/kit/clock';
-import { createReport } from '@station/kit/report';
+import { createLogger } from '@station/kit/logger';
 import { createServiceManager, type ServiceManager, type ServiceManagerParts } from './systemd.ts';
 
 /** A stand-in for the program on PATH: writes down what it was called with. */
@@ -43,14 +44,20 @@ async function withManager(
       },
     };
     const events: Rig['events'] = [];
-    const report = createReport({ clock, level: 'info', secrets: [], write: (line) => events.push(JSON.parse(line)) });
+    const logger = createLogger({
+      catalogue,
+      clock,
+      level: 'info',
+      secrets: [],
+      write: (line) => events.push(JSON.parse(line)),
+    });
     const { script: _script, ...given } = options;
     const manager = createServiceManager({
       notifySocket: '/run/systemd/notify',
       watchdogMs: null,
       path: folder,
       clock,
-      report,
+      logger,
       isAlive: () => true,
       ...given,
     });

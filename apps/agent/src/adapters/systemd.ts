@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import { runCommand } from '@station/kit/command';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 
 /** What the service manager is told. Nothing here throws or waits for it: the agent works without one as well. */
@@ -21,7 +21,7 @@ export type ServiceManagerParts = {
   /** PATH on which `systemd-notify` is found. */
   path: string;
   clock: Clock;
-  report: Report;
+  logger: AgentLogger;
   /** Whether the agent's work makes progress. The sign of life is withheld while it does not. */
   isAlive: () => boolean;
 };
@@ -34,10 +34,10 @@ const sendTimeoutMs = 20_000;
  * needs `NotifyAccess=all` for it. A program that is missing or fails is reported once, until it works again.
  */
 export function createServiceManager(parts: ServiceManagerParts): ServiceManager {
-  const { notifySocket, watchdogMs, clock, report, isAlive } = parts;
+  const { notifySocket, watchdogMs, clock, logger, isAlive } = parts;
   const ending = new AbortController();
-  const reportOnce = createOnce((message: string) => report.event('unexpected_error', { where: program, message }));
-  const stalledOnce = createOnce((message: string) => report.event('unexpected_error', { where: 'watchdog', message }));
+  const reportOnce = createOnce((message: string) => logger.event('unexpected_error', { where: program, message }));
+  const stalledOnce = createOnce((message: string) => logger.event('unexpected_error', { where: 'watchdog', message }));
   let pendingStatus: string | null = null;
   let queue: Promise<void> = Promise.resolve();
   let watching: Promise<void> = Promise.resolve();

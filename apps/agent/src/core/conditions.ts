@@ -1,7 +1,7 @@
 import { conditions, type ConditionId } from '@station/protocol/conditions';
 import type { ConditionStatus } from '@station/protocol/agent-api';
 import { isoTime, type Clock } from '@station/kit/clock';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 
 /** Standing conditions of the agent: each is set by the fact behind it, and told when it changes. */
 export type Conditions = {
@@ -10,7 +10,7 @@ export type Conditions = {
   list(): ConditionStatus[];
 };
 
-export function createConditions(clock: Clock, report: Report): Conditions {
+export function createConditions(clock: Clock, logger: AgentLogger): Conditions {
   const standing = new Map<ConditionId, string>();
   return {
     set: (id, holds) => {
@@ -18,10 +18,10 @@ export function createConditions(clock: Clock, report: Report): Conditions {
       const { severity, message } = conditions[id];
       if (holds) {
         standing.set(id, isoTime(clock.now()));
-        report.event('condition_raised', { condition: id, severity, message });
+        logger.event('condition_raised', { condition: id, severity, message });
       } else {
         standing.delete(id);
-        report.event('condition_cleared', { condition: id });
+        logger.event('condition_cleared', { condition: id });
       }
     },
     has: (id) => standing.has(id),

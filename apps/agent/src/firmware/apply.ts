@@ -10,7 +10,7 @@ export function createExecutors(
   parts: FirmwareParts,
   { checkManifest, signal }: { checkManifest: () => Promise<unknown>; signal: AbortSignal },
 ): Executors {
-  const { report } = parts;
+  const { logger } = parts;
   return {
     poll: async () => void (await checkManifest()),
     ask_backend: () => run.handOver.ask(isPending(run), signal),
@@ -19,12 +19,12 @@ export function createExecutors(
       if (!(await run.handOver.handOver(item, signal))) return;
       const accepted = { [name]: { version, checksum } };
       await keepNotes(run, parts, ({ handedOver }) => ({ handedOver: { ...handedOver, ...accepted } }));
-      report.event('firmware_handed_over', { name, version });
+      logger.event('firmware_handed_over', { name, version });
     },
     remove_old: async ({ file }) => {
       await run.cache.removeFile(file);
       await look(run, parts);
-      report.event('firmware_old_removed', file);
+      logger.event('firmware_old_removed', file);
     },
     remove_partial: async ({ checksum }) => {
       await createPartial(parts.disk, parts.directory, checksum).discard();

@@ -1,5 +1,5 @@
 import { isoTime, type Clock } from '@station/kit/clock';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import type { Progress } from '@station/protocol/agent-api';
 import { firmwareFileName } from '@station/protocol/firmware';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
@@ -18,7 +18,7 @@ export type FetchingParts = {
   attempts: Attempts;
   open: OpenDownload;
   clock: Clock;
-  report: Report;
+  logger: AgentLogger;
   bootId: string;
   patience: Patience;
   maxBytes: number;
@@ -38,12 +38,12 @@ const lineCheckMs = 1000;
 const longestLineWaitMs = 10 * 60_000;
 
 export function createFetching(parts: FetchingParts): Fetching {
-  const { cache, attempts, clock, report } = parts;
+  const { cache, attempts, clock, logger } = parts;
   let current: ReturnType<Fetching['current']> = null;
 
   const refuse = (entry: FirmwareEntry, reason: string): false => {
     attempts.note(entry, 'refused', reason, 0);
-    report.event('firmware_refused', { name: entry.name, version: entry.version, reason });
+    logger.event('firmware_refused', { name: entry.name, version: entry.version, reason });
     return false;
   };
 
@@ -56,7 +56,7 @@ export function createFetching(parts: FetchingParts): Fetching {
     };
     const onStart = ({ doneBytes, totalBytes }: { doneBytes: number; totalBytes: number | null }): void => {
       onProgress(doneBytes, totalBytes);
-      report.event('firmware_download_start', { name, version, bytes: totalBytes ?? 0, doneBytes, attempt });
+      logger.event('firmware_download_start', { name, version, bytes: totalBytes ?? 0, doneBytes, attempt });
     };
     return download(entry, { ...parts, lineIsFree: createLineWait(parts), onStart, onProgress }, signal);
   };
@@ -70,7 +70,7 @@ export function createFetching(parts: FetchingParts): Fetching {
         const complete = await cache.findComplete(entry);
         if (complete === 'lost') {
           await cache.removeFile(entry);
-          report.event('state_repaired', { file: firmwareFileName(name, version), reason: lostReason });
+          logger.event('state_repaired', { file: firmwareFileName(name, version), reason: lostReason });
         }
         const outcome = complete && complete !== 'lost' ? adopted(complete) : await load(entry, signal);
         if (outcome.kind === 'refused') return refuse(entry, outcome.reason);
@@ -78,7 +78,7 @@ export function createFetching(parts: FetchingParts): Fetching {
           const { doneBytes, reason } = outcome;
           const retryInMs = attempts.note(entry, outcome.diskFull ? 'disk_full' : 'failed', reason, doneBytes);
           const attempt = attempts.failures(entry);
-          report.event('firmware_download_failed', { name, version, doneBytes, attempt, retryInMs, reason });
+          logger.event('firmware_download_failed', { name, version, doneBytes, attempt, retryInMs, reason });
           return false;
         }
         const { path, bytes, discard } = outcome;
@@ -90,12 +90,12 @@ export function createFetching(parts: FetchingParts): Fetching {
           await discard();
           return refuse(entry, verdict.reason);
         }
-        if (path !== null) report.event('firmware_download_done', { name, version, bytes: bytes.length });
+        if (path !== null) logger.event('firmware_download_done', { name, version, bytes: bytes.length });
         const now = isoTime(clock.now());
         await cache.publish(entry, { from: path, size: bytes.length, facts: verdict, now });
         await discard();
         attempts.forget(entry);
-        report.event('firmware_ready', { name, version });
+        logger.event('firmware_ready', { name, version });
         return true;
       } finally {
         current = null;

@@ -23,7 +23,7 @@ export type Firmware = {
 
 /** The firmware duty of the agent: one loop of observe → decide → apply beside that of the stack (docs/adr/0013). */
 export function createFirmware(parts: FirmwareParts): Firmware {
-  const { clock, report } = parts;
+  const { clock, logger } = parts;
   const run = createRun(parts);
   const announce = createAnnouncer(run, parts);
   const pollRunner = createExclusiveRunner();
@@ -73,7 +73,7 @@ export function createFirmware(parts: FirmwareParts): Firmware {
       try {
         return { ok: await checkManifest() };
       } catch (error) {
-        if (!signal.aborted) report.event('unexpected_error', { where: 'firmware', message: describeError(error) });
+        if (!signal.aborted) logger.event('unexpected_error', { where: 'firmware', message: describeError(error) });
         return { ok: false };
       } finally {
         wake.abort();
@@ -85,33 +85,33 @@ export function createFirmware(parts: FirmwareParts): Firmware {
 
 /** Reads what is there, and takes out of the cache what is not whole. */
 async function load(run: FirmwareRun, parts: FirmwareParts): Promise<void> {
-  const { disk, dataDir, report } = parts;
+  const { disk, dataDir, logger } = parts;
   await makeDirectoryDurable(disk, dataDir, 0o755);
   run.notes = await loadNotes(run, parts);
   await look(run, parts);
   for (const { file, reason, isLost } of run.contents.damaged) {
-    if (!isLost) report.event('state_repaired', { file, reason });
+    if (!isLost) logger.event('state_repaired', { file, reason });
   }
   for (const item of run.contents.items) {
     // A card that wears: no device may be sent what is not whole.
     const fault = await run.cache.faultOf(item);
     if (fault === null) continue;
     await run.cache.withdraw(item);
-    report.event('state_repaired', { file: item.file, reason: fault });
+    logger.event('state_repaired', { file: item.file, reason: fault });
   }
   await look(run, parts);
 }
 
 /** The notes; empty ones when there are none that can be believed. */
-async function loadNotes(run: FirmwareRun, { disk, dataDir, report }: FirmwareParts): Promise<FirmwareNotes> {
+async function loadNotes(run: FirmwareRun, { disk, dataDir, logger }: FirmwareParts): Promise<FirmwareNotes> {
   const path = join(dataDir, notesFile);
   const reading = await run.patience(path, () => readNotes(disk, dataDir));
   if (reading.kind === 'lost') {
     await clearPath(disk, path);
-    report.event('state_repaired', { file: notesFile, reason: lostReason });
+    logger.event('state_repaired', { file: notesFile, reason: lostReason });
     return emptyNotes;
   }
-  if (reading.value.damaged) report.event('state_repaired', { file: notesFile, reason: 'not notes of this version' });
+  if (reading.value.damaged) logger.event('state_repaired', { file: notesFile, reason: 'not notes of this version' });
   return reading.value.notes;
 }
 
@@ -130,7 +130,7 @@ async function raiseFloors(run: FirmwareRun, parts: FirmwareParts, entries: read
 
 /** Does something until it is done, however long the disk is away meanwhile. */
 function createPersistence(run: FirmwareRun, parts: FirmwareParts, signal: AbortSignal) {
-  const { clock, report, random } = parts;
+  const { clock, logger, random } = parts;
   return async (work: () => Promise<void>): Promise<void> => {
     const backoff = createBackoff({ initialMs: 5000, maxMs: 5 * 60_000, jitter: 0.2, random });
     for (;;) {
@@ -141,7 +141,7 @@ function createPersistence(run: FirmwareRun, parts: FirmwareParts, signal: Abort
       } catch (error) {
         signal.throwIfAborted();
         if (isFileFault(error)) run.diskFault = `the disk failed (${error.code})`;
-        else report.event('unexpected_error', { where: 'firmware', message: describeError(error) });
+        else logger.event('unexpected_error', { where: 'firmware', message: describeError(error) });
         tellConditions(run, parts);
         await clock.sleep(backoff.nextMs(), signal);
       }

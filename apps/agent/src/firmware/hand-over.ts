@@ -1,5 +1,5 @@
 import type { Clock } from '@station/kit/clock';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff, type Backoff } from '@station/kit/retry';
 import type { OtaDeviceTypes } from '@station/protocol/firmware';
 import { attemptKey, isHandedOver, type CachedFirmware, type HandedOver, type HandOverAttempt } from './decide.ts';
@@ -29,11 +29,11 @@ const reconcileMs = 5 * 60_000;
 export function createHandOver(parts: {
   backend: OtaBackend;
   clock: Clock;
-  report: Report;
+  logger: AgentLogger;
   checkIntervalMs: number;
   random: () => number;
 }): HandOver {
-  const { backend, clock, report, random } = parts;
+  const { backend, clock, logger, random } = parts;
   const intervalMs = Math.min(reconcileMs, parts.checkIntervalMs);
   const newBackoff = () => createBackoff({ initialMs: 5000, maxMs: reconcileMs, jitter: 0.2, random });
   const askBackoff = newBackoff();
@@ -45,7 +45,7 @@ export function createHandOver(parts: {
 
   const retryAfter = (backoff: Backoff, attempt: number, reason: string, tell: boolean): number => {
     const retryInMs = Math.min(backoff.nextMs(), intervalMs);
-    if (tell) report.event('firmware_hand_over_failed', { attempt, retryInMs, reason });
+    if (tell) logger.event('firmware_hand_over_failed', { attempt, retryInMs, reason });
     return clock.monotonic() + retryInMs;
   };
   const noteFailure = (item: CachedFirmware, reason: string): void => {

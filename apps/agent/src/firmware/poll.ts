@@ -1,5 +1,5 @@
 import { isoTime, type Clock } from '@station/kit/clock';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
 import type { Conditions } from '../core/conditions.ts';
 import type { FirmwareCheck, FirmwareSource } from './manifest-source.ts';
@@ -21,13 +21,13 @@ export function createFirmwarePoll(parts: {
   source: FirmwareSource;
   conditions: Conditions;
   clock: Clock;
-  report: Report;
+  logger: AgentLogger;
   checkIntervalMs: number;
   /** The operator named no address: where none is published at the usual one, there is no firmware. */
   isUsualAddress: boolean;
   random: () => number;
 }): FirmwarePoll {
-  const { source, conditions, clock, report, checkIntervalMs, random } = parts;
+  const { source, conditions, clock, logger, checkIntervalMs, random } = parts;
   const backoff = createBackoff({ initialMs: firstRetryMs, maxMs: checkIntervalMs, jitter: 0.2, random });
   let dueMs = -Infinity;
   let failures = 0;
@@ -39,12 +39,12 @@ export function createFirmwarePoll(parts: {
     lastError = reason;
     if (retry && failures <= retries) {
       const retryInMs = Math.min(backoff.nextMs(), checkIntervalMs);
-      report.event('firmware_check_retry', { attempt: failures, retryInMs, reason });
+      logger.event('firmware_check_retry', { attempt: failures, retryInMs, reason });
       return retryInMs;
     }
     failures = 0;
     backoff.reset();
-    report.event('firmware_check_failed', { reason });
+    logger.event('firmware_check_failed', { reason });
     return null;
   };
 

@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclusive-runner';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import type { FirmwareEntry, FirmwareRefusal } from '@station/protocol/firmware-manifest';
 import type { Conditions } from '../core/conditions.ts';
 import { createAttempts, type Attempts } from './attempts.ts';
@@ -22,7 +22,7 @@ export type FirmwareParts = {
   backend: OtaBackend;
   conditions: Conditions;
   clock: Clock;
-  report: Report;
+  logger: AgentLogger;
   /** Uniform in [0, 1). */
   random: () => number;
   /** FIRMWARE_CACHE_DIR and DATA_DIR. */
@@ -100,13 +100,13 @@ export const observe = (run: FirmwareRun, { clock, source }: FirmwareParts): Fac
 });
 
 /** Reads again what is in the cache. What vouches for a firmware and cannot be read goes: the firmware is fetched anew. */
-export async function look(run: FirmwareRun, { disk, directory, report }: FirmwareParts): Promise<void> {
+export async function look(run: FirmwareRun, { disk, directory, logger }: FirmwareParts): Promise<void> {
   run.contents = await run.cache.read();
   run.isCacheRead = true;
   for (const { file, reason, isLost } of run.contents.damaged) {
     if (!isLost) continue;
     await run.cache.removeMetadata(file);
-    report.event('state_repaired', { file, reason });
+    logger.event('state_repaired', { file, reason });
   }
   run.partials = await listPartials(disk, directory);
 }

@@ -21,10 +21,10 @@ export function createAnnouncer(run: FirmwareRun, parts: FirmwareParts): () => v
     for (const entry of run.entries ?? []) {
       const { name, version } = entry;
       if (chooseEntry(entry, facts).kind !== 'fetch') continue;
-      once(attemptKey(entry), () => parts.report.event('firmware_update_available', { name, version }));
+      once(attemptKey(entry), () => parts.logger.event('firmware_update_available', { name, version }));
     }
     for (const refusal of refusedEntries(run.refused, facts)) {
-      once(JSON.stringify(refusal), () => parts.report.event('firmware_refused', refusal));
+      once(JSON.stringify(refusal), () => parts.logger.event('firmware_refused', refusal));
     }
   };
 }

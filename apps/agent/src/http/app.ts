@@ -1,16 +1,16 @@
 import { describeError, StationError } from '@station/kit/station-error';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import type { FastifyRequest } from 'fastify';
 import { MethodNotAllowed, shuttingDown, toErrorAnswer } from './errors.ts';
 import type { Guard } from './guard.ts';
 import { createFastify, type App } from './fastify.ts';
 import { addRoutes, type RouteParts } from './routes.ts';
 
-export type AppParts = RouteParts & { report: Report; guard: Guard };
+export type AppParts = RouteParts & { logger: AgentLogger; guard: Guard };
 
 /** The agent's HTTP API (contracts, section 4), not listening yet. */
 export function buildApp(parts: AppParts): App {
-  const { report, guard, stopping } = parts;
+  const { logger, guard, stopping } = parts;
   const app = createFastify();
   const methods = collectMethods(app);
 
@@ -29,7 +29,7 @@ export function buildApp(parts: AppParts): App {
   app.setErrorHandler((error, request, reply) => {
     const answer = toErrorAnswer(error);
     if (answer.isSurprise) {
-      report.event('unexpected_error', {
+      logger.event('unexpected_error', {
         where: `http ${request.method} ${pathOf(request)}`,
         message: describeError(error),
       });

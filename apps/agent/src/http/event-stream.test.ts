@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { describe, it } from 'node:test';
 import type { Clock } from '@station/kit/clock';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import { createEventStreams } from './event-stream.ts';
 import { call, startServer, told, type RunningServer } from './testing/running-server.ts';
 
@@ -36,14 +36,15 @@ async function follow(running: RunningServer): Promise<Follower> {
   return { socket, text: () => chunks.join(''), until };
 }
 
-const loud = (report: Report, message: string): void => report.event('unexpected_error', { where: 'test', message });
+const loud = (logger: AgentLogger, message: string): void =>
+  logger.event('unexpected_error', { where: 'test', message });
 
 describe('GET /events', () => {
   it('streams each event as it happens, to everybody who follows', async () => {
     await using running = await startServer();
-    loud(running.report, 'before anybody followed');
+    loud(running.logger, 'before anybody followed');
     const [one, two] = [await follow(running), await follow(running)];
-    running.report.event('config_warning', { problem: 'line\nbreak' });
+    running.logger.event('config_warning', { problem: 'line\nbreak' });
     await Promise.all([one.until('break'), two.until('break')]);
     for (const { text, socket } of [one, two]) {
       const [head = '', ...rest] = text().split('\r\n\r\n');
@@ -72,7 +73,7 @@ describe('GET /events', () => {
     const message = 'x'.repeat(64 * 1024);
     const total = 1000;
     for (let sent = 0; sent < total; sent += 1) {
-      loud(running.report, `${sent} ${message}`);
+      loud(running.logger, `${sent} ${message}`);
       // The reader that reads gets the time to do so.
       await fast.until(`"message":"${sent} `);
       if (sent % 100 === 99) await new Promise(setImmediate);
@@ -82,7 +83,7 @@ describe('GET /events', () => {
     await closed;
     assert.ok(slow.text().length < (total * message.length) / 2, `${slow.text().length} of ${total * message.length}`);
     assert.equal(fast.socket.destroyed, false);
-    loud(running.report, 'still there');
+    loud(running.logger, 'still there');
     await fast.until('still there');
     fast.socket.destroy();
   });
@@ -125,14 +126,15 @@ describe('an event stream', () => {
       },
     };
     const listeners = new Set<unknown>();
-    const report: Report = {
+    const logger: AgentLogger = {
       event: () => undefined,
       subscribe: (listener) => {
         listeners.add(listener);
         return { [Symbol.dispose]: () => void listeners.delete(listener) };
       },
+      keepSecret: () => undefined,
     };
-    createEventStreams({ report, clock, stopping: new AbortController().signal }).follow(response);
+    createEventStreams({ logger, clock, stopping: new AbortController().signal }).follow(response);
     wake();
     await new Promise(setImmediate);
     assert.deepEqual(written, [': the events of the agent as they happen\n\n', ':\n\n']);

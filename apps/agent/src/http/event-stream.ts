@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '@station/kit/clock';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import { StationError } from '@station/kit/station-error';
 
 export type EventStreams = {
@@ -19,8 +19,8 @@ const maxStreams = 64;
  * does not keep up is dropped; it may come back and read /status for what it missed.
  * @param parts.stopping ends all streams.
  */
-export function createEventStreams(parts: { report: Report; clock: Clock; stopping: AbortSignal }): EventStreams {
-  const { report, clock, stopping } = parts;
+export function createEventStreams(parts: { logger: AgentLogger; clock: Clock; stopping: AbortSignal }): EventStreams {
+  const { logger, clock, stopping } = parts;
   let open = 0;
   return {
     follow: (response) => {
@@ -39,7 +39,7 @@ export function createEventStreams(parts: { report: Report; clock: Clock; stoppi
         connection: 'close',
       });
       response.write(': the events of the agent as they happen\n\n');
-      const subscription = report.subscribe((event) => {
+      const subscription = logger.subscribe((event) => {
         if (response.writableLength > maxBufferedBytes) response.destroy();
         else response.write(`data: ${JSON.stringify(event)}\n\n`);
       });

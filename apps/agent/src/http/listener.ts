@@ -1,5 +1,5 @@
 import type { Clock } from '@station/kit/clock';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 
@@ -18,12 +18,12 @@ export async function keepListening(parts: {
   /** What is to be listened on, for the log. */
   address: string;
   open: () => Promise<Opened>;
-  report: Report;
+  logger: AgentLogger;
   clock: Clock;
   random: () => number;
   signal: AbortSignal;
 }): Promise<Listener> {
-  const { address, open, report, clock, signal } = parts;
+  const { address, open, logger, clock, signal } = parts;
   const backoff = createBackoff({ initialMs: 1000, maxMs: 60_000, jitter: 0.2, random: parts.random });
   let opened: Opened | null = null;
 
@@ -34,7 +34,7 @@ export async function keepListening(parts: {
       return null;
     } catch (error) {
       const retryInMs = backoff.nextMs();
-      report.event('api_unavailable', { address, reason: describeError(error), retryInMs });
+      logger.event('api_unavailable', { address, reason: describeError(error), retryInMs });
       return retryInMs;
     }
   };
@@ -45,7 +45,7 @@ export async function keepListening(parts: {
       if (signal.aborted) return;
       delayMs = await attempt();
     }
-    if (opened) report.event('api_available', { address: opened.address });
+    if (opened) logger.event('api_available', { address: opened.address });
   };
 
   const firstDelayMs = await attempt();

@@ -79,8 +79,8 @@ describe('GET /metrics', () => {
         refused: [{ name: 'pir', version: null, reason: 'a bootloader' }],
       },
     };
-    running.report.event('firmware_download_done', { name: 'lamp', version: '1.2.3', bytes: 100 });
-    running.report.event('firmware_refused', { name: 'pir', version: null, reason: 'a bootloader' });
+    running.logger.event('firmware_download_done', { name: 'lamp', version: '1.2.3', bytes: 100 });
+    running.logger.event('firmware_refused', { name: 'pir', version: null, reason: 'a bootloader' });
     const { value } = await scrape(running);
     assert.equal(value('station_agent_firmware_cached', { name: 'lamp', version: '1.2.3' }), 1);
     assert.equal(value('station_agent_firmware_handed_over', { name: 'lamp' }), 1);
@@ -122,16 +122,16 @@ describe('GET /metrics', () => {
     await using running = await startServer();
     const count = async (result: string) => (await scrape(running)).value('station_agent_operations_total', { result });
     assert.deepEqual([await count('updated'), await count('failed')], [0, 0]);
-    const { report } = running;
+    const { logger } = running;
     const done = { currentVersion: '1.0.0', durationMs: 1, downtimeMs: null };
-    report.event('update_completed', done);
-    report.event('update_completed', done);
-    report.event('rollback_completed', done);
-    report.event('update_failed', { code: 'image_missing', reason: 'gone', version: '1.0.0' });
-    report.event('rollback_failed', { from: null, to: null, reason: 'gone' });
-    report.event('healthcheck_passed', { status: 200, attempts: 1, durationMs: 1, reason: null });
-    report.event('healthcheck_failed', { status: 500, attempts: 1, durationMs: 1, reason: 'no' });
-    report.event('unexpected_error', { where: 'test', message: 'x' });
+    logger.event('update_completed', done);
+    logger.event('update_completed', done);
+    logger.event('rollback_completed', done);
+    logger.event('update_failed', { code: 'image_missing', reason: 'gone', version: '1.0.0' });
+    logger.event('rollback_failed', { from: null, to: null, reason: 'gone' });
+    logger.event('healthcheck_passed', { status: 200, attempts: 1, durationMs: 1, reason: null });
+    logger.event('healthcheck_failed', { status: 500, attempts: 1, durationMs: 1, reason: 'no' });
+    logger.event('unexpected_error', { where: 'test', message: 'x' });
     for (let scrapes = 0; scrapes < 2; scrapes += 1) {
       const { value } = await scrape(running);
       const operations = (result: string) => value('station_agent_operations_total', { result });

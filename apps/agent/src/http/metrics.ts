@@ -1,5 +1,5 @@
 import type { Clock } from '@station/kit/clock';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import type { Status } from '@station/protocol/agent-api';
 import type { EventName } from '@station/protocol/events';
 import type { Tally } from './metrics-registry.ts';
@@ -10,8 +10,8 @@ export type Metrics = Disposable & {
 };
 
 /** Counts from the report's events; everything else is read when it is asked for. */
-export function createMetrics(parts: { report: Report; clock: Clock; agentVersion: string }): Metrics {
-  const { report, clock, agentVersion } = parts;
+export function createMetrics(parts: { logger: AgentLogger; clock: Clock; agentVersion: string }): Metrics {
+  const { logger, clock, agentVersion } = parts;
   const startedMs = clock.monotonic();
   const tally: Tally = {
     operations: { updated: 0, failed: 0, rolled_back: 0, rollback_failed: 0 },
@@ -19,7 +19,7 @@ export function createMetrics(parts: { report: Report; clock: Clock; agentVersio
     firmwareDownloads: { done: 0, failed: 0, refused: 0 },
     unexpectedErrors: 0,
   };
-  const subscription = report.subscribe(({ event }) => counters[event]?.(tally));
+  const subscription = logger.subscribe(({ event }) => counters[event]?.(tally));
   let registry: Promise<typeof import('./metrics-registry.ts')> | null = null;
   return {
     render: async (status) => {

@@ -16,7 +16,7 @@ const socketOf = ({ folder }: RunningServer, name = 'agent.sock'): string => joi
 const another = (running: RunningServer, socketPath: string) =>
   createHttpServer({
     port: running.agent,
-    report: running.report,
+    logger: running.logger,
     clock: systemClock,
     config: { host: '127.0.0.1', port: 0, socketPath, token: null },
     agentVersion: '0.2.0',
@@ -92,7 +92,7 @@ describe('the TCP port', () => {
     assert.equal(told(await call({ socketPath: socketOf(running) }, 'GET', '/health')), '200');
     squatter.close();
     const available = Promise.withResolvers<string>();
-    using _subscription = running.report.subscribe(
+    using _subscription = running.logger.subscribe(
       (event) => event.event === 'api_available' && available.resolve(event.address),
     );
     assert.equal(await available.promise, `http://127.0.0.1:${port}`);
@@ -132,7 +132,7 @@ describe('an end in the middle of everything', () => {
       'POST /update HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{',
     );
     await once(half, 'connect');
-    running.report.event('config_warning', { problem: 'the last event' });
+    running.logger.event('config_warning', { problem: 'the last event' });
 
     await running.server[Symbol.asyncDispose]();
     for (const answer of await Promise.all(waiting)) {

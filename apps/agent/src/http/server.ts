@@ -1,6 +1,6 @@
 import { isIPv6, type AddressInfo } from 'node:net';
 import type { Clock } from '@station/kit/clock';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import { prepareSocketPath, restrictSocket } from '../adapters/unix-socket.ts';
 import type { Config } from '../config.ts';
 import { buildApp } from './app.ts';
@@ -18,7 +18,7 @@ export type HttpServer = AsyncDisposable & {
 
 export type HttpServerParts = {
   port: AgentPort;
-  report: Report;
+  logger: AgentLogger;
   clock: Clock;
   config: Config['api'];
   agentVersion: string;
@@ -36,7 +36,7 @@ const closeGraceMs = 1500;
  * shutting_down, and takes 2 s at most.
  */
 export async function createHttpServer(parts: HttpServerParts): Promise<HttpServer> {
-  const { report, clock, config, random } = parts;
+  const { logger, clock, config, random } = parts;
   const stopping = new AbortController();
   const metrics = createMetrics(parts);
   const shared = {
@@ -44,7 +44,7 @@ export async function createHttpServer(parts: HttpServerParts): Promise<HttpServ
     metrics,
     startedMs: clock.monotonic(),
     stopping: stopping.signal,
-    streams: createEventStreams({ report, clock, stopping: stopping.signal }),
+    streams: createEventStreams({ logger, clock, stopping: stopping.signal }),
   };
   const build = (overSocket: boolean): App =>
     buildApp({ ...shared, guard: createGuard({ token: config.token, host: config.host, overSocket }) });
@@ -66,7 +66,7 @@ export async function createHttpServer(parts: HttpServerParts): Promise<HttpServ
   const wanted = [{ address: tcpAddress(config.host, config.port), open: openTcp }];
   if (config.socketPath !== null)
     wanted.push({ address: `unix:${config.socketPath}`, open: openSocket(config.socketPath) });
-  const common = { report, clock, random, signal: stopping.signal };
+  const common = { logger, clock, random, signal: stopping.signal };
   const listeners = await Promise.all(wanted.map((each) => keepListening({ ...common, ...each })));
   return {
     addresses: () => listeners.flatMap((listener) => listener.address() ?? []),

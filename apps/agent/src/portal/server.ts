@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Clock } from '@station/kit/clock';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { PortalActions, PortalServer } from '../wifi/ports.ts';
@@ -21,7 +21,7 @@ export type PortalOptions = {
   /** TCP port; 0 takes a free one. */
   port: number;
   actions: PortalActions;
-  report: Report;
+  logger: AgentLogger;
   clock: Clock;
   /** Uniform in [0, 1). */
   random: () => number;
@@ -34,7 +34,7 @@ export type PortalOptions = {
  * yet, it goes on trying until disposed. Disposing lets answers that are under way leave.
  */
 export async function openPortal(options: PortalOptions): Promise<PortalServer> {
-  const { address, clock, report } = options;
+  const { address, clock, logger } = options;
   const closing = new AbortController();
   const signal = AbortSignal.any([options.signal, closing.signal]);
   const backoff = createBackoff({ initialMs: 250, maxMs: 5000, jitter: 0.2, random: options.random });
@@ -46,12 +46,12 @@ export async function openPortal(options: PortalOptions): Promise<PortalServer> 
     try {
       server = await listen(options);
       isPortTaken = false;
-      report.event('portal_opened', { address: addressOf(server, address) });
+      logger.event('portal_opened', { address: addressOf(server, address) });
     } catch (error) {
       isPortTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
       const reason = describeError(error);
       // Once for each reason: it is tried every few seconds.
-      if (reason !== told) report.event('portal_unavailable', { address: `${address}:${options.port}`, reason });
+      if (reason !== told) logger.event('portal_unavailable', { address: `${address}:${options.port}`, reason });
       told = reason;
     }
   };
@@ -86,7 +86,7 @@ function portOf(server: Server): number {
 }
 
 /** @throws the system's error (EADDRINUSE, EADDRNOTAVAIL, EACCES, …). */
-async function listen({ address, port, actions, report }: PortalOptions): Promise<Server> {
+async function listen({ address, port, actions, logger }: PortalOptions): Promise<Server> {
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
     // A probe without a name is a probe.
@@ -103,7 +103,7 @@ async function listen({ address, port, actions, report }: PortalOptions): Promis
   const place = { address, port: portOf(server) };
   const answers = createAnswers({ place, actions });
   const onError = (error: unknown): void =>
-    report.event('unexpected_error', { where: 'portal', message: describeError(error) });
+    logger.event('unexpected_error', { where: 'portal', message: describeError(error) });
   server.on('error', onError);
   server.on('request', (request, response) => void handle(request, response, { place, answers, onError }));
   return server;

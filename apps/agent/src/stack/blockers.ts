@@ -1,5 +1,5 @@
 import { isoTime, type Clock } from '@station/kit/clock';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
 import { describeError, StationError } from '@station/kit/station-error';
 import type { HistoryEntry, OperationKind, Trigger } from '@station/protocol/agent-api';
@@ -42,12 +42,12 @@ export type StackWorkParts = {
   engine: StackEngine;
   conditions: Conditions;
   clock: Clock;
-  report: Report;
+  logger: AgentLogger;
   random: () => number;
 };
 
 export function createStackWork(parts: StackWorkParts): StackWork {
-  const { updater, engine, conditions, clock, report, random } = parts;
+  const { updater, engine, conditions, clock, logger, random } = parts;
   const waiting = new Map<string, (entry: HistoryEntry | null) => void>();
   let lastError: LastError | null = null;
   let aliveMs = clock.monotonic();
@@ -95,12 +95,12 @@ export function createStackWork(parts: StackWorkParts): StackWork {
       const reason = error instanceof Error ? error.message : fault;
       fail(fault, reason);
       // It is tried again and again: only another reason is news.
-      if (reason !== toldReason) report.event('compose_project_unreadable', { reason });
+      if (reason !== toldReason) logger.event('compose_project_unreadable', { reason });
       toldReason = reason;
       return;
     }
     fail('internal', 'Stack work failed; it is tried again.');
-    if (fault === null) report.event('unexpected_error', { where: 'stack', message: describeError(error) });
+    if (fault === null) logger.event('unexpected_error', { where: 'stack', message: describeError(error) });
   };
 
   /** Says once what is the matter after the operation that ended last. */

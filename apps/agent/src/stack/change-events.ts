@@ -1,4 +1,4 @@
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import type { Journal, OperationRecord } from './journal.ts';
 import type { Watch } from './stack-facts.ts';
 import type { Change } from './operation-decide.ts';
@@ -6,69 +6,69 @@ import type { Change } from './operation-decide.ts';
 type Context = { before: Journal; after: Journal; watch: Watch | null; nowMs: number; durationMs: number };
 
 /** Tells what a change of the journal means, after it is on disk. */
-export function reportChange(report: Report, change: Change, context: Context): void {
+export function reportChange(logger: AgentLogger, change: Change, context: Context): void {
   const { before, after, watch } = context;
-  if (change.kind === 'begin' && after.operation) return reportBegin(report, after.operation);
+  if (change.kind === 'begin' && after.operation) return reportBegin(logger, after.operation);
   const operation = before.operation;
   if (!operation || change.kind === 'forget_images') return;
-  if (watch && watch.attempts > 0) reportHealth(report, change, watch, context.nowMs);
+  if (watch && watch.attempts > 0) reportHealth(logger, change, watch, context.nowMs);
   if (after.operation && after.operation.phase !== operation.phase) {
     const { id, kind, phase, to } = after.operation;
-    report.event('update_phase', { operationId: id, kind, phase, version: to.version });
+    logger.event('update_phase', { operationId: id, kind, phase, version: to.version });
   }
   if (change.kind === 'revert') {
     const { from, to } = operation;
-    report.event('rollback_started', { from: to.version, to: from?.version ?? null, reason: change.failure.reason });
+    logger.event('rollback_started', { from: to.version, to: from?.version ?? null, reason: change.failure.reason });
   }
-  if (!after.operation) reportEnd(report, change, operation, context);
+  if (!after.operation) reportEnd(logger, change, operation, context);
 }
 
-function reportBegin(report: Report, operation: OperationRecord): void {
+function reportBegin(logger: AgentLogger, operation: OperationRecord): void {
   const { id, kind, phase, trigger, from, to } = operation;
   const currentVersion = from?.version ?? null;
   if (kind === 'update') {
-    report.event('update_start', { currentVersion, requestedVersion: to.version, images: to.images, trigger });
+    logger.event('update_start', { currentVersion, requestedVersion: to.version, images: to.images, trigger });
   } else if (kind === 'rollback') {
-    report.event('rollback_started', { from: currentVersion, to: to.version, reason: 'asked for' });
+    logger.event('rollback_started', { from: currentVersion, to: to.version, reason: 'asked for' });
   } else {
-    report.event('bootstrap_start', { currentVersion, reason: 'the stack is to run' });
+    logger.event('bootstrap_start', { currentVersion, reason: 'the stack is to run' });
   }
-  report.event('update_phase', { operationId: id, kind, phase, version: to.version });
+  logger.event('update_phase', { operationId: id, kind, phase, version: to.version });
 }
 
-function reportHealth(report: Report, change: Change, watch: Watch, nowMs: number): void {
+function reportHealth(logger: AgentLogger, change: Change, watch: Watch, nowMs: number): void {
   const durationMs = Math.round(nowMs - watch.startedMs);
   const common = { status: watch.lastStatus, attempts: watch.attempts, durationMs };
   if (change.kind === 'complete' || change.kind === 'reverted') {
-    report.event('healthcheck_passed', { ...common, reason: null });
+    logger.event('healthcheck_passed', { ...common, reason: null });
   } else if (change.kind === 'revert' || change.kind === 'fail') {
-    report.event('healthcheck_failed', { ...common, reason: change.failure.reason });
+    logger.event('healthcheck_failed', { ...common, reason: change.failure.reason });
   }
 }
 
-function reportEnd(report: Report, change: Change, operation: OperationRecord, context: Context): void {
+function reportEnd(logger: AgentLogger, change: Change, operation: OperationRecord, context: Context): void {
   const { after } = context;
   const currentVersion = after.installed?.version ?? null;
   const entry = after.history[0];
   if (operation.kind === 'bootstrap' && change.kind === 'complete') {
-    report.event('bootstrap_done', { currentVersion, durationMs: context.durationMs });
+    logger.event('bootstrap_done', { currentVersion, durationMs: context.durationMs });
     return;
   }
   if (!entry || entry.id !== operation.id) return;
   const { durationMs, downtimeMs } = entry;
   if (change.kind === 'complete' && operation.kind === 'update') {
-    report.event('update_completed', { currentVersion, durationMs, downtimeMs });
+    logger.event('update_completed', { currentVersion, durationMs, downtimeMs });
   } else if (change.kind === 'complete' || change.kind === 'reverted') {
-    report.event('rollback_completed', { currentVersion, durationMs, downtimeMs });
+    logger.event('rollback_completed', { currentVersion, durationMs, downtimeMs });
   } else if (change.kind === 'fail') {
     const { code, reason } = change.failure;
     const reverting = operation.phase === 'reverting' || operation.phase === 'verifying_revert';
     if (reverting)
-      report.event('rollback_failed', { from: operation.to.version, to: operation.from?.version ?? null, reason });
-    else report.event('update_failed', { code, reason, version: operation.to.version });
+      logger.event('rollback_failed', { from: operation.to.version, to: operation.from?.version ?? null, reason });
+    else logger.event('update_failed', { code, reason, version: operation.to.version });
   }
   const quarantined = after.quarantined[0];
   if (quarantined && quarantined.at === entry.endedAt) {
-    report.event('release_quarantined', { version: quarantined.version, reason: quarantined.reason });
+    logger.event('release_quarantined', { version: quarantined.version, reason: quarantined.reason });
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import type { Release } from '@station/protocol/release';
 import type { PullAnswer, StackEngine } from './ports.ts';
 import { fetchRelease, healRelease, type FetchParts } from './image-fetch.ts';
@@ -68,13 +68,14 @@ function createMachine(images: Record<string, State>, registry: Record<string, P
     },
     sync: async () => void calls.push('sync'),
   };
-  const report: Report = {
+  const logger: AgentLogger = {
     event: (name) => void events.push(name),
     subscribe: () => ({ [Symbol.dispose]: () => undefined }),
+    keepSecret: () => undefined,
   };
   const parts: FetchParts = {
     engine: engine as StackEngine,
-    report,
+    logger,
     clock: {
       now: () => nowMs,
       monotonic: () => nowMs,

@@ -1,12 +1,12 @@
 import type { Clock } from '@station/kit/clock';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import type { Release } from '@station/protocol/release';
 import type { ImageCondition, PullAnswer, PullProgress, RegistryFailure, StackEngine } from './ports.ts';
 import { pullUnlessSilent } from './silent-pull.ts';
 
 export type FetchParts = {
   engine: StackEngine;
-  report: Report;
+  logger: AgentLogger;
   clock: Clock;
   signal: AbortSignal;
   /** Called at each sign that the work goes on: when a pull makes progress, and between looks at images. */
@@ -67,7 +67,7 @@ export async function healRelease(release: Release, parts: FetchParts): Promise<
       if (!(await canBeHad(service, reference, parts))) continue;
       await discard(imageId, parts);
     }
-    parts.report.event('image_healed', { service, image });
+    parts.logger.event('image_healed', { service, image });
     await fetchUsable(service, reference, false, parts);
   }
   await parts.engine.sync();
@@ -127,7 +127,7 @@ async function fetchUsable(
       return { kind: 'failed', code: 'disk_space_low', reason, transient: false, unread: true, ...named(imageId) };
     }
     if (isLastTry) break;
-    parts.report.event('image_healed', { service, image: reference });
+    parts.logger.event('image_healed', { service, image: reference });
     // The registry has just answered for it.
     await discard(imageId ?? reference, parts);
   }
@@ -140,7 +140,7 @@ const named = (imageId: string | null): { imageId?: string } => (imageId === nul
 const reportEveryMs = 1000;
 
 async function fetchOne(service: string, reference: string, parts: FetchParts): Promise<PullAnswer> {
-  const { engine, report, clock, signal, alive } = parts;
+  const { engine, logger, clock, signal, alive } = parts;
   let reportedMs = -Infinity;
   const onProgress = (progress: PullProgress): void => {
     alive();
@@ -148,7 +148,7 @@ async function fetchOne(service: string, reference: string, parts: FetchParts): 
     const nowMs = clock.monotonic();
     if (nowMs - reportedMs < reportEveryMs) return;
     reportedMs = nowMs;
-    report.event('docker_pull', { service, image: reference, ...progress });
+    logger.event('docker_pull', { service, image: reference, ...progress });
   };
   const pull = (told: typeof onProgress, until: AbortSignal) => engine.pull(reference, told, until);
   return pullUnlessSilent(pull, { clock, signal, onProgress });

@@ -44,7 +44,7 @@ const readTries = 4;
 
 /** The update engine: one loop of observe → decide → apply over the journal. The same loop recovers after a crash. */
 export function createUpdater(parts: UpdaterParts): Updater {
-  const { engine, disk, dataDir, clock, report, bootId, gate } = parts;
+  const { engine, disk, dataDir, clock, logger, bootId, gate } = parts;
   const run: RunState = {
     journal: null,
     journalInDoubt: false,
@@ -85,7 +85,7 @@ export function createUpdater(parts: UpdaterParts): Updater {
     // Images that went have left room: whether it is enough now is another question.
     run.attempts = change.kind === 'forget_images' ? { ...run.attempts, space: null, pull: null } : noAttempts();
     if (change.kind !== 'verify' && change.kind !== 'verify_revert') run.watch = null;
-    reportChange(report, change, { before, after: next, watch, nowMs: clock.monotonic(), durationMs: at.durationMs });
+    reportChange(logger, change, { before, after: next, watch, nowMs: clock.monotonic(), durationMs: at.durationMs });
     if (before.operation && !next.operation) for (const listener of endListeners) listener();
   };
 
@@ -126,13 +126,13 @@ export function createUpdater(parts: UpdaterParts): Updater {
         if (reading.journal.operation) await record({ kind: 'resume' });
         return;
       }
-      if (reading.kind === 'damaged') report.event('state_repaired', { file: 'journal.json', reason: reading.reason });
+      if (reading.kind === 'damaged') logger.event('state_repaired', { file: 'journal.json', reason: reading.reason });
       const adoption = await adoptStack({ engine, disk, dataDir, now: isoTime(clock.now()), bootId });
-      for (const repair of adoption.repaired) report.event('state_repaired', repair);
+      for (const repair of adoption.repaired) logger.event('state_repaired', repair);
       await writeJournal(disk, dataDir, adoption.journal);
       run.journal = adoption.journal;
       const { installed } = adoption.journal;
-      if (installed) report.event('stack_adopted', { currentVersion: installed.version, images: installed.images });
+      if (installed) logger.event('stack_adopted', { currentVersion: installed.version, images: installed.images });
     },
     begin: async ({ kind, trigger, to }) => {
       if (journal().operation) return null;

@@ -47,7 +47,11 @@ function setUp(setRunning: (running: boolean) => void) {
     door,
     service: 'proxy',
     clock,
-    report: { event: (name) => void events.push(name), subscribe: () => ({ [Symbol.dispose]: () => undefined }) },
+    logger: {
+      event: (name) => void events.push(name),
+      subscribe: () => ({ [Symbol.dispose]: () => undefined }),
+      keepSecret: () => undefined,
+    },
   });
   return { clock, door, done, engine, events, proxy };
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '@station/kit/clock';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import type { FrontDoor } from './port-80-lock.ts';
 import type { StackEngine } from './ports.ts';
@@ -13,7 +13,7 @@ export type ProxyServiceParts = {
   /** REVERSE_PROXY_SERVICE. */
   service: string;
   clock: Clock;
-  report: Report;
+  logger: AgentLogger;
 };
 
 /** An engine that is away has no proxy running either: what it did not do is not waited for longer than this. */
@@ -22,7 +22,7 @@ const retryMs = 1000;
 
 /** The stack's reverse proxy as the Wi-Fi watchdog needs it: away from port 80, and back. */
 export function createProxyService(parts: ProxyServiceParts): ProxyService {
-  const { engine, loop, door, service, clock, report } = parts;
+  const { engine, loop, door, service, clock, logger } = parts;
 
   const set = async (running: boolean, signal: AbortSignal): Promise<boolean> => {
     const until = clock.monotonic() + longestTryMs;
@@ -33,7 +33,7 @@ export function createProxyService(parts: ProxyServiceParts): ProxyService {
       } catch (error) {
         signal.throwIfAborted();
         if (clock.monotonic() >= until) {
-          report.event('engine_failed', { step: running ? 'start proxy' : 'stop proxy', detail: describeError(error) });
+          logger.event('engine_failed', { step: running ? 'start proxy' : 'stop proxy', detail: describeError(error) });
           return false;
         }
         await clock.sleep(retryMs, signal);

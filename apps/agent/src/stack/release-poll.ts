@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isoTime, type Clock } from '@station/kit/clock';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
 import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import { isNewer } from '@station/protocol/version';
@@ -15,7 +15,7 @@ export type ReleasePollParts = {
   source: ReleaseSource;
   conditions: Conditions;
   clock: Clock;
-  report: Report;
+  logger: AgentLogger;
   stationId: string;
   agentVersion: string;
   autoUpdate: boolean;
@@ -42,7 +42,7 @@ export type ReleasePoll = {
 export const firstRetryMs = 15_000;
 
 export function createReleasePoll(parts: ReleasePollParts): ReleasePoll {
-  const { updater, source, conditions, clock, report, random, checkIntervalMs } = parts;
+  const { updater, source, conditions, clock, logger, random, checkIntervalMs } = parts;
   const maxMs = Math.max(firstRetryMs, checkIntervalMs);
   const retry = createBackoff({ initialMs: firstRetryMs, maxMs, jitter: 0.2, random });
   let dueMs = -Infinity;
@@ -68,8 +68,8 @@ export function createReleasePoll(parts: ReleasePollParts): ReleasePoll {
     announced = key;
     const latestVersion = manifest.version;
     const currentVersion = updater.journal().installed?.version ?? null;
-    report.event('update_available', { currentVersion, latestVersion });
-    if (choice.kind === 'deferred') report.event('update_deferred', { latestVersion, reason: choice.reason });
+    logger.event('update_available', { currentVersion, latestVersion });
+    if (choice.kind === 'deferred') logger.event('update_deferred', { latestVersion, reason: choice.reason });
   };
 
   const judge = (manifest: ReleaseManifest): Choice => {
@@ -97,10 +97,10 @@ export function createReleasePoll(parts: ReleasePollParts): ReleasePoll {
         lastCheckAt = isoTime(clock.now());
         await remember(answer.manifest);
       } else if (answer.kind === 'rejected') {
-        report.event('manifest_rejected', { reason: answer.reason });
+        logger.event('manifest_rejected', { reason: answer.reason });
       } else {
         nextMs = Math.min(nextMs, retry.nextMs());
-        report.event('manifest_check_failed', { reason: answer.reason, retryInMs: Math.round(nextMs) });
+        logger.event('manifest_check_failed', { reason: answer.reason, retryInMs: Math.round(nextMs) });
       }
       dueMs = clock.monotonic() + nextMs;
       return answer;

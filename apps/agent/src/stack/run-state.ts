@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import type { Disk } from '@station/kit/files';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import type { ProbeAnswer, Restarts } from './health-decide.ts';
 import type { Journal } from './journal.ts';
 import type { Attempts, HealthGate, Watch } from './stack-facts.ts';
@@ -13,7 +13,7 @@ export type UpdaterParts = {
   disk: Disk;
   dataDir: string;
   clock: Clock;
-  report: Report;
+  logger: AgentLogger;
   /** One request to the health check address; never throws. */
   probe: (signal: AbortSignal) => Promise<ProbeAnswer>;
   bootId: string;

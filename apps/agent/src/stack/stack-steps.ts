@@ -98,13 +98,13 @@ function tidied(run: RunState, step: keyof Attempts['tidied'], imageIds: readonl
 }
 
 /** Once all are gone, and durably so, nothing is left that a fetch could take up. */
-async function discard({ engine, run, report, record }: Context, imageIds: readonly string[]): Promise<void> {
+async function discard({ engine, run, logger, record }: Context, imageIds: readonly string[]): Promise<void> {
   const { pull } = run.attempts;
   const fetched = pull?.kind === 'failed' ? pull.fetched : {};
   let gone = true;
   for (const id of imageIds) {
     const answer = await engine.removeImage(id, { force: true });
-    if (answer === 'removed') report.event('image_removed', { image: fetched?.[id] ?? id });
+    if (answer === 'removed') logger.event('image_removed', { image: fetched?.[id] ?? id });
     if (answer === 'in_use') gone = false;
   }
   await engine.sync();
@@ -113,12 +113,12 @@ async function discard({ engine, run, report, record }: Context, imageIds: reado
 }
 
 /** Images still in use stay on the list: a later run removes them. */
-async function removeImages({ engine, run, report, record }: Context, imageIds: readonly string[]): Promise<void> {
+async function removeImages({ engine, run, logger, record }: Context, imageIds: readonly string[]): Promise<void> {
   const gone: string[] = [];
   for (const id of imageIds) {
     const answer = await engine.removeImage(id, { force: true });
     if (answer === 'removed') {
-      report.event('image_removed', { image: run.journal?.retired[id] ?? run.journal?.fetched[id] ?? id });
+      logger.event('image_removed', { image: run.journal?.retired[id] ?? run.journal?.fetched[id] ?? id });
     }
     if (answer !== 'in_use') gone.push(id);
   }
@@ -170,10 +170,10 @@ async function wasFetched({ engine, run }: Context, image: string): Promise<bool
 }
 
 async function bringUp(context: Context, signal: AbortSignal): Promise<void> {
-  const { engine, run, clock, report } = context;
+  const { engine, run, clock, logger } = context;
   const release = pinned(run);
   const services = Object.keys(release.imageIds);
-  report.event('docker_restart', { services });
+  logger.event('docker_restart', { services });
   const baseline = restartBaseline(await engine.containers(), services);
   const answer = await engine.up(signal);
   if (answer.kind === 'failed') {
@@ -206,21 +206,21 @@ async function sampleHealth({ engine, run, clock, probe }: Context, signal: Abor
 function failureAfter(
   before: StepFailure | { kind: 'ok' } | null,
   answer: RegistryFailure & { fetched?: Record<string, string>; unread?: readonly string[] },
-  { report }: Context,
+  { logger }: Context,
 ): StepFailure {
   const earlier = before?.kind === 'failed' ? before : null;
   const failures = (earlier?.failures ?? 0) + 1;
   const { code, reason, transient, detail, unread } = answer;
   // An earlier try may have fetched what this one did not get to.
   const fetched = { ...earlier?.fetched, ...answer.fetched };
-  if (detail !== undefined) report.event('engine_failed', { step: code, detail });
-  report.event('update_retry', { code, reason, attempt: failures });
+  if (detail !== undefined) logger.event('engine_failed', { step: code, detail });
+  logger.event('update_retry', { code, reason, attempt: failures });
   return { kind: 'failed', failures, code, reason, transient, fetched, ...(unread ? { unread } : {}) };
 }
 
-const fetchParts = ({ engine, report, clock, run, alive }: Context, signal: AbortSignal) => ({
+const fetchParts = ({ engine, logger, clock, run, alive }: Context, signal: AbortSignal) => ({
   engine,
-  report,
+  logger,
   clock,
   signal,
   alive,

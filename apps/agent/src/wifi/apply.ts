@@ -73,7 +73,7 @@ export function createExecutors(context: Context): Executors {
     },
     join: async ({ request }, signal) => {
       await run.scanner.cancel();
-      context.report.event('wifi_join_started', { ssid: describeSsid(request.ssid) });
+      context.logger.event('wifi_join_started', { ssid: describeSsid(request.ssid) });
       const outcome = await radio.join(request, signal);
       if (outcome.kind === 'failed') failJoin(context, request, outcome.failure, outcome.detail);
       else if (run.memory.attempt?.kind === 'portal') {
@@ -121,28 +121,28 @@ async function writeIntent({ run, conditions }: Context, proxyStopped: boolean):
 }
 
 async function startHotspot(context: Context, signal: AbortSignal): Promise<Outcome> {
-  const { run, radio, hotspot, report } = context;
+  const { run, radio, hotspot, logger } = context;
   await run.scanner.cancel();
   const answer = await radio.startHotspot(hotspot, signal);
   const isUp = answer.kind === 'started' && (await radio.observe()).radio?.hotspot;
   if (isUp) {
     run.hotspotFailure = null;
-    report.event('hotspot_started', { ssid: describeSsid(hotspot.ssid), address: hotspot.address });
+    logger.event('hotspot_started', { ssid: describeSsid(hotspot.ssid), address: hotspot.address });
     return 'done';
   }
   const { reason, detail } =
     answer.kind === 'failed' ? answer : ({ reason: 'failed', detail: 'it was gone at once' } as const);
   run.hotspotFailure = reason;
-  report.event('hotspot_failed', { reason, detail });
+  logger.event('hotspot_failed', { reason, detail });
   return 'failed';
 }
 
-async function stopHotspot({ run, radio, hotspot, report }: Context): Promise<Outcome> {
+async function stopHotspot({ run, radio, hotspot, logger }: Context): Promise<Outcome> {
   await run.scanner.cancel();
   await radio.stopHotspot();
   const { radio: seen, hasLeftovers } = await radio.observe();
   if (seen?.hotspot || hasLeftovers) return 'failed';
-  report.event('hotspot_stopped', { ssid: describeSsid(hotspot.ssid) });
+  logger.event('hotspot_stopped', { ssid: describeSsid(hotspot.ssid) });
   return 'done';
 }
 
@@ -167,14 +167,14 @@ export async function probe(
 }
 
 async function tryKnown(context: Context, signal: AbortSignal): Promise<void> {
-  const { run, radio, clock, report } = context;
+  const { run, radio, clock, logger } = context;
   const { attempt: tried } = run.memory;
   const attempt = run.memory.attempts + 1;
   const isReturn = tried?.kind === 'known';
   if (!isReturn) remember(run, { attempts: attempt, attemptedMs: clock.monotonic() });
   await run.scanner.cancel();
   const { failure, detail } = await joinKnown(context, signal);
-  report.event('wifi_attempt', { attempt: isReturn ? 1 : attempt, failure, detail });
+  logger.event('wifi_attempt', { attempt: isReturn ? 1 : attempt, failure, detail });
   if (isReturn) remember(run, { attempt: null });
   remember(run, { lastFailure: failure });
   if (failure === null) return;

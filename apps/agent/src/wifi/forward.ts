@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Clock } from '@station/kit/clock';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { readText, removeDurable, writeDurable, type Disk } from '@station/kit/files';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { Conditions } from '../core/conditions.ts';
@@ -31,10 +31,10 @@ export function createForward(parts: {
   dataDir: string;
   conditions: Conditions;
   clock: Clock;
-  report: Report;
+  logger: AgentLogger;
   random: () => number;
 }): Forward {
-  const { backend, disk, conditions, clock, report } = parts;
+  const { backend, disk, conditions, clock, logger } = parts;
   const path = join(parts.dataDir, credentialsFile);
   const backoff = createBackoff({ initialMs: 5000, maxMs: 15 * 60_000, jitter: 0.2, random: parts.random });
   const files = createExclusiveRunner();
@@ -46,7 +46,7 @@ export function createForward(parts: {
   /** @returns milliseconds until the next try. */
   const fail = (reason: string, retryInMs: number): number => {
     failures += 1;
-    report.event('credentials_forward_failed', { attempt: failures, retryInMs, reason });
+    logger.event('credentials_forward_failed', { attempt: failures, retryInMs, reason });
     if (failures >= quietFailures || retryInMs === afterRefusalMs) {
       conditions.set('wifi_credentials_not_forwarded', true);
     }
@@ -68,7 +68,7 @@ export function createForward(parts: {
     failures = 0;
     backoff.reset();
     conditions.set('wifi_credentials_not_forwarded', false);
-    report.event('credentials_forwarded', { ssid: describeSsid(credentials.ssid) });
+    logger.event('credentials_forwarded', { ssid: describeSsid(credentials.ssid) });
     return null;
   };
 
@@ -79,7 +79,7 @@ export function createForward(parts: {
     if (text === null || pending) return;
     pending = parse(text);
     if (pending) return;
-    report.event('state_repaired', { file: credentialsFile, reason: 'not readable' });
+    logger.event('state_repaired', { file: credentialsFile, reason: 'not readable' });
     await files.run(async () => {
       if (!pending) await removeDurable(disk, path);
     });

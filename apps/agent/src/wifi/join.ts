@@ -5,9 +5,9 @@ import { describeSsid } from './ssid.ts';
 
 /** The join of the portal is over, and the hotspot comes back with the reason. */
 export function failJoin(context: Context, request: JoinRequest, failure: JoinFailure, detail: string): void {
-  const { run, report } = context;
+  const { run, logger } = context;
   const { ssid, isHidden, security } = request;
-  report.event('wifi_join_failed', { ssid: describeSsid(ssid), failure, detail });
+  logger.event('wifi_join_failed', { ssid: describeSsid(ssid), failure, detail });
   run.memory = { ...run.memory, attempt: null, lastFailure: failure, lastJoin: { ssid, isHidden, security, failure } };
 }
 
@@ -34,7 +34,7 @@ export async function settleJoin(
   { request, candidate }: { request: JoinRequest; candidate: { id: string; ip: string } },
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const { run, radio, report } = context;
+  const { run, radio, logger } = context;
   const ssid = describeSsid(request.ssid);
   const { key, connectivity } = await look(context, signal);
   if (connectivity === 'none') {
@@ -46,7 +46,7 @@ export async function settleJoin(
   await run.forward.save({ ssid: request.ssid, password: request.password, security: securityOf(context, request) });
   run.toldCandidateId = candidate.id;
   const isKept = await radio.keepCandidate(candidate.id).catch(() => false);
-  if (!isKept) report.event('wifi_not_kept', { ssid });
+  if (!isKept) logger.event('wifi_not_kept', { ssid });
   const probedMs = context.clock.monotonic();
   run.memory = {
     ...run.memory,
@@ -55,7 +55,7 @@ export async function settleJoin(
     lastFailure: null,
     link: key === null ? null : { key, connectivity, failures: 0, probedMs },
   };
-  report.event('wifi_joined', { ssid, ip: candidate.ip });
+  logger.event('wifi_joined', { ssid, ip: candidate.ip });
   return 'done';
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import type { Disk } from '@station/kit/files';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import type { Conditions } from '../core/conditions.ts';
 import type { HotspotFailure } from './conditions.ts';
 import { initialMemory, noteScan, type Facts, type Memory } from './facts.ts';
@@ -38,7 +38,7 @@ export type WatchdogParts = {
   bootId: string;
   conditions: Conditions;
   clock: Clock;
-  report: Report;
+  logger: AgentLogger;
   /** Uniform in [0, 1). */
   random: () => number;
 };

@@ -1,5 +1,5 @@
 import type { Clock } from '@station/kit/clock';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import type { Network, Radio } from './ports.ts';
 import type { SsidHex } from './ssid.ts';
@@ -18,12 +18,12 @@ export type Scanner = {
 export function createScanner(parts: {
   radio: Radio;
   clock: Clock;
-  report: Report;
+  logger: AgentLogger;
   /** Known networks that do not tell their names. */
   hidden: () => readonly SsidHex[];
   onEnd: (networks: readonly Network[]) => void;
 }): Scanner {
-  const { radio, clock, report } = parts;
+  const { radio, clock, logger } = parts;
   let endedMs: number | null = null;
   let running: { ended: Promise<void>; stopping: AbortController } | null = null;
 
@@ -32,7 +32,7 @@ export function createScanner(parts: {
       const found = await radio.scan({ hidden: parts.hidden() }, signal);
       if (!signal.aborted) parts.onEnd(found);
     } catch (error) {
-      if (!signal.aborted) report.event('unexpected_error', { where: 'wifi scan', message: describeError(error) });
+      if (!signal.aborted) logger.event('unexpected_error', { where: 'wifi scan', message: describeError(error) });
     } finally {
       running = null;
       // One that was ended, or failed, is not repeated at once.

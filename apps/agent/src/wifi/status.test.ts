@@ -149,6 +149,7 @@ describe('conditions of Wi-Fi', () => {
       const conditions = createConditions(clock, {
         event: () => undefined,
         subscribe: () => ({ [Symbol.dispose]: () => undefined }),
+        keepSecret: () => undefined,
       });
       tellConditions(conditions, before, facts, { ...usual, ...more });
       assert.deepEqual(

@@ -67,7 +67,7 @@ export function createWatchdog(parts: WatchdogParts): Watchdog {
 }
 
 async function turnForEver(context: Context, waker: Waker, signal: AbortSignal): Promise<never> {
-  const { report, clock } = context;
+  const { logger, clock } = context;
   const executors = createExecutors(context);
   let backoffMs = firstBackoffMs;
   for (;;) {
@@ -77,7 +77,7 @@ async function turnForEver(context: Context, waker: Waker, signal: AbortSignal):
       backoffMs = firstBackoffMs;
     } catch (error) {
       signal.throwIfAborted();
-      report.event('unexpected_error', { where: 'wifi', message: describeError(error) });
+      logger.event('unexpected_error', { where: 'wifi', message: describeError(error) });
       await clock.sleep(backoffMs, signal);
       backoffMs = Math.min(2 * backoffMs, longestBackoffMs);
     }
@@ -85,14 +85,14 @@ async function turnForEver(context: Context, waker: Waker, signal: AbortSignal):
 }
 
 async function turn(context: Context, executors: Executors, waker: Waker, signal: AbortSignal): Promise<void> {
-  const { run, report, clock } = context;
+  const { run, logger, clock } = context;
   waker.arm();
   const facts = await observe(context);
   signal.throwIfAborted();
   run.memory = noteFacts(run.memory, facts);
   const { state, reason, step } = decide(run.memory, facts);
   if (state !== run.memory.state) {
-    report.event('wifi_state', { from: run.memory.state, to: state, reason });
+    logger.event('wifi_state', { from: run.memory.state, to: state, reason });
     run.memory = enter(run.memory, state, facts.nowMs);
   }
   tellConditions(context.conditions, run.memory, facts, {
@@ -139,7 +139,7 @@ async function execute(context: Context, executors: Executors, step: Executable,
 }
 
 /** Ends the waits of the loop as the network changes. */
-async function watchChanges({ radio, clock, report }: Context, waker: Waker, signal: AbortSignal): Promise<void> {
+async function watchChanges({ radio, clock, logger }: Context, waker: Waker, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       const change = radio.changed(signal);
@@ -148,7 +148,7 @@ async function watchChanges({ radio, clock, report }: Context, waker: Waker, sig
       await change;
     } catch (error) {
       if (signal.aborted) return;
-      report.event('unexpected_error', { where: 'wifi changes', message: describeError(error) });
+      logger.event('unexpected_error', { where: 'wifi changes', message: describeError(error) });
       await clock.sleep(changeRetryMs, signal).catch(() => undefined);
     }
     // A burst is one change; and a source that never rests does not take all the time there is.

@@ -8,7 +8,7 @@ import { readState } from '../core/device-state.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import { eventsKeptMs } from '../devices/history-store.ts';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { Leadership } from '../core/leadership.ts';
 import type { Store } from '../store/database.ts';
 import { createEffects } from './actions.ts';
@@ -46,12 +46,12 @@ export type AutomationsParts = {
   /** Addresses that are not public and may be called all the same. */
   webhookAllow: readonly string[];
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
 };
 
 /** What the station does by itself (contracts, section 14; docs/adr/0011). Nothing is done before `begin`. */
 export function createAutomations(parts: AutomationsParts): Automations {
-  const { store, devices, commands, events, broker, timeZone, leadership, isShared, clock, log } = parts;
+  const { store, devices, commands, events, broker, timeZone, leadership, isShared, clock, logger } = parts;
   const stack = new AsyncDisposableStack();
   const automations = createAutomationStore({ db: store.db, clock });
   const runs = createRunStore(store);
@@ -81,7 +81,7 @@ export function createAutomations(parts: AutomationsParts): Automations {
       onNotification: (row) => tell(notificationMessage(row), `notification ${row.id}`),
       onWaiting: (runId, until, time) => timer?.noteWaiting(runId, until, time),
       clock,
-      log,
+      logger,
     }),
   );
   return {
@@ -99,8 +99,8 @@ export function createAutomations(parts: AutomationsParts): Automations {
     }),
     begin: async () => {
       await registry.reload();
-      stack.use(listenForTriggers({ events, devices, registry, runner, newId, clock, log }));
-      timer = stack.use(startTimer({ runs, runner, registry, leadership, timeZone, isShared, clock, log }));
+      stack.use(listenForTriggers({ events, devices, registry, runner, newId, clock, logger }));
+      timer = stack.use(startTimer({ runs, runner, registry, leadership, timeZone, isShared, clock, logger }));
     },
     thinOut: () => runs.prune(keptRuns, clock.now() - eventsKeptMs),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

@@ -101,7 +101,7 @@ test('an automation that starts itself is stopped by a limit, says so once, and 
     skipped.map(({ reason }) => reason),
     ['rate_limited'],
   );
-  assert.equal(world.log.events('automation_skipped').length, 1);
+  assert.equal(world.logger.events('automation_skipped').length, 1);
   assert.deepEqual(await world.runs.limitedSince(world.clock.now() - 1), [automation.id]);
   world.clock.advance(60_001);
   const later = await life.runner.start({ automation, trigger: manual, cause: 'later' });

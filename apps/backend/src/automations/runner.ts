@@ -4,7 +4,7 @@ import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclus
 import { describeError } from '@station/kit/station-error';
 import type { CheckedFlow, CheckedNode } from '@station/protocol/automation-flow';
 import { maxRunsPerMinute, type RunReason } from '@station/protocol/automations';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { EffectResult, PerformEffect } from './actions.ts';
 import type { ConditionFacts } from './conditions.ts';
 import { progressRun, type BegunEffect, type RunTime } from './progress.ts';
@@ -45,7 +45,7 @@ export type RunnerParts = {
   /** It waits, and this process is through with it. */
   onWaiting: (runId: string, until: number, time: RunTime) => void;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
 };
 
 export const leaseMs = 30_000;
@@ -65,7 +65,7 @@ type Live = {
 
 /** Does runs: what is to be done next is on disk before it is done, and how it ended is on disk before what follows. */
 export function createRunner(parts: RunnerParts): Runner {
-  const { runs, clock, log } = parts;
+  const { runs, clock, logger } = parts;
   const owner = randomUUID();
   const lives = new Map<string, Live>();
   const working = new Set<Promise<unknown>>();
@@ -76,7 +76,7 @@ export function createRunner(parts: RunnerParts): Runner {
   const track = (work: Promise<unknown>, where: string): void => {
     const tracked = work
       .catch((error: unknown) => {
-        if (!stopping.signal.aborted) log.event('unexpected_error', { where, message: describeError(error) });
+        if (!stopping.signal.aborted) logger.event('unexpected_error', { where, message: describeError(error) });
       })
       .finally(() => working.delete(tracked));
     working.add(tracked);
@@ -129,7 +129,7 @@ export function createRunner(parts: RunnerParts): Runner {
     } catch (error) {
       // What had begun stays so on record: the next start says that its end is not known.
       if (stopping.signal.aborted) return;
-      log.event('unexpected_error', { where: `action ${effect.kind}`, message: describeError(error) });
+      logger.event('unexpected_error', { where: `action ${effect.kind}`, message: describeError(error) });
       result = { status: 'failed', detail: 'Something went wrong in the station.' };
     }
     await advance(live, { node, result });
@@ -233,7 +233,7 @@ export function createRunner(parts: RunnerParts): Runner {
     const { id: automationId } = start.automation;
     const row = skippedRow(start, parts.newId(), clock.now(), reason);
     if (!mayRecord(`${reason} ${automationId}`, 1)) return row;
-    log.event('automation_skipped', { automationId, reason });
+    logger.event('automation_skipped', { automationId, reason });
     if (!(await runs.record(row, []))) return null;
     parts.onRun(row);
     return row;

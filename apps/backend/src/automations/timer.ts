@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { Leadership } from '../core/leadership.ts';
 import type { RunTime } from './progress.ts';
 import type { Registry } from './registry.ts';
@@ -18,7 +18,7 @@ export type TimerParts = {
   /** Whether other processes work on the same database. */
   isShared: boolean;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
 };
 
 export type Timer = AsyncDisposable & {
@@ -38,7 +38,7 @@ const retryMs = 1_000;
 
 /** Delays that are over, schedules that are due, and runs that were broken off; only the leader minds them. */
 export function startTimer(parts: TimerParts): Timer {
-  const { runs, runner, registry, leadership, clock, log } = parts;
+  const { runs, runner, registry, leadership, clock, logger } = parts;
   const anchors = new Map<string, { untilMs: number; time: RunTime }>();
   const plan = createSchedulePlan();
   const everyMs = parts.isShared ? lookEverySharedMs : lookEveryMs;
@@ -113,7 +113,7 @@ export function startTimer(parts: TimerParts): Timer {
   };
   const report = (error: unknown): void => {
     if (stopping.signal.aborted) return;
-    log.event('unexpected_error', { where: 'the timer of automations', message: describeError(error) });
+    logger.event('unexpected_error', { where: 'the timer of automations', message: describeError(error) });
   };
   const leading = leadership.subscribe(() => bell.abort());
   const running = run().catch(report);

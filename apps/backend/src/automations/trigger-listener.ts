@@ -4,7 +4,7 @@ import { describeError } from '@station/kit/station-error';
 import type { RunTrigger } from '@station/protocol/automations';
 import type { DeviceEvents, DeviceReport, StatesBefore } from '../core/device-events.ts';
 import { readState, type State } from '../core/device-state.ts';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { DeviceStore } from '../store/device-store.ts';
 import type { ArmedTrigger, Registry } from './registry.ts';
 import type { Start } from './run-rows.ts';
@@ -18,7 +18,7 @@ export type TriggerListenerParts = {
   runner: Pick<Runner, 'start' | 'skip'>;
   newId: () => string;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
 };
 
 /** Starts of one automation that wait for their turn; what comes beyond is skipped. */
@@ -31,7 +31,7 @@ const freshStatusMs = 60_000;
  * processes, and the first one that writes a run for it has it.
  */
 export function listenForTriggers(parts: TriggerListenerParts): Disposable {
-  const { events, devices, registry, runner, newId, clock, log } = parts;
+  const { events, devices, registry, runner, newId, clock, logger } = parts;
   const queues = new Map<string, { turn: ExclusiveRunner; waiting: number }>();
 
   /** In the order they came. */
@@ -44,7 +44,7 @@ export function listenForTriggers(parts: TriggerListenerParts): Disposable {
     const begun = isTooMany ? runner.skip(start, 'rate_limited') : queue.turn.run(() => runner.start(start));
     void Promise.resolve(begun)
       .catch((error: unknown) =>
-        log.event('unexpected_error', { where: 'the start of an automation', message: describeError(error) }),
+        logger.event('unexpected_error', { where: 'the start of an automation', message: describeError(error) }),
       )
       .finally(() => {
         queue.waiting -= 1;
@@ -91,7 +91,7 @@ export function listenForTriggers(parts: TriggerListenerParts): Disposable {
       onReports(event.reports, event.before);
     } else if (event.kind === 'status') {
       onStatus(event.deviceId, event.status).catch((error: unknown) =>
-        log.event('unexpected_error', { where: 'a trigger of an automation', message: describeError(error) }),
+        logger.event('unexpected_error', { where: 'a trigger of an automation', message: describeError(error) }),
       );
     }
   });

@@ -60,7 +60,7 @@ test('what was set aside is listed, told as a condition, and sent again by whoev
   const after = await status();
   assert.deepEqual(after.conditions, []);
   assert.deepEqual([after.outbox.pending, after.outbox.setAside], [1, 0]);
-  const logged = running.log.lines.find((line) => line.includes('cloud_set_aside_sent')) ?? '';
+  const logged = running.logger.lines.find((line) => line.includes('cloud_set_aside_sent')) ?? '';
   assert.ok(logged.includes(session.user.id), logged);
 });
 
@@ -92,7 +92,7 @@ test('with a cloud that is away: unclaimed, why, and when it is tried again; the
   assert.notEqual((await claim()).claimSecret, first.claimSecret, 'who saw the old code is shut out');
   const health = await running.http.inject({ url: '/api/health' });
   assert.equal(health.statusCode, 200);
-  assert.ok(!running.log.lines.join('\n').includes(first.claimSecret));
+  assert.ok(!running.logger.lines.join('\n').includes(first.claimSecret));
 });
 
 /** The owner, whom the cloud made an admin, and those of whom it knows or not. */

@@ -63,7 +63,7 @@ async function setUp() {
     },
   };
   const backend = async (leads: boolean, ownBox = box) => {
-    const log = recordedLog();
+    const logger = recordedLog();
     const leadership = createLeadership();
     leadership.set(leads ? 1 : null);
     const tap = createBroadcastTap();
@@ -76,7 +76,7 @@ async function setUp() {
         devices: createDeviceStore({ db: store.db, clock }),
         commands: { send: async () => ({ kind: 'unknown_device' }) },
         publish: async () => undefined,
-        events: createDeviceEvents(log),
+        events: createDeviceEvents(logger),
         hub: tap.on(createSocketHub()),
         tap,
         tokens: { revoke: () => undefined },
@@ -84,12 +84,12 @@ async function setUp() {
         others,
         clock,
         disk: nodeDisk,
-        log,
+        logger,
         random: Math.random,
         onReset: () => undefined,
       }),
     );
-    return { cloud, leadership, log };
+    return { cloud, leadership, logger };
   };
   return { store, config, box, hellos, open, backend, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }

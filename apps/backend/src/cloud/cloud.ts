@@ -17,7 +17,7 @@ import type { CloudSettings } from './cloud-settings.ts';
 import type { Commands, PublishCommand } from '../devices/commands.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
 import type { DeviceStore } from '../store/device-store.ts';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { SecretBox } from '../store/secret-box.ts';
 import type { SocketHub } from '../socket/hub.ts';
 import type { Store } from '../store/database.ts';
@@ -80,7 +80,7 @@ export type CloudParts = {
   others: CloudOthers | null;
   clock: Clock;
   disk: Disk;
-  log: Log;
+  logger: BackendLogger;
   random: () => number;
   /** The station was reset: the backend is to end, and to be started again. */
   onReset(): void;
@@ -100,15 +100,15 @@ const shownSetAside = 100;
 
 /** The link to the cloud, from the outbox to what it changes here (contracts, section 12). Nothing at home waits for it. */
 export async function startCloud(parts: CloudParts): Promise<Cloud> {
-  const { settings, store, clock, log, events, devices, leadership, tuning = {} } = parts;
+  const { settings, store, clock, logger, events, devices, leadership, tuning = {} } = parts;
   const { db } = store;
   const config = createCloudConfigStore({ db, box: parts.box, clock });
   const revoke = (userId: string): void => parts.tokens.revoke(userId);
   const outbox = createOutboxStore({ ...store, clock });
-  const reset = createStationReset({ config, devices, publish: parts.publish, revoke, clock, log });
+  const reset = createStationReset({ config, devices, publish: parts.publish, revoke, clock, logger });
   const { run } = createExclusiveRunner();
   const failed = (where: string) => (error: unknown) =>
-    log.event('unexpected_error', { where, message: describeError(error) });
+    logger.event('unexpected_error', { where, message: describeError(error) });
   await using starting = new AsyncDisposableStack();
 
   const first = await config.read();
@@ -122,7 +122,7 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
       setStatesSentAt: config.setStatesSentAt,
       onDrained: () => teller.drained(),
       clock,
-      log,
+      logger,
     }),
   );
   const setChannels = (channels: readonly EventChannel[]): Promise<void> =>
@@ -142,7 +142,7 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
     const { stationToken } = stored;
     activeChannels = stored.activeChannels;
     const secret = stationToken ?? (await config.claimSecret());
-    log.keepSecret(secret);
+    logger.keepSecret(secret);
     return stationToken === null
       ? { kind: 'unclaimed', chipId: parts.stationId, claimSecret: secret }
       : { kind: 'claimed', stationToken };
@@ -162,15 +162,15 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
       record,
     ),
     delivery,
-    ignored: createIgnoredMessages({ clock, log }),
+    ignored: createIgnoredMessages({ clock, logger }),
     onClaimed: (token) => {
       const before = link.credentials();
       const keep = async (): Promise<void> => {
         // The code that it answers was voided meanwhile.
         if (link.credentials() !== before) return;
-        log.keepSecret(token);
+        logger.keepSecret(token);
         await config.claim(token);
-        log.event('cloud_claimed', { host: settings.host });
+        logger.event('cloud_claimed', { host: settings.host });
       };
       change(keep).catch((error: unknown) => {
         failed('keeping the token of the cloud')(error);
@@ -185,7 +185,7 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
     },
     onChange: () => teller.tell(),
     clock: tuning.clock ?? clock,
-    log,
+    logger,
   });
 
   const obey = createObedience({
@@ -200,7 +200,7 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
     },
     run,
     record,
-    log,
+    logger,
   });
   const status = createStatusReader({
     host: settings.host,
@@ -208,7 +208,7 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
     view: () => (leadership.isLeader() ? { ...link.view(), heardAtMs: link.heardAtMs() } : null),
     config,
     outbox,
-    conditions: createStandingConditions({ clock, log }),
+    conditions: createStandingConditions({ clock, logger }),
     askedAt: () => record.latest()[0]?.at ?? null,
     clock,
   });
@@ -232,7 +232,7 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
     }),
   );
   starting.use(
-    startOutboxKeeper({ outbox, maxBytes: settings.outboxMaxBytes, isLeading, onTick: teller.tell, clock, log }),
+    startOutboxKeeper({ outbox, maxBytes: settings.outboxMaxBytes, isLeading, onTick: teller.tell, clock, logger }),
   );
   const keeper = starting.use(
     startLinkKeeper({ link, credentials, leadership, run, onFault: failed('keeping the cloud link'), clock }),
@@ -260,13 +260,13 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
     unclaim: () =>
       change(async () => {
         (await config.wipe()).forEach(revoke);
-        log.event('cloud_unclaimed', { reason: 'The owner asked for it.' });
+        logger.event('cloud_unclaimed', { reason: 'The owner asked for it.' });
       }),
     activity: record.latest,
     setAside: () => outbox.listSetAside(shownSetAside),
     sendAgain: async (userId) => {
       const count = await outbox.sendAgain();
-      log.event('cloud_set_aside_sent', { count, userId });
+      logger.event('cloud_set_aside_sent', { count, userId });
       delivery.wake();
       teller.tell();
       return count;

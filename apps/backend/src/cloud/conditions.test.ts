@@ -50,9 +50,9 @@ for (const [name, facts, expected] of cases) {
 }
 
 test('a condition keeps the time at which it began, and is logged as it comes and goes', () => {
-  const log = recordedLog();
+  const logger = recordedLog();
   const clock = { ...systemClock, now: () => now };
-  const standing = createStandingConditions({ clock, log });
+  const standing = createStandingConditions({ clock, logger });
   const down = { ...well, link: { ...link, downSince: longAgo } };
   const [first] = standing.look(down);
   assert.equal(first?.since, new Date(longAgo).toISOString(), 'since the link is down, not since it counts as long');
@@ -60,6 +60,6 @@ test('a condition keeps the time at which it began, and is logged as it comes an
   assert.deepEqual(standing.look(well), []);
   const [again] = standing.look({ ...well, link: { ...link, isRejected: true } });
   assert.equal(again?.since, new Date(now).toISOString());
-  const told = log.lines.filter((line) => line.includes('cloud_condition_'));
+  const told = logger.lines.filter((line) => line.includes('cloud_condition_'));
   assert.equal(told.length, 3, told.join('\n'));
 });

@@ -1,7 +1,7 @@
 import { isoTime, type Clock } from '@station/kit/clock';
 import type { CloudCondition } from '@station/protocol/cloud';
 import { cloudConditions, type CloudConditionId } from '@station/protocol/cloud-conditions';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { LinkTrouble } from './link-machine.ts';
 
 /** What conditions follow from. Times are milliseconds since the epoch. */
@@ -46,7 +46,13 @@ export function conditionsOf(facts: CloudFacts): { id: CloudConditionId; since: 
 /** Keeps since when each stands, and logs each as it comes and goes. */
 export type StandingConditions = { look(facts: CloudFacts): CloudCondition[] };
 
-export function createStandingConditions({ clock, log }: { clock: Clock; log: Log }): StandingConditions {
+export function createStandingConditions({
+  clock,
+  logger,
+}: {
+  clock: Clock;
+  logger: BackendLogger;
+}): StandingConditions {
   const since = new Map<CloudConditionId, number>();
   return {
     look: (facts) => {
@@ -54,11 +60,11 @@ export function createStandingConditions({ clock, log }: { clock: Clock; log: Lo
       for (const id of [...since.keys()]) {
         if (found.some((one) => one.id === id)) continue;
         since.delete(id);
-        log.event('cloud_condition_cleared', { condition: id });
+        logger.event('cloud_condition_cleared', { condition: id });
       }
       return found.map(({ id, since: told }) => {
         const { severity, message } = cloudConditions[id];
-        if (!since.has(id)) log.event('cloud_condition_raised', { condition: id, severity });
+        if (!since.has(id)) logger.event('cloud_condition_raised', { condition: id, severity });
         const began = since.get(id) ?? told ?? clock.now();
         since.set(id, began);
         return { id, severity, message, since: isoTime(began) };

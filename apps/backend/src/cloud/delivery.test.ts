@@ -17,7 +17,7 @@ async function setUp(clock: Clock = systemClock) {
   await using starting = new AsyncDisposableStack();
   const store = starting.use(await openTestStore());
   const { db } = store;
-  const log = recordedLog();
+  const logger = recordedLog();
   const channels = JSON.stringify(eventChannels);
   const config = { id: 'cloud', station_token: 'sealed', active_channels: channels, states_sent_at: 0, dropped: 0 };
   await db
@@ -33,7 +33,7 @@ async function setUp(clock: Clock = systemClock) {
       statesSentAt: async () => 0,
       setStatesSentAt: async () => undefined,
       clock,
-      log,
+      logger,
     }),
   );
   const devices = createDeviceStore({ db, clock });
@@ -70,7 +70,7 @@ async function setUp(clock: Clock = systemClock) {
   };
   const all = starting.move();
   const end = () => all.disposeAsync();
-  return { db, log, outbox, delivery, addDevice, setState, addMessages, connect, [Symbol.asyncDispose]: end };
+  return { db, logger, outbox, delivery, addDevice, setState, addMessages, connect, [Symbol.asyncDispose]: end };
 }
 
 const upTo = (count: number, from: number): number[] => Array.from({ length: count }, (_, index) => from + index);
@@ -84,7 +84,7 @@ test('a state that the database did not give is told as soon as it does', async 
   const { schema } = all.db;
   await schema.alterTable('devices').renameTo('away').execute();
   all.delivery.stateChanged(id);
-  await until('the database fails', () => all.log.events('unexpected_error').length > 0);
+  await until('the database fails', () => all.logger.events('unexpected_error').length > 0);
   await schema.alterTable('away').renameTo('devices').execute();
   await until('it is told again', () => told.length === 2);
 });
@@ -102,7 +102,7 @@ test('a state that no frame can hold is left out and said once, the others are t
   await until('the other is told again', () => toldSmall() === 2);
   assert.equal(told.length, 2);
   assert.deepEqual(
-    all.log.events('cloud_state_too_large').map(({ deviceId }) => deviceId),
+    all.logger.events('cloud_state_too_large').map(({ deviceId }) => deviceId),
     [large],
   );
 });

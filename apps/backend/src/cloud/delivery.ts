@@ -4,7 +4,7 @@ import type { EventChannel } from '@station/protocol/cloud';
 import type { CloudNotification } from '@station/protocol/cloud-rpc';
 import { readState } from '../core/device-state.ts';
 import type { Database } from '../store/schema.ts';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { OutboxMessage, OutboxStore } from './outbox-store.ts';
 import { createPoisonWatch } from './poison.ts';
 
@@ -43,7 +43,7 @@ export type DeliveryParts = {
   /** The cloud has acknowledged all that waited. */
   onDrained?(): void;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
 };
 
 /** So many messages may wait for the cloud's acknowledgement. */
@@ -78,7 +78,7 @@ const methodOf: Readonly<Record<EventChannel, CloudNotification>> = {
  * each device beside it. What is not acknowledged when the connection ends is sent again on the next one.
  */
 export function createDelivery(parts: DeliveryParts): Delivery {
-  const { outbox, clock, log } = parts;
+  const { outbox, clock, logger } = parts;
   let connection: Delivering | null = null;
   let running: Promise<void> = Promise.resolve();
   let nudge = Promise.withResolvers<void>();
@@ -211,7 +211,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
       oversize.delete(deviceId);
     } else if (!oversize.has(deviceId)) {
       oversize.add(deviceId);
-      log.event('cloud_state_too_large', { deviceId, bytes: Buffer.byteLength(state) });
+      logger.event('cloud_state_too_large', { deviceId, bytes: Buffer.byteLength(state) });
     }
   };
 
@@ -234,7 +234,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
         // Others are served in between, however much there is to send.
         else await new Promise<void>((resolve) => setImmediate(resolve));
       } catch (error) {
-        log.event('unexpected_error', { where: 'sending to the cloud', message: describeError(error) });
+        logger.event('unexpected_error', { where: 'sending to the cloud', message: describeError(error) });
         await rest();
       }
       if (connection === to && inFlight.length > 0 && clock.monotonic() - progressAt > ackPatienceMs) {
@@ -246,9 +246,9 @@ export function createDelivery(parts: DeliveryParts): Delivery {
   const setAside = async (seq: number, reason: string): Promise<void> => {
     try {
       await outbox.setAside(seq, reason);
-      log.event('cloud_message_set_aside', { seq, reason });
+      logger.event('cloud_message_set_aside', { seq, reason });
     } catch (error) {
-      log.event('unexpected_error', { where: 'setting a message aside', message: describeError(error) });
+      logger.event('unexpected_error', { where: 'setting a message aside', message: describeError(error) });
     }
   };
 
@@ -284,7 +284,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
       if (pinged <= sentStates.known) return;
       sentStates.known = pinged;
       parts.setStatesSentAt(pinged).catch((error: unknown) => {
-        log.event('unexpected_error', { where: 'noting what the cloud got', message: describeError(error) });
+        logger.event('unexpected_error', { where: 'noting what the cloud got', message: describeError(error) });
       });
     },
     [Symbol.asyncDispose]: async () => {

@@ -1,5 +1,5 @@
 import type { Clock } from '@station/kit/clock';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { IgnoredReason } from './peer.ts';
 
 export type IgnoredMessages = {
@@ -10,7 +10,7 @@ export type IgnoredMessages = {
 const logEveryMs = 60_000;
 
 /** Frames of the cloud that mean nothing here: counted, and said once a minute at most. */
-export function createIgnoredMessages({ clock, log }: { clock: Clock; log: Log }): IgnoredMessages {
+export function createIgnoredMessages({ clock, logger }: { clock: Clock; logger: BackendLogger }): IgnoredMessages {
   const counts = new Map<IgnoredReason, { count: number; saidAtMs: number | null }>();
   let total = 0;
   return {
@@ -23,7 +23,7 @@ export function createIgnoredMessages({ clock, log }: { clock: Clock; log: Log }
       const now = clock.monotonic();
       if (entry.saidAtMs !== null && now - entry.saidAtMs < logEveryMs) return;
       entry.saidAtMs = now;
-      log.event('cloud_message_ignored', { reason, count: entry.count });
+      logger.event('cloud_message_ignored', { reason, count: entry.count });
     },
   };
 }

@@ -2,7 +2,7 @@ import type { Clock } from '@station/kit/clock';
 import { legacyMessageTypes, type CloudMessage, type LegacyMessage } from '@station/protocol/cloud-messages';
 import type { CloudNotification } from '@station/protocol/cloud-rpc';
 import type { CloudSocket, OpenCloudSocket } from '../adapters/cloud-socket.ts';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { Delivery } from './delivery.ts';
 import { fitsFrame } from './frames.ts';
 import type { IgnoredMessages } from './ignored-messages.ts';
@@ -27,7 +27,7 @@ export type LinkParts = {
   /** `view()` may have become different. */
   onChange(): void;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
 };
 
 /** What to show: the token of a claimed station, or what proves that someone stands before it. */
@@ -63,7 +63,7 @@ type Connection = { socket: CloudSocket; peer: Peer; inbound: InboundQueue; isCa
 
 /** The link machine with a real socket and a real clock. */
 export function createLink(parts: LinkParts): Link {
-  const { clock, log, delivery, host } = parts;
+  const { clock, logger, delivery, host } = parts;
   const machine = createLinkMachine(parts.reconnect);
   let credentials: Credentials | null = null;
   let connection: Connection | null = null;
@@ -95,11 +95,11 @@ export function createLink(parts: LinkParts): Link {
   };
 
   const logChange = (before: LinkView, after: LinkView): void => {
-    if (after.state === 'authenticated') return log.event('cloud_link_up', { host });
+    if (after.state === 'authenticated') return logger.event('cloud_link_up', { host });
     if (after.nextAttemptAtMs === null || before.nextAttemptAtMs === after.nextAttemptAtMs) return;
     const retryInMs = Math.round(after.nextAttemptAtMs - clock.monotonic());
     const reason = after.lastError ?? '';
-    log.event(after.state === 'rejected' ? 'cloud_rejected' : 'cloud_link_down', { host, reason, retryInMs });
+    logger.event(after.state === 'rejected' ? 'cloud_rejected' : 'cloud_link_down', { host, reason, retryInMs });
   };
 
   const act = (action: LinkAction): void => {
@@ -171,7 +171,7 @@ export function createLink(parts: LinkParts): Link {
       onMessage: (message) => (isCurrent() ? receive(message) : undefined),
       onBatch: (calls) => inbound.charge(calls),
       onIgnored: parts.ignored.count,
-      onFault: (where, message) => log.event('unexpected_error', { where, message }),
+      onFault: (where, message) => logger.event('unexpected_error', { where, message }),
     });
     const inbound = createInboundQueue({
       limits: parts.limits,

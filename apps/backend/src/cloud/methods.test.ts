@@ -16,16 +16,16 @@ import type { RpcError } from './rpc-error.ts';
 async function deviceCommand(publish: PublishCommand) {
   await using starting = new AsyncDisposableStack();
   const { db } = starting.use(await openTestStore());
-  const [clock, log] = [systemClock, recordedLog()];
+  const [clock, logger] = [systemClock, recordedLog()];
   const devices = createDeviceStore({ db, clock });
   const { id } = await devices.provision({ externalId: 'x', type: 'light', name: 'Lamp', zoneId: null });
   await db.updateTable('devices').set({ status: 'online' }).execute();
-  const events = createDeviceEvents(log);
+  const events = createDeviceEvents(logger);
   const store = createCommandStore({ db, tell: tellHere(db, events) });
   const findDevice = async (): Promise<{ id: string; externalId: string; type: string }> => {
     return { id, externalId: 'x', type: 'light' };
   };
-  const commands = starting.use(createCommands({ findDevice, publish, store, events, clock, log }));
+  const commands = starting.use(createCommands({ findDevice, publish, store, events, clock, logger }));
   const remembered = createRememberedCommands({ db, onFault: assert.ifError, clock });
   const methods = createMethods({ devices, commands, remembered, setChannels: async () => undefined });
   const params = { deviceId: id, command: { action: 'set_power', power: true }, idempotencyKey: 'k' };

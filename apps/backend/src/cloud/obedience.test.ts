@@ -33,7 +33,7 @@ async function setUp() {
   await config.claim('a token that is long enough');
   const devices = createDeviceStore({ db, clock });
   await devices.provision({ externalId: 'porch', type: 'light', name: 'Porch', zoneId: null });
-  const log = recordedLog();
+  const logger = recordedLog();
   const isReached = Promise.withResolvers<void>();
   const told: string[] = [];
   const said: unknown[] = [];
@@ -44,24 +44,24 @@ async function setUp() {
   };
   const obeys = createObedience({
     identity: createIdentity({ db, clock }),
-    reset: createStationReset({ config, devices, publish, revoke: () => undefined, clock, log }),
+    reset: createStationReset({ config, devices, publish, revoke: () => undefined, clock, logger }),
     revoke: () => undefined,
     say: (message) => void said.push(message),
     onReset: () => void (done.resets += 1),
     run: createExclusiveRunner().run,
     record: createActivityRecord({ clock, onChange: () => undefined }),
-    log,
+    logger,
   });
   const obey = (message: LegacyMessage, isOurs = true) => obeys(message, () => isOurs);
   const name = async () => (await createStationStore(db).read()).name;
   const running = starting.move();
   const dispose = () => running.disposeAsync();
-  return { db, config, obey, isReached, told, said, done, log, name, [Symbol.asyncDispose]: dispose };
+  return { db, config, obey, isReached, told, said, done, logger, name, [Symbol.asyncDispose]: dispose };
 }
 
 test('a reset that is asked for again, while it goes on or after it, is acknowledged again and done once; nothing else has an effect', async () => {
   await using all = await setUp();
-  const { obey, told, said, done, log } = all;
+  const { obey, told, said, done, logger } = all;
   const before = await all.name();
   const first = obey(reset);
   await until('the device is being told', () => told.length === 1);
@@ -76,7 +76,7 @@ test('a reset that is asked for again, while it goes on or after it, is acknowle
   assert.deepEqual(said, Array(3).fill({ type: 'station_reset_ack' }));
   assert.deepEqual([told, done.resets], [['porch'], 1]);
   assert.deepEqual(
-    log.events('cloud_station_reset').map(({ phase }) => phase),
+    logger.events('cloud_station_reset').map(({ phase }) => phase),
     ['begun', 'done'],
   );
   const { stationToken, resetAt } = await all.config.read();

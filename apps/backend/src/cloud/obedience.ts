@@ -1,6 +1,6 @@
 import type { ExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { LegacyMessage } from '@station/protocol/cloud-messages';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { ActivityRecord } from './activity.ts';
 import type { Identity, IdentityMessage, IdentityResult } from './identity.ts';
 import type { StationReset } from './station-reset.ts';
@@ -20,9 +20,9 @@ export function createObedience(parts: {
   onReset(): void;
   run: ExclusiveRunner['run'];
   record: Pick<ActivityRecord, 'note'>;
-  log: Log;
+  logger: BackendLogger;
 }): (message: LegacyMessage, isOurs: () => boolean) => Promise<void> {
-  const { identity, reset, record, log } = parts;
+  const { identity, reset, record, logger } = parts;
   let isReset = false;
   const acknowledgeReset = (): void => parts.say({ type: 'station_reset_ack' });
   const applied = async (message: IdentityMessage): Promise<IdentityResult> => {
@@ -52,7 +52,7 @@ export function createObedience(parts: {
     const result = await applied(message);
     record.note(message.type, result.kind === 'applied' ? 'done' : 'refused');
     if (result.kind === 'applied') result.revoked.forEach(parts.revoke);
-    else log.event('cloud_identity_refused', { type: message.type, reason: result.reason });
+    else logger.event('cloud_identity_refused', { type: message.type, reason: result.reason });
   };
   return async (message, isOurs) => {
     // Not after the devices were told, which may take seconds.

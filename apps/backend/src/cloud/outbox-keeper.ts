@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { OutboxStore } from './outbox-store.ts';
 
 const everyMs = 10_000;
@@ -14,15 +14,15 @@ export function startOutboxKeeper(parts: {
   isLeading(): boolean;
   onTick(): void;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
 }): AsyncDisposable {
-  const { outbox, clock, log } = parts;
+  const { outbox, clock, logger } = parts;
   const stopping = new AbortController();
   const { signal } = stopping;
   const sleep = (ms: number): Promise<void> => clock.sleep(ms, signal).catch(() => undefined);
   const look = async (): Promise<void> => {
     const dropped = await outbox.trim(parts.maxBytes);
-    if (dropped > 0) log.event('cloud_outbox_full', { dropped });
+    if (dropped > 0) logger.event('cloud_outbox_full', { dropped });
     while (!signal.aborted && (await outbox.giveBack())) await sleep(stepMs);
   };
   const run = async (): Promise<void> => {
@@ -31,7 +31,7 @@ export function startOutboxKeeper(parts: {
       if (signal.aborted) return;
       if (!parts.isLeading()) continue;
       await look().catch((error: unknown) => {
-        log.event('unexpected_error', { where: 'keeping the outbox of the cloud', message: describeError(error) });
+        logger.event('unexpected_error', { where: 'keeping the outbox of the cloud', message: describeError(error) });
       });
       parts.onTick();
     }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import type { PublishCommand } from '../devices/commands.ts';
 import type { DeviceStore } from '../store/device-store.ts';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { CloudConfigStore } from './cloud-config-store.ts';
 
 export type StationReset = {
@@ -26,9 +26,9 @@ export function createStationReset(parts: {
   devices: Pick<DeviceStore, 'list'>;
   publish: PublishCommand;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
 }): StationReset {
-  const { config, devices, publish, clock, log } = parts;
+  const { config, devices, publish, clock, logger } = parts;
 
   const tell = async (externalId: string, patience: AbortSignal): Promise<boolean> => {
     const command = { action: 'factory_reset', commandId: randomUUID() };
@@ -47,7 +47,7 @@ export function createStationReset(parts: {
     begin: config.beginReset,
     finish: async () => {
       const all = await devices.list();
-      log.event('cloud_station_reset', { phase: 'begun', devices: all.length, reached: 0 });
+      logger.event('cloud_station_reset', { phase: 'begun', devices: all.length, reached: 0 });
       const patience = new AbortController();
       let reached = 0;
       const telling = all.map(async ({ external_id: externalId }) => {
@@ -57,7 +57,7 @@ export function createStationReset(parts: {
       await Promise.race([Promise.all(telling), waiting]);
       patience.abort();
       (await config.wipe()).forEach(parts.revoke);
-      log.event('cloud_station_reset', { phase: 'done', devices: all.length, reached });
+      logger.event('cloud_station_reset', { phase: 'done', devices: all.length, reached });
     },
   };
 }

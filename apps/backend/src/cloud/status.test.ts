@@ -30,7 +30,7 @@ async function open() {
       view: () => seen,
       config: await configWith(key),
       outbox,
-      conditions: createStandingConditions({ clock, log: recordedLog() }),
+      conditions: createStandingConditions({ clock, logger: recordedLog() }),
       askedAt: () => null,
       clock,
     });

@@ -1,6 +1,6 @@
 import { describeError } from '@station/kit/station-error';
 import type { ServerMessage } from '@station/protocol/socket';
-import type { Log } from './log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 
 /** `pending` is followed by one of the others, unless the backend ends before. */
 type CommandStatus = 'pending' | 'confirmed' | 'failed' | 'expired';
@@ -54,7 +54,7 @@ export type DeviceEvents = {
   subscribe(listener: (event: DeviceEvent) => void): Disposable;
 };
 
-export function createDeviceEvents(log: Log): DeviceEvents {
+export function createDeviceEvents(logger: BackendLogger): DeviceEvents {
   const listeners = new Set<(event: DeviceEvent) => void>();
   return {
     emit: (event) => {
@@ -62,7 +62,7 @@ export function createDeviceEvents(log: Log): DeviceEvents {
         try {
           listener(event);
         } catch (error) {
-          log.event('unexpected_error', { where: `device event ${event.kind}`, message: describeError(error) });
+          logger.event('unexpected_error', { where: `device event ${event.kind}`, message: describeError(error) });
         }
       }
     },

@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import type { Disk } from '@station/kit/files';
-import type { Log } from './log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 
 /** What the backend needs of the machine it runs on. */
-export type Host = { clock: Clock; disk: Disk; log: Log; random: () => number; timeZone: string };
+export type Host = { clock: Clock; disk: Disk; logger: BackendLogger; random: () => number; timeZone: string };

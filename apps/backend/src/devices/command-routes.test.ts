@@ -32,13 +32,13 @@ async function withLamp({ role = 'member', status = 'online' }: { role?: 'member
     store: createCommandStore({ db: store.db, tell: tellHere(store.db, events) }),
     events,
     clock: systemClock,
-    log: recordedLog(),
+    logger: recordedLog(),
   });
   const devices = {
     // Only these columns are read.
     findById: async (id: string) => (id === lampId ? ({ id, type: 'light', status } as never) : null),
   };
-  const app = createHttpServer({ log: recordedLog() });
+  const app = createHttpServer({ logger: recordedLog() });
   app.decorateRequest('user', null);
   app.addHook('onRequest', async (request) => {
     request.user = { userId: nobody, role, issuedAt: 0, expiresAt: 0 };

@@ -28,7 +28,7 @@ async function commandsFor(options: { publish?: PublishCommand; expiryMs?: numbe
       store,
       events,
       clock: systemClock,
-      log: recordedLog(),
+      logger: recordedLog(),
       ...settings,
     }),
   );

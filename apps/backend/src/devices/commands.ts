@@ -4,7 +4,7 @@ import type { Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
 import { actionsOf, commandSchema } from '@station/protocol/device-command-schemas';
 import type { CommandChange, DeviceEvent, DeviceEvents, DeviceReport } from '../core/device-events.ts';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import { UnansweredError } from '../core/unanswered-error.ts';
 import { acknowledged, type CommandStore, type Ending } from '../store/command-store.ts';
 import { expectedOf, expectedUnknowing, type ExpectedValue, isSignOf } from './command-signs.ts';
@@ -79,10 +79,10 @@ export function createCommands(options: {
   store: CommandStore;
   events: DeviceEvents;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
   expiryMs?: number;
 }): Commands {
-  const { store, events, clock, log, expiryMs = commandExpiryMs } = options;
+  const { store, events, clock, logger, expiryMs = commandExpiryMs } = options;
   const pending = new Map<string, Pending>();
   /** Devices that confirm with an event, also before the latest start: a state of theirs confirms nothing. */
   const confirming = new Set<string>();
@@ -101,7 +101,7 @@ export function createCommands(options: {
         return await store.end(commandIds, how, clock.now());
       } catch (error) {
         const message = describeError(error);
-        if (attempt === 1) log.event('unexpected_error', { where: 'ending a command', message });
+        if (attempt === 1) logger.event('unexpected_error', { where: 'ending a command', message });
         await clock.sleep(retryMs, ending.signal).catch(() => undefined);
       }
     }

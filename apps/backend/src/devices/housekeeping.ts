@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import { alwaysLeader, type Leadership } from '../core/leadership.ts';
 import type { HistoryStore } from './history-store.ts';
 
@@ -16,9 +16,9 @@ export function startHousekeeping(dependencies: {
   /** Of several backends one does it; that two did for a moment would change nothing. */
   leadership?: Leadership;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
 }): AsyncDisposable {
-  const { history, also = [], leadership = alwaysLeader, clock, log } = dependencies;
+  const { history, also = [], leadership = alwaysLeader, clock, logger } = dependencies;
   const stopping = new AbortController();
   const sleep = (ms: number): Promise<void> => clock.sleep(ms, stopping.signal).catch(() => undefined);
   const run = async (): Promise<void> => {
@@ -26,7 +26,7 @@ export function startHousekeeping(dependencies: {
     while (!stopping.signal.aborted) {
       for (const thinOut of leadership.isLeader() ? [history.thinOut, ...also] : []) {
         await thinOut(stopping.signal).catch((error: unknown) => {
-          log.event('unexpected_error', { where: 'thinning out the history', message: describeError(error) });
+          logger.event('unexpected_error', { where: 'thinning out the history', message: describeError(error) });
         });
       }
       await sleep(everyMs);

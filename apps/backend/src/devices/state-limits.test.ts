@@ -96,7 +96,7 @@ test('what is left out of a message is counted, and told with its topic; the mes
   const metrics = await running.http.inject('/metrics');
   assert.match(metrics.body, /^station_mqtt_dropped_state_full 2$/m);
   assert.deepEqual(
-    running.log.events('mqtt_message_dropped').map(({ reason, topic }) => [reason, topic]),
+    running.logger.events('mqtt_message_dropped').map(({ reason, topic }) => [reason, topic]),
     [['state_full', `station/${login.stationId}/device/lamp-1/state`]],
   );
 });

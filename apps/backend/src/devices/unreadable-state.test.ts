@@ -39,8 +39,8 @@ test('with the state of one device unreadable the backend starts, lists all devi
 });
 
 test('what was unreadable before does not keep an automation from its trigger, nor those of other devices', async () => {
-  const log = recordedLog();
-  const events = createDeviceEvents(log);
+  const logger = recordedLog();
+  const events = createDeviceEvents(logger);
   const started: (string | null)[] = [];
   const data = { kind: 'device_state_changed', config: { deviceId: 'lamp', capability: 'power' } };
   const armed = [{ automation: { id: 'a' }, nodeId: 'n', data }];
@@ -51,7 +51,7 @@ test('what was unreadable before does not keep an automation from its trigger, n
     runner: { start: async ({ trigger }: Start) => void started.push(trigger.deviceId) },
     newId: () => 'id',
     clock: manualClock(),
-    log,
+    logger,
   } as unknown as TriggerListenerParts);
   const reports = ['lamp', 'hall'].map(
     (deviceId) => ({ kind: 'state', deviceId, at: 1, state: { power: true } }) as const,
@@ -61,7 +61,7 @@ test('what was unreadable before does not keep an automation from its trigger, n
     ['hall', '{"power":false}'],
   ]);
   events.emit({ kind: 'reports', reports, before });
-  assert.deepEqual(log.events('unexpected_error'), []);
+  assert.deepEqual(logger.events('unexpected_error'), []);
   await until('both are started', () => started.length === 2);
   assert.deepEqual(started, ['lamp', 'hall']);
 });

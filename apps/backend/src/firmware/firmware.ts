@@ -3,7 +3,7 @@ import { targetStates, type Rollout, type RolloutTarget, type TargetState } from
 import type { FirmwareConfig } from '../config.ts';
 import type { Commands } from '../devices/commands.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { SocketHub } from '../socket/hub.ts';
 import type { Database } from '../store/schema.ts';
 import { createImageStore, type ImageStore } from './image-store.ts';
@@ -26,7 +26,7 @@ export function startFirmware(parts: {
   events: DeviceEvents;
   commands: Pick<Commands, 'send'>;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
   isLeader?: () => boolean;
 }): Firmware {
   const { config, db, hub, clock, ...others } = parts;

@@ -4,7 +4,7 @@ import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { describeError } from '@station/kit/station-error';
 import type { RolloutAction, RolloutState } from '@station/protocol/firmware-rollouts';
 import type { CommandChange, DeviceEvent, DeviceEvents, DeviceReport } from '../core/device-events.ts';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { Commands } from '../devices/commands.ts';
 import type { FirmwareImage, ImageStore } from './image-store.ts';
 import {
@@ -43,7 +43,7 @@ export type RolloutsParts = {
   urlOf: (file: string) => string;
   tell: (change: RolloutChange) => void;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
   /** With several backends only one of them decides. */
   isLeader?: () => boolean;
   settings?: RolloutSettings;
@@ -72,7 +72,7 @@ const actions: Readonly<Record<RolloutAction, { from: readonly RolloutState[]; t
  * After a crash at any point the next look comes to the same end.
  */
 export function startRollouts(parts: RolloutsParts): Rollouts {
-  const { store, images, events, commands, clock, log, tell, settings = defaultSettings } = parts;
+  const { store, images, events, commands, clock, logger, tell, settings = defaultSettings } = parts;
   const { isLeader = () => true, lookEveryMs = usualLookMs } = parts;
   const line = createExclusiveRunner();
   const stopping = new AbortController();
@@ -193,7 +193,7 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
       await line
         .run(() => turn())
         .catch((error: unknown) => {
-          log.event('unexpected_error', { where: 'firmware rollouts', message: describeError(error) });
+          logger.event('unexpected_error', { where: 'firmware rollouts', message: describeError(error) });
         });
       const pause = clock.sleep(lookEveryMs, stopping.signal).catch(() => undefined);
       await Promise.race([wake.promise, pause]);

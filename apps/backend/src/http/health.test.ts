@@ -16,7 +16,7 @@ test('a backend that works says so, with the release’s version, also to HEAD',
 
 test('the check that fails is named and the answer is 503', async () => {
   for (const failing of ['database', 'mqtt'] as const) {
-    await using app = createHttpServer({ log: recordedLog() });
+    await using app = createHttpServer({ logger: recordedLog() });
     const hook = async (): Promise<void> => undefined;
     enforceAccess(app, {
       verifyToken: hook,

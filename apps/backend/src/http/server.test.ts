@@ -100,7 +100,7 @@ test('what a route throws unexpectedly is logged with the request and kept from 
   assert.equal(response.statusCode, 500);
   assert.equal(response.json().code, 'internal');
   assert.doesNotMatch(response.body, /plan/);
-  const [failed] = running.log.events('request_failed');
+  const [failed] = running.logger.events('request_failed');
   assert.match(String(failed?.['message']), /secret plan/);
   assert.equal(failed?.['requestId'], response.headers['x-request-id']);
 });
@@ -129,8 +129,8 @@ test('log lines hold neither passwords nor tokens', async () => {
   const { accessToken } = await running.setUp();
   await running.http.inject({ url: '/api/auth/me', headers: bearer(accessToken) });
   await running.http.inject({ url: `/api/nothing?token=${env.AGENT_TOKEN}` });
-  assert.ok(running.log.lines.length > 3);
+  assert.ok(running.logger.lines.length > 3);
   for (const secret of [accessToken, owner.password, ...Object.values(env)]) {
-    assert.ok(!running.log.lines.some((line) => line.includes(secret)), secret.slice(0, 6));
+    assert.ok(!running.logger.lines.some((line) => line.includes(secret)), secret.slice(0, 6));
   }
 });

@@ -13,7 +13,7 @@ import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { describeError } from '@station/kit/station-error';
 import { discardUnreadBody } from '@station/kit/unread-body';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import { errorBody, toErrorResponse } from './errors.ts';
 import { createValidatorCompiler } from './validation.ts';
 
@@ -55,7 +55,7 @@ const apiHeaders = {
  * The HTTP server without any route: limits, one form for errors, validation and answers by TypeBox schemas, request ids and
  * the log of requests.
  */
-export function createHttpServer({ log }: { log: Log }): HttpServer {
+export function createHttpServer({ logger }: { logger: BackendLogger }): HttpServer {
   const app = fastify({
     bodyLimit: bodyLimitBytes,
     requestTimeout: requestTimeoutMs,
@@ -80,7 +80,7 @@ export function createHttpServer({ log }: { log: Log }): HttpServer {
     if (reply.statusCode >= 400) await discardUnreadBody(request.raw);
   });
   app.addHook('onResponse', async (request, reply) => {
-    log.event('request', {
+    logger.event('request', {
       ...named(request),
       statusCode: reply.statusCode,
       durationMs: Math.round(reply.elapsedTime),
@@ -89,7 +89,7 @@ export function createHttpServer({ log }: { log: Log }): HttpServer {
   app.setErrorHandler((error, request, reply) => {
     if (sendError(error, reply)) {
       const stack = error instanceof Error ? (error.stack ?? null) : null;
-      log.event('request_failed', { ...named(request), message: describeError(error), stack });
+      logger.event('request_failed', { ...named(request), message: describeError(error), stack });
     }
     return reply;
   });

@@ -69,7 +69,7 @@ test('a per cent sign in an address is one, and nothing is decoded twice', async
     assert.equal((await running.http.inject(url)).statusCode, 404, url);
   }
   assert.match((await running.http.inject('/%66avicon.svg')).body, /<svg/);
-  assert.deepEqual(running.log.events('request_failed'), []);
+  assert.deepEqual(running.logger.events('request_failed'), []);
 });
 
 test('a folder without a built app is told at start', async () => {

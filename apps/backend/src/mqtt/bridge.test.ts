@@ -27,13 +27,13 @@ function bridgeWith(options: {
 }) {
   const written: DeviceReport[] = [];
   const published: string[] = [];
-  const log = recordedLog();
+  const logger = recordedLog();
   const clock = options.clock ?? hasty;
-  const dropped = createDroppedMessages({ clock, log });
+  const dropped = createDroppedMessages({ clock, logger });
   const writer = createReportWriter({
     writeBatch: options.write ?? (() => Promise.resolve()),
     onWritten: (reports) => written.push(...reports),
-    onFailure: (error) => log.event('unexpected_error', { where: 'writing reports', message: String(error) }),
+    onFailure: (error) => logger.event('unexpected_error', { where: 'writing reports', message: String(error) }),
     clock,
   });
   const bridge = createBridge({
@@ -50,12 +50,12 @@ function bridgeWith(options: {
     dropped,
     publish: async (topic, payload) => void published.push(`${topic} ${payload}`),
     clock,
-    log,
+    logger,
     signal: new AbortController().signal,
   });
   const receive = (externalId: string, end: 'state' | 'handshake', body: unknown): Promise<void> =>
     bridge.receive({ topic: deviceTopic('s', externalId, end), payload: Buffer.from(JSON.stringify(body)) });
-  return { receive, written, published, dropped, log };
+  return { receive, written, published, dropped, logger };
 }
 
 const state = (n: number) => ({ state: { n } });
@@ -78,7 +78,7 @@ test('while nothing can be written a message stays unacknowledged; it is written
   await receiving;
   assert.equal(all.written.length, 1);
   assert.equal(all.dropped.count('not_written'), 0);
-  assert.equal(all.log.events('unexpected_error').length, 1);
+  assert.equal(all.logger.events('unexpected_error').length, 1);
 });
 
 test('a message that keeps failing while the database is well is set aside and acknowledged', async () => {
@@ -91,11 +91,11 @@ test('a message that keeps failing while the database is well is set aside and a
 });
 
 test('where one message of several that are written together is set aside, the others are on disk and written once', async () => {
-  const { receive, written, dropped, log } = bridgeWith({ write: refusing(13) });
+  const { receive, written, dropped, logger } = bridgeWith({ write: refusing(13) });
   await Promise.all([11, 12, 13, 14].map((n) => receive('a', 'state', state(n))));
   assert.deepEqual(numbersOf(written), [11, 12, 14]);
   assert.equal(dropped.count('not_written'), 1);
-  assert.equal(log.events('unexpected_error').length, 1);
+  assert.equal(logger.events('unexpected_error').length, 1);
 });
 
 /** Enough for whatever does not wait for the clock. */
@@ -166,7 +166,7 @@ test('a device that takes itself for another type is told of once for each type,
   const shake = (type: string): Promise<void> =>
     all.receive('a', 'handshake', { type, firmwareVersion: '1.0.0', chip: 'esp32' });
   for (const type of ['light', 'pir', 'pir', 'climate', 'light', 'pir']) await shake(type);
-  const told = all.log
+  const told = all.logger
     .events('device_type_differs')
     .map(({ externalId, type, reportedType }) => [externalId, type, reportedType]);
   assert.deepEqual(told, [

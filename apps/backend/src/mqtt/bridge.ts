@@ -19,7 +19,7 @@ import { Compile } from 'typebox/compile';
 import type { DeviceDirectory, KnownDevice } from './device-directory.ts';
 import type { DeviceReport } from '../core/device-events.ts';
 import type { ReportWriter, SetAside } from './report-writer.ts';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import { findUnstorable, mayBeUnstorable } from '../core/storable-text.ts';
 import type { AvailabilityKeeper } from './availability-keeper.ts';
 import type { DroppedMessages, DropReason } from './dropped-messages.ts';
@@ -50,7 +50,7 @@ export type BridgeParts = {
   /** Hands a message for a device to the broker. */
   publish: (topic: string, payload: string) => Promise<void>;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
   /** Aborts when the backend ends: what could not be written then stays with the broker. */
   signal: AbortSignal;
 };
@@ -72,7 +72,7 @@ export function createBridge(parts: BridgeParts): Bridge {
   const { stationId, keeper, dropped, clock } = parts;
   const write = createCountedWrite(parts);
   const findDevice = createDeviceFinder(parts);
-  const differing = createTypeCheck(parts.log);
+  const differing = createTypeCheck(parts.logger);
 
   const acknowledge = (externalId: string, status: HandshakeAck['status']): void => {
     const topic = deviceTopic(stationId, externalId, 'handshake/ack');
@@ -173,13 +173,15 @@ function reportOf(end: DeviceTopicEnd, body: unknown, { deviceId, at, saidAt }: 
  * Says that a device takes itself for another type than the station does, once for each type that it tells. The record stays: commands are
  * checked against what the device was added as, and whoever reads of it decides which of the two is wrong.
  */
-function createTypeCheck(log: Log): (device: KnownDevice, reportedType: string, at: number) => DeviceReport[] {
+function createTypeCheck(
+  logger: BackendLogger,
+): (device: KnownDevice, reportedType: string, at: number) => DeviceReport[] {
   const told = new Map<string, string>();
   return ({ id: deviceId, externalId, type }, reportedType, at) => {
     if (reportedType === type) told.delete(deviceId);
     if (reportedType === type || told.get(deviceId) === reportedType) return [];
     told.set(deviceId, reportedType);
-    log.event('device_type_differs', { externalId, type, reportedType });
+    logger.event('device_type_differs', { externalId, type, reportedType });
     const data = { action: 'type_differs', type, reportedType };
     return [{ kind: 'event', deviceId, at, eventKind: 'station_event', data }];
   };
@@ -190,14 +192,14 @@ function createTypeCheck(log: Log): (device: KnownDevice, reportedType: string, 
  * lose what it said. Who comes while a device is asked for waits for the same answer, so that what it said stays in order.
  */
 function createDeviceFinder(parts: BridgeParts): DeviceDirectory['find'] {
-  const { directory, log } = parts;
+  const { directory, logger } = parts;
   const asked = new Map<string, Promise<KnownDevice | null>>();
   const insist = async (externalId: string, first = directory.find(externalId)): Promise<KnownDevice | null> => {
     for (let asking = first; ; asking = directory.find(externalId)) {
       try {
         return await asking;
       } catch (error) {
-        log.event('unexpected_error', { where: 'looking up a device', message: describeError(error) });
+        logger.event('unexpected_error', { where: 'looking up a device', message: describeError(error) });
         await pause(parts);
       }
     }

@@ -3,7 +3,7 @@ import { connect, type IClientOptions, type IPublishPacket, type MqttClient } fr
 import { writeToStream } from 'mqtt-packet';
 import { describeError } from '@station/kit/station-error';
 import { maxPayloadBytes, subscriptions } from '@station/protocol/topics';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { BrokerLink, BrokerLinkHandler } from './broker-link.ts';
 import { createPublisher, NothingKept } from './publisher.ts';
 import { createSharedWait } from './shared-wait.ts';
@@ -36,7 +36,7 @@ export type BrokerClientOptions = {
   handler: BrokerLinkHandler;
   /** Reports that wait to be written. */
   waiting: () => number;
-  log: Log;
+  logger: BackendLogger;
 };
 
 const reconnectMs = 1_000;
@@ -59,7 +59,7 @@ const wrongVersion: readonly unknown[] = [1, 0x84];
  * broker: what devices publish at QoS 1 while the backend is away comes when it is back.
  */
 export function connectBroker(options: BrokerClientOptions): BrokerSession {
-  const { handler, log } = options;
+  const { handler, logger } = options;
   // As in the embedded broker: 8 MB less.
   writeToStream.cacheNumbers = false;
   const broker = new URL(options.url).host;
@@ -74,8 +74,8 @@ export function connectBroker(options: BrokerClientOptions): BrokerSession {
     if (isSubscribed === now) return;
     isSubscribed = now;
     handler.onListening(now);
-    if (now) log.event('mqtt_connected', { broker });
-    else log.event('mqtt_disconnected', { broker, reason: failure ?? 'The connection ended' });
+    if (now) logger.event('mqtt_connected', { broker });
+    else logger.event('mqtt_disconnected', { broker, reason: failure ?? 'The connection ended' });
   };
   let isResumed = false;
   let wasConnected = false;
@@ -101,7 +101,7 @@ export function connectBroker(options: BrokerClientOptions): BrokerSession {
   const tell = (error: unknown): void => {
     const reason = describeError(error);
     // A broker that is away says the same every second.
-    if (!isSubscribed && reason !== failure) log.event('mqtt_disconnected', { broker, reason });
+    if (!isSubscribed && reason !== failure) logger.event('mqtt_disconnected', { broker, reason });
     failure = reason;
   };
   client.on('error', (error) => {

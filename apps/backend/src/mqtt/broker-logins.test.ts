@@ -21,7 +21,7 @@ function withLogins(held: string[], devices: string[], noted: string[] = []) {
     },
     list: async () => new Set(logins),
   };
-  const log = recordedLog();
+  const logger = recordedLog();
   const start = (known: readonly DeviceLogin[] = []) =>
     startBrokerLogins({
       dynsec,
@@ -33,10 +33,10 @@ function withLogins(held: string[], devices: string[], noted: string[] = []) {
       },
       isGone: async (externalId) => !present.has(externalId),
       clock: systemClock,
-      log,
+      logger,
     });
-  const judged = (): unknown[] => log.events('mqtt_logins_kept').map(({ by }) => by);
-  return { dynsec, judged, log, logins, present, removed, start, toGo };
+  const judged = (): unknown[] => logger.events('mqtt_logins_kept').map(({ by }) => by);
+  return { dynsec, judged, logger, logins, present, removed, start, toGo };
 }
 
 test('the login of a device that was removed while nobody could tell the broker goes at the next start, and that is noted', async () => {
@@ -69,7 +69,7 @@ test('a removal that the broker refused stays noted', async () => {
   };
   {
     await using _logins = all.start();
-    await until('it is tried', () => all.log.events('unexpected_error').length > 0);
+    await until('it is tried', () => all.logger.events('unexpected_error').length > 0);
   }
   assert.equal(all.toGo.size, 1);
 });

@@ -1,7 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { describeError } from '@station/kit/station-error';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { DeviceLogin, Dynsec } from './dynsec.ts';
 import type { RemovedLogins } from './removed-logins.ts';
 
@@ -34,9 +34,9 @@ export function startBrokerLogins(options: {
   /** Whether a login may go: the device was not added again meanwhile. */
   isGone: (externalId: string) => Promise<boolean>;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
 }): BrokerLogins {
-  const { dynsec, removed, exclusively = (work) => work(), isGone, clock, log } = options;
+  const { dynsec, removed, exclusively = (work) => work(), isGone, clock, logger } = options;
   const known = new Map(options.known.map((login) => [login.externalId, login]));
   const ending = new AbortController();
   /** Null: not known yet. */
@@ -48,7 +48,7 @@ export function startBrokerLogins(options: {
         return await work();
       } catch (error) {
         const message = describeError(error);
-        if (message !== said && !ending.signal.aborted) log.event('unexpected_error', { where, message });
+        if (message !== said && !ending.signal.aborted) logger.event('unexpected_error', { where, message });
         said = message;
       }
       await clock.sleep(retryMs, ending.signal).catch(() => undefined);
@@ -57,7 +57,7 @@ export function startBrokerLogins(options: {
   const prepare = async (attempts: number): Promise<void> => {
     const was = isKept;
     isKept = await dynsec.prepare(attempts, ending.signal);
-    if (isKept !== was) log.event('mqtt_logins_kept', { by: isKept ? 'station' : 'others' });
+    if (isKept !== was) logger.event('mqtt_logins_kept', { by: isKept ? 'station' : 'others' });
     if (isKept) await straighten();
   };
   const straighten = async (): Promise<void> => {

@@ -55,8 +55,8 @@ test('a wrong login is refused: no name, no device of that name, the token of an
     const attempt = connectAsync(addressOf(running), { reconnectPeriod: 0, ...options }, false);
     await assert.rejects(attempt, /Not authorized|Bad username or password|Connection refused|closed/i);
   }
-  assert.ok(running.log.events('mqtt_login_refused').length > 0);
-  assert.ok(running.log.lines.every((line) => !line.includes(lamp.token)));
+  assert.ok(running.logger.events('mqtt_login_refused').length > 0);
+  assert.ok(running.logger.lines.every((line) => !line.includes(lamp.token)));
 });
 
 test('a device reads and writes only its own topics; its session cannot be taken over by its client id', async () => {
@@ -110,7 +110,7 @@ test('what is bad is counted, said once, and dropped; the bridge goes on', async
   await lamp.client.publishAsync(`station/${login.stationId}/device/lamp-1/other`, '{}', { qos: 1 });
   await lamp.say('state', { state: { power: false } });
   assert.equal((await rowOf(running, login)).state, '{"power":false}');
-  const said = running.log.events('mqtt_message_dropped').map(({ reason }) => reason);
+  const said = running.logger.events('mqtt_message_dropped').map(({ reason }) => reason);
   assert.deepEqual(said, ['bad_shape', 'too_large', 'foreign_station', 'bad_topic']);
   const metrics = (await running.http.inject('/metrics')).body;
   assert.match(metrics, /^station_mqtt_dropped_bad_shape 8$/m);
@@ -133,7 +133,7 @@ test('a packet far over the limit ends the connection while it comes in, also be
   await ended;
   await using again = await connectDevice(addressOf(running), login);
   await again.say('state', { state: { power: true } });
-  assert.equal(running.log.events('mqtt_message_dropped')[0]?.['reason'], 'too_large');
+  assert.equal(running.logger.events('mqtt_message_dropped')[0]?.['reason'], 'too_large');
 });
 
 test('a device that is removed is disconnected and not let in again', async () => {

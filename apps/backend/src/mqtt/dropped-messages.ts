@@ -1,5 +1,5 @@
 import type { Clock } from '@station/kit/clock';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 
 /** Why a message was not taken. */
 export const dropReasons = [
@@ -25,7 +25,7 @@ const reportEveryMs = 60_000;
 const topicLength = 120;
 
 /** Counts what is dropped, and says so: the first at once, then at most once a minute for each reason, with how many there were. */
-export function createDroppedMessages({ clock, log }: { clock: Clock; log: Log }): DroppedMessages {
+export function createDroppedMessages({ clock, logger }: { clock: Clock; logger: BackendLogger }): DroppedMessages {
   const all = new Map<DropReason, { total: number; untold: number; toldMs: number }>();
   return {
     drop: (reason, topic) => {
@@ -35,7 +35,7 @@ export function createDroppedMessages({ clock, log }: { clock: Clock; log: Log }
       entry.untold += 1;
       const nowMs = clock.monotonic();
       if (nowMs - entry.toldMs < reportEveryMs) return;
-      log.event('mqtt_message_dropped', { reason, count: entry.untold, topic: topic.slice(0, topicLength) });
+      logger.event('mqtt_message_dropped', { reason, count: entry.untold, topic: topic.slice(0, topicLength) });
       entry.untold = 0;
       entry.toldMs = nowMs;
     },

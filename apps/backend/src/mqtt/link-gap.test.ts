@@ -16,7 +16,7 @@ test('a backend whose link to the broker comes right back is well all the time; 
   const clock = { ...systemClock, monotonic: () => (now += stepMs) };
   const broker = await startForgetfulBroker(5);
   await using running = await runBackend({ env: { MQTT_URL: broker.url }, clock });
-  const disconnections = (): number => running.log.events('mqtt_disconnected').length;
+  const disconnections = (): number => running.logger.events('mqtt_disconnected').length;
   assert.deepEqual(await healthOf(running), [200, true]);
   broker.cut();
   await until('the link is down', () => disconnections() > 0);

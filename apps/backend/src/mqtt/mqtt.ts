@@ -5,7 +5,7 @@ import { deviceTopic } from '@station/protocol/topics';
 import type { MqttConfig } from '../config.ts';
 import type { DeviceEvents, DeviceReport, StatesBefore } from '../core/device-events.ts';
 import { createEventIds } from '../core/event-ids.ts';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { PublishCommand } from '../devices/commands.ts';
 import type { Replicas } from '../replicas/replicas.ts';
 import type { Store } from '../store/database.ts';
@@ -53,7 +53,7 @@ export type MqttParts = {
   writeAlong: WriteAlong | undefined;
   clock: Clock;
   disk: Disk;
-  log: Log;
+  logger: BackendLogger;
 };
 
 /** How long the broker keeps an answer to a handshake for a device that has gone again. */
@@ -64,9 +64,9 @@ const ackExpiresInMs = 60_000;
  * was heard.
  */
 export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
-  const { stationId, replicas, store, devices, events, writeAlong, clock, log } = parts;
+  const { stationId, replicas, store, devices, events, writeAlong, clock, logger } = parts;
   await using starting = new AsyncDisposableStack();
-  const dropped = createDroppedMessages({ clock, log });
+  const dropped = createDroppedMessages({ clock, logger });
   const newId = createEventIds(() => clock.now());
   const writer = starting.use(
     createReportWriter({
@@ -77,7 +77,8 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
         // With others it is told at all of them at once.
         if (replicas === null) onWritten(reports, before);
       },
-      onFailure: (error) => log.event('unexpected_error', { where: 'writing reports', message: describeError(error) }),
+      onFailure: (error) =>
+        logger.event('unexpected_error', { where: 'writing reports', message: describeError(error) }),
       clock,
     }),
   );
@@ -112,7 +113,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     dropped,
     publish: (topic, payload) => link.publish(topic, payload, ackExpiresInMs),
     clock,
-    log,
+    logger,
     signal: closing.signal,
   });
   const authority = await readBrokerAuthority(parts.config, parts.disk);
@@ -131,7 +132,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
       if (event.kind === 'removed') logins?.remove(event.externalId);
     }),
   );
-  if (link.address !== null) log.event('mqtt_listening', { address: link.address });
+  if (link.address !== null) logger.event('mqtt_listening', { address: link.address });
   const running = starting.move();
   return {
     dropped,
@@ -147,7 +148,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
 
 /** Null when the broker asks the station for each login, or lets someone else keep them. */
 async function openLogins(
-  { config, stationId, logins: known, replicas, store, devices, clock, log }: MqttParts,
+  { config, stationId, logins: known, replicas, store, devices, clock, logger }: MqttParts,
   authority: string | null,
 ): Promise<BrokerLogins | null> {
   if (config.kind === 'embedded') return null;
@@ -161,7 +162,7 @@ async function openLogins(
   const isGone = async (externalId: string): Promise<boolean> => (await devices.findByExternalId(externalId)) === null;
   const sharing = replicas === null ? {} : { exclusively: replicas.exclusively };
   const removed = createRemovedLogins(store.db);
-  return startBrokerLogins({ dynsec, known, externalIds, removed, isGone, clock, log, ...sharing });
+  return startBrokerLogins({ dynsec, known, externalIds, removed, isGone, clock, logger, ...sharing });
 }
 
 type LinkParts = {
@@ -175,23 +176,23 @@ type LinkParts = {
 };
 
 async function openLink(
-  { config, stationId, replicas, devices, clock, log }: MqttParts,
+  { config, stationId, replicas, devices, clock, logger }: MqttParts,
   { bridge, keeper, onListening, dropped, waiting, onReports, authority }: LinkParts,
 ): Promise<BrokerLink> {
   const handler: BrokerLinkHandler = { onMessage: bridge.receive, onListening };
   // Only the one that is used: each comes with a library of its own.
   if (config.kind === 'external') {
     const { connectBroker } = await import('./broker-client.ts');
-    const own = { ...config, authority, clientId: `station-${stationId}`, shared: null, handler, waiting, log };
+    const own = { ...config, authority, clientId: `station-${stationId}`, shared: null, handler, waiting, logger };
     if (replicas === null) return connectBroker(own);
     const { openSharedLink } = await import('../replicas/shared-link.ts');
     return openSharedLink({ replicas, keeper, onReports, connect: connectBroker, own, stationId });
   }
   const findTokenHash = async (externalId: string): Promise<string | null> =>
     (await devices.findByExternalId(externalId))?.device_token ?? null;
-  const onRefused = createRefusedLogins({ clock, log });
+  const onRefused = createRefusedLogins({ clock, logger });
   const onError = (error: unknown): void =>
-    log.event('unexpected_error', { where: 'the embedded broker', message: describeError(error) });
+    logger.event('unexpected_error', { where: 'the embedded broker', message: describeError(error) });
   const { startBroker } = await import('./broker.ts');
   return startBroker({ ...config, stationId, findTokenHash, handler, dropped, onRefused, onError });
 }

@@ -8,7 +8,15 @@ import { connectBroker } from './broker-client.ts';
 
 const linkTo = (url: string) =>
   connectBroker({
-    ...{ url, username: null, password: null, authority: null, clientId: 'station', shared: null, log: recordedLog() },
+    ...{
+      url,
+      username: null,
+      password: null,
+      authority: null,
+      clientId: 'station',
+      shared: null,
+      logger: recordedLog(),
+    },
     handler: { onMessage: () => Promise.resolve(), onListening: () => undefined },
     waiting: () => 0,
   });

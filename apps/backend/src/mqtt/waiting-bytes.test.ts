@@ -21,7 +21,7 @@ test('large messages that wait to be written stop the reading long before they a
     ...{ url: broker.url, username: null, password: null, authority: null, clientId: 'station', shared: null },
     handler: { onMessage, onListening: () => undefined },
     waiting: () => heard,
-    log: recordedLog(),
+    logger: recordedLog(),
   });
   await until('it listens', link.isWell);
   const all = (40 * mebibyte) / size;

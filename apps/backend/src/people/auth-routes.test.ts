@@ -14,10 +14,10 @@ const minutes = 60_000;
 
 test('the first run makes the owner with the printed code, once', async () => {
   await using running = await runBackend();
-  const { http, log, dataDir } = running;
+  const { http, logger, dataDir } = running;
   assert.deepEqual((await http.inject('/api/auth/setup')).json(), { needed: true });
   const code = (await running.setupCode()).trim();
-  assert.equal(log.events('setup_pending')[0]?.['setupCode'], code);
+  assert.equal(logger.events('setup_pending')[0]?.['setupCode'], code);
   assert.equal((await stat(join(dataDir, 'setup-code'))).mode & 0o777, 0o600);
 
   const wrong = await post(running, '/api/auth/setup', { ...owner, code: 'BBBB-BBBB-BBBB' });
@@ -100,7 +100,7 @@ test('a refresh token works once; a later use ends the session for everyone who 
   const stolen = await renew(running, first);
   assert.equal(stolen.statusCode, 401);
   assert.equal(stolen.json().code, 'session_expired');
-  assert.equal(running.log.events('refresh_token_reused').length, 1);
+  assert.equal(running.logger.events('refresh_token_reused').length, 1);
   assert.equal((await renew(running, second)).statusCode, 401);
   assert.equal((await renew(running, await logIn())).statusCode, 200);
 });
@@ -115,7 +115,7 @@ test('a renewal whose answer was lost can be repeated for a short while', async 
   assert.equal(refreshCookie(repeated), second);
   const me = await running.http.inject({ url: '/api/auth/me', headers: bearer(repeated.json<Session>().accessToken) });
   assert.equal(me.statusCode, 200);
-  assert.equal(running.log.events('refresh_token_reused').length, 0);
+  assert.equal(running.logger.events('refresh_token_reused').length, 0);
   assert.equal((await renew(running, second)).statusCode, 200);
 });
 
@@ -125,7 +125,7 @@ test('once the next token was used, the one before ends the session, however soo
   const second = refreshCookie(await renew(running, first));
   const third = refreshCookie(await renew(running, second));
   assert.equal((await renew(running, first)).statusCode, 401);
-  assert.equal(running.log.events('refresh_token_reused').length, 1);
+  assert.equal(running.logger.events('refresh_token_reused').length, 1);
   assert.equal((await renew(running, third)).statusCode, 401);
 });
 
@@ -283,7 +283,7 @@ test('sessions and the generated secret survive a restart; neither passwords nor
     (await readFile(join(first.dataDir, 'jwt-secret'), 'utf8')).trim(),
   ];
   const written = (await readdir(first.dataDir)).filter((name) => name.startsWith('station.sqlite'));
-  const places = [...first.log.lines, ...second.log.lines];
+  const places = [...first.logger.lines, ...second.logger.lines];
   for (const name of written) places.push(await readFile(join(first.dataDir, name), 'latin1'));
   for (const secret of secrets) {
     assert.ok(secret.length > 10);

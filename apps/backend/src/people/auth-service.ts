@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { SetupRequest } from '@station/protocol/rest';
 import type { Clock } from '@station/kit/clock';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import { claimOwnership, type StationStore } from '../store/station-store.ts';
 import type { Database } from '../store/schema.ts';
 import type { AccessTokens } from '../core/access-tokens.ts';
@@ -52,9 +52,9 @@ export function createAuthService(dependencies: {
   setupCode: SetupCode;
   limiter: LoginLimiter;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
 }): AuthService {
-  const { db, users, station, sessions, accessTokens, passwords, setupCode, limiter, clock, log } = dependencies;
+  const { db, users, station, sessions, accessTokens, passwords, setupCode, limiter, clock, logger } = dependencies;
 
   const isSetupNeeded = async (): Promise<boolean> => (await station.read()).owner_id === null;
 
@@ -77,7 +77,7 @@ export function createAuthService(dependencies: {
   const limited = (account: string, address: string): Limited | null => {
     const decision = limiter.attempt(account, address);
     if (decision.allowed) return null;
-    log.event('login_limited', { address, retryAfterSeconds: Math.ceil(decision.retryAfterMs / 1000) });
+    logger.event('login_limited', { address, retryAfterSeconds: Math.ceil(decision.retryAfterMs / 1000) });
     return { kind: 'limited', retryAfterMs: decision.retryAfterMs };
   };
 
@@ -88,7 +88,7 @@ export function createAuthService(dependencies: {
       const limit = limited(setupAccount, address);
       if (limit !== null) return limit;
       if (!(await setupCode.matches(request.code))) {
-        log.event('login_failed', { address, reason: 'wrong set-up code' });
+        logger.event('login_failed', { address, reason: 'wrong set-up code' });
         return { kind: 'wrong_code' };
       }
       limiter.succeeded(setupAccount, address);
@@ -97,7 +97,7 @@ export function createAuthService(dependencies: {
       const user = await createOwner(db, request, passwordHash, clock.now());
       if (user === null) return { kind: 'already_done' };
       await setupCode.remove();
-      log.event('setup_done', { userId: user.id });
+      logger.event('setup_done', { userId: user.id });
       const session = await sessions.open(user.id, passwordHash);
       return session === null ? { kind: 'already_done' } : opened(user, session, since);
     },
@@ -111,7 +111,7 @@ export function createAuthService(dependencies: {
       const matches = await passwords.matches(password, hash);
       const session = user !== null && hash !== null && matches ? await sessions.open(user.id, hash) : null;
       if (user === null || session === null) {
-        log.event('login_failed', { address, reason: 'wrong address or password' });
+        logger.event('login_failed', { address, reason: 'wrong address or password' });
         return { kind: 'wrong_credentials' };
       }
       limiter.succeeded(account, address);
@@ -121,7 +121,7 @@ export function createAuthService(dependencies: {
       const since = accessTokens.moment();
       const rotation = await sessions.rotate(refreshToken);
       if (rotation.kind === 'reused') {
-        log.event('refresh_token_reused', { userId: rotation.userId, sessionId: rotation.sessionId });
+        logger.event('refresh_token_reused', { userId: rotation.userId, sessionId: rotation.sessionId });
       }
       if (rotation.kind !== 'rotated') return { kind: 'ended' };
       const user = await users.findById(rotation.userId);

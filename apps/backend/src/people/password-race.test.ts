@@ -55,7 +55,7 @@ async function accounts() {
     setupCode: createSetupCode({ disk: nodeDisk, path: `${folder.path}/code` }),
     limiter: createLoginLimiter(clock),
     clock,
-    log: recordedLog(),
+    logger: recordedLog(),
   });
   const members = createMemberService({ db, passwords, sessions, accessTokens, clock });
   const added = await members.add({ email, name: 'Maria', password: old, role: 'member' }, { role: 'owner' });

@@ -57,7 +57,7 @@ test('a member who brings no password is given one, told once, and a forgotten o
   assert.equal((await enter(first)).status, 401);
   assert.equal((await call('GET', '/api/auth/me', undefined, inside.as)).statusCode, 401, 'nobody stays logged in');
   assert.equal((await enter(again.json<MadePassword>().password)).status, 200);
-  assert.ok(!running.log.lines.some((line) => line.includes(first)));
+  assert.ok(!running.logger.lines.some((line) => line.includes(first)));
 
   const adam = await add('adam', 'admin');
   const berta = await add('berta', 'admin');

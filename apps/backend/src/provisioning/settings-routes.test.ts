@@ -31,7 +31,7 @@ test('the Wi-Fi that the agent forwards is kept, encrypted', async () => {
     assert.ok(!Buffer.from(value, 'base64').toString('latin1').includes(secret));
   const key = join(running.dataDir, 'settings-key');
   assert.equal((await stat(key)).mode & 0o777, 0o600);
-  assert.ok(!running.log.lines.some((line) => line.includes(wifi.password)));
+  assert.ok(!running.logger.lines.some((line) => line.includes(wifi.password)));
 });
 
 test('people set the Wi-Fi for new devices, read its name back, and never its password', async () => {

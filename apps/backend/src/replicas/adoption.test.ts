@@ -24,7 +24,7 @@ function adoptionFor() {
     mayAdopt: () => facts.mayAdopt,
     onRetired: async (id) => void retired.push(id),
     clock,
-    log: recordedLog(),
+    logger: recordedLog(),
   });
   const look = (...unheard: string[]): void => {
     clock.advance(1_000);

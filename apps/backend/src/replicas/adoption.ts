@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { LastHeard } from '../mqtt/session-backlog.ts';
 
 /** Another replica's session at the broker, heard by this one. */
@@ -41,9 +41,9 @@ export function createAdoption(options: {
   /** A replica was taken out of service. */
   onRetired: (replicaId: string) => Promise<void>;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
 }): Adoption {
-  const { clock, log } = options;
+  const { clock, logger } = options;
   const entries = new Map<string, Entry>();
   /** Unheard now: in how many looks in a row, and since when, milliseconds since the epoch. */
   const seen = new Map<string, { ticks: number; sinceAt: number }>();
@@ -65,18 +65,18 @@ export function createAdoption(options: {
     const goneAt = (seen.get(id)?.sinceAt ?? clock.now()) - lookEveryMs;
     const session = options.open(id, { sureAt: goneAt - lookEveryMs, goneAt }, onTaken);
     entries.set(id, { session, sinceMs: clock.monotonic(), isRetiring: false });
-    log.event('replica_adopted', { replicaId: id });
+    logger.event('replica_adopted', { replicaId: id });
   };
   const retire = (id: string, entry: Entry): void => {
     entry.isRetiring = true;
     const retiring = async (): Promise<void> => {
       await entry.session.retire();
       await options.onRetired(id);
-      log.event('replica_retired', { replicaId: id });
+      logger.event('replica_retired', { replicaId: id });
     };
     retiring()
       .catch((error: unknown) => {
-        log.event('unexpected_error', { where: 'retiring a replica', message: describeError(error) });
+        logger.event('unexpected_error', { where: 'retiring a replica', message: describeError(error) });
       })
       .finally(() => close(id));
   };

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
 import type { DeviceEvent, DeviceReport, StatesBefore } from '../core/device-events.ts';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import { createJoiner, toParts } from './parts.ts';
 import { channel } from './session.ts';
@@ -50,9 +50,9 @@ export function createFanOut(options: {
   deliver: (delivered: Delivered) => void;
   onTooMany: () => void;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
 }): FanOut {
-  const { db, deliver, clock, log } = options;
+  const { db, deliver, clock, logger } = options;
   const joiner = createJoiner();
   /** Announced here and not heard back yet. */
   const own = new Map<string, Own>();
@@ -106,7 +106,7 @@ export function createFanOut(options: {
     },
     onTooMany: options.onTooMany,
     clock,
-    log,
+    logger,
   });
 
   return {
@@ -142,9 +142,9 @@ function createPublisher(options: {
   send: (message: ReplicaMessage) => Promise<void>;
   onTooMany: () => void;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
 }): AsyncDisposable & { add(message: ReplicaMessage): void } {
-  const { send, clock, log } = options;
+  const { send, clock, logger } = options;
   const ending = new AbortController();
   const queue: ReplicaMessage[] = [];
   let running: Promise<void> | null = null;
@@ -157,7 +157,7 @@ function createPublisher(options: {
         queue.shift();
       } catch (error) {
         const message = describeError(error);
-        if (message !== said) log.event('unexpected_error', { where: 'telling the other replicas', message });
+        if (message !== said) logger.event('unexpected_error', { where: 'telling the other replicas', message });
         said = message;
         if (ending.signal.aborted) break;
         await clock.sleep(retryMs, ending.signal).catch(() => undefined);

@@ -1,6 +1,6 @@
 import type { DeviceReport, StatesBefore } from '../core/device-events.ts';
 import { describeError } from '@station/kit/station-error';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { AvailabilityKeeper } from '../mqtt/availability-keeper.ts';
 import type { BrokerSession } from '../mqtt/broker-client.ts';
 import type { LastHeard } from '../mqtt/session-backlog.ts';
@@ -25,7 +25,7 @@ export type HearingParts = {
   open: OpenSession;
   /** Takes in what the session of a backend that was alone still has, and ends it. */
   endSingle: () => Promise<void>;
-  log: Log;
+  logger: BackendLogger;
 };
 
 /**
@@ -33,7 +33,7 @@ export type HearingParts = {
  * and only while every replica's share is heard by someone.
  */
 export function createSharedHearing(options: HearingParts): SharedHearing {
-  const { replicas, keeper, log } = options;
+  const { replicas, keeper, logger } = options;
   const { leadership, clock } = replicas;
   let isListening = false;
   /** Null: this replica does not lead, or has not looked yet. */
@@ -48,7 +48,7 @@ export function createSharedHearing(options: HearingParts): SharedHearing {
     mayAdopt: () => isListening,
     onRetired: replicas.forget,
     clock,
-    log,
+    logger,
   });
   let isSingleEnded = false;
   /** A broker may keep messages from the time before there were replicas. */
@@ -56,7 +56,7 @@ export function createSharedHearing(options: HearingParts): SharedHearing {
     isSingleEnded = true;
     options.endSingle().catch((error: unknown) => {
       isSingleEnded = false;
-      log.event('unexpected_error', { where: 'emptying the session of before', message: describeError(error) });
+      logger.event('unexpected_error', { where: 'emptying the session of before', message: describeError(error) });
     });
   };
   const update = (): void => {

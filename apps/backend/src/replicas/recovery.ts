@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 
 export type Recovery = {
   /** Reads again what may have changed unheard; called after each gap, before anything newer is delivered. */
@@ -26,9 +26,9 @@ export function createRecovery(options: {
   isConnected: () => boolean;
   onCaughtUp: () => void;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
 }): Recovery {
-  const { clock, log } = options;
+  const { clock, logger } = options;
   const reloads = new Set<() => Promise<void>>();
   let isReady = false;
   let gaps = 0;
@@ -42,7 +42,7 @@ export function createRecovery(options: {
         for (const reload of reloads) await reload();
         break;
       } catch (error) {
-        log.event('unexpected_error', { where: 'reading again after a gap', message: describeError(error) });
+        logger.event('unexpected_error', { where: 'reading again after a gap', message: describeError(error) });
         await clock.sleep(retryMs);
       }
     }

@@ -3,7 +3,7 @@ import { closeCodes } from '@station/protocol/socket';
 import type { AccessTokens } from '../core/access-tokens.ts';
 import type { DeviceEvents, DeviceReport, StatesBefore, Written } from '../core/device-events.ts';
 import { createLeadership, type Leadership } from '../core/leadership.ts';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { LastHeard } from '../mqtt/session-backlog.ts';
 import type { SocketHub } from '../socket/hub.ts';
 import type { TellCommands } from '../store/command-store.ts';
@@ -80,9 +80,9 @@ export async function startReplicas(options: {
   url: string;
   hub: Pick<SocketHub, 'closeAll'>;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
 }): Promise<Replicas> {
-  const { id, db, hub, log } = options;
+  const { id, db, hub, logger } = options;
   await using starting = new AsyncDisposableStack();
   const { clock } = starting.use(await startDatabaseClock(db, options.clock));
   const leadership = createLeadership();
@@ -99,8 +99,9 @@ export async function startReplicas(options: {
       db,
       replicaId: id,
       clock,
-      log,
-      onTooMany: () => log.event('unexpected_error', { where: 'telling the other replicas', message: 'Too many wait' }),
+      logger,
+      onTooMany: () =>
+        logger.event('unexpected_error', { where: 'telling the other replicas', message: 'Too many wait' }),
       deliver: ({ message, before }) => {
         switch (message.kind) {
           case 'reports':
@@ -124,7 +125,7 @@ export async function startReplicas(options: {
     isReady: () => isReady,
     onUnheard: (ids) => side?.onUnheard(ids),
     monotonic: () => clock.monotonic(),
-    log,
+    logger,
   });
   const change = (connected: boolean): void => {
     isConnected = connected;
@@ -137,16 +138,16 @@ export async function startReplicas(options: {
     isConnected: () => isConnected,
     onCaughtUp: () => {
       hub.closeAll(closeCodes.tooSlow, 'Messages were missed');
-      log.event('replica_caught_up', { replicaId: id });
+      logger.event('replica_caught_up', { replicaId: id });
     },
     clock,
-    log,
+    logger,
   });
   const session = await openSession({
     url: options.url,
     replicaId: id,
     clock,
-    log,
+    logger,
     handler: {
       onConnected: () => {
         change(true);
@@ -181,7 +182,7 @@ export async function startReplicas(options: {
     },
     shareRevocations: async (given) => {
       tokens = given;
-      const shared = await shareRevocations({ tokens: given, db, transact, clock, log });
+      const shared = await shareRevocations({ tokens: given, db, transact, clock, logger });
       recovery.onGap(shared.reload);
       return shared;
     },

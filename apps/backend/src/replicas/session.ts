@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { describeError } from '@station/kit/station-error';
 import type { Clock } from '@station/kit/clock';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import { connectionSettings, sessionName } from '../store/postgres.ts';
 import { lockClass, replicaLock } from './locks.ts';
 
@@ -40,9 +40,9 @@ export async function openSession(options: {
   replicaId: string;
   handler: SessionHandler;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
 }): Promise<Session> {
-  const { replicaId, handler, clock, log } = options;
+  const { replicaId, handler, clock, logger } = options;
   const ending = new AbortController();
   const { promise: started, resolve: onStarted, reject: onFailed } = Promise.withResolvers<void>();
   const startedMs = clock.monotonic();
@@ -82,7 +82,7 @@ export async function openSession(options: {
         const message = describeError(error);
         const mayWait = error instanceof NameTakenError && clock.monotonic() - startedMs < takeOverMs;
         if (!hasStarted && !mayWait) return onFailed(error);
-        if (message !== said) log.event('replica_cut_off', { replicaId, reason: message });
+        if (message !== said) logger.event('replica_cut_off', { replicaId, reason: message });
         said = message;
       }
       await clock.sleep(reconnectMs, ending.signal).catch(() => undefined);

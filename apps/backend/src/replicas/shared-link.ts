@@ -8,14 +8,14 @@ import { createSharedHearing, type HearingParts } from './hearing.ts';
  * @param own how a backend that is alone would connect.
  */
 export function openSharedLink(
-  options: Omit<HearingParts, 'open' | 'endSingle' | 'log'> & {
+  options: Omit<HearingParts, 'open' | 'endSingle' | 'logger'> & {
     connect: (options: BrokerClientOptions) => BrokerSession;
     own: BrokerClientOptions;
     stationId: string;
   },
 ): BrokerLink {
   const { replicas, connect, own, stationId } = options;
-  const { log, handler } = own;
+  const { logger, handler } = own;
   const sessionOf = (replicaId: string, lastHeard: LastHeard): BrokerClientOptions => ({
     ...own,
     clientId: `${own.clientId}-${replicaId}`,
@@ -31,13 +31,13 @@ export function openSharedLink(
   const endSingle = async (): Promise<void> => {
     await using session = connect({ ...own, handler: inPlace, onTaken: () => undefined, isLeaving: true });
     closing.add(session);
-    if (await session.retire()) log.event('mqtt_session_ended', { clientId: own.clientId });
+    if (await session.retire()) logger.event('mqtt_session_ended', { clientId: own.clientId });
     closing.delete(session);
   };
   const hearing = createSharedHearing({
     ...options,
     endSingle,
-    log,
+    logger,
     open: (replicaId, lastHeard, onTaken) => connect({ ...sessionOf(replicaId, lastHeard), handler: inPlace, onTaken }),
   });
   const link = connect({

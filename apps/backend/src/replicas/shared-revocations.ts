@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
 import { accessTokenLifetimeMs, type AccessTokens } from '../core/access-tokens.ts';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { Database } from '../store/schema.ts';
 import type { Transact } from './transact.ts';
 
@@ -20,13 +20,13 @@ export async function shareRevocations(options: {
   db: Database;
   transact: Transact;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
 }): Promise<SharedRevocations> {
-  const { tokens, db, transact, clock, log } = options;
+  const { tokens, db, transact, clock, logger } = options;
   const reload = (): Promise<void> => takeOverRevocations(db, tokens, clock);
   await reload();
   const listening = tokens.onRevoke((userId, { at, isOurs }) => {
-    if (isOurs) insist(clock, log, () => writeRevocation(transact, userId, at));
+    if (isOurs) insist(clock, logger, () => writeRevocation(transact, userId, at));
   });
   return { reload, [Symbol.dispose]: () => listening[Symbol.dispose]() };
 }
@@ -49,14 +49,14 @@ async function writeRevocation(transact: Transact, userId: string, at: number): 
 }
 
 /** Until it is done: a revocation that only this replica knows is none. */
-function insist(clock: Clock, log: Log, work: () => Promise<void>): void {
+function insist(clock: Clock, logger: BackendLogger, work: () => Promise<void>): void {
   const run = async (): Promise<void> => {
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       try {
         return await work();
       } catch (error) {
         if (attempt === 1) {
-          log.event('unexpected_error', { where: 'telling of a revocation', message: describeError(error) });
+          logger.event('unexpected_error', { where: 'telling of a revocation', message: describeError(error) });
         }
         await clock.sleep(retryMs);
       }

@@ -1,7 +1,7 @@
 import type { SettableLeadership } from '../core/leadership.ts';
 import { endHanging, leaderLock, lockClass, unheardReplicas } from './locks.ts';
 import type { SessionQuery } from './session.ts';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 
 /** A replica that asks nothing for so long while its connections stand hangs: besides its locks it would keep every notification from being cleared away. */
 const hangsAfterMs = 15_000;
@@ -24,9 +24,9 @@ export function createTerm(options: {
   isReady: () => boolean;
   onUnheard: (ids: readonly string[]) => void;
   monotonic: () => number;
-  log: Log;
+  logger: BackendLogger;
 }): Term {
-  const { replicaId, leadership, log } = options;
+  const { replicaId, leadership, logger } = options;
   let said = { hears: false, atMs: -Infinity };
   let hadHeard = false;
 
@@ -62,7 +62,7 @@ export function createTerm(options: {
     );
     const epoch = Number(row?.epoch);
     leadership.set(epoch);
-    log.event('replica_leads', { replicaId, term: epoch });
+    logger.event('replica_leads', { replicaId, term: epoch });
   };
 
   return {
@@ -77,7 +77,7 @@ export function createTerm(options: {
     },
     end: () => {
       said = { hears: false, atMs: -Infinity };
-      if (leadership.isLeader()) log.event('replica_leads_no_more', { replicaId });
+      if (leadership.isLeader()) logger.event('replica_leads_no_more', { replicaId });
       leadership.set(null);
     },
   };

@@ -10,7 +10,7 @@ import {
 } from '@station/protocol/socket';
 import { isoTime, type Clock } from '@station/kit/clock';
 import type { AccessClaims, AccessTokens } from '../core/access-tokens.ts';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { HubClient, SocketHub } from './hub.ts';
 import { batchOf, createOutbox, outgoing, type SendingSocket } from './outbox.ts';
 
@@ -20,7 +20,7 @@ export type ConnectionDependencies = {
   /** What `hello` tells besides the user. */
   describe(): Promise<Pick<HelloMessage, 'version' | 'station'>>;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
 };
 
 /** How long a client that is being closed has to answer before it is cut off. */
@@ -39,7 +39,7 @@ export function serveConnection(
   connection: Pick<Writable, 'write'>,
   dependencies: ConnectionDependencies,
 ): { close(code: number, reason: string): void } {
-  const { hub, tokens, clock, log } = dependencies;
+  const { hub, tokens, clock, logger } = dependencies;
   let client: HubClient | null = null;
   let timer = setTimeout(() => close(closeCodes.unauthorized, 'No log-in in time'), authDeadlineMs);
   let cutOff: NodeJS.Timeout | undefined;
@@ -53,7 +53,7 @@ export function serveConnection(
     },
   };
   const outbox = createOutbox(sending, () => {
-    log.event('socket_client_dropped', { reason: 'too far behind' });
+    logger.event('socket_client_dropped', { reason: 'too far behind' });
     close(closeCodes.tooSlow, 'Too far behind');
   });
 
@@ -75,7 +75,7 @@ export function serveConnection(
     const described = await dependencies.describe();
     if (socket.readyState !== socket.OPEN) return;
     // Whoever was revoked meanwhile was not among those that were closed for it.
-    if (!tokens.holds(claims)) return close(closeCodes.unauthorized, 'Log in again');
+    if (!tokens.holds(claims)) return close(closeCodes.unauthorized, 'BackendLogger in again');
     clearTimeout(timer);
     const left = Math.min(Math.max(0, claims.expiresAt - clock.now()), maxTimerMs);
     timer = setTimeout(() => close(closeCodes.unauthorized, 'The token has expired'), left);
@@ -95,7 +95,7 @@ export function serveConnection(
 
   socket.on('message', (data, isBinary) => {
     onMessage(data, isBinary).catch((error: unknown) => {
-      log.event('unexpected_error', { where: '/ws', message: String(error) });
+      logger.event('unexpected_error', { where: '/ws', message: String(error) });
       close(1011, 'Something went wrong here');
     });
   });

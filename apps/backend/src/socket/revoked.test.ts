@@ -11,16 +11,16 @@ import { createSocketHub } from './hub.ts';
 import { registerSocketRoute } from './route.ts';
 
 test('someone who is revoked while being let in stays outside', async () => {
-  const log = recordedLog();
+  const logger = recordedLog();
   const clock = systemClock;
   const tokens = createAccessTokens({ secret: 'a secret of the configuration, 32+ bytes', clock });
   const hub = createSocketHub();
-  await using app = createHttpServer({ log });
+  await using app = createHttpServer({ logger });
   const describe = async () => {
     tokens.revoke('petro');
     return { version: '1.0.0', station: { id: 'station', name: 'Station' } };
   };
-  await registerSocketRoute(app, { hub, tokens, describe, clock, log });
+  await registerSocketRoute(app, { hub, tokens, describe, clock, logger });
   await app.listen({ port: 0, host: '127.0.0.1' });
   const { port } = app.server.address() as AddressInfo;
 

@@ -167,7 +167,7 @@ test('the agent’s events reach every client, and so does that it is away', asy
   await using _agent = agent;
   const { accessToken } = await running.setUp();
   await until('the backend listens to the agent', () => agent.streams() === 1);
-  await until('the link is known', () => running.log.events('agent_link_up').length === 1);
+  await until('the link is known', () => running.logger.events('agent_link_up').length === 1);
   const clients = [await open(running), await open(running)];
   for (const client of clients) {
     send(client, { type: 'auth', token: accessToken });
@@ -211,7 +211,7 @@ test('a client that reads nothing is cut off at 8 MiB and holds up nobody', asyn
     agent.emit({ time: '2026-03-01T12:00:00.000Z', level: 'info', event: 'note', index, filler });
     await awake.next('agent_event');
   }
-  await until('the frozen one is dropped', () => running.log.events('socket_client_dropped').length === 1);
+  await until('the frozen one is dropped', () => running.logger.events('socket_client_dropped').length === 1);
   awake.socket.close();
   frozen.socket.terminate();
 });

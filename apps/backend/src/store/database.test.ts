@@ -19,9 +19,16 @@ const newer: StationMigration = {
   },
 };
 
-function open(file: string, log = recordedLog(), known: readonly StationMigration[] = migrations): Promise<Store> {
+function open(file: string, logger = recordedLog(), known: readonly StationMigration[] = migrations): Promise<Store> {
   const config = { kind: 'sqlite', file } as const;
-  return openStore({ config, migrations: known, clock: systemClock, disk: nodeDisk, log, onDamage: () => undefined });
+  return openStore({
+    config,
+    migrations: known,
+    clock: systemClock,
+    disk: nodeDisk,
+    logger,
+    onDamage: () => undefined,
+  });
 }
 
 const writeSetting = (store: Store, key: string): Promise<unknown> =>
@@ -55,13 +62,13 @@ test('a copy is taken before a pending migration, and an older release starts on
     await using store = await open(file);
     await writeSetting(store, 'before');
   }
-  const log = recordedLog();
+  const logger = recordedLog();
   {
-    await using store = await open(file, log, [...migrations, newer]);
+    await using store = await open(file, logger, [...migrations, newer]);
     await writeSetting(store, 'after');
   }
-  assert.equal(log.events('database_copied').length, 1);
-  assert.deepEqual(log.events('database_migrated')[0]?.['migrations'], ['9000-newer']);
+  assert.equal(logger.events('database_copied').length, 1);
+  assert.deepEqual(logger.events('database_migrated')[0]?.['migrations'], ['9000-newer']);
   const [copy] = await filesIn(join(folder.path, 'station-copies'));
   assert.match(copy ?? '', /^station-\d{8}T\d{9}Z-migration\.sqlite$/);
   using opened = new DatabaseSync(join(folder.path, 'station-copies', copy ?? ''));
@@ -118,11 +125,11 @@ for (const { what, break: damage } of damages) {
     await damage(file);
     const damagedContent = await readFile(file);
 
-    const log = recordedLog();
-    await using store = await open(file, log, [...migrations, newer]);
+    const logger = recordedLog();
+    await using store = await open(file, logger, [...migrations, newer]);
     assert.deepEqual(await readSettings(store), ['kept']);
-    assert.equal(log.events('database_damaged')[0]?.level, 'error');
-    const restored = log.events('database_restored')[0];
+    assert.equal(logger.events('database_damaged')[0]?.level, 'error');
+    const restored = logger.events('database_restored')[0];
     assert.equal(restored?.level, 'error');
     assert.match(String(restored?.['copy']), /migration\.sqlite$/);
     const aside = join(folder.path, String(restored?.['damaged']));
@@ -147,9 +154,9 @@ test('a damaged copy is passed over for an older good one', async () => {
   const [older, newest] = await filesIn(join(folder.path, 'station-copies'));
   await breakPages(join(folder.path, 'station-copies', newest ?? ''));
   await breakPages(file);
-  const log = recordedLog();
-  await using store = await open(file, log);
-  assert.equal(log.events('database_restored')[0]?.['copy'], older);
+  const logger = recordedLog();
+  await using store = await open(file, logger);
+  assert.equal(logger.events('database_restored')[0]?.['copy'], older);
   assert.deepEqual(await readSettings(store), ['first']);
 });
 
@@ -157,9 +164,9 @@ test('without any copy the damaged file is kept and the empty start is said at l
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'station.sqlite');
   await writeFile(file, 'not a database at all, certainly not one');
-  const log = recordedLog();
-  await using _store = await open(file, log);
-  const [event] = log.events('database_started_empty');
+  const logger = recordedLog();
+  await using _store = await open(file, logger);
+  const [event] = logger.events('database_started_empty');
   assert.equal(event?.level, 'error');
   assert.match(await readFile(join(folder.path, String(event?.['damaged'])), 'utf8'), /certainly not one/);
 });
@@ -207,7 +214,7 @@ test('damage that shows while the database is in use is said, and mended at the 
   {
     await using _copied = await open(file, recordedLog(), [...migrations, newer]);
   }
-  const log = recordedLog();
+  const logger = recordedLog();
   const told = Promise.withResolvers<void>();
   {
     const config = { kind: 'sqlite', file } as const;
@@ -217,13 +224,13 @@ test('damage that shows while the database is in use is said, and mended at the 
       migrations: known,
       clock: systemClock,
       disk: nodeDisk,
-      log,
+      logger,
       onDamage: told.resolve,
     });
     await breakPages(file);
     await assert.rejects(sql`select sum(length(value)) from settings`.execute(store.db));
     await told.promise;
-    assert.equal(log.events('database_damaged').length, 1);
+    assert.equal(logger.events('database_damaged').length, 1);
   }
   const nextLog = recordedLog();
   await using store = await open(file, nextLog);

@@ -5,7 +5,7 @@ import type { Clock } from '@station/kit/clock';
 import type { Disk } from '@station/kit/files';
 import { describeError } from '@station/kit/station-error';
 import type { DatabaseConfig } from '../config.ts';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import { copiesDirectory, createDatabaseCopies, type CopyKind, type DatabaseCopies } from './database-copies.ts';
 import { migrate, readSchemaState, type StationMigration } from './migrate.ts';
 import { openPostgres } from './postgres.ts';
@@ -36,23 +36,23 @@ export async function openStore(options: {
   replicaId?: string | null;
   clock: Clock;
   disk: Disk;
-  log: Log;
+  logger: BackendLogger;
   /** Called when the file proves damaged while in use: the next start mends it. */
   onDamage: () => void;
 }): Promise<Store> {
-  const { config, migrations, replicaId = null, log } = options;
+  const { config, migrations, replicaId = null, logger } = options;
   await using opening = new AsyncDisposableStack();
   const opened =
     config.kind === 'sqlite'
       ? await openSqlite(config.file, options)
-      : { db: await openPostgres({ url: config.url, replicaId, log }), copy: null, copies: null };
+      : { db: await openPostgres({ url: config.url, replicaId, logger }), copy: null, copies: null };
   const { db } = opened;
   opening.defer(() => db.destroy());
   const { pending, unknown, isNew } = await readSchemaState(db as Kysely<unknown>, migrations);
-  if (unknown.length > 0) log.event('database_newer', { unknownMigrations: unknown });
+  if (unknown.length > 0) logger.event('database_newer', { unknownMigrations: unknown });
   if (pending.length > 0 && !isNew) await opened.copy?.('migration');
   const done = await migrate(db as Kysely<unknown>, migrations);
-  if (done.length > 0) log.event('database_migrated', { migrations: done });
+  if (done.length > 0) logger.event('database_migrated', { migrations: done });
   if (opened.copy !== null) opening.use(startDailyCopies(opened.copy, opened.copies, options));
   const closing = opening.move();
   return {
@@ -69,20 +69,20 @@ type Opened =
 
 async function openSqlite(
   file: string,
-  options: { clock: Clock; disk: Disk; log: Log; onDamage: () => void },
+  options: { clock: Clock; disk: Disk; logger: BackendLogger; onDamage: () => void },
 ): Promise<Opened> {
-  const { clock, disk, log } = options;
+  const { clock, disk, logger } = options;
   await disk.makeDirectory(dirname(file), 0o700);
   const copies = createDatabaseCopies({ directory: copiesDirectory(file), disk, clock });
-  const database: DatabaseSync = await openOrRestore({ file, disk, clock, copies, log });
+  const database: DatabaseSync = await openOrRestore({ file, disk, clock, copies, logger });
   let suspected = false;
   const onDamage = (error: Error): void => {
     if (suspected) return;
     suspected = true;
-    log.event('database_damaged', { file: 'station.sqlite', reason: error.message });
+    logger.event('database_damaged', { file: 'station.sqlite', reason: error.message });
     suspectDamage(disk, file, error.message)
       .catch((reason: unknown) =>
-        log.event('unexpected_error', { where: 'suspectDamage', message: describeError(reason) }),
+        logger.event('unexpected_error', { where: 'suspectDamage', message: describeError(reason) }),
       )
       .finally(options.onDamage);
   };
@@ -91,7 +91,7 @@ async function openSqlite(
     copies,
     copy: async (kind) => {
       const { name } = await copies.take(database, kind);
-      log.event('database_copied', { copy: name, reason: kind });
+      logger.event('database_copied', { copy: name, reason: kind });
     },
   };
 }
@@ -100,7 +100,7 @@ async function openSqlite(
 function startDailyCopies(
   copy: (kind: CopyKind) => Promise<void>,
   copies: DatabaseCopies,
-  { clock, log }: { clock: Clock; log: Log },
+  { clock, logger }: { clock: Clock; logger: BackendLogger },
 ): AsyncDisposable {
   const stopping = new AbortController();
   const run = async (): Promise<void> => {
@@ -111,13 +111,13 @@ function startDailyCopies(
       const untilNext = Math.min(copyEveryMs, copyEveryMs - age);
       await clock.sleep(Math.max(firstCopyAfterMs, untilNext), stopping.signal);
       await copy('daily').catch((error: unknown) =>
-        log.event('database_copy_failed', { reason: 'daily', message: describeError(error) }),
+        logger.event('database_copy_failed', { reason: 'daily', message: describeError(error) }),
       );
     }
   };
   const running = run().catch((error: unknown) => {
     if (stopping.signal.aborted) return;
-    log.event('unexpected_error', { where: 'daily copy of the database', message: describeError(error) });
+    logger.event('unexpected_error', { where: 'daily copy of the database', message: describeError(error) });
   });
   return {
     [Symbol.asyncDispose]: async () => {

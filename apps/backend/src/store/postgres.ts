@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import { describeError } from '@station/kit/station-error';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import type { Database, Schema } from './schema.ts';
 
 const connections = 10;
@@ -19,8 +19,12 @@ export const connectionSettings =
   'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3; set tcp_user_timeout = 11000';
 
 /** @param replicaId null: this backend is alone. */
-export async function openPostgres(options: { url: string; replicaId: string | null; log: Log }): Promise<Database> {
-  const { url, replicaId, log } = options;
+export async function openPostgres(options: {
+  url: string;
+  replicaId: string | null;
+  logger: BackendLogger;
+}): Promise<Database> {
+  const { url, replicaId, logger } = options;
   // Loaded only when it is used: most stations run on SQLite.
   const { default: pg } = await import('pg');
   const int8 = 20;
@@ -37,7 +41,7 @@ export async function openPostgres(options: { url: string; replicaId: string | n
   });
   // An idle connection that the server ends is not an error of anyone's query; the pool opens another.
   pool.on('error', (error) =>
-    log.event('unexpected_error', { where: 'database connection', message: describeError(error) }),
+    logger.event('unexpected_error', { where: 'database connection', message: describeError(error) }),
   );
   pool.on('connect', (client) => {
     // While it is being closed a connection has left the pool already: its error would be nobody's and end the process.

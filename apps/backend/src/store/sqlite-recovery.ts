@@ -2,12 +2,12 @@ import { basename, dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { isoTime, type Clock } from '@station/kit/clock';
 import { readText, removeDurable, writeDurable, type Disk } from '@station/kit/files';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import { databaseSuffixes, removeWithSides, type DatabaseCopies, type DatabaseCopy } from './database-copies.ts';
 import { isDamage } from './sqlite-dialect.ts';
 import { copySqliteFile, findDamage, isEmpty, openSqliteFile } from './sqlite-file.ts';
 
-type Dependencies = { file: string; disk: Disk; clock: Clock; copies: DatabaseCopies; log: Log };
+type Dependencies = { file: string; disk: Disk; clock: Clock; copies: DatabaseCopies; logger: BackendLogger };
 
 /**
  * Opens the database file whatever state it is in. A damaged one is put aside under a dated name, never deleted, and the newest good
@@ -16,7 +16,7 @@ type Dependencies = { file: string; disk: Disk; clock: Clock; copies: DatabaseCo
  * @throws errors that are not damage: a disk that is full, read-only or not permitted is not mended by replacing the file.
  */
 export async function openOrRestore(dependencies: Dependencies): Promise<DatabaseSync> {
-  const { file, disk, log, copies } = dependencies;
+  const { file, disk, logger, copies } = dependencies;
   await finishReplacement(dependencies);
   // Made here when missing, because SQLite would let everyone read it.
   if (!(await has(disk, file))) await disk.write(file, new Uint8Array(), 0o600);
@@ -26,7 +26,7 @@ export async function openOrRestore(dependencies: Dependencies): Promise<Databas
     return opened.database;
   }
   opened.database?.close();
-  log.event('database_damaged', {
+  logger.event('database_damaged', {
     file: basename(file),
     reason: opened.damage ?? 'It is empty although copies of it exist',
   });
@@ -67,7 +67,7 @@ const marker = (file: string): string => `${file}.replacing`;
  * file looking sound while its last commits are gone.
  */
 async function replaceBy(dependencies: Dependencies, copy: DatabaseCopy | null): Promise<void> {
-  const { file, disk, clock, log } = dependencies;
+  const { file, disk, clock, logger } = dependencies;
   const damaged = `${file}.damaged-${isoTime(clock.now()).replaceAll(/[-:.]/g, '')}`;
   await disk.write(replacement(file), new Uint8Array(), 0o600);
   if (copy !== null) await copySqliteFile(copy.path, replacement(file));
@@ -75,9 +75,9 @@ async function replaceBy(dependencies: Dependencies, copy: DatabaseCopy | null):
   await writeDurable(disk, marker(file), damaged);
   await finishReplacement(dependencies);
   if (copy === null) {
-    log.event('database_started_empty', { damaged: basename(damaged), reason: 'There is no good copy to restore' });
+    logger.event('database_started_empty', { damaged: basename(damaged), reason: 'There is no good copy to restore' });
   } else {
-    log.event('database_restored', { damaged: basename(damaged), copy: copy.name, copyTakenAt: copy.takenAt });
+    logger.event('database_restored', { damaged: basename(damaged), copy: copy.name, copyTakenAt: copy.takenAt });
   }
 }
 

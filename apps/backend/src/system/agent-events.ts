@@ -6,14 +6,18 @@ import type { SocketHub } from '../socket/hub.ts';
 import { startAgentLink } from './agent-link.ts';
 
 /** The agent's events for everyone at /ws, and whether the agent is heard. */
-export function startAgentEvents(config: BackendConfig, { clock, log, random }: Host, hub: SocketHub): AsyncDisposable {
+export function startAgentEvents(
+  config: BackendConfig,
+  { clock, logger, random }: Host,
+  hub: SocketHub,
+): AsyncDisposable {
   if (config.agent === null) return { [Symbol.asyncDispose]: async () => undefined };
   const now = (): string => isoTime(clock.now());
   const linkMessage = (connected: boolean) => ({ type: 'agent_link', at: now(), connected }) as const;
   const link = startAgentLink({
     client: createAgentClient(config.agent, config.agentToken),
     clock,
-    log,
+    logger,
     random,
     listener: {
       onConnected: (connected) => hub.broadcast(linkMessage(connected), 'agent_link'),

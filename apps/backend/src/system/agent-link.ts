@@ -4,7 +4,7 @@ import type { Clock } from '@station/kit/clock';
 import { createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { AgentClient } from '../adapters/agent-client.ts';
-import type { Log } from '../core/log.ts';
+import type { BackendLogger } from '@station/kit/logger';
 import { createSseParser } from './sse-parser.ts';
 
 export type AgentLinkListener = {
@@ -21,11 +21,11 @@ const backoff = { initialMs: 500, maxMs: 15_000, jitter: 0.2 };
 export function startAgentLink(dependencies: {
   client: AgentClient;
   clock: Clock;
-  log: Log;
+  logger: BackendLogger;
   random: () => number;
   listener: AgentLinkListener;
 }): AgentLink {
-  const { client, clock, log, listener } = dependencies;
+  const { client, clock, logger, listener } = dependencies;
   const stopping = new AbortController();
   const { signal } = stopping;
   const delays = createBackoff({ ...backoff, random: dependencies.random });
@@ -39,7 +39,7 @@ export function startAgentLink(dependencies: {
 
   const listen = async (): Promise<void> => {
     const stream = await client.openEvents(signal);
-    log.event('agent_link_up', {});
+    logger.event('agent_link_up', {});
     delays.reset();
     setConnected(true);
     const push = createSseParser((data) => {
@@ -61,7 +61,7 @@ export function startAgentLink(dependencies: {
       const retryInMs = delays.nextMs();
       const reason = describeError(error);
       // An agent that stays away is said once, not at each attempt.
-      if (wasConnected || reason !== told) log.event('agent_link_down', { reason, retryInMs });
+      if (wasConnected || reason !== told) logger.event('agent_link_down', { reason, retryInMs });
       told = reason;
       await clock.sleep(retryInMs, signal).catch(() => undefined);
     }

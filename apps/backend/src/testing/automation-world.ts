@@ -40,7 +40,7 @@ export type AutomationWorld = AsyncDisposable & {
   store: Store;
   runs: RunStore;
   clock: ReturnType<typeof manualClock>;
-  log: ReturnType<typeof recordedLog>;
+  logger: ReturnType<typeof recordedLog>;
   /** Names of the effects that were performed. */
   performed: string[];
   /** How the next effects end, by name; one that is not named is done. */
@@ -58,7 +58,7 @@ export type AutomationWorld = AsyncDisposable & {
 export async function automationWorld(): Promise<AutomationWorld> {
   const store = await openTestStore();
   const clock = manualClock();
-  const log = recordedLog();
+  const logger = recordedLog();
   const runs = createRunStore(store);
   const automations = createAutomationStore({ db: store.db, clock });
   const newId = createEventIds(() => clock.now());
@@ -85,7 +85,7 @@ export async function automationWorld(): Promise<AutomationWorld> {
       onNotification: (notification) => void life.notified.push(notification),
       onWaiting: (id, until, time) => timer.noteWaiting(id, until, time),
       clock,
-      log,
+      logger,
     });
     const timer = startTimer({
       runs: options.runs ?? runs,
@@ -95,7 +95,7 @@ export async function automationWorld(): Promise<AutomationWorld> {
       timeZone: async () => 'Europe/Kyiv',
       isShared,
       clock,
-      log,
+      logger,
     });
     const dispose = async (): Promise<void> => {
       await timer[Symbol.asyncDispose]();
@@ -107,7 +107,7 @@ export async function automationWorld(): Promise<AutomationWorld> {
     store,
     runs,
     clock,
-    log,
+    logger,
     performed,
     results,
     facts,

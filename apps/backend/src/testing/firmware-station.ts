@@ -27,10 +27,10 @@ export async function firmwareStation(count: number, settings = quick) {
   await using opening = new AsyncDisposableStack();
   const store: Store = opening.use(await openTestStore());
   const clock = manualClock();
-  const log = recordedLog();
+  const logger = recordedLog();
   const { db } = store;
   const devices = createDeviceStore({ db, clock });
-  const events = createDeviceEvents(log);
+  const events = createDeviceEvents(logger);
   const images = createImageStore({ db, clock });
   const rolloutStore = createRolloutStore({ db, clock });
   const sent: CommandRequest[] = [];
@@ -54,7 +54,7 @@ export async function firmwareStation(count: number, settings = quick) {
       },
       tell: ({ rollout }) => told.push(rollout),
       clock,
-      log,
+      logger,
       settings,
     });
   let rollouts = start();

@@ -1,16 +1,23 @@
+import { backendEvents } from '@station/protocol/backend-events';
 import { systemClock } from '@station/kit/clock';
-import { createLog, type Log } from '../core/log.ts';
+import { createLogger, type BackendLogger } from '@station/kit/logger';
 
 export type LoggedEvent = { time: string; level: string; event: string } & Record<string, unknown>;
 
 /** The real log, its lines kept instead of printed. */
 export function recordedLog(
   secrets: readonly string[] = [],
-): Log & { lines: string[]; events(name: string): LoggedEvent[] } {
+): BackendLogger & { lines: string[]; events(name: string): LoggedEvent[] } {
   const lines: string[] = [];
-  const log = createLog({ clock: systemClock, level: 'debug', secrets, write: (line) => void lines.push(line) });
+  const logger = createLogger({
+    catalogue: backendEvents,
+    clock: systemClock,
+    level: 'debug',
+    secrets,
+    write: (line) => void lines.push(line),
+  });
   return {
-    ...log,
+    ...logger,
     lines,
     events: (name) => lines.map((line) => JSON.parse(line) as LoggedEvent).filter(({ event }) => event === name),
   };

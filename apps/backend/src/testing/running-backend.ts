@@ -14,7 +14,7 @@ export type RunningBackend = AsyncDisposable & {
   backend: Backend;
   http: HttpServer;
   dataDir: string;
-  log: ReturnType<typeof recordedLog>;
+  logger: ReturnType<typeof recordedLog>;
   setupCode(): Promise<string>;
   /** Makes the owner through the set-up of the first run. */
   setUp(): Promise<Session>;
@@ -46,11 +46,11 @@ export async function runBackend(options: BackendOptions = {}): Promise<RunningB
     ...options.env,
   });
   if (!config.ok) throw new Error(config.problems.join('; '));
-  const log = recordedLog(secretsOf(config.config));
+  const logger = recordedLog(secretsOf(config.config));
   const host = {
     clock: options.clock ?? systemClock,
     disk: nodeDisk,
-    log,
+    logger,
     random: Math.random,
     timeZone: 'Europe/Kyiv',
   };
@@ -69,7 +69,7 @@ export async function runBackend(options: BackendOptions = {}): Promise<RunningB
     backend,
     http: backend.http,
     dataDir,
-    log,
+    logger,
     setupCode,
     setUp: async () => {
       const payload = { code: (await setupCode()).trim(), ...owner };

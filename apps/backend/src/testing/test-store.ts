@@ -20,7 +20,7 @@ export async function openTestStore(): Promise<Store> {
       migrations,
       clock: systemClock,
       disk: nodeDisk,
-      log: recordedLog(),
+      logger: recordedLog(),
       onDamage: () => undefined,
     }),
   );

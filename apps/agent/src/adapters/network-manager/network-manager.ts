@@ -1,5 +1,5 @@
 import type { Clock } from '@station/kit/clock';
-import type { Report } from '@station/kit/report';
+import type { AgentLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import type { Network, Radio, RadioFacts } from '../../wifi/ports.ts';
 import type { SsidHex } from '../../wifi/ssid.ts';
@@ -46,7 +46,7 @@ export type NetworkManagerParts = {
   dnsmasqFolder?: string;
   kernel?: KernelPaths;
   clock: Clock;
-  report: Report;
+  logger: AgentLogger;
   /** Longest waits, milliseconds; others in tests. */
   limits?: Partial<Limits>;
 };
@@ -89,7 +89,7 @@ export type NetworkManager = Radio &
  * `/proc/sys/net/ipv4/conf`, and to read `/sys/class/rfkill` and `/proc/net`.
  */
 export function createNetworkManager(parts: NetworkManagerParts): NetworkManager {
-  const { clock, report } = parts;
+  const { clock, logger } = parts;
   const limits = { ...defaultLimits, ...parts.limits };
   const kernel = parts.kernel ?? kernelPaths;
   const interfaceName = parts.interface;
@@ -100,7 +100,7 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
   const changes = createChanges(bus);
   const heard = new Map<SsidHex, number[]>();
   const dns = createDnsAnswers(parts.dnsmasqFolder ?? sharedDnsmasqFolder);
-  const warn = warnWith(report);
+  const warn = warnWith(logger);
   const frequenciesOf = (ssid: SsidHex): readonly number[] => heard.get(ssid) ?? [];
   const joinParts: JoinParts = { bus, client, supplicant, clock, interfaceName, frequenciesOf, ...limits };
   const hotspotParts: HotspotParts = {
@@ -203,20 +203,20 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
  * Paths as for `createNetworkManager`.
  */
 export async function undoHotspot(
-  parts: Pick<NetworkManagerParts, 'dnsmasqFolder' | 'kernel' | 'report'>,
+  parts: Pick<NetworkManagerParts, 'dnsmasqFolder' | 'kernel' | 'logger'>,
 ): Promise<void> {
   const kernel = parts.kernel ?? kernelPaths;
   await undoOnMachine({
     dns: createDnsAnswers(parts.dnsmasqFolder ?? sharedDnsmasqFolder),
     forwarding: createForwarding(kernel.proc),
-    warn: warnWith(parts.report),
+    warn: warnWith(parts.logger),
   });
 }
 
 const warnWith =
-  (report: Report) =>
+  (logger: AgentLogger) =>
   (error: unknown): void =>
-    report.event('unexpected_error', { where: 'network-manager', message: describeError(error) });
+    logger.event('unexpected_error', { where: 'network-manager', message: describeError(error) });
 
 async function observeNow(parts: {
   client: Client;

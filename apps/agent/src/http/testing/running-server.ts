@@ -1,9 +1,10 @@
+import { events as catalogue } from '@station/protocol/events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { request, type IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@station/kit/clock';
-import { createReport, type Report } from '@station/kit/report';
+import { createLogger, type AgentLogger } from '@station/kit/logger';
 import type { HistoryEntry, Status } from '@station/protocol/agent-api';
 import type { AgentEvent } from '@station/protocol/events';
 import type { Config } from '../../config.ts';
@@ -24,7 +25,7 @@ export type ScriptedAgent = AgentPort & {
 export type RunningServer = AsyncDisposable & {
   server: HttpServer;
   agent: ScriptedAgent;
-  report: Report;
+  logger: AgentLogger;
   events: AgentEvent[];
   folder: string;
   /** Where TCP is listened on. */
@@ -39,13 +40,13 @@ export async function startServer(api: Partial<Config['api']> & { socketName?: s
   const { socketName, ...given } = api;
   const folder = await mkdtemp(join(tmpdir(), 'agent-http-'));
   const events: AgentEvent[] = [];
-  const report = createReport({ clock: systemClock, level: 'info', secrets: [], write: () => undefined });
-  const subscription = report.subscribe((event) => void (events.length < 1000 && events.push(event)));
+  const logger = createLogger({ catalogue, clock: systemClock, level: 'info', secrets: [], write: () => undefined });
+  const subscription = logger.subscribe((event) => void (events.length < 1000 && events.push(event)));
   const agent = scriptedAgent();
   const socketPath = socketName === undefined ? null : join(folder, socketName);
   const server = await createHttpServer({
     port: agent,
-    report,
+    logger,
     clock: systemClock,
     config: { host: '127.0.0.1', port: 0, socketPath, token: null, ...given },
     agentVersion: '0.1.0',
@@ -55,7 +56,7 @@ export async function startServer(api: Partial<Config['api']> & { socketName?: s
   return {
     server,
     agent,
-    report,
+    logger,
     events,
     folder,
     tcp: { host: '127.0.0.1', port: tcpAddress === undefined ? 0 : Number(new URL(tcpAddress).port) },

@@ -1,6 +1,7 @@
+import { events as catalogue } from '@station/protocol/events';
 import { request, type IncomingHttpHeaders } from 'node:http';
 import { systemClock } from '@station/kit/clock';
-import { createReport } from '@station/kit/report';
+import { createLogger } from '@station/kit/logger';
 import type { AgentEvent } from '@station/protocol/events';
 import type { JoinRequest, Network, PortalActions, PortalView } from '../../wifi/ports.ts';
 import { ssidFromText } from '../../wifi/ssid.ts';
@@ -57,14 +58,14 @@ export function createSimulatedWatchdog(start: Partial<PortalView> = {}) {
 /** The portal on a free port of this machine, with its log. */
 export async function startPortal(actions: PortalActions, port = 0) {
   const events: AgentEvent[] = [];
-  const report = createReport({ clock: systemClock, write: () => undefined, level: 'debug', secrets: [] });
-  report.subscribe((event) => void events.push(event));
+  const logger = createLogger({ catalogue, clock: systemClock, write: () => undefined, level: 'debug', secrets: [] });
+  logger.subscribe((event) => void events.push(event));
   const stop = new AbortController();
   const portal = await openPortal({
     address: '127.0.0.1',
     port,
     actions,
-    report,
+    logger,
     clock: systemClock,
     random: Math.random,
     signal: stop.signal,

@@ -1,67 +1,69 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { events } from '@station/protocol/events';
 import type { Clock } from './clock.ts';
-import { createReport, type LogLevel } from './report.ts';
+import { createLogger, type LogLevel } from './logger.ts';
 
 const clock: Clock = { now: () => Date.UTC(2026, 0, 2, 3, 4, 5, 6), monotonic: () => 0, sleep: async () => undefined };
 
 function recorded(options: { level?: LogLevel; secrets?: string[]; write?: (line: string) => void } = {}) {
   const lines: string[] = [];
-  const report = createReport({
+  const logger = createLogger({
+    catalogue: events,
     clock,
     level: options.level ?? 'info',
     secrets: options.secrets ?? [],
     write: options.write ?? ((line) => void lines.push(line)),
   });
-  return { report, lines };
+  return { logger, lines };
 }
 
-describe('a report', () => {
+describe('a logger', () => {
   it('writes one JSON object a line: time, level, event, fields', () => {
-    const { report, lines } = recorded();
-    report.event('config_warning', { problem: 'two\nlines' });
+    const { logger, lines } = recorded();
+    logger.event('config_warning', { problem: 'two\nlines' });
     assert.deepEqual(lines, [
       '{"time":"2026-01-02T03:04:05.006Z","level":"warn","event":"config_warning","problem":"two\\nlines"}\n',
     ]);
   });
 
   it('keeps what is below its level out of the log, but not from the listeners', () => {
-    const { report, lines } = recorded({ level: 'error' });
+    const { logger, lines } = recorded({ level: 'error' });
     const heard: string[] = [];
-    using _subscription = report.subscribe(({ event }) => heard.push(event));
-    report.event('config_warning', { problem: 'small' });
-    report.event('unexpected_error', { where: 'test', message: 'large' });
+    using _subscription = logger.subscribe(({ event }) => heard.push(event));
+    logger.event('config_warning', { problem: 'small' });
+    logger.event('unexpected_error', { where: 'test', message: 'large' });
     assert.deepEqual([lines.length, heard], [1, ['config_warning', 'unexpected_error']]);
   });
 
-  it('no longer calls who has gone', () => {
-    const { report } = recorded();
+  it('does not call a listener that was disposed', () => {
+    const { logger } = recorded();
     const heard: string[] = [];
-    const subscription = report.subscribe(({ event }) => heard.push(event));
-    report.event('config_warning', { problem: 'one' });
+    const subscription = logger.subscribe(({ event }) => heard.push(event));
+    logger.event('config_warning', { problem: 'one' });
     subscription[Symbol.dispose]();
-    report.event('config_warning', { problem: 'two' });
+    logger.event('config_warning', { problem: 'two' });
     assert.equal(heard.length, 1);
   });
 
-  it('never throws, whoever listens and wherever it writes', () => {
-    const { report, lines } = recorded();
+  it('never throws, whatever a listener or the output does', () => {
+    const { logger, lines } = recorded();
     const heard: string[] = [];
-    using _bad = report.subscribe(() => {
+    using _bad = logger.subscribe(() => {
       throw new Error('listener broke');
     });
-    using _good = report.subscribe(({ event }) => heard.push(event));
-    report.event('config_warning', { problem: 'x' });
+    using _good = logger.subscribe(({ event }) => heard.push(event));
+    logger.event('config_warning', { problem: 'x' });
     assert.deepEqual(heard, ['config_warning']);
-    assert.match(lines[1] ?? '', /"event":"unexpected_error","where":"report","message":"listener broke"/);
+    assert.match(lines[1] ?? '', /"event":"unexpected_error","where":"logger","message":"listener broke"/);
 
     const broken = recorded({
       write: () => {
         throw new Error('EPIPE');
       },
     });
-    using _still = broken.report.subscribe(({ event }) => heard.push(event));
-    broken.report.event('config_warning', { problem: 'x' });
+    using _still = broken.logger.subscribe(({ event }) => heard.push(event));
+    broken.logger.event('config_warning', { problem: 'x' });
     assert.equal(heard.length, 2);
   });
 });
@@ -74,6 +76,8 @@ describe('secrets', () => {
     ['deep inside', { a: [{ b: 'x s3cr3t-one' }] }, { a: [{ b: 'x [redacted]' }] }],
     ['that begin alike', 's3cr3t-one-and-more', '[redacted]'],
     ['with characters that JSON escapes', 'say "hi"\\there!', 'say [redacted]!'],
+    ['inside JSON in a text', `body ${JSON.stringify({ a: '"hi"\\there' })}`, 'body {"a":"[redacted]"}'],
+    ['in a key', { 's3cr3t-one': 1 }, { '[redacted]': 1 }],
     [
       'by the name of their field',
       { agentToken: 'x', Password: 1, authorization: null, psk: ['y'] },
@@ -89,12 +93,23 @@ describe('secrets', () => {
   ];
   for (const [title, given, expected] of cases) {
     it(`are kept out ${title}`, () => {
-      const { report, lines } = recorded({ secrets: ['cat', 's3cr3t-one', 's3cr3t-one-and-more', '"hi"\\there', ''] });
+      const { logger, lines } = recorded({ secrets: ['cat', 's3cr3t-one', 's3cr3t-one-and-more', '"hi"\\there', ''] });
       const heard: unknown[] = [];
-      using _subscription = report.subscribe((event) => heard.push((event as unknown as { problem: unknown }).problem));
-      report.event('config_warning', { problem: given as string });
+      using _subscription = logger.subscribe((event) => heard.push((event as unknown as { problem: unknown }).problem));
+      logger.event('config_warning', { problem: given as string });
       assert.deepEqual((JSON.parse(lines[0] ?? '') as { problem: unknown }).problem, expected);
       assert.deepEqual(heard, [expected]);
     });
   }
+
+  it('are kept out from the moment they are known', () => {
+    const { logger, lines } = recorded({ secrets: ['abcd'] });
+    logger.event('config_warning', { problem: 'later-secret' });
+    logger.keepSecret('later');
+    logger.keepSecret('later-secret');
+    logger.keepSecret('abc');
+    logger.event('config_warning', { problem: 'later-secret abc' });
+    const problems = lines.map((line) => (JSON.parse(line) as { problem: string }).problem);
+    assert.deepEqual(problems, ['later-secret', '[redacted] abc']);
+  });
 });

@@ -1,0 +1,133 @@
+import type { backendEvents } from '@station/protocol/backend-events';
+import type { events } from '@station/protocol/events';
+import { pino } from 'pino';
+import type { Static, TObject } from 'typebox';
+import { isoTime, type Clock } from './clock.ts';
+import { describeError } from './station-error.ts';
+
+/** The log of one program. `Catalogue` names its events, with the level and the fields of each. */
+export type Logger<Catalogue extends EventCatalogue> = {
+  /** Writes one event line and hands it to the listeners. Never throws. */
+  event<Name extends keyof Catalogue & string>(name: Name, fields: Static<Catalogue[Name]['fields']>): void;
+  /** Calls `listener` with each event, of every level, until disposed. What it gets is redacted already. */
+  subscribe(listener: (event: LoggedEvent<Catalogue>) => void): Disposable;
+  /** From now on this value is redacted wherever it occurs. */
+  keepSecret(value: string): void;
+};
+export type AgentLogger = Logger<typeof events>;
+export type BackendLogger = Logger<typeof backendEvents>;
+
+export type EventCatalogue = Readonly<Record<string, { readonly level: LogLevel; readonly fields: TObject }>> & {
+  readonly unexpected_error: object;
+};
+
+/** One event as it is written: `time` is ISO 8601 in UTC. */
+export type LoggedEvent<Catalogue extends EventCatalogue> = {
+  [Name in keyof Catalogue & string]: { time: string; level: LogLevel; event: Name } & Static<
+    Catalogue[Name]['fields']
+  >;
+}[keyof Catalogue & string];
+
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/**
+ * Logs events as one JSON object a line: `time`, `level`, `event`, then the event's fields (contracts, section 6). Secrets
+ * are redacted by field name, and by value wherever one of them occurs inside a text.
+ * @param options.write gets each line with its line break.
+ * @param options.level events below it are not written; the listeners get them.
+ * @param options.secrets values to redact; those under 4 characters are redacted by field name only.
+ */
+export function createLogger<Catalogue extends EventCatalogue>(options: {
+  catalogue: Catalogue;
+  clock: Clock;
+  level: LogLevel;
+  secrets: readonly string[];
+  write: (line: string) => void;
+}): Logger<Catalogue> {
+  const secrets = createSecrets(options.secrets);
+  const listeners = new Set<(event: LoggedEvent<Catalogue>) => void>();
+  const output = openOutput(options);
+  const lineOf = (name: keyof Catalogue & string, fields: object): Line => ({
+    time: isoTime(options.clock.now()),
+    level: (options.catalogue as EventCatalogue)[name]?.level ?? 'error',
+    event: name,
+    ...(secrets.redact(fields) as object),
+  });
+  return {
+    event: (name, fields) => {
+      const line = lineOf(name, fields);
+      output(line);
+      for (const listener of listeners) {
+        try {
+          listener(line as unknown as LoggedEvent<Catalogue>);
+        } catch (error) {
+          // Not to the listeners: this one would be among them.
+          output(lineOf('unexpected_error', { where: 'logger', message: describeError(error) }));
+        }
+      }
+    },
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    },
+    keepSecret: (value) => secrets.add(value),
+  };
+}
+
+type Line = { time: string; level: LogLevel; event: string };
+
+/** Pino as the writer of lines. It puts the level before the time: so the level goes in as the first of the fields. */
+function openOutput(options: { level: LogLevel; write: (line: string) => void }): (line: Line) => void {
+  let time = '';
+  const output = pino(
+    {
+      level: options.level,
+      base: null,
+      formatters: { level: () => ({}) },
+      timestamp: () => `"time":"${time}"`,
+    },
+    { write: (line) => options.write(line) },
+  );
+  return (line) => {
+    try {
+      const { time: at, ...rest } = line;
+      time = at;
+      output[line.level](rest);
+    } catch {
+      // The log is where this failure would be written.
+    }
+  };
+}
+
+const secretName = /token|password|passphrase|secret|authorization|psk|credential/i;
+const redacted = '[redacted]';
+/** A shorter one would black out ordinary words. */
+const shortestSecret = 4;
+const deepest = 16;
+
+function createSecrets(values: readonly string[]) {
+  let forms: string[] = [];
+  const add = (value: string): void => {
+    if (value.length < shortestSecret) return;
+    // A text may quote JSON, in which the value stands escaped.
+    const all = new Set([...forms, value, JSON.stringify(value).slice(1, -1)]);
+    // The longest first: a secret that begins with another one would leave its rest to be read.
+    forms = [...all].sort((a, b) => b.length - a.length);
+  };
+  for (const value of values) add(value);
+  const inText = (text: string): string => forms.reduce((rest, form) => rest.replaceAll(form, redacted), text);
+  const redact = (value: unknown, depth = 0): unknown => {
+    if (typeof value === 'string') return inText(value);
+    if (typeof value !== 'object' || value === null) return value;
+    if (depth === deepest) return '[too deep]';
+    if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1));
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [
+        inText(key),
+        secretName.test(key) ? redacted : redact(item, depth + 1),
+      ]),
+    );
+  };
+  return { add, redact };
+}
