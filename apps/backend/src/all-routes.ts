@@ -12,7 +12,7 @@ import { createZoneStore } from './devices/zone-store.ts';
 import type { BackendLogger } from '@station/kit/logger';
 import { createMemberService } from './people/member-service.ts';
 import { dropReasons } from './mqtt/dropped-messages.ts';
-import { deriveSecrets } from './core/shared-secrets.ts';
+import { deriveSecrets } from './core/secrets.ts';
 import type { Rooms } from './rooms.ts';
 import { openSecretBox } from './store/secret-box.ts';
 import { createSettingsStore } from './provisioning/settings-store.ts';

@@ -3,35 +3,10 @@ import { logLevels, type LogLevel } from '@station/kit/logger';
 import { isAddressOrSubnet } from './adapters/webhook-client.ts';
 import ownPackage from '../package.json' with { type: 'json' };
 import { readCloudSettings, type CloudSettings } from './cloud/cloud-settings.ts';
-
-export type DatabaseConfig = { kind: 'sqlite'; file: string } | { kind: 'postgres'; url: string };
-export type AgentTarget = { kind: 'socket'; path: string } | { kind: 'tcp'; url: string };
-/** The broker inside the backend, or another one. */
-export type MqttConfig =
-  /** Port 0 takes a free one. */
-  | { kind: 'embedded'; host: string; port: number }
-  | {
-      kind: 'external';
-      url: string;
-      username: string | null;
-      password: string | null;
-      /** PEM file of those who vouch for an `mqtts://` broker; null: those that Node knows. */
-      caFile: string | null;
-    };
-
-/** Where devices fetch their firmware: `publicUrl` is the reverse proxy as the local network sees it, `folder` a path there. */
-export type FirmwareConfig = {
-  publicUrl: string;
-  folder: string;
-  /** How long a wave must have stood before the next begins. */
-  soakMs: number;
-  /** Devices that update at the same time. */
-  concurrency: number;
-  /** Of a rollout. */
-  startsPerMinute: number;
-  /** Images that a device may refuse or fall back from before it is left alone. */
-  attempts: number;
-};
+import type { MqttConfig } from './mqtt/mqtt.ts';
+import type { DatabaseConfig } from './store/database.ts';
+import type { AgentTarget } from './adapters/agent-client.ts';
+import type { FirmwareConfig } from './firmware/firmware.ts';
 
 export type BackendConfig = {
   /** Port 0 takes a free one. */

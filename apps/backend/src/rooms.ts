@@ -10,9 +10,12 @@ import type { Cloud, CloudTuning } from './cloud/cloud.ts';
 import { cloudWriteAlong, startCloudOf } from './cloud/start.ts';
 import type { BackendConfig } from './config.ts';
 import { createCommandStore, tellHere } from './store/command-store.ts';
-import { createCommands, type Commands } from './devices/commands.ts';
+import { createCommands } from './devices/commands.ts';
 import { createDeviceEvents, type DeviceEvents } from './core/device-events.ts';
-import { createDeviceStore, type DeviceStore } from './store/device-store.ts';
+import { createEventIds } from './core/event-ids.ts';
+import type { WriteReports } from './mqtt/ports.ts';
+import { writeReports } from './store/report-store.ts';
+import { createDeviceStore, createRemovedLogins, type DeviceStore } from './store/device-store.ts';
 import { importDevices, type FileLogin } from './devices/devices-file.ts';
 import { createHistoryStore } from './devices/history-store.ts';
 import { startHousekeeping } from './devices/housekeeping.ts';
@@ -29,6 +32,7 @@ import { openStore, type Store } from './store/database.ts';
 import { migrations } from './store/migrations/all.ts';
 import type { Database } from './store/schema.ts';
 import { startAgentEvents } from './system/agent-events.ts';
+import type { Commands } from './core/commands.ts';
 
 /** What everything stands on. */
 export type Ground = {
@@ -157,8 +161,11 @@ async function openDevices(opened: AsyncDisposableStack, ground: Ground): Promis
   const logins = await importDevicesFile(config, host, db);
   const { station_id: stationId } = await createStationStore(db).read();
   const writeAlong = cloudWriteAlong(config);
-  const parts = { config: config.mqtt, stationId, replicas, logins, store, devices, events, writeAlong };
-  const mqtt = opened.use(await startMqtt({ ...parts, clock, disk, logger }));
+  const newId = createEventIds(() => clock.now());
+  const write: WriteReports = (reports) =>
+    replicas?.writeReports(reports, newId, writeAlong) ?? writeReports(store, reports, newId, writeAlong);
+  const parts = { config: config.mqtt, stationId, sharing: replicas, logins, devices, events, writeReports: write };
+  const mqtt = opened.use(await startMqtt({ ...parts, removedLogins: createRemovedLogins(db), clock, disk, logger }));
   const commands = opened.use(
     createCommands({
       findDevice: async (id) => {

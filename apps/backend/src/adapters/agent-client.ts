@@ -1,7 +1,6 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { StationError } from '@station/kit/station-error';
-import type { AgentTarget } from '../config.ts';
 
 /** An answer of the agent, whatever its status: refusals are answers too. */
 export type AgentAnswer = { statusCode: number; body: unknown };
@@ -114,3 +113,5 @@ function asUnreachable(error: unknown): StationError {
   if (error instanceof StationError) return error;
   return unreachable('The agent of this station does not answer. It may be restarting.', error);
 }
+
+export type AgentTarget = { kind: 'socket'; path: string } | { kind: 'tcp'; url: string };

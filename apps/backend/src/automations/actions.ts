@@ -1,10 +1,10 @@
 import type { ActionData } from '@station/protocol/automation-flow';
 import type { Clock } from '@station/kit/clock';
 import type { WebhookClient } from '../adapters/webhook-client.ts';
-import { commandExpiryMs, type Commands } from '../devices/commands.ts';
 import type { CommandChange, DeviceEvents } from '../core/device-events.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import type { Reach } from './reach.ts';
+import { commandExpiryMs, type Commands } from '../core/commands.ts';
 
 /** Actions that reach out of the station's own records. A delay and a notification are rows. */
 export type Effect = Extract<ActionData, { kind: 'device_command' | 'webhook' }>;

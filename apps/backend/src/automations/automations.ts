@@ -2,12 +2,10 @@ import { keptRuns } from '@station/protocol/automations';
 import type { ServerMessage } from '@station/protocol/socket';
 import { isoTime, type Clock } from '@station/kit/clock';
 import { createWebhookClient } from '../adapters/webhook-client.ts';
-import type { Commands } from '../devices/commands.ts';
-import type { DeviceEvents } from '../core/device-events.ts';
+import { type DeviceEvents, eventsKeptMs } from '../core/device-events.ts';
 import { readState } from '../core/device-state.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import { createEventIds } from '../core/event-ids.ts';
-import { eventsKeptMs } from '../devices/history-store.ts';
 import type { BackendLogger } from '@station/kit/logger';
 import type { Leadership } from '../core/leadership.ts';
 import type { Store } from '../store/database.ts';
@@ -23,6 +21,7 @@ import { createRunStore, type NotificationRow, type RunRow } from './run-store.t
 import { createRunner } from './runner.ts';
 import { startTimer, type Timer } from './timer.ts';
 import { listenForTriggers } from './trigger-listener.ts';
+import type { Commands } from '../core/commands.ts';
 
 export type Automations = AsyncDisposable & {
   service: AutomationService;

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { Automation, AutomationRun } from '@station/protocol/automations';
 import type { Device } from '@station/protocol/devices';
 import type { Session } from '@station/protocol/rest';
-import { newToken } from '../core/token-hash.ts';
+import { newToken } from '../core/secrets.ts';
 import { chain, delay, node } from '../testing/automation-world.ts';
 import { bearer, owner } from '../testing/running-backend.ts';
 import { runProgram, type RunningProgram } from '../testing/running-program.ts';

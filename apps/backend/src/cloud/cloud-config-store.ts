@@ -1,9 +1,9 @@
 import type { Clock } from '@station/kit/clock';
 import { eventChannels, type EventChannel } from '@station/protocol/cloud';
-import { newCode } from '../people/setup-code.ts';
 import type { SecretBox } from '../store/secret-box.ts';
 import type { Database } from '../store/schema.ts';
 import { giveBackHome } from './home-accounts.ts';
+import { newCode } from '../core/secrets.ts';
 
 export type CloudConfig = {
   /** Null while nobody has claimed the station, or when the key it was sealed with is gone. */

@@ -14,7 +14,6 @@ import {
 import { createCloudSockets, createNoSockets, type OpenCloudSocket } from '../adapters/cloud-socket.ts';
 import type { AccessTokens } from '../core/access-tokens.ts';
 import type { CloudSettings } from './cloud-settings.ts';
-import type { Commands, PublishCommand } from '../devices/commands.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import type { BackendLogger } from '@station/kit/logger';
@@ -41,6 +40,7 @@ import { createStationReset } from './station-reset.ts';
 import { createStatusTeller } from './status-teller.ts';
 import { createStatusReader } from './status.ts';
 import { followHappenings } from './happenings.ts';
+import type { Commands, PublishCommand } from '../core/commands.ts';
 
 export type Cloud = AsyncDisposable & {
   status(): Promise<CloudStatus>;

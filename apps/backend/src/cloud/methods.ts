@@ -1,12 +1,12 @@
 import type { EventChannel } from '@station/protocol/cloud';
 import { cloudMethods, rpcErrors, type CloudMethod, type DeviceCommandParams } from '@station/protocol/cloud-rpc';
 import { builtInDeviceTypes } from '@station/protocol/device-types';
-import { checkCommand, type CommandResult, type Commands } from '../devices/commands.ts';
-import type { DeviceStore } from '../store/device-store.ts';
-import { toDevice } from '../devices/device-routes.ts';
+import { checkCommand } from '../devices/commands.ts';
+import { type DeviceStore, toDevice } from '../store/device-store.ts';
 import type { CallId, RpcMethod } from './peer.ts';
 import { RpcError } from './rpc-error.ts';
 import { commandKey, type RememberedCommands } from './remembered-commands.ts';
+import type { CommandResult, Commands } from '../core/commands.ts';
 
 export type MethodParts = {
   devices: Pick<DeviceStore, 'list' | 'findById'>;

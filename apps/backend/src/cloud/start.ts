@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { BackendConfig } from '../config.ts';
 import type { WriteAlong } from '../store/report-store.ts';
-import { deriveSecrets } from '../core/shared-secrets.ts';
+import { deriveSecrets } from '../core/secrets.ts';
 import { openSecretBox } from '../store/secret-box.ts';
 import type { Cloud, CloudParts } from './cloud.ts';
 import { giveBackHome } from './home-accounts.ts';

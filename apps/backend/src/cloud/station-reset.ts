@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
-import type { PublishCommand } from '../devices/commands.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import type { BackendLogger } from '@station/kit/logger';
 import type { CloudConfigStore } from './cloud-config-store.ts';
+import type { PublishCommand } from '../core/commands.ts';
 
 export type StationReset = {
   /** On disk from here on: whatever ends the backend, the reset goes on at its next start. */

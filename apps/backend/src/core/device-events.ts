@@ -83,3 +83,6 @@ export type DeviceReport = { deviceId: string; at: number } &
     | { kind: 'status'; status: 'online' | 'offline'; quietSince?: number }
     | { kind: 'handshake'; firmwareVersion: string; chip: string; kitTag: string | null }
   );
+
+/** How long events of devices, and what automations did, are kept. */
+export const eventsKeptMs = 90 * 24 * 60 * 60 * 1000;

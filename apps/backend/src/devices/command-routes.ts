@@ -4,12 +4,12 @@ import { commonCommands } from '@station/protocol/device-command-schemas';
 import { builtInDeviceTypes, DeviceTypes } from '@station/protocol/device-types';
 import { Id } from '@station/protocol/rest';
 import { StationError } from '@station/kit/station-error';
-import type { CommandResult, Commands } from './commands.ts';
 import type { CommandChange } from '../core/device-events.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import { userOf } from '../http/access.ts';
 import type { HttpServer } from '../http/server.ts';
 import { RequestInvalidError } from '../http/validation.ts';
+import type { CommandResult, Commands } from '../core/commands.ts';
 
 export type CommandRoutesParts = {
   devices: Pick<DeviceStore, 'findById'>;

@@ -7,8 +7,9 @@ import type { Store } from '../store/database.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { until } from '../testing/until.ts';
-import { createCommands, type PublishCommand } from './commands.ts';
+import { createCommands } from './commands.ts';
 import { commandsKeptMs, createHistoryStore } from './history-store.ts';
+import type { PublishCommand } from '../core/commands.ts';
 
 async function commandsFor(options: { publish?: PublishCommand; expiryMs?: number; on?: Store } = {}) {
   await using starting = new AsyncDisposableStack();

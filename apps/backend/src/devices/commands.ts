@@ -3,54 +3,18 @@ import { Value } from 'typebox/value';
 import type { Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
 import { actionsOf, commandSchema } from '@station/protocol/device-command-schemas';
+import {
+  commandExpiryMs,
+  type Commands,
+  type CommandTarget,
+  type ParamFault,
+  type PublishCommand,
+  UnansweredError,
+} from '../core/commands.ts';
 import type { CommandChange, DeviceEvent, DeviceEvents, DeviceReport } from '../core/device-events.ts';
 import type { BackendLogger } from '@station/kit/logger';
-import { UnansweredError } from '../core/unanswered-error.ts';
 import { acknowledged, type CommandStore, type Ending } from '../store/command-store.ts';
 import { expectedOf, expectedUnknowing, type ExpectedValue, isSignOf } from './command-signs.ts';
-
-export type CommandRequest = {
-  deviceId: string;
-  action: string;
-  params: Readonly<Record<string, unknown>>;
-  /** Null when the station sends it by itself. */
-  userId: string | null;
-};
-
-export type ParamFault = {
-  /** RFC 6901, into the parameters. */ pointer: string;
-  message: string;
-};
-
-export type CommandResult =
-  /**
-   * Pending, or failed at once when the broker did not take it. How it goes on is told by `device-events`.
-   * `mayHaveEffect`: of one that failed, because the broker did not say whether it took it.
-   */
-  | { kind: 'accepted'; command: CommandChange; mayHaveEffect?: true }
-  | { kind: 'unknown_device' }
-  | { kind: 'unknown_action'; known: string[] }
-  | { kind: 'bad_params'; faults: ParamFault[] };
-
-export type Commands = Disposable & {
-  send(request: CommandRequest): Promise<CommandResult>;
-  /** Those that nobody has confirmed yet, oldest first. */
-  pending(): readonly CommandChange[];
-  /** Follows what is pending on disk: at the start, and when something may have been missed. */
-  load(): Promise<void>;
-};
-
-/** What is needed of the broker. @throws (rejects) when it did not take the command; UnansweredError when it did not say so. */
-export type PublishCommand = (
-  externalId: string,
-  payload: Record<string, unknown>,
-  expiresInMs: number,
-) => Promise<void>;
-
-export type CommandTarget = { id: string; externalId: string; type: string };
-
-/** How long a device may take to confirm. */
-export const commandExpiryMs = 15_000;
 /** More than all devices of a large station at once; beyond it something is wrong with the broker. */
 const maxPending = 10_000;
 

@@ -7,7 +7,6 @@ import {
   EventsQuery,
   History,
   HistoryQuery,
-  type Device as DeviceBody,
   type DeviceEvent as EventBody,
 } from '@station/protocol/devices';
 import { Id } from '@station/protocol/rest';
@@ -15,8 +14,7 @@ import { isoTime, type Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
 import type { ActivityRow, ActivityStore } from './activity-store.ts';
 import type { DeviceEvents as DeviceHub } from '../core/device-events.ts';
-import { readState } from '../core/device-state.ts';
-import type { DeviceRow, DeviceStore } from '../store/device-store.ts';
+import { type DeviceRow, type DeviceStore, toDevice } from '../store/device-store.ts';
 import type { HistoryStore } from './history-store.ts';
 import type { ZoneStore } from './zone-store.ts';
 import type { HttpServer } from '../http/server.ts';
@@ -123,25 +121,6 @@ export async function registerDeviceRoutes(app: HttpServer, parts: DeviceRoutesP
 }
 
 const noSuchDevice = (): StationError => new StationError('not_found', 'There is no such device.');
-
-export function toDevice(row: DeviceRow): DeviceBody {
-  const time = (at: number | null): string | null => (at === null ? null : isoTime(at));
-  return {
-    id: row.id,
-    externalId: row.external_id,
-    type: row.type,
-    name: row.name,
-    zoneId: row.zone_id,
-    status: row.status,
-    statusAt: time(row.status_at),
-    lastSeenAt: time(row.last_seen_at),
-    state: readState(row.state),
-    stateAt: time(row.state_at),
-    firmwareVersion: row.firmware_version,
-    chip: row.chip,
-    createdAt: isoTime(row.created_at),
-  };
-}
 
 const toEvent = ({ id, device_id, kind, data, at }: ActivityRow): EventBody => ({
   id,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/files';
-import { hashToken, newToken } from '../core/token-hash.ts';
+import { hashToken, newToken } from '../core/secrets.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { importDevices } from './devices-file.ts';

@@ -4,7 +4,7 @@ import { readText, type Disk } from '@station/kit/files';
 import { isExternalId } from '@station/protocol/topics';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
-import { hashToken } from '../core/token-hash.ts';
+import { hashToken } from '../core/secrets.ts';
 import type { Database } from '../store/schema.ts';
 
 /**

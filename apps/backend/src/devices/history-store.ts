@@ -3,6 +3,7 @@ import type { Clock } from '@station/kit/clock';
 import type { Store } from '../store/database.ts';
 import { samplesOf, type Stretch } from './stored-samples.ts';
 import { deleteRows, hourMs, sumUpHours } from './thin-out.ts';
+import { eventsKeptMs } from '../core/device-events.ts';
 
 /** A stretch of time in a device's history: its average, lowest and highest value. */
 export type HistoryPoint = { at: number; value: number; lowest: number; highest: number };
@@ -26,7 +27,6 @@ export type HistoryStore = {
 const dayMs = 24 * hourMs;
 export const samplesKeptMs = 7 * dayMs;
 export const hoursKeptMs = 2 * 365 * dayMs;
-export const eventsKeptMs = 90 * dayMs;
 /** Only so that what became of one can be told; the record of a device are its events. */
 export const commandsKeptMs = 7 * dayMs;
 export const maxPoints = 600;

@@ -1,7 +1,5 @@
 import { isoTime, type Clock } from '@station/kit/clock';
 import { targetStates, type Rollout, type RolloutTarget, type TargetState } from '@station/protocol/firmware-rollouts';
-import type { FirmwareConfig } from '../config.ts';
-import type { Commands } from '../devices/commands.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
 import type { BackendLogger } from '@station/kit/logger';
 import type { SocketHub } from '../socket/hub.ts';
@@ -10,6 +8,7 @@ import { createImageStore, type ImageStore } from './image-store.ts';
 import { defaultSettings, waveLimits, type Target } from './rollout-decide.ts';
 import { createRolloutStore, type RolloutRecord, type RolloutStore } from './rollout-store.ts';
 import { startRollouts, type RolloutChange, type Rollouts } from './rollouts.ts';
+import type { Commands } from '../core/commands.ts';
 
 export type Firmware = AsyncDisposable & {
   images: ImageStore;
@@ -83,3 +82,17 @@ export function toRolloutTarget(target: Target): RolloutTarget {
   const { deviceId, state, phase, percent, wave, failures, reason, changedAt } = target;
   return { deviceId, state, phase, percent, wave, failures, reason, changedAt: isoTime(changedAt) };
 }
+
+/** Where devices fetch their firmware: `publicUrl` is the reverse proxy as the local network sees it, `folder` a path there. */
+export type FirmwareConfig = {
+  publicUrl: string;
+  folder: string;
+  /** How long a wave must have stood before the next begins. */
+  soakMs: number;
+  /** Devices that update at the same time. */
+  concurrency: number;
+  /** Of a rollout. */
+  startsPerMinute: number;
+  /** Images that a device may refuse or fall back from before it is left alone. */
+  attempts: number;
+};

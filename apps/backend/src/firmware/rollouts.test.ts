@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { CommandRequest } from '../devices/commands.ts';
 import { contentOf, firmwareStation as station, obey, quick } from '../testing/firmware-station.ts';
+import type { CommandRequest } from '../core/commands.ts';
 
 describe('a firmware that is ready', () => {
   it('goes to every device, a canary first', async () => {

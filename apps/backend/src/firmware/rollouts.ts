@@ -5,7 +5,6 @@ import { describeError } from '@station/kit/station-error';
 import type { RolloutAction, RolloutState } from '@station/protocol/firmware-rollouts';
 import type { CommandChange, DeviceEvent, DeviceEvents, DeviceReport } from '../core/device-events.ts';
 import type { BackendLogger } from '@station/kit/logger';
-import type { Commands } from '../devices/commands.ts';
 import type { FirmwareImage, ImageStore } from './image-store.ts';
 import {
   decide,
@@ -17,6 +16,7 @@ import {
   type Target,
 } from './rollout-decide.ts';
 import type { RolloutRecord, RolloutStore } from './rollout-store.ts';
+import type { Commands } from '../core/commands.ts';
 
 /** What changed, once it is on disk. */
 export type RolloutChange = { rollout: RolloutRecord; targets: readonly Target[]; changed: readonly Target[] };

@@ -3,7 +3,7 @@ import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { describeError } from '@station/kit/station-error';
 import type { BackendLogger } from '@station/kit/logger';
 import type { DeviceLogin, Dynsec } from './dynsec.ts';
-import type { RemovedLogins } from './removed-logins.ts';
+import type { RemovedLogins } from './ports.ts';
 
 export type BrokerLogins = AsyncDisposable & {
   /** Gives a device its login, or a new one. @throws (rejects) when the broker is away or refuses. */

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { Aedes, type AuthenticateError, type Client } from 'aedes';
 import { writeToStream } from 'mqtt-packet';
 import { deviceTopic, maxPayloadBytes, parseDeviceTopic, stationTopicEnds } from '@station/protocol/topics';
-import { hashToken } from '../core/token-hash.ts';
+import { hashToken } from '../core/secrets.ts';
 import { createSharedWait } from './shared-wait.ts';
 import type { BrokerLink, BrokerLinkHandler } from './broker-link.ts';
 import type { DroppedMessages } from './dropped-messages.ts';

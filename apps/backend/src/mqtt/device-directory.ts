@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import type { DeviceEvents } from '../core/device-events.ts';
-import type { DeviceStore } from '../store/device-store.ts';
+import type { MqttDevices } from './ports.ts';
 
 export type KnownDevice = { id: string; externalId: string; type: string };
 
@@ -14,7 +14,7 @@ const freshMs = 5_000;
 
 /** Devices by their external id, without asking the database for every message. */
 export function createDeviceDirectory(options: {
-  devices: Pick<DeviceStore, 'findByExternalId'>;
+  devices: Pick<MqttDevices, 'findByExternalId'>;
   events: DeviceEvents;
   clock: Clock;
 }): DeviceDirectory {

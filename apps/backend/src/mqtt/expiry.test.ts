@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { deviceTopic } from '@station/protocol/topics';
-import { hashToken, newToken } from '../core/token-hash.ts';
+import { hashToken, newToken } from '../core/secrets.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { connectDevice } from '../testing/test-device.ts';
 import { until } from '../testing/until.ts';

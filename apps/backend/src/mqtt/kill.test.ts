@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
-import { newToken } from '../core/token-hash.ts';
+import { newToken } from '../core/secrets.ts';
 import { runProgram } from '../testing/running-program.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { connectDevice } from '../testing/test-device.ts';

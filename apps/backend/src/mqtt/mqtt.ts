@@ -1,27 +1,33 @@
 import type { Clock } from '@station/kit/clock';
-import type { Disk } from '@station/kit/files';
+import { readText, type Disk } from '@station/kit/files';
 import { describeError } from '@station/kit/station-error';
 import { deviceTopic } from '@station/protocol/topics';
-import type { MqttConfig } from '../config.ts';
-import type { DeviceEvents, DeviceReport, StatesBefore } from '../core/device-events.ts';
-import { createEventIds } from '../core/event-ids.ts';
+import type { PublishCommand } from '../core/commands.ts';
+import type { DeviceEvents, DeviceReport } from '../core/device-events.ts';
 import type { BackendLogger } from '@station/kit/logger';
-import type { PublishCommand } from '../devices/commands.ts';
-import type { Replicas } from '../replicas/replicas.ts';
-import type { Store } from '../store/database.ts';
-import type { DeviceStore } from '../store/device-store.ts';
-import { type WriteAlong, writeReports } from '../store/report-store.ts';
-import { type AvailabilityKeeper, createAvailabilityKeeper } from './availability-keeper.ts';
-import { type Bridge, createBridge } from './bridge.ts';
-import { readBrokerAuthority } from './broker-authority.ts';
-import { type BrokerLink, type BrokerLinkHandler, isWellWithin } from './broker-link.ts';
-import { type BrokerLogins, startBrokerLogins } from './broker-logins.ts';
+import { createAvailabilityKeeper, type AvailabilityKeeper } from './availability-keeper.ts';
+import { createBridge } from './bridge.ts';
+import { isWellWithin, type BrokerLink, type BrokerLinkHandler } from './broker-link.ts';
+import { startBrokerLogins, type BrokerLogins } from './broker-logins.ts';
 import { createDeviceDirectory } from './device-directory.ts';
 import { createDroppedMessages, type DroppedMessages } from './dropped-messages.ts';
 import type { DeviceLogin } from './dynsec.ts';
+import type { MqttDevices, MqttSharing, OnReports, RemovedLogins, WriteReports } from './ports.ts';
 import { createRefusedLogins } from './refused-logins.ts';
-import { createRemovedLogins } from './removed-logins.ts';
-import { createReportWriter } from './report-writer.ts';
+import { createReportWriter, type ReportWriter } from './report-writer.ts';
+
+/** The broker inside the backend, or another one. */
+export type MqttConfig =
+  /** Port 0 takes a free one. */
+  | { kind: 'embedded'; host: string; port: number }
+  | {
+      kind: 'external';
+      url: string;
+      username: string | null;
+      password: string | null;
+      /** PEM file of those who vouch for an `mqtts://` broker; null: those that Node knows. */
+      caFile: string | null;
+    };
 
 export type Mqtt = AsyncDisposable & {
   publishCommand: PublishCommand;
@@ -43,14 +49,13 @@ export type MqttParts = {
   config: MqttConfig;
   stationId: string;
   /** Null: this backend is alone. */
-  replicas: Replicas | null;
+  sharing: MqttSharing | null;
   /** Logins that were given beforehand. */
   logins: readonly DeviceLogin[];
-  store: Store;
-  devices: DeviceStore;
+  devices: MqttDevices;
+  removedLogins: RemovedLogins;
+  writeReports: WriteReports;
   events: DeviceEvents;
-  /** What is on disk with each batch of reports, or not at all. */
-  writeAlong: WriteAlong | undefined;
   clock: Clock;
   disk: Disk;
   logger: BackendLogger;
@@ -64,43 +69,24 @@ const ackExpiresInMs = 60_000;
  * was heard.
  */
 export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
-  const { stationId, replicas, store, devices, events, writeAlong, clock, logger } = parts;
+  const { stationId, sharing, devices, events, clock, logger } = parts;
   await using starting = new AsyncDisposableStack();
   const dropped = createDroppedMessages({ clock, logger });
-  const newId = createEventIds(() => clock.now());
-  const writer = starting.use(
-    createReportWriter({
-      writeBatch: (reports) =>
-        replicas?.writeReports(reports, newId, writeAlong) ?? writeReports(store, reports, newId, writeAlong),
-      onWritten: (_given, { reports, before, cut }) => {
-        for (const externalId of cut) dropped.drop('state_full', deviceTopic(stationId, externalId, 'state'));
-        // With others it is told at all of them at once.
-        if (replicas === null) onWritten(reports, before);
-      },
-      onFailure: (error) =>
-        logger.event('unexpected_error', { where: 'writing reports', message: describeError(error) }),
-      clock,
-    }),
-  );
-  const onWritten = (reports: readonly DeviceReport[], before: StatesBefore | undefined): void => {
+  const onReports: OnReports = (reports, before) => {
     events.emit({ kind: 'reports', reports, ...(before === undefined ? {} : { before }) });
     keeper.written(reports);
   };
+  const writer = starting.use(createWriter(parts, dropped, onReports));
   const keeper = starting.use(
     createAvailabilityKeeper({
       devices: await devices.list(),
       write: writer.write,
       events,
       clock,
-      isShared: replicas !== null,
+      isShared: sharing !== null,
     }),
   );
-  const rereadStatuses = async (): Promise<void> => {
-    for (const { id: deviceId, status, status_at: at } of await devices.list()) {
-      if (status !== 'unknown') keeper.written([{ kind: 'status', deviceId, status, at: at ?? clock.now() }]);
-    }
-  };
-  if (replicas !== null) starting.use(replicas.onGap(rereadStatuses));
+  if (sharing !== null) starting.use(sharing.onGap(() => rereadStatuses(keeper, parts)));
   const directory = starting.use(createDeviceDirectory({ devices, events, clock }));
   const closing = new AbortController();
   starting.defer(() => closing.abort());
@@ -109,7 +95,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     directory,
     writer,
     keeper,
-    will: (deviceId, ageMs) => (replicas === null ? keeper.will(deviceId) : replicas.tellWill(deviceId, ageMs)),
+    will: (deviceId, ageMs) => (sharing === null ? keeper.will(deviceId) : sharing.tellWill(deviceId, ageMs)),
     dropped,
     publish: (topic, payload) => link.publish(topic, payload, ackExpiresInMs),
     clock,
@@ -117,38 +103,73 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     signal: closing.signal,
   });
   const authority = await readBrokerAuthority(parts.config, parts.disk);
+  let logins: BrokerLogins | null = null;
   const onListening = (now: boolean): void => {
     keeper.listening(now);
     if (now) logins?.lookAgain();
   };
-  let logins: BrokerLogins | null = null;
-  const linkParts = { bridge, keeper, onListening, dropped, waiting: writer.waiting, onReports: onWritten, authority };
-  const link = starting.use(await openLink(parts, linkParts));
+  const handler = { onMessage: bridge.receive, onListening };
+  const link = starting.use(
+    await openLink(parts, { handler, keeper, dropped, waiting: writer.waiting, onReports, authority }),
+  );
   logins = await openLogins(parts, authority);
   if (logins !== null) starting.use(logins);
-  starting.use(
-    events.subscribe((event) => {
-      if (event.kind === 'added' || event.kind === 'removed') link.disconnect(event.externalId);
-      if (event.kind === 'removed') logins?.remove(event.externalId);
-    }),
-  );
+  starting.use(followDevices(events, link, logins));
   if (link.address !== null) logger.event('mqtt_listening', { address: link.address });
   const running = starting.move();
   return {
+    ...accessTo(link, logins, parts),
     dropped,
-    address: link.address,
-    isWell: link.isWell,
-    isWellWithin: (waitMs) => isWellWithin(link.isWell, waitMs, clock),
-    addLogin: async (login) => logins?.add(login),
-    publishCommand: (externalId, payload, expiresInMs) =>
-      link.publish(deviceTopic(stationId, externalId, 'command'), JSON.stringify(payload), expiresInMs),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
+/** What the rest of the backend does with the broker. */
+const accessTo = (link: BrokerLink, logins: BrokerLogins | null, { stationId, clock }: MqttParts) => ({
+  address: link.address,
+  isWell: link.isWell,
+  isWellWithin: (waitMs: number) => isWellWithin(link.isWell, waitMs, clock),
+  addLogin: async (login: DeviceLogin) => logins?.add(login),
+  publishCommand: (externalId: string, payload: Record<string, unknown>, expiresInMs: number) =>
+    link.publish(deviceTopic(stationId, externalId, 'command'), JSON.stringify(payload), expiresInMs),
+});
+
+function createWriter(
+  { stationId, sharing, writeReports, clock, logger }: MqttParts,
+  dropped: DroppedMessages,
+  onReports: OnReports,
+): ReportWriter {
+  return createReportWriter({
+    writeBatch: writeReports,
+    onWritten: (_given, { reports, before, cut }) => {
+      for (const externalId of cut) dropped.drop('state_full', deviceTopic(stationId, externalId, 'state'));
+      // With others it is told at all of them at once.
+      if (sharing === null) onReports(reports, before);
+    },
+    onFailure: (error) => logger.event('unexpected_error', { where: 'writing reports', message: describeError(error) }),
+    clock,
+  });
+}
+
+/** Other backends may have changed them unheard. */
+async function rereadStatuses(keeper: AvailabilityKeeper, { devices, clock }: MqttParts): Promise<void> {
+  for (const { id: deviceId, status, status_at: at } of await devices.list()) {
+    if (status === 'unknown') continue;
+    const report: DeviceReport = { kind: 'status', deviceId, status, at: at ?? clock.now() };
+    keeper.written([report]);
+  }
+}
+
+/** A device that is provisioned again has another login; one that is removed has none. */
+const followDevices = (events: DeviceEvents, link: BrokerLink, logins: BrokerLogins | null): Disposable =>
+  events.subscribe((event) => {
+    if (event.kind === 'added' || event.kind === 'removed') link.disconnect(event.externalId);
+    if (event.kind === 'removed') logins?.remove(event.externalId);
+  });
+
 /** Null when the broker asks the station for each login, or lets someone else keep them. */
 async function openLogins(
-  { config, stationId, logins: known, replicas, store, devices, clock, logger }: MqttParts,
+  { config, stationId, logins: known, removedLogins: removed, sharing, devices, clock, logger }: MqttParts,
   authority: string | null,
 ): Promise<BrokerLogins | null> {
   if (config.kind === 'embedded') return null;
@@ -160,33 +181,29 @@ async function openLogins(
   const dynsec = createDynsec({ url: config.url, username, password, authority, stationId });
   const externalIds = async (): Promise<string[]> => (await devices.list()).map(({ external_id }) => external_id);
   const isGone = async (externalId: string): Promise<boolean> => (await devices.findByExternalId(externalId)) === null;
-  const sharing = replicas === null ? {} : { exclusively: replicas.exclusively };
-  const removed = createRemovedLogins(store.db);
-  return startBrokerLogins({ dynsec, known, externalIds, removed, isGone, clock, logger, ...sharing });
+  const shared = sharing === null ? {} : { exclusively: sharing.exclusively };
+  return startBrokerLogins({ dynsec, known, externalIds, removed, isGone, clock, logger, ...shared });
 }
 
 type LinkParts = {
-  bridge: Bridge;
+  handler: BrokerLinkHandler;
   keeper: AvailabilityKeeper;
-  onListening: (now: boolean) => void;
   dropped: DroppedMessages;
   waiting: () => number;
-  onReports: (reports: readonly DeviceReport[], before: StatesBefore | undefined) => void;
+  onReports: OnReports;
   authority: string | null;
 };
 
+/** Only the link that is used is loaded: each comes with a library of its own. */
 async function openLink(
-  { config, stationId, replicas, devices, clock, logger }: MqttParts,
-  { bridge, keeper, onListening, dropped, waiting, onReports, authority }: LinkParts,
+  { config, stationId, sharing, devices, clock, logger }: MqttParts,
+  { handler, keeper, dropped, waiting, onReports, authority }: LinkParts,
 ): Promise<BrokerLink> {
-  const handler: BrokerLinkHandler = { onMessage: bridge.receive, onListening };
-  // Only the one that is used: each comes with a library of its own.
   if (config.kind === 'external') {
     const { connectBroker } = await import('./broker-client.ts');
     const own = { ...config, authority, clientId: `station-${stationId}`, shared: null, handler, waiting, logger };
-    if (replicas === null) return connectBroker(own);
-    const { openSharedLink } = await import('../replicas/shared-link.ts');
-    return openSharedLink({ replicas, keeper, onReports, connect: connectBroker, own, stationId });
+    if (sharing === null) return connectBroker(own);
+    return sharing.openLink({ keeper, onReports, connect: connectBroker, own, stationId });
   }
   const findTokenHash = async (externalId: string): Promise<string | null> =>
     (await devices.findByExternalId(externalId))?.device_token ?? null;
@@ -195,4 +212,17 @@ async function openLink(
     logger.event('unexpected_error', { where: 'the embedded broker', message: describeError(error) });
   const { startBroker } = await import('./broker.ts');
   return startBroker({ ...config, stationId, findTokenHash, handler, dropped, onRefused, onError });
+}
+
+/**
+ * Certificates (PEM) that the backend trusts for the broker of an `mqtts://` address; null: those that Node knows.
+ * @throws {Error} when the file is missing or holds none: every connection would fail and name another cause.
+ */
+async function readBrokerAuthority(config: MqttConfig, disk: Disk): Promise<string | null> {
+  if (config.kind === 'embedded' || config.caFile === null) return null;
+  const text = await readText(disk, config.caFile);
+  if (text === null) throw new Error('There is no file where MQTT_CA_FILE points to');
+  if (!text.includes('-----BEGIN CERTIFICATE-----'))
+    throw new Error('The file of MQTT_CA_FILE holds no certificate (PEM)');
+  return text;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { UnansweredError } from '../core/unanswered-error.ts';
+import { UnansweredError } from '../core/commands.ts';
 import { startForgetfulBroker } from '../testing/forgetful-broker.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { until } from '../testing/until.ts';

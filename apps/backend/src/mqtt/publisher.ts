@@ -1,5 +1,5 @@
 import { Store, type MqttClient } from 'mqtt';
-import { UnansweredError } from '../core/unanswered-error.ts';
+import { UnansweredError } from '../core/commands.ts';
 
 /**
  * Publishes at QoS 1, not retained. What the broker did not acknowledge when the connection ended is sent again if it is back in time, with

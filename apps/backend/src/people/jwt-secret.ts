@@ -1,5 +1,5 @@
 import { readText, writeDurable, type Disk } from '@station/kit/files';
-import { newToken } from '../core/token-hash.ts';
+import { newToken } from '../core/secrets.ts';
 
 /** The secret from the configuration, else the one in the file, which is made once and only its owner may read. */
 export async function readJwtSecret(options: { configured: string | null; disk: Disk; path: string }): Promise<string> {

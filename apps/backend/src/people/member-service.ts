@@ -4,9 +4,9 @@ import { isoTime, type Clock } from '@station/kit/clock';
 import type { AccessTokens } from '../core/access-tokens.ts';
 import type { Passwords } from './passwords.ts';
 import type { Sessions } from './sessions.ts';
-import { newCode } from './setup-code.ts';
 import { insertUser } from '../store/user-store.ts';
 import type { Database } from '../store/schema.ts';
+import { newCode } from '../core/secrets.ts';
 
 export type AddResult = { kind: 'added'; member: AddedMember } | { kind: 'exists' } | { kind: 'needs_owner' };
 export type ChangeResult = { kind: 'changed'; member: Member } | { kind: 'unknown' } | { kind: 'is_owner' };

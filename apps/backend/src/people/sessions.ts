@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, randomUUIDv7, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
-import { hashToken, newToken } from '../core/token-hash.ts';
+import { hashToken, newToken } from '../core/secrets.ts';
 
 export type Rotation =
   | { kind: 'rotated'; token: string; userId: string; expiresAt: number }

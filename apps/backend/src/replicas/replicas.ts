@@ -12,6 +12,9 @@ import type { Database } from '../store/schema.ts';
 import { startDatabaseClock } from './database-clock.ts';
 import { createFanOut, type FanOut } from './fan-out.ts';
 import { isAnyoneUnheard, isStillLeader } from './fence.ts';
+import type { BrokerLink } from '../mqtt/broker-link.ts';
+import type { SharedLinkParts } from '../mqtt/ports.ts';
+import { openSharedLink } from './shared-link.ts';
 import { createRecovery } from './recovery.ts';
 import { openSession } from './session.ts';
 import { shareEvents } from './shared-events.ts';
@@ -72,6 +75,7 @@ export type Replicas = AsyncDisposable & {
    */
   begin(also: readonly (() => Promise<void>)[]): void;
   forget(replicaId: string): Promise<void>;
+  openLink(parts: SharedLinkParts): BrokerLink;
 };
 
 export async function startReplicas(options: {
@@ -167,7 +171,7 @@ export async function startReplicas(options: {
 
   const transact = createTransact(db, fanOut);
   const running = starting.move();
-  return {
+  const replicas: Replicas = {
     id,
     clock,
     leadership,
@@ -211,8 +215,10 @@ export async function startReplicas(options: {
     forget: async (replicaId) => {
       await db.deleteFrom('replicas').where('id', '=', replicaId).execute();
     },
+    openLink: (parts) => openSharedLink({ ...parts, replicas }),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
+  return replicas;
 }
 
 function subscribe(listeners: Set<() => void>, listener: () => void): Disposable {

@@ -4,7 +4,6 @@ import { Kysely, sql } from 'kysely';
 import type { Clock } from '@station/kit/clock';
 import type { Disk } from '@station/kit/files';
 import { describeError } from '@station/kit/station-error';
-import type { DatabaseConfig } from '../config.ts';
 import type { BackendLogger } from '@station/kit/logger';
 import { copiesDirectory, createDatabaseCopies, type CopyKind, type DatabaseCopies } from './database-copies.ts';
 import { migrate, readSchemaState, type StationMigration } from './migrate.ts';
@@ -142,3 +141,5 @@ async function answersInTime(db: Database): Promise<boolean> {
     clearTimeout(timer);
   }
 }
+
+export type DatabaseConfig = { kind: 'sqlite'; file: string } | { kind: 'postgres'; url: string };

@@ -1,11 +1,13 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { Clock } from '@station/kit/clock';
-import { hashToken, newToken } from '../core/token-hash.ts';
+import { type Clock, isoTime } from '@station/kit/clock';
+import type { Device as DeviceBody } from '@station/protocol/devices';
+import { readState } from '../core/device-state.ts';
+import { hashToken, newToken } from '../core/secrets.ts';
 import type { Database, DevicesTable } from './schema.ts';
 
 export type DeviceRow = DevicesTable;
 
-export type NewDevice = { externalId: string; type: string; name: string; zoneId: string | null };
+type NewDevice = { externalId: string; type: string; name: string; zoneId: string | null };
 
 export type DeviceStore = {
   /** By name. */
@@ -80,3 +82,37 @@ export function createDeviceStore({ db, clock }: { db: Database; clock: Clock })
       }),
   };
 }
+
+/** What people may know of a device. */
+export function toDevice(row: DeviceRow): DeviceBody {
+  const time = (at: number | null): string | null => (at === null ? null : isoTime(at));
+  return {
+    id: row.id,
+    externalId: row.external_id,
+    type: row.type,
+    name: row.name,
+    zoneId: row.zone_id,
+    status: row.status,
+    statusAt: time(row.status_at),
+    lastSeenAt: time(row.last_seen_at),
+    state: readState(row.state),
+    stateAt: time(row.state_at),
+    firmwareVersion: row.firmware_version,
+    chip: row.chip,
+    createdAt: isoTime(row.created_at),
+  };
+}
+
+/** Logins that the broker is still to be told to take back. They are noted where devices are removed. */
+export const createRemovedLogins = (db: Database) => ({
+  list: (): Promise<{ deviceId: string; externalId: string }[]> =>
+    db
+      .selectFrom('removed_logins')
+      .select(['device_id as deviceId', 'external_id as externalId'])
+      .orderBy('device_id')
+      .execute(),
+  /** It is gone from the broker, or belongs to a device that was added since. */
+  forget: async ({ deviceId }: { deviceId: string }): Promise<void> => {
+    await db.deleteFrom('removed_logins').where('device_id', '=', deviceId).execute();
+  },
+});

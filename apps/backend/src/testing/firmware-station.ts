@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { createDeviceEvents, type DeviceReport } from '../core/device-events.ts';
-import type { CommandRequest } from '../devices/commands.ts';
 import { createImageStore, type FirmwareImage } from '../firmware/image-store.ts';
 import { defaultSettings, type RolloutSettings } from '../firmware/rollout-decide.ts';
 import { createRolloutStore, type RolloutRecord } from '../firmware/rollout-store.ts';
@@ -10,6 +9,7 @@ import { createDeviceStore } from '../store/device-store.ts';
 import { manualClock } from './manual-clock.ts';
 import { recordedLog } from './recorded-log.ts';
 import { openTestStore } from './test-store.ts';
+import type { CommandRequest } from '../core/commands.ts';
 
 export const quick: RolloutSettings = { ...defaultSettings, soakMs: 1_000 };
 export const contentOf = (version: string): Omit<FirmwareImage, 'ready_at'> => ({

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { hashToken } from '../../core/token-hash.ts';
+import { hashToken } from '../../core/secrets.ts';
 import { bearerToken, unauthorized, type RequestHook } from '../caller.ts';
 
 /**

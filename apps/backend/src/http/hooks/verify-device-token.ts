@@ -1,5 +1,5 @@
 import { unauthorized, type RequestHook } from '../caller.ts';
-import { hashToken } from '../../core/token-hash.ts';
+import { hashToken } from '../../core/secrets.ts';
 
 /** @returns id of the device whose token has this hash (SHA-256, hex); null when there is none. */
 export type FindDeviceByTokenHash = (tokenHash: string) => Promise<string | null>;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { createDeviceStore } from '../store/device-store.ts';
 import { openTestStore } from '../testing/test-store.ts';
-import { createRemovedLogins } from './removed-logins.ts';
+import { createRemovedLogins } from './device-store.ts';
 
 test('the login of a device is noted with its removal, each time anew, until it is gone', async () => {
   await using store = await openTestStore();
