@@ -16,7 +16,7 @@ const dayOf = (seed: string, type: (typeof simulatedTypes)[number]): unknown[] =
 };
 
 for (const type of simulatedTypes) {
-  test(`${type}: reports what its type says, in its range, and is the same for the same seed`, () => {
+  test(`${type}: reports the values of its type, in range, and repeats them for the same seed`, () => {
     const known = builtInDeviceTypes.find((one) => one.type === type);
     assert.ok(known);
     const capabilities: readonly Capability[] = known.capabilities;
@@ -36,7 +36,7 @@ for (const type of simulatedTypes) {
     }
   });
 
-  test(`${type}: carries out every command of its type, and no other`, () => {
+  test(`${type}: executes every command of its type, and no other`, () => {
     const behaviour = createBehaviour(type, seededRandom('a'));
     const own = builtInDeviceTypes.find((one) => one.type === type)?.commands ?? [];
     for (const { action, parameters } of own) {
@@ -51,7 +51,7 @@ for (const type of simulatedTypes) {
   });
 }
 
-test('logins: every type, no name and no token twice', () => {
+test('logins have every type and unique names and tokens', () => {
   const logins = makeLogins(40);
   assert.equal(new Set(logins.map(({ externalId }) => externalId)).size, 40);
   assert.equal(new Set(logins.map(({ token }) => token)).size, 40);

@@ -1,15 +1,15 @@
-/** What a device is, apart from its connection: pure steps that change its state and say something. */
+/** A device without its connection: pure steps that change its state and report events. */
 
 export type DeviceState = Record<string, number | boolean>;
 export type Said = { event: 'device_event' | 'user_event'; data: { action: string } & Record<string, unknown> };
 
 export type Behaviour = {
   state: DeviceState;
-  /** Milliseconds until the next step; drawn anew each time. */
+  /** Milliseconds until the next step; a new random value each time. */
   pauseMs(random: () => number): number;
-  /** Time goes on: the state becomes another, and something may happen. */
+  /** Advances the time: changes the state and may report an event. */
   step(random: () => number, dayFraction: number): Said[];
-  /** @returns whether it is understood. */
+  /** @returns whether the device knows the command. */
   carryOut(action: string, params: Readonly<Record<string, unknown>>): boolean;
 };
 
@@ -33,7 +33,7 @@ export function createBehaviour(type: SimulatedType, random: () => number): Beha
   }
 }
 
-/** Warmest in the afternoon, dampest then at least, with the wander of a real room. */
+/** Warmest and driest in the afternoon, with the random changes of a real room. */
 function climate(random: () => number): Behaviour {
   const usual = between(random, 18, 23);
   let wander = 0;
@@ -62,7 +62,7 @@ function pir(random: () => number): Behaviour {
   const state: DeviceState = { motion: false, battery: Math.round(between(random, 55, 100)) };
   return {
     state,
-    // Someone stays for a while; nobody is there for longer.
+    // The room is empty for longer than it is occupied.
     pauseMs: (next) => (state['motion'] === true ? between(next, 4_000, 15_000) : between(next, 15_000, 90_000)),
     step: () => {
       state['motion'] = state['motion'] !== true;
@@ -72,7 +72,7 @@ function pir(random: () => number): Behaviour {
   };
 }
 
-/** Switches a lamp on when someone comes and off some time after; now and then someone presses its button. */
+/** Switches a lamp on at motion and off some time later. Its button is pressed now and then. */
 function switchPir(): Behaviour {
   const state: DeviceState = { power: false, motion: false };
   return {

@@ -38,7 +38,7 @@ export function makeLogins(count: number): DeviceLogin[] {
   });
 }
 
-/** The logins in a file of the form that the backend's DEVICES_FILE has; null when there is none. @throws {Error} when it is another. */
+/** Logins in a file like the backend's DEVICES_FILE; null without a file. @throws {Error} when it has another form. */
 export async function readLogins(path: string): Promise<DeviceLogin[] | null> {
   const text = await readText(nodeDisk, path);
   if (text === null) return null;
@@ -48,11 +48,11 @@ export async function readLogins(path: string): Promise<DeviceLogin[] | null> {
   } catch {
     body = null;
   }
-  if (!Value.Check(LoginsFile, body)) throw new Error(`${path} is not a file of devices`);
+  if (!Value.Check(LoginsFile, body)) throw new Error(`${path} is not a devices file`);
   return body.devices;
 }
 
-/** Reads the file, or makes it with `count` devices, readable by this user alone. */
+/** Reads the file, or creates it with `count` devices, readable only by this user. */
 export async function readOrMakeLogins(path: string, count: number): Promise<DeviceLogin[]> {
   const kept = await readLogins(path);
   if (kept !== null) return kept;

@@ -9,7 +9,7 @@ const image = buildImage({ project: 'light', version: '1.1.0', bytes: 60_000 });
 const order = { version: '1.1.0', checksum: checksumOfFile(image), size: image.length };
 const pieceBytes = 5_000;
 
-/** As a device does: what is missing, then the choice of the slot. */
+/** Writes the missing part and selects the slot, as a device does. */
 function bring(flash: Flash, bytes: Uint8Array = image, wanted = order): void {
   for (let at = flash.begin(wanted); at < bytes.length; at += pieceBytes) {
     flash.write(bytes.subarray(at, at + pieceBytes));
@@ -20,7 +20,7 @@ function bring(flash: Flash, bytes: Uint8Array = image, wanted = order): void {
 
 class PowerLoss extends Error {}
 
-/** Fails when so many bytes were written: of the piece that is being written some are there, then noise up to the end of the sector. */
+/** Fails after so many bytes: part of the current piece is written, then noise up to the end of the sector. */
 function breaking(store: FlashStore, afterBytes: number): FlashStore {
   let left = afterBytes;
   const spend = (bytes: number): void => {
@@ -37,7 +37,7 @@ function breaking(store: FlashStore, afterBytes: number): FlashStore {
       } else store.append(name, bytes);
       spend(bytes.length);
     },
-    // A record is there or not, never half of it.
+    // A record is written completely or not at all.
     replace: (name, bytes) => {
       spend(bytes.length);
       store.replace(name, bytes);
@@ -45,7 +45,7 @@ function breaking(store: FlashStore, afterBytes: number): FlashStore {
   };
 }
 
-test('a new image is on trial at its first start, and kept once it is confirmed', () => {
+test('runs a new image on trial at its first start, and keeps it once confirmed', () => {
   const store = memoryStore();
   const flash = openFlash(store, factory);
   assert.deepEqual(flash.boot(), { version: '1.0.0', isOnTrial: false, isCrashing: false });
@@ -59,7 +59,7 @@ test('a new image is on trial at its first start, and kept once it is confirmed'
   assert.deepEqual(openFlash(store, factory).boot(), { version: '1.1.0', isOnTrial: false, isCrashing: false });
 });
 
-test('an image that was made to crash says so, by its version or by its project', () => {
+test('recognises an image built to crash by its version or project', () => {
   for (const recipe of [
     { project: 'light', version: '1.1.0-crash' },
     { project: 'light-crash', version: '1.1.0' },
@@ -73,7 +73,7 @@ test('an image that was made to crash says so, by its version or by its project'
   }
 });
 
-test('an image that was damaged in the flash is not started', () => {
+test('does not start an image that is damaged in the flash', () => {
   const store = memoryStore();
   const flash = openFlash(store, factory);
   flash.boot();
@@ -82,7 +82,7 @@ test('an image that was damaged in the flash is not started', () => {
   assert.equal(openFlash(store, factory).boot().version, '1.0.0');
 });
 
-test('whenever the power goes, it starts with a whole image, and what was received is not fetched again', async () => {
+test('after a power cut at any point it starts a complete image and keeps the received part', async () => {
   await using folder = await temporaryFolder();
   let worst = 0;
   let cuts = 0;

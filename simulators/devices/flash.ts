@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { inspectImage, type ImageInspection } from '@station/protocol/firmware-image';
 import { buildImage } from '../firmware/image-builder.ts';
 
-/** What stays when the power goes. Calls return when it is written. */
+/** Storage that survives a power cut. Calls return after the write. */
 export type FlashStore = {
   read(name: string): Buffer | null;
   append(name: string, bytes: Uint8Array): void;
   truncate(name: string, length: number): void;
-  /** Whole or not at all, as the records of a real flash with their checksums. */
+  /** Atomic, like the checksummed records of a real flash. */
   replace(name: string, bytes: Uint8Array): void;
   remove(name: string): void;
 };
@@ -25,7 +25,7 @@ export function memoryStore(): FlashStore {
   };
 }
 
-/** In files, so that it also outlives this process. */
+/** In files, so that it also survives this process. */
 export function folderStore(folder: string): FlashStore {
   mkdirSync(folder, { recursive: true });
   const path = (name: string): string => join(folder, name);
@@ -53,43 +53,43 @@ export type ImageOrder = { version: string; checksum: string; size: number };
 
 export type Running = {
   version: string;
-  /** It is its first start: whoever starts anew before `confirm` starts with the image before. */
+  /** First start of the image. A restart before `confirm` boots the previous image. */
   isOnTrial: boolean;
-  /** It was made to crash at its start: its project or its version ends in `-crash`. */
+  /** Built to crash at its start: its project or version ends in `-crash`. */
   isCrashing: boolean;
 };
 
 export type Flash = {
-  /** What the bootloader does at each start. */
+  /** The bootloader's work at each start. */
   boot(): Running;
-  /** Of the last `boot`. */
+  /** Result of the last `boot`. */
   running(): Running;
-  /** What runs now is kept. */
+  /** Keeps the running image. */
   confirm(): void;
-  /** Makes room for an image in the slot that does not run. @returns how many bytes of it are there already. */
+  /** Prepares the unused slot for an image. @returns how many of its bytes are already written. */
   begin(order: ImageOrder): number;
-  /** ETag under which the bytes came; null: nobody knows. */
+  /** ETag of the written bytes; null when unknown. */
   etag(): string | null;
-  /** From its first byte again. */
+  /** Starts again with the first byte. */
   restart(etag: string | null): void;
   write(bytes: Uint8Array): void;
-  /** What was written since `begin` or before it. */
+  /** The bytes written since `begin` or before it. */
   received(): Buffer;
-  /** The image received is the one to start with next. */
+  /** Selects the received image for the next boot. */
   select(): void;
-  /** What was received is good for nothing. */
+  /** Discards the received bytes. */
   discard(): void;
 };
 
 type SlotState = 'empty' | 'receiving' | 'new' | 'trial' | 'good' | 'bad';
 type Record = {
-  /** The slot to start with. */
+  /** The slot to boot. */
   slot: number;
   states: [SlotState, SlotState];
   order: (ImageOrder & { etag: string | null }) | null;
 };
 
-/** Bytes that are erased together: what was being written when the power went cannot be trusted. */
+/** Size of a sector, which is erased as a whole. After a power cut the sector being written is not trusted. */
 export const sectorBytes = 4096;
 const recordName = 'otadata';
 const slotName = (slot: number): string => `slot${slot}`;
@@ -97,8 +97,8 @@ const sha256 = (bytes: Uint8Array): Uint8Array => createHash('sha256').update(by
 
 /**
  * A flash with two slots and the bootloader's record, as an ESP32 has them (ESP-IDF, "Over The Air Updates", app rollback): a new image is
- * on trial at its first start, and one that was not confirmed then is never started again.
- * @param factory what the first slot has when the store is empty.
+ * on trial at its first start. If it is not confirmed then, it is never started again.
+ * @param factory content of the first slot when the store is empty.
  */
 export function openFlash(store: FlashStore, factory: { project: string; version: string; chip: string }): Flash {
   if (store.read(recordName) === null) {
@@ -132,7 +132,7 @@ export function openFlash(store: FlashStore, factory: { project: string; version
         save({ slot: spare(), states: withState(record.slot, 'bad') });
       } else if (state === 'new') save({ states: withState(record.slot, 'trial') });
       const started = inspect(record.slot);
-      if (started.kind !== 'application') throw new Error('neither slot has an image that can be started');
+      if (started.kind !== 'application') throw new Error('neither slot has an image that can be booted');
       const { project, descriptorVersion: version } = started;
       const isCrashing = [project, version].some((text) => text.endsWith('-crash'));
       running = { version, isCrashing, isOnTrial: record.states[record.slot] === 'trial' };

@@ -9,7 +9,7 @@ import { startFleet } from './fleet.ts';
 
 const stationId = '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54';
 
-test('devices from a file are greeted, report, carry out commands, and come back after a restart of the backend', async () => {
+test('devices from a file connect, report, execute commands, and reconnect after a restart of the backend', async () => {
   await using folder = await temporaryFolder();
   const devicesFile = join(folder.path, 'devices.json');
   const logins = await readOrMakeLogins(devicesFile, 8);

@@ -9,7 +9,7 @@ import {
 
 export type Fleet = AsyncDisposable & {
   devices: readonly VirtualDevice[];
-  /** How many the station has greeted. */
+  /** How many handshakes the station has answered. */
   known(): number;
   counts(): { said: number; acknowledged: number; commands: number };
 };
@@ -19,13 +19,13 @@ export type FleetOptions = Pick<VirtualDeviceOptions, 'heartbeatMs' | 'speed' | 
   stationId: string;
   logins: readonly DeviceLogin[];
   seed?: string;
-  /** Where their flashes are kept; default: in memory. */
+  /** Folder of their flashes; default: in memory. */
   flashFolder?: string;
-  /** So many of them, the last ones, sleep most of the time. */
+  /** This many of them, the last ones, sleep most of the time. */
   sleepers?: { count: number; awakeMs: number; everyMs: number };
 };
 
-/** Devices on connections of their own. The same seed makes the same devices. */
+/** Virtual devices, each with its own connection. The same seed makes the same devices. */
 export function startFleet(options: FleetOptions): Fleet {
   const { logins, seed = 'station', flashFolder, sleepers, ...rest } = options;
   const devices = logins.map((login, index) => {

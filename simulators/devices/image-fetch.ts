@@ -1,29 +1,29 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 
-/** What takes the bytes of a file, in order. */
+/** Receives the bytes of a file, in order. */
 export type Sink = {
-  /** How many it has. */
+  /** Number of received bytes. */
   offset(): number;
-  /** Under which they came; null: nobody knows. */
+  /** ETag of these bytes; null when unknown. */
   etag(): string | null;
-  /** Forgets what it has: what follows is the file from its first byte, under this ETag. */
+  /** Discards all bytes; the file follows from its first byte, under this ETag. */
   restart(etag: string | null): void;
   write(bytes: Uint8Array): void | Promise<void>;
 };
 
 export type FetchOutcome =
-  /** The answer came to its end. */
+  /** The answer is complete. */
   | { kind: 'ended' }
-  /** Worth another try. */
+  /** A retry may succeed. */
   | { kind: 'cut'; reason: string }
-  /** Another try would change nothing. */
+  /** A retry would fail again. */
   | { kind: 'refused'; reason: string };
 
-/** Without a byte for so long, a connection is given up. */
+/** A connection without data for this long is closed. */
 const silenceMs = 10_000;
 
-/** Fetches what is missing of a file by one request (RFC 9110, sections 13.1.5 and 14). Never throws. */
+/** Fetches the missing part of a file with one request (RFC 9110, sections 13.1.5 and 14). Never throws. */
 export async function fetchRest(
   sink: Sink,
   { url, size, signal }: { url: string; size: number; signal: AbortSignal },
@@ -41,7 +41,7 @@ async function ask(sink: Sink, url: string, signal: AbortSignal): Promise<Incomi
   if (!isRest && offset > 0) sink.restart(null);
   const headers: Record<string, string> = isRest ? { range: `bytes=${offset}-`, 'if-range': etag } : {};
   const asking = get(url, { headers, signal, agent: false, timeout: silenceMs });
-  asking.on('timeout', () => asking.destroy(new Error('nothing came for too long')));
+  asking.on('timeout', () => asking.destroy(new Error('no data for too long')));
   const [answer] = (await once(asking, 'response')) as [IncomingMessage];
   return answer;
 }
@@ -51,7 +51,7 @@ async function take(answer: IncomingMessage, sink: Sink, size: number): Promise<
   if (statusCode === 200) sink.restart(strongEtag(headers.etag));
   else if (statusCode !== 206 || !isRestFrom(sink.offset(), headers['content-range'])) {
     answer.destroy();
-    // The part that was asked for is not there, or is another one: from the first byte, then.
+    // The requested part is missing or wrong: start again with the first byte.
     if (statusCode === 206 || statusCode === 416) sink.restart(null);
     const isFinal = statusCode >= 400 && statusCode < 500 && statusCode !== 416;
     return { kind: isFinal ? 'refused' : 'cut', reason: `the station answered ${statusCode}` };

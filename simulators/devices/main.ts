@@ -55,17 +55,17 @@ if (values.help || values.file === undefined || !isRight || !(speed > 0 && heart
         sleepers: { count: sleepers, awakeMs: awake * 1000, everyMs: period * 1000 },
         ...(flash === undefined ? {} : { flashFolder: flash }),
       });
-      const tell = (): void => {
+      const printCounts = (): void => {
         const { said, acknowledged, commands } = fleet.counts();
         console.log(
-          `${fleet.known()} of ${logins.length} known to the station; ${said} said, ${acknowledged} acknowledged, ${commands} commands`,
+          `${fleet.known()} of ${logins.length} known to the station; ${said} reports sent, ${acknowledged} acknowledged, ${commands} commands`,
         );
       };
-      const timer = setInterval(tell, 5_000);
+      const timer = setInterval(printCounts, 5_000);
       return {
         [Symbol.asyncDispose]: async () => {
           clearInterval(timer);
-          tell();
+          printCounts();
           await fleet[Symbol.asyncDispose]();
         },
       };

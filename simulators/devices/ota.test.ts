@@ -56,7 +56,7 @@ async function serve(bytes = image) {
 
 const steps = Array.from({ length: 21 }, (_, index) => index * 5);
 
-describe('a device that is told to update', () => {
+describe('a device with an update command', () => {
   it('fetches, checks and selects the image, and tells each twentieth of it once', async () => {
     await using served = await serve();
     const { ota, said, isReady, version } = createScene();
@@ -94,7 +94,7 @@ describe('a device that is told to update', () => {
     'a file that is another each time': [{ kind: 'new_etag' }, 99],
   };
   for (const [name, [fault, times]] of Object.entries(passing)) {
-    it(`gets there over ${name}`, async () => {
+    it(`updates despite ${name}`, async () => {
       await using served = await serve();
       const { ota, isReady, version, cut } = createScene(1_600_000);
       served.server.setFault(served.file, fault, times);
@@ -115,7 +115,7 @@ describe('a device that is told to update', () => {
     'no image': [null, {}, /no image/],
   };
   for (const [name, [change, more, reason]] of Object.entries(refused)) {
-    it(`refuses ${name}, and stays as it is`, async () => {
+    it(`refuses ${name} and keeps its version`, async () => {
       const bytes = change === null ? Buffer.alloc(9_000, 'text ') : buildImage({ ...recipe, ...change });
       await using served = await serve(bytes);
       const { ota, said, isReady, version } = createScene();

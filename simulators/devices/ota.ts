@@ -9,22 +9,22 @@ import { fetchRest, type Sink } from './image-fetch.ts';
 export type OtaOrder = ImageOrder & { url: string };
 
 export type Ota = {
-  /** Begins, or goes on where the power went; says how far it is when it does this already. */
+  /** Begins, or continues after a power cut. Reports the progress if it already runs. */
   take(order: OtaOrder): void;
   isBusy(): boolean;
-  /** The power goes: nothing is written any more. */
+  /** Cuts the power: nothing is written from now on. */
   stop(): void;
 };
 
 export type OtaParts = {
   flash: Flash;
-  /** What an image must be for; its project is the type, whatever may follow behind a hyphen. */
+  /** Chip and project that an image must have. The project is the device type, optionally followed by a hyphen and a suffix. */
   type: string;
   chip: string;
-  /** How fast it writes; default: as fast as it comes. */
+  /** Write speed; default: unlimited. */
   bytesPerSecond?: number;
   say: { progress(percent: number): void; failed(reason: string): void };
-  /** The new image is selected: it is to be started. */
+  /** The new image is selected; restart the device. */
   onReady: () => void;
 };
 
@@ -32,17 +32,17 @@ const progressStep = 5;
 const firstPauseMs = 250;
 const longestPauseMs = 5_000;
 
-/** How a device brings an image into its flash. It tries for as long as it takes: only an image that is no good is a failure. */
+/** Downloads an image into the flash. It retries without limit; only an invalid image is a failure. */
 export function createOta(parts: OtaParts): Ota {
   const { flash, say, bytesPerSecond = Infinity } = parts;
   let job: { order: OtaOrder; stopping: AbortController; percent: number } | null = null;
-  // Once for all jobs: the flash is not faster because there was one before.
+  // Shared by all jobs: an earlier job does not make the flash faster.
   const line = createNarrowLine(bytesPerSecond);
 
   const receive = async ({ order, stopping: { signal } }: NonNullable<typeof job>): Promise<void> => {
     let offset = flash.begin(order);
-    const tell = (isFirst = false): void => {
-      // All of it is no more than 99 %: it counts when it is selected.
+    const report = (isFirst = false): void => {
+      // At most 99 % until the image is selected.
       const percent = Math.min(
         100 - progressStep,
         Math.floor((offset / order.size) * (100 / progressStep)) * progressStep,
@@ -63,11 +63,11 @@ export function createOta(parts: OtaParts): Ota {
           signal.throwIfAborted();
           flash.write(piece);
           offset += piece.length;
-          tell();
+          report();
         }
       },
     };
-    tell(true);
+    report(true);
     for (let pauseMs = firstPauseMs; offset < order.size; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
       const before = offset;
       const outcome = await fetchRest(sink, { ...order, signal });
@@ -110,7 +110,7 @@ export function createOta(parts: OtaParts): Ota {
   };
 }
 
-/** Why the device would not start an image; null: nothing speaks against it. */
+/** Why the device would refuse an image; null when it accepts the image. */
 function faultOf(bytes: Buffer, order: OtaOrder, { type, chip }: OtaParts): string | null {
   const sha256 = (input: Uint8Array): Buffer => createHash('sha256').update(input).digest();
   if (`sha256:${sha256(bytes).toString('hex')}` !== order.checksum) return 'the checksum does not match';

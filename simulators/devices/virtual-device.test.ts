@@ -13,7 +13,7 @@ import { startVirtualDevice, type VirtualDevice, type VirtualDeviceOptions } fro
 const stationId = '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54';
 const login = { externalId: 'light-1', type: 'light', name: 'Lamp', token: 't'.repeat(40) } as const;
 
-/** A backend with one lamp, and a server of images: what the device is told comes from a person. */
+/** A backend with one lamp and an image server. Commands come from a person. */
 async function createScene(options: Partial<VirtualDeviceOptions> = {}) {
   await using starting = new AsyncDisposableStack();
   const folder = starting.use(await temporaryFolder());
@@ -58,7 +58,7 @@ async function createScene(options: Partial<VirtualDeviceOptions> = {}) {
 const settled = (device: VirtualDevice, boots: number): Promise<void> =>
   until('it is back', () => device.counts.boots >= boots && device.isKnown());
 
-test('a device starts with the image it was told to take, says so, and keeps it', async () => {
+test('starts the commanded image, reports it, and keeps it', async () => {
   await using scene = await createScene();
   const { device } = scene;
   assert.equal(await scene.reported(), '1.0.0');
@@ -70,7 +70,7 @@ test('a device starts with the image it was told to take, says so, and keeps it'
   assert.equal(device.firmwareVersion(), '1.1.0');
 });
 
-test('a device whose power goes before the station has greeted the new image starts with the one before', async () => {
+test('boots the previous image when the power goes before the handshake was answered', async () => {
   await using scene = await createScene();
   const { device } = scene;
   await scene.update('1.1.0');
@@ -82,7 +82,7 @@ test('a device whose power goes before the station has greeted the new image sta
   await until('the station knows', async () => (await scene.reported()) === '1.0.0');
 });
 
-test('an image that crashes is left for the one before, without a word to the station', async () => {
+test('falls back from a crashing image without a message to the station', async () => {
   await using scene = await createScene();
   await scene.update('1.2.0-crash');
   await settled(scene.device, 3);
@@ -90,7 +90,7 @@ test('an image that crashes is left for the one before, without a word to the st
   assert.equal(await scene.reported(), '1.0.0');
 });
 
-test('a device goes on with the same image where its power went', async () => {
+test('continues the download after a power cut', async () => {
   const flash = memoryStore();
   await using scene = await createScene({ otaBytesPerSecond: 100_000, flash });
   const { device, server } = scene;
@@ -104,7 +104,7 @@ test('a device goes on with the same image where its power went', async () => {
   assert.match(server.requests[1]?.range ?? '', /^bytes=[1-9]/);
 });
 
-test('a device that sleeps stays awake until it has the image, and is greeted at each wake', async () => {
+test('a sleeping device stays awake for the download and sends a handshake at each wake', async () => {
   await using scene = await createScene({ otaBytesPerSecond: 50_000, sleep: { awakeMs: 3_000, everyMs: 3_600 } });
   const { device } = scene;
   await settled(device, 2);

@@ -5,7 +5,7 @@ import { memoryStore, openFlash, type FlashStore } from './flash.ts';
 import { createOta } from './ota.ts';
 import { seededRandom } from './random.ts';
 
-/** What a device needs to log in, as provisioning writes it to a real one. */
+/** Login of a device, as provisioning writes it to a real one. */
 export type DeviceLogin = { externalId: string; type: SimulatedType; name: string; token: string };
 
 export type VirtualDevice = AsyncDisposable & {
@@ -14,9 +14,9 @@ export type VirtualDevice = AsyncDisposable & {
   client: MqttClient;
   state: Readonly<Record<string, number | boolean>>;
   counts: { said: number; acknowledged: number; commands: number; boots: number };
-  /** Of the image that runs. */
+  /** Version of the running image. */
   firmwareVersion(): string;
-  /** The power goes in this moment, and is back after so many milliseconds. */
+  /** Cuts the power now, for so many milliseconds. */
   powerLoss(offMs?: number): void;
 };
 
@@ -26,19 +26,19 @@ export type VirtualDeviceOptions = {
   login: DeviceLogin;
   seed: string;
   heartbeatMs?: number;
-  /** Divides the pauses between what happens at it. */
+  /** Divides the delays between its events. */
   speed?: number;
   /** Its flash; default: in memory. */
   flash?: FlashStore;
-  /** How fast it writes its flash; default: as fast as images come. */
+  /** Write speed of its flash; default: unlimited. */
   otaBytesPerSecond?: number;
-  /** It is awake for so long in each period, and longer while it updates; default: always. */
+  /** Time awake in each period, longer during an update; default: always awake. */
   sleep?: { awakeMs: number; everyMs: number };
 };
 
 const usualHeartbeatMs = 30_000;
 const handshakeRetryMs = 10_000;
-/** Between a restart and the network, as short as with a fast router. */
+/** Time from a restart to the network, as with a fast router. */
 const bootMs = 400;
 const crashMs = 200;
 const usualOutageMs = 1_000;
@@ -47,9 +47,8 @@ const chip = 'esp32';
 const dayMs = 86_400_000;
 
 /**
- * A device of the field, over a real connection: handshake after each connect, heartbeat, last will, state and events at QoS 1, and commands
- * that it carries out and confirms; firmware that it fetches, checks, starts and falls back from (`ota.ts`, `flash.ts`). Comes back by
- * itself when the broker was away.
+ * A virtual device over a real connection: handshake after each connect, heartbeat, last will, state and events at QoS 1. It executes and
+ * confirms commands. It fetches, checks and starts firmware, and falls back from it (`ota.ts`, `flash.ts`). It reconnects automatically.
  */
 export function startVirtualDevice(options: VirtualDeviceOptions): VirtualDevice {
   const { url, stationId, login, seed, heartbeatMs = usualHeartbeatMs, speed = 1, sleep } = options;
@@ -73,7 +72,7 @@ export function startVirtualDevice(options: VirtualDeviceOptions): VirtualDevice
     password: token,
     clean: true,
     keepalive: 30,
-    // Spread, so that a thousand devices do not come back in the same moment.
+    // Randomised, so that a thousand devices do not reconnect at the same moment.
     reconnectPeriod: 1_000 + Math.round(1_000 * random()),
     reconnectOnConnackError: true,
     queueQoSZero: false,
@@ -81,7 +80,7 @@ export function startVirtualDevice(options: VirtualDeviceOptions): VirtualDevice
     will: { topic: topic('heartbeat'), payload: Buffer.from('{"status":"offline"}'), qos: 1, retain: false },
   });
   const say = (end: DeviceTopicEnd, body: object): void => {
-    // What nobody can take is not kept: the next state says it anew.
+    // Unsent states are not queued; the next state replaces them.
     if (!client.connected) return;
     counts.said += 1;
     client.publish(topic(end), JSON.stringify(body), { qos: 1 }, (error) => {
@@ -106,7 +105,7 @@ export function startVirtualDevice(options: VirtualDeviceOptions): VirtualDevice
     later('step', behaviour.pauseMs(random) / speed, live);
   };
 
-  /** As when the plug is pulled: the broker publishes the last will. */
+  /** Like pulling the plug: the broker publishes the last will. */
   const goDark = (): Promise<unknown> => {
     isKnown = false;
     ota.stop();
@@ -115,7 +114,7 @@ export function startVirtualDevice(options: VirtualDeviceOptions): VirtualDevice
   };
   const boot = (): void => {
     counts.boots += 1;
-    // A panic before it reaches the network; the bootloader then takes the image before.
+    // A crash before it reaches the network; the bootloader then boots the previous image.
     if (flash.boot().isCrashing) return later('power', crashMs, boot);
     later('power', bootMs, () => client.reconnect());
     later('step', behaviour.pauseMs(random) / speed, live);
@@ -145,14 +144,14 @@ export function startVirtualDevice(options: VirtualDeviceOptions): VirtualDevice
   });
   const takeUpdate = (params: Record<string, unknown>): void => {
     const { url: from, version, checksum, size } = params;
-    // The station does not know yet what runs here.
+    // The station does not know the running version yet.
     if (version === flash.running().version) return shakeHands();
     ota.take({ url: String(from), version: String(version), checksum: String(checksum), size: Number(size) });
   };
   const takeCommand = (body: Record<string, unknown>): void => {
     const { action, commandId, ...params } = body;
     counts.commands += 1;
-    // While an image is on trial, the one before it must not be written over.
+    // While an image is on trial, the previous one must not be overwritten.
     if (action === 'ota_update' && flash.running().isOnTrial) return;
     const isOwn = behaviour.carryOut(String(action), params);
     if (isOwn) sayState();
@@ -179,7 +178,7 @@ export function startVirtualDevice(options: VirtualDeviceOptions): VirtualDevice
     }
   });
   client.on('close', () => (isKnown = false));
-  // It tries again; whoever watches sees that it is not known.
+  // The device retries; its status shows that the station does not know it.
   client.on('error', () => undefined);
   boot();
 

@@ -7,7 +7,7 @@ import { buildImage, checksumOfFile } from './image-builder.ts';
 const image = buildImage({ project: 'lamp', version: '1.0.0', bytes: 5000 });
 const bytesOf = async (response: Response): Promise<Uint8Array> => new Uint8Array(await response.arrayBuffer());
 
-test('both forms of manifest offer what was published', async () => {
+test('offers published files in both forms of manifest', async () => {
   for (const form of ['map', 'list'] as const) {
     await using server = await startFirmwareServer({ form });
     server.offer('lamp', '1.0.0', image, { chip: 'esp32' });
@@ -20,7 +20,7 @@ test('both forms of manifest offer what was published', async () => {
   }
 });
 
-test('parts are served by range, and the whole when the content is another by now', async () => {
+test('serves ranges, and the whole file when its content has changed', async () => {
   await using server = await startFirmwareServer();
   server.offer('lamp', '1.0.0', image);
   const url = new URL('lamp-1.0.0.bin', server.manifestUrl);
@@ -39,7 +39,7 @@ test('parts are served by range, and the whole when the content is another by no
   assert.equal(unchanged.status, 304);
 });
 
-test('a fault holds as often as it was asked for', async () => {
+test('applies a fault as many times as requested', async () => {
   await using server = await startFirmwareServer();
   server.offer('lamp', '1.0.0', image);
   const url = new URL('lamp-1.0.0.bin', server.manifestUrl);
@@ -54,7 +54,7 @@ test('a fault holds as often as it was asked for', async () => {
   assert.notEqual(checksumOfFile(await bytesOf(await fetch(url))), checksumOfFile(image));
 });
 
-test('without a network nobody is answered, and later on the same port', async () => {
+test('refuses connections while offline, then answers on the same port', async () => {
   await using server = await startFirmwareServer();
   await server.goOffline();
   await assert.rejects(fetch(server.manifestUrl));

@@ -5,23 +5,23 @@ import type { AddressInfo } from 'node:net';
 import { createNarrowLine, type NarrowLine } from '../releases/narrow-line.ts';
 import { checksumOfFile } from './image-builder.ts';
 
-/** What can be wrong with the server, or the way to it, for one file (or the manifest). */
+/** Faults of the server or the network, for one file or the manifest. */
 export type Fault =
-  /** The connection is cut when so many bytes of the answer were sent. */
+  /** Cuts the connection after so many bytes of the answer. */
   | { kind: 'cut'; afterBytes: number }
-  /** Nothing more comes after so many bytes, and the connection stays open. */
+  /** Sends nothing more after so many bytes and keeps the connection open. */
   | { kind: 'stall'; afterBytes: number }
-  /** The right number of bytes, some of them others. */
+  /** Sends the right number of bytes, some of them wrong. */
   | { kind: 'wrong_bytes' }
-  /** Ranges are ignored: the whole comes each time. */
+  /** Ignores ranges and always sends the whole file. */
   | { kind: 'no_ranges' }
-  /** A range is answered with another part than was asked for. */
+  /** Answers a range with another part. */
   | { kind: 'wrong_range' }
   /** Each answer has another ETag. */
   | { kind: 'new_etag' }
   /** No ETag at all. */
   | { kind: 'no_etag' }
-  /** No Content-Length, and no end: bytes come for ever. */
+  /** No Content-Length and no end. */
   | { kind: 'endless' }
   | { kind: 'status'; status: number }
   | { kind: 'redirect'; location: string };
@@ -40,7 +40,7 @@ export type SeenRequest = {
   range: string | null;
   ifRange: string | null;
   status: number;
-  /** Of the body, as far as it was sent. */
+  /** Bytes of the body that were sent. */
   sentBytes: number;
 };
 
@@ -49,11 +49,11 @@ export type FirmwareServer = AsyncDisposable & {
   /** FIRMWARE_MANIFEST_URL of a station. */
   manifestUrl: string;
   origin: string;
-  /** Publishes an image under a name: the manifest then offers it, in place of what it offered under that name before. */
+  /** Publishes an image under a name; the manifest offers it instead of the earlier one. */
   offer(name: string, version: string, image: Uint8Array, more?: { chip?: string; minVersion?: string }): Offered;
-  /** Changes what the manifest says of a name, or takes it out of the manifest. The file stays. */
+  /** Changes or removes the entry of a name in the manifest. The file stays. */
   edit(name: string, change: Partial<Offered> | null): void;
-  /** The manifest in these very bytes, until the next `offer` or `edit`. */
+  /** Serves exactly these bytes as manifest, until the next `offer` or `edit`. */
   setManifest(manifest: object | Uint8Array): void;
   /** Puts a file beside the manifest. */
   put(file: string, bytes: Uint8Array): void;
@@ -71,7 +71,7 @@ export type FirmwareServerOptions = {
   port?: number;
   /** The form of the manifest: a map by name, or a list of types. */
   form?: 'map' | 'list';
-  /** Of files, for all downloads together; default: no limit. */
+  /** For all downloads together; default: no limit. */
   bytesPerSecond?: number;
 };
 
@@ -217,12 +217,12 @@ async function send(
   } while (fault?.kind === 'endless');
   if (fault?.kind === 'stall') return;
   if (fault?.kind !== 'cut') return void response.end();
-  // What was written reaches the other side; an end in order would be one that it may take for the end of the file.
+  // The client gets the bytes written so far. A regular end could be taken for the end of the file.
   await new Promise((resolve) => response.write('', resolve));
   response.socket?.destroy();
 }
 
-/** Waits until the other side has taken what was written, or is gone. */
+/** Waits until the client has received the bytes, or is gone. */
 async function drained(response: ServerResponse): Promise<void> {
   const settled = new AbortController();
   const { signal } = settled;
@@ -246,7 +246,7 @@ function etagOf(bytes: Uint8Array, fault: Fault | null, state: State): string | 
   return `"${createHash('sha256').update(bytes).update(salt).digest('hex').slice(0, 32)}"`;
 }
 
-/** First and last byte of the part to be sent; null: the whole. */
+/** First and last byte to send; null: the whole file. */
 function partOf(
   bytes: Uint8Array,
   request: IncomingMessage,

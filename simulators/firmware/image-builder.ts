@@ -16,9 +16,9 @@ export type ImageRecipe = {
   version: string;
   /** One of `chipNames`; default esp32. */
   chip?: string;
-  /** About as many bytes as the image has in all; default 64 KiB. At least 1 KiB. */
+  /** Approximate size of the image in bytes; default 64 KiB, at least 1 KiB. */
   bytes?: number;
-  /** False: without the SHA-256 at the end, as some build systems make them. */
+  /** False: no SHA-256 at the end, as some build systems do. */
   hashed?: boolean;
   /** Images of another seed have other content. */
   seed?: string;
@@ -71,7 +71,7 @@ export function buildBootloader(chip = 'esp32', bytes = 24 * 1024): Uint8Array {
 /** A whole flash as `esptool merge_bin` writes it: bootloader, partition table, application. */
 export function mergeImages(application: Uint8Array, chip = 'esp32'): Uint8Array {
   const flash = Buffer.alloc(0x10000 + application.length, 0xff);
-  // The first generation keeps its bootloader behind one sector that is left empty.
+  // The first chip generation has one empty sector before its bootloader.
   flash.set(buildBootloader(chip), chip === 'esp32' || chip === 'esp32s2' ? 0x1000 : 0);
   // esp_partition_info_t: magic, type, subtype, offset, size, label.
   flash.set([0xaa, 0x50, 0x00, 0x00], 0x8000);
@@ -97,7 +97,7 @@ function segmentsOf(recipe: ImageRecipe, bytes: number): Uint8Array[] {
   return segments;
 }
 
-/** Bytes that compress as badly as code does, always the same for a seed. */
+/** Bytes that compress as badly as code, the same for a seed. */
 function noise(seed: string, length: number): Uint8Array {
   const bytes = Buffer.alloc(length);
   const block = createHash('shake256', { outputLength: 4096 }).update(seed).digest();
@@ -150,6 +150,6 @@ function checksumOf(image: Uint8Array): number {
 function chipId(name: string): number {
   const wanted = normalizeChip(name);
   const found = Object.entries(chipNames).find(([, chip]) => chip === wanted);
-  if (found === undefined) throw new Error(`no ESP32 chip is called ${name}`);
+  if (found === undefined) throw new Error(`unknown ESP32 chip: ${name}`);
   return Number(found[0]);
 }

@@ -1,4 +1,4 @@
-/** What the frontend's process is told by its environment. */
+/** Environment of the frontend's process. */
 export type FrontendConfig = { host: string; port: number; webDir: string };
 
 /** @returns null when something is missing. */

@@ -24,7 +24,7 @@ const behaviourNames: Record<Behaviour, string> = {
   missing: 'image missing',
 };
 
-/** The page on which a person offers releases: plain HTML, no script, nothing from another host. */
+/** The page to offer releases: plain HTML, no script, nothing from another host. */
 export function controlPage(state: {
   offers: readonly Offer[];
   plugged: boolean;
@@ -44,7 +44,7 @@ export function controlPage(state: {
         `<tr><td>${version}<td>${behaviourNames[behaviour]}<td>${at.slice(0, 19).replace('T', ' ')} UTC`,
     );
   const plug = plugged
-    ? '<form method="post" action="/unplug"><button>Unplug the release server</button><p>From then on it does not answer, as when the internet is away. Going back still works.</p></form>'
+    ? '<form method="post" action="/unplug"><button>Unplug the release server</button><p>It then stops answering, as without internet. A rollback still works.</p></form>'
     : '<form method="post" action="/plug-in"><button>Plug the release server in again</button></form>';
   return `<!doctype html>
 <html lang="en">

@@ -5,7 +5,7 @@ import { buildImage, checksumOfFile } from '../firmware/image-builder.ts';
 export type FirmwareOffer = { find(file: string): { bytes: Uint8Array; etag: string } | null };
 
 /**
- * A firmware for one type of the virtual devices, newer than the one they come with. Its file is always the same.
+ * Firmware for one type of virtual devices, newer than the one they start with. Its file is always the same.
  * @param offered null: the manifest names none.
  */
 export function createFirmwareOffer(

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A line that lets so many bytes a second through, shared by all that is sent over it. */
+/** A line with a bandwidth limit, shared by everything sent over it. */
 export type NarrowLine = {
-  /** Passes the bytes on, piece by piece, as the line has room. */
+  /** Passes the bytes on in pieces, as the bandwidth allows. */
   send(bytes: Uint8Array): AsyncGenerator<Uint8Array>;
 };
 

@@ -15,7 +15,7 @@ export const Offer = Type.Object({
 });
 export type Offer = Static<typeof Offer>;
 
-/** The releases offered so far, kept on disk: after a restart the same one is still on offer. */
+/** The offered releases, stored on disk, so that a restart keeps the current offer. */
 export type Offers = {
   /** The latest first; never empty. */
   list(): readonly Offer[];
@@ -69,7 +69,7 @@ export async function openOffers(parts: {
 
 function manifestOf(offers: readonly Offer[]): Manifest {
   const [latest] = offers;
-  if (!latest) throw new Error('nothing was ever offered');
+  if (!latest) throw new Error('no release was offered yet');
   const { version, images, at, behaviour } = latest;
   const bytes = Buffer.from(
     `${JSON.stringify({ version, images, releasedAt: at, notes: notes[behaviour] }, null, 2)}\n`,

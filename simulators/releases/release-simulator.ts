@@ -20,7 +20,7 @@ export type ReleaseSimulator = AsyncDisposable & {
   /** The releases offered so far, the latest first. */
   offers(): readonly Offer[];
   offer(behaviour: Behaviour): Promise<Offer>;
-  /** Unplugged, it cuts whoever asks for the manifest or an image. The control page stays. */
+  /** While unplugged, requests for the manifest or an image are cut. The control page stays. */
   setPlugged(plugged: boolean): void;
 };
 
@@ -32,7 +32,7 @@ export type ReleaseSimulatorOptions = {
   recipe?: ImageRecipe;
   /** Of images, for all downloads together; default: no limit. */
   bytesPerSecond?: number;
-  /** Whether there is newer firmware for the virtual lamps; default: there is. */
+  /** Whether to offer newer firmware for the virtual lamps; default true. */
   offersFirmware?: boolean;
   /** Address of the station's web page, for a link. */
   station?: string;
@@ -115,7 +115,7 @@ function serveReleases(
     const bytes = await readFile(file).catch(() => null);
     if (!bytes) return reply.code(404).send('There is no such image.\n');
     const body = Readable.from(narrowLine.send(bytes), { objectMode: false });
-    // The line may be unplugged in the middle of it.
+    // The line may be unplugged during the download.
     const cut = setInterval(() => line.plugged || request.raw.socket.destroy(), 100);
     void once(reply.raw, 'close').then(() => clearInterval(cut));
     return reply.type('application/octet-stream').header('content-length', bytes.length).send(body);
@@ -162,7 +162,7 @@ function acceptForms(app: FastifyInstance): void {
   );
 }
 
-/** Neither a page of another site nor another name for this machine may press the buttons. */
+/** Rejects requests of pages of other sites and of other host names. */
 function isOwnPage(request: FastifyRequest): boolean {
   const { origin, host } = request.headers;
   if (!/^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host ?? '')) return false;

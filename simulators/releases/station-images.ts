@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import type { ImageContent } from './image-folder.ts';
 
-/** What a release does once it is installed. */
+/** Behaviour of a release once it is installed. */
 export const behaviours = ['good', 'crashes', 'unhealthy', 'missing'] as const;
 export type Behaviour = (typeof behaviours)[number];
 
-/** Makes the images of a release; null for one that the registry is not to have. */
+/** Builds the images of a release; null for an image that the registry must not have. */
 export type ImageRecipe = (release: {
   version: string;
   behaviour: Behaviour;
-  /** True for the first of all: a station that starts with it should not have to wait. */
+  /** True for the very first release: a new station should start without a wait. */
   first: boolean;
 }) => Record<string, ImageContent | null>;
 
-/** Names of the variables of the compose file that say where the programs are. Images then stay the same when a checkout moves. */
+/** Variables of the compose file with the paths of the programs, so that images stay the same when a checkout moves. */
 export const programVariables = { backend: 'STATION_BACKEND_MAIN', frontend: 'STATION_FRONTEND_MAIN' } as const;
 
 const runProgram = (variable: string): string => `// Runs the program of this checkout.

@@ -1,6 +1,6 @@
 /**
- * A home as the Wi-Fi watchdog meets it: routers, a cable, NetworkManager and a radio. Plain data that outlives the agent's process; all
- * that happens by itself happens by the time that is given. Network names are hex.
+ * A home as the Wi-Fi watchdog sees it: routers, a cable, NetworkManager and a radio. Plain data that outlives the agent's process. The
+ * given time drives all automatic changes. Network names are hex.
  */
 export type Air = {
   routers: SimulatedRouter[];
@@ -11,16 +11,16 @@ export type Air = {
   cable: { ip: string; gateway: string } | null;
   /** The hotspot ends with its process, as a D-Bus client's does. */
   hotspot: { ssid: string; ip: string; owner: number } | null;
-  /** What a hotspot changes on the machine stands: it outlives the hotspot, the manager and the process. */
+  /** The hotspot's changes to the machine are in place. They outlive the hotspot, the manager and the process. */
   hasLeftovers: boolean;
   /** A phone in the hotspot. */
   phones: number;
   /** The profile in use, by its id. */
   active: string | null;
-  /** When the manager connects by itself to what is in reach; null: nothing to connect to. */
+  /** When the manager connects automatically; null: nothing to connect to. */
   autoconnectMs: number | null;
   nextId: number;
-  /** Grows with each change. */
+  /** Increases with each change. */
   version: number;
 };
 
@@ -37,7 +37,7 @@ export type SimulatedRouter = {
 };
 
 /**
- * `isFailed`: the manager has given it up, as it does after a wrong password. `settledBy`: the process that has found it good, and could
+ * `isFailed`: the manager has given up on it, for example after a wrong password. `settledBy`: the process that verified it but could
  * not write it to disk.
  */
 export type Profile = {
@@ -45,7 +45,7 @@ export type Profile = {
   ssid: string;
   password: string | null;
   isSaved: boolean;
-  /** The manager joins it by itself. */
+  /** The manager joins it automatically. */
   isAutomatic: boolean;
   owner: number | null;
   settledBy: number | null;
@@ -57,7 +57,7 @@ const autoconnectDelayMs = 6000;
 export const routerOf = (air: Air, ssid: string): SimulatedRouter | undefined =>
   air.routers.find((router) => router.ssid === ssid && router.isOn);
 
-/** What a try to join ends with, and when it is over. */
+/** Result of a join attempt, and when it ends. */
 export function tryRouter(
   air: Air,
   { ssid, password }: { ssid: string; password: string | null },
@@ -85,7 +85,7 @@ export function clientOf(air: Air) {
 
 const isUsable = (air: Air): boolean => air.manager === 'running' && air.hasRadio && air.blocked === 'no';
 
-/** Brings the world to `nowMs`: lost routers, blocks, restarts of the manager, connections that it makes by itself. */
+/** Advances the world to `nowMs`: lost routers, blocks, restarts of the manager, automatic connections. */
 export function settle(air: Air, nowMs: number): void {
   if (!isUsable(air)) {
     if (air.hotspot || air.active !== null) change(air, { hotspot: null, phones: 0, active: null });
@@ -119,12 +119,12 @@ export function change(air: Air, changes: Partial<Air>): void {
   Object.assign(air, changes, { version: air.version + 1 });
 }
 
-/** The process of a D-Bus client is gone. */
+/** The process of a D-Bus client has ended. */
 export function loseProcess(air: Air, owner: number): void {
   if (air.hotspot?.owner === owner) change(air, { hotspot: null, phones: 0 });
 }
 
-/** The cable leads to a router that always answers; of the others, those that do. */
+/** Gateways that answer: the router at the cable always, the others as configured. */
 export function reach(air: Air, gateway: string | null): 'none' | 'local' | 'full' {
   if (gateway !== null && air.cable?.gateway === gateway) return 'full';
   const client = clientOf(air);

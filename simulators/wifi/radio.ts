@@ -1,7 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 import { change, clientOf, routerOf, settle, tryRouter, type Air, type Profile } from './air.ts';
 
-/** Stands before every call: a place for a crash, and for a fault. */
+/** Called before every call: may crash the process or inject a fault. */
 export type Gate = (call: string) => 'ok' | 'fault';
 
 const lookMs = 1000;
@@ -15,14 +15,14 @@ const failed = (failure: Failure['failure']): Failure => ({ kind: 'failed', fail
 export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: number; gate: Gate }) {
   const { air, clock, owner, gate } = options;
   let networks: readonly Seen[] = [];
-  /** Waits as the world goes on: a connection that breaks off is noticed. */
+  /** Waits while the world's time advances, so that a lost connection is noticed. */
   const pass = async (ms: number, signal?: AbortSignal): Promise<void> => {
     settle(air, clock.monotonic());
     await clock.sleep(ms, signal);
     settle(air, clock.monotonic());
   };
   const isReady = (): boolean => air.manager === 'running' && air.hasRadio && air.blocked === 'no';
-  /** The network in use last, as far as this process has seen: known also when people have to join it. */
+  /** The last used network that this process has seen; known even if it does not connect automatically. */
   let lastUsed: string | null = null;
   const isKnown = ({ id, isSaved, isAutomatic, settledBy }: Profile): boolean =>
     (isSaved && (isAutomatic || id === lastUsed)) || settledBy === owner;
@@ -132,7 +132,7 @@ export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: n
       if (isFaulty) return false;
       candidate.isSaved = true;
       const { ssid } = candidate;
-      // Older ones of the agent's own for the same network go; those of people stay.
+      // Removes older profiles of the agent for this network; profiles of people stay.
       const kept = air.profiles.filter((each) => each.id === candidateId || each.ssid !== ssid || each.owner === null);
       change(air, { profiles: kept });
       return true;
@@ -162,7 +162,7 @@ export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: n
       const left = air.profiles.filter((each) => isKnown(each) || each.id === air.active || each.owner === null);
       if (left.length < air.profiles.length) change(air, { profiles: left });
       if (air.hotspot) change(air, { hotspot: null, phones: 0 });
-      // The manager joins known networks by itself again.
+      // The manager joins known networks automatically again.
       for (const profile of air.profiles) profile.isFailed = false;
     },
   };
