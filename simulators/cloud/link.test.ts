@@ -111,7 +111,7 @@ test('the choice of channels survives a loss of the link, and a restart of the b
   const options: BackendOptions = {
     env: { CLOUD_HOST: cloud.host },
     dataDir: join(folder.path, 'data'),
-    cloudTuning: { reconnect: { nextMs: () => 20, stable: () => undefined, accepted: () => undefined } },
+    cloudTuning: { reconnect: { nextMs: () => 20, stable: () => undefined } },
   };
   const backend = await runBackend(options);
   await using _first = backend;

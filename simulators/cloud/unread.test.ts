@@ -36,7 +36,7 @@ function watchedSockets(url: string) {
 test('a cloud that stops reading: what happens waits at home, the link is given up at 8 MiB, and nothing is lost', async () => {
   await using cloud = await startReferenceCloud({});
   const sockets = watchedSockets(`${cloud.host}${cloudPath}`);
-  const reconnect = { nextMs: () => 20, stable: () => undefined, accepted: () => undefined };
+  const reconnect = { nextMs: () => 20, stable: () => undefined };
   const cloudTuning = { open: sockets.open, reconnect };
   await using backend = await runBackend({ env: { CLOUD_HOST: cloud.host }, cloudTuning });
   const { db, mqttAddress } = backend.backend;

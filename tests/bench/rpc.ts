@@ -1,6 +1,6 @@
 /**
- * Calls a second over loopback, in both directions of the cloud link, against two well-known libraries, all in one run and in turns: calls under
- * way at once, then the slowest hundredth of them. The two are fetched by npm into a temporary folder.
+ * How fast a station answers its cloud: calls a second over loopback, and the slowest hundredth of them, against two well-known libraries, all in
+ * one run and in turns. The two are fetched by npm into a temporary folder.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,9 +12,9 @@ import { run } from '../rig/program.ts';
 import { median, percentile } from './load/statistics.ts';
 import { makeCalls, type Call, type Library } from './rpc/ends.ts';
 
-const libraries: Library[] = ['cloud calls station', 'station calls cloud', 'jayson', 'rpc-websockets'];
-const ours = libraries.slice(0, 2);
-const theirs = libraries.slice(2);
+const ours: Library = 'cloud calls station';
+const theirs: Library[] = ['jayson', 'rpc-websockets'];
+const libraries = [ours, ...theirs];
 const versions = ['jayson@5.0.0', 'rpc-websockets@10.0.1'];
 const rounds = 21;
 const callsARound = 15_000;
@@ -87,13 +87,12 @@ async function measure(folder: string): Promise<boolean> {
     const { perSecond, p99Ms } = summary(library);
     process.stdout.write(`${library}: ${perSecond} calls/s, p99 ${p99Ms} ms\n`);
   }
-  const slowest = Math.min(...ours.map((library) => summary(library).perSecond));
-  const ourP99 = Math.max(...ours.map((library) => summary(library).p99Ms));
-  const ratio = slowest / Math.max(...theirs.map((library) => summary(library).perSecond));
-  const p99Ratio = Math.min(...theirs.map((library) => summary(library).p99Ms)) / ourP99;
+  const { perSecond: value, p99Ms: ourP99Ms } = summary(ours);
+  const ratio = value / Math.max(...theirs.map((library) => summary(library).perSecond));
+  const p99Ratio = Math.min(...theirs.map((library) => summary(library).p99Ms)) / ourP99Ms;
   const ok = ratio >= 1 && p99Ratio >= 1;
-  const result = { bench: 'rpc', value: slowest, unit: 'calls/s', ratio: Number(ratio.toFixed(2)), goal: 1, ok };
-  process.stdout.write(`${JSON.stringify({ ...result, p99Ratio: Number(p99Ratio.toFixed(2)), ourP99Ms: ourP99 })}\n`);
+  const result = { bench: 'rpc', value, unit: 'calls/s', ratio: Number(ratio.toFixed(2)), goal: 1, ok };
+  process.stdout.write(`${JSON.stringify({ ...result, p99Ratio: Number(p99Ratio.toFixed(2)), ourP99Ms })}\n`);
   return ok;
 }
 

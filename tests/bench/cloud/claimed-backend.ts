@@ -21,7 +21,7 @@ const running = await runBackend({
   dataDir,
   env: { CLOUD_HOST: `ws://127.0.0.1:${port}`, LOG_LEVEL: 'warn' },
   // The bench changes the cloud's manners every few seconds, and wants the station back at once.
-  cloudTuning: { reconnect: { nextMs: () => 50, stable: () => undefined, accepted: () => undefined } },
+  cloudTuning: { reconnect: { nextMs: () => 50, stable: () => undefined } },
 });
 for (let index = 0; index < 20; index++) await addDevice(running.backend.db, `d${index}`);
 const { accessToken } = await running.setUp();

@@ -7,21 +7,29 @@ import { Type } from 'typebox';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { createCloudSockets } from '../../../apps/backend/src/adapters/cloud-socket.ts';
 import { gatherWrites } from '../../../apps/backend/src/adapters/gather-writes.ts';
-import { createPeer, type Peer } from '../../../apps/backend/src/cloud/peer.ts';
+import { createPeer } from '../../../apps/backend/src/cloud/peer.ts';
 
 export type Call = (value: number) => Promise<unknown>;
-export type Library = 'cloud calls station' | 'station calls cloud' | 'jayson' | 'rpc-websockets';
+export type Library = 'cloud calls station' | 'jayson' | 'rpc-websockets';
 
 /** The same little method everywhere. */
 const Params = Type.Object({ deviceId: Type.String(), value: Type.Number() });
 const answer = ({ value }: { value: number }): { value: number } => ({ value: value + 1 });
 const paramsOf = (value: number) => ({ deviceId: '01890000-0000-7000-8000-000000000000', value });
 
-/** Either end of ours: the library of the link with what the link puts around it. */
-function ourPeer(send: (text: string) => void): Peer {
+/** The station's end: the link's socket and JSON-RPC peer. */
+function answerAsStation(port: number): Promise<void> {
   const unexpected = (what: unknown): undefined => void process.stderr.write(`unexpected: ${JSON.stringify(what)}\n`);
-  return createPeer({
-    send,
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const open = createCloudSockets({ url: `ws://127.0.0.1:${port}`, ca: null, pins: [] });
+  const socket = open({
+    onOpen: resolve,
+    onMessage: (text) => void peer.receive(text),
+    onPong: () => undefined,
+    onClose: ({ reason }) => reject(new Error(reason)),
+  });
+  const peer = createPeer({
+    send: (text) => socket.send(text),
     methods: { echo: { params: Params, run: async (params) => answer(params) } },
     isAuthenticated: () => true,
     onMessage: unexpected,
@@ -29,40 +37,32 @@ function ourPeer(send: (text: string) => void): Peer {
     onIgnored: unexpected,
     onFault: unexpected,
   });
+  return promise;
 }
 
-async function ourServer(): Promise<{ port: number; peer: Promise<Peer> }> {
+/** The cloud's end: a plain client, which keeps its calls in a map. */
+async function listenAsCloud(): Promise<{ port: number; call: Promise<Call> }> {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
-  const connected = once(server, 'connection').then(([socket, request]) => {
-    const { send, ...rest } = wrap(socket as WebSocket, gatherWrites((request as IncomingMessage).socket));
-    const peer = ourPeer(send);
-    rest.onText((text) => void peer.receive(text));
-    return peer;
+  const call = once(server, 'connection').then(([socket, request]): Call => {
+    const connection = socket as WebSocket;
+    const gather = gatherWrites((request as IncomingMessage).socket);
+    const waiting = new Map<number, (result: unknown) => void>();
+    connection.on('message', (data) => {
+      const { id, result } = JSON.parse((data as Buffer).toString('utf8')) as { id: number; result: unknown };
+      waiting.get(id)?.(result);
+      waiting.delete(id);
+    });
+    let lastId = 0;
+    return (value) =>
+      new Promise((resolve) => {
+        const id = ++lastId;
+        waiting.set(id, resolve);
+        gather();
+        connection.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'echo', params: paramsOf(value) }));
+      });
   });
   await once(server, 'listening');
-  return { port: (server.address() as AddressInfo).port, peer: connected };
-}
-
-const wrap = (socket: WebSocket, gather: () => void) => ({
-  send: (text: string) => {
-    gather();
-    socket.send(text);
-  },
-  onText: (listener: (text: string) => void) =>
-    socket.on('message', (data) => listener((data as Buffer).toString('utf8'))),
-});
-
-function ourClient(port: number): Promise<Peer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Peer>();
-  const open = createCloudSockets({ url: `ws://127.0.0.1:${port}`, ca: null, pins: [] });
-  const socket = open({
-    onOpen: () => resolve(peer),
-    onMessage: (text) => void peer.receive(text),
-    onPong: () => undefined,
-    onClose: ({ reason }) => reject(new Error(reason)),
-  });
-  const peer = ourPeer((text) => socket.send(text));
-  return promise;
+  return { port: (server.address() as AddressInfo).port, call };
 }
 
 type Jayson = {
@@ -85,15 +85,13 @@ type RpcWebsockets = {
 };
 const peersOf = (folder: string) => createRequire(join(folder, 'x.js')) as <T>(name: string) => T;
 
-/** In a process of its own: the end that answers. @returns the port it listens on; null when it calls out by itself to `port`. */
+/** In a process of its own: the end that answers. @returns the port it listens on; null when it connects to `port` itself. */
 export async function answerCalls(library: Library, folder: string, port: number): Promise<number | null> {
   const load = peersOf(folder);
   switch (library) {
     case 'cloud calls station':
-      await ourClient(port);
+      await answerAsStation(port);
       return null;
-    case 'station calls cloud':
-      return (await ourServer()).port;
     case 'jayson': {
       const { Server } = load<Jayson>('jayson');
       const methods = {
@@ -122,17 +120,11 @@ export async function makeCalls(
   findFreePort: () => Promise<number>,
 ): Promise<Call> {
   const load = peersOf(folder);
-  const timeoutMs = 60_000;
   switch (library) {
     case 'cloud calls station': {
-      const { port, peer } = await ourServer();
+      const { port, call } = await listenAsCloud();
       await start(port);
-      const connected = await peer;
-      return (value) => connected.call('echo', paramsOf(value), timeoutMs);
-    }
-    case 'station calls cloud': {
-      const peer = await ourClient((await start(0)) ?? 0);
-      return (value) => peer.call('echo', paramsOf(value), timeoutMs);
+      return call;
     }
     case 'jayson': {
       const port = (await start(0)) ?? 0;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { systemClock, type Clock } from '@station/kit/clock';
-import { pingEveryMs } from '../../../apps/backend/src/cloud/link-machine.ts';
+import { pingEveryMs } from '../../../apps/backend/src/cloud/link-decide.ts';
 
 /** Goes as time does, and leaps forward when it is told to. */
 export type LeapingClock = Clock & {

@@ -22,7 +22,7 @@ export type ClaimedStation = {
 
 /** Comes back at once, so that a test of a hundred losses takes seconds. */
 export const impatient: CloudTuning = {
-  reconnect: { nextMs: () => 20, stable: () => undefined, accepted: () => undefined },
+  reconnect: { nextMs: () => 20, stable: () => undefined },
 };
 
 /** A backend in this process, claimed by a reference cloud over TLS, with one device on a real connection. */

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { findFreePort } from '@station/kit/free-port';
 import { buildWeb, isWebStale } from '@station/simulators/station/web-build';
-import { createReconnect } from '../../../apps/backend/src/cloud/reconnect.ts';
+import { createReconnect } from '../../../apps/backend/src/cloud/link-decide.ts';
 import { owner, runBackend, type RunningBackend } from '../../../apps/backend/src/testing/running-backend.ts';
 import { addDevice, connectDevice, type TestDevice } from '../../../apps/backend/src/testing/test-device.ts';
 import { startReferenceCloud, type ReferenceCloud } from '../../../simulators/cloud/reference-cloud.ts';

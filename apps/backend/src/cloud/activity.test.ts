@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Type } from 'typebox';
 import { systemClock } from '@station/kit/clock';
 import { createActivityRecord, noteCalls } from './activity.ts';
-import { RpcError } from './rpc-error.ts';
+import { RpcError } from './rpc-server.ts';
 
 const open = () => {
   let changes = 0;

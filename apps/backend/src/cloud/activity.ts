@@ -1,8 +1,7 @@
-import { isoTime, type Clock } from '@station/kit/clock';
+import { type Clock, isoTime } from '@station/kit/clock';
 import type { CloudActivity, CloudRequest } from '@station/protocol/cloud-activity';
 import type { DeviceCommandParams } from '@station/protocol/cloud-rpc';
-import type { RpcMethod } from './peer.ts';
-import { RpcError } from './rpc-error.ts';
+import { RpcError, type RpcMethod } from './rpc-server.ts';
 
 /** What the cloud asked lately, in memory. */
 export type ActivityRecord = {

@@ -1,46 +1,40 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { Clock } from '@station/kit/clock';
-import { readText, type Disk } from '@station/kit/files';
+import { createExclusiveRunner } from '@station/kit/exclusive-runner';
+import { type Disk, readText } from '@station/kit/files';
 import { describeError } from '@station/kit/station-error';
-import type { CloudActivity } from '@station/protocol/cloud-activity';
 import {
-  eventChannels,
   type CloudClaim,
   type CloudSetAside,
   type CloudStatus,
   type EventChannel,
+  eventChannels,
 } from '@station/protocol/cloud';
+import type { CloudActivity } from '@station/protocol/cloud-activity';
 import { createCloudSockets, createNoSockets, type OpenCloudSocket } from '../adapters/cloud-socket.ts';
 import type { AccessTokens } from '../core/access-tokens.ts';
-import type { CloudSettings } from './cloud-settings.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
-import type { DeviceStore } from '../store/device-store.ts';
 import type { BackendLogger } from '@station/kit/logger';
-import type { SecretBox } from '../store/secret-box.ts';
+import type { Commands, PublishCommand } from '../core/commands.ts';
 import type { SocketHub } from '../socket/hub.ts';
 import type { Store } from '../store/database.ts';
+import type { DeviceStore } from '../store/device-store.ts';
+import type { SecretBox } from '../store/secret-box.ts';
 import { createActivityRecord, noteCalls } from './activity.ts';
-import type { BroadcastTap } from './broadcast-tap.ts';
 import { createCloudConfigStore } from './cloud-config-store.ts';
-import { createStandingConditions } from './conditions.ts';
+import type { CloudSettings } from './cloud-settings.ts';
 import { createDelivery } from './delivery.ts';
 import { createIdentity } from './identity.ts';
 import { createIgnoredMessages } from './ignored-messages.ts';
-import { usualLimits, type BudgetLimits } from './inbound-budget.ts';
-import { createLink, type Credentials } from './link.ts';
-import { startLinkKeeper, type CloudLeadership } from './link-keeper.ts';
+import { type BudgetLimits, usualLimits } from './inbound-queue.ts';
+import { createObedience, createStationReset } from './legacy-messages.ts';
+import { createReconnect, type Reconnect } from './link-decide.ts';
+import { type CloudLeadership, createLink, type Credentials, startLinkKeeper } from './link.ts';
 import { createMethods } from './methods.ts';
-import { createObedience } from './obedience.ts';
-import { startOutboxKeeper } from './outbox-keeper.ts';
-import { createOutboxStore } from './outbox-store.ts';
-import { createReconnect, type Reconnect } from './reconnect.ts';
+import { type BroadcastTap, followHappenings } from './notifications.ts';
+import { createOutboxStore, startOutboxKeeper } from './outbox-store.ts';
 import { createRememberedCommands } from './remembered-commands.ts';
-import { createStationReset } from './station-reset.ts';
-import { createStatusTeller } from './status-teller.ts';
-import { createStatusReader } from './status.ts';
-import { followHappenings } from './happenings.ts';
-import type { Commands, PublishCommand } from '../core/commands.ts';
+import { createStandingConditions, createStatusReader, createStatusTeller } from './status.ts';
 
 export type Cloud = AsyncDisposable & {
   status(): Promise<CloudStatus>;
@@ -192,7 +186,7 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
     identity: createIdentity({ db, clock }),
     reset,
     revoke,
-    say: link.say,
+    say: link.send,
     onReset: () => {
       // Until the process ends: it is not to come again as the station that it was.
       link.stop();

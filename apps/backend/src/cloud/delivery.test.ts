@@ -8,7 +8,7 @@ import { recordedLog } from '../testing/recorded-log.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { until } from '../testing/until.ts';
 import { createDelivery, type Delivering } from './delivery.ts';
-import { fitsFrame } from './frames.ts';
+import { fitsFrame } from './peer.ts';
 import { createOutboxStore } from './outbox-store.ts';
 
 type Told = { method: string; seq: number | undefined; deviceId: unknown; state: unknown };

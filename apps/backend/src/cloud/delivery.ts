@@ -6,7 +6,7 @@ import { readState } from '../core/device-state.ts';
 import type { Database } from '../store/schema.ts';
 import type { BackendLogger } from '@station/kit/logger';
 import type { OutboxMessage, OutboxStore } from './outbox-store.ts';
-import { createPoisonWatch } from './poison.ts';
+import { createPoisonWatch } from './dead-letter-decide.ts';
 
 /** An authenticated connection, as far as sending needs it. */
 export type Delivering = {

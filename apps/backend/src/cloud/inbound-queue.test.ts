@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../testing/until.ts';
-import { createInboundBudget, noLimits, usualLimits } from './inbound-budget.ts';
-import { createInboundQueue } from './inbound-queue.ts';
+import { createInboundBudget, createInboundQueue, noLimits, usualLimits } from './inbound-queue.ts';
 
 /** Deals with frames as fast as it may. @returns how many in so many seconds. */
 function flood(bytes: number, seconds: number): number {

@@ -11,7 +11,7 @@ import { recordedLog } from '../testing/recorded-log.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { createMethods } from './methods.ts';
 import { createRememberedCommands } from './remembered-commands.ts';
-import type { RpcError } from './rpc-error.ts';
+import type { RpcError } from './rpc-server.ts';
 
 async function deviceCommand(publish: PublishCommand) {
   await using starting = new AsyncDisposableStack();

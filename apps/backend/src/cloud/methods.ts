@@ -1,12 +1,11 @@
 import type { EventChannel } from '@station/protocol/cloud';
-import { cloudMethods, rpcErrors, type CloudMethod, type DeviceCommandParams } from '@station/protocol/cloud-rpc';
+import { type CloudMethod, cloudMethods, type DeviceCommandParams, rpcErrors } from '@station/protocol/cloud-rpc';
 import { builtInDeviceTypes } from '@station/protocol/device-types';
-import { checkCommand } from '../devices/commands.ts';
-import { type DeviceStore, toDevice } from '../store/device-store.ts';
-import type { CallId, RpcMethod } from './peer.ts';
-import { RpcError } from './rpc-error.ts';
-import { commandKey, type RememberedCommands } from './remembered-commands.ts';
 import type { CommandResult, Commands } from '../core/commands.ts';
+import { checkCommand } from '../devices/commands.ts';
+import { toDevice, type DeviceStore } from '../store/device-store.ts';
+import { type CallId, RpcError, type RpcMethod } from './rpc-server.ts';
+import { commandKey, type RememberedCommands } from './remembered-commands.ts';
 
 export type MethodParts = {
   devices: Pick<DeviceStore, 'list' | 'findById'>;

@@ -3,12 +3,11 @@ import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { eventChannels } from '@station/protocol/cloud';
 import type { DeviceReport } from '../core/device-events.ts';
-import { createDeviceStore } from '../store/device-store.ts';
 import { createEventIds } from '../core/event-ids.ts';
+import { createDeviceStore } from '../store/device-store.ts';
 import { writeReports } from '../store/report-store.ts';
 import { openTestStore } from '../testing/test-store.ts';
-import { enqueueReports } from './outbox-enqueue.ts';
-import { createOutboxStore } from './outbox-store.ts';
+import { createOutboxStore, enqueueReports } from './outbox-store.ts';
 
 async function open(options: { claimed?: boolean; channels?: readonly string[] } = {}) {
   const { claimed = true, channels = eventChannels } = options;

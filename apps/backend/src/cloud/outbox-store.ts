@@ -1,16 +1,18 @@
-import { sql } from 'kysely';
-import { isoTime, type Clock } from '@station/kit/clock';
+import { randomUUIDv7 } from 'node:crypto';
+import { type RawBuilder, sql } from 'kysely';
+import { type Clock, isoTime } from '@station/kit/clock';
+import { describeError } from '@station/kit/station-error';
 import type { CloudSetAside, EventChannel } from '@station/protocol/cloud';
+import type { BackendLogger } from '@station/kit/logger';
+import type { FoldedReports } from '../store/fold-reports.ts';
 import { jsonRows } from '../store/json-rows.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
-import { isWanted } from './outbox-enqueue.ts';
-import { createOutboxMeasure, rowBytes, type OutboxAmount } from './outbox-measure.ts';
 
 /** A message for the cloud. `params` are those of its notification without `seq`; null when what it told of was removed. */
 export type OutboxMessage = { seq: number; channel: EventChannel; params: Record<string, unknown> | null };
 
 /** `bytes` as {@link OutboxAmount} has it. */
-export type OutboxSize = { pending: number; oldestAt: number | null; bytes: OutboxAmount['bytes'] };
+type OutboxSize = { pending: number; oldestAt: number | null; bytes: OutboxAmount['bytes'] };
 
 export type OutboxStore = {
   /** Keeps a message, if the cloud asks for its channel. @param content has an `id` of its own. */
@@ -177,4 +179,136 @@ function paramsOf({ content, id, deviceId, kind, data, eventAt }: Row): Record<s
   if (content !== null) return JSON.parse(content) as Record<string, unknown>;
   if (id === null) return null;
   return { id, deviceId, kind, data: JSON.parse(data) as unknown, at: isoTime(eventAt) };
+}
+
+/** True in the database while the station is claimed and the cloud asks for the channel: nothing is kept for nobody. */
+const isWanted = (channel: EventChannel): RawBuilder<boolean> =>
+  sql<boolean>`exists (select 1 from cloud_config
+    where station_token is not null and active_channels like ${`%"${channel}"%`})`;
+
+/**
+ * Puts what the cloud must not miss of a batch of reports into the outbox, in the transaction that writes the reports: either both are on disk
+ * or neither is. To be called before the devices are updated: only then it can be seen whose status changes. Of an event just its id goes
+ * in; its content stands in `device_events`.
+ */
+export async function enqueueReports(
+  transaction: DatabaseTransaction,
+  kind: 'sqlite' | 'postgres',
+  { changes, events }: Pick<FoldedReports, 'changes' | 'events'>,
+): Promise<void> {
+  const statuses = changes.flatMap(({ id: deviceId, status, statusAt: at }) => {
+    if (status === null || at === null) return [];
+    const content = JSON.stringify({ id: randomUUIDv7(), deviceId, status, at: isoTime(at) });
+    return [{ deviceId, status, at, content }];
+  });
+  if (statuses.length > 0) {
+    const columns = { deviceId: 'text', status: 'text', at: 'bigint', content: 'text' } as const;
+    await sql`
+      insert into cloud_outbox (channel, content, at)
+      select 'status', given.content, given.at from ${jsonRows(kind, statuses, columns)}
+      join devices on devices.id = given."deviceId"
+      where devices.status <> given.status and ${isWanted('status')} order by given.at`.execute(transaction);
+  }
+  if (events.length === 0) return;
+  const rows = events.map(({ id, deviceId }) => ({ id, deviceId }));
+  await sql`
+    insert into cloud_outbox (channel, ref)
+    select 'events', given.id from ${jsonRows(kind, rows, { id: 'text', deviceId: 'text' })}
+    join devices on devices.id = given."deviceId" where ${isWanted('events')} order by given.id`.execute(transaction);
+}
+
+/** `bytes` is the sum over the rows: what each takes on the disk, but for what a page has left over. */
+type OutboxAmount = { rows: number; bytes: number };
+
+/** What a row takes beside its texts: its number, header, place in the page, time. */
+const rowOverheadBytes = 24;
+/** In one statement: a millisecond or two. */
+const blockRows = 5_000;
+
+const rowBytes: RawBuilder<number> = sql`(${sql.lit(rowOverheadBytes)} + octet_length(channel) + coalesce(octet_length(ref), 0) + coalesce(octet_length(content), 0))`;
+
+/** A stretch of numbers that ends here, full when it was measured. */
+type Block = OutboxAmount & { last: number };
+
+/**
+ * Measures the outbox row by row: neither its ends nor its mean tell how large what lies between is. Rows come in at the end and leave
+ * from the front, so what is between is measured once and remembered. Others are served between two blocks.
+ */
+function createOutboxMeasure(db: Database): () => Promise<OutboxAmount> {
+  const blocks: Block[] = [];
+  let measuring: Promise<OutboxAmount> | null = null;
+
+  const measureBlock = async (after: number, upTo: number | null): Promise<Block> => {
+    const end = upTo === null ? sql`` : sql`and seq <= ${upTo}`;
+    const { rows: found } = await sql<{ rows: number | string; bytes: number | string | null; last: number | null }>`
+      select count(*) as rows, sum(bytes) as bytes, max(seq) as last from (
+        select seq, ${rowBytes} as bytes from cloud_outbox where seq > ${after} ${end}
+        order by seq limit ${sql.lit(blockRows)}) as block`.execute(db);
+    const { rows = 0, bytes = 0, last = null } = found[0] ?? {};
+    return { rows: Number(rows), bytes: Number(bytes), last: last ?? after };
+  };
+  const measure = async (): Promise<OutboxAmount> => {
+    let open = await measureBlock(blocks.at(-1)?.last ?? 0, null);
+    while (open.rows === blockRows) {
+      blocks.push(open);
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      open = await measureBlock(open.last, null);
+    }
+    // From the front as far as something was taken away, also behind one that was left there. After the end: meanwhile more was.
+    for (let block = blocks[0], after = 0; block !== undefined;) {
+      const { rows, bytes } = await measureBlock(after, block.last);
+      if (rows === blockRows && bytes === block.bytes) break;
+      Object.assign(block, { rows, bytes });
+      if (rows === 0) blocks.splice(blocks.indexOf(block), 1);
+      after = block.last;
+      block = blocks.find(({ last }) => last > after);
+    }
+    return [...blocks, open].reduce((sum, { rows, bytes }) => ({ rows: sum.rows + rows, bytes: sum.bytes + bytes }), {
+      rows: 0,
+      bytes: 0,
+    });
+  };
+  return () => (measuring ??= measure().finally(() => (measuring = null)));
+}
+
+const everyMs = 10_000;
+/** Between two small steps of giving space back: queries of people come in between. */
+const stepMs = 50;
+
+/** Keeps the outbox within its limit, and gives the disk back what it does not need any more. */
+export function startOutboxKeeper(parts: {
+  outbox: Pick<OutboxStore, 'trim' | 'giveBack'>;
+  maxBytes: number;
+  isLeading(): boolean;
+  onTick(): void;
+  clock: Clock;
+  logger: BackendLogger;
+}): AsyncDisposable {
+  const { outbox, clock, logger } = parts;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const sleep = (ms: number): Promise<void> => clock.sleep(ms, signal).catch(() => undefined);
+  const look = async (): Promise<void> => {
+    const dropped = await outbox.trim(parts.maxBytes);
+    if (dropped > 0) logger.event('cloud_outbox_full', { dropped });
+    while (!signal.aborted && (await outbox.giveBack())) await sleep(stepMs);
+  };
+  const run = async (): Promise<void> => {
+    for (;;) {
+      await sleep(everyMs);
+      if (signal.aborted) return;
+      if (!parts.isLeading()) continue;
+      await look().catch((error: unknown) => {
+        logger.event('unexpected_error', { where: 'keeping the outbox of the cloud', message: describeError(error) });
+      });
+      parts.onTick();
+    }
+  };
+  const running = run();
+  return {
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
 }

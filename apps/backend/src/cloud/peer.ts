@@ -1,228 +1,214 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import {
   createJSONRPCErrorResponse,
-  createJSONRPCNotification,
-  createJSONRPCSuccessResponse,
   isJSONRPCID,
-  isJSONRPCRequest,
   isJSONRPCResponse,
   type JSONRPCID,
-  type JSONRPCRequest,
   type JSONRPCResponse,
 } from 'json-rpc-2.0';
-import { Compile, type Validator } from 'typebox/compile';
 import type { TSchema } from 'typebox';
-import { cloudMessages, type CloudMessage } from '@station/protocol/cloud-messages';
-import { maxBatchCalls, rpcErrors } from '@station/protocol/cloud-rpc';
+import { Compile, type Validator } from 'typebox/compile';
 import { describeError } from '@station/kit/station-error';
-import { createAnswersFrame, fitsFrame, frameOfOne, noRoom } from './frames.ts';
-import { createOutgoingCalls } from './outgoing-calls.ts';
-import { RpcError } from './rpc-error.ts';
+import { cloudMessages, maxCloudFrameBytes, type CloudMessage } from '@station/protocol/cloud-messages';
+import { maxBatchCalls, rpcErrors } from '@station/protocol/cloud-rpc';
 import { findUnstorable, mayBeUnstorable } from '../core/storable-text.ts';
-
-export type CallId = string | number | null | undefined;
-export type RpcMethod = {
-  params: TSchema;
-  /** @param id of the call; undefined when the caller wants no answer. */
-  run(params: never, id: CallId): Promise<unknown>;
-};
+import { createRpcServer, isObject, refusal, type RpcServer, type RpcServerParts } from './rpc-server.ts';
 
 export type IgnoredReason = 'binary' | 'not_json' | 'unknown' | 'bad_shape' | 'too_early';
 
-export type PeerParts = {
-  /** Hands a frame over; whoever gives it sees to a backlog. */
+export type PeerParts = RpcServerParts & {
+  /** Hands a frame over; the caller watches the backlog. */
   send(text: string): void;
-  methods: Readonly<Record<string, RpcMethod>>;
-  /** Calls are answered only while this holds. */
-  isAuthenticated(): boolean;
   /** @returns what the next frame has to wait for; must not reject. */
   onMessage(message: CloudMessage): Promise<void> | undefined;
   /** Before the first of so many calls in one frame is answered. */
   onBatch(calls: number): void;
   onIgnored(reason: IgnoredReason): void;
-  onFault(where: string, message: string): void;
 };
 
-/** JSON-RPC 2.0 both ways over frames, with the plain messages beside it (contracts, section 12). One a connection. */
+/** Sorts the frames of one connection: JSON-RPC calls are answered, plain messages handed on (contracts, section 12). */
 export type Peer = {
-  /** @returns what the next frame is to wait for: the last call of a batch has begun, a message was obeyed. Does not reject. */
+  /** @returns what the next frame is to wait for: the last call of a batch has begun, a message was applied. Does not reject. */
   receive(text: string | null): Promise<void> | undefined;
-  /** @throws RpcError when it is larger than a frame may be. */
-  notify(method: string, params: unknown): void;
-  /** @throws (rejects) RpcError: too large for a frame, refused, not answered in time, or the connection ended. */
-  call(method: string, params: unknown, timeoutMs: number): Promise<unknown>;
-  /** Rejects what waits for an answer; what is under way for the other side is finished and not answered. */
+  /** What is under way is finished and not answered. */
   close(): void;
 };
 
-/** Calls under way at once; a command waits for the broker for seconds. */
-const maxCalls = 256;
 const messageChecks: Readonly<Record<string, Validator>> = Object.fromEntries(
   Object.entries(cloudMessages).map(([type, schema]) => [type, Compile(schema as TSchema)]),
 );
 
 export function createPeer(parts: PeerParts): Peer {
-  const { methods, onIgnored } = parts;
+  const { onIgnored } = parts;
   let isClosed = false;
-  let running = 0;
-  const send = (payload: unknown): void => {
-    const text = JSON.stringify(payload);
-    if (!fitsFrame(text)) throw new RpcError(rpcErrors.failed, 'It is larger than a frame may be.');
-    if (!isClosed) parts.send(text);
-  };
-  const sendAnswer = (answer: JSONRPCResponse): void => {
-    if (!isClosed) parts.send(frameOfOne(answer));
-  };
-  const calls = createOutgoingCalls((request) => {
-    if (isClosed) throw new RpcError(rpcErrors.failed, 'The connection ended.');
-    send(request);
-  });
-  const checks = new Map<string, Validator>();
-  for (const [name, { params }] of Object.entries(methods)) checks.set(name, Compile(params));
-
-  const perform = ({ method: name, id, params: given }: JSONRPCRequest): Promise<unknown> => {
-    const check = checks.get(name);
-    const method = methods[name];
-    if (check === undefined || method === undefined) {
-      throw new RpcError(rpcErrors.unknownMethod, 'There is no such method.');
-    }
-    // Left out they are the same as empty (JSON-RPC 2.0, section 4.2).
-    const params: unknown = given ?? {};
-    if (!check.Check(params)) throw new RpcError(rpcErrors.badParams, faultsOf(check, params));
-    return method.run(params as never, id);
-  };
-  const failure = (request: JSONRPCRequest, error: unknown): JSONRPCResponse => {
-    if (error instanceof RpcError) return refusal(request, error.code, error.message);
-    parts.onFault('a call of the cloud', describeError(error));
-    return refusal(request, rpcErrors.internal, 'Something went wrong at the station. It was written to its log.');
-  };
-  /** @returns null for a call that may be tried. */
-  const refuse = (request: JSONRPCRequest): JSONRPCResponse | null => {
-    if (!parts.isAuthenticated()) {
-      return refusal(request, rpcErrors.notAuthenticated, 'The station is not authenticated.');
-    }
-    return running < maxCalls ? null : refusal(request, rpcErrors.busy, 'Too many calls are under way.');
-  };
-  /** @param reply is not called for what asks for no answer. */
-  const answer = async (request: unknown, reply: (answer: JSONRPCResponse) => void): Promise<void> => {
-    if (!isObject(request) || !isJSONRPCRequest(request) || typeof request.method !== 'string') {
-      return reply(refusal(request, rpcErrors.invalidRequest, 'This is no request.'));
-    }
-    const { id } = request;
-    if (id !== undefined && !isJSONRPCID(id)) {
-      return reply(refusal(null, rpcErrors.invalidRequest, 'The id is no id.'));
-    }
-    let response = refuse(request);
-    if (response === null) {
-      running += 1;
-      try {
-        response = createJSONRPCSuccessResponse(id ?? null, (await perform(request)) ?? null);
-      } catch (error) {
-        response = failure(request, error);
-      } finally {
-        running -= 1;
-      }
-    }
-    if (id !== undefined) reply(response);
+  const answer = createRpcServer(parts);
+  const send = (text: string | null): void => {
+    if (!isClosed && text !== null) parts.send(text);
   };
   const onFault = (error: unknown): void => parts.onFault('answering the cloud', describeError(error));
-  /** One call a turn of the event loop: whoever is at home is served in between. */
-  const answerBatch = async (requests: readonly unknown[]): Promise<void> => {
-    if (requests.length > maxBatchCalls) {
-      const message = `A batch has at most ${maxBatchCalls} calls.`;
-      return sendAnswer(refusal(null, rpcErrors.invalidRequest, message));
-    }
-    const frame = createAnswersFrame();
-    const underWay: Promise<void>[] = [];
-    for (const [slot, request] of requests.entries()) {
-      if (slot > 0) await turn();
-      if (isClosed) return;
-      const { method, id } = namesOf(request);
-      if (id !== undefined && frame.isFullFor(method)) frame.add(slot, noRoom(id), method);
-      else underWay.push(answer(request, (one) => frame.add(slot, one, method)).catch(onFault));
-    }
-    const finish = async (): Promise<void> => {
-      await Promise.all(underWay);
-      const text = frame.text();
-      if (!isClosed && text !== null) parts.send(text);
-    };
-    finish().catch(onFault);
+  const receiveCall = (call: unknown): void => {
+    answer(call).then((answered) => send(answered && frameOfOne(answered)), onFault);
   };
-  const receiveBatch = (frame: readonly unknown[]): Promise<void> | undefined => {
-    // Without a single item of the protocol it is no batch, and nobody waits for an answer.
-    const isBatch = frame.some((item) => isObject(item) && item['jsonrpc'] === '2.0');
-    if (!isBatch) return void onIgnored('unknown');
-    parts.onBatch(Math.min(frame.length, maxBatchCalls));
-    const requests: unknown[] = [];
-    for (const item of frame) {
-      if (isObject(item) && isJSONRPCResponse(item)) calls.receive(item);
-      else requests.push(item);
-    }
-    return requests.length > 0 ? answerBatch(requests).catch(onFault) : undefined;
+  const receiveBatch = (batch: readonly unknown[]): Promise<void> | undefined => {
+    // Without a single item of the protocol it is not a batch, and nobody waits for an answer.
+    if (!batch.some(isRpc)) return void onIgnored('unknown');
+    parts.onBatch(Math.min(batch.length, maxBatchCalls));
+    const calls = batch.filter((item) => !isAnswer(item));
+    if (calls.length === 0) return undefined;
+    return answerBatch({ calls, answer, send, isClosed: () => isClosed, onFault }).catch(onFault);
   };
-
-  /** Text that not every database can keep goes no further. */
-  const refuseUnstorable = (frame: unknown): void => {
-    if (!isObject(frame) || frame['jsonrpc'] !== '2.0' || frame['id'] === undefined) return onIgnored('bad_shape');
-    const code = parts.isAuthenticated() ? rpcErrors.badParams : rpcErrors.notAuthenticated;
-    const message = 'It holds text that cannot be kept (U+0000, half a surrogate pair).';
-    sendAnswer(refusal(frame, code, message));
-  };
-  const receiveObject = (frame: Record<string, unknown>): Promise<void> | undefined => {
-    if (frame['jsonrpc'] === '2.0') {
-      if (isJSONRPCResponse(frame)) {
-        calls.receive(frame);
-      } else {
-        answer(frame, sendAnswer).catch(onFault);
-      }
-      return undefined;
-    }
-    const { type } = frame;
-    if (typeof type !== 'string' || !Object.hasOwn(messageChecks, type)) return void onIgnored('unknown');
-    if (!messageChecks[type]?.Check(frame)) return void onIgnored('bad_shape');
-    return parts.onMessage(frame as unknown as CloudMessage);
-  };
-
   return {
     receive: (text) => {
       if (isClosed) return;
       if (text === null) return void onIgnored('binary');
-      let frame: unknown;
-      try {
-        frame = JSON.parse(text);
-      } catch {
-        return void onIgnored('not_json');
+      const frame = parse(text);
+      if (frame === undefined) return void onIgnored('not_json');
+      if (mayBeUnstorable(text) && findUnstorable(frame) !== null) {
+        const refused = refusalOfUnstorable(frame, parts.isAuthenticated());
+        return refused === null ? void onIgnored('bad_shape') : void send(frameOfOne(refused));
       }
-      if (mayBeUnstorable(text) && findUnstorable(frame) !== null) return void refuseUnstorable(frame);
       if (Array.isArray(frame)) return receiveBatch(frame);
       if (!isObject(frame)) return void onIgnored('unknown');
-      return receiveObject(frame);
+      // The station calls nobody, so an answer belongs to nobody.
+      if (isRpc(frame)) return isAnswer(frame) ? undefined : void receiveCall(frame);
+      return receivePlain(frame, parts);
     },
-    notify: (method, params) => send(createJSONRPCNotification(method, params)),
-    call: calls.call,
     close: () => {
       isClosed = true;
-      calls.end();
     },
   };
 }
 
-function faultsOf(check: Validator, params: unknown): string {
-  const faults = check.Errors(params).map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
-  return `The parameters are not valid: ${faults.slice(0, 5).join('; ')}`.slice(0, 500);
+/** One call a turn of the event loop: the users at home are served in between. */
+async function answerBatch(parts: {
+  calls: readonly unknown[];
+  answer: RpcServer;
+  send(text: string | null): void;
+  isClosed(): boolean;
+  onFault(error: unknown): void;
+}): Promise<void> {
+  const { calls, answer, send, onFault } = parts;
+  if (calls.length > maxBatchCalls) {
+    const message = `A batch has at most ${maxBatchCalls} calls.`;
+    return send(frameOfOne(refusal(null, rpcErrors.invalidRequest, message)));
+  }
+  const frame = createAnswersFrame();
+  const underWay: PromiseLike<void>[] = [];
+  for (const [slot, call] of calls.entries()) {
+    if (slot > 0) await turn();
+    if (parts.isClosed()) return;
+    const { method, id } = namesOf(call);
+    if (id !== undefined && frame.isFullFor(method)) frame.add(slot, noRoom(id), method);
+    else underWay.push(answer(call).then((one) => void (one && frame.add(slot, one, method)), onFault));
+  }
+  // Not awaited: the next frame waits only until the last call has begun.
+  Promise.all(underWay)
+    .then(() => send(frame.text()))
+    .catch(onFault);
 }
 
-/** Of a call of a batch; whether it is one, and the id an id, is not looked at yet. */
-function namesOf(request: unknown): { method: string; id: JSONRPCID | undefined } {
-  if (!isObject(request)) return { method: '', id: undefined };
-  const { method, id } = request;
+function receivePlain(frame: Record<string, unknown>, { onIgnored, onMessage }: PeerParts): Promise<void> | undefined {
+  const { type } = frame;
+  if (typeof type !== 'string' || !Object.hasOwn(messageChecks, type)) return void onIgnored('unknown');
+  const message = type === 'identity_sync' ? withMembers(frame) : frame;
+  if (!messageChecks[type]?.Check(message)) return void onIgnored('bad_shape');
+  return onMessage(message as unknown as CloudMessage);
+}
+
+/** Some clouds call the list of `identity_sync` `users` (contracts, section 12). */
+const withMembers = (frame: Record<string, unknown>): Record<string, unknown> =>
+  frame['members'] === undefined ? { ...frame, members: frame['users'] } : frame;
+
+/** Text that not every database can keep goes no further. @returns null when nobody waits for an answer. */
+function refusalOfUnstorable(frame: unknown, isAuthenticated: boolean): JSONRPCResponse | null {
+  if (!isRpc(frame) || frame['id'] === undefined) return null;
+  const code = isAuthenticated ? rpcErrors.badParams : rpcErrors.notAuthenticated;
+  return refusal(frame, code, 'It holds text that cannot be stored (U+0000, half a surrogate pair).');
+}
+
+/** @returns undefined for what is not JSON. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of a call of a batch; whether it is one, and the id an id, is not checked yet. */
+function namesOf(call: unknown): { method: string; id: JSONRPCID | undefined } {
+  if (!isObject(call)) return { method: '', id: undefined };
+  const { method, id } = call;
   return { method: typeof method === 'string' ? method : '', id: isJSONRPCID(id) ? id : undefined };
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isRpc = (frame: unknown): frame is Record<string, unknown> => isObject(frame) && frame['jsonrpc'] === '2.0';
+const isAnswer = (frame: unknown): boolean => isRpc(frame) && isJSONRPCResponse(frame);
 
-function refusal(request: unknown, code: number, message: string): JSONRPCResponse {
-  const id = isObject(request) && isJSONRPCID(request['id']) ? request['id'] : null;
-  return createJSONRPCErrorResponse(id, code, message);
+/** A character of a string is three bytes of UTF-8 at most (a pair of them four). */
+const maxBytesACharacter = 3;
+const tooLarge = 'The answer would be larger than a frame may be.';
+
+/** Whether the cloud takes it: at a larger one it ends the link. */
+export const fitsFrame = (text: string): boolean =>
+  text.length * maxBytesACharacter <= maxCloudFrameBytes || Buffer.byteLength(text) <= maxCloudFrameBytes;
+
+/** The frame that answers a call; instead of one larger than a frame may be, an error with the code `failed`. */
+function frameOfOne(answer: JSONRPCResponse): string {
+  const text = JSON.stringify(answer);
+  if (fitsFrame(text)) return text;
+  const instead = failure(answer.id, rpcErrors.failed);
+  return fitsFrame(instead) ? instead : unanswerable();
 }
+
+/** The frame that answers a batch, as it fills. */
+type AnswersFrame = {
+  /** @param slot place of the call in the batch. @param method what was called. */
+  add(slot: number, answer: JSONRPCResponse, method: string): void;
+  /** Nothing more fits, and answers of this method are what it is full of: another one would be made for nothing. */
+  isFullFor(method: string): boolean;
+  /** @returns null when nothing is answered. */
+  text(): string | null;
+};
+
+/**
+ * As long as it is larger than a frame may be, the largest answer gives way to an error with the code `failed`: only what was asked for, and is
+ * only read, is large.
+ */
+function createAnswersFrame(): AnswersFrame {
+  const answers: { slot: number; id: JSONRPCID; text: string; bytes: number }[] = [];
+  const largeMethods = new Set<string>();
+  let total = 1;
+  return {
+    add: (slot, answer, method) => {
+      const text = JSON.stringify(answer);
+      const bytes = Buffer.byteLength(text);
+      answers.push({ slot, id: answer.id, text, bytes });
+      total += bytes + 1;
+      const instead = Buffer.byteLength(failure(answer.id, rpcErrors.failed));
+      if (answer.error === undefined && bytes > instead) largeMethods.add(method);
+    },
+    isFullFor: (method) => total > maxCloudFrameBytes && largeMethods.has(method),
+    text: () => {
+      if (answers.length === 0) return null;
+      for (const answer of [...answers].sort((a, b) => b.bytes - a.bytes || a.slot - b.slot)) {
+        if (total <= maxCloudFrameBytes) break;
+        const instead = failure(answer.id, rpcErrors.failed);
+        const saved = answer.bytes - Buffer.byteLength(instead);
+        if (saved <= 0) break;
+        answer.text = instead;
+        total -= saved;
+      }
+      if (total > maxCloudFrameBytes) return unanswerable();
+      const inOrder = answers.sort((a, b) => a.slot - b.slot).map(({ text }) => text);
+      return `[${inOrder.join(',')}]`;
+    },
+  };
+}
+
+/** Instead of an answer that no frame has room for. */
+const noRoom = (id: JSONRPCID): JSONRPCResponse => createJSONRPCErrorResponse(id, rpcErrors.failed, tooLarge);
+
+/** It is the ids themselves that are too large. */
+const unanswerable = (): string => failure(null, rpcErrors.internal);
+const failure = (id: JSONRPCID, code: number): string => JSON.stringify(createJSONRPCErrorResponse(id, code, tooLarge));

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { manualClock } from '../testing/manual-clock.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { rpcErrors } from '@station/protocol/cloud-rpc';
-import { RpcError } from './rpc-error.ts';
+import { RpcError } from './rpc-server.ts';
 import { commandKey, createRememberedCommands } from './remembered-commands.ts';
 
 /** One whose time on the wall can be set, as it is when the network brings the right one. */

@@ -2,8 +2,7 @@ import { hash, randomUUID } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import { rpcErrors } from '@station/protocol/cloud-rpc';
 import type { Database } from '../store/schema.ts';
-import type { CallId } from './peer.ts';
-import { RpcError } from './rpc-error.ts';
+import { type CallId, RpcError } from './rpc-server.ts';
 
 export type RememberedCommands = {
   /**

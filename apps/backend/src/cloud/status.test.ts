@@ -7,10 +7,16 @@ import { openSecretBox } from '../store/secret-box.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { createCloudConfigStore } from './cloud-config-store.ts';
-import { createStandingConditions } from './conditions.ts';
-import type { LinkView } from './link-machine.ts';
+import type { LinkView } from './link-decide.ts';
 import { createOutboxStore } from './outbox-store.ts';
-import { createStatusReader } from './status.ts';
+import {
+  type CloudFacts,
+  conditionsOf,
+  createStandingConditions,
+  createStatusReader,
+  createWallTimes,
+  unreachableAfterMs,
+} from './status.ts';
 
 const clock = systemClock;
 const nothing = { authenticatedAtMs: null, lastError: null, trouble: null, downSinceMs: null, nextAttemptAtMs: null };
@@ -71,4 +77,87 @@ test('read again while nothing happens, it is the same to the millisecond', asyn
     await clock.sleep(1);
     assert.deepEqual(await reader(), before);
   }
+});
+
+const now = Date.parse('2026-11-21T12:00:00Z');
+const link = { isRejected: false, trouble: null, downSince: null };
+const well: CloudFacts = {
+  now,
+  isClaimed: true,
+  isKeyLost: false,
+  link,
+  outbox: { bytes: 0, maxBytes: 1_000, dropped: 0 },
+  setAside: { count: 0, oldestAt: null },
+};
+const outbox = (bytes: number, dropped = 0): Partial<CloudFacts> => ({ outbox: { bytes, maxBytes: 1_000, dropped } });
+const longAgo = now - unreachableAfterMs;
+
+const cases: [string, Partial<CloudFacts>, string[]][] = [
+  ['all is well', {}, []],
+  ['away for a little while', { link: { ...link, downSince: longAgo + 1 } }, []],
+  ['away for long', { link: { ...link, downSince: longAgo } }, ['cloud_unreachable']],
+  ['away for long, and nobody has claimed it', { isClaimed: false, link: { ...link, downSince: longAgo } }, []],
+  ['rejected', { link: { ...link, isRejected: true, downSince: longAgo } }, ['cloud_rejected']],
+  [
+    'not to be trusted',
+    { link: { ...link, trouble: 'certificate', downSince: longAgo } },
+    ['cloud_certificate_untrusted'],
+  ],
+  ['not valid yet', { link: { ...link, trouble: 'clock', downSince: longAgo } }, ['cloud_clock_wrong']],
+  ['the key is gone', { isClaimed: false, isKeyLost: true }, ['cloud_key_lost']],
+  ['four fifths full', outbox(800), ['cloud_outbox_nearly_full']],
+  ['less than that', outbox(799), []],
+  ['full, and nothing lost yet', outbox(1_000), ['cloud_outbox_nearly_full']],
+  ['full, and the oldest dropped', outbox(985, 3), ['cloud_outbox_full']],
+  ['emptied since something was dropped', outbox(10, 3), []],
+  ['full, of a station that nobody claimed', { isClaimed: false, ...outbox(1_000, 3) }, []],
+  ['set aside', { setAside: { count: 1, oldestAt: now - 5 } }, ['cloud_messages_set_aside']],
+  ['another backend holds the link', { link: null, setAside: { count: 1, oldestAt: 1 } }, ['cloud_messages_set_aside']],
+];
+
+for (const [name, facts, expected] of cases) {
+  test(`conditions of the cloud link: ${name}`, () => {
+    assert.deepEqual(
+      conditionsOf({ ...well, ...facts }).map(({ id }) => id),
+      expected,
+    );
+  });
+}
+
+test('a condition keeps the time at which it began, and is logged as it comes and goes', () => {
+  const logger = recordedLog();
+  const clock = { ...systemClock, now: () => now };
+  const standing = createStandingConditions({ clock, logger });
+  const down = { ...well, link: { ...link, downSince: longAgo } };
+  const [first] = standing.look(down);
+  assert.equal(first?.since, new Date(longAgo).toISOString(), 'since the link is down, not since it counts as long');
+  assert.deepEqual(standing.look({ ...down, now: now + 60_000 }), [first]);
+  assert.deepEqual(standing.look(well), []);
+  const [again] = standing.look({ ...well, link: { ...link, isRejected: true } });
+  assert.equal(again?.since, new Date(now).toISOString());
+  const told = logger.lines.filter((line) => line.includes('cloud_condition_'));
+  assert.equal(told.length, 3, told.join('\n'));
+});
+
+function openWall() {
+  const time = { now: 1_000_000, monotonic: 500 };
+  const wall = createWallTimes({ ...systemClock, now: () => time.now, monotonic: () => time.monotonic });
+  return { time, wall };
+}
+
+test('a moment keeps its time while the clocks drift, and gets another when the clock is set', () => {
+  const { time, wall } = openWall();
+  assert.equal(wall('connected', 400), 999_900);
+  Object.assign(time, { now: 1_000_101, monotonic: 600 });
+  assert.equal(wall('connected', 400), 999_900, 'a millisecond more by one of them');
+  time.now += 3_600_000;
+  assert.equal(wall('connected', 400), 4_599_901);
+});
+
+test('another moment has another time, and none has none', () => {
+  const { wall } = openWall();
+  assert.equal(wall('heard', 400), 999_900);
+  assert.equal(wall('heard', 401), 999_901);
+  assert.equal(wall('connected', 400), 999_900);
+  assert.equal(wall('heard', null), null);
 });

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLinkMachine, pingEveryMs, type LinkAction, type LinkEvent } from './link-machine.ts';
-import { createReconnect, spreadMs } from './reconnect.ts';
+import { createLinkMachine, createReconnect, type LinkAction, type LinkEvent, pingEveryMs } from './link-decide.ts';
 
 /** A machine on a clock of its own. @param luck what the dice say, 0.5 is no jitter. */
 function start(claimed = true, luck = 0.5) {
@@ -72,21 +71,41 @@ test('a cloud that is away is asked after 2, 4, 8 … 60 seconds', () => {
 test('the waits vary by a fifth and never go beyond 60 seconds', () => {
   const low = createReconnect(() => 0);
   const high = createReconnect(() => 0.999_999);
-  assert.equal(low.nextMs('not_reached'), 1_600);
-  assert.equal(high.nextMs('not_reached'), 2_400);
-  for (let n = 0; n < 10; n++) high.nextMs('not_reached');
-  assert.equal(high.nextMs('not_reached'), 60_000);
+  assert.equal(low.nextMs('lost'), 1_600);
+  assert.equal(high.nextMs('lost'), 2_400);
+  for (let n = 0; n < 10; n++) high.nextMs('lost');
+  assert.equal(high.nextMs('lost'), 60_000);
 });
 
-test('when the cloud ends the link the return is spread over half a minute', () => {
-  const early = start(true, 0);
-  early.authenticate();
-  early.on(closed('cloud', 1001));
-  assert.equal(early.machine.view().nextAttemptAtMs, 1_600);
-  const late = start(true, 0.999_999);
-  late.authenticate();
-  late.on(closed('cloud', 1001));
-  assert.equal(late.machine.view().nextAttemptAtMs, 2_400 + spreadMs);
+test('a close code of a cloud that restarts or is full is followed by 5 to 30 seconds first, then by the usual waits', () => {
+  for (const code of [1012, 1013]) {
+    for (const [luck, first, second] of [
+      [0, 5_000, 1_600],
+      [0.5, 17_500, 2_000],
+      [0.999_999, 30_000, 2_400],
+    ] as const) {
+      const link = start(true, luck);
+      link.authenticate();
+      link.on(closed('cloud', code));
+      assert.equal(link.machine.view().nextAttemptAtMs, first);
+      link.pass(first);
+      link.on(closed('network'));
+      assert.equal(link.machine.view().nextAttemptAtMs, first + second);
+    }
+  }
+});
+
+test('any other close code, a reset and a lost ping are followed by the usual wait alone', () => {
+  for (const code of [1000, 1001, 1006, 1008, 1011, 1014, 4400, null]) {
+    const link = start();
+    link.authenticate();
+    link.on(closed('cloud', code));
+    assert.equal(link.machine.view().nextAttemptAtMs, 2_000);
+  }
+  const silent = start();
+  silent.authenticate();
+  silent.pass(2 * pingEveryMs);
+  assert.equal(silent.machine.view().nextAttemptAtMs, 2 * pingEveryMs + 2_000);
 });
 
 test('only a link that lasted 20 seconds makes the waits short again', () => {

@@ -1,13 +1,13 @@
-import { isoTime, type Clock } from '@station/kit/clock';
+import { type Clock, isoTime } from '@station/kit/clock';
 import type { EventChannel } from '@station/protocol/cloud';
 import type { CloudNotification } from '@station/protocol/cloud-rpc';
 import type { ServerMessage } from '@station/protocol/socket';
 import type { DeviceEvents, DeviceEvent } from '../core/device-events.ts';
-import type { BroadcastTap } from './broadcast-tap.ts';
+import type { SocketHub } from '../socket/hub.ts';
 import type { Delivery } from './delivery.ts';
 
 /** Goes into the outbox; `method` is taken out again before it is sent. */
-export type Kept = {
+type Kept = {
   channel: EventChannel;
   content: { method: CloudNotification } & Record<string, unknown>;
   at: number;
@@ -81,4 +81,28 @@ function keptOfBroadcast(message: ServerMessage): Kept | null {
     return { channel: 'system', content: { method: 'station.event', event, data, at: message.at }, at };
   }
   return null;
+}
+
+/** Hears what is told to everyone at `/ws`, also while nobody is there. */
+export type BroadcastTap = {
+  /** The hub with the tap on it. */
+  on(hub: SocketHub): SocketHub;
+  subscribe(listener: (message: ServerMessage) => void): Disposable;
+};
+
+export function createBroadcastTap(): BroadcastTap {
+  const listeners = new Set<(message: ServerMessage) => void>();
+  return {
+    on: (hub) => ({
+      ...hub,
+      broadcast: (message, key) => {
+        hub.broadcast(message, key);
+        for (const listener of listeners) listener(message);
+      },
+    }),
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    },
+  };
 }

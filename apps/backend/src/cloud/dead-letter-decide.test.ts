@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPoisonWatch, type PoisonWatch } from './poison.ts';
+import { createPoisonWatch, type PoisonWatch } from './dead-letter-decide.ts';
 
 const lose = (watch: PoisonWatch, seq: number, times: number): (number | null)[] =>
   Array.from({ length: times }, () => watch.lost(1011, seq));

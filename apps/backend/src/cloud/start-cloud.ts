@@ -5,7 +5,7 @@ import { deriveSecrets } from '../core/secrets.ts';
 import { openSecretBox } from '../store/secret-box.ts';
 import type { Cloud, CloudParts } from './cloud.ts';
 import { giveBackHome } from './home-accounts.ts';
-import { enqueueReports } from './outbox-enqueue.ts';
+import { enqueueReports } from './outbox-store.ts';
 
 /** What is written with each batch of reports; nothing without a cloud. */
 export const cloudWriteAlong = ({ cloud }: Pick<BackendConfig, 'cloud'>): WriteAlong | undefined =>

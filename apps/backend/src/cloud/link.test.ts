@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { systemClock, type Clock } from '@station/kit/clock';
+import { type Clock, systemClock } from '@station/kit/clock';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { createLeadership } from '../core/leadership.ts';
-import { startLinkKeeper } from './link-keeper.ts';
-import type { Credentials } from './link.ts';
+import { type Credentials, startLinkKeeper } from './link.ts';
 
 const unclaimed = (claimSecret: string): Credentials => ({ kind: 'unclaimed', chipId: 'chip', claimSecret });
 

@@ -1,0 +1,147 @@
+import type { Clock } from '@station/kit/clock';
+import type { CloudMessage } from '@station/protocol/cloud-messages';
+import type { CloudLoss, CloudSocket, OpenCloudSocket } from '../adapters/cloud-socket.ts';
+import type { BackendLogger } from '@station/kit/logger';
+import type { Delivering, Delivery } from './delivery.ts';
+import type { IgnoredMessages } from './ignored-messages.ts';
+import { createInboundQueue, type BudgetLimits, type InboundQueue } from './inbound-queue.ts';
+import { createPeer, fitsFrame, type Peer } from './peer.ts';
+import type { RpcMethod } from './rpc-server.ts';
+
+export type ConnectionParts = {
+  open: OpenCloudSocket;
+  limits: BudgetLimits;
+  methods: Readonly<Record<string, RpcMethod>>;
+  ignored: IgnoredMessages;
+  delivery: Pick<Delivery, 'ponged'>;
+  clock: Clock;
+  logger: BackendLogger;
+};
+
+/** What the link learns from its connection; nothing after `end`. */
+export type ConnectionListener = {
+  /** JSON-RPC calls are answered only while this holds. */
+  isAuthenticated(): boolean;
+  onOpen(): void;
+  /** Something came. `isPong`: it is the first thing since the last ping. */
+  onHeard(atMs: number, isPong: boolean): void;
+  /** @returns what the next frame waits for; must not reject. */
+  onMessage(message: CloudMessage): Promise<void> | undefined;
+  /** The connection is of no use any more. */
+  onUseless(reason: string): void;
+  onClose(loss: CloudLoss): void;
+};
+
+/** One connection to the cloud: socket, budget of what comes in, and JSON-RPC peer. */
+export type Connection = {
+  ping(): void;
+  /** Sends a plain message. */
+  send(message: object): void;
+  /** The frame that is being handled costs as much as so many calls. */
+  charge(calls: number): void;
+  /** The frame that is being handled costs nothing. */
+  forgive(): void;
+  /** The station does not read now. */
+  isHeld(): boolean;
+  delivering(acks: boolean): Delivering;
+  end(): void;
+};
+
+/** More than this, and the cloud does not read: the connection is ended, what mattered is sent again on the next one. */
+const maxBacklogBytes = 8 * 1024 * 1024;
+
+export function openConnection(parts: ConnectionParts, listener: ConnectionListener): Connection {
+  let isCurrent = true;
+  let awaitsPong = false;
+  const whileCurrent = <Result>(work: () => Result): Result | undefined => (isCurrent ? work() : undefined);
+  const hear = (): void => {
+    const isPong = awaitsPong;
+    awaitsPong = false;
+    listener.onHeard(parts.clock.monotonic(), isPong);
+  };
+  const end = (): void => {
+    isCurrent = false;
+    inbound.close();
+    peer.close();
+  };
+  const socket: CloudSocket = parts.open({
+    onOpen: () => whileCurrent(listener.onOpen),
+    onPong: () =>
+      whileCurrent(() => {
+        hear();
+        parts.delivery.ponged();
+      }),
+    // Also counts as an answer to the ping: the pong may be behind a thousand frames that wait for their turn.
+    onMessage: (text, bytes) =>
+      whileCurrent(() => {
+        hear();
+        inbound.push(text, bytes);
+      }),
+    onClose: (loss) =>
+      whileCurrent(() => {
+        end();
+        listener.onClose(loss);
+      }),
+  });
+  const peer = peerOf(parts, listener, {
+    send: (text) => {
+      socket.send(text);
+      if (socket.bufferedAmount > maxBacklogBytes) {
+        whileCurrent(() => listener.onUseless('The cloud does not read what it is sent.'));
+      }
+    },
+    isCurrent: () => isCurrent,
+    charge: (calls) => inbound.charge(calls),
+  });
+  const inbound: InboundQueue = createInboundQueue({
+    limits: parts.limits,
+    pause: socket.pause,
+    resume: socket.resume,
+    deal: (text) => whileCurrent(() => peer.receive(text)),
+  });
+  return {
+    ping: () => {
+      awaitsPong = true;
+      socket.ping();
+    },
+    send: (message) => socket.send(JSON.stringify(message)),
+    charge: inbound.charge,
+    forgive: inbound.forgive,
+    isHeld: inbound.isHeld,
+    delivering: (acks) => ({
+      acks,
+      bufferedBytes: () => socket.bufferedAmount,
+      giveUp: (reason) => whileCurrent(() => listener.onUseless(reason)),
+      notify: (method, params, done) => sendNotification(socket, { jsonrpc: '2.0', method, params }, done),
+    }),
+    end: () => {
+      end();
+      socket.end();
+    },
+  };
+}
+
+function peerOf(
+  { methods, ignored, logger }: ConnectionParts,
+  listener: ConnectionListener,
+  connection: { send(text: string): void; isCurrent(): boolean; charge(calls: number): void },
+): Peer {
+  const { isCurrent } = connection;
+  return createPeer({
+    send: connection.send,
+    methods,
+    isAuthenticated: () => isCurrent() && listener.isAuthenticated(),
+    onMessage: (message) => (isCurrent() ? listener.onMessage(message) : undefined),
+    onBatch: connection.charge,
+    onIgnored: ignored.count,
+    onFault: (where, message) => logger.event('unexpected_error', { where, message }),
+  });
+}
+
+/** @returns false when it is larger than a frame may be: then it is not sent. */
+function sendNotification(socket: CloudSocket, notification: object, done?: () => void): boolean {
+  const text = JSON.stringify(notification);
+  if (!fitsFrame(text)) return false;
+  socket.send(text, (error) => error === undefined && done?.());
+  return true;
+}

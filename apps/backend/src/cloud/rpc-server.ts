@@ -1,0 +1,99 @@
+import {
+  createJSONRPCErrorResponse,
+  isJSONRPCID,
+  isJSONRPCRequest,
+  JSONRPCServer,
+  type JSONRPCRequest,
+  type JSONRPCResponse,
+} from 'json-rpc-2.0';
+import type { TSchema } from 'typebox';
+import { Compile, type Validator } from 'typebox/compile';
+import { describeError } from '@station/kit/station-error';
+import { rpcErrors } from '@station/protocol/cloud-rpc';
+
+export type CallId = string | number | null | undefined;
+export type RpcMethod = {
+  params: TSchema;
+  /** @param id of the call; undefined when the caller wants no answer. */
+  run(params: never, id: CallId): Promise<unknown>;
+};
+
+/** A refusal with a code of the protocol; its message goes to the caller. */
+export class RpcError extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.name = 'RpcError';
+    this.code = code;
+  }
+}
+
+export type RpcServerParts = {
+  methods: Readonly<Record<string, RpcMethod>>;
+  /** Calls are answered only while this holds. */
+  isAuthenticated(): boolean;
+  onFault(where: string, message: string): void;
+};
+
+/** Answers one call, whatever it looks like. @returns null for what asks for no answer. Does not reject. */
+export type RpcServer = (call: unknown) => PromiseLike<JSONRPCResponse | null>;
+
+/** Calls under way at once; a command waits for the broker for seconds. */
+const maxCalls = 256;
+
+/** The methods behind json-rpc-2.0, with what this station asks of a call: logged in, room for it, and parameters of the right shape. */
+export function createRpcServer({ methods, isAuthenticated, onFault }: RpcServerParts): RpcServer {
+  const errorListener = (_text: string, error: unknown): void => {
+    if (!(error instanceof RpcError)) onFault('a call of the cloud', describeError(error));
+  };
+  const server = new JSONRPCServer<CallId>({ errorListener });
+  server.mapErrorToJSONRPCErrorResponse = (id, error: unknown) =>
+    error instanceof RpcError
+      ? createJSONRPCErrorResponse(id, error.code, error.message)
+      : createJSONRPCErrorResponse(id, rpcErrors.internal, 'Something failed at the station; its log says what.');
+  for (const [name, method] of Object.entries(methods)) {
+    const check = Compile(method.params);
+    server.addMethod(name, async (given: unknown, id) => {
+      // Left out they are the same as empty (JSON-RPC 2.0, section 4.2).
+      const params: unknown = given ?? {};
+      if (!check.Check(params)) throw new RpcError(rpcErrors.badParams, faultsOf(check, params));
+      return method.run(params as never, id);
+    });
+  }
+  let running = 0;
+  server.applyMiddleware(async (next, request, id) => {
+    if (!isAuthenticated()) throw new RpcError(rpcErrors.notAuthenticated, 'The station is not authenticated.');
+    if (running >= maxCalls) throw new RpcError(rpcErrors.busy, 'Too many calls are under way.');
+    running += 1;
+    try {
+      return await next(request, id);
+    } finally {
+      running -= 1;
+    }
+  });
+  return async (call) => {
+    if (!isCall(call)) return refusal(call, rpcErrors.invalidRequest, 'This is not a request.');
+    return server.receive(call, call.id);
+  };
+}
+
+/** @param call gives the id, if it has one. */
+export function refusal(call: unknown, code: number, message: string): JSONRPCResponse {
+  const id = isObject(call) && isJSONRPCID(call['id']) ? call['id'] : null;
+  return createJSONRPCErrorResponse(id, code, message);
+}
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isCall = (call: unknown): call is JSONRPCRequest =>
+  isObject(call) &&
+  isJSONRPCRequest(call) &&
+  typeof call.method === 'string' &&
+  (call.id === undefined || isJSONRPCID(call.id));
+
+function faultsOf(check: Validator, params: unknown): string {
+  const faults = check.Errors(params).map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
+  return `The parameters are not valid: ${faults.slice(0, 5).join('; ')}`.slice(0, 500);
+}
