@@ -38,8 +38,8 @@ export type ImageStore = {
   remove(id: string): Promise<void>;
   nameImage(reference: string, id: string): Promise<void>;
   held(): Promise<string[]>;
-  hold(id: string): Promise<void>;
-  releaseHold(id: string): Promise<void>;
+  pinImage(id: string): Promise<void>;
+  unpinImage(id: string): Promise<void>;
   freeBytes(): Promise<number>;
   /** Makes durable what was written since the last time. */
   sync(): Promise<void>;
@@ -114,8 +114,8 @@ export async function openImageStore(directory: string): Promise<ImageStore> {
     nameImage,
     held: async () =>
       (await nodeDisk.list(holds)).filter((name) => !name.startsWith('.')).map((hex) => `sha256:${hex}`),
-    hold: (id) => exclusively(id, () => writeDurable(nodeDisk, join(holds, hexOf(id)), '')),
-    releaseHold: (id) => exclusively(id, () => nodeDisk.remove(join(holds, hexOf(id)))),
+    pinImage: (id) => exclusively(id, () => writeDurable(nodeDisk, join(holds, hexOf(id)), '')),
+    unpinImage: (id) => exclusively(id, () => nodeDisk.remove(join(holds, hexOf(id)))),
     freeBytes: async () => {
       const { bavail, bsize } = await statfs(directory);
       return bavail * bsize;

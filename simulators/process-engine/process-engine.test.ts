@@ -212,8 +212,8 @@ describe('images', () => {
     const answers = await Promise.all(['web:1.0.0', 'api:1.0.0'].map((name) => engine.pull(name, ignore, never)));
     const ids = answers.map((answer) => (answer.kind === 'ok' ? answer.imageId : assert.fail(answer.kind)));
     assert.equal(ids[0], ids[1]);
-    assert.deepEqual(await Promise.all(ids.map((id) => engine.hold(id))), ['held', 'held']);
-    assert.deepEqual(await engine.heldImages(), [ids[0]]);
+    assert.deepEqual(await Promise.all(ids.map((id) => engine.pinImage(id))), ['pinned', 'pinned']);
+    assert.deepEqual(await engine.pinnedImages(), [ids[0]]);
     assert.deepEqual([await engine.imageId('web:1.0.0'), await engine.imageId('api:1.0.0')], ids);
   });
 
@@ -225,11 +225,11 @@ describe('images', () => {
     const [one, two] = [await install(bench, engine, '1.0.0'), await install(bench, engine, '2.0.0')];
     assert.equal(await engine.imageId('web:1.0.0'), one);
     assert.equal(await engine.imageId('web:3.0.0'), null);
-    assert.equal(await engine.hold(two), 'held');
-    assert.equal(await engine.hold(`sha256:${'0'.repeat(64)}`), 'absent');
-    assert.deepEqual(await engine.heldImages(), [two]);
+    assert.equal(await engine.pinImage(two), 'pinned');
+    assert.equal(await engine.pinImage(`sha256:${'0'.repeat(64)}`), 'absent');
+    assert.deepEqual(await engine.pinnedImages(), [two]);
     assert.equal(await engine.removeImage(two, { force: false }), 'in_use');
-    await engine.releaseHold(two);
+    await engine.unpinImage(two);
     assert.equal(await engine.removeImage('web:2.0.0', { force: false }), 'removed');
     assert.equal(await engine.removeImage('web:2.0.0', { force: false }), 'absent');
     await bench.pin({ web: one });
@@ -246,14 +246,14 @@ describe('images', () => {
     const file = join(bench.folder, 'store', 'images', id.slice(7), 'files', 'main.mjs');
     assert.equal(await engine.verifyImage(id, never), 'whole');
     await writeFile(file, 'X'.repeat((await stat(file)).size));
-    assert.equal(await engine.hold(id), 'held');
+    assert.equal(await engine.pinImage(id), 'pinned');
     assert.equal(await engine.verifyImage(id, never), 'damaged');
     await truncate(file, 0);
-    assert.equal(await engine.hold(id), 'broken');
+    assert.equal(await engine.pinImage(id), 'broken');
     assert.equal((await engine.pull('web:1.0.0', ignore, never)).kind, 'ok');
     assert.equal(await engine.verifyImage(id, never), 'whole');
     await writeFile(join(bench.folder, 'store', 'images', id.slice(7), 'image.json'), '');
-    assert.equal(await engine.hold(id), 'broken');
+    assert.equal(await engine.pinImage(id), 'broken');
     assert.equal(await engine.imageId(id), id);
     await rm(join(bench.folder, 'store', 'images', id.slice(7)), { recursive: true });
     assert.equal(await engine.imageId(id), null);

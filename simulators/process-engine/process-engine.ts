@@ -25,9 +25,9 @@ export type ProcessEngine = AsyncDisposable & {
   services(): Promise<string[]>;
   containers(): Promise<ContainerFact[]>;
   imageId(reference: string): Promise<string | null>;
-  heldImages(): Promise<string[]>;
-  hold(imageId: string): Promise<'held' | 'absent' | 'broken'>;
-  releaseHold(imageId: string): Promise<void>;
+  pinnedImages(): Promise<string[]>;
+  pinImage(imageId: string): Promise<'pinned' | 'absent' | 'broken'>;
+  unpinImage(imageId: string): Promise<void>;
   removeImage(reference: string, options: { force: boolean }): Promise<'removed' | 'in_use' | 'absent'>;
   layers(reference: string, signal: AbortSignal): Promise<LayersAnswer>;
   freeBytes(): Promise<number | null>;
@@ -54,14 +54,14 @@ export async function createProcessEngine(options: ProcessEngineOptions): Promis
     },
     containers: async () => stack.containers().map((container) => container.fact()),
     imageId: (reference) => store.resolve(reference),
-    heldImages: () => store.held(),
-    hold: async (imageId) => {
+    pinnedImages: () => store.held(),
+    pinImage: async (imageId) => {
       const reading = await store.read(imageId);
       if (reading.kind !== 'ok') return reading.kind;
-      await store.hold(imageId);
-      return 'held';
+      await store.pinImage(imageId);
+      return 'pinned';
     },
-    releaseHold: (imageId) => store.releaseHold(imageId),
+    unpinImage: (imageId) => store.unpinImage(imageId),
     removeImage: async (reference, { force }) => {
       const id = await store.resolve(reference);
       if (id === null) return 'absent';

@@ -6,8 +6,8 @@ import { parseArgs } from 'node:util';
 import { mergeEnvironment, envToConfig } from '@station/agent/config';
 import { parseEnvFile } from '@station/agent/config/env-file';
 import type { StackEngine } from '@station/agent/stack/ports';
-import { overrideFile, readPins, stateFiles } from '@station/agent/stack/state-files';
-import { createUpdater } from '@station/agent/stack/journal-keeper';
+import { overrideFile, readOverride, stateFiles } from '@station/agent/stack/state-files';
+import { createJournalKeeper } from '@station/agent/stack/journal-keeper';
 import { startServer } from '@station/agent/http/testing/running-server';
 import { verifyMinisign } from '@station/agent/core/minisign';
 import { emptyJournal, writeJournal } from '@station/agent/stack/journal';
@@ -180,7 +180,7 @@ async function tryState(): Promise<string | null> {
   const textOf = (name: string): string => new TextDecoder().decode(files.get(`/data/${name}`));
   const [current, pinned] = [textOf(stateFiles.currentVersion), textOf(stateFiles.updateOverride)];
   const changes: string[] = [];
-  const updater = createUpdater({
+  const keeper = createJournalKeeper({
     engine: watchedEngine(changes),
     disk,
     dataDir: '/data',
@@ -190,18 +190,16 @@ async function tryState(): Promise<string | null> {
       subscribe: () => ({ [Symbol.dispose]: () => undefined }),
       keepSecret: () => undefined,
     },
-    probe: async () => ({ ok: true, status: 200, reason: null }),
     bootId: 'boot',
-    gate: { stabilizationMs: 0, timeoutMs: 0 },
     keepReleases: 1,
     newId: () => 'id',
   });
-  await updater.load();
-  const { installed, operation } = updater.journal();
+  await keeper.load();
+  const { installed, operation } = keeper.journal();
   if (changes.length > 0) return `called ${changes.join(', ')}`;
   if (operation !== null) return 'made up an operation';
   // Something pinned and no version anywhere is what an interrupted first install leaves.
-  const isFirstInstall = parseVersion(current.trim()) === null && Object.keys(readPins(pinned)).length > 0;
+  const isFirstInstall = parseVersion(current.trim()) === null && Object.keys(readOverride(pinned)).length > 0;
   if (installed === null) return isFirstInstall ? null : 'does not know what runs';
   return installed.imageIds['backend'] === digest ? null : 'knows something else than what runs';
 }
@@ -228,7 +226,7 @@ function watchedEngine(changes: string[]): StackEngine {
     services: async () => ['backend', 'frontend'],
     containers: async () => ['backend', 'frontend'].map((service) => ({ ...container, id: service, service })),
     imageId: async () => digest,
-    heldImages: async () => [],
+    pinnedImages: async () => [],
     freeBytes: async () => null,
   };
   return new Proxy(reading as StackEngine, {

@@ -2,12 +2,10 @@ import { createConditions, type Conditions } from '@station/agent/core/condition
 import type { HealthGate } from '@station/agent/stack/stack-facts';
 import type { StackEngine } from '@station/agent/stack/ports';
 import type { ReleaseSource } from '@station/agent/stack/release-source';
-import { createFrontDoor } from '@station/agent/stack/port-80-lock';
-import { createUpdater, type Updater } from '@station/agent/stack/journal-keeper';
-import { createLoop, type Loop } from '@station/agent/stack/update-flow';
-import { createReleasePoll } from '@station/agent/stack/release-poll';
-import { createStackWork } from '@station/agent/stack/blockers';
-import type { StartAnswer } from '@station/agent/http/port';
+import { createPort80Lock } from '@station/agent/stack/port-80-lock';
+import { createJournalKeeper, type JournalKeeper } from '@station/agent/stack/journal-keeper';
+import { createStack, type Stack } from '@station/agent/stack/stack';
+import type { StartAnswer } from '@station/agent/core/stack-port';
 import type { Disk } from '@station/kit/files';
 import type { AgentLogger } from '@station/kit/logger';
 import type { ReleaseManifest } from '@station/protocol/release-manifest';
@@ -40,12 +38,14 @@ export type AgentRunOptions = {
   wrapDisk?: (disk: Disk) => Disk;
   /** What the agent takes for the id of the boot, whichever it is. */
   bootId?: string;
+  /** BOOTSTRAP_ON_START; the installer sets it. */
+  bootstrapOnStart?: boolean;
   /** How long the health gate takes. */
   gate?: HealthGate;
   /** How long the agent goes on once it has come to rest. */
   stayMs?: number;
   /** Sees the agent at each of its waits, before it begins. */
-  onSleep?: (agent: { loop: Loop; updater: Updater; conditions: Conditions }) => void;
+  onSleep?: (agent: { stack: Stack; keeper: JournalKeeper; conditions: Conditions }) => void;
 };
 
 export type AgentRun = {
@@ -88,7 +88,7 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
     lookedMs = now;
   };
   const listen = (): void => {
-    run.longestSilenceMs = Math.max(run.longestSilenceMs, world.time.monotonicMs - work.lastAliveMs());
+    run.longestSilenceMs = Math.max(run.longestSilenceMs, world.time.monotonicMs - stack.lastAliveMs());
   };
   const process = createProcess({
     endAt: options.endAt ?? null,
@@ -123,16 +123,16 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
     if (world.time.monotonicMs - startedMs > longestMs + (options.stayMs ?? 0))
       stopping.abort(new Endless('more than two hours of virtual time'));
     listen();
-    options.onSleep?.({ loop, updater, conditions });
+    options.onSleep?.({ stack, keeper, conditions });
     // The loop's sleep between two ticks is the one that can be woken: the others are given the loop's own signal.
-    if (signal === stopping.signal || !isAtRest(updater, boot)) return;
+    if (signal === stopping.signal || !isAtRest(keeper, boot)) return;
     if (asked && answered) {
       restedMs ??= world.time.monotonicMs;
       if (world.time.monotonicMs - restedMs >= (options.stayMs ?? 0)) stopping.abort(new AtRest());
     }
     if (asked) return;
     asked = true;
-    void ask(loop, options.request).then(
+    void ask(stack, options.request).then(
       (answer) => {
         run.answer = answer;
         answered = true;
@@ -144,40 +144,25 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
     );
   });
   const parts = assemble(world, process, run, options);
-  const updater = createUpdater({
-    ...parts,
-    dataDir,
-    clock,
-    bootId: boot,
-    gate: options.gate ?? usualGate,
-    keepReleases: 1,
+  const keeping = {
+    ...{ ...parts, dataDir, clock, bootId: boot, keepReleases: 1 },
     newId: () => `operation-${(world.ids += 1)}`,
-  });
+  };
+  const keeper = createJournalKeeper(keeping);
   const conditions = createConditions(clock, parts.logger);
-  const common = { updater, conditions, clock, logger: parts.logger, random: createRandom(world.boot) };
-  const poll = createReleasePoll({
-    ...common,
+  const stack = createStack({
+    ...{ ...keeping, keeper, conditions, random: createRandom(world.boot), lock: createPort80Lock() },
+    gate: options.gate ?? usualGate,
     source: sourceOf(world, options.request),
     stationId: '6d1f6a2e-6f0b-4f2c-9a37-0d8d8f6c1a11',
     agentVersion: '1.0.0',
     autoUpdate: options.request.kind === 'automatic',
-    bootstrapOnStart: false,
+    bootstrapOnStart: options.bootstrapOnStart ?? true,
     checkIntervalMs,
     maintenanceWindow: null,
   });
-  const work = createStackWork({ ...common, engine: parts.engine });
-  const loop = createLoop({
-    ...common,
-    engine: parts.engine,
-    door: createFrontDoor(),
-    work,
-    poll,
-    bootId: boot,
-    bootstrapOnStart: false,
-    checkIntervalMs,
-  });
   try {
-    await loop.run(stopping.signal);
+    await stack.run(stopping.signal);
   } catch (error) {
     const reason: unknown = stopping.signal.aborted ? stopping.signal.reason : error;
     clock.stop(reason);
@@ -197,13 +182,13 @@ const checkIntervalMs = 3600_000;
 
 class AtRest extends Error {}
 
-function isAtRest(updater: Updater, boot: string): boolean {
-  const { operation, installed, upInBoot } = updater.journal();
+function isAtRest(keeper: JournalKeeper, boot: string): boolean {
+  const { operation, installed, upInBoot } = keeper.journal();
   return operation === null && (installed === null || upInBoot === boot);
 }
 
-async function ask(loop: Loop, request: Request): Promise<StartAnswer> {
-  const answer = await (request.kind === 'update' ? loop.update(request.version) : loop.rollback());
+async function ask(stack: Stack, request: Request): Promise<StartAnswer> {
+  const answer = await (request.kind === 'update' ? stack.update(request.version) : stack.rollback());
   if (answer.kind === 'started') await answer.ended;
   return answer;
 }

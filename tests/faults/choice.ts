@@ -1,5 +1,5 @@
 /** What a power cut decides about: each question offers its possible answers, the least that may survive first. */
-export type Question = 'name' | 'content' | 'image' | 'container' | 'hold' | 'engine';
+export type Question = 'name' | 'content' | 'image' | 'container' | 'pin' | 'engine';
 
 /** Picks one of `options` answers: a number from 0 to `options - 1`. */
 export type Choose = (question: Question, options: number) => number;
@@ -14,7 +14,7 @@ export const extremes = 4;
 export function survival(variant: number): Choose {
   const random = createRandom(variant);
   return (question, options) => {
-    const isMetadata = question === 'name' || question === 'container' || question === 'hold';
+    const isMetadata = question === 'name' || question === 'container' || question === 'pin';
     if (variant === 0) return 0;
     if (variant === 1) return options - 1;
     if (variant === 2) return isMetadata ? options - 1 : 0;

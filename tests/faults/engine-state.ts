@@ -1,5 +1,5 @@
-import type { ContainerFact } from '@station/agent/stack/stack-facts';
-import type { ProbeAnswer } from '@station/agent/stack/health-decide';
+import type { ContainerFact } from '@station/agent/stack/ports';
+import type { ProbeAnswer } from '@station/agent/stack/ports';
 import type { Choose } from './choice.ts';
 import {
   collectLayers,
@@ -78,9 +78,9 @@ export const copyEngine = (state: EngineState): EngineState => ({
   durable: copyStorage(state.durable),
 });
 
-/** `docker image prune --all --force`: what no container and no hold stands on is removed. */
+/** `docker image prune --all --force`: what no container and no pin stands on is removed. */
 export function pruneImages(state: EngineState): void {
-  const used = new Set([...state.live.holds, ...[...state.live.containers.values()].map((one) => one.imageId)]);
+  const used = new Set([...state.live.pins, ...[...state.live.containers.values()].map((one) => one.imageId)]);
   for (const id of [...state.live.images.keys()]) if (!used.has(id)) state.live.images.delete(id);
   collectLayers(state.live);
 }

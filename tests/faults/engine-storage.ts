@@ -6,8 +6,8 @@ export type EngineStorage = {
   images: Map<string, { references: readonly string[] }>;
   /** Image id → its unpacked content. It outlives the record as long as a container stands on it. */
   layers: Map<string, Layers>;
-  /** Image ids that a hold stands for. */
-  holds: Set<string>;
+  /** Image ids that a pin keeps. */
+  pins: Set<string>;
   containers: Map<string, StoredContainer>;
 };
 
@@ -31,14 +31,14 @@ export type StoredContainer = {
 export const emptyStorage = (): EngineStorage => ({
   images: new Map(),
   layers: new Map(),
-  holds: new Set(),
+  pins: new Set(),
   containers: new Map(),
 });
 
 export const copyStorage = (storage: EngineStorage): EngineStorage => ({
   images: new Map(storage.images),
   layers: new Map(storage.layers),
-  holds: new Set(storage.holds),
+  pins: new Set(storage.pins),
   containers: new Map(storage.containers),
 });
 
@@ -46,9 +46,9 @@ export const copyStorage = (storage: EngineStorage): EngineStorage => ({
 export function isStorageOpen(live: EngineStorage, durable: EngineStorage): boolean {
   const differs = <T>(a: ReadonlyMap<string, T>, b: ReadonlyMap<string, T>): boolean =>
     a.size !== b.size || [...a].some(([key, value]) => b.get(key) !== value);
-  const holds = live.holds.size !== durable.holds.size || [...live.holds].some((id) => !durable.holds.has(id));
+  const pins = live.pins.size !== durable.pins.size || [...live.pins].some((id) => !durable.pins.has(id));
   return (
-    holds ||
+    pins ||
     differs(live.images, durable.images) ||
     differs(live.layers, durable.layers) ||
     differs(live.containers, durable.containers)
@@ -69,8 +69,8 @@ export function cutStorage(live: EngineStorage, durable: EngineStorage, choose: 
     const kept = pick(choose, 'image', survivingLayers(live.layers.get(id), durable.layers.get(id)));
     if (kept) found.layers.set(id, kept);
   }
-  for (const id of new Set([...live.holds, ...durable.holds])) {
-    if (pick(choose, 'hold', [durable.holds.has(id), live.holds.has(id)])) found.holds.add(id);
+  for (const id of new Set([...live.pins, ...durable.pins])) {
+    if (pick(choose, 'pin', [durable.pins.has(id), live.pins.has(id)])) found.pins.add(id);
   }
   for (const id of keysOf(live.containers, durable.containers)) {
     const kept = pick(choose, 'container', survivingContainers(live.containers.get(id), durable.containers.get(id)));
@@ -81,7 +81,7 @@ export function cutStorage(live: EngineStorage, durable: EngineStorage, choose: 
 
 /** Content that no image and no container stands on any more is thrown away. */
 export function collectLayers(storage: EngineStorage): void {
-  const used = new Set([...storage.holds, ...[...storage.containers.values()].map((one) => one.imageId)]);
+  const used = new Set([...storage.pins, ...[...storage.containers.values()].map((one) => one.imageId)]);
   for (const id of [...storage.layers.keys()]) {
     if (!storage.images.has(id) && !used.has(id)) storage.layers.delete(id);
   }
@@ -117,7 +117,7 @@ function restarted(container: StoredContainer, found: EngineStorage, nowMs: numb
   return { ...container, sinceMs: nowMs };
 }
 
-function pick<T>(choose: Choose, question: 'name' | 'image' | 'hold' | 'container', candidates: readonly T[]): T {
+function pick<T>(choose: Choose, question: 'name' | 'image' | 'pin' | 'container', candidates: readonly T[]): T {
   const distinct = [...new Set(candidates)];
   return distinct[distinct.length === 1 ? 0 : choose(question, distinct.length)] as T;
 }

@@ -36,10 +36,10 @@ export const flaws: readonly Flaw[] = [
   },
   { name: 'a boot is not noticed', foundIn: 'bring-up-at-boot', bootId: 'always the same' },
   {
-    name: 'images are not held',
+    name: 'images are not pinned',
     rare: true,
     foundIn: 'bring-up-at-boot',
-    wrapEngine: (engine) => ({ ...engine, hold: async () => 'held', heldImages: async () => [] }),
+    wrapEngine: (engine) => ({ ...engine, pinImage: async () => 'pinned', pinnedImages: async () => [] }),
   },
   {
     name: 'damaged images are taken for whole',
@@ -48,9 +48,9 @@ export const flaws: readonly Flaw[] = [
     wrapEngine: (engine) => ({
       ...engine,
       verifyImage: async () => 'whole',
-      hold: async (imageId) => {
-        const answer = await engine.hold(imageId);
-        return answer === 'broken' ? 'held' : answer;
+      pinImage: async (imageId) => {
+        const answer = await engine.pinImage(imageId);
+        return answer === 'broken' ? 'pinned' : answer;
       },
     }),
   },

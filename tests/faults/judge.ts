@@ -75,9 +75,9 @@ function judgeJournal(journal: Journal, world: World, expected: Expectation): st
     if (!ids.includes('operation-1')) faults.push('the history is forgotten');
   }
   for (const { version, reason } of journal.quarantined) {
-    const byHand = reason === 'rolled back by hand';
+    const isManual = reason === 'rolled back by hand';
     const givenUp = expected.stormy === true && reason === 'interrupted too often';
-    if (expected.healthy.includes(version) && !byHand && !givenUp)
+    if (expected.healthy.includes(version) && !isManual && !givenUp)
       faults.push(`${version} works and is quarantined: ${reason}`);
   }
   const own = journal.history.filter(({ id }) => Number(id.split('-')[1]) > expected.operationsBefore);
@@ -132,19 +132,19 @@ function judgeStack(journal: Journal, world: World, expected: Expectation): stri
   return faults;
 }
 
-/** Every image that is to stay is whole and held; nothing that this agent brought is left behind. */
+/** Every image that is to stay is whole and pinned; nothing that this agent brought is left behind. */
 function judgeImages(journal: Journal, world: World, expected: Expectation): string[] {
   const faults: string[] = [];
   const { live } = world.engine;
   const releases = [journal.installed, ...journal.kept.map(({ release }) => release)];
   const wanted = releases.flatMap((release) => Object.values(release?.imageIds ?? {}));
-  // What somebody removed before the agent had ever run is not there to be held, and that is told.
+  // What somebody removed before the agent had ever run is not there to be pinned, and that is told.
   // It has no way to know whether the others are whole, until it goes back to them.
   for (const id of expected.start === 'older' ? Object.values(journal.installed?.imageIds ?? {}) : wanted) {
     if (!live.images.has(id) || conditionOf(live, id) !== 'whole') faults.push(`a wanted image is not whole`);
-    if (!live.holds.has(id)) faults.push('a wanted image is not held');
+    if (!live.pins.has(id)) faults.push('a wanted image is not pinned');
   }
-  for (const id of live.holds) if (!wanted.includes(id)) faults.push('an image is held for nothing');
+  for (const id of live.pins) if (!wanted.includes(id)) faults.push('an image is pinned for nothing');
   if (Object.keys(journal.retired).length > 0) faults.push('retired images were not removed');
   return faults;
 }

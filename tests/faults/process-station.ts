@@ -7,7 +7,10 @@ import { createHttpProbe } from '@station/agent/adapters/http-probe';
 import type { ProcessEngine } from '@station/simulators/process-engine/process-engine';
 import { createTestBench, httpService, type TestBench } from '@station/simulators/process-engine/test-bench';
 import { stateFiles } from '@station/agent/stack/state-files';
-import { createUpdater, type Updater } from '@station/agent/stack/journal-keeper';
+import { createJournalKeeper, type JournalKeeper } from '@station/agent/stack/journal-keeper';
+import { createPort80Lock } from '@station/agent/stack/port-80-lock';
+import type { StepContext } from '@station/agent/stack/stack-steps';
+import { settle } from '@station/agent/stack/update-flow';
 import { systemClock } from '@station/kit/clock';
 import { findFreePort } from '@station/kit/free-port';
 import { nodeDisk } from '@station/kit/files';
@@ -30,7 +33,7 @@ export type ProcessStation = AsyncDisposable & {
   /** Calls `listener` with each event from now on. */
   subscribe(listener: (event: AgentEvent) => void): Disposable;
   engine(): ProcessEngine;
-  updater(): Updater;
+  keeper(): JournalKeeper;
   /** @param announcedBytes size that its files are announced with, when not their own. */
   publish(version: string, behaviour: Behaviour, announcedBytes?: number): Promise<Release>;
   /** Starts an operation and works until it has ended; false when the interruption came first. */
@@ -65,26 +68,20 @@ export async function createProcessStation(): Promise<ProcessStation> {
   const logger = createLogger({ catalogue, clock: systemClock, level: 'error', secrets: [], write: () => undefined });
   logger.subscribe((event) => events.push(event));
   let engine!: ProcessEngine;
-  let updater!: Updater;
+  let keeper!: JournalKeeper;
+  let context!: StepContext;
   let bootId = '';
 
   const open = async (): Promise<void> => {
     // The processes end with the agent: every start of it is a boot of the stack.
     bootId = randomUUID();
     engine = await bench.openEngine();
-    updater = createUpdater({
-      engine,
-      disk: nodeDisk,
-      dataDir,
-      clock: systemClock,
-      logger,
-      probe: createHttpProbe(address),
-      bootId,
-      gate,
-      keepReleases: 1,
-      newId: randomUUID,
-    });
-    await updater.load();
+    const files = { disk: nodeDisk, dataDir, keepReleases: 1, newId: randomUUID };
+    const parts = { ...files, engine, clock: systemClock, logger, bootId };
+    keeper = createJournalKeeper(parts);
+    const probe = createHttpProbe(address);
+    context = { ...parts, keeper, probe, gate, lock: createPort80Lock(), alive: () => undefined };
+    await keeper.load();
   };
 
   const work = async (
@@ -113,7 +110,7 @@ export async function createProcessStation(): Promise<ProcessStation> {
     events,
     subscribe: logger.subscribe,
     engine: () => engine,
-    updater: () => updater,
+    keeper: () => keeper,
     publish: async (version, behaviour, announcedBytes) => {
       const images = { backend: `backend:${version}`, frontend: `frontend:${version}` };
       const common = { env: { VERSION: version }, ...(announcedBytes === undefined ? {} : { announcedBytes }) };
@@ -123,22 +120,22 @@ export async function createProcessStation(): Promise<ProcessStation> {
     },
     operate: (kind, to, interruption) =>
       work(interruption, async (signal) => {
-        assert.ok(await updater.begin({ kind, trigger: 'manual', to }));
-        await updater.settle({ signal });
+        assert.ok(await keeper.begin({ kind, trigger: 'manual', to }));
+        await settle(context, { signal });
       }),
     restart: async (interruption) => {
       await engine[Symbol.asyncDispose]();
       await open();
       return work(interruption, async (signal) => {
-        await updater.settle({ signal });
-        if (updater.journal().upInBoot !== bootId) await updater.settle({ signal, bringUpDue: true });
+        await settle(context, { signal });
+        if (keeper.journal().upInBoot !== bootId) await settle(context, { signal, bringUpDue: true });
       });
     },
     removeRegistry: () => rm(bench.registryFolder, { recursive: true, force: true }),
     assertRuns: async (version) => {
       const response = await fetch(address);
       assert.deepEqual([response.status, ((await response.json()) as { version: string }).version], [200, version]);
-      const journal = updater.journal();
+      const journal = keeper.journal();
       assert.equal(journal.operation, null);
       assert.equal(journal.installed?.version, version);
       assert.equal(await readFile(join(dataDir, stateFiles.currentVersion), 'utf8'), `${version}\n`);
@@ -146,9 +143,9 @@ export async function createProcessStation(): Promise<ProcessStation> {
       const running = containers.map(({ service, imageId, state }) => [service, imageId, state]);
       const wanted = Object.entries(journal.installed?.imageIds ?? {}).map(([name, id]) => [name, id, 'running']);
       assert.deepEqual(running.toSorted(), wanted.toSorted());
-      const held = new Set(await engine.heldImages());
+      const pinned = new Set(await engine.pinnedImages());
       const needed = [journal.installed, ...journal.kept.map(({ release }) => release)];
-      for (const id of needed.flatMap((release) => Object.values(release?.imageIds ?? {}))) assert.ok(held.has(id));
+      for (const id of needed.flatMap((release) => Object.values(release?.imageIds ?? {}))) assert.ok(pinned.has(id));
       return journal.history[0] ?? null;
     },
     [Symbol.asyncDispose]: () => bench[Symbol.asyncDispose](),

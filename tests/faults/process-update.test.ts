@@ -25,7 +25,7 @@ describe('an update on real processes', sideBySide, () => {
     assert.equal(entry?.result, 'updated');
     assert.ok(entry.downtimeMs !== null && entry.downtimeMs > 0);
     await station.removeRegistry();
-    const [kept] = station.updater().journal().kept;
+    const [kept] = station.keeper().journal().kept;
     assert.ok(kept && (await station.operate('rollback', kept.release)));
     assert.equal((await station.assertRuns('1.0.0'))?.result, 'rolled_back');
   });
@@ -41,7 +41,7 @@ describe('an update on real processes', sideBySide, () => {
     assert.deepEqual([entry?.result, entry?.reason], ['rolled_back', 'a service keeps crashing']);
     assert.deepEqual(
       station
-        .updater()
+        .keeper()
         .journal()
         .quarantined.map(({ version }) => version),
       ['1.1.0'],
@@ -87,7 +87,7 @@ describe('an agent that ends in the middle of an update', sideBySide, () => {
       await using station = await createInstalled();
       const release = await station.publish('1.1.0', 'good');
       assert.equal(await station.operate('update', release, inPhase(phase)), false);
-      assert.equal(station.updater().journal().operation?.phase, phase);
+      assert.equal(station.keeper().journal().operation?.phase, phase);
       assert.ok(await station.restart());
       await station.assertRuns('1.1.0');
     });
@@ -98,7 +98,7 @@ describe('an agent that ends in the middle of an update', sideBySide, () => {
       await using station = await createInstalled();
       const release = await station.publish('1.1.0', 'crashes');
       assert.equal(await station.operate('update', release, inPhase(phase)), false);
-      assert.equal(station.updater().journal().operation?.phase, phase);
+      assert.equal(station.keeper().journal().operation?.phase, phase);
       assert.ok(await station.restart());
       assert.equal((await station.assertRuns('1.0.0'))?.result, 'rolled_back');
     });

@@ -97,21 +97,21 @@ describe('images on the simulated engine', () => {
     await pull(engine, '2.0.0');
     const id = imageIdOf('backend', '2.0.0');
     world.engine.live.layers.set(id, { condition: 'unusable', serial: 0 });
-    assert.equal(await engine.hold(id), 'broken');
+    assert.equal(await engine.pinImage(id), 'broken');
     await pull(engine, '2.0.0');
-    assert.deepEqual([await engine.hold(id), await engine.verifyImage(id, signal)], ['broken', 'damaged']);
+    assert.deepEqual([await engine.pinImage(id), await engine.verifyImage(id, signal)], ['broken', 'damaged']);
     pin(world, '2.0.0');
     assert.equal((await engine.up(signal)).kind, 'failed');
     for (const service of services) await engine.removeImage(imageIdOf(service, '2.0.0'), { force: true });
     await pull(engine, '2.0.0');
-    assert.deepEqual([await engine.hold(id), await engine.verifyImage(id, signal)], ['held', 'whole']);
+    assert.deepEqual([await engine.pinImage(id), await engine.verifyImage(id, signal)], ['pinned', 'whole']);
     assert.equal((await engine.up(signal)).kind, 'ok');
   });
 
-  test('are pruned unless a container or a hold stands on them', async () => {
+  test('are pruned unless a container or a pin stands on them', async () => {
     const { world, engine } = await createStation();
     await pull(engine, '2.0.0');
-    await engine.hold(imageIdOf('backend', '2.0.0'));
+    await engine.pinImage(imageIdOf('backend', '2.0.0'));
     pruneImages(world.engine);
     assert.notEqual(await engine.imageId(reference('backend', '2.0.0')), null);
     assert.equal(await engine.imageId(reference('frontend', '2.0.0')), null);

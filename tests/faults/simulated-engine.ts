@@ -42,22 +42,22 @@ export function createSimulatedEngine(parts: EngineParts): StackEngine {
       call('imageId', 5);
       return findImage(state.live, reference);
     },
-    heldImages: async () => {
-      call('heldImages', 5);
-      return [...state.live.holds];
+    pinnedImages: async () => {
+      call('pinnedImages', 5);
+      return [...state.live.pins];
     },
-    hold: async (imageId) => {
-      call('hold', 50);
-      // The engine says "name in use" to a second hold, and looks at the image no more.
-      if (state.live.holds.has(imageId)) return 'held';
+    pinImage: async (imageId) => {
+      call('pinImage', 50);
+      // The engine says "name in use" to a second pin, and looks at the image no more.
+      if (state.live.pins.has(imageId)) return 'pinned';
       if (!state.live.images.has(imageId)) return 'absent';
       if (conditionOf(state.live, imageId) === 'unusable') return 'broken';
-      state.live.holds.add(imageId);
-      return 'held';
+      state.live.pins.add(imageId);
+      return 'pinned';
     },
-    releaseHold: async (imageId) => {
-      call('releaseHold', 50);
-      state.live.holds.delete(imageId);
+    unpinImage: async (imageId) => {
+      call('unpinImage', 50);
+      state.live.pins.delete(imageId);
       collectLayers(state.live);
     },
     removeImage: async (reference, { force }) => {
@@ -123,7 +123,7 @@ function removeImage(state: EngineState, reference: string, force: boolean, nowM
   if (users.some((one) => ['running', 'restarting'].includes(describe(state, one, nowMs).state))) return 'in_use';
   if (force) {
     for (const one of users) state.live.containers.delete(one.id);
-    state.live.holds.delete(id);
+    state.live.pins.delete(id);
   }
   state.live.images.delete(id);
   collectLayers(state.live);

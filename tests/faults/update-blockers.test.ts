@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { StartAnswer } from '@station/agent/http/port';
+import type { StartAnswer } from '@station/agent/core/stack-port';
 import { StationError } from '@station/kit/station-error';
 import { runAgent } from './agent-run.ts';
 import { judge } from './judge.ts';
@@ -31,11 +31,11 @@ test('on a disk that is full each request is refused at once, until it can be wr
       const counts = operation === 'write' && path.includes('journal') && (asking || answers.length > 0);
       return counts && isFull() ? systemError('ENOSPC', 'write', path) : null;
     },
-    onSleep: ({ loop, updater, conditions }) => {
-      if (asking || answers.length > 3 || !updater.isLoaded() || updater.isUnsettled() === isReady()) return;
+    onSleep: ({ stack, keeper, conditions }) => {
+      if (asking || answers.length > 3 || !keeper.isLoaded() || keeper.isUnsettled() === isReady()) return;
       if (answers.length === 3 && conditions.has('state_not_writable')) return;
       asking = true;
-      void loop.rollback().then((answer) => {
+      void stack.rollback().then((answer) => {
         answers.push(told(answer));
         standing.push(conditions.has('state_not_writable'));
         asking = false;
@@ -89,9 +89,9 @@ describe('a compose project that cannot be read', () => {
       request: { kind: 'none' },
       engineFault: (call) =>
         call === 'containers' && world.time.monotonicMs < mendedMs ? unreadable('there is no plugin') : null,
-      onSleep: ({ loop, conditions, updater }) => {
-        if (!conditions.has('compose_project_unreadable') || updater.operation()) return;
-        void loop.update(null).then((answer) => answers.add(told(answer)));
+      onSleep: ({ stack, conditions, keeper }) => {
+        if (!conditions.has('compose_project_unreadable') || keeper.operation()) return;
+        void stack.update(null).then((answer) => answers.add(told(answer)));
       },
     });
     assert.deepEqual([...answers], ['compose_project_unreadable']);

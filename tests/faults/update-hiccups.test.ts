@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { StartAnswer } from '@station/agent/http/port';
+import type { StartAnswer } from '@station/agent/core/stack-port';
 import { runAgent } from './agent-run.ts';
 import { judge } from './judge.ts';
 import { expectationOf, prepare, scenarios } from './scenarios.ts';
@@ -24,15 +24,15 @@ async function verifyWithHiccup(): Promise<Seen> {
       if (label === 'probe') probes += 1;
     },
     engineFault: (call) => (probes === 5 && call === 'containers' && left-- > 0 ? engineAway() : null),
-    onSleep: ({ loop, updater, conditions }) => {
+    onSleep: ({ stack, keeper, conditions }) => {
       // Some probes later the fault is long over, and the health gate is not.
-      if (probes < 12 || updater.operation()?.phase !== 'verifying') return;
+      if (probes < 12 || keeper.operation()?.phase !== 'verifying') return;
       seen.waits += 1;
       seen.conditions.push(...conditions.list().map(({ id }) => id));
-      seen.asked ??= loop.update(null);
+      seen.asked ??= stack.update(null);
       if (seen.waits > 1) return;
-      void loop.untilProxyIsFree(new AbortController().signal).then(
-        () => (seen.proxyWasFree = updater.operation() !== null),
+      void stack.untilProxyIsFree(new AbortController().signal).then(
+        () => (seen.proxyWasFree = keeper.operation() !== null),
         () => undefined,
       );
     },

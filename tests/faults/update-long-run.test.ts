@@ -46,16 +46,16 @@ test('a clock that is set late is behind until then, and no longer', async () =>
   assert.deepEqual(holds('clock_behind', 11 * minute, hour), [false]);
 });
 
-test('what somebody prunes is held again, and told of when it is gone, at the next look for releases', async () => {
+test('what somebody prunes is pinned again, and told of when it is gone, at the next look for releases', async () => {
   const world = await prepare(scenario);
   const prune = (): void => {
     const { live } = world.engine;
-    live.holds.clear();
+    live.pins.clear();
     for (const service of ['backend', 'frontend']) live.images.delete(imageIdOf(service, '1.0.0'));
   };
   const { last, holds } = await run(world, { stayMs: 3 * hour }, [{ afterMs: 10 * minute, happens: prune }]);
   const { live } = world.engine;
-  for (const service of ['backend', 'frontend']) assert.ok(live.holds.has(imageIdOf(service, '1.1.0')), service);
+  for (const service of ['backend', 'frontend']) assert.ok(live.pins.has(imageIdOf(service, '1.1.0')), service);
   assert.deepEqual(holds('rollback_unavailable', minute, 9 * minute), [false]);
   assert.ok(last.conditions.includes('rollback_unavailable'));
 });

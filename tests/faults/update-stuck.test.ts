@@ -53,9 +53,9 @@ test('whoever asks for it is heard all the same', async () => {
   const run = await runAgent(world, {
     request: offered,
     wrapEngine: port.wrapEngine,
-    onSleep: ({ loop, updater }) => {
-      if (world.time.monotonicMs < startMs + hour || updater.operation()) return;
-      if (asked.length === 0) asked.push(loop.update(null));
+    onSleep: ({ stack, keeper }) => {
+      if (world.time.monotonicMs < startMs + hour || keeper.operation()) return;
+      if (asked.length === 0) asked.push(stack.update(null));
     },
   });
   assert.deepEqual(

@@ -25,11 +25,11 @@ async function wishWhileDiskIsFull(name: string, isFull: (phase: OperationPhase 
       const isStill = fullMs !== null && world.time.monotonicMs < fullMs + 4 * 60_000;
       return isStill ? systemError('ENOSPC', operation, path) : null;
     },
-    onSleep: ({ loop, updater, conditions }) => {
-      phase = updater.isLoaded() ? (updater.operation()?.phase ?? null) : null;
+    onSleep: ({ stack, keeper, conditions }) => {
+      phase = keeper.isLoaded() ? (keeper.operation()?.phase ?? null) : null;
       if (isAsked || !conditions.has('state_not_writable')) return;
       isAsked = true;
-      void loop.untilProxyIsFree(new AbortController().signal).then(
+      void stack.untilProxyIsFree(new AbortController().signal).then(
         () => (seen = { conditions: conditions.list().map(({ id }) => id), phase }),
         () => undefined,
       );

@@ -1,6 +1,7 @@
 import { events } from '@station/protocol/events';
 import { createConditions } from '@station/agent/core/conditions';
-import type { ProxyService, Radio } from '@station/agent/wifi/ports';
+import type { ProxyService } from '@station/agent/core/stack-port';
+import type { Radio } from '@station/agent/wifi/ports';
 import { ssidFromText } from '@station/agent/wifi/ssid';
 import { createWatchdog } from '@station/agent/wifi/watchdog';
 import { Stopping } from '@station/kit/lifecycle';

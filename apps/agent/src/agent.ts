@@ -19,16 +19,15 @@ import { usualFirmwareManifest, type Config } from './config.ts';
 import type { StackEngine } from './stack/ports.ts';
 import { createReleaseSource } from './stack/release-source.ts';
 import { stateFiles } from './stack/state-files.ts';
-import { createUpdater, type Updater } from './stack/journal-keeper.ts';
+import { createJournalKeeper } from './stack/journal-keeper.ts';
 import { createFirmware, type Firmware } from './firmware/firmware.ts';
 import { createFirmwareSource } from './firmware/manifest-source.ts';
 import type { FirmwareParts } from './firmware/run-state.ts';
 import { listensBeyondLoopback } from './http/guard.ts';
 import { createHttpServer } from './http/server.ts';
-import { createFrontDoor, waitForDoor } from './stack/port-80-lock.ts';
-import { createLoop } from './stack/update-flow.ts';
-import { createReleasePoll } from './stack/release-poll.ts';
-import { createStackWork } from './stack/blockers.ts';
+import { createPort80Lock } from './stack/port-80-lock.ts';
+import { createStack, type Stack } from './stack/stack.ts';
+import type { StackParts } from './stack/update-flow.ts';
 import { createStatus } from './status.ts';
 import { agentVersion } from './version.ts';
 import { createWifiDuty } from './wifi-duty.ts';
@@ -61,71 +60,23 @@ export async function startAgent(
   const stopping = new AbortController();
   const signal = AbortSignal.any([options.signal, stopping.signal]);
 
-  const door = createFrontDoor();
-  const alive = (): void => work.alive();
-  const overrideFile = join(config.dataDir, stateFiles.updateOverride);
-  const engineParts = { overrideFile, conditions, clock, alive };
-  const bareEngine = stack.use(await (options.createEngine ?? createDocker)(config, engineParts));
-  const engine = waitForDoor(bareEngine, { door, clock, alive });
+  const lock = createPort80Lock();
   const bootId = options.createEngine ? randomUUID() : await readBootId();
-  const updater = createUpdater({
-    engine,
-    disk: nodeDisk,
-    dataDir: config.dataDir,
-    clock,
-    logger,
-    probe: createHttpProbe(config.health.url),
-    bootId,
-    gate: { stabilizationMs: config.health.stabilizationMs, timeoutMs: config.health.timeoutMs },
-    keepReleases: config.release.keepReleases,
-    newId: randomUUID,
-  });
-  const source = createReleaseSource({
-    url: config.release.manifestUrl,
-    publicKey: config.release.publicKey,
-    fetchFile: fetchSmallFile,
-    knownServices: () => engine.services(),
-  });
-  const common = { updater, conditions, clock, logger, random: Math.random };
-  const work = createStackWork({ ...common, engine });
-  const poll = createReleasePoll({
-    ...common,
-    source,
-    stationId: config.stationId,
-    agentVersion,
-    autoUpdate: config.release.autoUpdate,
-    bootstrapOnStart: config.stack.bootstrapOnStart,
-    checkIntervalMs: config.release.checkIntervalMs,
-    maintenanceWindow: config.release.maintenanceWindow,
-  });
-  const loop = createLoop({
-    ...common,
-    engine,
-    work,
-    poll,
-    door,
-    bootId,
-    bootstrapOnStart: config.stack.bootstrapOnStart,
-    checkIntervalMs: config.release.checkIntervalMs,
-  });
+  const overrideFile = join(config.dataDir, stateFiles.updateOverride);
+  const alive = (): void => updates.alive();
+  const engineParts = { overrideFile, conditions, clock, alive };
+  const engine = stack.use(await (options.createEngine ?? createDocker)(config, engineParts));
+  const common = { conditions, clock, logger, random: Math.random };
+  const updates = createStackDuty(config, { ...common, engine, lock, bootId });
   logger.event('agent_started', { agentVersion, bootId });
-  const firmware = await createFirmwareDuty(config, { ...common, isLineTaken: () => isFetching(updater) });
+  const firmware = await createFirmwareDuty(config, { ...common, isLineTaken: updates.isFetching });
   const wifi = stack.use(
-    createWifiDuty(config, { ...common, engine, loop, door, startedAt, signal, bootId: await readBootId() }),
+    createWifiDuty(config, {
+      ...common,
+      ...{ engine, stack: updates, lock, startedAt, signal, bootId: await readBootId() },
+    }),
   );
-  const port = createStatus({
-    config,
-    updater,
-    loop,
-    poll,
-    work,
-    engine,
-    firmware,
-    wifi,
-    conditions,
-    startedAt,
-    agentVersion,
-  });
+  const port = createStatus({ config, stack: updates, firmware, wifi, conditions, startedAt, agentVersion });
   const server = stack.use(
     await createHttpServer({ port, logger, config: config.api, clock, agentVersion, random: Math.random }),
   );
@@ -137,10 +88,10 @@ export async function startAgent(
       path: config.childEnv['PATH'] ?? '/usr/bin:/bin',
       clock,
       logger,
-      isAlive: () => clock.monotonic() - work.lastAliveMs() < longestSilenceMs,
+      isAlive: () => clock.monotonic() - updates.lastAliveMs() < longestSilenceMs,
     }),
   );
-  const duties = [loop.run(signal), firmware.run(signal), wifi.run(signal)];
+  const duties = [updates.run(signal), firmware.run(signal), wifi.run(signal)];
   const running = Promise.all(duties).catch((error: unknown) => {
     if (!signal.aborted) throw error;
   });
@@ -159,8 +110,27 @@ export async function startAgent(
   return stack.move();
 }
 
-const isFetching = (updater: Updater): boolean =>
-  updater.isLoaded() && ['preparing', 'pulling'].includes(updater.operation()?.phase ?? '');
+function createStackDuty(
+  config: Config,
+  parts: Pick<StackParts, 'conditions' | 'clock' | 'logger' | 'random' | 'engine' | 'lock' | 'bootId'>,
+): Stack {
+  const { release, health, stationId, dataDir } = config;
+  const { publicKey, keepReleases, autoUpdate, checkIntervalMs, maintenanceWindow } = release;
+  const { stabilizationMs, timeoutMs } = health;
+  const keeping = { ...parts, disk: nodeDisk, dataDir, keepReleases, newId: randomUUID };
+  return createStack({
+    ...keeping,
+    keeper: createJournalKeeper(keeping),
+    probe: createHttpProbe(health.url),
+    gate: { stabilizationMs, timeoutMs },
+    source: createReleaseSource({
+      ...{ url: release.manifestUrl, publicKey, fetchFile: fetchSmallFile },
+      knownServices: parts.engine.services,
+    }),
+    ...{ stationId, agentVersion, autoUpdate, checkIntervalMs, maintenanceWindow },
+    bootstrapOnStart: config.stack.bootstrapOnStart,
+  });
+}
 
 async function createFirmwareDuty(
   config: Config,

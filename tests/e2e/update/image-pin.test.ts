@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createSmallRig } from '../../rig/small-rig.ts';
 import { engineOf } from './engine-of.ts';
 
-test('the hold of an image that Compose has built is none of the stack, and is let go', async () => {
+test('the pin of an image that Compose has built is none of the stack, and is removed', async () => {
   await using rig = await createSmallRig();
   await rig.stack.writeProject(await rig.release({ version: '1.0.0' }));
   await rig.stack.up();
@@ -25,9 +25,9 @@ test('the hold of an image that Compose has built is none of the stack, and is l
 
   const imageId = await engine.imageId('built:1');
   assert.ok(imageId !== null && imageId !== running.imageId);
-  assert.equal(await engine.hold(imageId), 'held');
+  assert.equal(await engine.pinImage(imageId), 'pinned');
   assert.deepEqual(await engine.containers(), stack);
-  assert.deepEqual(await engine.heldImages(), [imageId]);
-  await engine.releaseHold(imageId);
-  assert.deepEqual(await engine.heldImages(), []);
+  assert.deepEqual(await engine.pinnedImages(), [imageId]);
+  await engine.unpinImage(imageId);
+  assert.deepEqual(await engine.pinnedImages(), []);
 });

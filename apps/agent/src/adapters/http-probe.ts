@@ -1,4 +1,4 @@
-import type { ProbeAnswer } from '../stack/health-decide.ts';
+import type { ProbeAnswer } from '../stack/ports.ts';
 
 /** Below this a held request of a proxy still counts: it waits while the backend starts. */
 const timeoutMs = 5000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { HistoryEntry } from '@station/protocol/agent-api';
-import type { StartAnswer } from './port.ts';
+import type { StartAnswer } from '../core/stack-port.ts';
 import { call, historyEntry, postJson, startedAnswer, startServer, told } from './testing/running-server.ts';
 
 const ended = (changes: Partial<HistoryEntry>): StartAnswer => startedAnswer(Promise.resolve(historyEntry(changes)));

@@ -1,6 +1,6 @@
-import type { CheckResult, HistoryEntry, Status, Version, WifiStatus } from '@station/protocol/agent-api';
-import type { ErrorCode } from '@station/protocol/errors';
+import type { CheckResult, Status, Version, WifiStatus } from '@station/protocol/agent-api';
 import type { Static } from 'typebox';
+import type { StartAnswer } from '../core/stack-port.ts';
 
 /** What the HTTP API needs of the agent. Expected outcomes are values; only surprises are thrown. */
 export type AgentPort = {
@@ -13,12 +13,3 @@ export type AgentPort = {
   /** Polls both manifests now. */
   check(): Promise<Static<typeof CheckResult>>;
 };
-
-export type StartAnswer =
-  | {
-      kind: 'started';
-      operationId: string;
-      /** Resolves when the operation has ended; null when the agent stopped first. */ ended: Promise<HistoryEntry | null>;
-    }
-  | { kind: 'already_current'; version: string | null }
-  | { kind: 'refused'; code: ErrorCode; message: string };

@@ -6,8 +6,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { nodeDisk, type Disk } from '@station/kit/files';
 import type { Release } from '@station/protocol/release';
 import { adoptStack, imageName, type Adoption } from './adopt.ts';
-import type { ContainerFact } from './stack-facts.ts';
-import type { StackEngine } from './ports.ts';
+import type { ContainerFact, StackEngine } from './ports.ts';
 import { overrideFile, stateFiles } from './state-files.ts';
 
 const id = (digit: string): string => `sha256:${digit.repeat(64)}`;
@@ -176,12 +175,12 @@ describe('adopting a stack', () => {
     assert.deepEqual((await adopt({ files: rollback({ version: '1.0.0', images: {} }) })).journal.kept, []);
   });
 
-  test('lets a stack that is not wholly up be brought up', async () => {
+  test('leaves it to BOOTSTRAP_ON_START whether a stack that is not wholly up is brought up', async () => {
     const partly: ContainerFact[][] = [
       [container('backend', 'b'), container('frontend', 'b', { state: 'exited', exitCode: 137 })],
       [container('backend', 'b', { state: 'created' }), container('frontend', 'b')],
     ];
-    for (const containers of partly) assert.equal((await adopt({ containers })).journal.upInBoot, null);
+    for (const containers of partly) assert.equal((await adopt({ containers })).journal.upInBoot, 'none');
   });
 
   describe('whose journal was lost in the middle of an operation', () => {

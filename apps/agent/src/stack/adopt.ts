@@ -6,9 +6,8 @@ import { readText, type Disk } from '@station/kit/files';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { emptyJournal, type Journal } from './journal.ts';
-import type { ContainerFact } from './stack-facts.ts';
-import type { StackEngine } from './ports.ts';
-import { readPins, stateFiles } from './state-files.ts';
+import type { ContainerFact, StackEngine } from './ports.ts';
+import { readOverride, stateFiles } from './state-files.ts';
 
 /** Services that make up any release (specification, "Release manifest"); those that were pinned do too. */
 const releaseServices = ['backend', 'frontend'];
@@ -44,7 +43,7 @@ export async function adoptStack(parts: {
   const rollback = await readRollback(engine, disk, dataDir);
   if (rollback === 'damaged') repaired.push({ file: stateFiles.rollback, reason: 'not readable' });
   const earlier = rollback === 'damaged' ? null : rollback;
-  const pins = readPins(await readOr(null, () => readText(disk, join(dataDir, stateFiles.updateOverride))));
+  const pins = readOverride(await readOr(null, () => readText(disk, join(dataDir, stateFiles.updateOverride))));
   const interrupted = interruptedRelease(recorded?.text ?? null, earlier, pins);
   const installed =
     interrupted === undefined
@@ -56,7 +55,7 @@ export async function adoptStack(parts: {
       ...emptyJournal,
       installed,
       kept: keeps ? [{ release: earlier, at: now }] : [],
-      upInBoot: isRunning(containers, installed) ? bootId : null,
+      upInBoot: isRunning(containers, installed) ? bootId : interrupted === undefined ? notSeenUp : null,
     },
     repaired,
   };
@@ -85,6 +84,9 @@ async function readOr<T>(otherwise: T, read: () => Promise<T>): Promise<T> {
     return otherwise;
   }
 }
+
+/** In place of a boot: BOOTSTRAP_ON_START decides whether a stack that was found down is brought up. */
+const notSeenUp = 'none';
 
 /** A stack that was found up needs no bringing up. */
 function isRunning(containers: readonly ContainerFact[], release: Release | null): boolean {

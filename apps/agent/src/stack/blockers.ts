@@ -1,195 +1,106 @@
-import { isoTime, type Clock } from '@station/kit/clock';
+import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
 import { describeError, StationError } from '@station/kit/station-error';
-import type { HistoryEntry, OperationKind, Trigger } from '@station/protocol/agent-api';
 import type { ErrorCode } from '@station/protocol/errors';
-import type { Release } from '@station/protocol/release';
 import type { Conditions } from '../core/conditions.ts';
 import type { Step } from './stack-decide.ts';
-import { rollbackTarget } from './operation-decide.ts';
-import type { StackEngine } from './ports.ts';
-import type { Updater } from './journal-keeper.ts';
 
-export type OperationRequest = { kind: OperationKind; trigger: Trigger; to: Release };
+/** A fault outside of the stack that stands in the way of all work on it. At most one is known at a time. */
+export type Blocker = 'compose_project_unreadable' | 'state_not_writable' | 'engine_unreachable';
 
-export type LastError = { code: string; message: string; at: string };
-
-/** Work on the stack that is brought to its end, however long the engine or the disk are away meanwhile. */
-export type StackWork = {
-  persist(work: () => Promise<void>, signal: AbortSignal): Promise<void>;
-  /** Settles the stack, then says what is the matter with it and who was waiting for it. */
-  settle(signal: AbortSignal, options?: { bringUpDue?: boolean }): Promise<void>;
-  operate(request: OperationRequest, signal: AbortSignal): Promise<HistoryEntry | null>;
-  /** Resolves when the operation has ended; null when the agent stops first. */
-  ended(id: string): Promise<HistoryEntry | null>;
-  stop(): void;
-  /** Takes note of a fault that a request has met; false when it is none that stands in the way of all work. */
-  hinders(error: unknown): boolean;
-  /** What stands in the way of any work now; null when nothing does. */
-  hindrance(): { code: ErrorCode; message: string } | null;
-  /** Takes note of the version that is to be installed by itself, null when none is. */
-  noteWanted(version: string | null): void;
-  fail(code: string, message: string): void;
-  lastError(): LastError | null;
-  /** Monotonic time of the last sign of progress. */
-  lastAliveMs(): number;
-  alive(): void;
+export type Blockers = {
+  current(): Blocker | null;
+  /** Takes note of a fault. @returns false when it is no blocker. */
+  note(error: unknown): boolean;
+  /** Takes note of a step that worked: what would have blocked it is over, though the work may go on for long. */
+  stepTaken(step: Step['kind']): void;
+  /**
+   * Does work until it succeeds, however long the engine or the disk do not let it.
+   * @param afterTry called after each try, once its outcome is noted.
+   */
+  untilDone(work: () => Promise<void>, signal: AbortSignal, afterTry?: () => void): Promise<void>;
 };
 
-export type StackWorkParts = {
-  updater: Updater;
-  engine: StackEngine;
+export type BlockersParts = {
   conditions: Conditions;
   clock: Clock;
   logger: AgentLogger;
   random: () => number;
+  /** Takes the text for `lastError` of the status. */
+  fail: (code: string, message: string) => void;
+  /** Called at each try: whoever waits for the end of a fault does not hang. */
+  alive: () => void;
 };
 
-export function createStackWork(parts: StackWorkParts): StackWork {
-  const { updater, engine, conditions, clock, logger, random } = parts;
-  const waiting = new Map<string, (entry: HistoryEntry | null) => void>();
-  let lastError: LastError | null = null;
-  let aliveMs = clock.monotonic();
-  /** Why the compose project cannot be read, as it was told last. */
-  let toldReason: string | null = null;
-  /** The operation whose end was told last. */
-  let toldId: string | null = null;
-
-  const alive = (): void => {
-    aliveMs = clock.monotonic();
-  };
-
-  const fail = (code: string, message: string): void => {
-    lastError = { code, message, at: isoTime(clock.now()) };
-  };
-
-  const persist = async (work: () => Promise<void>, signal: AbortSignal): Promise<void> => {
-    const backoff = createBackoff({ initialMs: 1000, maxMs: 60_000, jitter: 0.2, random });
-    for (;;) {
-      alive();
-      try {
-        await work();
-        for (const id of hindrances) clear(id);
-        return;
-      } catch (error) {
-        signal.throwIfAborted();
-        tellFault(error);
-        await clock.sleep(backoff.nextMs(), signal);
-      }
-    }
-  };
-
-  const clear = (id: Hindrance): void => {
-    conditions.set(id, false);
-    if (id === 'compose_project_unreadable') toldReason = null;
-  };
-
-  const tellFault = (error: unknown): void => {
-    const fault = hindranceOf(error);
-    for (const id of hindrances) if (id !== fault) clear(id);
-    if (fault !== null) conditions.set(fault, true);
-    if (fault === 'engine_unreachable') return fail('unavailable', answers.engine_unreachable.message);
-    if (fault === 'compose_project_unreadable') {
-      // Its causes may hold what is nobody's business.
-      const reason = error instanceof Error ? error.message : fault;
-      fail(fault, reason);
-      // It is tried again and again: only another reason is news.
-      if (reason !== toldReason) logger.event('compose_project_unreadable', { reason });
-      toldReason = reason;
-      return;
-    }
-    fail('internal', 'Stack work failed; it is tried again.');
-    if (fault === null) logger.event('unexpected_error', { where: 'stack', message: describeError(error) });
-  };
-
-  /** Says once what is the matter after the operation that ended last. */
-  const tellLast = (): void => {
-    const last = updater.journal().history[0];
-    if (last === undefined || last.id === toldId) return;
-    toldId = last.id;
-    if (last.result === 'failed' && last.reason !== null) fail(last.code ?? 'update_failed', last.reason);
-    for (const [id, code] of failures) conditions.set(id, last.code === code);
-  };
-
-  /** Says what is the matter now that an operation has ended, then tells who waits for it. */
-  const tellEnd = (): void => {
-    tellLast();
-    for (const [id, resolve] of waiting) {
-      if (updater.operation()?.id === id) continue;
-      waiting.delete(id);
-      resolve(updater.outcome(id));
-    }
-  };
-  updater.onEnd(tellEnd);
-  updater.onProgress((taken) => {
-    alive();
-    if (taken === null) return;
-    // A fault is over once a step of its kind works again: the operation may go on for long.
-    if (writingSteps.includes(taken)) return clear('state_not_writable');
-    clear('engine_unreachable');
-    if (projectSteps.includes(taken)) clear('compose_project_unreadable');
-  });
-
-  const settle: StackWork['settle'] = async (signal, { bringUpDue = false } = {}) => {
-    await persist(() => updater.settle({ signal, bringUpDue }), signal);
-    tellEnd();
-    const { installed, upInBoot } = updater.journal();
-    const target = rollbackTarget(updater.journal());
-    conditions.set('stack_unhealthy', installed !== null && upInBoot === null);
-    conditions.set('rollback_unavailable', await isMissingImages(engine, target?.release ?? null));
-  };
-
+export function createBlockers(parts: BlockersParts): Blockers {
+  const state: State = { current: null, toldReason: null };
   return {
-    persist,
-    settle,
-    operate: async (request, signal) => {
-      let id: string | null = null;
-      await persist(async () => {
-        id = (await updater.begin(request))?.id ?? id;
-      }, signal);
-      await settle(signal);
-      return id === null ? null : updater.outcome(id);
-    },
-    ended: (id) => new Promise((resolve) => waiting.set(id, resolve)),
-    stop: () => {
-      for (const resolve of waiting.values()) resolve(null);
-      waiting.clear();
-    },
-    hinders: (error) => {
-      if (hindranceOf(error) === null) return false;
-      tellFault(error);
+    current: () => state.current,
+    note: (error) => {
+      if (blockerOf(error) === null) return false;
+      noteFault(parts, state, error);
       return true;
     },
-    hindrance: () => {
-      const standing = hindrances.find((id) => conditions.has(id));
-      if (standing) return answers[standing];
-      return updater.isLoaded() ? null : answers.engine_unreachable;
+    stepTaken: (step) => {
+      const over = writingSteps.includes(step) ? ['state_not_writable'] : ['engine_unreachable'];
+      if (projectSteps.includes(step)) over.push('compose_project_unreadable');
+      if (state.current !== null && over.includes(state.current)) enter(parts, state, null);
     },
-    noteWanted: (version) => {
-      // What nobody is to install any more has no fault left that stands.
-      if (version === null || updater.journal().history[0]?.to !== version)
-        for (const [id] of failures) conditions.set(id, false);
+    untilDone: async (work, signal, afterTry = () => undefined) => {
+      const backoff = createBackoff({ initialMs: 1000, maxMs: 60_000, jitter: 0.2, random: parts.random });
+      for (;;) {
+        parts.alive();
+        try {
+          await work();
+          enter(parts, state, null);
+          return;
+        } catch (error) {
+          signal.throwIfAborted();
+          noteFault(parts, state, error);
+        } finally {
+          afterTry();
+        }
+        await parts.clock.sleep(backoff.nextMs(), signal);
+      }
     },
-    fail,
-    lastError: () => lastError,
-    lastAliveMs: () => aliveMs,
-    alive,
   };
 }
 
-/** What stands after an update that failed, by the code of the failure, for as long as that release is to be installed. */
-const failures = [
-  ['disk_space_low', 'disk_space_low'],
-  ['registry_auth_failed', 'registry_auth_failed'],
-  ['registry_unreachable', 'registry_unavailable'],
-] as const;
+type State = {
+  current: Blocker | null;
+  /** Why the compose project cannot be read, as it was told last. */
+  toldReason: string | null;
+};
 
-const hindrances = ['compose_project_unreadable', 'state_not_writable', 'engine_unreachable'] as const;
-type Hindrance = (typeof hindrances)[number];
+const blockers = ['compose_project_unreadable', 'state_not_writable', 'engine_unreachable'] as const;
 
-/** What a request is answered while a hindrance stands. */
-const answers: Record<Hindrance, { code: ErrorCode; message: string }> = {
+/** The conditions follow the state; nobody reads them back. */
+function enter({ conditions }: BlockersParts, state: State, next: Blocker | null): void {
+  state.current = next;
+  for (const blocker of blockers) conditions.set(blocker, blocker === next);
+  if (next !== 'compose_project_unreadable') state.toldReason = null;
+}
+
+function noteFault(parts: BlockersParts, state: State, error: unknown): void {
+  const blocker = blockerOf(error);
+  enter(parts, state, blocker);
+  if (blocker === 'engine_unreachable') return parts.fail('unavailable', refusals.engine_unreachable.message);
+  if (blocker === 'compose_project_unreadable') {
+    // Its causes may hold what is nobody's business.
+    const reason = error instanceof Error ? error.message : blocker;
+    parts.fail(blocker, reason);
+    // It is tried again and again: only another reason is news.
+    if (reason !== state.toldReason) parts.logger.event('compose_project_unreadable', { reason });
+    state.toldReason = reason;
+    return;
+  }
+  parts.fail('internal', 'Stack work failed; it is tried again.');
+  if (blocker === null) parts.logger.event('unexpected_error', { where: 'stack', message: describeError(error) });
+}
+
+/** What a request is answered while a blocker stands. */
+export const refusals: Readonly<Record<Blocker, { code: ErrorCode; message: string }>> = {
   compose_project_unreadable: {
     code: 'compose_project_unreadable',
     message: 'The compose project of the stack cannot be read. The log says why.',
@@ -202,7 +113,7 @@ const answers: Record<Hindrance, { code: ErrorCode; message: string }> = {
   engine_unreachable: { code: 'unavailable', message: 'The container engine does not answer.' },
 };
 
-function hindranceOf(error: unknown): Hindrance | null {
+function blockerOf(error: unknown): Blocker | null {
   if (isFileFault(error)) return 'state_not_writable';
   if (!(error instanceof StationError)) return null;
   if (error.code === 'compose_project_unreadable') return error.code;
@@ -213,13 +124,6 @@ function hindranceOf(error: unknown): Hindrance | null {
 const projectSteps: readonly Step['kind'][] = ['up', 'probe'];
 /** Steps that ask nothing of the engine. */
 const writingSteps: readonly Step['kind'][] = ['write_journal', 'write_files', 'record', 'bring_up'];
-
-async function isMissingImages(engine: StackEngine, release: Release | null): Promise<boolean> {
-  const ids = Object.values(release?.imageIds ?? {});
-  // An engine that does not answer is another condition; it says nothing of the images.
-  const found = await Promise.all(ids.map((id) => engine.imageId(id).catch(() => id)));
-  return found.some((id) => id === null);
-}
 
 /** Faults of a disk that is full, broken or read-only. */
 const isFileFault = (error: unknown): boolean =>

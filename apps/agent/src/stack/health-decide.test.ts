@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { ContainerFact, Watch } from './stack-facts.ts';
+import type { ContainerFact } from './ports.ts';
+import type { Watch } from './stack-facts.ts';
 import { addSample, judgeHealth, restartBaseline, startWatch, type Restarts } from './health-decide.ts';
 
 const gate = { stabilizationMs: 45_000, timeoutMs: 60_000 };

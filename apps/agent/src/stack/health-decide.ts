@@ -1,7 +1,5 @@
-import type { ContainerFact, HealthGate, RestartsSeen, Watch } from './stack-facts.ts';
-
-/** Answer of one request to the health check address. */
-export type ProbeAnswer = { status: number | null; ok: boolean; reason: string | null };
+import type { ContainerFact, ProbeAnswer } from './ports.ts';
+import type { HealthGate, RestartsSeen, Watch } from './stack-facts.ts';
 
 /** Longest stretch without a failure that is asked for, whatever the stabilization wait is. */
 const longestStretchMs = 10_000;

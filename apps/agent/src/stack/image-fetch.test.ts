@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { AgentLogger } from '@station/kit/logger';
 import type { Release } from '@station/protocol/release';
 import type { PullAnswer, StackEngine } from './ports.ts';
-import { fetchRelease, healRelease, type FetchParts } from './image-fetch.ts';
+import { fetchRelease, repullDamaged, type FetchParts } from './image-fetch.ts';
 
 const release: Release = {
   version: '2.0.0',
@@ -16,14 +16,14 @@ const backend = 'registry.test/backend:2.0.0';
 const frontend = 'registry.test/frontend@sha256:d';
 const away: PullAnswer = { kind: 'failed', code: 'registry_unavailable', reason: 'no answer', transient: true };
 
-/** `unread`: there is no room to read it through; `unheld`: not even to make a hold. */
-type State = 'whole' | 'rotten' | 'broken' | 'absent' | 'unread' | 'unheld';
+/** `unread`: there is no room to read it through; `unpinnable`: not even to make a pin. */
+type State = 'whole' | 'rotten' | 'broken' | 'absent' | 'unread' | 'unpinnable';
 
 /** A machine with images in some state; a pull brings a whole one, unless the image is there already. */
 function createMachine(images: Record<string, State>, registry: Record<string, PullAnswer> = {}) {
   const calls: string[] = [];
   const events: string[] = [];
-  const held = new Set<string>();
+  const pinned = new Set<string>();
   let nowMs = 0;
   const idOf = (reference: string): string => (reference.includes('backend') ? 'sha256:b' : 'sha256:f');
   const engine: Partial<StackEngine> = {
@@ -43,18 +43,18 @@ function createMachine(images: Record<string, State>, registry: Record<string, P
       calls.push(`layers ${reference}`);
       return registry[reference] ? { kind: 'unknown' } : { kind: 'ok', layers: {} };
     },
-    hold: async (id) => {
-      calls.push(`hold ${id}`);
+    pinImage: async (id) => {
+      calls.push(`pin ${id}`);
       const state = images[id] ?? 'absent';
-      if (held.has(id)) return 'held';
+      if (pinned.has(id)) return 'pinned';
       if (state === 'absent' || state === 'broken') return state;
-      if (state === 'unheld') return 'unknown';
-      held.add(id);
-      return 'held';
+      if (state === 'unpinnable') return 'unknown';
+      pinned.add(id);
+      return 'pinned';
     },
-    releaseHold: async (id) => {
-      calls.push(`releaseHold ${id}`);
-      held.delete(id);
+    unpinImage: async (id) => {
+      calls.push(`unpinImage ${id}`);
+      pinned.delete(id);
     },
     removeImage: async (id) => {
       calls.push(`removeImage ${id}`);
@@ -87,11 +87,11 @@ function createMachine(images: Record<string, State>, registry: Record<string, P
     onProgress: (service, { doneBytes }) => void calls.push(`progress ${service} ${doneBytes}`),
   };
   const told = (prefix: string): string[] => calls.filter((call) => call.startsWith(prefix));
-  return { parts, calls, told, events, images, held };
+  return { parts, calls, told, events, images, pinned };
 }
 
 describe('fetching a release', () => {
-  test('pulls by digest where one is known, holds every image and syncs last', async () => {
+  test('pulls by digest where one is known, pins every image and syncs last', async () => {
     const { parts, calls, told } = createMachine({});
     assert.deepEqual(await fetchRelease(release, false, parts), {
       kind: 'ok',
@@ -99,7 +99,7 @@ describe('fetching a release', () => {
       digests: { backend: `${backend} as pulled`, frontend: `${frontend} as pulled` },
     });
     assert.deepEqual(told('pull'), [`pull ${backend}`, `pull ${frontend}`]);
-    assert.deepEqual([told('hold').length, told('verify').length, calls.at(-1)], [2, 0, 'sync']);
+    assert.deepEqual([told('pin').length, told('verify').length, calls.at(-1)], [2, 0, 'sync']);
   });
 
   test('tells each progress on, and logs one a second', async () => {
@@ -131,14 +131,14 @@ describe('fetching a release', () => {
     assert.deepEqual([told('verify sha256:b').length, told('verify sha256:f').length], [3, 1]);
   });
 
-  for (const state of ['unread', 'unheld'] as const) {
+  for (const state of ['unread', 'unpinnable'] as const) {
     test(`throws nothing away on a full disk, and forgets nothing of it (${state})`, async () => {
       const { parts, told, images, events } = createMachine({ 'sha256:b': state, 'sha256:f': 'whole' });
       const answer = await fetchRelease(release, true, parts);
       assert.ok(answer.kind === 'failed' && answer.code === 'disk_space_low' && !answer.transient);
       assert.deepEqual(answer.unread, ['sha256:b']);
       assert.deepEqual(answer.fetched, { 'sha256:b': backend, 'sha256:f': 'registry.test/frontend:2.0.0' });
-      assert.deepEqual([told('removeImage'), told('releaseHold'), told(`pull ${backend}`).length], [[], [], 1]);
+      assert.deepEqual([told('removeImage'), told('unpinImage'), told(`pull ${backend}`).length], [[], [], 1]);
       assert.equal(images['sha256:b'], state);
       assert.ok(!events.includes('image_healed'));
     });
@@ -150,8 +150,8 @@ describe('fetching a release', () => {
     assert.ok(answer.kind === 'failed' && answer.code === 'disk_space_low' && answer.unread === undefined);
   });
 
-  test('says nothing of unsuspected images that could not be held', async () => {
-    const { parts } = createMachine({ 'sha256:b': 'unheld' });
+  test('says nothing of unsuspected images that could not be pinned', async () => {
+    const { parts } = createMachine({ 'sha256:b': 'unpinnable' });
     const answer = await fetchRelease(release, false, parts);
     assert.ok(answer.kind === 'failed' && answer.code === 'disk_space_low' && answer.unread === undefined);
   });
@@ -244,37 +244,37 @@ describe('a pull that falls silent', () => {
 describe('healing a release', () => {
   test('leaves whole images alone', async () => {
     const { parts, told } = createMachine({ 'sha256:b': 'whole', 'sha256:f': 'whole' });
-    await healRelease(release, parts);
+    await repullDamaged(release, parts);
     assert.deepEqual([told('pull'), told('removeImage'), told('sync').length], [[], [], 1]);
   });
 
-  test('finds damage in an image that is held, and takes away what keeps its layers', async () => {
-    const { parts, told, images, held, events } = createMachine({ 'sha256:b': 'rotten', 'sha256:f': 'whole' });
-    held.add('sha256:b');
-    await healRelease(release, parts);
+  test('finds damage in an image that is pinned, and takes away what keeps its layers', async () => {
+    const { parts, told, images, pinned, events } = createMachine({ 'sha256:b': 'rotten', 'sha256:f': 'whole' });
+    pinned.add('sha256:b');
+    await repullDamaged(release, parts);
     assert.equal(images['sha256:b'], 'whole');
-    assert.deepEqual(told('releaseHold'), ['releaseHold sha256:b']);
+    assert.deepEqual(told('unpinImage'), ['unpinImage sha256:b']);
     assert.ok(events.includes('image_healed'));
   });
 
   test('fetches an image that is gone', async () => {
     const { parts, images } = createMachine({ 'sha256:b': 'whole' });
-    await healRelease(release, parts);
+    await repullDamaged(release, parts);
     assert.equal(images['sha256:f'], 'whole');
   });
 
   test('goes on when the registry is away', async () => {
     const { parts, told } = createMachine({ 'sha256:b': 'broken' }, { [backend]: away, [frontend]: away });
-    await healRelease(release, parts);
+    await repullDamaged(release, parts);
     assert.equal(told('pull').length, 2);
     assert.equal(told('sync').length, 1);
   });
 
-  for (const state of ['unread', 'unheld'] as const) {
+  for (const state of ['unread', 'unpinnable'] as const) {
     test(`leaves an image alone that a full disk keeps from being looked at (${state})`, async () => {
       const { parts, told, events } = createMachine({ 'sha256:b': state, 'sha256:f': 'whole' });
-      await healRelease(release, parts);
-      assert.deepEqual([told('pull'), told('removeImage'), told('releaseHold')], [[], [], []]);
+      await repullDamaged(release, parts);
+      assert.deepEqual([told('pull'), told('removeImage'), told('unpinImage')], [[], [], []]);
       assert.deepEqual(events, []);
     });
   }
@@ -283,16 +283,16 @@ describe('healing a release', () => {
     ['does not answer', away],
     ['has it no more', { ...away, code: 'image_missing', transient: false }],
   ] as const) {
-    test(`keeps a damaged image, and its hold, that the registry ${how}`, async () => {
-      const { parts, told, images, held, events } = createMachine(
+    test(`keeps a damaged image, and its pin, that the registry ${how}`, async () => {
+      const { parts, told, images, pinned, events } = createMachine(
         { 'sha256:b': 'rotten', 'sha256:f': 'whole' },
         { [backend]: answer },
       );
-      held.add('sha256:b');
+      pinned.add('sha256:b');
       if (answer.code === 'image_missing') parts.engine.layers = async () => answer;
-      await healRelease(release, parts);
+      await repullDamaged(release, parts);
       assert.equal(images['sha256:b'], 'rotten');
-      assert.ok(held.has('sha256:b'));
+      assert.ok(pinned.has('sha256:b'));
       assert.deepEqual(told('removeImage'), []);
       assert.ok(!events.includes('image_healed'));
     });
@@ -301,7 +301,7 @@ describe('healing a release', () => {
   test('asks by a pull whether a registry that only the engine reaches has the image', async () => {
     const { parts, told, images } = createMachine({ 'sha256:b': 'rotten', 'sha256:f': 'whole' });
     parts.engine.layers = async () => ({ kind: 'unknown' });
-    await healRelease(release, parts);
+    await repullDamaged(release, parts);
     assert.equal(images['sha256:b'], 'whole');
     assert.equal(told(`pull ${backend}`).length, 2);
   });

@@ -1,8 +1,16 @@
 import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
+import type { Progress } from '@station/protocol/agent-api';
 import type { Release } from '@station/protocol/release';
-import type { ImageCondition, PullAnswer, PullProgress, RegistryFailure, StackEngine } from './ports.ts';
-import { pullUnlessSilent } from './silent-pull.ts';
+import { unlessSilent } from '../core/unless-silent.ts';
+import {
+  registrySilent,
+  type ImageCondition,
+  type PullAnswer,
+  type PullProgress,
+  type RegistryFailure,
+  type StackEngine,
+} from './ports.ts';
 
 export type FetchParts = {
   engine: StackEngine;
@@ -23,7 +31,7 @@ export type FetchAnswer =
     });
 
 /**
- * Fetches all images of a release side by side, holds each against pruning and makes them durable. Holding is also the proof
+ * Fetches all images of a release side by side, pins each against pruning and makes them durable. A pin is also the proof
  * that the engine can use an image: one that a power cut broke is removed and fetched again.
  * @param suspect true when the power may have been cut while these images were being written: each is then read through.
  */
@@ -57,7 +65,7 @@ export async function fetchRelease(release: Release, suspect: boolean, parts: Fe
  * Looks through images that are on this machine already, and fetches the broken ones again. One that can be had nowhere at the moment
  * stays as it is: damaged it may still run, and it is all there is to go back to.
  */
-export async function healRelease(release: Release, parts: FetchParts): Promise<void> {
+export async function repullDamaged(release: Release, parts: FetchParts): Promise<void> {
   for (const [service, imageId] of Object.entries(release.imageIds)) {
     const condition = await look(imageId, true, parts);
     if (condition === 'whole' || condition === 'unknown') continue;
@@ -83,14 +91,14 @@ async function canBeHad(service: string, reference: string, parts: FetchParts): 
 
 /** Removes an image with all that stands on it: that keeps its damaged layers, and the next pull would take them up again. */
 async function discard(imageId: string, { engine }: FetchParts): Promise<void> {
-  await engine.releaseHold(imageId);
+  await engine.unpinImage(imageId);
   await engine.removeImage(imageId, { force: true });
 }
 
-/** @param through whether it is read through; an image that is held already is not looked at by holding it. */
+/** @param through whether it is read through; an image that has its pin already is not looked at by pinning it. */
 async function look(imageId: string, through: boolean, parts: FetchParts): Promise<ImageCondition | 'absent'> {
-  const hold = await parts.engine.hold(imageId);
-  if (hold !== 'held') return hold === 'broken' ? 'damaged' : hold;
+  const pin = await parts.engine.pinImage(imageId);
+  if (pin !== 'pinned') return pin === 'broken' ? 'damaged' : pin;
   if (!through) return 'whole';
   const condition = await readThrough(imageId, parts);
   // An engine that breaks off in the middle answers like a damaged image, and an image once removed may not be had again.
@@ -151,5 +159,45 @@ async function fetchOne(service: string, reference: string, parts: FetchParts): 
     logger.event('docker_pull', { service, image: reference, ...progress });
   };
   const pull = (told: typeof onProgress, until: AbortSignal) => engine.pull(reference, told, until);
-  return pullUnlessSilent(pull, { clock, signal, onProgress });
+  const answer = await unlessSilent(pull, { clock, signal, onProgress });
+  return answer === 'silent' ? registrySilent : answer;
+}
+
+/** Adds up the progress of several pulls, weighted by bytes. It never goes back, also when one of them starts over. */
+export type ProgressMeter = {
+  /** Expected bytes, when the registry told them before. */
+  expect(totalBytes: number | null): void;
+  update(service: string, progress: PullProgress): void;
+  read(): Progress;
+};
+
+export function createProgressMeter(): ProgressMeter {
+  let expected: number | null = null;
+  let furthest = 0;
+  const services = new Map<string, PullProgress>();
+  return {
+    expect: (totalBytes) => {
+      expected = totalBytes;
+      furthest = 0;
+      services.clear();
+    },
+    update: (service, progress) => {
+      services.set(service, progress);
+    },
+    read: () => {
+      const parts = [...services.values()];
+      const sum = parts.reduce((bytes, part) => bytes + part.doneBytes, 0);
+      const told = parts.reduce<number | null>(
+        (bytes, part) => (bytes === null || part.totalBytes === null ? null : bytes + part.totalBytes),
+        0,
+      );
+      // A layer that images share is expected once, and each of their pulls counts it: as much is not to be fetched at all.
+      const shared = expected === null || told === null ? 0 : Math.max(0, told - expected);
+      const done = Math.max(sum - shared, ...parts.map((part) => part.doneBytes), 0);
+      const totalBytes = expected ?? (parts.length === 0 ? null : told);
+      furthest = Math.max(furthest, totalBytes === null ? done : Math.min(done, totalBytes));
+      const percent = totalBytes === null ? null : totalBytes === 0 ? 100 : Math.floor((100 * furthest) / totalBytes);
+      return { doneBytes: furthest, totalBytes, percent };
+    },
+  };
 }

@@ -4,7 +4,7 @@ import type { Release } from '@station/protocol/release';
 import { emptyJournal, type Journal } from './journal.ts';
 import {
   changeJournal,
-  pinnedRelease,
+  releaseToRun,
   rollbackTarget,
   wantedImages,
   type Change,
@@ -81,7 +81,7 @@ describe('an update', () => {
 
   test('pins the new release from the switch on only', () => {
     const pinned = (...changes: Change[]): string | null | undefined =>
-      pinnedRelease(change(installed, ...changes))?.version;
+      releaseToRun(change(installed, ...changes))?.version;
     assert.equal(pinned(), '1.1.0');
     assert.equal(pinned(begin(unpulled)), '1.1.0');
     assert.equal(pinned(begin(unpulled), fetched), '1.1.0');
@@ -138,7 +138,7 @@ describe('an update', () => {
 
     test('goes back to what ran of that service too', () => {
       const reverting = change(installed, named, fetched, toBoth, verify, revert);
-      assert.deepEqual(pinnedRelease(reverting)?.imageIds, withOld);
+      assert.deepEqual(releaseToRun(reverting)?.imageIds, withOld);
       assert.ok(wantedImages(reverting).has('sha256:proxy-old'));
       const ended = change(reverting, { kind: 'verify_revert' }, { kind: 'reverted' });
       assert.deepEqual(ended.installed?.imageIds, withOld);

@@ -102,8 +102,8 @@ function forgetImages(journal: Journal, imageIds: readonly string[]): Journal {
   return { ...journal, retired: without(journal.retired), fetched: without(journal.fetched) };
 }
 
-/** The release whose images the stack is pinned to at this moment. */
-export function pinnedRelease(journal: Journal): Release | null {
+/** The release that the override file names at this moment. */
+export function releaseToRun(journal: Journal): Release | null {
   const operation = journal.operation;
   if (operation && (operation.phase === 'switching' || operation.phase === 'verifying')) return operation.to;
   return operation ? operation.from : journal.installed;

@@ -1,21 +1,20 @@
 import type { Clock } from '@station/kit/clock';
-import type { StackEngine } from './ports.ts';
 
-/** Who stands on port 80: the stack's reverse proxy or, while `isTaken`, the setup page of the hotspot. */
-export type FrontDoor = {
+/** Who listens on port 80: the stack's reverse proxy or, while `isTaken`, the setup page of the hotspot. */
+export type Port80Lock = {
   isTaken(): boolean;
   take(): void;
-  giveBack(): void;
+  release(): void;
 };
 
-export function createFrontDoor(): FrontDoor {
+export function createPort80Lock(): Port80Lock {
   let taken = false;
   return {
     isTaken: () => taken,
     take: () => {
       taken = true;
     },
-    giveBack: () => {
+    release: () => {
       taken = false;
     },
   };
@@ -23,23 +22,14 @@ export function createFrontDoor(): FrontDoor {
 
 const lookMs = 500;
 
-/**
- * The engine whose `up` waits while the door is taken: it would start the proxy again, which would find its port in use, and a good
- * release would look like a bad one.
- * @param parts.alive is called while it waits: waiting is no standstill.
- */
-export function waitForDoor(
-  engine: StackEngine,
-  parts: { door: FrontDoor; clock: Clock; alive: () => void },
-): StackEngine {
-  return {
-    ...engine,
-    up: async (signal) => {
-      while (parts.door.isTaken()) {
-        parts.alive();
-        await parts.clock.sleep(lookMs, signal);
-      }
-      return engine.up(signal);
-    },
-  };
+/** @param parts.alive is called while it waits: waiting is no standstill. */
+export async function untilFree(
+  lock: Port80Lock,
+  { clock, alive }: { clock: Clock; alive: () => void },
+  signal: AbortSignal,
+): Promise<void> {
+  while (lock.isTaken()) {
+    alive();
+    await clock.sleep(lookMs, signal);
+  }
 }

@@ -1,8 +1,6 @@
-import type { ContainerFact } from './stack-facts.ts';
-
 /**
- * What the update engine needs of a container engine. Three implementations: Docker (`adapters/docker`), plain child processes
- * (`adapters/process-engine`), and the simulated one of the fault tests.
+ * What the stack needs of a container engine. Three implementations: Docker (`adapters/docker`), plain child processes
+ * (`simulators/process-engine`), and the simulated one of the fault tests.
  *
  * An engine that cannot be reached makes any call throw a `StationError` with code `unavailable`.
  */
@@ -12,15 +10,15 @@ export type StackEngine = {
   containers(): Promise<ContainerFact[]>;
   /** Id of a local image by reference or id; null when it is not on this machine. */
   imageId(reference: string): Promise<string | null>;
-  heldImages(): Promise<string[]>;
+  pinnedImages(): Promise<string[]>;
   /**
    * Keeps an image from being pruned. `broken` when the engine has it but cannot use it (a power cut can do that), `unknown` when it
-   * may only lack the room to make a hold.
+   * may only lack the room to make a pin.
    */
-  hold(imageId: string): Promise<'held' | 'absent' | 'broken' | 'unknown'>;
-  releaseHold(imageId: string): Promise<void>;
+  pinImage(imageId: string): Promise<'pinned' | 'absent' | 'broken' | 'unknown'>;
+  unpinImage(imageId: string): Promise<void>;
   /**
-   * Removes an image with all its names; with `force` also the stack's stopped containers and the holds that stand on it, which
+   * Removes an image with all its names; with `force` also the stack's stopped containers and the pins that stand on it, which
    * would keep its layers. In use by a running container, or absent, is no error: it is told.
    */
   removeImage(reference: string, options: { force: boolean }): Promise<'removed' | 'in_use' | 'absent'>;
@@ -45,6 +43,22 @@ export type StackEngine = {
   sync(): Promise<void>;
 };
 
+/** One container of the stack, as the engine reports it. */
+export type ContainerFact = {
+  id: string;
+  service: string;
+  /** Reference or id the container was made from, as its configuration has it. */
+  image: string;
+  imageId: string;
+  /** Docker's states: created, running, paused, restarting, removing, exited, dead. */
+  state: string;
+  /** starting, healthy, unhealthy or none. */
+  health: string;
+  /** How often the engine restarted it. */
+  restartCount: number;
+  exitCode: number;
+};
+
 /** `unknown`: the engine lacks the room to read it through. Nothing is thrown away for that. */
 export type ImageCondition = 'whole' | 'damaged' | 'unknown';
 
@@ -60,6 +74,14 @@ export type RegistryFailure = {
   detail?: string;
   /** True when trying again may help without anybody's doing. */
   transient: boolean;
+};
+
+/** What a pull that was broken off for its silence comes to. */
+export const registrySilent: RegistryFailure = {
+  kind: 'failed',
+  code: 'registry_unavailable',
+  reason: 'the registry fell silent',
+  transient: true,
 };
 
 export type LayersAnswer =
@@ -88,3 +110,6 @@ export type UpAnswer =
       /** True when it did not come to an end and was broken off: trying again would only take as long again. */
       hung?: boolean;
     };
+
+/** Answer of one request to the health check address. */
+export type ProbeAnswer = { status: number | null; ok: boolean; reason: string | null };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
-import { createFrontDoor, waitForDoor } from './port-80-lock.ts';
+import { createPort80Lock, untilFree } from './port-80-lock.ts';
 import type { StackEngine } from './ports.ts';
 import { createProxyService } from './proxy-service.ts';
 
@@ -25,7 +25,7 @@ function quickClock(): Clock {
 
 function setUp(setRunning: (running: boolean) => void) {
   const clock = quickClock();
-  const door = createFrontDoor();
+  const lock = createPort80Lock();
   const done: string[] = [];
   const engine = {
     up: async () => {
@@ -40,11 +40,11 @@ function setUp(setRunning: (running: boolean) => void) {
   const events: string[] = [];
   const proxy = createProxyService({
     engine,
-    loop: {
+    stack: {
       untilProxyIsFree: async () => void done.push('stack work ends'),
       wake: () => void done.push('wake'),
     },
-    door,
+    lock,
     service: 'proxy',
     clock,
     logger: {
@@ -53,34 +53,33 @@ function setUp(setRunning: (running: boolean) => void) {
       keepSecret: () => undefined,
     },
   });
-  return { clock, door, done, engine, events, proxy };
+  return { clock, lock, done, engine, events, proxy };
 }
 
 test('the proxy is stopped once stack work that needs it has ended, and nothing new begins', async () => {
-  const { proxy, done, door } = setUp(() => undefined);
+  const { proxy, done, lock } = setUp(() => undefined);
   assert.equal(await proxy.stop(signal), 'stopped');
   assert.deepEqual(done, ['stack work ends', 'stop proxy']);
-  assert.equal(door.isTaken(), true);
+  assert.equal(lock.isTaken(), true);
 });
 
-test('a bring-up waits while the door is taken, says that it lives, and goes on when the proxy is back', async () => {
-  const { proxy, done, door, engine, clock } = setUp(() => undefined);
+test('a bring-up waits while the lock is taken, says that it lives, and goes on when the proxy is back', async () => {
+  const { proxy, done, lock, clock } = setUp(() => undefined);
   let alive = 0;
-  const held = waitForDoor(engine, { door, clock, alive: () => alive++ });
   await proxy.stop(signal);
-  const up = held.up(signal);
+  const up = untilFree(lock, { clock, alive: () => alive++ }, signal).then(() => done.push('up'));
   while (alive < 3) await clock.sleep(1);
   assert.ok(!done.includes('up'));
   assert.equal(await proxy.start(signal), 'started');
-  assert.equal((await up).kind, 'ok');
+  await up;
   assert.deepEqual(done, ['stack work ends', 'stop proxy', 'wake', 'start proxy', 'up']);
 });
 
 test('a bring-up that waits ends with the agent', async () => {
-  const { proxy, door, engine, clock } = setUp(() => undefined);
+  const { proxy, lock, clock } = setUp(() => undefined);
   await proxy.stop(signal);
   const stopping = new AbortController();
-  const up = waitForDoor(engine, { door, clock, alive: () => stopping.abort(new Error('stop')) }).up(stopping.signal);
+  const up = untilFree(lock, { clock, alive: () => stopping.abort(new Error('stop')) }, stopping.signal);
   await assert.rejects(up, /stop/);
 });
 

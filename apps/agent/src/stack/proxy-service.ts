@@ -1,15 +1,15 @@
 import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
-import type { FrontDoor } from './port-80-lock.ts';
+import type { Port80Lock } from './port-80-lock.ts';
 import type { StackEngine } from './ports.ts';
-import type { Loop } from './update-flow.ts';
-import type { ProxyService } from '../wifi/ports.ts';
+import type { Stack } from './stack.ts';
+import type { ProxyService } from '../core/stack-port.ts';
 
 export type ProxyServiceParts = {
   engine: StackEngine;
-  loop: Pick<Loop, 'untilProxyIsFree' | 'wake'>;
-  door: FrontDoor;
+  stack: Pick<Stack, 'untilProxyIsFree' | 'wake'>;
+  lock: Port80Lock;
   /** REVERSE_PROXY_SERVICE. */
   service: string;
   clock: Clock;
@@ -22,7 +22,7 @@ const retryMs = 1000;
 
 /** The stack's reverse proxy as the Wi-Fi watchdog needs it: away from port 80, and back. */
 export function createProxyService(parts: ProxyServiceParts): ProxyService {
-  const { engine, loop, door, service, clock, logger } = parts;
+  const { engine, stack, lock, service, clock, logger } = parts;
 
   const set = async (running: boolean, signal: AbortSignal): Promise<boolean> => {
     const until = clock.monotonic() + longestTryMs;
@@ -43,14 +43,14 @@ export function createProxyService(parts: ProxyServiceParts): ProxyService {
 
   return {
     stop: async (signal) => {
-      door.take();
-      await loop.untilProxyIsFree(signal);
+      lock.take();
+      await stack.untilProxyIsFree(signal);
       return (await set(false, signal)) ? 'stopped' : 'failed';
     },
     start: async (signal) => {
-      door.giveBack();
+      lock.release();
       // What waited goes on now; it may bring up the whole stack, in which case the proxy comes with it.
-      loop.wake();
+      stack.wake();
       return (await set(true, signal)) ? 'started' : 'failed';
     },
   };

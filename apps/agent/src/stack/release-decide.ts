@@ -2,7 +2,9 @@ import { imagesAtVersion, type ReleaseManifest } from '@station/protocol/release
 import type { Release } from '@station/protocol/release';
 import { isNewer, parseVersion } from '@station/protocol/version';
 import type { ErrorCode } from '@station/protocol/errors';
+import type { StartAnswer } from '../core/stack-port.ts';
 import type { Journal } from './journal.ts';
+import type { ReleaseCheck } from './release-source.ts';
 
 export type Circumstances = {
   journal: Journal;
@@ -24,7 +26,7 @@ export type Choice =
 export type DeferralReason =
   'manual' | 'quarantined' | 'stack_not_running' | 'agent_too_old' | 'rollout' | 'maintenance_window';
 
-/** Whether the manifest's release is to be installed by itself: only ever forward (contracts, section 1). */
+/** Whether the manifest's release is to be installed automatically: only ever forward (contracts, section 1). */
 export function chooseAutomatic(manifest: ReleaseManifest, at: Circumstances): Choice {
   const { journal } = at;
   if (!isNewer(manifest.version, journal.installed?.version ?? null)) return { kind: 'current' };
@@ -81,3 +83,21 @@ const releaseOf = (version: string, images: Record<string, string>): Release => 
   digests: {},
   layers: {},
 });
+
+export type Refusal = Extract<StartAnswer, { kind: 'refused' }>;
+
+export const refused = (code: ErrorCode, message: string): Refusal => ({ kind: 'refused', code, message });
+
+export function nothingToRollBack({ kept }: Journal): Refusal {
+  const version = kept[0]?.release.version;
+  if (!version) return refused('nothing_to_roll_back', 'There is no earlier release on this station.');
+  const message = `Release ${version} was left or failed here before. Ask for it by its version to install it all the same.`;
+  return refused('nothing_to_roll_back', message);
+}
+
+export function refusedCheck(answer: ReleaseCheck): Refusal {
+  if (answer.kind === 'rejected')
+    return refused('manifest_rejected', `The release manifest is not valid: ${answer.reason}.`);
+  const reason = answer.kind === 'unavailable' ? answer.reason : 'nothing came';
+  return refused('manifest_unavailable', `The release manifest could not be fetched: ${reason}.`);
+}

@@ -8,10 +8,10 @@ import type { Conditions } from '../core/conditions.ts';
 import { isInsideWindow, type MaintenanceWindow } from '../config/maintenance-window.ts';
 import { chooseAutomatic, type Choice } from './release-decide.ts';
 import type { ReleaseCheck, ReleaseSource } from './release-source.ts';
-import type { Updater } from './journal-keeper.ts';
+import type { JournalKeeper } from './journal-keeper.ts';
 
 export type ReleasePollParts = {
-  updater: Updater;
+  keeper: JournalKeeper;
   source: ReleaseSource;
   conditions: Conditions;
   clock: Clock;
@@ -32,9 +32,9 @@ export type ReleasePoll = {
   dueMs(): number;
   lastCheckAt(): string | null;
   latest(): ReleaseManifest | null;
-  /** Version of the latest release when it is to be installed by itself, now or in the maintenance window; else null. */
+  /** Version of the latest release when it is to be installed automatically, now or in the maintenance window; else null. */
   wanted(): string | null;
-  /** Whether the latest release is to be installed by itself; tells once when it is left alone. */
+  /** Whether the latest release is to be installed automatically; tells once when it is left alone. */
   choose(manifest: ReleaseManifest): Choice;
 };
 
@@ -42,7 +42,7 @@ export type ReleasePoll = {
 export const firstRetryMs = 15_000;
 
 export function createReleasePoll(parts: ReleasePollParts): ReleasePoll {
-  const { updater, source, conditions, clock, logger, random, checkIntervalMs } = parts;
+  const { keeper, source, conditions, clock, logger, random, checkIntervalMs } = parts;
   const maxMs = Math.max(firstRetryMs, checkIntervalMs);
   const retry = createBackoff({ initialMs: firstRetryMs, maxMs, jitter: 0.2, random });
   let dueMs = -Infinity;
@@ -51,11 +51,11 @@ export function createReleasePoll(parts: ReleasePollParts): ReleasePoll {
 
   /** Keeps what later checks are measured against; rarely, since an SD card wears. */
   const remember = async (manifest: ReleaseManifest): Promise<void> => {
-    const { highestSignedVersion, timeFloor } = updater.journal();
+    const { highestSignedVersion, timeFloor } = keeper.journal();
     const higher = source.isSigned && isNewer(manifest.version, highestSignedVersion);
     const daysOld = clock.now() - Date.parse(timeFloor ?? '1970-01-01T00:00:00.000Z') > 24 * 3600_000;
     if (!higher && !daysOld) return;
-    await updater.remember({
+    await keeper.remember({
       ...(higher ? { highestSignedVersion: manifest.version } : {}),
       ...(daysOld ? { timeFloor: isoTime(clock.now()) } : {}),
     });
@@ -67,14 +67,14 @@ export function createReleasePoll(parts: ReleasePollParts): ReleasePoll {
     if (key === announced || choice.kind === 'current') return;
     announced = key;
     const latestVersion = manifest.version;
-    const currentVersion = updater.journal().installed?.version ?? null;
+    const currentVersion = keeper.journal().installed?.version ?? null;
     logger.event('update_available', { currentVersion, latestVersion });
     if (choice.kind === 'deferred') logger.event('update_deferred', { latestVersion, reason: choice.reason });
   };
 
   const judge = (manifest: ReleaseManifest): Choice => {
     const now = new Date(clock.now());
-    const journal = updater.journal();
+    const journal = keeper.journal();
     return chooseAutomatic(manifest, {
       journal,
       agentVersion: parts.agentVersion,
@@ -87,7 +87,7 @@ export function createReleasePoll(parts: ReleasePollParts): ReleasePoll {
 
   return {
     check: async (signal) => {
-      const answer = await source.check(updater.journal().highestSignedVersion, signal);
+      const answer = await source.check(keeper.journal().highestSignedVersion, signal);
       conditions.set('manifest_rejected', answer.kind === 'rejected');
       conditions.set('manifest_unreachable', answer.kind === 'unavailable');
       // Spread, so that the stations of a fleet do not ask all at once.

@@ -6,7 +6,7 @@ import { startWatch } from './health-decide.ts';
 import { emptyJournal, type Journal, type OperationRecord } from './journal.ts';
 import { decide, type Step } from './stack-decide.ts';
 import type { Attempts, Facts, StepFailure, Watch } from './stack-facts.ts';
-import { noAttempts } from './run-state.ts';
+import { noAttempts } from './stack-facts.ts';
 
 const release = (version: string): Release => ({
   version,
@@ -25,7 +25,7 @@ const idle: Facts = {
   journal: { ...emptyJournal, installed: old, upInBoot: 'boot-1' },
   journalInDoubt: false,
   presentImages: ['sha256:1.0.0'],
-  heldImages: ['sha256:1.0.0'],
+  pinnedImages: ['sha256:1.0.0'],
   staleFiles: {},
   watch: null,
   attempts: noAttempts(),
@@ -131,7 +131,7 @@ table('with too little space', [
     'what could not be removed is not tried again',
     during({
       operation: { to: unpulled },
-      attempts: { space: full, tidied: { hold: [], release_hold: [], remove_images: ['sha256:f', 'sha256:r'] } },
+      attempts: { space: full, tidied: { pin_images: [], unpin_images: [], remove_images: ['sha256:f', 'sha256:r'] } },
       journal: leftovers,
     }),
     fail('too small', { bringUpAgain: false, fetched: {} }, 'disk_space_low'),
@@ -152,35 +152,35 @@ table('without an operation', [
   ['an installed release that is due is brought up', { ...idle, bringUpDue: true }, { kind: 'bring_up' }],
   [
     'nothing is brought up where nothing is installed',
-    { ...idle, bringUpDue: true, journal: emptyJournal, heldImages: [] },
+    { ...idle, bringUpDue: true, journal: emptyJournal, pinnedImages: [] },
     { kind: 'idle' },
   ],
   [
-    'a wanted image that nobody holds is held',
-    { ...idle, heldImages: [] },
-    { kind: 'hold', imageIds: ['sha256:1.0.0'] },
+    'a wanted image without a pin is pinned',
+    { ...idle, pinnedImages: [] },
+    { kind: 'pin_images', imageIds: ['sha256:1.0.0'] },
   ],
-  ['an image that is gone cannot be held', { ...idle, heldImages: [], presentImages: [] }, { kind: 'idle' }],
+  ['an image that is gone cannot be held', { ...idle, pinnedImages: [], presentImages: [] }, { kind: 'idle' }],
   [
     'an image that could not be held is not tried again at once',
     {
       ...idle,
-      heldImages: [],
-      attempts: { ...noAttempts(), tidied: { hold: ['sha256:1.0.0'], release_hold: [], remove_images: [] } },
+      pinnedImages: [],
+      attempts: { ...noAttempts(), tidied: { pin_images: ['sha256:1.0.0'], unpin_images: [], remove_images: [] } },
     },
     { kind: 'idle' },
   ],
   [
     'an image that nobody wants is held no longer',
-    { ...idle, heldImages: ['sha256:1.0.0', 'sha256:0.9.0'] },
-    { kind: 'release_hold', imageIds: ['sha256:0.9.0'] },
+    { ...idle, pinnedImages: ['sha256:1.0.0', 'sha256:0.9.0'] },
+    { kind: 'unpin_images', imageIds: ['sha256:0.9.0'] },
   ],
   [
-    'a hold that could not be released is not tried again at once',
+    'a pin that could not be removed is not tried again at once',
     {
       ...idle,
-      heldImages: ['sha256:1.0.0', 'sha256:0.9.0'],
-      attempts: { ...noAttempts(), tidied: { hold: [], release_hold: ['sha256:0.9.0'], remove_images: [] } },
+      pinnedImages: ['sha256:1.0.0', 'sha256:0.9.0'],
+      attempts: { ...noAttempts(), tidied: { pin_images: [], unpin_images: ['sha256:0.9.0'], remove_images: [] } },
     },
     { kind: 'idle' },
   ],
@@ -194,7 +194,7 @@ table('without an operation', [
     {
       ...idle,
       journal: { ...idle.journal, retired: { 'sha256:0.9.0': 'registry.test/backend:0.9.0' } },
-      attempts: { ...noAttempts(), tidied: { hold: [], release_hold: [], remove_images: ['sha256:0.9.0'] } },
+      attempts: { ...noAttempts(), tidied: { pin_images: [], unpin_images: [], remove_images: ['sha256:0.9.0'] } },
     },
     { kind: 'idle' },
   ],
@@ -283,7 +283,7 @@ table('with suspect images that there is no room to read through', [
       operation: pulling,
       attempts: {
         ...unread(['sha256:b']),
-        tidied: { hold: [], release_hold: [], remove_images: ['sha256:b'] },
+        tidied: { pin_images: [], unpin_images: [], remove_images: ['sha256:b'] },
       },
     }),
     cannotBeRead,
@@ -373,16 +373,16 @@ table('switching', [
   [
     'then looks the images through',
     during({ operation: { phase: 'switching' }, attempts: { up: upFailure({ failures: 2 }) } }),
-    { kind: 'heal', release: 'to' },
+    { kind: 'repull', release: 'to' },
   ],
   [
     'tries once more after that',
-    during({ operation: { phase: 'switching' }, attempts: { up: upFailure({ failures: 2 }), healed: true } }),
+    during({ operation: { phase: 'switching' }, attempts: { up: upFailure({ failures: 2 }), repulled: true } }),
     { kind: 'up', delayMs: 4000 },
   ],
   [
     'goes back after three failures',
-    during({ operation: { phase: 'switching' }, attempts: { up: upFailure({ failures: 3 }), healed: true } }),
+    during({ operation: { phase: 'switching' }, attempts: { up: upFailure({ failures: 3 }), repulled: true } }),
     revert('cannot start', 'engine_failed'),
   ],
   [
@@ -400,7 +400,7 @@ table('switching', [
     'has nothing to go back to in a first install',
     during({
       operation: { phase: 'switching', from: null },
-      attempts: { up: upFailure({ failures: 3 }), healed: true },
+      attempts: { up: upFailure({ failures: 3 }), repulled: true },
     }),
     fail('cannot start', {}, 'engine_failed'),
   ],
@@ -476,11 +476,11 @@ table('reverting', [
   [
     'looks the old images through after two failures',
     during({ operation: { phase: 'reverting' }, attempts: { up: upFailure({ failures: 2 }) } }),
-    { kind: 'heal', release: 'from' },
+    { kind: 'repull', release: 'from' },
   ],
   [
     'ends after three, the old release being due',
-    during({ operation: { phase: 'reverting' }, attempts: { up: upFailure({ failures: 3 }), healed: true } }),
+    during({ operation: { phase: 'reverting' }, attempts: { up: upFailure({ failures: 3 }), repulled: true } }),
     fail('cannot start', {}, 'engine_failed'),
   ],
 ]);

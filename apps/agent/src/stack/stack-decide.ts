@@ -1,5 +1,6 @@
 import { judgeHealth } from './health-decide.ts';
 import type { OperationRecord } from './journal.ts';
+import type { ContainerFact } from './ports.ts';
 import type { Facts, StepFailure, Watch } from './stack-facts.ts';
 import { wantedImages, type Change } from './operation-decide.ts';
 
@@ -13,11 +14,11 @@ export type Step =
   /** Removes what a fetch has left in doubt, to fetch it again. */
   | { kind: 'discard'; imageIds: readonly string[] }
   /** Looks the images of the release through for damage and fetches broken ones again. */
-  | { kind: 'heal'; release: 'from' | 'to' }
+  | { kind: 'repull'; release: 'from' | 'to' }
   | { kind: 'up'; delayMs: number }
   | { kind: 'probe'; delayMs: number }
-  | { kind: 'hold'; imageIds: readonly string[] }
-  | { kind: 'release_hold'; imageIds: readonly string[] }
+  | { kind: 'pin_images'; imageIds: readonly string[] }
+  | { kind: 'unpin_images'; imageIds: readonly string[] }
   | { kind: 'remove_images'; imageIds: readonly string[] }
   | { kind: 'bring_up' }
   | { kind: 'idle' };
@@ -25,7 +26,7 @@ export type Step =
 /** Tries of one step inside an operation; the operation itself is tried again later, for ever. */
 const tries = 3;
 /** Images are read through, which takes long while the stack is down, only when trying again was not enough. */
-const failuresBeforeHealing = 2;
+const failuresBeforeRepull = 2;
 const retryDelaysMs = [1000, 4000, 10_000] as const;
 /** Interruptions after which a release is given up: something about it may be what ends the machine or the agent. */
 const interruptionsOfALoop = 5;
@@ -116,10 +117,10 @@ const isStackFirst = (facts: Facts, operation: OperationRecord): boolean =>
 function decideSwitching(facts: Facts, operation: OperationRecord): Step {
   if (operation.resumed >= interruptionsOfALoop)
     return giveUp(operation, { code: 'release_unhealthy', reason: 'interrupted too often' });
-  const { up, healed } = facts.attempts;
+  const { up, repulled } = facts.attempts;
   if (up?.kind === 'ok') return record({ kind: 'verify' });
   if (up && isFinal(up)) return giveUp(operation, up);
-  if (up && up.failures >= failuresBeforeHealing && !healed) return { kind: 'heal', release: 'to' };
+  if (up && up.failures >= failuresBeforeRepull && !repulled) return { kind: 'repull', release: 'to' };
   return { kind: 'up', delayMs: delayAfter(up) };
 }
 
@@ -133,10 +134,10 @@ function decideVerifying(facts: Facts, operation: OperationRecord): Step {
 }
 
 function decideReverting(facts: Facts): Step {
-  const { up, healed } = facts.attempts;
+  const { up, repulled } = facts.attempts;
   if (up?.kind === 'ok') return record({ kind: 'verify_revert' });
   if (up && isFinal(up)) return stuck(up);
-  if (up && up.failures >= failuresBeforeHealing && !healed) return { kind: 'heal', release: 'from' };
+  if (up && up.failures >= failuresBeforeRepull && !repulled) return { kind: 'repull', release: 'from' };
   return { kind: 'up', delayMs: delayAfter(up) };
 }
 
@@ -172,15 +173,43 @@ function decideIdle(facts: Facts): Step {
   if (facts.bringUpDue && journal.installed) return { kind: 'bring_up' };
   const wanted = wantedImages(journal);
   const { tidied } = facts.attempts;
-  const unheld = [...wanted].filter(
-    (id) => facts.presentImages.includes(id) && !facts.heldImages.includes(id) && !tidied.hold.includes(id),
+  const unpinned = [...wanted].filter(
+    (id) => facts.presentImages.includes(id) && !facts.pinnedImages.includes(id) && !tidied.pin_images.includes(id),
   );
-  if (unheld.length > 0) return { kind: 'hold', imageIds: unheld };
-  const heldForNothing = facts.heldImages.filter((id) => !wanted.has(id) && !tidied.release_hold.includes(id));
-  if (heldForNothing.length > 0) return { kind: 'release_hold', imageIds: heldForNothing };
+  if (unpinned.length > 0) return { kind: 'pin_images', imageIds: unpinned };
+  const pinnedForNothing = facts.pinnedImages.filter((id) => !wanted.has(id) && !tidied.unpin_images.includes(id));
+  if (pinnedForNothing.length > 0) return { kind: 'unpin_images', imageIds: pinnedForNothing };
   const retired = Object.keys(journal.retired).filter((id) => !tidied.remove_images.includes(id));
   if (retired.length > 0) return { kind: 'remove_images', imageIds: retired };
   return { kind: 'idle' };
+}
+
+/** How many of a release's services have a running container. */
+export type RunningPart = 'all' | 'some' | 'none';
+
+export function runningPart(containers: readonly ContainerFact[], services: readonly string[]): RunningPart {
+  const running = services.filter((service) =>
+    containers.some((one) => one.service === service && one.state === 'running'),
+  );
+  return running.length === services.length ? 'all' : running.length > 0 ? 'some' : 'none';
+}
+
+/**
+ * Whether the installed release is to be brought up: after a failed operation always, after a boot unless BOOTSTRAP_ON_START is off and
+ * the stack was found down, and at each start of the agent when BOOTSTRAP_ON_START is on and not all of it runs.
+ * @param found what ran at the agent's start; null: nobody has looked yet, and `look` asks for it.
+ */
+export function decideBringUp(
+  at: { upInBoot: string | null; bootId: string; bootstrapOnStart: boolean; isStart: boolean },
+  found: RunningPart | null,
+): 'due' | 'not_due' | 'look' {
+  if (at.upInBoot === null) return 'due';
+  if (at.upInBoot === at.bootId) {
+    if (!at.isStart || !at.bootstrapOnStart) return 'not_due';
+    return found === null ? 'look' : found === 'all' ? 'not_due' : 'due';
+  }
+  if (at.bootstrapOnStart) return 'due';
+  return found === null ? 'look' : found === 'none' ? 'not_due' : 'due';
 }
 
 /** The release does not work: back to the one before it, where there is one and it is another. */

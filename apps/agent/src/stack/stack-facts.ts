@@ -8,8 +8,8 @@ export type Facts = {
   journalInDoubt: boolean;
   /** Ids of the images that are on this machine, of those the journal names (looked at while no phase is under way that touches them). */
   presentImages: readonly string[];
-  /** Ids of the images that are held against pruning. */
-  heldImages: readonly string[];
+  /** Ids of the images with a pin against pruning. */
+  pinnedImages: readonly string[];
   /** State files whose content is not what the journal implies: file name → wanted content, null for "no such file". */
   staleFiles: Readonly<Record<string, string | null>>;
   /** Health seen since the stack was last brought up by this process; null before. */
@@ -26,10 +26,19 @@ export type Attempts = {
   pull: { kind: 'ok'; imageIds: Record<string, string>; digests: Record<string, string> } | StepFailure | null;
   up: { kind: 'ok' } | StepFailure | null;
   /** True once the images of this phase were looked through for damage. */
-  healed: boolean;
-  /** Images that were to be held or removed since the last change, whatever came of it: they are not tried again at once. */
-  tidied: Readonly<Record<'hold' | 'release_hold' | 'remove_images', readonly string[]>>;
+  repulled: boolean;
+  /** Images that were to be pinned or removed since the last change, whatever came of it: they are not tried again at once. */
+  tidied: Readonly<Record<'pin_images' | 'unpin_images' | 'remove_images', readonly string[]>>;
 };
+
+/** A new phase, and a new process, has tried nothing yet. */
+export const noAttempts = (): Attempts => ({
+  space: null,
+  pull: null,
+  up: null,
+  repulled: false,
+  tidied: { pin_images: [], unpin_images: [], remove_images: [] },
+});
 
 /** A step that did not work, how often so far, and whether trying again may help. */
 export type StepFailure = {
@@ -52,22 +61,6 @@ export type FailureCode =
   | 'engine_failed'
   | 'release_unhealthy';
 
-/** One container of the stack, as the engine reports it. */
-export type ContainerFact = {
-  id: string;
-  service: string;
-  /** Reference or id the container was made from, as its configuration has it. */
-  image: string;
-  imageId: string;
-  /** Docker's states: created, running, paused, restarting, removing, exited, dead. */
-  state: string;
-  /** starting, healthy, unhealthy or none. */
-  health: string;
-  /** How often the engine restarted it. */
-  restartCount: number;
-  exitCode: number;
-};
-
 /** The health gate's settings, in milliseconds. */
 export type HealthGate = {
   /** Wait before the health check counts (STABILIZATION_SECONDS). */
@@ -84,7 +77,7 @@ export type RestartsSeen = {
   passedSince: boolean;
 };
 
-/** Health of the running release over time; each probe adds to it (`health/watch.ts`). */
+/** Health of the running release over time; each probe adds to it (`health-decide.ts`). */
 export type Watch = {
   startedMs: number;
   attempts: number;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ContainerFact } from './stack-facts.ts';
+import type { ContainerFact } from './ports.ts';
 import { createServiceList } from './stack-status.ts';
 import { emptyJournal } from './journal.ts';
 
-const updater = { isLoaded: () => true, journal: () => emptyJournal };
+const keeper = { isLoaded: () => true, journal: () => emptyJournal };
 const container: ContainerFact = {
   ...{ id: '1', service: 'backend', image: 'a/backend:1', imageId: 'sha256:1' },
   ...{ state: 'running', health: 'healthy', restartCount: 0, exitCode: 0 },
@@ -17,7 +17,7 @@ test('an engine that does not answer leaves the list empty, is asked once, and c
     asked += 1;
     return asked === 1 ? answer.promise : Promise.resolve([container]);
   };
-  const services = createServiceList({ engine: { containers }, updater }, { patienceMs: 20 });
+  const services = createServiceList({ engine: { containers }, keeper }, { patienceMs: 20 });
   assert.deepEqual(await services(), []);
   assert.deepEqual(await services(), []);
   assert.equal(asked, 1);

@@ -1,18 +1,87 @@
-import type { ServiceStatus } from '@station/protocol/agent-api';
-import type { ContainerFact } from './stack-facts.ts';
-import type { StackEngine } from './ports.ts';
-import type { Updater } from './journal-keeper.ts';
+import type { ServiceStatus, Status } from '@station/protocol/agent-api';
+import { isNewer } from '@station/protocol/version';
+import type { Journal } from './journal.ts';
+import type { JournalKeeper } from './journal-keeper.ts';
+import { rollbackTarget } from './operation-decide.ts';
+import type { ContainerFact, StackEngine } from './ports.ts';
+import type { ReleasePoll } from './release-poll.ts';
+import type { LastError } from './stack-conditions.ts';
 
-export type ServiceListParts = {
-  engine: Pick<StackEngine, 'containers'>;
-  updater: Pick<Updater, 'isLoaded' | 'journal'>;
+export type StackStatus = {
+  versions(): Pick<Status, 'currentVersion' | 'latestVersion'>;
+  /** True when a newer release is there that did not fail here. */
+  updateAvailable(): boolean;
+  /** The stack's part of the agent's status, looked up now. */
+  status(): Promise<Pick<Status, StackField>>;
 };
+
+type StackField =
+  | 'currentVersion'
+  | 'latestVersion'
+  | 'latestNotes'
+  | 'updateAvailable'
+  | 'updating'
+  | 'lastCheckAt'
+  | 'lastError'
+  | 'operation'
+  | 'rollback'
+  | 'quarantined'
+  | 'history'
+  | 'stack';
+
+type Parts = {
+  keeper: Pick<JournalKeeper, 'isLoaded' | 'journal' | 'operation'>;
+  engine: Pick<StackEngine, 'containers'>;
+  poll: Pick<ReleasePoll, 'latest' | 'lastCheckAt'>;
+  lastError: () => LastError | null;
+};
+
+export function createStackStatus(parts: Parts): StackStatus {
+  const { keeper, poll } = parts;
+  const services = createServiceList(parts);
+  const journalOrNull = (): Journal | null => (keeper.isLoaded() ? keeper.journal() : null);
+  const versions = () => ({
+    currentVersion: journalOrNull()?.installed?.version ?? null,
+    latestVersion: poll.latest()?.version ?? null,
+  });
+  const updateAvailable = (): boolean => isUpdateAvailable(journalOrNull(), versions().latestVersion);
+  return {
+    versions,
+    updateAvailable,
+    status: async () => {
+      const journal = journalOrNull();
+      const operation = keeper.operation();
+      const target = journal && rollbackTarget(journal);
+      return {
+        ...versions(),
+        latestNotes: poll.latest()?.notes ?? null,
+        updateAvailable: updateAvailable(),
+        updating: operation !== null,
+        lastCheckAt: poll.lastCheckAt(),
+        lastError: parts.lastError(),
+        operation,
+        rollback: target ? { version: target.release.version, createdAt: target.at } : null,
+        quarantined: journal?.quarantined ?? [],
+        history: journal?.history ?? [],
+        stack: { services: await services() },
+      };
+    },
+  };
+}
+
+function isUpdateAvailable(journal: Journal | null, latest: string | null): boolean {
+  if (journal === null || latest === null) return false;
+  const isQuarantined = journal.quarantined.some(({ version }) => version === latest);
+  return !isQuarantined && isNewer(latest, journal.installed?.version ?? null);
+}
+
+export type ServiceListParts = Pick<Parts, 'engine'> & { keeper: Pick<JournalKeeper, 'isLoaded' | 'journal'> };
 
 /** An engine may accept a call and never answer it; whoever looks at the station is not kept waiting for that. */
 const usualPatienceMs = 3000;
 
 /** Lists the services as the engine sees them now; none when it does not answer, which is a condition of its own. */
-export function createServiceList({ engine, updater }: ServiceListParts, { patienceMs = usualPatienceMs } = {}) {
+export function createServiceList({ engine, keeper }: ServiceListParts, { patienceMs = usualPatienceMs } = {}) {
   let asking: Promise<ContainerFact[]> | null = null;
   // One question at a time, however many look.
   const ask = (): Promise<ContainerFact[]> =>
@@ -24,7 +93,7 @@ export function createServiceList({ engine, updater }: ServiceListParts, { patie
       }));
 
   return async (): Promise<ServiceStatus[]> => {
-    const journal = updater.isLoaded() ? updater.journal() : null;
+    const journal = keeper.isLoaded() ? keeper.journal() : null;
     const kept = (journal?.kept ?? []).map((entry) => entry.release);
     const releases = [journal?.operation?.to, journal?.installed, ...kept];
     const containers = await within(patienceMs, ask());

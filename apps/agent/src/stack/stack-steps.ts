@@ -1,105 +1,112 @@
 import type { Release } from '@station/protocol/release';
 import { addSample, restartBaseline, startWatch } from './health-decide.ts';
-import { writeJournal, type Journal } from './journal.ts';
+import { fetchRelease, repullDamaged, type FetchParts } from './image-fetch.ts';
+import type { Journal, OperationRecord } from './journal.ts';
+import type { JournalKeeper, KeeperParts } from './journal-keeper.ts';
+import { releaseToRun } from './operation-decide.ts';
+import { untilFree, type Port80Lock } from './port-80-lock.ts';
+import type { ProbeAnswer, RegistryFailure } from './ports.ts';
 import type { Step } from './stack-decide.ts';
-import type { Attempts, StepFailure } from './stack-facts.ts';
-import { pinnedRelease, type Change } from './operation-decide.ts';
-import type { RegistryFailure } from './ports.ts';
-import { fetchRelease, healRelease } from './image-fetch.ts';
-import type { RunState, UpdaterParts } from './run-state.ts';
+import type { Attempts, HealthGate, StepFailure } from './stack-facts.ts';
 import { writeStateFiles } from './state-files.ts';
 
-type Context = UpdaterParts & {
-  run: RunState;
-  record: (change: Change) => Promise<void>;
+/** What the steps work on. */
+export type StepContext = KeeperParts & {
+  keeper: JournalKeeper;
+  lock: Port80Lock;
+  /** One request to the health check address; never throws. */
+  probe: (signal: AbortSignal) => Promise<ProbeAnswer>;
+  gate: HealthGate;
   /** Called at each sign that a step that takes long goes on. */
   alive: () => void;
 };
 type Executable = Exclude<Step, { kind: 'idle' }>;
+type Executor<K extends Executable['kind']> = (
+  context: StepContext,
+  step: Extract<Executable, { kind: K }>,
+  signal: AbortSignal,
+) => Promise<void>;
 
-/** One executor a step; a step without one does not compile. */
-export type Executors = {
-  [K in Executable['kind']]: (step: Extract<Executable, { kind: K }>, signal: AbortSignal) => Promise<void>;
-};
-
-export function createExecutors(context: Context): Executors {
-  const { engine, run, clock, record } = context;
-  return {
-    write_journal: async () => {
-      if (run.journal) await keepJournal(context, run.journal);
-    },
-    write_files: async ({ files }) => writeStateFiles(context.disk, context.dataDir, files),
-    record: async ({ change }) => record(change),
-    check_space: async ({ delayMs }, signal) => {
-      await clock.sleep(delayMs, signal);
-      run.attempts = { ...run.attempts, space: await checkSpace(context, signal) };
-    },
-    pull: async ({ delayMs, suspect }, signal) => {
-      await clock.sleep(delayMs, signal);
-      const { to } = operationOf(run);
-      const bytes = Object.values(to.layers).reduce((sum, size) => sum + size, 0);
-      run.meter.expect(bytes > 0 ? bytes : null);
-      const answer = await fetchRelease(to, suspect, fetchParts(context, signal));
-      run.attempts = {
-        ...run.attempts,
-        pull: answer.kind === 'ok' ? answer : failureAfter(run.attempts.pull, answer, context),
-      };
-    },
-    discard: async ({ imageIds }) => discard(context, imageIds),
-    heal: async ({ release }, signal) => {
-      run.attempts = { ...run.attempts, healed: true };
-      const damaged = operationOf(run)[release];
-      if (damaged) await healRelease(damaged, fetchParts(context, signal));
-    },
-    up: async ({ delayMs }, signal) => {
-      await clock.sleep(delayMs, signal);
-      await bringUp(context, signal);
-    },
-    probe: async ({ delayMs }, signal) => {
-      await clock.sleep(delayMs, signal);
-      await sampleHealth(context, signal);
-    },
-    hold: async ({ imageIds }) => {
-      for (const id of imageIds) await engine.hold(id);
-      await engine.sync();
-      tidied(run, 'hold', imageIds);
-    },
-    release_hold: async ({ imageIds }) => {
-      for (const id of imageIds) await engine.releaseHold(id);
-      tidied(run, 'release_hold', imageIds);
-    },
-    remove_images: async ({ imageIds }) => removeImages(context, imageIds),
-    bring_up: async () => {
-      const installed = run.journal?.installed;
-      if (!installed) return;
-      run.startedMs = clock.monotonic();
-      await record({
-        kind: 'begin',
-        operation: { kind: 'bootstrap', trigger: 'boot', id: context.newId(), to: installed },
-      });
-    },
-  };
+/** Takes one step. */
+export function apply(context: StepContext, step: Executable, signal: AbortSignal): Promise<void> {
+  return executors[step.kind](context, step as never, signal);
 }
 
-/** Writes the journal; should that fail, then what is on disk may be either of the two, until one has been written. */
-export async function keepJournal(
-  { disk, dataDir, run }: UpdaterParts & { run: RunState },
-  next: Journal,
-): Promise<void> {
-  run.journalInDoubt = true;
-  await writeJournal(disk, dataDir, next);
-  run.journalInDoubt = false;
+/** One executor a step; a step without one does not compile. */
+const executors: { readonly [K in Executable['kind']]: Executor<K> } = {
+  write_journal: ({ keeper }) => keeper.rewrite(),
+  write_files: ({ disk, dataDir }, { files }) => writeStateFiles(disk, dataDir, files),
+  record: ({ keeper }, { change }) => keeper.record(change),
+  bring_up: beginBringUp,
+  check_space: async (context, { delayMs }, signal) => {
+    await context.clock.sleep(delayMs, signal);
+    const space = await checkSpace(context, signal);
+    note(context, { space });
+  },
+  pull: async (context, { delayMs, suspect }, signal) => {
+    await context.clock.sleep(delayMs, signal);
+    await pull(context, suspect, signal);
+  },
+  discard: (context, { imageIds }) => discard(context, imageIds),
+  repull: async (context, { release }, signal) => {
+    note(context, { repulled: true });
+    const damaged = operationOf(context)[release];
+    if (damaged) await repullDamaged(damaged, fetchParts(context, signal));
+  },
+  up: async (context, { delayMs }, signal) => {
+    await context.clock.sleep(delayMs, signal);
+    await bringUp(context, signal);
+  },
+  probe: async (context, { delayMs }, signal) => {
+    await context.clock.sleep(delayMs, signal);
+    await sampleHealth(context, signal);
+  },
+  pin_images: async (context, { imageIds }) => {
+    for (const id of imageIds) await context.engine.pinImage(id);
+    await context.engine.sync();
+    noteTidied(context, 'pin_images', imageIds);
+  },
+  unpin_images: async (context, { imageIds }) => {
+    for (const id of imageIds) await context.engine.unpinImage(id);
+    noteTidied(context, 'unpin_images', imageIds);
+  },
+  remove_images: (context, { imageIds }) => removeImages(context, imageIds),
+};
+
+/** Notes what came of a step of the present phase. */
+function note({ keeper: { run } }: StepContext, result: Partial<Attempts>): void {
+  run.attempts = { ...run.attempts, ...result };
+}
+
+async function beginBringUp({ keeper, clock, newId }: StepContext): Promise<void> {
+  const { installed } = keeper.journal();
+  if (!installed) return;
+  keeper.run.startedMs = clock.monotonic();
+  await keeper.record({
+    kind: 'begin',
+    operation: { kind: 'bootstrap', trigger: 'boot', id: newId(), to: installed },
+  });
+}
+
+async function pull(context: StepContext, suspect: boolean, signal: AbortSignal): Promise<void> {
+  const { run } = context.keeper;
+  const { to } = operationOf(context);
+  const bytes = Object.values(to.layers).reduce((sum, size) => sum + size, 0);
+  run.meter.expect(bytes > 0 ? bytes : null);
+  const answer = await fetchRelease(to, suspect, fetchParts(context, signal));
+  note(context, { pull: answer.kind === 'ok' ? answer : failureAfter(run.attempts.pull, answer, context) });
 }
 
 /** Notes what was tried, whatever came of it, so that it is not tried again and again. */
-function tidied(run: RunState, step: keyof Attempts['tidied'], imageIds: readonly string[]): void {
-  const before = run.attempts.tidied;
-  run.attempts = { ...run.attempts, tidied: { ...before, [step]: [...before[step], ...imageIds] } };
+function noteTidied(context: StepContext, step: keyof Attempts['tidied'], imageIds: readonly string[]): void {
+  const before = context.keeper.run.attempts.tidied;
+  note(context, { tidied: { ...before, [step]: [...before[step], ...imageIds] } });
 }
 
 /** Once all are gone, and durably so, nothing is left that a fetch could take up. */
-async function discard({ engine, run, logger, record }: Context, imageIds: readonly string[]): Promise<void> {
-  const { pull } = run.attempts;
+async function discard(context: StepContext, imageIds: readonly string[]): Promise<void> {
+  const { engine, logger, keeper } = context;
+  const { pull } = keeper.run.attempts;
   const fetched = pull?.kind === 'failed' ? pull.fetched : {};
   let gone = true;
   for (const id of imageIds) {
@@ -108,35 +115,38 @@ async function discard({ engine, run, logger, record }: Context, imageIds: reado
     if (answer === 'in_use') gone = false;
   }
   await engine.sync();
-  if (gone) await record({ kind: 'fetch_anew', imageIds });
-  else tidied(run, 'remove_images', imageIds);
+  if (gone) await keeper.record({ kind: 'fetch_anew', imageIds });
+  else noteTidied(context, 'remove_images', imageIds);
 }
 
 /** Images still in use stay on the list: a later run removes them. */
-async function removeImages({ engine, run, logger, record }: Context, imageIds: readonly string[]): Promise<void> {
+async function removeImages(context: StepContext, imageIds: readonly string[]): Promise<void> {
+  const { engine, logger, keeper } = context;
   const gone: string[] = [];
   for (const id of imageIds) {
     const answer = await engine.removeImage(id, { force: true });
     if (answer === 'removed') {
-      logger.event('image_removed', { image: run.journal?.retired[id] ?? run.journal?.fetched[id] ?? id });
+      const { retired, fetched } = keeper.journal();
+      logger.event('image_removed', { image: retired[id] ?? fetched[id] ?? id });
     }
     if (answer !== 'in_use') gone.push(id);
   }
   // An image whose removal is lost in a power cut may come back damaged, and would then be taken for a good one.
   await engine.sync();
-  if (gone.length > 0) await record({ kind: 'forget_images', imageIds: gone });
-  tidied(run, 'remove_images', imageIds);
+  if (gone.length > 0) await keeper.record({ kind: 'forget_images', imageIds: gone });
+  noteTidied(context, 'remove_images', imageIds);
 }
 
 /** Room for a layer while it is fetched and unpacked, as a multiple of its compressed size, and what is to stay free. */
 const roomPerByte = 3;
 const reserveBytes = 32 * 1024 * 1024;
 
-async function checkSpace(context: Context, signal: AbortSignal): Promise<Attempts['space']> {
-  const { engine, run } = context;
-  const { to } = operationOf(run);
+async function checkSpace(context: StepContext, signal: AbortSignal): Promise<Attempts['space']> {
+  const { engine, keeper } = context;
+  const { run } = keeper;
+  const { to } = operationOf(context);
   const layers: Record<string, number> = {};
-  const here = new Set(layersOfReleases(run.journal));
+  const here = new Set(layersOfReleases(keeper.journal()));
   for (const [service, image] of Object.entries(to.images)) {
     const answer = await engine.layers(to.digests[service] ?? image, signal);
     if (answer.kind === 'failed') return failureAfter(run.attempts.space, answer, context);
@@ -157,29 +167,28 @@ async function checkSpace(context: Context, signal: AbortSignal): Promise<Attemp
 }
 
 /** Layers of the releases that are on this machine: the installed one and those that are kept. */
-const layersOfReleases = (journal: Journal | null): string[] =>
-  [journal?.installed, ...(journal?.kept ?? []).map(({ release }) => release)].flatMap((release) =>
-    Object.keys(release?.layers ?? {}),
-  );
+const layersOfReleases = ({ installed, kept }: Journal): string[] =>
+  [installed, ...kept.map(({ release }) => release)].flatMap((release) => Object.keys(release?.layers ?? {}));
 
 /** Whether an earlier try of the release has fetched an image that is still here. */
-async function wasFetched({ engine, run }: Context, image: string): Promise<boolean> {
-  const ids = Object.entries(run.journal?.fetched ?? {}).filter(([, reference]) => reference === image);
+async function wasFetched({ engine, keeper }: StepContext, image: string): Promise<boolean> {
+  const ids = Object.entries(keeper.journal().fetched).filter(([, reference]) => reference === image);
   const found = await Promise.all(ids.map(([id]) => engine.imageId(id)));
   return found.some((id) => id !== null);
 }
 
-async function bringUp(context: Context, signal: AbortSignal): Promise<void> {
-  const { engine, run, clock, logger } = context;
-  const release = pinned(run);
-  const services = Object.keys(release.imageIds);
+async function bringUp(context: StepContext, signal: AbortSignal): Promise<void> {
+  const { engine, keeper, clock, logger } = context;
+  const { run } = keeper;
+  const services = Object.keys(runningRelease(context).imageIds);
   logger.event('docker_restart', { services });
   const baseline = restartBaseline(await engine.containers(), services);
+  // It would start the proxy, which would find its port in use, and a good release would look like a bad one.
+  await untilFree(context.lock, context, signal);
   const answer = await engine.up(signal);
   if (answer.kind === 'failed') {
     const failure: RegistryFailure = { ...answer, code: 'engine_failed', transient: answer.hung !== true };
-    run.attempts = { ...run.attempts, up: failureAfter(run.attempts.up, failure, context) };
-    return;
+    return note(context, { up: failureAfter(run.attempts.up, failure, context) });
   }
   // Before the switch it is the release that ran anyway that was brought up again.
   if (run.journal?.operation?.switchedAt !== null) run.stoppedAtMs ??= answer.stoppedAtMs;
@@ -187,17 +196,19 @@ async function bringUp(context: Context, signal: AbortSignal): Promise<void> {
   run.healthyAtMs = null;
   run.baseline = baseline;
   run.watch = startWatch(clock.monotonic());
-  run.attempts = { ...run.attempts, up: { kind: 'ok' } };
+  note(context, { up: { kind: 'ok' } });
 }
 
-async function sampleHealth({ engine, run, clock, probe }: Context, signal: AbortSignal): Promise<void> {
+async function sampleHealth(context: StepContext, signal: AbortSignal): Promise<void> {
+  const { engine, clock, probe } = context;
+  const { run } = context.keeper;
   const watched = run.watch;
-  // Should the engine be away, then nothing is known of the time without it: the watch begins anew.
+  // Should the engine not answer, then nothing is known of the time without it: the watch begins anew.
   run.watch = null;
   const [containers, answer] = await Promise.all([engine.containers(), probe(signal)]);
   run.watch = watched;
   if (!run.watch) return;
-  const sample = { nowMs: clock.monotonic(), answer, containers, imageIds: pinned(run).imageIds };
+  const sample = { nowMs: clock.monotonic(), answer, containers, imageIds: runningRelease(context).imageIds };
   const { firstPassMs } = run.watch;
   run.watch = addSample(run.watch, sample, run.baseline);
   if (firstPassMs === null && run.watch.firstPassMs !== null) run.healthyAtMs = clock.now();
@@ -206,7 +217,7 @@ async function sampleHealth({ engine, run, clock, probe }: Context, signal: Abor
 function failureAfter(
   before: StepFailure | { kind: 'ok' } | null,
   answer: RegistryFailure & { fetched?: Record<string, string>; unread?: readonly string[] },
-  { logger }: Context,
+  { logger }: StepContext,
 ): StepFailure {
   const earlier = before?.kind === 'failed' ? before : null;
   const failures = (earlier?.failures ?? 0) + 1;
@@ -218,24 +229,20 @@ function failureAfter(
   return { kind: 'failed', failures, code, reason, transient, fetched, ...(unread ? { unread } : {}) };
 }
 
-const fetchParts = ({ engine, logger, clock, run, alive }: Context, signal: AbortSignal) => ({
-  engine,
-  logger,
-  clock,
-  signal,
-  alive,
-  onProgress: run.meter.update,
+const fetchParts = ({ engine, logger, clock, keeper, alive }: StepContext, signal: AbortSignal): FetchParts => ({
+  ...{ engine, logger, clock, signal, alive },
+  onProgress: keeper.run.meter.update,
 });
 
-function operationOf(run: RunState) {
-  const operation = run.journal?.operation;
+function operationOf({ keeper }: StepContext): OperationRecord {
+  const { operation } = keeper.journal();
   if (!operation) throw new Error('a step of an operation without an operation');
   return operation;
 }
 
-function pinned(run: RunState): Release {
-  const release = run.journal && pinnedRelease(run.journal);
-  if (!release) throw new Error('nothing is pinned to bring up');
+function runningRelease({ keeper }: StepContext): Release {
+  const release = releaseToRun(keeper.journal());
+  if (!release) throw new Error('there is no release to bring up');
   return release;
 }
 

@@ -7,7 +7,7 @@ import { nodeDisk } from '@station/kit/files';
 import type { Release } from '@station/protocol/release';
 import { parse } from 'yaml';
 import { emptyJournal, type Journal } from './journal.ts';
-import { findStaleFiles, overrideFile, readPins, stateFiles, wantedFiles, writeStateFiles } from './state-files.ts';
+import { findStaleFiles, overrideFile, readOverride, stateFiles, wantedFiles, writeStateFiles } from './state-files.ts';
 
 const id = (digit: string): string => `sha256:${digit.repeat(64)}`;
 const release = (version: string | null, digit: string): Release => ({
@@ -78,15 +78,15 @@ describe('an override', () => {
   });
 
   test('gives its pins back', () => {
-    assert.deepEqual(readPins(overrideFile(next)), { backend: id('b'), frontend: id('b') });
-    assert.deepEqual(readPins(overrideFile({ ...next, images: {} })), { backend: id('b'), frontend: id('b') });
-    assert.deepEqual(readPins(overrideFile(null)), {});
+    assert.deepEqual(readOverride(overrideFile(next)), { backend: id('b'), frontend: id('b') });
+    assert.deepEqual(readOverride(overrideFile({ ...next, images: {} })), { backend: id('b'), frontend: id('b') });
+    assert.deepEqual(readOverride(overrideFile(null)), {});
   });
 
   test('of somebody else, damaged or missing, gives none', () => {
     const others = 'services:\n  backend:\n    image: registry.test/backend:1.0.0\n';
     for (const text of [null, '', others, '{}', overrideFile(next).replaceAll('sha256', 'sha512')]) {
-      assert.deepEqual(readPins(text), {});
+      assert.deepEqual(readOverride(text), {});
     }
   });
 });

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Release } from '@station/protocol/release';
 import { removeDurable, writeDurable, type Disk } from '@station/kit/files';
 import type { Journal } from './journal.ts';
-import { pinnedRelease, rollbackTarget } from './operation-decide.ts';
+import { releaseToRun, rollbackTarget } from './operation-decide.ts';
 
 /** Names of the specification's agent state files, all derived from the journal. */
 export const stateFiles = {
@@ -20,7 +20,7 @@ export function wantedFiles(journal: Journal): Record<string, string | null> {
     [stateFiles.currentVersion]: version === null ? null : `${version}\n`,
     [stateFiles.rollback]: target && rollbackFile(target.release, target.at),
     // The stack's environment file names this one: it must exist even when it pins nothing.
-    [stateFiles.updateOverride]: overrideFile(pinnedRelease(journal)),
+    [stateFiles.updateOverride]: overrideFile(releaseToRun(journal)),
     [stateFiles.rollbackOverride]: target && overrideFile(target.release),
   };
 }
@@ -72,7 +72,7 @@ export function overrideFile(release: Release | null): string {
 }
 
 /** Image ids that an override of this agent pins, by service; none when it is not one. */
-export function readPins(text: string | null): Record<string, string> {
+export function readOverride(text: string | null): Record<string, string> {
   const pins = (text ?? '').matchAll(/^  "([^"\\]+)":\n(?:    #.*\n)?    image: "(sha256:[0-9a-f]{64})"$/gm);
   return Object.fromEntries([...pins].map(([, service, id]) => [service as string, id as string]));
 }

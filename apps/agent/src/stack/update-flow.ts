@@ -1,266 +1,350 @@
-import { isoTime, type Clock } from '@station/kit/clock';
-import { createExclusiveRunner } from '@station/kit/exclusive-runner';
-import { createBackoff } from '@station/kit/retry';
+import type { ExclusiveRunner } from '@station/kit/exclusive-runner';
+import type { Backoff } from '@station/kit/retry';
+import type { HistoryEntry } from '@station/protocol/agent-api';
 import type { Release } from '@station/protocol/release';
 import type { ReleaseManifest } from '@station/protocol/release-manifest';
-import { isNewer } from '@station/protocol/version';
 import type { Conditions } from '../core/conditions.ts';
-import { chooseManual, findKept, requestedVersion } from './release-decide.ts';
-import type { ReleaseCheck } from './release-source.ts';
-import type { FrontDoor } from './port-80-lock.ts';
-import { rollbackTarget } from './operation-decide.ts';
-import type { StackEngine } from './ports.ts';
-import type { Updater } from './journal-keeper.ts';
-import type { StartAnswer } from '../http/port.ts';
-import { firstRetryMs, type ReleasePoll } from './release-poll.ts';
-import type { OperationRequest, StackWork } from './blockers.ts';
+import type { StartAnswer } from '../core/stack-port.ts';
+import { refusals, type Blockers } from './blockers.ts';
 import type { Journal } from './journal.ts';
+import type { OperationRequest } from './journal-keeper.ts';
+import { rollbackTarget, wantedImages } from './operation-decide.ts';
+import type { StackEngine } from './ports.ts';
+import {
+  chooseManual,
+  findKept,
+  nothingToRollBack,
+  refused,
+  refusedCheck,
+  requestedVersion,
+  type Refusal,
+} from './release-decide.ts';
+import type { ReleasePoll, ReleasePollParts } from './release-poll.ts';
+import type { ReleaseCheck } from './release-source.ts';
+import type { StackConditions } from './stack-conditions.ts';
+import { decide, decideBringUp, runningPart, type RunningPart, type Step } from './stack-decide.ts';
+import { noAttempts, type Facts } from './stack-facts.ts';
+import { apply, type StepContext } from './stack-steps.ts';
+import { findStaleFiles } from './state-files.ts';
 
-export type LoopParts = {
-  updater: Updater;
-  engine: StackEngine;
-  work: StackWork;
+/*
+ * How an update runs, in reading order: the loop (`run`, `recover`, `tick`) and what it does (`check`, `install`, `bringUp`); what people ask
+ * for (`request`, `update`, `rollback`); and how an operation is brought to its end (`operate`, `settle`: observe → decide → apply).
+ */
+
+export type StackParts = Omit<StepContext, 'alive'> &
+  Omit<ReleasePollParts, 'keeper'> & { conditions: Conditions; random: () => number };
+
+/** What the functions below share. */
+export type Flow = StackParts & {
+  alive: () => void;
+  blockers: Blockers;
   poll: ReleasePoll;
-  conditions: Conditions;
-  door: FrontDoor;
-  clock: Clock;
-  bootId: string;
-  bootstrapOnStart: boolean;
-  checkIntervalMs: number;
-  random: () => number;
+  told: StackConditions;
+  /** Polls, requests and recovery never overlap. */
+  runner: ExclusiveRunner;
+  installRetry: Backoff;
+  bringUpRetry: Backoff;
+  /** Whoever waits for the end of an operation, by its id. */
+  waiting: Map<string, (entry: HistoryEntry | null) => void>;
+  /** Resolves when the journal was first read, or first could not be. */
+  firstLook: PromiseWithResolvers<void>;
+  state: {
+    /** Null before the loop runs. */
+    signal: AbortSignal | null;
+    wake: AbortController;
+    /** A request is being answered; no other is let through meanwhile. */
+    starting: boolean;
+    installDueMs: number;
+    bringUpDueMs: number;
+    /** True until the loop has first looked whether the stack is to be brought up. */
+    isStart: boolean;
+    /** How much of the stack ran at the agent's start; null when nobody had to look. */
+    foundAtStart: RunningPart | null;
+    aliveMs: number;
+  };
 };
 
-export type Loop = {
-  /** Recovers, then polls and brings up for ever. Ends when the signal aborts. */
-  run(signal: AbortSignal): Promise<void>;
-  update(version: string | null): Promise<StartAnswer>;
-  rollback(): Promise<StartAnswer>;
-  check(): Promise<ReleaseCheck>;
-  /** True when a newer release is there that did not fail here. */
-  updateAvailable(): boolean;
-  /** Looks now whether something is due. */
-  wake(): void;
-  /** Resolves once no stack work is under way that needs the reverse proxy; after some minutes in any case. */
-  untilProxyIsFree(signal: AbortSignal): Promise<void>;
-};
+// The loop: recover once, then look at what is due, for ever.
 
 /** How often the loop looks whether something is due; nothing waits longer than this for its time. */
 const longestTickMs = 30_000;
-/** A bring-up with its health gate and the way back from it; what takes longer is stuck. */
-const longestProxyUseMs = 5 * 60_000;
-const proxyLookMs = 250;
 
-/** The agent's one runner of stack work: polls, requests and recovery never overlap. */
-export function createLoop(parts: LoopParts): Loop {
-  const { updater, engine, work, poll, conditions, clock, random, door } = parts;
-  const runner = createExclusiveRunner();
-  const retry = (initialMs: number, maxMs: number) => createBackoff({ initialMs, maxMs, jitter: 0.2, random });
-  const installRetry = retry(firstRetryMs, Math.max(firstRetryMs, parts.checkIntervalMs));
-  const bringUpRetry = retry(5000, 5 * 60_000);
-  let signal = AbortSignal.abort();
-  let starting = false;
-  let installDueMs = -Infinity;
-  let bringUpDueMs = -Infinity;
-  let firstBringUp = parts.bootstrapOnStart;
-  let wake = new AbortController();
-
-  const start = (request: OperationRequest): Promise<StartAnswer> =>
-    new Promise((resolve, reject) => {
-      const job = async (): Promise<void> => {
-        const begun = await updater.begin(request);
-        if (!begun) return resolve(busy);
-        resolve({ kind: 'started', operationId: begun.id, ended: work.ended(begun.id) });
-        await work.settle(signal);
-      };
-      void runner.run(() => job().catch((error: unknown) => (signal.aborted ? undefined : reject(error as Error))));
-    });
-
-  /** Lets one request at a time through, and none while an operation is under way. */
-  const request = async (answer: () => Promise<StartAnswer>): Promise<StartAnswer> => {
-    if (signal.aborted) return refused('shutting_down', 'The agent is stopping.');
-    if (starting || (updater.isLoaded() && updater.operation())) return busy;
-    // A request would wait behind the loop, which waits for the engine, the disk or a compose project that can be read.
-    const hindrance = work.hindrance();
-    if (hindrance) return refused(hindrance.code, hindrance.message);
-    if (door.isTaken()) return refused('unavailable', 'The hotspot is on: the station has no network now.');
-    starting = true;
-    try {
-      return await answer();
-    } catch (error) {
-      if (!work.hinders(error)) throw error;
-      // What it left behind is put right by the loop, which waits for the end of the fault; later requests are told at once.
-      wake.abort();
-      const { code, message } = work.hindrance() ?? { code: 'internal', message: 'It could not be begun. Try again.' };
-      return refused(code, message);
-    } finally {
-      starting = false;
-    }
-  };
-
-  const check = async (): Promise<ReleaseCheck> => {
-    const answer = await poll.check(signal);
-    if (answer.kind === 'ok') work.noteWanted(poll.wanted());
-    if (answer.kind === 'rejected') work.fail('manifest_rejected', answer.reason);
-    if (answer.kind === 'unavailable') work.fail('manifest_unavailable', answer.reason);
-    return answer;
-  };
-
-  const install = async (manifest: ReleaseManifest): Promise<void> => {
-    const choice = poll.choose(manifest);
-    if (choice.kind !== 'install' || clock.monotonic() < installDueMs || starting) return;
-    const entry = await work.operate({ kind: 'update', trigger: 'automatic', to: choice.release }, signal);
-    if (entry?.result === 'failed') installDueMs = clock.monotonic() + installRetry.nextMs();
-    else installRetry.reset();
-  };
-
-  const bringUp = async (): Promise<void> => {
-    const { installed, upInBoot } = updater.journal();
-    const down = firstBringUp && installed !== null && (await isDown(engine, installed));
-    firstBringUp = false;
-    const due = installed !== null && (upInBoot !== parts.bootId || down);
-    if (!due || clock.monotonic() < bringUpDueMs) return;
-    await work.settle(signal, { bringUpDue: true });
-    if (updater.journal().upInBoot === null) bringUpDueMs = clock.monotonic() + bringUpRetry.nextMs();
-    else bringUpRetry.reset();
-  };
-
-  /** A clock may be set long after the start, and may go wrong long after it. */
-  const lookAtClock = (): void => {
-    const { timeFloor } = updater.journal();
-    conditions.set('clock_behind', timeFloor !== null && isoTime(clock.now()) < timeFloor);
-  };
-
-  const tick = async (): Promise<void> => {
-    lookAtClock();
-    if (door.isTaken()) return;
-    // A request that failed half-way leaves its operation behind: it is ended like one that a crash has left.
-    if (updater.isUnsettled()) await work.settle(signal);
-    await work.persist(bringUp, signal);
-    if (clock.monotonic() >= poll.dueMs()) {
-      await work.persist(async () => void (await check()), signal);
-      // Somebody may have taken away what is held, or what is kept to go back to.
-      await work.settle(signal);
-    }
-    const manifest = poll.latest();
-    if (manifest) await install(manifest);
-  };
-
-  const nextTickMs = (): number => {
-    const now = clock.monotonic();
-    if (door.isTaken()) return longestTickMs;
-    // The other two are only due when something failed before: their past times wait for nothing.
-    const waits = [poll.dueMs(), ...[installDueMs, bringUpDueMs].filter((due) => due > now)].map((due) => due - now);
-    return Math.max(10, Math.min(longestTickMs, ...waits));
-  };
-
-  const chooseRequested = async (version: string | null): Promise<StartAnswer> => {
-    const journal = updater.journal();
-    if (version !== null && version === journal.installed?.version) return { kind: 'already_current', version };
-    const kept = version === null ? null : findKept(journal, version);
-    if (kept) return start({ kind: 'update', trigger: 'manual', to: kept });
-    const answer = await runner.run(check);
-    const manifest = answer.kind === 'ok' ? answer.manifest : version === null ? null : poll.latest();
-    if (!manifest) return refusedCheck(answer);
-    const choice = chooseManual(manifest, journal, version);
-    if (choice.kind === 'current') return { kind: 'already_current', version: choice.version };
-    if (choice.kind === 'refused') return choice;
-    return start({ kind: 'update', trigger: 'manual', to: choice.release });
-  };
-
-  return {
-    run: async (given) => {
-      signal = given;
-      signal.addEventListener('abort', () => work.stop(), { once: true });
-      await runner.run(async () => {
-        await work.persist(() => updater.load(), signal);
-        lookAtClock();
-        await work.settle(signal);
-      });
-      for (;;) {
-        await runner.run(tick);
-        work.alive();
-        wake = new AbortController();
-        const woken = AbortSignal.any([signal, wake.signal]);
-        await clock.sleep(nextTickMs(), woken).catch(() => signal.throwIfAborted());
-      }
-    },
-    update: (text) =>
-      request(async () => {
-        const version = requestedVersion(text);
-        if (version === undefined) return refused('version_invalid', 'The version is not SemVer 2.0.0.');
-        return chooseRequested(version);
-      }),
-    rollback: () =>
-      request(async () => {
-        const target = rollbackTarget(updater.journal());
-        if (!target) return nothingToRollBack(updater.journal());
-        return start({ kind: 'rollback', trigger: 'manual', to: target.release });
-      }),
-    check: async () => {
-      const hindrance = work.hindrance();
-      if (hindrance) return { kind: 'unavailable', reason: hindrance.message };
-      const answer = await runner.run(check);
-      installDueMs = -Infinity;
-      wake.abort();
-      return answer;
-    },
-    wake: () => wake.abort(),
-    untilProxyIsFree: async (given) => {
-      const until = clock.monotonic() + longestProxyUseMs;
-      let idle = false;
-      void runner.run(async () => {
-        idle = true;
-      });
-      // Where the engine or the project cannot be worked with, nothing goes on that needs the proxy; nor where the disk cannot be
-      // written, unless a release is being judged; nor does one need it that is still on its way.
-      const isFree = (): boolean => {
-        const phase = updater.isLoaded() ? (updater.operation()?.phase ?? null) : null;
-        const isJudging = phase !== null && !['preparing', 'pulling'].includes(phase);
-        return (
-          idle ||
-          conditions.has('engine_unreachable') ||
-          conditions.has('compose_project_unreadable') ||
-          (conditions.has('state_not_writable') && !isJudging) ||
-          (phase !== null && !isJudging)
-        );
-      };
-      while (!isFree() && clock.monotonic() < until) await clock.sleep(proxyLookMs, given);
-    },
-    updateAvailable: () => {
-      const manifest = poll.latest();
-      if (!manifest || !updater.isLoaded()) return false;
-      const { installed, quarantined } = updater.journal();
-      const newer = isNewer(manifest.version, installed?.version ?? null);
-      return newer && !quarantined.some((entry) => entry.version === manifest.version);
-    },
-  };
+export async function run(flow: Flow, signal: AbortSignal): Promise<void> {
+  const { runner, state, clock } = flow;
+  state.signal = signal;
+  signal.addEventListener('abort', () => stopWaiting(flow), { once: true });
+  await runner.run(() => recover(flow, signal));
+  for (;;) {
+    await runner.run(() => tick(flow, signal));
+    flow.alive();
+    state.wake = new AbortController();
+    const woken = AbortSignal.any([signal, state.wake.signal]);
+    await clock.sleep(nextTickMs(flow), woken).catch(() => signal.throwIfAborted());
+  }
 }
 
-async function isDown(engine: StackEngine, release: Release): Promise<boolean> {
-  const containers = await engine.containers();
-  return Object.keys(release.imageIds).some(
-    (service) => !containers.some((c) => c.service === service && c.state === 'running'),
-  );
+function stopWaiting({ waiting, firstLook }: Flow): void {
+  firstLook.resolve();
+  for (const resolve of waiting.values()) resolve(null);
+  waiting.clear();
 }
 
-const refused = (code: Extract<StartAnswer, { kind: 'refused' }>['code'], message: string): StartAnswer => ({
-  kind: 'refused',
-  code,
-  message,
-});
+/** Reads the journal and ends what a crash has interrupted. */
+async function recover(flow: Flow, signal: AbortSignal): Promise<void> {
+  const { keeper, blockers, told } = flow;
+  await blockers.untilDone(() => keeper.load(), signal, flow.firstLook.resolve);
+  told.noteClock(keeper.journal());
+  await settleAndTell(flow, signal);
+}
+
+/** The loop's own signal; requests before the loop runs do not come so far. */
+function signalOf({ state }: Flow): AbortSignal {
+  if (!state.signal) throw new Error('the loop does not run');
+  return state.signal;
+}
+
+async function tick(flow: Flow, signal: AbortSignal): Promise<void> {
+  const { keeper, blockers, poll, told, lock, clock } = flow;
+  told.noteClock(keeper.journal());
+  if (lock.isTaken()) return;
+  // A request that failed half-way leaves its operation behind: it is ended like one that a crash has left.
+  if (keeper.isUnsettled()) await settleAndTell(flow, signal);
+  await blockers.untilDone(() => bringUp(flow, signal), signal);
+  if (clock.monotonic() >= poll.dueMs()) {
+    await blockers.untilDone(async () => void (await check(flow, signal)), signal);
+    // Somebody may have removed what is pinned, or what is kept to go back to.
+    await settleAndTell(flow, signal);
+  }
+  const manifest = poll.latest();
+  if (manifest) await install(flow, manifest, signal);
+}
+
+function nextTickMs({ clock, lock, poll, state }: Flow): number {
+  const now = clock.monotonic();
+  if (lock.isTaken()) return longestTickMs;
+  // The other two are only due when something failed before: their past times wait for nothing.
+  const retries = [state.installDueMs, state.bringUpDueMs].filter((due) => due > now);
+  const waits = [poll.dueMs(), ...retries].map((due) => due - now);
+  return Math.max(10, Math.min(longestTickMs, ...waits));
+}
+
+/** Asks for the release manifest. */
+async function check({ poll, told, keeper }: Flow, signal: AbortSignal): Promise<ReleaseCheck> {
+  const answer = await poll.check(signal);
+  if (answer.kind === 'ok') told.noteWanted(poll.wanted(), keeper.journal());
+  if (answer.kind === 'rejected') told.fail('manifest_rejected', answer.reason);
+  if (answer.kind === 'unavailable') told.fail('manifest_unavailable', answer.reason);
+  return answer;
+}
+
+/** Installs the manifest's release, if that is to be done automatically and now. */
+async function install(flow: Flow, manifest: ReleaseManifest, signal: AbortSignal): Promise<void> {
+  const { poll, clock, state, installRetry } = flow;
+  const choice = poll.choose(manifest);
+  if (choice.kind !== 'install' || clock.monotonic() < state.installDueMs || state.starting) return;
+  const entry = await operate(flow, { kind: 'update', trigger: 'automatic', to: choice.release }, signal);
+  if (entry?.result === 'failed') state.installDueMs = clock.monotonic() + installRetry.nextMs();
+  else installRetry.reset();
+}
+
+/**
+ * Brings the installed release up when it must be: after a failed operation always, after a boot unless BOOTSTRAP_ON_START is off and
+ * the stack was found down, and at each start of the agent when BOOTSTRAP_ON_START is on.
+ */
+async function bringUp(flow: Flow, signal: AbortSignal): Promise<void> {
+  const { keeper, clock, state, bringUpRetry } = flow;
+  const { installed } = keeper.journal();
+  const isDue = installed !== null && (await isBringUpDue(flow, installed));
+  state.isStart = false;
+  if (!isDue || clock.monotonic() < state.bringUpDueMs) return;
+  await settleAndTell(flow, signal, { bringUpDue: true });
+  if (keeper.journal().upInBoot === null) state.bringUpDueMs = clock.monotonic() + bringUpRetry.nextMs();
+  else bringUpRetry.reset();
+}
+
+async function isBringUpDue({ keeper, engine, state, bootId, bootstrapOnStart }: Flow, installed: Release) {
+  const { upInBoot } = keeper.journal();
+  const at = { upInBoot, bootId, bootstrapOnStart, isStart: state.isStart };
+  const due = decideBringUp(at, state.foundAtStart);
+  if (due !== 'look') return due === 'due';
+  state.foundAtStart = runningPart(await engine.containers(), Object.keys(installed.imageIds));
+  return decideBringUp(at, state.foundAtStart) === 'due';
+}
+
+// Requests: what people and the web app ask for.
+
+/** Lets one request at a time through, and none while an operation is under way. */
+export async function request(flow: Flow, answer: () => Promise<StartAnswer>): Promise<StartAnswer> {
+  const { keeper, blockers, lock, state } = flow;
+  await untilFirstLook(flow);
+  if (state.signal?.aborted) return refused('shutting_down', 'The agent is stopping.');
+  if (state.starting || keeper.operation()) return busy;
+  // A request would wait behind the loop, which waits for the end of the fault.
+  const refusal = findRefusal(flow);
+  if (refusal) return refused(refusal.code, refusal.message);
+  if (lock.isTaken()) return refused('unavailable', 'The hotspot is on: the station has no network now.');
+  state.starting = true;
+  try {
+    return await answer();
+  } catch (error) {
+    if (!blockers.note(error)) throw error;
+    // What it left behind is put right by the loop, which waits for the end of the fault; later requests are told at once.
+    state.wake.abort();
+    const { code, message } = findRefusal(flow) ?? tryAgain;
+    return refused(code, message);
+  } finally {
+    state.starting = false;
+  }
+}
 
 const busy = refused('update_in_progress', 'An update or a rollback is under way.');
+const tryAgain = { code: 'internal', message: 'It could not be begun. Try again.' } as const;
+const notLooked = { code: 'unavailable', message: 'The agent is still starting. Try again in a minute.' } as const;
 
-function nothingToRollBack({ kept }: Journal): StartAnswer {
-  const version = kept[0]?.release.version;
-  if (!version) return refused('nothing_to_roll_back', 'There is no earlier release on this station.');
-  const message = `Release ${version} was left or failed here before. Ask for it by its version to install it all the same.`;
-  return refused('nothing_to_roll_back', message);
+/** How long a request waits for the agent to know its state: an engine may take long to answer. */
+const longestFirstLookMs = 10_000;
+
+/** Right after the agent's start a request waits until the journal was read, or is known not to be readable now. */
+async function untilFirstLook({ keeper, blockers, firstLook, clock }: Flow): Promise<void> {
+  if (keeper.isLoaded() || blockers.current() !== null) return;
+  const looked = new AbortController();
+  void firstLook.promise.then(() => looked.abort());
+  await clock.sleep(longestFirstLookMs, looked.signal).catch(() => undefined);
 }
 
-function refusedCheck(answer: ReleaseCheck): StartAnswer {
-  if (answer.kind === 'rejected')
-    return refused('manifest_rejected', `The release manifest is not valid: ${answer.reason}.`);
-  const reason = answer.kind === 'unavailable' ? answer.reason : 'nothing came';
-  return refused('manifest_unavailable', `The release manifest could not be fetched: ${reason}.`);
+/** Why nothing can be asked of the stack now; null when something can. */
+function findRefusal({ keeper, blockers }: Flow): Pick<Refusal, 'code' | 'message'> | null {
+  const blocker = blockers.current();
+  if (blocker !== null) return refusals[blocker];
+  return keeper.isLoaded() ? null : notLooked;
+}
+
+export async function update(flow: Flow, text: string | null): Promise<StartAnswer> {
+  const version = requestedVersion(text);
+  if (version === undefined) return refused('version_invalid', 'The version is not SemVer 2.0.0.');
+  const { keeper, runner, poll } = flow;
+  const journal = keeper.journal();
+  if (version !== null && version === journal.installed?.version) return { kind: 'already_current', version };
+  const kept = version === null ? null : findKept(journal, version);
+  if (kept) return start(flow, { kind: 'update', trigger: 'manual', to: kept });
+  const answer = await runner.run(() => check(flow, signalOf(flow)));
+  const manifest = answer.kind === 'ok' ? answer.manifest : version === null ? null : poll.latest();
+  if (!manifest) return refusedCheck(answer);
+  const choice = chooseManual(manifest, journal, version);
+  if (choice.kind === 'current') return { kind: 'already_current', version: choice.version };
+  if (choice.kind === 'refused') return choice;
+  return start(flow, { kind: 'update', trigger: 'manual', to: choice.release });
+}
+
+export async function rollback(flow: Flow): Promise<StartAnswer> {
+  const journal = flow.keeper.journal();
+  const target = rollbackTarget(journal);
+  if (!target) return nothingToRollBack(journal);
+  return start(flow, { kind: 'rollback', trigger: 'manual', to: target.release });
+}
+
+/** Answers once the operation is written down; its end may be far off. */
+function start(flow: Flow, wanted: OperationRequest): Promise<StartAnswer> {
+  const { keeper, runner, waiting } = flow;
+  const signal = signalOf(flow);
+  return new Promise((resolve, reject) => {
+    const job = async (): Promise<void> => {
+      const begun = await keeper.begin(wanted);
+      if (!begun) return resolve(busy);
+      const ended = new Promise<HistoryEntry | null>((tell) => waiting.set(begun.id, tell));
+      resolve({ kind: 'started', operationId: begun.id, ended });
+      await settleAndTell(flow, signal);
+    };
+    void runner.run(() => job().catch((error: unknown) => (signal.aborted ? undefined : reject(error as Error))));
+  });
+}
+
+export async function checkNow(flow: Flow): Promise<ReleaseCheck> {
+  const { runner, state } = flow;
+  await untilFirstLook(flow);
+  const refusal = findRefusal(flow);
+  if (refusal) return { kind: 'unavailable', reason: refusal.message };
+  const answer = await runner.run(() => check(flow, signalOf(flow)));
+  state.installDueMs = -Infinity;
+  state.wake.abort();
+  return answer;
+}
+
+// Operations: each is brought to its end, however long the engine or the disk do not let it.
+
+async function operate(flow: Flow, wanted: OperationRequest, signal: AbortSignal): Promise<HistoryEntry | null> {
+  let id: string | null = null;
+  await flow.blockers.untilDone(async () => {
+    id = (await flow.keeper.begin(wanted))?.id ?? id;
+  }, signal);
+  await settleAndTell(flow, signal);
+  return id === null ? null : flow.keeper.outcome(id);
+}
+
+/** Settles the stack, then says what is the matter with it and who was waiting for it. */
+async function settleAndTell(flow: Flow, signal: AbortSignal, { bringUpDue = false } = {}): Promise<void> {
+  const { blockers, keeper, told } = flow;
+  const onStep = blockers.stepTaken;
+  await blockers.untilDone(() => settle(flow, { signal, bringUpDue, onStep }), signal);
+  tellEnd(flow);
+  await told.noteSettled(keeper.journal());
+}
+
+/** Says what is the matter now that an operation has ended, then tells who waits for it. */
+export function tellEnd({ keeper, told, waiting }: Flow): void {
+  told.noteEnd(keeper.journal());
+  for (const [id, resolve] of waiting) {
+    if (keeper.operation()?.id === id) continue;
+    waiting.delete(id);
+    resolve(keeper.outcome(id));
+  }
+}
+
+/**
+ * Observe → decide → apply, until nothing is left to do: ends the operation under way, however it stands, then tidies up. After a crash
+ * the same loop goes on from what the journal says.
+ */
+export async function settle(
+  context: StepContext,
+  options: { signal: AbortSignal; bringUpDue?: boolean; onStep?: (taken: Step['kind']) => void },
+): Promise<void> {
+  const { keeper, alive } = context;
+  const { signal, onStep = () => undefined } = options;
+  let due = options.bringUpDue ?? false;
+  // Pins and images that could not be tidied before may have become others since.
+  if (!keeper.journal().operation) keeper.run.attempts = { ...keeper.run.attempts, tidied: noAttempts().tidied };
+  for (;;) {
+    signal.throwIfAborted();
+    alive();
+    const step = decide(await observe(context, due));
+    if (step.kind === 'idle') return;
+    if (step.kind === 'bring_up') due = false;
+    await apply(context, step, signal);
+    alive();
+    onStep(step.kind);
+  }
+}
+
+async function observe(context: StepContext, bringUpDue: boolean): Promise<Facts> {
+  const { engine, disk, dataDir, bootId, gate, keeper } = context;
+  const { run } = keeper;
+  const journal = keeper.journal();
+  const isIdle = journal.operation === null;
+  const looksAtImages = isIdle || journal.operation?.phase === 'preparing';
+  return {
+    ...{ bootId, gate, journal, bringUpDue },
+    journalInDoubt: run.journalInDoubt,
+    presentImages: looksAtImages ? await presentImages(engine, journal) : [],
+    pinnedImages: isIdle ? await engine.pinnedImages() : [],
+    staleFiles: await findStaleFiles(disk, dataDir, journal),
+    watch: run.watch,
+    attempts: run.attempts,
+  };
+}
+
+async function presentImages(engine: StackEngine, journal: Journal): Promise<string[]> {
+  const ids = [...wantedImages(journal), ...Object.keys(journal.retired)];
+  const found = await Promise.all(ids.map((id) => engine.imageId(id)));
+  return ids.filter((_, index) => found[index] !== null);
 }

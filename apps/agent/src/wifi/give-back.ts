@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import type { createIntentFile } from './intent.ts';
-import type { ProxyService } from './ports.ts';
+import type { ProxyService } from '../core/stack-port.ts';
 
 const retryMs = 30_000;
 

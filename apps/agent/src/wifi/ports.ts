@@ -167,14 +167,6 @@ export type Reachability = {
   probe(gateway: string | null, signal: AbortSignal, options?: { isOnly: boolean }): Promise<Connectivity>;
 };
 
-/** The reverse proxy of the stack, which stands on port 80 unless the portal does. */
-export type ProxyService = {
-  /** Waits for stack work that needs the proxy, keeps new such work from starting, and stops the service. At most some minutes. */
-  stop(signal: AbortSignal): Promise<'stopped' | 'failed'>;
-  /** Lets stack work go on and starts the service, unless the stack is not meant to run. */
-  start(signal: AbortSignal): Promise<'started' | 'failed'>;
-};
-
 /** Takes Wi-Fi credentials for the provisioning of devices (`POST /api/settings/agent`; contracts, section 9). */
 export type CredentialsBackend = {
   send(

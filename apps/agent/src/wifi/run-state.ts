@@ -1,3 +1,4 @@
+import type { ProxyService } from '../core/stack-port.ts';
 import type { Clock } from '@station/kit/clock';
 import type { Disk } from '@station/kit/files';
 import type { AgentLogger } from '@station/kit/logger';
@@ -6,15 +7,7 @@ import type { HotspotFailure } from './conditions.ts';
 import { initialMemory, noteScan, type Facts, type Memory } from './facts.ts';
 import { createForward, type Forward } from './forward.ts';
 import { createIntentFile } from './intent.ts';
-import type {
-  CredentialsBackend,
-  HotspotSettings,
-  PortalActions,
-  PortalServer,
-  ProxyService,
-  Radio,
-  Reachability,
-} from './ports.ts';
+import type { CredentialsBackend, HotspotSettings, PortalActions, PortalServer, Radio, Reachability } from './ports.ts';
 import { createScanner, type Scanner } from './scanner.ts';
 
 export type WatchdogParts = {

@@ -1,11 +1,11 @@
 import { Type, type Static } from 'typebox';
-import type { ContainerFact } from '../../stack/stack-facts.ts';
+import type { ContainerFact } from '../../stack/ports.ts';
 import { expectBody, messageOf, type EngineApi } from './engine-api.ts';
 import { fullDiskBytes } from './engine-info.ts';
 import { StationError } from '@station/kit/station-error';
 
-/** Label of the containers that hold an image: never started, they keep it from `docker image prune -a`. */
-export const holdLabel = 'station.hold';
+/** Label of an image pin: a container that is never started and keeps its image from `docker image prune -a`. */
+export const pinLabel = 'station.hold';
 export const projectLabel = 'com.docker.compose.project';
 const serviceLabel = 'com.docker.compose.service';
 const oneOffLabel = 'com.docker.compose.oneoff';
@@ -54,55 +54,55 @@ export async function listContainers(api: EngineApi, project: string): Promise<C
   return inspected.filter((container) => container !== null);
 }
 
-/** Containers that hold an image for the project. */
-export async function listHolders(api: Pick<EngineApi, 'call'>, project: string) {
-  const filters = JSON.stringify({ label: [`${holdLabel}=${project}`] });
+/** Image pins of the project: containers that are never started and keep an image from being pruned. */
+export async function listPins(api: Pick<EngineApi, 'call'>, project: string) {
+  const filters = JSON.stringify({ label: [`${pinLabel}=${project}`] });
   const answer = await api.call('GET', '/containers/json', { query: { all: 'true', filters } });
   return expectBody(answer, Type.Array(ListedContainer), 'GET /containers/json');
 }
 
 /**
- * Holds an image; making the container is the proof that the engine can use it.
+ * Pins an image; making the container is the proof that the engine can use it.
  * @param free bytes free where the engine keeps its data: on a full disk it can make no container of the best image.
  */
-export async function hold(
+export async function pinImage(
   api: Pick<EngineApi, 'call'>,
   project: string,
   imageId: string,
   free: () => Promise<number | null>,
-): Promise<'held' | 'absent' | 'broken' | 'unknown'> {
+): Promise<'pinned' | 'absent' | 'broken' | 'unknown'> {
   const name = `station-hold-${project}-${imageId.replace('sha256:', '').slice(0, 16)}`;
   const body = {
     Image: imageId,
     Cmd: ['hold'],
     NetworkDisabled: true,
     // What Compose has built names its project and service, and a container takes over the labels of its image: this one is none of theirs.
-    Labels: { [holdLabel]: project, [projectLabel]: '', [serviceLabel]: '' },
+    Labels: { [pinLabel]: project, [projectLabel]: '', [serviceLabel]: '' },
     HostConfig: { NetworkMode: 'none', RestartPolicy: { Name: 'no' } },
   };
   const { status, body: told } = await api.call('POST', '/containers/create', { query: { name }, body });
-  if (status === 201 || status === 409) return 'held';
+  if (status === 201 || status === 409) return 'pinned';
   if (status === 404) return 'absent';
   if (status >= 500) return ((await free()) ?? Infinity) < fullDiskBytes ? 'unknown' : 'broken';
-  throw new StationError('internal', 'an image could not be held', { cause: new Error(messageOf(told)) });
+  throw new StationError('internal', 'an image could not be pinned', { cause: new Error(messageOf(told)) });
 }
 
-/** Lets go of an image. */
-export async function releaseHold(api: Pick<EngineApi, 'call'>, project: string, imageId: string): Promise<void> {
-  for (const holder of await listHolders(api, project)) {
-    if (holder.ImageID === imageId && isHolder(holder, project)) await removeHolder(api, holder.Id);
+/** Removes the pin of an image. */
+export async function unpinImage(api: Pick<EngineApi, 'call'>, project: string, imageId: string): Promise<void> {
+  for (const pin of await listPins(api, project)) {
+    if (pin.ImageID === imageId && isPin(pin, project)) await removePin(api, pin.Id);
   }
 }
 
-/** A container that only holds an image for the project: none of its stack. */
-export const isHolder = ({ Labels }: Pick<Static<typeof ListedContainer>, 'Labels'>, project: string): boolean =>
-  Labels[holdLabel] === project && !Labels[projectLabel];
+/** An image pin of the project, no container of its stack. */
+export const isPin = ({ Labels }: Pick<Static<typeof ListedContainer>, 'Labels'>, project: string): boolean =>
+  Labels[pinLabel] === project && !Labels[projectLabel];
 
 /**
- * Removes a container that holds an image, with the anonymous volumes that the engine made for it when the image declares some (Engine
+ * Removes an image pin, with the anonymous volumes that the engine made for it when the image declares some (Engine
  * API, ContainerDelete): nobody else would.
  */
-export async function removeHolder(api: Pick<EngineApi, 'call'>, id: string): Promise<void> {
+export async function removePin(api: Pick<EngineApi, 'call'>, id: string): Promise<void> {
   await api.call('DELETE', `/containers/${id}`, { query: { force: 'true', v: 'true' } });
 }
 

@@ -4,7 +4,7 @@ import { StationError } from '@station/kit/station-error';
 import type { StackEngine, UpAnswer } from '../../stack/ports.ts';
 import { createCompose, type ComposeParts } from './compose.ts';
 import { createProjectReader } from './compose-project.ts';
-import { hold, listContainers, listHolders, projectLabel, releaseHold, setRunning } from './containers.ts';
+import { listContainers, listPins, pinImage, projectLabel, setRunning, unpinImage } from './containers.ts';
 import { createEngineApi, type EngineApi } from './engine-api.ts';
 import { createInfo, freeBytes } from './engine-info.ts';
 import { askLayers, imageId, pull, removeImage } from './images.ts';
@@ -40,9 +40,9 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
     services: async () => (await readProject({ evenIfOld: false })).services,
     containers: async () => listContainers(api, await projectName()),
     imageId: (reference) => imageId(api, reference),
-    heldImages: async () => (await listHolders(api, await projectName())).map((holder) => holder.ImageID),
-    hold: async (imageId) => hold(api, await projectName(), imageId, free),
-    releaseHold: async (imageId) => releaseHold(api, await projectName(), imageId),
+    pinnedImages: async () => (await listPins(api, await projectName())).map((pin) => pin.ImageID),
+    pinImage: async (imageId) => pinImage(api, await projectName(), imageId, free),
+    unpinImage: async (imageId) => unpinImage(api, await projectName(), imageId),
     removeImage: async (reference, { force }) => removeImage(api, await projectName(), reference, force),
     layers: async (reference, signal) => {
       const answer = await askLayers(api, info, parts.credentials, reference, signal);

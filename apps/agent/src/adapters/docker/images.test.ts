@@ -41,7 +41,7 @@ for (const [user, labels] of [
 }
 
 test('an image that only this project uses goes with what stands on it', async () => {
-  // The volumes of a hold are nobody's; those of the stack's own container are the data of a service.
+  // The volumes of a pin are nobody's; those of the stack's own container are the data of a service.
   for (const [labels, removal] of [
     [own, 'DELETE /containers/c0'],
     [{ 'station.hold': 'station' }, 'DELETE /containers/c0 with its volumes'],

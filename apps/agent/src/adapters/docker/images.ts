@@ -2,7 +2,7 @@ import { parseImageReference } from '@station/protocol/image-reference';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { LayersAnswer, PullAnswer, PullProgress } from '../../stack/ports.ts';
-import { holdLabel, isHolder, ListedContainer, projectLabel, removeHolder } from './containers.ts';
+import { isPin, ListedContainer, pinLabel, projectLabel, removePin } from './containers.ts';
 import { expectBody, messageOf, type EngineApi } from './engine-api.ts';
 import { freeBytes, fullDiskBytes, type ReadInfo } from './engine-info.ts';
 import { createPullMeter, type PullLine } from './pull-meter.ts';
@@ -46,11 +46,11 @@ export async function removeImage(
   if (users.status !== 200 || !Value.Check(Type.Array(ListedContainer), users.body)) return 'in_use';
   const using = users.body;
   // Forced removal would take an image from under a stopped container of somebody else.
-  if (using.some(({ Labels }) => Labels[holdLabel] !== project && Labels[projectLabel] !== project)) return 'in_use';
+  if (using.some(({ Labels }) => Labels[pinLabel] !== project && Labels[projectLabel] !== project)) return 'in_use';
   // A stopped container keeps the layers, and the next pull would take them up again however damaged they are. Without force
   // the engine leaves a running one alone.
   for (const container of force ? using : []) {
-    if (isHolder(container, project)) await removeHolder(api, container.Id);
+    if (isPin(container, project)) await removePin(api, container.Id);
     else await api.call('DELETE', `/containers/${container.Id}`);
   }
   const answer = await api.call('DELETE', `/images/${encodeURIComponent(reference)}`, {

@@ -1,7 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 import { parseImageReference } from '@station/protocol/image-reference';
-import type { PullAnswer, PullProgress } from '../../stack/ports.ts';
-import { pullUnlessSilent } from '../../stack/silent-pull.ts';
+import { unlessSilent } from '../../core/unless-silent.ts';
+import { registrySilent, type PullAnswer, type PullProgress } from '../../stack/ports.ts';
 
 type Failure = Extract<PullAnswer, { kind: 'failed' }>;
 
@@ -43,10 +43,11 @@ const referenceOf = (image: string) =>
 async function fetchUsable(reference: string, parts: MissingImagesParts): Promise<Failure | null> {
   for (const isLastTry of [false, true]) {
     parts.alive();
-    const answer = await pullUnlessSilent((onProgress, signal) => parts.pull(reference, onProgress, signal), {
-      ...parts,
-      onProgress: parts.alive,
-    });
+    const watched = await unlessSilent<PullProgress, PullAnswer>(
+      (onProgress, signal) => parts.pull(reference, onProgress, signal),
+      { ...parts, onProgress: parts.alive },
+    );
+    const answer = watched === 'silent' ? registrySilent : watched;
     if (answer.kind !== 'broken') return answer.kind === 'failed' ? answer : null;
     if (!isLastTry) await parts.removeImage(reference);
   }

@@ -8,7 +8,8 @@ import { createLogger, type AgentLogger } from '@station/kit/logger';
 import type { HistoryEntry, Status } from '@station/protocol/agent-api';
 import type { AgentEvent } from '@station/protocol/events';
 import type { Config } from '../../config.ts';
-import type { AgentPort, StartAnswer } from '../port.ts';
+import type { StartAnswer } from '../../core/stack-port.ts';
+import type { AgentPort } from '../port.ts';
 import { createHttpServer, type HttpServer } from '../server.ts';
 
 /** An agent behind the API that does what the test tells it to. */

@@ -1,19 +1,19 @@
 import type { Clock } from '@station/kit/clock';
-import type { PullAnswer, PullProgress } from './ports.ts';
 
-/** A pull that makes no progress for so long is broken off: its connection is dead, and nobody says so. */
+/** Work that makes no progress for so long is broken off: its connection is dead, and nobody says so. */
 const stalledAfterMs = 5 * 60_000;
 const lookEveryMs = 30_000;
 
 /**
- * Pulls for as long as it takes, but not in silence: on a slow line a large image takes hours, and one that is broken off is fetched
+ * Lets work take as long as it makes progress: on a slow line a large image takes hours, and one that is broken off is fetched
  * from its beginning again.
  * @param onProgress at each sign of progress.
+ * @returns what the work returns, or `silent` when it was broken off.
  */
-export async function pullUnlessSilent(
-  pull: (onProgress: (progress: PullProgress) => void, signal: AbortSignal) => Promise<PullAnswer>,
-  { clock, signal, onProgress }: { clock: Clock; signal: AbortSignal; onProgress: (progress: PullProgress) => void },
-): Promise<PullAnswer> {
+export async function unlessSilent<Progress, Answer>(
+  work: (onProgress: (progress: Progress) => void, signal: AbortSignal) => Promise<Answer>,
+  { clock, signal, onProgress }: { clock: Clock; signal: AbortSignal; onProgress: (progress: Progress) => void },
+): Promise<Answer | 'silent'> {
   const stalled = new AbortController();
   const ended = new AbortController();
   let progressMs = clock.monotonic();
@@ -23,7 +23,7 @@ export async function pullUnlessSilent(
   };
   const watching = watchProgress().catch(() => undefined);
   try {
-    return await pull(
+    return await work(
       (progress) => {
         progressMs = clock.monotonic();
         onProgress(progress);
@@ -32,7 +32,7 @@ export async function pullUnlessSilent(
     );
   } catch (error) {
     if (!stalled.signal.aborted || signal.aborted) throw error;
-    return { kind: 'failed', code: 'registry_unavailable', reason: 'the registry fell silent', transient: true };
+    return 'silent';
   } finally {
     ended.abort();
     await watching;

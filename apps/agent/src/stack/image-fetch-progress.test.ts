@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createProgressMeter } from './progress.ts';
+import { createProgressMeter } from './image-fetch.ts';
 
 test('nothing is known before the first pull', () => {
   assert.deepEqual(createProgressMeter().read(), { doneBytes: 0, totalBytes: null, percent: null });

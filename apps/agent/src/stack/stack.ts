@@ -1,0 +1,94 @@
+import { createExclusiveRunner } from '@station/kit/exclusive-runner';
+import { createBackoff } from '@station/kit/retry';
+import type { StartAnswer } from '../core/stack-port.ts';
+import { createBlockers } from './blockers.ts';
+import type { JournalKeeper } from './journal-keeper.ts';
+import { createReleasePoll, firstRetryMs } from './release-poll.ts';
+import type { ReleaseCheck } from './release-source.ts';
+import { createStackConditions } from './stack-conditions.ts';
+import { createStackStatus, type StackStatus } from './stack-status.ts';
+import { checkNow, request, rollback, run, tellEnd, update, type Flow, type StackParts } from './update-flow.ts';
+
+/** The stack of this station: what the rest of the agent asks of it. */
+export type Stack = StackStatus & {
+  /** Recovers, then polls and brings up for ever. Ends when the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  update(version: string | null): Promise<StartAnswer>;
+  rollback(): Promise<StartAnswer>;
+  check(): Promise<ReleaseCheck>;
+  /** Looks now whether something is due. */
+  wake(): void;
+  /** Resolves once no stack work is under way that needs the reverse proxy; after some minutes in any case. */
+  untilProxyIsFree(signal: AbortSignal): Promise<void>;
+  /** True while a release is on its way from the registry. */
+  isFetching(): boolean;
+  /** Monotonic time of the last sign of progress. */
+  lastAliveMs(): number;
+  alive(): void;
+};
+
+/** Puts the room together; how an update runs is told in `update-flow.ts`. */
+export function createStack(parts: StackParts): Stack {
+  const flow = createFlow(parts);
+  const { poll, state, keeper } = flow;
+  keeper.onEnd(() => tellEnd(flow));
+  return {
+    run: (signal) => run(flow, signal),
+    update: (text) => request(flow, () => update(flow, text)),
+    rollback: () => request(flow, () => rollback(flow)),
+    check: () => checkNow(flow),
+    wake: () => state.wake.abort(),
+    untilProxyIsFree: (signal) => untilProxyIsFree(flow, signal),
+    isFetching: () => isFetching(keeper),
+    lastAliveMs: () => state.aliveMs,
+    alive: flow.alive,
+    ...createStackStatus({ keeper, engine: parts.engine, poll, lastError: flow.told.lastError }),
+  };
+}
+
+function createFlow(parts: StackParts): Flow {
+  const { clock, random, checkIntervalMs } = parts;
+  const retry = (initialMs: number, maxMs: number) => createBackoff({ initialMs, maxMs, jitter: 0.2, random });
+  const told = createStackConditions(parts);
+  const state: Flow['state'] = {
+    ...{ signal: null, wake: new AbortController(), starting: false, isStart: true, foundAtStart: null },
+    ...{ installDueMs: -Infinity, bringUpDueMs: -Infinity, aliveMs: clock.monotonic() },
+  };
+  const alive = (): void => {
+    state.aliveMs = clock.monotonic();
+  };
+  return {
+    ...{ ...parts, alive, told, state },
+    blockers: createBlockers({ ...parts, fail: told.fail, alive }),
+    poll: createReleasePoll(parts),
+    runner: createExclusiveRunner(),
+    installRetry: retry(firstRetryMs, Math.max(firstRetryMs, checkIntervalMs)),
+    bringUpRetry: retry(5000, 5 * 60_000),
+    waiting: new Map(),
+    firstLook: Promise.withResolvers(),
+  };
+}
+
+/** A bring-up with its health gate and the way back from it; what takes longer is stuck. */
+const longestProxyUseMs = 5 * 60_000;
+const proxyLookMs = 250;
+
+async function untilProxyIsFree(flow: Flow, signal: AbortSignal): Promise<void> {
+  const { clock, runner, blockers, keeper } = flow;
+  const until = clock.monotonic() + longestProxyUseMs;
+  let idle = false;
+  void runner.run(async () => {
+    idle = true;
+  });
+  // With a blocker nothing goes on that needs the proxy, but for a release that is being judged while the disk cannot be written.
+  const isFree = (): boolean => {
+    const isJudging = keeper.operation() !== null && !isFetching(keeper);
+    const blocker = blockers.current();
+    if (blocker === 'state_not_writable') return idle || !isJudging;
+    return idle || blocker !== null || isFetching(keeper);
+  };
+  while (!isFree() && clock.monotonic() < until) await clock.sleep(proxyLookMs, signal);
+}
+
+const isFetching = (keeper: JournalKeeper): boolean =>
+  ['preparing', 'pulling'].includes(keeper.operation()?.phase ?? '');
