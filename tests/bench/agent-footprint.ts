@@ -4,10 +4,10 @@
  * Memory of the agent, from /proc/PID/smaps_rollup: idle, after it has polled every minute for as many minutes; then whether
  * it grows over as many cycles of an update (always to a new release, really fetched) and a rollback on the process engine.
  *
- * V8 gives memory back when it likes, so single readings jump. What leaks stays: the floor (the least that was read) of the
- * last fifth of the cycles is compared with the floor of the second fifth; the first fifth warms up.
+ * V8 returns memory at any time, so single readings vary. A leak stays: the minimum of the last fifth of the cycles is
+ * compared with the minimum of the second fifth; the first fifth is warm-up.
  *
- * Measured is an executable built like the one that ships, on the process engine; with --agent another one, with --sources the
+ * It measures an executable built like the shipped one, on the process engine; with --agent another one, with --sources the
  * agent as development runs it (Node, which keeps its compiler for types in memory).
  */
 import assert from 'node:assert/strict';

@@ -4,7 +4,7 @@
  * The built backend as its image runs it: how long it takes from the start of the process to the first good answer of /api/health, and what
  * memory it has with so many virtual devices connected to its embedded broker, from /proc/PID/smaps_rollup: the median of a look every five
  * seconds in the last two thirds of the time. Private is what it has written itself; pages of the executable that no other process uses at the
- * moment are private, too, but can be dropped at any time: they are told beside it, and are in PSS. Sizes in MB, 10^6 bytes.
+ * moment are private, too, but can be dropped at any time: they are reported separately and are in PSS. Sizes in MB, 10^6 bytes.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';

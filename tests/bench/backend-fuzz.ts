@@ -1,6 +1,6 @@
 // npm run bench -- backend-fuzz [--count N] [--seed N] [--postgres]
-// Mutated MQTT messages, REST requests and WebSocket frames against a backend in a process of its own. It must go on: no crash, no answer
-// that says it failed, no message without an answer, a good device served all the time, and memory that does not grow with the inputs.
+// Mutated MQTT messages, REST requests and WebSocket frames against a backend in its own process. Required: no crash, no answer with an
+// internal error, no message without an answer, a correct device served all the time, and memory that does not grow with the inputs.
 import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ const { values } = parseArgs({
 });
 const [count, seed] = [Number(values.count), Number(values.seed)];
 const rounds = 5;
-/** The first for their messages; the others may be renamed, commanded and removed by a request. */
+/** The first ones send messages; requests may rename, command and remove the others. */
 const [talking, devices] = [24, 300];
 /**
  * How much more may be alive after the last round than half-way, and how much more memory the process may have then, bytes;
@@ -99,7 +99,7 @@ const grownMb = { alive: megabytes(grown('alive')), process: megabytes(grown('pr
 process.stdout.write(`${JSON.stringify({ ...result, ...kind, grownMb })}\n`);
 process.exitCode = ok ? 0 : 1;
 
-/** A good device is greeted, and what it says is stored, whatever was sent before. */
+/** The handshake of a correct device is answered and its states are stored, whatever was sent before. */
 async function checkGoodDevice(round: number, after: string): Promise<void> {
   try {
     const { externalId, token } = goodLogin ?? {};
@@ -123,7 +123,7 @@ async function listDevices({ url }: Installation) {
   return (await response.json()) as { id: string; externalId: string; state: Record<string, unknown> }[];
 }
 
-/** One of each role; who was removed or locked out by an input is made again. */
+/** One user of each role; users that an input removed or locked out are created again. */
 async function makePeople({ url, logIn }: Installation) {
   await logIn();
   let calls = 0;
@@ -181,7 +181,7 @@ function megabytes(bytes: number): number {
   return Math.round(bytes / 1024 / 102.4) / 10;
 }
 
-/** A process that dies says so on its way; one that goes on says what it did not expect. */
+/** A crash shows in the exit; an unexpected error shows in the log. */
 async function judgeLog({ logged }: Installation): Promise<void> {
   for (const event of ['not a log line', 'unexpected_error', 'request_failed', 'database_damaged']) {
     for (const line of await logged(event)) findings.fault(`log: ${event}`, JSON.stringify(line));

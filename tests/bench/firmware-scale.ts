@@ -2,8 +2,8 @@
  * `npm run bench -- firmware-scale [--devices=1000]`
  *
  * A firmware of 1.2 MB goes to a thousand devices: manifest, agent, backend, Mosquitto, Caddy, each a process of its own. Compared in the same
- * run with as many plain downloads at a time through the same proxy, at the speed of the same devices: that is what is judged. What the proxy
- * gives to as many that take all at once is told beside it (`unthrottled…`): no rollout to devices this slow can come near. Every other moment a
+ * run with as many plain downloads at a time through the same proxy, at the speed of the same devices: that is what is judged. The unthrottled
+ * speed of the proxy is also reported (`unthrottled…`); a rollout to devices this slow cannot reach it. Every other moment a
  * device that takes no part says something, and a browser hears it: how long that takes, before and meanwhile.
  */
 import { setTimeout as delay } from 'node:timers/promises';

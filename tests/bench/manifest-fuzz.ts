@@ -35,7 +35,7 @@ const manifest = {
   rollout: 50,
 };
 
-/** What went wrong with an input; null when it was treated as it should be. */
+/** The fault of an input; null when it was handled correctly. */
 type Trial = () => Promise<string | null> | string | null;
 type Kind = { name: string; share: number; trial: Trial };
 

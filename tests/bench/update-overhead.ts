@@ -1,6 +1,6 @@
 // npm run bench -- update-overhead [--rounds N] [--cycles N]
-// The agent's update beside a bare `docker compose pull && docker compose up -d` of the same releases on the same engine, in
-// turn; then a steady load through the proxy, from the stack's first well answer on, while the agent updates and rolls back.
+// The agent's update compared with a plain `docker compose pull && docker compose up -d` of the same releases on the same engine, in
+// turn; then a steady load through the proxy, from the stack's first healthy answer on, while the agent updates and rolls back.
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { basename } from 'node:path';
@@ -86,7 +86,7 @@ async function compareUpdates(): Promise<{ agentSamples: Sample[]; bareSamples: 
   const agentSamples: Sample[] = [];
   for (let index = 1; index <= rounds; index += 1) {
     say(`round ${index} of ${rounds}`);
-    // Timed without onlookers: requests to a container that is not there yet make its address unreachable for a while.
+    // Timed without other requests: a request to a missing container makes its address unreachable for a while.
     const [timed, watched] = [`1.${index}.0`, `1.${index}.1`];
     bareSamples.push({
       seconds: await timeOf(await updateBare(timed)),
@@ -101,7 +101,7 @@ async function compareUpdates(): Promise<{ agentSamples: Sample[]; bareSamples: 
   return { agentSamples, bareSamples };
 }
 
-/** A station on release 1.0.0 whose agent has a gate of no length, as the bare commands have none. */
+/** A station on release 1.0.0 with a health gate of length 0, because the plain commands have none. */
 async function startStation(rig: SmallRig): Promise<AgentProcess> {
   await rig.stack.writeProject(await rig.release({ version: '1.0.0', ballast }));
   await rig.stack.up();
@@ -112,7 +112,7 @@ async function startStation(rig: SmallRig): Promise<AgentProcess> {
 }
 
 async function timeOf(action: () => Promise<void>): Promise<number> {
-  // What the one before left to write must not be waited for by this one.
+  // This run must not wait for unwritten data of the previous one.
   await run('sync', []);
   const started = performance.now();
   await action();
@@ -160,7 +160,7 @@ async function updateUnderLoad(): Promise<Load> {
     createRegistry(workspace),
     createReleaseServer(workspace),
   ]);
-  // A release that was rolled back is not installed again; so each cycle has one of its own.
+  // A rolled back release is quarantined, so each cycle has a new one.
   const versions = Array.from({ length: cycles + 1 }, (_, cycle) => `1.${cycle}.0`);
   const stack = await createRealStack(workspace, { engine, registry, versions });
   await engine.compose(stack.folder, 'up', '-d', '--quiet-pull');

@@ -17,12 +17,12 @@ import { probeStack } from './engine-state.ts';
 import { createVirtualClock, pass } from './virtual-clock.ts';
 import { bootId, dataDir, manifestOf, readProject, type World } from './world.ts';
 
-/** What is asked of the agent once it has recovered. */
+/** The request to the agent after its recovery. */
 export type Request =
   | { kind: 'none' }
   /** The release server offers this version, and updates are automatic. */
   | { kind: 'automatic'; version: string }
-  /** By the API, the release server offering `offered`. */
+  /** Through the API, while the release server offers `offered`. */
   | { kind: 'update'; version: string | null; offered: string }
   | { kind: 'rollback' };
 
@@ -33,35 +33,35 @@ export type AgentRunOptions = {
   onPoint?: (index: number, label: string) => void;
   diskFault?: DiskFault;
   engineFault?: (call: string) => Error | null;
-  /** Stands between the agent and the simulated engine: a place for an engine with a flaw. */
+  /** Wraps the simulated engine, to add a flaw. */
   wrapEngine?: (engine: StackEngine) => StackEngine;
   wrapDisk?: (disk: Disk) => Disk;
-  /** What the agent takes for the id of the boot, whichever it is. */
+  /** The boot id that the agent sees, instead of the real one. */
   bootId?: string;
   /** BOOTSTRAP_ON_START; the installer sets it. */
   bootstrapOnStart?: boolean;
   /** How long the health gate takes. */
   gate?: HealthGate;
-  /** How long the agent goes on once it has come to rest. */
+  /** How long the agent keeps running once it is idle. */
   stayMs?: number;
-  /** Sees the agent at each of its waits, before it begins. */
+  /** Called before each wait of the agent. */
   onSleep?: (agent: { stack: Stack; keeper: JournalKeeper; conditions: Conditions }) => void;
 };
 
 export type AgentRun = {
-  /** `quiet`: nothing is left to do; `ended`: the process was ended; `endless`: it never came to rest. */
+  /** `quiet`: idle; `ended`: the process was ended; `endless`: it never became idle. */
   outcome: 'quiet' | 'ended' | 'endless';
   points: number;
-  /** Virtual time of the whole run; of it the waits of the health gate, and those for a registry that does not answer. */
+  /** Virtual time of the whole run, and its parts: waits of the health gate, and waits for a silent registry. */
   totalMs: number;
   gateMs: number;
   networkMs: number;
   /** Longest virtual time without a sign of life: what the service manager goes by. */
   longestSilenceMs: number;
-  /** Virtual time until the stack first answered well; null when it never did. */
+  /** Virtual time until the stack first answered healthy; null when it never did. */
   servedAfterMs: number | null;
   events: string[];
-  /** Conditions that were raised, and those that stand in the end. */
+  /** Conditions that were raised, and those that remain at the end. */
   raised: string[];
   conditions: string[];
   answer: StartAnswer | null;
@@ -71,7 +71,7 @@ export type AgentRun = {
 const usualGate: HealthGate = { stabilizationMs: 45_000, timeoutMs: 30_000 };
 const longestMs = 2 * 3600_000;
 
-/** Runs the agent's own loop in a world until it is at rest (or until its process ends). The world is changed in place. */
+/** Runs the agent's own loop in a world until it is idle or its process ends. Changes the world in place. */
 export async function runAgent(world: World, options: AgentRunOptions): Promise<AgentRun> {
   const startedMs = world.time.monotonicMs;
   const stopping = new AbortController();
@@ -79,7 +79,7 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
   const look = (aheadMs = 0): void => {
     if (run.servedAfterMs !== null) return;
     const now = world.time.monotonicMs + aheadMs;
-    // Since the last look time may have passed in one leap: find when it was.
+    // The time may have jumped since the last check: find the moment.
     const serves = (at: number): boolean => probeStack(world.engine, { ...world.time, monotonicMs: at }).ok;
     if (serves(now)) {
       while (lookedMs < now && !serves(lookedMs)) lookedMs += 500;
@@ -115,7 +115,7 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
   };
   const { waitedMs } = world.engine;
   const boot = options.bootId ?? bootId(world);
-  // Nobody is asked when the release server's offer, or nothing at all, is what moves the agent.
+  // No request when the release server's offer, or nothing, drives the agent.
   let asked = options.request.kind === 'none' || options.request.kind === 'automatic';
   let answered = asked;
   let restedMs: number | null = null;
@@ -169,7 +169,7 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
     run.outcome = reason instanceof AtRest ? 'quiet' : reason instanceof Ended ? 'ended' : 'endless';
     if (run.outcome === 'endless') run.surprise = reason;
   }
-  // What was started just before the end serves a moment later.
+  // A container started just before the end answers a moment later.
   look(3000);
   run.conditions = conditions.list().map(({ id }) => id);
   run.points = process.points();
@@ -236,7 +236,7 @@ function sourceOf(world: World, request: Request): ReleaseSource {
     isSigned: false,
     latest: () => last,
     check: async () => {
-      // Each time anew: what is offered may change.
+      // Read each time, because the offer may change.
       const offered =
         request.kind === 'automatic' ? request.version : request.kind === 'update' ? request.offered : null;
       if (offered === null || world.engine.registry !== 'up') return { kind: 'unavailable', reason: 'no network' };

@@ -1,4 +1,4 @@
-/** What a power cut decides about: each question offers its possible answers, the least that may survive first. */
+/** Choices of a power cut: each question has its possible answers, the one where least survives first. */
 export type Question = 'name' | 'content' | 'image' | 'container' | 'pin' | 'engine';
 
 /** Picks one of `options` answers: a number from 0 to `options - 1`. */
@@ -9,7 +9,7 @@ export const extremes = 4;
 
 /**
  * Survival variant of a power cut. 0: nothing that was not synced survives; 1: all of it does; 2: names and containers do,
- * contents and images do not; 3: the other way round; from 4 on: each thing by itself, random, the number being the seed.
+ * contents and images do not; 3: the other way round; from 4 on: each item independently, random, the number being the seed.
  */
 export function survival(variant: number): Choose {
   const random = createRandom(variant);

@@ -4,9 +4,9 @@ import type { Scenario } from './scenarios.ts';
 import { copyWorld, cutPower, damageStateFile, isOpen, killAgent, type World } from './world.ts';
 
 /**
- * One crash: at which point of the agent's process, and what it leaves. `cut`: the power, with a survival variant; `kill`: the
- * agent only; `orphan`: the agent, while the `up` it had begun comes to its end; `damage`: the agent, and a state file is
- * found damaged after it.
+ * One crash: its point in the agent's process, and its kind. `cut`: a power cut, with a survival variant; `kill`: only the
+ * agent; `orphan`: the agent, while its `up` continues to the end; `damage`: the agent, and a state file is damaged
+ * afterwards.
  */
 export type Crash = { point: number; kind: 'cut' | 'kill' | 'orphan' | 'damage'; variant: number };
 
@@ -24,7 +24,7 @@ export function applyCrash(world: World, crash: Crash, scenario: Scenario): void
   if (crash.kind === 'cut') cutPower(world, crash.variant);
   else killAgent(world, crash.kind === 'orphan');
   if (crash.kind === 'damage') damageStateFile(world, crash.variant);
-  // Somebody frees disk space while the agent is away.
+  // Somebody frees disk space while the agent is stopped.
   if (crash.variant % 2 === 1) pruneImages(world.engine);
   world.engine.registry = scenario.recovery;
 }

@@ -12,12 +12,12 @@ import {
 } from './engine-storage.ts';
 import type { WorldTime } from './virtual-clock.ts';
 
-/** How the program inside an image behaves once it runs. */
+/** Behaviour of the program in an image. */
 export type Behaviour =
   | 'good'
   | 'unhealthy'
   | 'crash-looping'
-  /** Its container is started, and Compose waits for ever for it to be ready. */
+  /** Its container starts, and Compose waits for ever for it to be ready. */
   | 'never-ready'
   /** Healthy only after a while, or only for a while. */
   | { kind: 'healthy-after' | 'sick-after'; ms: number };
@@ -27,29 +27,29 @@ export type PublishedImage = { id: string; digest: string };
 
 /** What does not change while the world runs. */
 export type Catalogue = {
-  /** Reference → image; what is missing here is missing at the registry. */
+  /** Reference → image at the registry. */
   published: ReadonlyMap<string, PublishedImage>;
   /** Image id → behaviour; `good` when it is not named. */
   behaviours: ReadonlyMap<string, Behaviour>;
 };
 
-/** How the way to the registry is: `hanging` gives up after a long time, `silent` never says anything again. */
+/** State of the way to the registry: `hanging` fails after a long time, `silent` never answers. */
 export type RegistryState = 'up' | 'down' | 'hanging' | 'silent';
 
 export type EngineState = {
   catalogue: Catalogue;
-  /** As everybody sees it, and as a power cut would find it. */
+  /** The visible state, and the durable one that a power cut leaves. */
   live: EngineStorage;
   durable: EngineStorage;
   registry: RegistryState;
-  /** There is no room to read an image through. */
+  /** There is no space to verify an image. */
   cramped: boolean;
-  /** The registry goes away after this many more pulls; null: it stays. */
+  /** The registry goes offline after this many more pulls; null: it stays online. */
   pullsLeft: number | null;
-  /** An `up` whose caller was killed and which comes to its end by itself. */
+  /** An `up` whose caller was killed and which continues to its end. */
   orphan: { desired: Desired; dueMs: number } | null;
   nextSerial: number;
-  /** How long the registry, or a container that never is ready, was waited for in vain, in all. */
+  /** Total time spent waiting for a silent registry or a container that never becomes ready. */
   waitedMs: number;
 };
 
@@ -85,14 +85,14 @@ export function pruneImages(state: EngineState): void {
   collectLayers(state.live);
 }
 
-/** Power cut and boot: what was not synced is lost as `choose` says, and Docker starts what it knows as started. */
+/** Power cut and boot: `choose` decides which unsynced data is lost, and Docker starts the containers recorded as started. */
 export function cutEngine(state: EngineState, choose: Choose, nowMs: number): void {
   state.orphan = null;
   state.live = cutStorage(state.live, state.durable, choose, nowMs);
   state.durable = copyStorage(state.live);
 }
 
-/** The agent is killed in the middle of `up`: Compose dies with it, or comes to its end by itself. */
+/** The agent is killed during `up`: Compose dies with it, or continues to its end. */
 export function orphanUp(state: EngineState, desired: Desired, nowMs: number): void {
   state.orphan = { desired, dueMs: nowMs + orphanMs };
 }

@@ -11,9 +11,9 @@ export type EngineStorage = {
   containers: Map<string, StoredContainer>;
 };
 
-/** `unusable`: no container can be made of it; `rotten`: it can, and crashes. Both come of a power cut only. */
+/** `unusable`: no container can be created from it; `rotten`: its container crashes. Only a power cut causes either. */
 export type LayerCondition = 'whole' | 'rotten' | 'unusable';
-/** `serial` tells an image's content from the same one fetched again. */
+/** `serial` distinguishes the content of an image from the same one pulled again. */
 export type Layers = { condition: LayerCondition; serial: number };
 
 export type StoredContainer = {

@@ -13,7 +13,7 @@ import { judge, judgeAbsence, type Expectation } from './judge.ts';
 import { expectationOf, prepare, type Scenario } from './scenarios.ts';
 import { damages, killAgent, readFileNow, type World } from './world.ts';
 
-/** An end that must not be: how it came about, as `replay.ts` takes it, and what is wrong. */
+/** A wrong result: how to reproduce it with `replay.ts`, and what is wrong. */
 export type BadEnd = { replay: string; stage: string; faults: readonly string[] };
 
 /** Runs by what was done to them. `single` and `double` are the crash points. */
@@ -22,7 +22,7 @@ export type Counts = { single: number; double: number; storms: number; damaged: 
 export type ExploreOptions = {
   /** Random survival variants tried beside the extremes, at each point where they can differ. */
   randomVariants: number;
-  /** Of points between which nothing changes, one in so many is tried. */
+  /** Of points without a change in between, one in so many is tried. */
   quietEvery: number;
   /** One crash in so many is tried at all. */
   every: number;
@@ -35,7 +35,7 @@ export type ExploreOptions = {
   damages: number;
   /** Chains of many crashes, at random points. */
   storms: number;
-  /** A flaw in the world, to see that it is found. */
+  /** A flaw in the world, to check that the exploration finds it. */
   flaw?: Pick<AgentRunOptions, 'wrapDisk' | 'wrapEngine' | 'bootId'>;
 };
 
@@ -48,7 +48,7 @@ type Explored = Exploration & {
   random: () => number;
 };
 
-/** Runs a scenario, crashes it at every point in every way, lets each crash recover without network, and judges the end. */
+/** Runs a scenario, crashes it at every point in every way, recovers each crash without a network, and checks the result. */
 export async function explore(scenario: Scenario, options: ExploreOptions): Promise<Exploration> {
   const world = await prepare(scenario);
   const explored: Explored = {
@@ -110,7 +110,7 @@ async function tryDamages(explored: Explored, snapshot: Snapshot): Promise<void>
 
 const mostCrashes = 8;
 
-/** One crash after another, each in the recovery from the one before, until one recovery comes to its end. */
+/** Crashes again in each recovery, until one recovery completes. */
 async function tryStorm(explored: Explored, snapshots: readonly Snapshot[]): Promise<void> {
   const { scenario, options, random, expected } = explored;
   const snapshot = pick(explored, snapshots);
@@ -128,7 +128,7 @@ async function tryStorm(explored: Explored, snapshots: readonly Snapshot[]): Pro
   note(explored, crashes, 'recovery', await judgeRecovery(world, at.run, { ...expected, stormy: true }));
 }
 
-/** The network is back: whatever happened before, a good release that is asked for by name is installed. */
+/** With the network back, a good release that is requested by name is installed, whatever happened before. */
 export async function tryAfterwards(
   { scenario, expected, options }: Pick<Explored, 'scenario' | 'expected'> & { options?: ExploreOptions },
   world: World,

@@ -15,11 +15,11 @@ export type Fault = {
   lastsMs: number;
 };
 
-/** Longest time that a fault may last for its end to be judged like an undisturbed one. */
+/** Longest fault after which the result must equal that of an undisturbed run. */
 const lastingMs = 40_000;
 
 /**
- * Runs a scenario with one fault at each operation in turn: the agent goes on by itself, and ends as if nothing had been.
+ * Runs a scenario with one fault at each operation in turn. The agent must continue and reach the same result as without it.
  * @returns number of faults tried, and the bad ends.
  */
 export async function exploreFaults(
@@ -53,7 +53,7 @@ export async function tryFault(scenario: Scenario, fault: Fault, log?: (line: st
   log?.(JSON.stringify(run.events));
   log?.(readFileNow(world, 'journal.json') ?? '');
   const faults = await judge(world, run, { ...expected, disturbed: true });
-  // A release that works is installed all the same.
+  // A working release must be installed anyway.
   const wanted = scenario.request.kind === 'automatic' ? scenario.request.version : null;
   const current = readFileNow(world, 'current_version.txt')?.trim();
   if (wanted !== null && expected.healthy.includes(wanted) && scenario.pullsLeft === undefined && current !== wanted) {

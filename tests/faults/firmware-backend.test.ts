@@ -139,7 +139,7 @@ describe('the manifest', () => {
     'is no JSON': Buffer.from('{"lamp": '),
     'is larger than 1 MiB': Buffer.alloc(2 ** 20 + 1, 0x20),
   })) {
-    it(`that ${name} changes nothing, and the reason is visible`, async () => {
+    it(`that ${name} changes nothing and shows its reason`, async () => {
       await using duty = await createDuty();
       duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
       await duty.start();

@@ -75,7 +75,7 @@ async function explore(
   return { tried, faults };
 }
 
-describe('firmware that is interrupted anywhere', () => {
+describe('firmware interrupted at any point', () => {
   test('leaves only whole files to devices, and ends published and handed over', async () => {
     const { tried, faults } = await explore(await prepare(), { second: 0.25 });
     assert.ok(tried > 500, `${tried}`);
@@ -92,7 +92,7 @@ describe('firmware that is interrupted anywhere', () => {
       sync: async (path) => (path.includes('.') ? disk.sync(path) : undefined),
     }),
   })) {
-    test(`is found out when the agent ${flaw}`, async () => {
+    test(`finds the flaw of an agent that ${flaw}`, async () => {
       const { faults } = await explore(await prepare(), { second: 0, wrapDisk });
       assert.ok(faults.length > 0);
     });
@@ -120,7 +120,7 @@ describe('firmware that is interrupted anywhere', () => {
   });
 });
 
-describe('a disk that is full', () => {
+describe('a full disk', () => {
   test('at any byte leaves the cache as it was, says so, and what was missing comes when there is room', async () => {
     const start = await prepare();
     const used = 45_000;
@@ -163,11 +163,11 @@ describe('a disk that is full', () => {
   });
 });
 
-describe('a file that the disk does not give out', () => {
+describe('a file that the disk cannot read', () => {
   const damaged = ['/data/firmware.json', `${cacheDir}/lamp.json`, `${cacheDir}/lamp@1.0.0.bin`];
   for (const path of damaged) {
     for (const kind of ['unreadable', 'directory'] as const) {
-      test(`is taken as damaged after a while, told, and the rest goes on: ${path}, ${kind}`, async () => {
+      test(`counts as damaged after a while, is reported, and does not stop the rest: ${path}, ${kind}`, async () => {
         const world = await prepare();
         // Not after a newer one has come: the file itself must be come by again.
         world.offered = { lamp: '1.0.0', climate: '2.0.0' };
@@ -182,7 +182,7 @@ describe('a file that the disk does not give out', () => {
         assert.deepEqual(findRestFaults(world, run), []);
         const repaired = run.events.filter(({ event }) => event === 'state_repaired');
         assert.equal(repaired.at(-1)?.reason, 'the disk does not give it out');
-        // Nothing is left to be said at the next start.
+        // The next start has nothing more to report.
         const next = await runFirmware(world);
         assert.ok(!next.events.some(({ event }) => event === 'state_repaired'));
       });
@@ -246,7 +246,7 @@ describe('old firmware', () => {
   });
 });
 
-test('a backend that has lost its records is told again', async () => {
+test('hands over again to a backend that has lost its records', async () => {
   const world = await prepare();
   await runFirmware(world);
   world.cached = {};

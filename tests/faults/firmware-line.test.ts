@@ -68,7 +68,7 @@ describe('a download', () => {
     'does not name its content': { kind: 'no_etag' },
     'sends another part than was asked for': { kind: 'wrong_range' },
   })) {
-    it(`arrives whole from a server that ${name}`, async () => {
+    it(`arrives completely from a server that ${name}`, async () => {
       await using duty = await createDuty();
       duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
       duty.server.setFault(file, { kind: 'cut', afterBytes: 150_000 }, 1);
@@ -97,7 +97,7 @@ describe('a download', () => {
     fails: [{ kind: 'status', status: 500 }, /answered 500/],
     'falls silent': [{ kind: 'stall', afterBytes: 50_000 }, /nothing came/],
   })) {
-    it(`from a server that ${name} is tried again later`, async () => {
+    it(`from a server that ${name} is retried later`, async () => {
       await using duty = await createDuty({ silenceMs: 300 });
       duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
       duty.server.setFault(file, fault, 1);
@@ -120,7 +120,7 @@ describe('a download', () => {
     ],
     'a redirect without end': [{ kind: 'redirect', location: file }, /redirected too often/],
   })) {
-    it(`that is answered with ${name} reaches no device, and the reason is visible`, async () => {
+    it(`that is answered with ${name} reaches no device and shows its reason`, async () => {
       await using duty = await createDuty();
       duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
       duty.server.setFault(file, fault);
@@ -149,7 +149,7 @@ describe('a download', () => {
     const done = (): number => duty.firmware().status().download?.progress.doneBytes ?? 0;
     await waitFor('some of it', () => done() > 50_000);
     isTaken = true;
-    // What is under way still comes; then nothing does, although the server has the rest ready.
+    // Data in transit still arrives; then nothing, although the server has the rest ready.
     let last = -1;
     await waitFor('a pause', async () => {
       const before = last;
@@ -217,7 +217,7 @@ describe('what must not be published', () => {
     ],
   };
   for (const [name, [publish, reason]] of Object.entries(cases)) {
-    it(`is ${name}: the version before stays, and the reason is visible`, async () => {
+    it(`is ${name}: keeps the previous version and shows its reason`, async () => {
       await using duty = await createDuty();
       duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
       await duty.start();

@@ -18,7 +18,7 @@ const seeds = [
   },
 ];
 
-test('30,000 mutated manifests: none is thrown at, and nothing unsafe is taken from one', () => {
+test('30,000 mutated manifests: none throws, and nothing unsafe is accepted', () => {
   const random = createRandom(11);
   const counts = { taken: 0, refused: 0, rejected: 0 };
   for (let index = 0; index < 30_000; index += 1) {

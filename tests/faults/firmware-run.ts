@@ -46,10 +46,10 @@ export type FirmwareRunResult = {
 
 class AtRest extends Error {}
 const longestMs = 6 * 3600_000;
-/** Whoever waits longer has nothing to do: pauses after a failure begin shorter. */
+/** A longer wait means that there is nothing to do: delays after a failure begin shorter. */
 const restMs = 200_000;
 
-/** Runs the agent's firmware duty until it is at rest, or until its process ends. The world is changed in place. */
+/** Runs the agent's firmware duty until it is idle or its process ends. Changes the world in place. */
 export async function runFirmware(world: FirmwareWorld, options: FirmwareRunOptions = {}): Promise<FirmwareRunResult> {
   const startedMs = world.time.monotonicMs;
   const stopping = new AbortController();
@@ -133,7 +133,7 @@ export function findCacheFaults(world: FirmwareWorld): string[] {
   return faults;
 }
 
-/** What is not as it should be once everything has come to rest with all that is offered. */
+/** What is wrong once the duty is idle and has everything that is offered. */
 export function findRestFaults(world: FirmwareWorld, run: FirmwareRunResult): string[] {
   const faults = findCacheFaults(world);
   if (run.outcome !== 'quiet') faults.push(`${run.outcome}: ${String(run.surprise)}`);

@@ -19,7 +19,7 @@ import {
 } from './simulated-disk.ts';
 import { pass, type WorldTime } from './virtual-clock.ts';
 
-/** What there is beside the agent's firmware duty: a disk, a firmware server, a backend with its records. */
+/** The surroundings of the agent's firmware duty: a disk, a firmware server, a backend with its records. */
 export type FirmwareWorld = {
   time: WorldTime;
   disk: DiskState;
@@ -98,7 +98,7 @@ export function manifestOf(world: FirmwareWorld): FirmwareManifestReading {
   return readFirmwareManifest(bytes, { manifestUrl, maxBytes });
 }
 
-/** The disk, which is full when it is full: as many bytes as fit are written before it says so. */
+/** A disk with a capacity: it writes the bytes that fit, then fails. */
 export function createCacheDisk(world: FirmwareWorld, process: SimulatedProcess, fault: DiskFault): CacheDisk {
   const { disk: state } = world;
   const disk = createSimulatedDisk(state, process, fault);
@@ -132,7 +132,7 @@ export function createCacheDisk(world: FirmwareWorld, process: SimulatedProcess,
     },
     size: async (path) => (process.alive(), readNow(state, path)?.length ?? null),
     setMode: async (path) => act('setMode', path),
-    // Others write too: what is free now says nothing of the next moment.
+    // Other programs write too, so the free space may change at any moment.
     freeBytes: async () => null,
   };
 }
@@ -178,9 +178,9 @@ export function createBackend(world: FirmwareWorld, process: SimulatedProcess): 
     },
     firmwareReady: async ({ name, version, file, checksum }) => {
       process.point('backend.firmwareReady');
-      // It serves what it is told of at once: it must be there, whole.
+      // It offers a reported file at once, so the file must exist and be complete.
       const served = readNow(world.disk, join(cacheDir, file));
-      if (served === null || checksumOfFile(served) !== checksum) throw new Error('handed over what is not there');
+      if (served === null || checksumOfFile(served) !== checksum) throw new Error('handed over a missing file');
       world.cached[name] = version;
       return { kind: 'ok' };
     },

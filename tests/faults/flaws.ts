@@ -6,7 +6,7 @@ export type Flaw = { name: string; foundIn: string; rare?: boolean } & Pick<
   'wrapDisk' | 'wrapEngine' | 'bootId'
 >;
 
-/** Agents and machines with one flaw each: an exploration that finds nothing wrong with them explores nothing. */
+/** Agents and machines with one flaw each, to prove that the exploration finds it. */
 export const flaws: readonly Flaw[] = [
   {
     name: 'files are not synced before they are renamed',

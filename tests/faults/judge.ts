@@ -9,21 +9,21 @@ import { conditionOf, describe, probeStack } from './engine-state.ts';
 import { pass } from './virtual-clock.ts';
 import { bootId, dataDir, imageIdOf, readFileNow, readImages, services, type World } from './world.ts';
 
-/** What a scenario may end on. */
+/** Allowed results of a scenario. */
 export type Expectation = {
   /** Versions that work; the stack must end on one of them. */
   healthy: readonly string[];
-  /** Versions whose failure is no news: they may be quarantined. */
+  /** Versions that are expected to fail: they may be quarantined. */
   unhealthy: readonly string[];
-  /** `fresh`: nothing was installed before; then there may be nothing to end on. */
+  /** `fresh`: nothing was installed before, so nothing may be installed at the end. */
   start: 'fresh' | 'installed' | 'booted' | 'older';
   /** True when a release that works takes long to start. */
   slow: boolean;
-  /** True when a fault lasted for a while: the agent waited for its end. */
+  /** True when the agent had to wait for the end of a fault. */
   disturbed?: boolean;
-  /** True when a state file was damaged: what only it told may be lost. */
+  /** True when a state file was damaged: what only it recorded may be lost. */
   damaged?: boolean;
-  /** True when the agent was interrupted so often that it may have given a release up for that. */
+  /** True when the agent was interrupted so often that it may have given up a release. */
   stormy?: boolean;
   /** Operations before the scenario began. */
   operationsBefore: number;
@@ -35,9 +35,9 @@ const settlingMs = 3000;
 /** Longest time until the stack serves again when a working release was meant to run. */
 const longestAwayMs = 60_000;
 
-/** Looks at a station from outside once its agent is at rest. @returns what is wrong with it; empty when it ended well. */
+/** Checks a station from outside once its agent is idle. @returns what is wrong; empty when nothing is. */
 export async function judge(world: World, run: AgentRun, expected: Expectation): Promise<string[]> {
-  // Containers that have only just been started are given the time they take.
+  // Containers that have just started get the time they need.
   pass(world.time, settlingMs);
   if (run.outcome !== 'quiet') return [`the agent is not at rest: ${run.outcome}, ${String(run.surprise)}`];
   const disk = createSimulatedDisk(world.disk, createProcess({ endAt: null }));
@@ -45,7 +45,7 @@ export async function judge(world: World, run: AgentRun, expected: Expectation):
   if (reading.kind !== 'ok') return [`the journal is ${reading.kind}`];
   const { journal } = reading;
   const faults = [...judgeJournal(journal, world, expected), ...judgeFiles(journal, world)];
-  // A stack that nobody's record tells of is taken as it is found.
+  // A stack without any record is adopted as it is.
   const isFound = expected.start === 'fresh' && expected.damaged === true && journal.installed?.version === null;
   if (isFound) return faults;
   if (journal.installed) faults.push(...judgeStack(journal, world, expected), ...judgeImages(journal, world, expected));
@@ -56,7 +56,7 @@ export async function judge(world: World, run: AgentRun, expected: Expectation):
   return faults;
 }
 
-/** Whether a recovery left the stack away for long although a working release was to run. */
+/** Whether a recovery left the stack down for long although a working release should run. */
 export function judgeAbsence(run: AgentRun, expected: Expectation): string[] {
   if (expected.start === 'fresh' || expected.unhealthy.length > 0 || expected.slow) return [];
   if (run.servedAfterMs !== null && run.servedAfterMs <= longestAwayMs) return [];
@@ -112,7 +112,7 @@ function judgeFiles(journal: Journal, world: World): string[] {
   return faults;
 }
 
-/** All containers are of the one installed release, which is one that works, and they answer well. */
+/** All containers are of the one installed release, which works, and they answer healthy. */
 function judgeStack(journal: Journal, world: World, expected: Expectation): string[] {
   const faults: string[] = [];
   const version = journal.installed?.version ?? 'none';
@@ -125,7 +125,7 @@ function judgeStack(journal: Journal, world: World, expected: Expectation): stri
     if (own.some((one) => one.imageId !== journal.installed?.imageIds[service]))
       faults.push(`${service} runs another image`);
   }
-  // The id says which release it really is, whatever the journal calls it.
+  // The id identifies the release, whatever the journal names it.
   if (journal.installed?.imageIds['backend'] !== imageIdOf('backend', version))
     faults.push(`what runs is not ${version}`);
   if (!probeStack(world.engine, world.time).ok) faults.push('the health check fails');
@@ -139,7 +139,7 @@ function judgeImages(journal: Journal, world: World, expected: Expectation): str
   const releases = [journal.installed, ...journal.kept.map(({ release }) => release)];
   const wanted = releases.flatMap((release) => Object.values(release?.imageIds ?? {}));
   // What somebody removed before the agent had ever run is not there to be pinned, and that is told.
-  // It has no way to know whether the others are whole, until it goes back to them.
+  // The agent cannot know whether the others are complete until it rolls back to them.
   for (const id of expected.start === 'older' ? Object.values(journal.installed?.imageIds ?? {}) : wanted) {
     if (!live.images.has(id) || conditionOf(live, id) !== 'whole') faults.push(`a wanted image is not whole`);
     if (!live.pins.has(id)) faults.push('a wanted image is not pinned');

@@ -2,16 +2,16 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { BadEnd, Exploration, ExploreOptions } from './explorer.ts';
 
-/** Scenarios and flaws go by their names. */
+/** Scenarios and flaws are passed by name. */
 export type Task =
   | { kind: 'crashes'; scenario: string; options: Omit<ExploreOptions, 'flaw'>; flaw?: string }
   | { kind: 'faults'; scenario: string; options: { every: number } };
 
-/** `explore` on a thread of its own: an exploration only computes, and the others need not wait for it. */
+/** `explore` on its own thread: it only computes, so several can run in parallel. */
 export const exploreOnThread = (task: Omit<Extract<Task, { kind: 'crashes' }>, 'kind'>): Promise<Exploration> =>
   onThread({ ...task, kind: 'crashes' });
 
-/** `exploreFaults` on a thread of its own. */
+/** `exploreFaults` on its own thread. */
 export const exploreFaultsOnThread = (
   task: Omit<Extract<Task, { kind: 'faults' }>, 'kind'>,
 ): Promise<{ points: number; badEnds: BadEnd[] }> => onThread({ ...task, kind: 'faults' });

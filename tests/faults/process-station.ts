@@ -19,7 +19,7 @@ import type { HistoryEntry, OperationKind } from '@station/protocol/agent-api';
 import type { AgentEvent } from '@station/protocol/events';
 import type { Release } from '@station/protocol/release';
 
-/** What a release's backend does; the frontend is always good. */
+/** Behaviour of a release's backend; the frontend is always good. */
 export type Behaviour = 'good' | 'crashes' | 'unhealthy';
 
 /** Stops the work at the first event that matches, or as many milliseconds after it. */
@@ -40,9 +40,9 @@ export type ProcessStation = AsyncDisposable & {
   operate(kind: OperationKind, to: Release, interruption?: Interruption): Promise<boolean>;
   /** Ends the agent with all its processes and starts another, as after a crash of its machine; false when interrupted. */
   restart(interruption?: Interruption): Promise<boolean>;
-  /** From now on nothing can be fetched. */
+  /** From now on no image can be fetched. */
   removeRegistry(): Promise<void>;
-  /** Fails unless all that is told about the station agrees with what answers on its port. */
+  /** Fails unless the reported status agrees with the answer on the station's port. */
   assertRuns(version: string): Promise<HistoryEntry | null>;
 };
 
@@ -51,7 +51,7 @@ const backends: Record<Behaviour, string> = {
   crashes: 'process.exit(1);',
   unhealthy: httpService.replace('response.end(', 'response.writeHead(503); response.end('),
 };
-/** Time enough for a release that crashes to be told from one that only does not answer, also on a busy machine. */
+/** Long enough to distinguish a crashing release from a silent one, also on a busy machine. */
 const gate = { stabilizationMs: 0, timeoutMs: 6000 };
 
 export async function createProcessStation(): Promise<ProcessStation> {

@@ -14,7 +14,7 @@ async function createInstalled(): Promise<ProcessStation> {
 
 const names = (events: readonly AgentEvent[]): string[] => events.map(({ event }) => event);
 
-// Most of the time is spent waiting for processes that crash: several stations wait at once.
+// Most of the time is waiting for crashing processes, so several stations run in parallel.
 const sideBySide = { concurrency: 4 };
 
 describe('an update on real processes', sideBySide, () => {
@@ -77,7 +77,7 @@ describe('an update on real processes', sideBySide, () => {
   });
 });
 
-describe('an agent that ends in the middle of an update', sideBySide, () => {
+describe('an agent that ends during an update', sideBySide, () => {
   const inPhase = (phase: OperationPhase) => ({
     on: (event: AgentEvent) => event.event === 'update_phase' && event.phase === phase,
   });
@@ -94,7 +94,7 @@ describe('an agent that ends in the middle of an update', sideBySide, () => {
   }
 
   for (const phase of operationPhases) {
-    it(`to a release that crashes, in "${phase}", ends on the one before after its restart`, async () => {
+    it(`to a release that crashes, in "${phase}", ends on the previous release after its restart`, async () => {
       await using station = await createInstalled();
       const release = await station.publish('1.1.0', 'crashes');
       assert.equal(await station.operate('update', release, inPhase(phase)), false);
@@ -105,7 +105,7 @@ describe('an agent that ends in the middle of an update', sideBySide, () => {
   }
 
   for (const afterMs of [10, 160, 640]) {
-    it(`${afterMs} ms after the stack was touched, ends on the release before when the new one crashes`, async () => {
+    it(`${afterMs} ms after the stack was touched, ends on the previous release when the new one crashes`, async () => {
       await using station = await createInstalled();
       const release = await station.publish('1.1.0', 'crashes');
       const interruption = { on: ({ event }: AgentEvent) => event === 'docker_restart', afterMs };

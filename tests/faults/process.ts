@@ -1,4 +1,4 @@
-/** The simulated process is no more: its power was cut, or it was killed. Thrown by every port it still calls. */
+/** The simulated process has ended by a power cut or a kill. Thrown by every port that it still calls. */
 export class Ended extends Error {
   constructor() {
     super('the simulated process has ended');
@@ -6,7 +6,7 @@ export class Ended extends Error {
   }
 }
 
-/** A run that never comes to rest; the explorer counts it as a bad end. */
+/** A run that never becomes idle; the explorer counts it as a wrong result. */
 export class Endless extends Error {
   constructor(reason: string) {
     super(reason);
@@ -32,7 +32,7 @@ export type ProcessOptions = {
   endAt: number | null;
   /** Sees every crash point, before it takes effect. */
   onPoint?: (index: number, label: string) => void;
-  /** Told once when the process ends. */
+  /** Called once when the process ends. */
   onEnd?: (reason: Error) => void;
 };
 

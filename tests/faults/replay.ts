@@ -1,6 +1,6 @@
 /**
- * Runs one end again and tells every step: `npx node tests/faults/replay.ts 'SCENARIO@POINT:KIND:VARIANT,…'`, or
- * `'SCENARIO@fault:KIND:NUMBER:MILLISECONDS'`, as a bad end prints it.
+ * Repeats one run and prints every step: `npx node tests/faults/replay.ts 'SCENARIO@POINT:KIND:VARIANT,…'`, or
+ * `'SCENARIO@fault:KIND:NUMBER:MILLISECONDS'`, as a wrong result prints it.
  */
 import { runAgent } from './agent-run.ts';
 import { applyCrash, readCrashes } from './crashes.ts';

@@ -3,7 +3,7 @@ import type { BadEnd, Counts } from './explorer.ts';
 
 const told = 5;
 
-/** Fails with the first bad ends, each with the command that runs it again. */
+/** Fails with the first wrong results, each with the command that repeats it. */
 export function assertNoBadEnds(badEnds: readonly BadEnd[]): void {
   const lines = badEnds
     .slice(0, told)

@@ -19,18 +19,18 @@ import {
 
 export type Scenario = {
   name: string;
-  /** What the station is before: nothing installed; 1.1.0 with 1.0.0 to go back to; the same, and just booted; an older agent's. */
+  /** Initial state: nothing installed; 1.1.0 with 1.0.0 as previous release; the same after a boot; the state of an older agent. */
   start: 'fresh' | 'installed' | 'booted' | 'older';
   request: Request;
   /** Releases besides 1.0.0 and 1.1.0, or other behaviours of those from the scenario's beginning on. */
   releases: readonly ReleaseDefinition[];
-  /** The registry is gone after so many pulls. */
+  /** The registry goes offline after so many pulls. */
   pullsLeft?: number;
-  /** The disk has room for the releases, and none to read their images through. */
+  /** The disk has space for the releases, but not to verify their images. */
   cramped?: boolean;
-  /** How the network is missing in the recovery: told at once, by a long wait, or not at all. */
+  /** How the network fails in the recovery: at once, after a long wait, or without any answer. */
   recovery: 'down' | 'hanging' | 'silent';
-  /** What is asked for in the end, with the network back: it must be installed. */
+  /** Version requested at the end, with the network back: it must be installed. */
   afterwards: string;
 };
 
@@ -204,7 +204,7 @@ export const scenarios: readonly Scenario[] = [
   },
 ];
 
-/** The two releases every station of the scenarios starts from; a scenario may let one of them fall ill later. */
+/** The two releases every station of the scenarios starts from; a scenario may make one of them unhealthy later. */
 const established: readonly ReleaseDefinition[] = [{ version: '1.0.0' }, { version: '1.1.0' }];
 
 /** @param operationsBefore operations of the station's past, which the judge does not look at. */
@@ -260,7 +260,7 @@ async function prepareStart(start: Scenario['start']): Promise<World> {
   return world;
 }
 
-/** What an operator's own `docker compose up` does: the stack runs, and no agent has had a hand in it. */
+/** An operator's own `docker compose up`: the stack runs without an agent. */
 async function startByHand(world: World): Promise<void> {
   const process = createProcess({ endAt: null });
   const parts = { state: world.engine, time: world.time, process, readProject: () => readProject(world) };

@@ -9,7 +9,7 @@ export type UpParts = {
   time: WorldTime;
 };
 
-/** After this time whoever called it breaks off an `up` that waits for a container. */
+/** After this time the caller aborts an `up` that waits for a container. */
 const upTimeoutMs = 600_000;
 
 /** `docker compose up --detach`: service after service, each container replaced only when it must be. */
@@ -32,7 +32,7 @@ function bringUpService(state: EngineState, service: string, image: string, { st
   if (!image.startsWith('sha256:') && findImage(state.live, image) === null) fetchForCompose(state, image);
   const imageId = findImage(state.live, image);
   const own = [...containers.values()].filter((one) => one.service === service);
-  // Compose makes a container anew when its image is another, or is only spelled another way.
+  // Compose recreates a container when its image changes, or only its spelling.
   const kept = own.find((one) => one.image === image && one.imageId === imageId);
   if (!kept && (imageId === null || conditionOf(state.live, imageId) === 'unusable')) {
     return { kind: 'failed', reason: `the image of "${service}" cannot be used` };
@@ -65,7 +65,7 @@ function waitInVain(state: EngineState, service: string, time: WorldTime): UpAns
   return { kind: 'failed', reason: `"${service}" never was ready`, hung: true };
 }
 
-/** Compose itself fetches what the stack's own file names and is not there. */
+/** Compose itself pulls missing images that the stack's own file names. */
 function fetchForCompose(state: EngineState, reference: string): void {
   const image = state.registry === 'up' ? state.catalogue.published.get(reference) : undefined;
   if (!image) return;
@@ -80,7 +80,7 @@ function newContainer(state: EngineState, service: string, image: string, imageI
   return { id, service, image, imageId, status: 'created', sinceMs: 0, exitCode: 0 };
 }
 
-/** Brings an `up` without a caller to its end once its time has come. */
+/** Completes an `up` without a caller once its time has passed. */
 export function finishOrphan(state: EngineState, time: WorldTime): void {
   const { orphan } = state;
   if (!orphan || orphan.dueMs > time.monotonicMs) return;

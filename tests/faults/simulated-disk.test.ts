@@ -157,7 +157,7 @@ describe('the simulated disk', () => {
 test('answers as a real file system does where nothing goes wrong', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'disk-'));
   const { disk } = await createDisk();
-  const tell = async (work: () => Promise<unknown>): Promise<unknown> => {
+  const outcomeOf = async (work: () => Promise<unknown>): Promise<unknown> => {
     try {
       return await work();
     } catch (error) {
@@ -180,7 +180,10 @@ test('answers as a real file system does where nothing goes wrong', async () => 
       () => readText(one, join(root, 'a/file')),
       () => one.list(join(root, 'a')).then((names) => names.sort()),
       () => one.rename(join(root, 'a/file'), join(root, 'a/b')),
-    ].reduce<Promise<unknown[]>>(async (before, step) => [...(await before), await tell(step)], Promise.resolve([]));
+    ].reduce<Promise<unknown[]>>(
+      async (before, step) => [...(await before), await outcomeOf(step)],
+      Promise.resolve([]),
+    );
   try {
     assert.deepEqual(await story(disk, '/data'), await story(nodeDisk, folder));
   } finally {

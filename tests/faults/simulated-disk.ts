@@ -4,8 +4,8 @@ import type { Choose } from './choice.ts';
 import type { SimulatedProcess } from './process.ts';
 
 /**
- * A file system with a page cache, as plain data so that a crash can be tried many times from one moment: whoever reads sees
- * everything written; what a power cut leaves of it is decided by `cutDisk`.
+ * A file system with a page cache, as plain data, so that many crashes can start from one moment. Readers see everything
+ * written; `cutDisk` decides what a power cut leaves.
  */
 export type DiskState = {
   /** Name → inode, as every process sees it. */
@@ -58,7 +58,7 @@ export function isDiskOpen(state: DiskState): boolean {
   return state.earlierNames.size > 0 || [...state.inodes.values()].some(isOpen);
 }
 
-/** Everything written has reached the disk, as it does by itself after a while. */
+/** All written data reaches the disk, as it does automatically after a while. */
 export function flushDisk(state: DiskState): void {
   state.earlierNames.clear();
   for (const [id, inode] of state.inodes) if (isOpen(inode)) state.inodes.set(id, { ...inode, earlier: null });
@@ -69,7 +69,7 @@ export function readNow(state: DiskState, path: string): Uint8Array | null {
   return inode?.kind === 'file' ? inode.content : null;
 }
 
-/** What a process does with the disk. Reads change nothing and are no crash points: the one before them stands for them. */
+/** The disk as a process sees it. Reads change nothing, so they are not crash points. */
 export function createSimulatedDisk(state: DiskState, process: SimulatedProcess, fault: DiskFault = () => null): Disk {
   const act = (operation: string, path: string): void => {
     process.point(`disk.${operation} ${basename(path)}`);
@@ -124,7 +124,7 @@ export function createSimulatedDisk(state: DiskState, process: SimulatedProcess,
 
 /**
  * Cuts the power: of every content and every name not synced, one of the values that a file system may have kept is chosen,
- * each by itself. A name may thus have survived whose content did not (zero length), and the other way round.
+ * each independently. A name may thus have survived whose content did not (zero length), and the other way round.
  */
 export function cutDisk(state: DiskState, choose: Choose): void {
   for (const [name, earlier] of state.earlierNames) {
@@ -143,7 +143,7 @@ export function cutDisk(state: DiskState, choose: Choose): void {
   dropLostNames(state);
 }
 
-/** What may be found of a content that was not synced: the one before, nothing, a torn part, zeros where data should be, all. */
+/** Possible remains of unsynced content: the one before, nothing, a torn part, zeros where data should be, all. */
 function survivingContents(inode: OpenFile, choose: Choose): Uint8Array[] {
   const { earlier, content: latest, durableBytes = 0 } = inode;
   const cutAt = Math.max(durableBytes, choose('content', latest.length + 1));
@@ -152,7 +152,7 @@ function survivingContents(inode: OpenFile, choose: Choose): Uint8Array[] {
   return [...earlier, latest.subarray(0, durableBytes), latest.subarray(0, cutAt), zeroFilled, latest];
 }
 
-/** A directory that did not survive takes everything in it along. */
+/** A lost directory loses everything in it. */
 function dropLostNames(state: DiskState): void {
   const isLost = (name: string): boolean => name !== '/' && (!state.names.has(dirname(name)) || isLost(dirname(name)));
   for (const name of [...state.names.keys()]) if (isLost(name)) state.names.delete(name);

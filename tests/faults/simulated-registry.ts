@@ -9,7 +9,7 @@ const askTimeoutMs = 30_000;
 const pullTimeoutMs = 120_000;
 const pullMs = 1500;
 
-/** Sizes of an image's layers; a registry that does not answer is no failure here: the pull will tell. */
+/** Sizes of an image's layers; a silent registry is no failure here; the pull will fail. */
 export async function askLayers({ state, time }: RegistryParts, reference: string): Promise<LayersAnswer> {
   if (state.registry !== 'up') {
     waitInVain(state, time, askTimeoutMs);
@@ -48,7 +48,7 @@ export async function pullImage(parts: RegistryParts, reference: string, signal:
   return { kind: 'ok', imageId: image.id, digest: image.digest };
 }
 
-/** A dead connection: nothing ever comes of it, unless the caller breaks off. */
+/** A dead connection: it never answers, until the caller aborts. */
 async function silence({ state, time }: RegistryParts, signal: AbortSignal): Promise<never> {
   const fromMs = time.monotonicMs;
   const broken = Promise.withResolvers<never>();
@@ -60,7 +60,7 @@ async function silence({ state, time }: RegistryParts, signal: AbortSignal): Pro
   }
 }
 
-/** Told at once when the network is known to be away, after a long wait when packets only vanish. */
+/** Fails at once when the network is known to be down, after a long wait when packets vanish. */
 function waitInVain(state: EngineState, time: WorldTime, longestMs: number): void {
   const ms = state.registry === 'down' ? 200 : longestMs;
   state.waitedMs += ms;

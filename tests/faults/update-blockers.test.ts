@@ -17,7 +17,7 @@ function find(name: string): Scenario {
 
 const told = (answer: StartAnswer): string => (answer.kind === 'refused' ? answer.code : answer.kind);
 
-test('on a disk that is full each request is refused at once, until it can be written again', async () => {
+test('refuses each request at once while the disk is full', async () => {
   const scenario = find('rollback-good');
   const world = await prepare(scenario);
   const answers: string[] = [];
@@ -42,7 +42,7 @@ test('on a disk that is full each request is refused at once, until it can be wr
       });
     },
   });
-  /** After the first refusal the loop has something to put right. */
+  /** After the first refusal the loop has something to repair. */
   function isReady(): boolean {
     return answers.length === 0 || answers.length === 3;
   }

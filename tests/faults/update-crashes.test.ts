@@ -6,7 +6,7 @@ import { flaws } from './flaws.ts';
 import { assertNoBadEnds } from './report-ends.ts';
 import { scenarios } from './scenarios.ts';
 
-/** A slice of `npm run e2e -- update-powercut`, small enough for every test run. */
+/** A small part of `npm run e2e -- update-powercut`, for every test run. */
 const slice = {
   randomVariants: 1,
   quietEvery: 50,
@@ -20,7 +20,7 @@ const slice = {
 
 describe('an interrupted station', () => {
   for (const scenario of scenarios) {
-    test(`ends healthy and truthful: ${scenario.name}`, async () => {
+    test(`ends healthy with a correct status: ${scenario.name}`, async () => {
       const { counts, badEnds } = await explore(scenario, slice);
       assert.ok(counts.single > 0 && counts.double > 0);
       assertNoBadEnds(badEnds);
@@ -36,7 +36,7 @@ describe('an interrupted station', () => {
   });
 });
 
-test('an agent that does not sync files is found out', async () => {
+test('finds an agent that does not sync files', async () => {
   const [flaw] = flaws;
   const [scenario] = scenarios;
   assert.ok(flaw && scenario);

@@ -9,7 +9,7 @@ import { engineAway } from './simulated-engine.ts';
 const scenario = scenarios.find((one) => one.name === 'update-good');
 assert.ok(scenario);
 
-/** Waits of the agent that follow a fault of one moment, while the new release is looked at. */
+/** Waits of the agent after a short fault, while it verifies the new release. */
 type Seen = { conditions: string[]; asked: Promise<StartAnswer> | null; proxyWasFree: boolean; waits: number };
 
 async function verifyWithHiccup(): Promise<Seen> {
@@ -43,7 +43,7 @@ async function verifyWithHiccup(): Promise<Seen> {
   return seen;
 }
 
-describe('an engine that did not answer for a moment in the middle of an update', () => {
+describe('an engine that does not answer for a moment during an update', () => {
   test('is not said to be away through the rest of it', async () => {
     const { conditions, waits, asked, proxyWasFree } = await verifyWithHiccup();
     assert.ok(waits > 5);

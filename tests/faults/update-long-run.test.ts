@@ -5,7 +5,7 @@ import { judge } from './judge.ts';
 import { expectationOf, prepare, scenarios, type Scenario } from './scenarios.ts';
 import { imageIdOf, type World } from './world.ts';
 
-/** What changes around an agent that has nothing to do for hours. */
+/** Changes around an agent that is idle for hours. */
 const hour = 3600_000;
 const minute = 60_000;
 
@@ -14,7 +14,7 @@ const [scenario] = scenarios as readonly [Scenario, ...Scenario[]];
 /** Time after the start, and what happens then. */
 type Happening = { afterMs: number; happens: () => void };
 
-/** @returns what stood at each wait of the agent, with its time since the start. */
+/** @returns the conditions at each wait of the agent, with the time since the start. */
 async function run(world: World, options: Partial<AgentRunOptions>, happenings: Happening[] = []) {
   const startMs = world.time.monotonicMs;
   const stood: { atMs: number; conditions: string[] }[] = [];
@@ -35,7 +35,7 @@ async function run(world: World, options: Partial<AgentRunOptions>, happenings: 
   return { last, holds };
 }
 
-test('a clock that is set late is behind until then, and no longer', async () => {
+test('clock_behind clears once the clock is set', async () => {
   const world = await prepare(scenario);
   world.time.wallMs -= 48 * hour;
   const setClock = (): void => {
@@ -60,12 +60,12 @@ test('what somebody prunes is pinned again, and told of when it is gone, at the 
   assert.ok(last.conditions.includes('rollback_unavailable'));
 });
 
-describe('what an update failed for', () => {
+describe('the condition of a failed update', () => {
   const noRoom: Partial<AgentRunOptions> = {
     wrapEngine: (engine) => ({ ...engine, freeBytes: async () => 1_000_000 }),
   };
 
-  test('stands while it is tried again by itself', async () => {
+  test('remains while the update is retried automatically', async () => {
     const world = await prepare(scenario);
     const { last } = await run(world, {
       ...noRoom,

@@ -8,8 +8,8 @@ import { expectationOf, prepare, scenarios } from './scenarios.ts';
 import { cutPower, imageIdOf, type World } from './world.ts';
 
 /**
- * Images that were whole when the agent looked, and are not after a boot: somebody else's pull was not synced, or the card is
- * worn. The agent's own images cannot come to this.
+ * Images that were complete before a boot and are damaged after it: somebody else's pull was not synced, or the SD card is
+ * worn. This cannot happen to images that the agent pulled.
  */
 const scenario = scenarios.find((one) => one.name === 'bring-up-at-boot');
 
@@ -54,7 +54,7 @@ describe('an installed release whose image is damaged', () => {
   });
 });
 
-test('the images of the release to go back to are looked at when it is gone back to', async () => {
+test('verifies the images of the previous release at a rollback', async () => {
   const world = await bootWith({ [imageIdOf('backend', '1.0.0')]: 'unusable' }, 'up');
   const run = await runAgent(world, { request: { kind: 'rollback' } });
   assert.ok(run.events.includes('image_healed'));

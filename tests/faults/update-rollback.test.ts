@@ -5,7 +5,7 @@ import { judge } from './judge.ts';
 import { expectationOf, prepare, scenarios } from './scenarios.ts';
 import { readFileNow } from './world.ts';
 
-test('who goes back twice does not end on the release that was just left', async () => {
+test('a second rollback does not install the release that was just left', async () => {
   const scenario = scenarios.find((one) => one.name === 'rollback-good');
   assert.ok(scenario);
   const world = await prepare(scenario);

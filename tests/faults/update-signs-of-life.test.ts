@@ -6,7 +6,7 @@ import { prepare, scenarios } from './scenarios.ts';
 import { pass } from './virtual-clock.ts';
 import type { World } from './world.ts';
 
-/** The service manager ends an agent that gives no sign of life for a quarter of an hour. */
+/** The service manager ends an agent without a sign of life for 15 minutes. */
 const longestSilenceMs = 15 * 60_000;
 const minute = 60_000;
 
@@ -36,7 +36,7 @@ const slowPull = (engine: StackEngine, { time }: World): StackEngine => ({
   },
 });
 
-describe('an agent that works for longer than a silence may last', () => {
+describe('an agent that works for longer than the watchdog allows silence', () => {
   test('gives signs of life while an image comes over a slow line', async () => {
     const run = await update('update-good', { engine: slowPull });
     assert.ok(run.events.includes('update_completed'));
@@ -75,7 +75,7 @@ describe('an agent that works for longer than a silence may last', () => {
   });
 });
 
-test('an agent that is stuck in one call is told from one that works', async () => {
+test('distinguishes an agent that is stuck in one call from one that works', async () => {
   const run = await update('update-good', {
     engine: (engine, { time }) => ({
       ...engine,

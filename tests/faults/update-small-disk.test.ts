@@ -6,11 +6,11 @@ import { judge } from './judge.ts';
 import { expectationOf, prepare, type Scenario } from './scenarios.ts';
 import { imageIdOf, type World } from './world.ts';
 
-/** A disk on which an image takes three times what its layer of one megabyte is fetched as. */
+/** A disk on which an image takes three times the size of its compressed layer. */
 const imageBytes = 3_000_000;
 const reserveBytes = 32 * 1024 * 1024;
 
-/** An engine whose disk has room for so many images and no more. */
+/** An engine whose disk has space for so many images only. */
 const smallEngine =
   (world: World, images: number) =>
   (engine: StackEngine): StackEngine => {
@@ -63,7 +63,7 @@ async function assertGoodEnd(world: World, run: AgentRun): Promise<void> {
   assert.deepEqual(await judge(world, run, expectationOf(scenario, world.ids - 1)), []);
 }
 
-describe('on a small disk, after an update that was fetched half', () => {
+describe('on a small disk, after a half-finished pull', () => {
   // MQTT, two releases of two images, and one image of the release that failed.
   const present = 6;
 
@@ -94,7 +94,7 @@ describe('on a small disk, after an update that was fetched half', () => {
   test('a release that the disk turned out too small for in the middle is fetched with that room', async () => {
     const world = await halfFetched();
     const small = smallEngine(world, present + 1);
-    // Sizes that the registry does not tell are found out by the pull.
+    // Without sizes from the registry the pull finds out.
     const wrapEngine = (engine: StackEngine): StackEngine => ({
       ...small(engine),
       layers: async () => ({ kind: 'unknown' }),

@@ -6,7 +6,7 @@ import { judge } from './judge.ts';
 import { expectationOf, prepare, scenarios, type Scenario } from './scenarios.ts';
 import { readFileNow, type World } from './world.ts';
 
-/** What runs is looked after for hours while the engine can start nothing at all: somebody else has the port. */
+/** The agent runs for hours while the engine can start nothing, because another program uses the port. */
 const hour = 3600_000;
 const [scenario] = scenarios as readonly [Scenario, ...Scenario[]];
 const offered: Request = { kind: 'automatic', version: '2.0.0' };
@@ -33,7 +33,7 @@ function takenPort(world: World, freeMs: number) {
 const count = (run: AgentRun, name: string): number => run.events.filter((event) => event === name).length;
 const current = (world: World): string | undefined => readFileNow(world, 'current_version.txt')?.trim();
 
-test('a release that could be started as little as the one before it waits until the stack runs', async () => {
+test('a release that failed to start like the previous one waits until the stack runs', async () => {
   const world = await prepare(scenario);
   const port = takenPort(world, world.time.monotonicMs + 1.5 * hour);
   const run = await runAgent(world, { request: offered, wrapEngine: port.wrapEngine });
@@ -45,7 +45,7 @@ test('a release that could be started as little as the one before it waits until
   assert.deepEqual(await judge(world, run, { ...expectationOf(scenario, world.ids), disturbed: true }), []);
 });
 
-test('whoever asks for it is heard all the same', async () => {
+test('a request for it is accepted meanwhile', async () => {
   const world = await prepare(scenario);
   const startMs = world.time.monotonicMs;
   const port = takenPort(world, startMs + 1.5 * hour);

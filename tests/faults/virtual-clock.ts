@@ -5,15 +5,15 @@ import type { SimulatedProcess } from './process.ts';
 export type WorldTime = { monotonicMs: number; wallMs: number };
 
 export type VirtualClock = Clock & {
-  /** Rejects whoever sleeps: the process has ended. */
+  /** Rejects all sleeps, because the process has ended. */
   stop(reason: unknown): void;
 };
 
 type Sleeper = { wakeMs: number; order: number; wake: () => void; stop: (reason: unknown) => void };
 
 /**
- * A clock that moves on by itself as soon as everybody sleeps, to the moment of whoever wakes first: hours pass in
- * milliseconds, in the same order each time.
+ * A clock that jumps to the next wake-up as soon as everybody sleeps: hours pass in milliseconds, in the same order each
+ * time.
  * @param onSleep sees each sleep before it begins; `signal` is the one given to `sleep`.
  */
 export function createVirtualClock(
@@ -34,7 +34,7 @@ export function createVirtualClock(
     first.wake();
     if (rest.length > 0) wakeSoon();
   };
-  // What runs between two sleeps are promise jobs only: they are through when the event loop comes round.
+  // Only promise jobs run between two sleeps; they are done at the next turn of the event loop.
   const wakeSoon = (): void => {
     if (waiting) return;
     waiting = true;

@@ -63,7 +63,7 @@ const scenarios: Scenario[] = [
   },
 ];
 
-/** Ends the agent at every point of a scenario, in one way, and judges what the next process has made of it a minute later. */
+/** Ends the agent at every point of a scenario, in one way, and checks the result of the next process a minute later. */
 async function endEverywhere(
   scenario: Scenario,
   options: { power: boolean; afterMs: number; wrap?: (world: WifiWorld) => void; every?: number },
@@ -85,12 +85,12 @@ async function endEverywhere(
     if (options.power) cutWifiPower(world, endAt % 7);
     else pass(world.time, 1000);
     options.wrap?.(world);
-    // A process that noted nothing leaves the next one a boot, which has more patience.
+    // Without notes of the earlier process the next one assumes a boot, which waits longer.
     const afterMs = readJson(world, 'wifi.json') === null ? 3 * minute : options.afterMs;
     const next = await runWifi(world, { untilMs: world.time.monotonicMs + afterMs, end: 'cut' });
     for (const fault of judgeEnd(world, next)) faults.push(`${endAt}: ${fault}`);
     const kept = world.air.profiles.filter(({ owner, isSaved }) => owner !== null && isSaved);
-    // After a power cut nobody knows what was joined; what is kept was told first.
+    // After a power cut a network in memory is lost; the credentials file was written first.
     const untold = kept.filter(({ ssid }) => !world.forwarded.includes(describeSsid(ssid)));
     if (untold.length > 0) faults.push(`${endAt}: the backend does not know ${untold.length} networks`);
     if (world.longestStrayPortalMs > 0) faults.push(`${endAt}: the page was open without a hotspot`);
@@ -98,7 +98,7 @@ async function endEverywhere(
   return { tried, faults };
 }
 
-describe('an agent that is killed anywhere', () => {
+describe('an agent that is killed at any point', () => {
   for (const scenario of scenarios) {
     test(`is online with the proxy or in the hotspot without it after a minute: ${scenario.name}`, async () => {
       const { tried, faults } = await endEverywhere(scenario, { power: false, afterMs: minute });
@@ -127,7 +127,7 @@ describe('an agent that is killed anywhere', () => {
 type Told = { time: string; event: string; [field: string]: unknown };
 const eventsOf = (lines: readonly string[]): Told[] => lines.map((line) => JSON.parse(line) as Told);
 
-describe('a gateway that is dead', () => {
+describe('a dead gateway', () => {
   const world = (): WifiWorld =>
     createWifiWorld(
       [router('strong', { signal: 80 }), router('weak', { signal: 30 })],
@@ -151,7 +151,7 @@ describe('a gateway that is dead', () => {
     assert.ok(!eventsOf(run.lines).some(({ event }) => event === 'hotspot_started'));
   });
 
-  test('does not keep the station in the hotspot when another known network comes', async () => {
+  test('leaves the hotspot when another known network appears', async () => {
     const home = world();
     const startMs = home.time.monotonicMs;
     die(false)(home);
@@ -180,7 +180,7 @@ describe('a known network that does not let the station in', () => {
         if (event === 'hotspot_stopped') lengths.push(Date.parse(time) - since);
       }
       assert.ok(lengths.length >= 4, `${lengths.length}`);
-      // A look around may be under way when the time has come.
+      // A scan may be running at that time.
       assert.ok(
         lengths.every((length, index) => length > Math.min(2 ** index, 15) * minute - 25_000),
         String(lengths),
@@ -261,7 +261,7 @@ describe('times, in the simulated home', () => {
   });
 });
 
-test('the hotspot comes back after a join that failed though a cable is in by now, and goes when nobody comes', async () => {
+test('the hotspot returns after a failed join although a cable is connected, and closes when nobody uses it', async () => {
   const world = createWifiWorld([router('home')], []);
   const startMs = world.time.monotonicMs;
   const joinMs = startMs + minute;
@@ -279,7 +279,7 @@ test('the hotspot comes back after a join that failed though a cable is in by no
   assert.deepEqual(judgeEnd(world, run), []);
 });
 
-test('an agent that is told to stop ends the hotspot and starts the proxy', async () => {
+test('an agent that stops closes the hotspot and starts the proxy', async () => {
   const world = createWifiWorld([router('home')], []);
   const startMs = world.time.monotonicMs;
   for (let ms = 1000; ms < 40_000; ms += 1700) {

@@ -17,7 +17,7 @@ import { createWifiWorld, endProcess, passwordOf, readJson, router, type WifiWor
 const minute = 60_000;
 const file = 'wifi-credentials.json';
 
-/** Joins from the portal after a minute, and goes on for as long as is said. */
+/** Joins from the portal after a minute and runs for the given time. */
 function runJoin(world: WifiWorld, forMs: number, more: WorldEvent[] = []): Promise<WifiRunResult> {
   const startMs = world.time.monotonicMs;
   const join: WorldEvent = {
@@ -35,7 +35,7 @@ function runJoin(world: WifiWorld, forMs: number, more: WorldEvent[] = []): Prom
 const told = (run: WifiRunResult, event: string): number =>
   run.lines.filter((line) => line.includes(`"event":"${event}"`)).length;
 
-describe('credentials of a network that was joined', () => {
+describe('credentials of a joined network', () => {
   test('go to the backend, and then are nowhere', async () => {
     const world = createWifiWorld([router('home')], []);
     const run = await runJoin(world, 2 * minute);
@@ -92,7 +92,7 @@ describe('credentials of a network that was joined', () => {
       remove: async (path) => {
         if (path.endsWith(file)) {
           if (saves.length === 0) saves.push(forward.save(of('newer')));
-          // Time for a write that does not wait for its turn.
+          // Time for a write out of order.
           await systemClock.sleep(20);
         }
         await nodeDisk.remove(path);

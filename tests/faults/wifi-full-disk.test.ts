@@ -7,7 +7,7 @@ import { systemError } from './simulated-disk.ts';
 
 type Seen = { conditions: string[]; phase: OperationPhase | null };
 
-/** A disk that is full for some minutes, and the hotspot's wish for the proxy's port meanwhile: what stood when it was granted. */
+/** A disk that is full for some minutes while the hotspot requests port 80. @returns the state when it was granted. */
 async function wishWhileDiskIsFull(name: string, isFull: (phase: OperationPhase | null) => boolean): Promise<Seen> {
   const scenario = scenarios.find((one) => one.name === name);
   assert.ok(scenario);
@@ -40,12 +40,12 @@ async function wishWhileDiskIsFull(name: string, isFull: (phase: OperationPhase 
   return seen;
 }
 
-test('a stack that a full disk keeps from coming up after a boot does not keep the hotspot from its page', async () => {
+test('opens the setup page although a full disk prevents the stack from starting', async () => {
   const { conditions } = await wishWhileDiskIsFull('bring-up-at-boot', () => true);
   assert.ok(conditions.includes('state_not_writable'), 'granted at once, not when there was room again');
 });
 
-test('a release that is being judged as the disk fills up needs the proxy until it is judged', async () => {
+test('keeps the proxy for a release under verification when the disk fills up', async () => {
   const { conditions } = await wishWhileDiskIsFull('update-good', (phase) => phase === 'verifying');
   assert.ok(!conditions.includes('state_not_writable'));
 });

@@ -16,7 +16,7 @@ const switchRouters =
     settle(air, time.monotonicMs);
   };
 
-/** A network is joined from the page, its router is away for some minutes, and nothing can be written until then. */
+/** Joins a network from the page; its router is off for some minutes, and the disk is full until then. */
 async function joinUnwritten(writableMs: number) {
   const world = createWifiWorld([router('home')], []);
   const startMs = world.time.monotonicMs;
@@ -39,7 +39,7 @@ async function joinUnwritten(writableMs: number) {
   return { world, run };
 }
 
-test('a joined network that could not be written is come back to after its router was away, and told of', async () => {
+test('rejoins a network that could not be written after its router was off, and raises a condition', async () => {
   const { world, run } = await joinUnwritten(Infinity);
   assert.ok(run.lines.some((line) => line.includes('"hotspot_started"') && line.includes('Station')));
   assert.equal(run.status.watchdog.state, 'CONNECTED');
@@ -47,7 +47,7 @@ test('a joined network that could not be written is come back to after its route
   assert.ok(run.conditions.includes('wifi_not_kept'), String(run.conditions));
 });
 
-test('it is written as soon as that works, and no more told of', async () => {
+test('writes the network as soon as possible and clears the condition', async () => {
   const { world, run } = await joinUnwritten(20 * minute);
   assert.deepEqual(
     world.air.profiles.map(({ isSaved }) => isSaved),

@@ -15,13 +15,13 @@ import { createSimulatedDisk, systemError } from './simulated-disk.ts';
 import { createVirtualClock } from './virtual-clock.ts';
 import { dataDir, endProcess, openSimulatedPortal, passwordOf, watchPortal, type WifiWorld } from './wifi-world.ts';
 
-/** Something that happens in the world at a moment of its (monotonic) time. */
+/** A change of the world at a moment of its monotonic time. */
 export type WorldEvent = { atMs: number; name: string; happen: (world: WifiWorld) => void };
 
 export type WifiRunOptions = {
   /** When it ends, in the world's time, unless the process ends before. */
   untilMs: number;
-  /** How it ends then: the run is left as it is, or the agent is told to stop. */
+  /** How it ends then: the run is abandoned, or the agent is stopped. */
   end: 'cut' | 'stop';
   events?: readonly WorldEvent[];
   /** Crash point at which the process ends. */
@@ -51,7 +51,7 @@ export async function runWifi(world: WifiWorld, options: WifiRunOptions): Promis
     endAt: options.endAt ?? null,
     onEnd: (reason) => {
       stopping.abort(reason);
-      // Whoever sleeps is part of the process.
+      // All sleeps belong to the process.
       queueMicrotask(() => clock.stop(reason));
     },
     ...(options.onPoint ? { onPoint: options.onPoint } : {}),
@@ -67,7 +67,7 @@ export async function runWifi(world: WifiWorld, options: WifiRunOptions): Promis
   });
   const conditions = createConditions(clock, logger);
   const faulty = options.fault ?? (() => false);
-  // Once time is up the world stays as it is, whatever the agent undoes at its end.
+  // The result is the world at that time, before the agent's clean-up.
   let isOver = false;
   const gate = (call: string): 'ok' | 'fault' => {
     process.point(call);
@@ -75,7 +75,7 @@ export async function runWifi(world: WifiWorld, options: WifiRunOptions): Promis
     watchPortal(world);
     return faulty(call) ? 'fault' : 'ok';
   };
-  // The simulator knows nothing of the agent: that its shape is the port's is checked here.
+  // The simulator does not import the agent; this checks that it implements the port.
   const radio: Radio = createSimulatedRadio({ air: world.air, clock, owner: world.process, gate });
   const watchdog = createWatchdog({
     radio,
@@ -95,7 +95,8 @@ export async function runWifi(world: WifiWorld, options: WifiRunOptions): Promis
           world.hasRefused = true;
           return { kind: 'refused', reason: 'refused' };
         }
-        if (wifi.password !== null && wifi.password !== passwordOf(wifi.ssid)) throw new Error('not what was joined');
+        if (wifi.password !== null && wifi.password !== passwordOf(wifi.ssid))
+          throw new Error('credentials of another network');
         world.forwarded.push(wifi.ssid);
         return { kind: 'accepted' };
       },
@@ -136,7 +137,7 @@ export async function runWifi(world: WifiWorld, options: WifiRunOptions): Promis
   });
   try {
     await watchdog.run(stopping.signal);
-    result.surprise = new Error('it ended without being told to');
+    result.surprise = new Error('it ended without a stop request');
   } catch (error) {
     const reason: unknown = stopping.signal.reason;
     result.outcome = outcomeOf(reason);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runSchedule } from './wifi-schedules.ts';
 
-test('whatever happens in 200 homes, the station ends online or with its hotspot, and all else is as it should be', async () => {
+test('in 200 random homes the station ends online or with its hotspot, and in a consistent state', async () => {
   const ends = new Map<string, number>();
   const faults: string[] = [];
   let processes = 0;

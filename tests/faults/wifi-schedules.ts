@@ -18,13 +18,13 @@ import {
 } from './wifi-world.ts';
 
 const minute = 60_000;
-/** Things happen for this long, and then the world rests: every pause after a failure is shorter than that. */
+/** Duration of random changes; then the world rests for longer than any delay after a failure. */
 const busyMs = 15 * minute;
 const restMs = 32 * minute;
 
 export type Schedule = { seed: number; processes: number; points: number; end: string; faults: string[] };
 
-/** One random history of a home, from its seed: what happens, what fails, where the agent's process ends; and what is wrong in the end. */
+/** Runs one random history of a home from its seed: changes, faults, ends of the agent's process. @returns what is wrong at the end. */
 export async function runSchedule(seed: number, trace: (line: string) => void = () => undefined): Promise<Schedule> {
   const random = createRandom(seed);
   const world = randomWorld(random);
@@ -41,7 +41,7 @@ export async function runSchedule(seed: number, trace: (line: string) => void = 
     const isBusy = world.time.monotonicMs < startMs + busyMs;
     const endAt = isBusy && random() < 0.6 ? 1 + Math.floor(random() ** 2 * 300) : null;
     const stopsAtMs = isBusy && endAt === null && random() < 0.3 ? world.time.monotonicMs + random() * busyMs : null;
-    // Nobody ends it while the world is at rest.
+    // The process is not ended while the world rests.
     const untilMs = endAt === null ? Math.min(stopsAtMs ?? Infinity, startMs + busyMs + restMs) : startMs + busyMs - 1;
     result = await runWifi(world, { untilMs, end: stopsAtMs === null ? 'cut' : 'stop', events, endAt, fault });
     points += result.points;
@@ -88,7 +88,7 @@ function randomWorld(random: () => number): WifiWorld {
   return world;
 }
 
-/** Sorted by time; at the end of the busy time all that was broken works again, but for routers that are off. */
+/** Sorted by time. At the end of the changes everything works again, except routers that are off. */
 function randomEvents(random: () => number, startMs: number): WorldEvent[] {
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
   const events: WorldEvent[] = [];
@@ -212,7 +212,7 @@ export function judgeEnd(world: WifiWorld, { status, conditions }: WifiRunResult
   const isReachable =
     air.cable !== null || air.profiles.some((each) => isKnown(each) && isGood(world, each.ssid, each.password));
   const { state } = status.watchdog;
-  // A known network that does not let the station in is tried every quarter of an hour: this is such a moment.
+  // A known network that refuses the station is tried every 15 minutes; this is such a moment.
   const isInReach = air.profiles.some(({ ssid }) => air.routers.some((each) => each.isOn && each.ssid === ssid));
   const isAway = state === 'JOINING' || (state === 'HOTSPOT_ACTIVE' && !air.hotspot);
   if (isAway && !isReachable && isInReach) return faults;
@@ -224,10 +224,10 @@ export function judgeEnd(world: WifiWorld, { status, conditions }: WifiRunResult
   expect('the proxy', world.isProxyRunning, !isHotspot);
   expect('the intent', readJson(world, 'wifi.json')?.['proxyStopped'], isHotspot);
   const isWaiting = readJson(world, 'wifi-credentials.json') !== null;
-  // What the backend refused is not tried again soon, and that is told.
+  // Refused credentials are not sent again soon, and a condition reports it.
   const waits = isWaiting || conditions.includes('wifi_credentials_not_forwarded');
   if (waits && !world.hasRefused) faults.push('credentials wait');
-  // One that was found good waits in memory until it is in use again.
+  // A verified network waits in memory until it is used again.
   const isWaitingForUse = (each: Profile): boolean => each.settledBy !== null && each.id !== air.active;
   const unsaved = air.profiles.filter((each) => !each.isSaved && !isWaitingForUse(each));
   if (unsaved.length > 0) faults.push(`left in memory: ${unsaved.map(({ id }) => id).join(', ')}`);
@@ -243,7 +243,7 @@ const isKnown = ({ isSaved, settledBy }: Profile): boolean => isSaved || settled
 const isGood = (world: WifiWorld, ssid: string, password: string | null): boolean =>
   world.air.routers.some((each) => each.ssid === ssid && each.isOn && each.answers && each.password === password);
 
-/** What must not have happened at any time. */
+/** What must never have happened. */
 function judgeHistory(world: WifiWorld, people: readonly string[], lines: readonly string[]): string[] {
   const faults: string[] = [];
   const lost = people.filter((id) => !world.air.profiles.some((each) => each.id === id));

@@ -13,7 +13,7 @@ import { survival } from './choice.ts';
 import { cutDisk, emptyDisk, readNow, type DiskState } from './simulated-disk.ts';
 import { pass, type WorldTime } from './virtual-clock.ts';
 
-/** What there is beside the agent's Wi-Fi duty: a home, a disk, a stack with its proxy, a backend. */
+/** The surroundings of the agent's Wi-Fi duty: a home, a disk, a stack with its proxy, a backend. */
 export type WifiWorld = {
   time: WorldTime;
   boot: number;
@@ -99,14 +99,14 @@ export function createWifiWorld(routers: SimulatedRouter[], profiles: Profile[])
   };
 }
 
-/** The agent's process is gone: what hung on it goes, all else stays. */
+/** The agent's process ends, with everything bound to it. */
 export function endProcess(world: WifiWorld): void {
   loseProcess(world.air, world.process);
   world.portal = null;
   world.strayPortalMs = null;
 }
 
-/** A power cut: what was in memory only is gone; the engine leaves a proxy that was stopped stopped. */
+/** A power cut: everything in memory is lost; the engine does not start a stopped proxy. */
 export function cutWifiPower(world: WifiWorld, variant: number): void {
   endProcess(world);
   cutDisk(world.disk, survival(variant));
@@ -123,13 +123,13 @@ export function loseManager(world: WifiWorld): void {
   settle(world.air, world.time.monotonicMs);
 }
 
-/** A dongle is pulled out, or put in again: what hung on it ends at once. */
+/** A USB radio is removed or inserted; its connections end at once. */
 export function takeRadio({ air, time }: WifiWorld, isOut: boolean): void {
   change(air, { hasRadio: !isOut });
   settle(air, time.monotonicMs);
 }
 
-/** Somebody with a terminal activates a saved network, whatever the agent is about: a hotspot ends for it. */
+/** Somebody activates a saved network in a terminal; a hotspot ends for it. */
 export function activate({ air, time }: WifiWorld, ssid: string): void {
   settle(air, time.monotonicMs);
   const chosen = air.profiles.find((each) => each.isSaved && each.ssid === ssid);
@@ -144,7 +144,7 @@ export function activate({ air, time }: WifiWorld, ssid: string): void {
   change(air, { active: chosen.id, hotspot: null, phones: 0 });
 }
 
-/** The setup page: it listens where no proxy does. */
+/** The setup page: it listens only while no proxy does. */
 export function openSimulatedPortal(world: WifiWorld, actions: PortalActions, onClose: () => unknown): PortalServer {
   world.portal = actions;
   return {
@@ -157,7 +157,7 @@ export function openSimulatedPortal(world: WifiWorld, actions: PortalActions, on
   };
 }
 
-/** Notes how long the page is open in a network that is not the hotspot. */
+/** Records how long the page is open outside the hotspot. */
 export function watchPortal(world: WifiWorld): void {
   const nowMs = world.time.monotonicMs;
   if (!world.portal || world.air.hotspot) {

@@ -19,7 +19,7 @@ import {
 } from './engine-state.ts';
 import { pass, type WorldTime } from './virtual-clock.ts';
 
-/** A station's machine: everything that is there whether an agent runs or not. */
+/** A station's machine, with or without a running agent. */
 export type World = {
   time: WorldTime;
   disk: DiskState;

@@ -19,14 +19,14 @@ export type AgentProcess = AsyncDisposable & {
   /** FIRMWARE_CACHE_DIR, unless the environment names another. */
   cacheDir: string;
   socketPath: string;
-  /** Every event line of all its lives, oldest first. */
+  /** Event lines of all its runs, oldest first. */
   events: AgentEventLine[];
-  /** Everything it ever wrote, for searches after secrets. */
+  /** All its output, to search for secrets. */
   output(): string;
   start(): Promise<void>;
-  /** kill -9 of the agent and, as systemd does with its control group, of what it started. */
+  /** kill -9 of the agent and its children, as systemd does with a control group. */
   kill(): Promise<void>;
-  /** SIGTERM, and waits for its end. @returns exit code. */
+  /** Sends SIGTERM and waits for the end. @returns exit code. */
   stop(): Promise<number | null>;
   call(
     method: string,
@@ -50,7 +50,7 @@ export const agentWithoutDocker: readonly [string, ...string[]] = [
 ];
 const stationId = '7f1f6c4e-3c5a-4b58-9a53-2f0f4f1f2a01';
 
-/** Environment of an agent that looks after a rig's small stack; quick gates, no polling unless a test wants it. */
+/** Environment of an agent that manages a rig's small stack; short health gates, no polling by default. */
 export function agentEnv(rig: SmallRig, more: Record<string, string> = {}): Record<string, string> {
   return {
     ...rig.engine.env,
@@ -107,7 +107,7 @@ export async function createAgentProcess(
     start: async () => {
       const before = events.length;
       const started = spawn(command[0], command.slice(1), {
-        // Tests leave the network of the machine they run on alone.
+        // Tests never change the network of the machine they run on.
         env: {
           FIRMWARE_CACHE_DIR: cacheDir,
           WIFI_WATCHDOG: 'false',

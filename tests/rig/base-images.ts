@@ -9,7 +9,7 @@ import { cacheFolder, needPackages, tell } from './debian.ts';
 import type { DockerEngine } from './docker-engine.ts';
 import { run, tryRun } from './program.ts';
 
-/** Makes upstream images (`caddy:2`, …) known to an engine, from the cache or, the first time, from Debian packages. */
+/** Loads upstream images (`caddy:2`, …) into an engine, from the cache or, the first time, built from Debian packages. */
 export async function loadBaseImages(engine: DockerEngine, names: readonly string[]): Promise<void> {
   for (const name of names) await engine.docker('load', '--quiet', '--input', await baseImage(name));
 }
@@ -41,7 +41,7 @@ export async function baseImage(name: string): Promise<string> {
   return cached;
 }
 
-/** Sizes and dates of the programs: an updated package makes a new image. */
+/** Sizes and dates of the programs, so that an updated package makes a new image. */
 async function inputsOf(recipe: BaseRecipe): Promise<unknown[]> {
   const stats = Object.keys(recipe.files).map((source) => stat(onThisMachine(source)));
   return (await Promise.all(stats)).map(({ size, mtimeMs }) => [size, mtimeMs]);

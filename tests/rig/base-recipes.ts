@@ -1,4 +1,4 @@
-/** What a base image is made of: programs of Debian packages (or of npm's Node runtime) with the libraries they load. */
+/** Content of a base image: programs of Debian packages (or npm's Node runtime) with their libraries. */
 export type BaseRecipe = {
   /** Upstream name and tag that Dockerfiles and compose files use. */
   name: string;

@@ -5,7 +5,7 @@ import { findFreePort } from '@station/kit/free-port';
 import { startDaemon, waitFor, type Daemon } from './program.ts';
 import type { Workspace } from './workspace.ts';
 
-/** The stack's reverse proxy without a container. */
+/** The stack's reverse proxy, without a container. */
 export type Caddy = AsyncDisposable & {
   stop(signal?: NodeJS.Signals): Promise<void>;
   start(): Promise<void>;
@@ -15,7 +15,7 @@ export type Caddy = AsyncDisposable & {
 
 const caddyfile = join(import.meta.dirname, '../../deploy/proxy/Caddyfile');
 
-/** Starts Debian's Caddy on loopback with the Caddyfile of the stack; in it only the places of what it serves are others. */
+/** Starts Debian's Caddy on loopback with the stack's Caddyfile; only addresses and paths are replaced. */
 export async function createCaddy(
   workspace: Workspace,
   { port, backendUrl, firmwareFolder }: { port: number; backendUrl: string; firmwareFolder: string },

@@ -5,7 +5,7 @@ import { run, tryRun } from './program.ts';
 
 const noninteractive = { DEBIAN_FRONTEND: 'noninteractive' };
 
-/** Where the rig keeps what is costly to make or fetch; `npm ci` empties it. */
+/** Cache for what is slow to build or fetch; `npm ci` deletes it. */
 export const cacheFolder = join(import.meta.dirname, '../../node_modules/.cache/station');
 
 /**
@@ -22,12 +22,12 @@ export async function needPackages(names: readonly string[]): Promise<void> {
   const install = ['-o', 'DPkg::Lock::Timeout=600', 'install', '-y', '-q', '--no-install-recommends', ...missing];
   const first = await tryRun('apt-get', install, { env: noninteractive });
   if (first.exitCode === 0) return;
-  // Lists that are missing or older than the mirror are the usual reason.
+  // Usually the package lists are missing or older than the mirror.
   await run('apt-get', ['-o', 'DPkg::Lock::Timeout=600', 'update', '-q'], { env: noninteractive });
   await run('apt-get', install, { env: noninteractive });
 }
 
-/** A line for the person who waits; never part of a test's result. */
+/** Prints a progress line for people; it is never part of a test's result. */
 export function tell(message: string): void {
   process.stderr.write(`rig: ${message}\n`);
 }
@@ -41,8 +41,8 @@ async function missingOf(names: readonly string[]): Promise<string[]> {
 }
 
 /**
- * Path of the Compose v2 CLI plugin. Debian 12 has none, so Debian 13's is taken, which needs no newer libc; only that
- * one file is used and the machine's own package sources stay as they are. Fetched once into the cache.
+ * Path of the Compose v2 CLI plugin. Debian 12 has none, so this uses Debian 13's, which needs no newer libc. Only that
+ * one file is used; the machine's package sources do not change. Fetched once into the cache.
  */
 export async function composePlugin(): Promise<string> {
   const plugin = join(cacheFolder, 'docker-compose');
@@ -59,7 +59,7 @@ export async function composePlugin(): Promise<string> {
       '-oDir::Etc::SourceParts=/dev/null',
       `-oDir::State::Lists=${join(folder, 'lists')}`,
       `-oDir::Cache=${folder}`,
-      // The unprivileged user apt would download as cannot reach this folder.
+      // apt's unprivileged download user cannot access this folder.
       '-oAPT::Sandbox::User=root',
     ];
     await run('apt-get', [...apt, 'update', '-q'], { cwd: folder });

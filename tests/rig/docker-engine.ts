@@ -11,7 +11,7 @@ export type DockerEngine = AsyncDisposable & {
   socketPath: string;
   /** Docker's data root; a mount of its own when `dataDiskMegabytes` was given. */
   dataRoot: string;
-  /** The whole environment a program needs to drive this engine: PATH, HOME, DOCKER_HOST, DOCKER_CONFIG (with Compose v2). */
+  /** Complete environment of a program that uses this engine: PATH, HOME, DOCKER_HOST, DOCKER_CONFIG (with Compose v2). */
   env: Record<string, string>;
   /** Runs `docker …`, returns what it printed. @throws when it fails. */
   docker(...args: string[]): Promise<string>;
@@ -21,16 +21,16 @@ export type DockerEngine = AsyncDisposable & {
   tryCompose(folder: string, args: readonly string[], options?: RunOptions): Promise<CommandResult>;
   /** Starts dockerd after `stop` or `kill`, and waits for its API. */
   start(): Promise<void>;
-  /** Ends dockerd in order; containers with a restart policy start again with it. */
+  /** Stops dockerd regularly; containers with a restart policy start again with it. */
   stop(): Promise<void>;
-  /** kill -9 of dockerd alone: its containers go on without it. */
+  /** kill -9 of dockerd alone; its containers keep running. */
   kill(): Promise<void>;
   /** False when dockerd has ended. */
   running(): boolean;
 };
 
 export type EngineOptions = {
-  /** Puts the data root on an ext4 file system of this size, mounted from a file: "no space left" for real. */
+  /** Puts the data root on an ext4 file system of this size, for real "no space left" errors. */
   dataDiskMegabytes?: number;
   /** More arguments for dockerd. */
   daemonArgs?: readonly string[];
@@ -39,8 +39,8 @@ export type EngineOptions = {
 };
 
 /**
- * Starts a Docker Engine of its own: data, sockets, containerd and bridges are the workspace's. It does not manage the
- * packet filter (published ports go through docker-proxy), so engines do not disturb one another. There is no default bridge: containers need a network
+ * Starts a separate Docker Engine: data, sockets, containerd and bridges belong to the workspace. It does not manage the
+ * packet filter (published ports use docker-proxy), so several engines can run side by side. There is no default bridge: containers need a network
  * of their own, as Compose makes, or `--network none|host`. Needs root. Takes about a second.
  */
 export async function createDockerEngine(workspace: Workspace, options: EngineOptions = {}): Promise<DockerEngine> {

@@ -2,7 +2,7 @@ import { readdir, readFile, rmdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { tryRun, waitFor } from './program.ts';
 
-/** What a test run still has on the machine. Empty lists: nothing. */
+/** What is left of a test run on the machine. Empty lists: nothing. */
 export type Leftovers = {
   processes: { pid: number; command: string }[];
   mounts: string[];
@@ -12,7 +12,7 @@ export type Leftovers = {
   filterRules: string[];
 };
 
-/** Name that stands for the workspace at `folder` where no path can stand: its control group, comments of filter rules. */
+/** Name of the workspace at `folder` for places that cannot hold a path: control groups, comments of filter rules. */
 export const labelOf = (folder: string): string => basename(folder);
 
 /** File in a workspace that holds the address range of its engine's bridges, as a prefix such as `10.219.`. */
@@ -29,7 +29,7 @@ export async function findLeftovers(folder: string): Promise<Leftovers> {
   };
 }
 
-/** Ends and removes what {@link findLeftovers} finds. */
+/** Ends and removes everything that {@link findLeftovers} returns. */
 export async function removeLeftovers(folder: string): Promise<void> {
   const isFree = async (): Promise<boolean> => {
     const { processes, mounts, interfaces, cgroups, filterRules } = await findLeftovers(folder);
@@ -55,7 +55,7 @@ async function processesOf(folder: string): Promise<Leftovers['processes']> {
     if (!/^\d+$/.test(entry)) continue;
     const stat = await readFile(`/proc/${entry}/stat`, 'utf8').catch(() => null);
     const command = await readFile(`/proc/${entry}/cmdline`, 'utf8').catch(() => null);
-    // A dead process that waits for its parent has no command line and holds nothing.
+    // A zombie has no command line and holds no resources.
     if (stat === null || command === null || command === '') continue;
     const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
     const groups = await readFile(`/proc/${entry}/cgroup`, 'utf8').catch(() => '');
@@ -94,7 +94,7 @@ async function cgroupsOf(folder: string): Promise<string[]> {
   return found.sort((a, b) => b.length - a.length);
 }
 
-/** Only an engine makes such rules, and where none was started there may be no iptables to ask. */
+/** Only an engine creates such rules; without one, iptables may not be installed. */
 async function filterRulesOf(folder: string): Promise<string[]> {
   if ((await bridgePrefixOf(folder)) === null) return [];
   const label = labelOf(folder);
@@ -117,7 +117,7 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }
 

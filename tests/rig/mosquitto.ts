@@ -11,7 +11,7 @@ export type Mosquitto = AsyncDisposable & {
   port: number;
   /** Login of its administrator, as the station's stack makes it: `backend`. */
   password: string;
-  /** A second listener, by TLS alone, and the file of the one who vouches for it; null when it was not asked for. */
+  /** A second listener with TLS only, and its CA file; null unless requested. */
   tls: { port: number; caFile: string } | null;
   stop(signal?: NodeJS.Signals): Promise<void>;
   start(): Promise<void>;
@@ -20,7 +20,7 @@ export type Mosquitto = AsyncDisposable & {
 const plugin = '/usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so';
 const password = 'the-password-of-the-backend';
 
-/** Starts Mosquitto on a free loopback port with the dynamic-security plugin, which knows nobody but `backend`; its sessions survive a restart. */
+/** Starts Mosquitto on a free loopback port with the dynamic-security plugin and one login, `backend`. Its sessions survive a restart. */
 export async function createMosquitto(workspace: Workspace, options: { tls?: boolean } = {}): Promise<Mosquitto> {
   await needPackages(['mosquitto']);
   const folder = await workspace.subfolder('mosquitto');
@@ -69,7 +69,7 @@ export async function createMosquitto(workspace: Workspace, options: { tls?: boo
   return mosquitto;
 }
 
-/** A certificate for 127.0.0.1 that vouches for itself. */
+/** A self-signed certificate for 127.0.0.1. */
 async function makeTls(folder: string): Promise<{ port: number; caFile: string; settings: string[] }> {
   await needPackages(['openssl']);
   const [caFile, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')];

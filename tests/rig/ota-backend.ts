@@ -15,9 +15,9 @@ export type OtaBackendDouble = AsyncDisposable & {
   installed: Map<string, string[]>;
   /** True: every request is answered with 503. */
   isFailing: boolean;
-  /** Names of firmware that is answered with 409, however often it comes. */
+  /** Names of firmware that is always answered with 409. */
   refused: Set<string>;
-  /** As after the loss of its database. */
+  /** Forgets everything, as after the loss of its database. */
   forget(): void;
   stop(): Promise<void>;
   start(): Promise<void>;

@@ -6,7 +6,7 @@ import { run, startDaemon, waitFor, type Daemon } from './program.ts';
 import type { Workspace } from './workspace.ts';
 
 export type Postgres = AsyncDisposable & {
-  /** `postgres://station@127.0.0.1:<port>/postgres`; everyone on this machine is let in. */
+  /** `postgres://station@127.0.0.1:<port>/postgres`; without a password. */
   url: string;
   stop(): Promise<void>;
   start(): Promise<void>;
@@ -14,14 +14,14 @@ export type Postgres = AsyncDisposable & {
 
 const programs = '/usr/lib/postgresql';
 
-/** Starts a PostgreSQL server with its own data on a free loopback port, as the user `postgres`, for it refuses root. */
+/** Starts a PostgreSQL server with its own data on a free loopback port, as the user `postgres`, because it refuses root. */
 export async function createPostgres(workspace: Workspace): Promise<Postgres> {
   await needPackages(['postgresql']);
   const [release] = (await readdir(programs)).sort((a, b) => Number(b) - Number(a));
   const bin = join(programs, release ?? '', 'bin');
   const folder = await workspace.subfolder('postgres');
   const [uid, gid] = (await run('id', ['-u', 'postgres'])).concat(' ', await run('id', ['-g', 'postgres'])).split(' ');
-  // The workspace is root's alone; the server must get through it to its own folder.
+  // Only root may enter the workspace; the server must reach its folder in it.
   await chmod(workspace.folder, 0o711);
   await chown(folder, Number(uid), Number(gid));
   const data = join(folder, 'data');

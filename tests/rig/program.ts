@@ -4,7 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { runCommand, type CommandResult } from '@station/kit/command';
 
-/** What the rig's programs get to see of the machine: a fixed search path and nothing else. */
+/** Environment of the rig's programs: a fixed search path and nothing else. */
 export const systemEnv: Record<string, string> = {
   PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
   LC_ALL: 'C.UTF-8',

@@ -35,7 +35,7 @@ export type RealStackOptions = {
   registry: Registry;
   /** Releases to build and push from the Dockerfiles of `deploy/`; the first is the one the project begins with. */
   versions: readonly string[];
-  /** Takes `dist/` as it stands instead of building it anew. */
+  /** Uses the existing `dist/` instead of building it. */
   prebuilt?: boolean;
 };
 
@@ -55,7 +55,7 @@ export async function createRealStack(workspace: Workspace, options: RealStackOp
     }
   }
   for (const name of ['node:26-bookworm-slim', 'caddy:2']) await engine.docker('rmi', '--force', name);
-  // All but the broker's image, which has another container to hold it.
+  // Prunes all but the broker's image, which a container protects.
   await engine.docker('create', '--name', 'holder', '--network', 'none', 'eclipse-mosquitto:2');
   await engine.docker('image', 'prune', '--all', '--force');
   await engine.docker('rm', 'holder');
@@ -65,7 +65,7 @@ export async function createRealStack(workspace: Workspace, options: RealStackOp
 async function buildApplications(): Promise<void> {
   tell('Building the backend and the web app');
   const build = [join(repository, 'scripts/build.ts'), 'backend', 'web'];
-  // With the whole environment: the build looks for npm.
+  // With the whole environment, because the build needs npm.
   const child = spawn(process.execPath, build, { cwd: repository, stdio: ['ignore', 'pipe', 'inherit'] });
   child.stdout.pipe(process.stderr);
   const [code] = (await once(child, 'close')) as [number | null];

@@ -11,9 +11,9 @@ export type Credentials = { username: string; password: string };
 export type Registry = AsyncDisposable & {
   /** `127.0.0.1:<port>`, the first part of its image references; stays the same over `stop` and `start`. */
   address: string;
-  /** Null when everybody may push and pull. */
+  /** Null for a public registry. */
   credentials: Credentials | null;
-  /** Ends it: a pull then fails with "connection refused". What was pushed stays. */
+  /** Stops the registry: pulls fail with "connection refused". Pushed images stay. */
   stop(): Promise<void>;
   start(): Promise<void>;
   /** A request to its HTTP API, with the credentials. `path` begins with `/v2/` or is an absolute address. */

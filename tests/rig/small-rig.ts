@@ -16,7 +16,7 @@ export type SmallRig = AsyncDisposable & {
   registryAddress: string;
   releases: ReleaseServer;
   stack: SmallStack;
-  /** Pushes a release and announces it in the manifest. */
+  /** Pushes a release and publishes it in the manifest. */
   release(options: PublishOptions): Promise<PublishedRelease>;
 };
 
@@ -24,7 +24,7 @@ export type SmallRigOptions = {
   /** Makes the registry private. */
   credentials?: Credentials;
   engine?: EngineOptions;
-  /** Image references lead over {@link SmallRig.link}, which can be slow or cut. */
+  /** Image references use {@link SmallRig.link}, which can be slow or cut. */
   throughLink?: boolean;
   /** Adds Caddy as a `proxy` service that no release contains. */
   proxy?: boolean;

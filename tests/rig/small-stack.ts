@@ -51,7 +51,7 @@ export type SmallStack = {
   publish(options: PublishOptions): Promise<PublishedRelease>;
   /** Writes the compose file with a release's images in it. Containers are named `station-backend` and so on. */
   writeProject(release: PublishedRelease): Promise<void>;
-  /** `docker compose up -d` as an operator does it: no file named, so what the project folder says counts. */
+  /** `docker compose up -d` without a file argument, as an operator does it: the project folder decides. */
   up(): Promise<void>;
   /** Containers of the project, also stopped ones. */
   containers(): Promise<StackContainer[]>;
@@ -182,7 +182,7 @@ async function listContainers(engine: DockerEngine, project: string): Promise<St
     .split('\n')
     .filter(Boolean);
   if (ids.length === 0) return [];
-  // A container may go between the two calls: what is still there is printed all the same.
+  // A container may disappear between the two calls; the others are still printed.
   const { stdout } = await engine.tryDocker(['inspect', '--type', 'container', ...ids]);
   return (JSON.parse(stdout) as Inspected[]).map((one) => ({
     id: one.Id,

@@ -8,7 +8,7 @@ export type Workspace = AsyncDisposable & {
   folder: string;
   /** Creates (when needed) and returns a folder below {@link folder}. */
   subfolder(name: string): Promise<string>;
-  /** Hands a component over: it is disposed with the workspace, last one first, also on a signal. */
+  /** Adds a component that is disposed with the workspace, in reverse order, also on a signal. */
   own<T extends AsyncDisposable>(component: T): T;
 };
 
@@ -16,8 +16,8 @@ const prefix = 'station-rig-';
 const live = new Set<AsyncDisposable>();
 
 /**
- * Makes a workspace. Disposing it (also by SIGINT, SIGTERM or SIGHUP) disposes all it owns, then looks for what may be
- * left of them (processes, mounts, bridges), ends that, and removes the folder.
+ * Makes a workspace. Disposing it (also by SIGINT, SIGTERM or SIGHUP) disposes all components, then finds
+ * leftovers (processes, mounts, bridges), ends them, and removes the folder.
  */
 export async function createWorkspace(): Promise<Workspace> {
   await sweepWorkspaces();
@@ -50,13 +50,13 @@ export async function createWorkspace(): Promise<Workspace> {
   return workspace;
 }
 
-/** Removes the workspaces of test runs that ended without cleaning up (kill -9, power cut). Those under way stay. */
+/** Removes the workspaces of test runs that ended without cleaning up (kill -9, power cut). Those still running stay. */
 export async function sweepWorkspaces(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     if (!name.startsWith(prefix)) continue;
     const folder = join(tmpdir(), name);
     const owner = await readFile(join(folder, 'owner'), 'utf8').catch(() => null);
-    // Without an owner it is being made or being removed right now.
+    // Without an owner it is being created or removed at this moment.
     if (!owner) continue;
     const [pid, startTime] = owner.split(' ');
     if ((await startTimeOf(Number(pid))) === startTime) continue;
@@ -77,7 +77,7 @@ function onSignal(name: NodeJS.Signals): void {
   });
 }
 
-/** Start time of a process in clock ticks (proc(5), field 22 of stat): with the pid it names a process for ever. */
+/** Start time of a process in clock ticks (proc(5), field 22 of stat): with the pid it identifies a process uniquely. */
 async function startTimeOf(pid: number): Promise<string | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;

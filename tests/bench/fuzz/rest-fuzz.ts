@@ -137,8 +137,8 @@ function faultOf(path: string, statusCode: number, text: string): string | null 
   const isKnown = typeof code === 'string' && Object.hasOwn(errorCodes, code);
   if (!isKnown || body?.['statusCode'] !== statusCode)
     return `${statusCode} without an error body: ${text.slice(0, 100)}`;
-  if (/node_modules|file:\/\/|\n\s+at |\/home\/|\.ts:\d/.test(text)) return `${statusCode} tells of the host: ${code}`;
-  // There is no agent here, and that is said so.
+  if (/node_modules|file:\/\/|\n\s+at |\/home\/|\.ts:\d/.test(text)) return `${statusCode} reveals the host: ${code}`;
+  // There is no agent here, so agent_unreachable is expected.
   const isExpected = statusCode === 502 && path.startsWith('/api/system/');
   return statusCode < 500 || isExpected ? null : `${statusCode} ${code}`;
 }

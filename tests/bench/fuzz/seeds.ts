@@ -1,7 +1,7 @@
 import { pick } from './pick.ts';
 import type { Random } from '../../faults/mutate.ts';
 
-/** What the backend's own description tells of a request. */
+/** A request as the backend's OpenAPI description defines it. */
 export type Operation = {
   method: string;
   path: string;
@@ -42,7 +42,7 @@ type OpenApi = {
 
 const methods = ['get', 'post', 'put', 'patch', 'delete', 'head'];
 
-/** @throws when the description tells of nothing. */
+/** @throws when the description has no requests. */
 export async function readOperations(url: string): Promise<Operation[]> {
   const { paths } = (await (await fetch(`${url}/api/openapi.json`)).json()) as OpenApi;
   const operations = Object.entries(paths).flatMap(([path, item]) =>
@@ -57,7 +57,7 @@ export async function readOperations(url: string): Promise<Operation[]> {
   return operations;
 }
 
-/** A value that the schema takes, as far as one can tell. */
+/** A value that should match the schema. */
 export function exampleOf(schema: JsonSchema, random: Random, ids: readonly string[]): unknown {
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices !== undefined) return exampleOf(pick(random, choices), random, ids);

@@ -4,7 +4,7 @@ import { openSync, closeSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { systemEnv } from '../../rig/program.ts';
 
-/** The core of whatever is measured, and the one of everything that only drives it. */
+/** Core of the measured program, and core of the load. */
 export const cores = { measured: 0, load: 1 } as const;
 
 /** @throws when there is no second core to keep the load away from what is measured. */

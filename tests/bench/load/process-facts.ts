@@ -13,7 +13,7 @@ export async function cpuSeconds(pid: number): Promise<number> {
 /** MiB, from /proc/PID/smaps_rollup; `privateDirty` is what the process has written itself. */
 export type Memory = { pss: number; private: number; privateDirty: number };
 
-/** @throws when the kernel does not tell. */
+/** @throws when the kernel has no such value. */
 export async function memoryOf(pid: number): Promise<Memory> {
   const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
   const read = (name: string): number => Number(new RegExp(`^${name}: +(\\d+) kB$`, 'm').exec(rollup)?.[1]) / 1024;

@@ -20,7 +20,7 @@ export const counterOf = (n: number): number => counterBase + n;
 export async function connectRawDevice(options: { host: string; port: number; topic: string; login: RawLogin }) {
   const { host, port, topic, login } = options;
   const socket = connect({ host, port, noDelay: true });
-  // Its end is told by `close`.
+  // `close` reports its end.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   const { externalId, token, username = externalId } = login;

@@ -1,6 +1,6 @@
 import { monotonicMs } from './pinned.ts';
 
-/** Ten digits, as a raw device's counter has, that tell a time to 10 µs; they begin anew after a day. */
+/** Ten digits, as a raw device's counter has, that encode a time with 10 µs resolution; they wrap after a day. */
 const [base, range, perMs] = [1_000_000_000, 8_640_000_000, 100];
 
 export const stampNow = (): number => base + (Math.floor(monotonicMs() * perMs) % range);

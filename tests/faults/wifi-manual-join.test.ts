@@ -22,7 +22,7 @@ const troubles = [
 ] as const;
 
 for (const [what, away, back] of troubles) {
-  test(`a network that was joined by hand is come back to when its router ${what} for ten minutes`, async () => {
+  test(`rejoins a manually joined network after its router ${what} for ten minutes`, async () => {
     const home = ssidFromText('home');
     const world = createWifiWorld([router('home')], [profile('home', passwordOf('home'), false)]);
     const startMs = world.time.monotonicMs;
@@ -41,7 +41,7 @@ for (const [what, away, back] of troubles) {
   });
 }
 
-test('one that nobody has joined since the agent began is left to people', async () => {
+test('does not join a manual network that nobody has joined since the agent started', async () => {
   const world = createWifiWorld([router('home')], [profile('home', passwordOf('home'), false)]);
   const run = await runWifi(world, { untilMs: world.time.monotonicMs + 30 * minute, end: 'cut' });
   assert.equal(run.status.watchdog.state, 'HOTSPOT_ACTIVE');
