@@ -49,6 +49,7 @@ import type { HttpServer } from './http/server.ts';
 export async function registerAllRoutes(
   app: HttpServer,
   rooms: Rooms,
+  onRestart: () => void,
   extraRoutes: ((app: HttpServer) => Promise<void>) | undefined,
 ): Promise<readonly DescribedRoute[]> {
   const { config, tokens, devices, store } = rooms;
@@ -68,7 +69,7 @@ export async function registerAllRoutes(
   await registerDevices(app, rooms, agent);
   const { hub, host } = rooms;
   const { clock } = host;
-  await registerSystemRoutes(app, { agent, tokens, clock, closing });
+  await registerSystemRoutes(app, { agent, tokens, clock, closing, onRestart });
   const describe = async () => ({ version, station: await nameOf(station) });
   await registerSocketRoute(app, { hub, tokens, clock, logger: host.logger, describe });
   await registerDocsRoutes(app, { routes, version });

@@ -32,7 +32,7 @@ export async function startBackend(config: BackendConfig, host: Host, hooks: Bac
   const app = createHttpServer({ logger: host.logger });
   // Even when the start fails half way.
   starting.defer(() => closeInTime(app));
-  const routes = await registerAllRoutes(app, rooms, hooks.extraRoutes);
+  const routes = await registerAllRoutes(app, rooms, () => hooks.onRestart(), hooks.extraRoutes);
   await rooms.begin();
   const url = await app.listen({ port: config.port, host: config.host });
   const running = starting.move();

@@ -41,6 +41,19 @@ test('runs, answers, and exits with 0 on SIGTERM while a request is under way, w
   );
 });
 
+test('the agent asks for a restart: 202, then exit 0, so that the supervisor starts it again', async () => {
+  await using folder = await temporaryFolder();
+  const env = { PORT: '0', DATA_DIR: join(folder.path, 'data'), AGENT_TOKEN: 'the-token-of-the-agent' };
+  await using program = runProgram(env);
+  const started = (): LoggedEvent | undefined => program.lines.find(({ event }) => event === 'backend_started');
+  await until('the program has started', () => started() !== undefined);
+  const url = `${String(started()?.['address'])}/api/agent/restart`;
+  assert.equal((await fetch(url, { method: 'POST' })).status, 401);
+  const headers = { authorization: `Bearer ${env.AGENT_TOKEN}` };
+  assert.equal((await fetch(url, { method: 'POST', headers })).status, 202);
+  assert.equal(await program.exit, 0);
+});
+
 test('a database that cannot be opened: exit 1 and a line that says why', async () => {
   await using program = runProgram({ PORT: '0', DATA_DIR: '/dev/null/station' });
   assert.equal(await program.exit, 1);

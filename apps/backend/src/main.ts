@@ -43,6 +43,7 @@ async function run(config: Parameters<typeof secretsOf>[0]): Promise<number> {
         onDamage: () => stop(exitFailed),
         // The process manager starts it again, and nobody has claimed it then.
         onReset: () => stop(0),
+        onRestart: () => stop(0),
       });
       logger.event('backend_started', {
         version: config.version,

@@ -67,6 +67,8 @@ export type RoomHooks = {
   onDamage(): void;
   /** The cloud reset the station: stop and start again, unclaimed. */
   onReset(): void;
+  /** The agent asked for it: stop and start again. */
+  onRestart(): void;
   cloudTuning?: CloudTuning;
 };
 

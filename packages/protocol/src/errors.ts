@@ -17,7 +17,6 @@ export const errorCodes = {
   setup_code_invalid: 403,
   not_found: 404,
   method_not_allowed: 405,
-  not_acceptable: 406,
   conflict: 409,
   device_offline: 409,
   update_in_progress: 409,

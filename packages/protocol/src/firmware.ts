@@ -35,6 +35,13 @@ export const FirmwareReady = Type.Object(
     name: Name,
     version: VersionText,
     file: Type.String({ maxLength: 255, description: 'Name in the cache, `<name>@<version>.bin`.' }),
+    path: Type.Optional(
+      Type.String({
+        maxLength: 512,
+        pattern: '^(/[A-Za-z0-9._~@+-]+)+$',
+        description: 'Path at which the reverse proxy serves the file, e.g. `/firmware/<name>@<version>.bin`.',
+      }),
+    ),
     checksum: Checksum,
     size: Type.Integer({ minimum: 1, description: 'Bytes.' }),
     chip: Type.Optional(

@@ -181,6 +181,12 @@ export const AgentSettings = Type.Object(
 );
 export type AgentSettings = Static<typeof AgentSettings>;
 
+/** GET /api/agent/wifi (agent token): what POST /api/agent/wifi set, without the password. */
+export const AgentWifi = Type.Object({
+  wifi: Nullable(Type.Object({ ssid: Type.String(), security: Nullable(Type.String()), updatedAt: Nullable(Time) })),
+});
+export type AgentWifi = Static<typeof AgentWifi>;
+
 /** GET /api/settings/wifi (station role owner or admin): the Wi-Fi that new devices get. Its password is never returned. */
 export const DeviceWifi = Type.Object({
   ssid: Nullable(Type.String({ description: 'Null when none is set.' })),

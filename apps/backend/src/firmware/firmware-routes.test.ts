@@ -65,3 +65,26 @@ test('an agent that does not say what is there keeps nobody from a version', asy
   assert.deepEqual(await offered(), ['1.1.0', '1.0.0']);
   assert.equal((await ask('1.0.0')).statusCode, 201);
 });
+
+test('a device gets the address of a file below the path that the agent named, else below FIRMWARE_FOLDER', async () => {
+  await using running = await runBackend({ env: { AGENT_TOKEN: agentToken, FIRMWARE_FOLDER: '/fw' } });
+  const { http } = running;
+  const devices = createDeviceStore({ db: running.backend.db, clock: systemClock });
+  const { token } = await devices.provision({ externalId: 'd1', type: 'climate', name: 'Hall', zoneId: null });
+  const { type: name, file, checksum, size } = contentOf('1.1.0');
+  const handOver = async (path?: string): Promise<number> => {
+    const payload = { name, version: '1.1.0', file, checksum, size, ...(path === undefined ? {} : { path }) };
+    const url = '/api/ota/firmware-ready';
+    return (await http.inject({ method: 'POST', url, headers: bearer(agentToken), payload })).statusCode;
+  };
+  const addressOf = async (): Promise<string> => {
+    const url = '/api/ota/check?device_id=d1&version=1.0.0';
+    return String((await http.inject({ url, headers: { 'x-device-token': token } })).json().url);
+  };
+  assert.equal(await handOver(), 204);
+  assert.equal(new URL(await addressOf()).pathname, `/fw/${file}`);
+  assert.equal(await handOver(`/elsewhere/files/${file}`), 204);
+  assert.equal(new URL(await addressOf()).pathname, `/elsewhere/files/${file}`);
+  for (const bad of ['no-slash.bin', '/a b.bin', '//host/x.bin', '/x.bin?token=1'])
+    assert.equal(await handOver(bad), 400);
+});

@@ -4,7 +4,7 @@ import type { DeviceEvents } from '../core/device-events.ts';
 import type { BackendLogger } from '@station/kit/logger';
 import type { SocketHub } from '../socket/hub.ts';
 import type { Database } from '../store/schema.ts';
-import { createImageStore, type ImageStore } from './image-store.ts';
+import { createImageStore, type FirmwareImage, type ImageStore } from './image-store.ts';
 import { defaultSettings, waveLimits, type Target } from './rollout-decide.ts';
 import { createRolloutStore, type RolloutRecord, type RolloutStore } from './rollout-store.ts';
 import { startRollouts, type RolloutChange, type Rollouts } from './rollouts.ts';
@@ -14,7 +14,8 @@ export type Firmware = AsyncDisposable & {
   images: ImageStore;
   store: RolloutStore;
   rollouts: Rollouts;
-  folder: string;
+  /** Path at which the reverse proxy serves an image. */
+  pathOf(image: FirmwareImage): string;
 };
 
 /** Firmware of devices: what is there, and how it reaches them; everyone at /ws is told. */
@@ -32,20 +33,21 @@ export function startFirmware(parts: {
   const { soakMs, concurrency, startsPerMinute, attempts: maxFailures } = config;
   const images = createImageStore({ db, clock });
   const store = createRolloutStore({ db, clock });
+  const pathOf = ({ path, file }: FirmwareImage): string => path ?? `${config.folder}/${file}`;
   const rollouts = startRollouts({
     ...others,
     store,
     images,
     clock,
     settings: { ...defaultSettings, soakMs, concurrency, startsPerMinute, maxFailures },
-    urlOf: (file) => `${config.publicUrl}${config.folder}/${file}`,
+    urlOf: (image) => `${config.publicUrl}${pathOf(image)}`,
     tell: (change) => tell(hub, change, clock.now()),
   });
   return {
     images,
     store,
     rollouts,
-    folder: config.folder,
+    pathOf,
     [Symbol.asyncDispose]: async () => rollouts[Symbol.asyncDispose](),
   };
 }

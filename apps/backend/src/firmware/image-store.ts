@@ -26,13 +26,20 @@ export function createImageStore({ db, clock }: { db: Database; clock: Clock }):
   };
   const find: ImageStore['find'] = async (type, version) =>
     (await list(type)).find((image) => image.version === version) ?? null;
+  /** The agent may serve the same file elsewhere by now. */
+  const withPath = async (image: FirmwareImage, path: string | null): Promise<FirmwareImage> => {
+    if (image.path === path) return image;
+    const update = db.updateTable('firmware_images').set({ path });
+    await update.where('type', '=', image.type).where('version', '=', image.version).execute();
+    return { ...image, path };
+  };
   return {
     list,
     find,
     newest: async (type) => (await list(type))[0] ?? null,
     put: async (image) => {
       const known = await find(image.type, image.version);
-      if (known !== null) return known.checksum === image.checksum ? known : null;
+      if (known !== null) return known.checksum === image.checksum ? withPath(known, image.path) : null;
       const values = { ...image, ready_at: clock.now() };
       await db.insertInto('firmware_images').values(values).execute();
       return values;

@@ -14,7 +14,7 @@ export async function registerOtaRoutes(
   app: HttpServer,
   { firmware, devices }: { firmware: Firmware; devices: Pick<DeviceStore, 'findById'> },
 ): Promise<void> {
-  const { images, rollouts, folder } = firmware;
+  const { images, rollouts, pathOf } = firmware;
 
   app.get(
     '/api/ota/device-types',
@@ -34,10 +34,10 @@ export async function registerOtaRoutes(
     '/api/ota/firmware-ready',
     { config: { access: 'agent' }, schema: { tags, body: FirmwareReady, response: { 204: Type.Null() } } },
     async (request, reply) => {
-      const { name, version, file, checksum, size, chip, minVersion } = request.body;
+      const { name, version, file, path = null, checksum, size, chip, minVersion } = request.body;
       if (parseVersion(version)?.text !== version) throw fault('/version', 'must be SemVer');
       if (file !== firmwareFileName(name, version)) throw fault('/file', 'must be <name>@<version>.bin');
-      const content = { file, checksum, size, chip: chip ?? null, min_version: minVersion ?? null };
+      const content = { file, path, checksum, size, chip: chip ?? null, min_version: minVersion ?? null };
       const image = await images.put({ type: name, version, ...content });
       if (image === null) throw new StationError('conflict', 'This version is known with another checksum.');
       await rollouts.offer(image);
@@ -56,9 +56,9 @@ export async function registerOtaRoutes(
       }
       const image = await rollouts.ask({ deviceId: device.id, type: device.type, version });
       if (image === null) return { update: false as const };
-      const { file, checksum, size } = image;
+      const { checksum, size } = image;
       // By the name it found us under.
-      const url = `${request.protocol}://${request.host}${folder}/${file}`;
+      const url = `${request.protocol}://${request.host}${pathOf(image)}`;
       return { update: true as const, version: image.version, url, checksum, size };
     },
   );

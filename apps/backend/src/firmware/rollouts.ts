@@ -40,7 +40,7 @@ export type RolloutsParts = {
   events: DeviceEvents;
   commands: Pick<Commands, 'send'>;
   /** Where a device on the local network finds a file. */
-  urlOf: (file: string) => string;
+  urlOf: (image: FirmwareImage) => string;
   tell: (change: RolloutChange) => void;
   clock: Clock;
   logger: BackendLogger;
@@ -103,8 +103,8 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
   };
 
   const sendOffers = async (image: FirmwareImage, offers: readonly string[]): Promise<void> => {
-    const { version, file, checksum, size } = image;
-    const params = { url: parts.urlOf(file), version, checksum, size };
+    const { version, checksum, size } = image;
+    const params = { url: parts.urlOf(image), version, checksum, size };
     for (const deviceId of offers) {
       const sent = await commands.send({ deviceId, action: 'ota_update', params, userId: null });
       if (sent.kind === 'accepted' && sent.command.status !== 'failed') continue;

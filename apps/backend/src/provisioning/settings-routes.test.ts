@@ -34,6 +34,26 @@ test('the Wi-Fi that the agent forwards is kept, encrypted', async () => {
   assert.ok(!running.logger.lines.some((line) => line.includes(wifi.password)));
 });
 
+test('the agent sets and reads the Wi-Fi below its own address, and never gets the password back', async () => {
+  await using running = await runBackend({ env: { AGENT_TOKEN: agentToken } });
+  const url = '/api/agent/wifi';
+  const headers = bearer(agentToken);
+  assert.deepEqual((await running.http.inject({ url, headers })).json(), { wifi: null });
+  assert.equal((await running.http.inject({ method: 'POST', url, headers, payload: { wifi } })).statusCode, 204);
+  assert.deepEqual(await readBack(running), wifi);
+  const shown = await running.http.inject({ url, headers });
+  const { ssid, security, updatedAt } = shown.json().wifi;
+  assert.deepEqual([ssid, security, typeof updatedAt], [wifi.ssid, wifi.security, 'string']);
+  assert.ok(!shown.body.includes(wifi.password));
+  await running.http.inject({ method: 'POST', url, headers, payload: { wifi: { ssid: 'Open', password: '' } } });
+  assert.equal((await running.http.inject({ url, headers })).json().wifi.security, null);
+  assert.equal((await running.http.inject({ method: 'POST', url, headers, payload: {} })).statusCode, 400);
+  for (const method of ['GET', 'POST'] as const) {
+    assert.equal((await running.http.inject({ method, url })).statusCode, 401);
+    assert.equal((await running.http.inject({ method, url, headers: bearer('another') })).statusCode, 401);
+  }
+});
+
 test('people set the Wi-Fi for new devices, read its name back, and never its password', async () => {
   await using running = await runBackend({ env: { AGENT_TOKEN: agentToken } });
   const headers = bearer((await running.setUp()).accessToken);

@@ -1,6 +1,13 @@
 import { Type } from 'typebox';
 import { isoTime } from '@station/kit/clock';
-import { AgentSettings, DeviceWifi, DeviceWifiPut, type DeviceWifi as DeviceWifiBody } from '@station/protocol/rest';
+import {
+  AgentSettings,
+  AgentWifi,
+  DeviceWifi,
+  DeviceWifiPut,
+  type AgentWifi as AgentWifiBody,
+  type DeviceWifi as DeviceWifiBody,
+} from '@station/protocol/rest';
 import type { SettingsStore } from './settings-store.ts';
 import type { HttpServer } from '../http/server.ts';
 
@@ -12,18 +19,30 @@ export async function registerSettingsRoutes(
   app: HttpServer,
   { settings }: { settings: SettingsStore },
 ): Promise<void> {
-  app.post(
-    '/api/settings/agent',
-    {
-      config: { access: 'agent' },
-      schema: { tags: ['settings'], body: AgentSettings, response: { 204: Type.Null() } },
-    },
-    async (request, reply) => {
+  const agentSchema = { tags: ['settings'], body: AgentSettings, response: { 204: Type.Null() } };
+  for (const url of ['/api/settings/agent', '/api/agent/wifi']) {
+    app.post(url, { config: { access: 'agent' }, schema: agentSchema }, async (request, reply) => {
       await settings.writeSecret(wifiSetting, request.body.wifi);
       return reply.code(204).send(null);
-    },
+    });
+  }
+  app.get(
+    '/api/agent/wifi',
+    { config: { access: 'agent' }, schema: { tags: ['settings'], response: { 200: AgentWifi } } },
+    async () => ({ wifi: await readAgentWifi(settings) }),
   );
   registerWifiRoutes(app, settings);
+}
+
+async function readAgentWifi(settings: SettingsStore): Promise<AgentWifiBody['wifi']> {
+  const wifi = await settings.readSecret(wifiSetting, AgentSettings.properties.wifi);
+  if (wifi === null) return null;
+  const updatedAt = await settings.updatedAt(wifiSetting);
+  return {
+    ssid: wifi.ssid,
+    security: wifi.security ?? null,
+    updatedAt: updatedAt === null ? null : isoTime(updatedAt),
+  };
 }
 
 /** /api/settings/wifi: the password goes in and never comes out. */

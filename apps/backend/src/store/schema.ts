@@ -155,8 +155,10 @@ export type FirmwareImagesTable = {
   /** Name of the firmware, which is the device type. */
   type: string;
   version: string;
-  /** Name below FIRMWARE_FOLDER. */
+  /** Name in the agent's cache. */
   file: string;
+  /** Path at which the reverse proxy serves it; null: the name below FIRMWARE_FOLDER. */
+  path: string | null;
   /** `sha256:` and 64 hex digits. */
   checksum: string;
   size: number;

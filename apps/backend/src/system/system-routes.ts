@@ -19,12 +19,21 @@ const maxEventStreams = 32;
 
 const operators = { roles: ['owner', 'admin'] } as const;
 
+export type SystemRoutesParts = {
+  agent: AgentClient;
+  tokens: AccessTokens;
+  clock: Clock;
+  closing: AbortSignal;
+  /** The agent wants this backend to stop and be started again. */
+  onRestart: () => void;
+};
+
 /**
  * /api/system: the agent's API for people, passed on over its socket (contracts, section 9). `closing` ends the open streams.
  */
 export async function registerSystemRoutes(
   app: HttpServer,
-  { agent, tokens, clock, closing }: { agent: AgentClient; tokens: AccessTokens; clock: Clock; closing: AbortSignal },
+  { agent, tokens, clock, closing, onRestart }: SystemRoutesParts,
 ): Promise<void> {
   const documented = (success: object) => ({ tags: ['system'], response: success });
 
@@ -72,6 +81,15 @@ export async function registerSystemRoutes(
     { config: { access: operators }, schema: documented({ 202: Accepted }), serializerCompiler: () => JSON.stringify },
     async (_request, reply) =>
       passOn(reply, await agent.call('POST', '/rollback?wait=false', { timeoutMs: answerTimeoutMs })),
+  );
+
+  app.post(
+    '/api/agent/restart',
+    { config: { access: 'agent' }, schema: { tags: ['system'], response: { 202: Type.Null() } } },
+    async (_request, reply) => {
+      reply.raw.once('finish', onRestart);
+      return reply.code(202).send(null);
+    },
   );
 
   let eventStreams = 0;

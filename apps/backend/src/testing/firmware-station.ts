@@ -16,6 +16,7 @@ export const contentOf = (version: string): Omit<FirmwareImage, 'ready_at'> => (
   type: 'climate',
   version,
   file: `climate@${version}.bin`,
+  path: null,
   checksum: `sha256:${version.padEnd(64, '0').replaceAll('.', 'a')}`,
   size: 1_000,
   chip: null,
@@ -41,7 +42,7 @@ export async function firmwareStation(count: number, settings = quick) {
       store: rolloutStore,
       images,
       events,
-      urlOf: (file) => `http://station/firmware/${file}`,
+      urlOf: ({ file }) => `http://station/firmware/${file}`,
       commands: {
         send: async (request) => {
           if (!failing) sent.push(request);

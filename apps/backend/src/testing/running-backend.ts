@@ -26,6 +26,7 @@ export type BackendOptions = {
   env?: Record<string, string>;
   clock?: Clock;
   onReset?: () => void;
+  onRestart?: () => void;
   cloudTuning?: CloudTuning;
   extraRoutes?: (app: HttpServer) => Promise<void>;
   /** Kept when given, so that a second backend can start on it. */
@@ -59,6 +60,7 @@ export async function runBackend(options: BackendOptions = {}): Promise<RunningB
     await startBackend(config.config, host, {
       onDamage: () => undefined,
       onReset: options.onReset ?? (() => undefined),
+      onRestart: options.onRestart ?? (() => undefined),
       ...(cloudTuning ? { cloudTuning } : {}),
       ...(extraRoutes ? { extraRoutes } : {}),
     }),

@@ -517,7 +517,6 @@ export const en = {
     setup_code_invalid: 'The set-up code is not right. Compare it with the one the station shows.',
     not_found: 'It is not there any more. Go back and look again.',
     method_not_allowed: 'The station does not offer this. Load the page again, it may be out of date.',
-    not_acceptable: 'The station cannot answer in this form. Load the page again, it may be out of date.',
     conflict: 'Something else changed in the meantime. Look at the present state and try again.',
     device_offline: 'The device is offline. Check that it has power and is in range.',
     update_in_progress: 'Another update is under way. Wait until it has finished.',

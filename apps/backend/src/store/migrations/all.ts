@@ -12,6 +12,7 @@ import { greetings } from './0015-greetings.ts';
 import { removedLogins } from './0016-removed-logins.ts';
 import { homeRoles } from './0017-home-roles.ts';
 import { commandLives } from './0018-command-lives.ts';
+import { firmwarePaths } from './0019-firmware-paths.ts';
 
 /** Every migration, oldest first. Listed by hand, so that they are inside the one bundled file. Never change one that was released. */
 export const migrations: readonly StationMigration[] = [
@@ -28,4 +29,5 @@ export const migrations: readonly StationMigration[] = [
   removedLogins,
   homeRoles,
   commandLives,
+  firmwarePaths,
 ];
