@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { nodeDisk, readText, writeDurable } from '@station/kit/files';
+import { nodeDisk, readText, writeDurable } from '@station/kit/durable-files';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { simulatedTypes, type SimulatedType } from './behaviour.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { nodeDisk, readText, writeDurable } from '@station/kit/files';
+import { nodeDisk, readText, writeDurable } from '@station/kit/durable-files';
 import { parseProcessImage, type ProcessImage } from './process-image.ts';
 import { isMissingFile } from './file-faults.ts';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { nodeDisk, readText } from '@station/kit/files';
+import { nodeDisk, readText } from '@station/kit/durable-files';
 import { describeError } from '@station/kit/station-error';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';

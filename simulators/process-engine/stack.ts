@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
-import { nodeDisk, readText, writeDurable } from '@station/kit/files';
+import { nodeDisk, readText, writeDurable } from '@station/kit/durable-files';
 import { StationError } from '@station/kit/station-error';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { isoTime } from '@station/kit/clock';
-import { nodeDisk, readText, writeDurable } from '@station/kit/files';
+import { nodeDisk, readText, writeDurable } from '@station/kit/durable-files';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import type { ImageFolder } from './image-folder.ts';

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { nodeDisk, readText, writeDurable } from '@station/kit/files';
+import { nodeDisk, readText, writeDurable } from '@station/kit/durable-files';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { nodeDisk, writeDurable } from '@station/kit/files';
+import { nodeDisk, writeDurable } from '@station/kit/durable-files';
 import { programVariables } from '../releases/station-images.ts';
 import type { Folders } from './folders.ts';
 import type { Identity } from './identity.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { nodeDisk, readText } from '@station/kit/files';
+import { nodeDisk, readText } from '@station/kit/durable-files';
 import type { OperationPhase, Status } from '@station/protocol/agent-api';
 import { readOrMakeLogins } from '../devices/devices-file.ts';
 import { startFleet } from '../devices/fleet.ts';

@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { cacheDisk } from '@station/agent/adapters/cache-disk';
 import { openDownload } from '@station/agent/adapters/http-download';
 import { fetchSmallFile } from '@station/agent/adapters/http-fetch';
-import { createConditions } from '@station/agent/core/conditions';
+import { createAgentConditions } from '@station/kit/conditions';
 import { createFirmware } from '@station/agent/firmware/firmware';
 import { createFirmwareSource } from '@station/agent/firmware/manifest-source';
 import { checksumOf, verifyFirmware } from '@station/agent/firmware/verify';
@@ -181,7 +181,7 @@ async function tryWholeDuty(): Promise<string[]> {
       deviceTypes: async () => ({ kind: 'ok', types: [] }),
       firmwareReady: async () => ({ kind: 'ok' }),
     },
-    conditions: createConditions(systemClock, logger),
+    conditions: createAgentConditions(systemClock, logger),
     clock: systemClock,
     logger,
     random,

@@ -12,7 +12,7 @@ import { startServer } from '@station/agent/http/testing/running-server';
 import { verifyMinisign } from '@station/agent/core/minisign';
 import { emptyJournal, writeJournal } from '@station/agent/stack/journal';
 import { systemClock } from '@station/kit/clock';
-import type { Disk } from '@station/kit/files';
+import type { Disk } from '@station/kit/durable-files';
 import { parseImageReference } from '@station/protocol/image-reference';
 import { readReleaseManifest } from '@station/protocol/release-manifest';
 import { parseVersion } from '@station/protocol/version';

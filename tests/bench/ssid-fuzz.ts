@@ -18,7 +18,7 @@ import { texts } from '@station/agent/portal/texts';
 import type { JoinRequest, Network } from '@station/agent/wifi/ports';
 import { ssidFromBytes } from '@station/agent/wifi/ssid';
 import { systemClock } from '@station/kit/clock';
-import { nodeDisk, readText, writeDurable } from '@station/kit/files';
+import { nodeDisk, readText, writeDurable } from '@station/kit/durable-files';
 import { createRandom } from '../faults/choice.ts';
 
 const { values } = parseArgs({

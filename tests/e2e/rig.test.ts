@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
-import { exists } from '@station/kit/files';
+import { exists } from '@station/kit/durable-files';
 import { createDockerEngine } from '../rig/docker-engine.ts';
 import { findLeftovers, type Leftovers } from '../rig/leftovers.ts';
 import { run, waitFor } from '../rig/program.ts';

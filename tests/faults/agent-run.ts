@@ -1,4 +1,4 @@
-import { createConditions, type Conditions } from '@station/agent/core/conditions';
+import { createAgentConditions, type AgentConditions } from '@station/kit/conditions';
 import type { HealthGate } from '@station/agent/stack/stack-facts';
 import type { StackEngine } from '@station/agent/stack/ports';
 import type { ReleaseSource } from '@station/agent/stack/release-source';
@@ -6,7 +6,7 @@ import { createPort80Lock } from '@station/agent/stack/port-80-lock';
 import { createJournalKeeper, type JournalKeeper } from '@station/agent/stack/journal-keeper';
 import { createStack, type Stack } from '@station/agent/stack/stack';
 import type { StartAnswer } from '@station/agent/core/stack-port';
-import type { Disk } from '@station/kit/files';
+import type { Disk } from '@station/kit/durable-files';
 import type { AgentLogger } from '@station/kit/logger';
 import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import { createRandom } from './choice.ts';
@@ -45,7 +45,7 @@ export type AgentRunOptions = {
   /** How long the agent keeps running once it is idle. */
   stayMs?: number;
   /** Called before each wait of the agent. */
-  onSleep?: (agent: { stack: Stack; keeper: JournalKeeper; conditions: Conditions }) => void;
+  onSleep?: (agent: { stack: Stack; keeper: JournalKeeper; conditions: AgentConditions }) => void;
 };
 
 export type AgentRun = {
@@ -61,7 +61,7 @@ export type AgentRun = {
   /** Virtual time until the stack first answered healthy; null when it never did. */
   servedAfterMs: number | null;
   events: string[];
-  /** Conditions that were raised, and those that remain at the end. */
+  /** AgentConditions that were raised, and those that remain at the end. */
   raised: string[];
   conditions: string[];
   answer: StartAnswer | null;
@@ -149,7 +149,7 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
     newId: () => `operation-${(world.ids += 1)}`,
   };
   const keeper = createJournalKeeper(keeping);
-  const conditions = createConditions(clock, parts.logger);
+  const conditions = createAgentConditions(clock, parts.logger);
   const stack = createStack({
     ...{ ...keeping, keeper, conditions, random: createRandom(world.boot), lock: createPort80Lock() },
     gate: options.gate ?? usualGate,

@@ -6,7 +6,7 @@ import { cacheDisk } from '@station/agent/adapters/cache-disk';
 import { openDownload } from '@station/agent/adapters/http-download';
 import { fetchSmallFile } from '@station/agent/adapters/http-fetch';
 import { createOtaBackend } from '@station/agent/adapters/ota-backend';
-import { createConditions } from '@station/agent/core/conditions';
+import { createAgentConditions } from '@station/kit/conditions';
 import type { SigningKey } from '@station/agent/config/values';
 import { createFirmware, type Firmware } from '@station/agent/firmware/firmware';
 import { createFirmwareSource } from '@station/agent/firmware/manifest-source';
@@ -54,8 +54,11 @@ export async function createDuty(options: DutyOptions = {}): Promise<Duty> {
   const events: AgentEvent[] = [];
   const logger = createLogger({ catalogue, clock: systemClock, level: 'error', secrets: [], write: () => undefined });
   logger.subscribe((event) => void events.push(event));
-  let life: { firmware: Firmware; conditions: ReturnType<typeof createConditions>; stop: () => Promise<void> } | null =
-    null;
+  let life: {
+    firmware: Firmware;
+    conditions: ReturnType<typeof createAgentConditions>;
+    stop: () => Promise<void>;
+  } | null = null;
 
   const until: Duty['until'] = async (name, after = 0) => {
     const found = () => events.slice(after).find(({ event }) => event === name);
@@ -91,7 +94,7 @@ export async function createDuty(options: DutyOptions = {}): Promise<Duty> {
     },
     start: async () => {
       await stop();
-      const conditions = createConditions(systemClock, logger);
+      const conditions = createAgentConditions(systemClock, logger);
       const firmware = createFirmware({
         source: createFirmwareSource({
           url: options.manifestUrl?.(folder) ?? new URL(server.manifestUrl),

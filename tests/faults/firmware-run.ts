@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createConditions } from '@station/agent/core/conditions';
+import { createAgentConditions } from '@station/kit/conditions';
 import { createFirmware } from '@station/agent/firmware/firmware';
 import type { CacheDisk } from '@station/agent/firmware/ports';
 import type { AgentLogger } from '@station/kit/logger';
@@ -37,7 +37,7 @@ export type FirmwareRunResult = {
   outcome: 'quiet' | 'ended' | 'endless';
   points: number;
   events: { event: string; reason?: string }[];
-  /** Conditions that were raised, and those that stand in the end. */
+  /** AgentConditions that were raised, and those that stand in the end. */
   raised: string[];
   conditions: string[];
   status: Status['firmware'];
@@ -73,7 +73,7 @@ export async function runFirmware(world: FirmwareWorld, options: FirmwareRunOpti
     subscribe: () => ({ [Symbol.dispose]: () => undefined }),
     keepSecret: () => undefined,
   };
-  const conditions = createConditions(clock, logger);
+  const conditions = createAgentConditions(clock, logger);
   const disk = createCacheDisk(world, process, options.diskFault ?? (() => null));
   const firmware = createFirmware({
     source: {

@@ -13,7 +13,7 @@ import type { StepContext } from '@station/agent/stack/stack-steps';
 import { settle } from '@station/agent/stack/update-flow';
 import { systemClock } from '@station/kit/clock';
 import { findFreePort } from '@station/kit/free-port';
-import { nodeDisk } from '@station/kit/files';
+import { nodeDisk } from '@station/kit/durable-files';
 import { createLogger } from '@station/kit/logger';
 import type { HistoryEntry, OperationKind } from '@station/protocol/agent-api';
 import type { AgentEvent } from '@station/protocol/events';

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { nodeDisk, readText, removeDurable, writeDurable, type Disk } from '@station/kit/files';
+import { nodeDisk, readText, removeDurable, writeDurable, type Disk } from '@station/kit/durable-files';
 import { survival, type Choose } from './choice.ts';
 import { createProcess, Ended } from './process.ts';
 import {

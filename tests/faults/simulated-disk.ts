@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path';
-import type { Disk } from '@station/kit/files';
+import type { Disk } from '@station/kit/durable-files';
 import type { Choose } from './choice.ts';
 import type { SimulatedProcess } from './process.ts';
 

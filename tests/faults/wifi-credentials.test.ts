@@ -4,11 +4,11 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { createConditions } from '@station/agent/core/conditions';
+import { createAgentConditions } from '@station/kit/conditions';
 import { createForward } from '@station/agent/wifi/forward';
 import { ssidFromText } from '@station/agent/wifi/ssid';
 import { systemClock } from '@station/kit/clock';
-import { nodeDisk, type Disk } from '@station/kit/files';
+import { nodeDisk, type Disk } from '@station/kit/durable-files';
 import { createLogger } from '@station/kit/logger';
 import { pass } from './virtual-clock.ts';
 import { runWifi, type WifiRunResult, type WorldEvent } from './wifi-run.ts';
@@ -107,7 +107,7 @@ describe('credentials of a joined network', () => {
     });
     const forward = createForward({
       ...{ disk, dataDir, logger, clock: systemClock, random: () => 0.5 },
-      conditions: createConditions(systemClock, logger),
+      conditions: createAgentConditions(systemClock, logger),
       backend: {
         send: async ({ ssid }) => {
           if (ssid === 'older') return { kind: 'accepted' };

@@ -1,5 +1,5 @@
 import { events } from '@station/protocol/events';
-import { createConditions } from '@station/agent/core/conditions';
+import { createAgentConditions } from '@station/kit/conditions';
 import type { ProxyService } from '@station/agent/core/stack-port';
 import type { Radio } from '@station/agent/wifi/ports';
 import { ssidFromText } from '@station/agent/wifi/ssid';
@@ -65,7 +65,7 @@ export async function runWifi(world: WifiWorld, options: WifiRunOptions): Promis
     secrets: [],
     write: (line) => void lines.push(line),
   });
-  const conditions = createConditions(clock, logger);
+  const conditions = createAgentConditions(clock, logger);
   const faulty = options.fault ?? (() => false);
   // The result is the world at that time, before the agent's clean-up.
   let isOver = false;

@@ -3,7 +3,7 @@ import { chmod, chown, copyFile, mkdir, mkdtemp, rename, rm, stat, symlink, writ
 import { createReadStream } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { exists } from '@station/kit/files';
+import { exists } from '@station/kit/durable-files';
 import { baseRecipes, type BaseRecipe } from './base-recipes.ts';
 import { cacheFolder, needPackages, tell } from './debian.ts';
 import type { DockerEngine } from './docker-engine.ts';

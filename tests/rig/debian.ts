@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { exists } from '@station/kit/files';
+import { exists } from '@station/kit/durable-files';
 import { run, tryRun } from './program.ts';
 
 const noninteractive = { DEBIAN_FRONTEND: 'noninteractive' };

@@ -14,7 +14,7 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { exists } from '@station/kit/files';
+import { exists } from '@station/kit/durable-files';
 import { needPackages, tell } from '../rig/debian.ts';
 import { run } from '../rig/program.ts';
 import { takeLock } from './lock.ts';

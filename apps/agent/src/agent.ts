@@ -2,7 +2,7 @@ import { events } from '@station/protocol/events';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { systemClock, type Clock } from '@station/kit/clock';
-import { nodeDisk } from '@station/kit/files';
+import { nodeDisk } from '@station/kit/durable-files';
 import { Stopping } from '@station/kit/lifecycle';
 import { createLogger } from '@station/kit/logger';
 import { isoTime } from '@station/kit/clock';
@@ -14,7 +14,7 @@ import { fetchSmallFile } from './adapters/http-fetch.ts';
 import { createHttpProbe } from './adapters/http-probe.ts';
 import { createOtaBackend } from './adapters/ota-backend.ts';
 import { createServiceManager } from './adapters/systemd.ts';
-import { createConditions, type Conditions } from './core/conditions.ts';
+import { createAgentConditions, type AgentConditions } from '@station/kit/conditions';
 import { usualFirmwareManifest, type Config } from './config.ts';
 import type { StackEngine } from './stack/ports.ts';
 import { createReleaseSource } from './stack/release-source.ts';
@@ -33,7 +33,7 @@ import { agentVersion } from './version.ts';
 import { createWifiDuty } from './wifi-duty.ts';
 
 /** What an engine is made of besides the configuration. `overrideFile` pins the release that is meant to run. */
-export type EngineParts = { overrideFile: string; conditions: Conditions; clock: Clock; alive: () => void };
+export type EngineParts = { overrideFile: string; conditions: AgentConditions; clock: Clock; alive: () => void };
 
 /** An engine other than Docker, for simulators. Its processes end with the agent, so for them each start is a boot. */
 export type CreateEngine = (config: Config, parts: EngineParts) => Promise<StackEngine & AsyncDisposable>;
@@ -54,7 +54,7 @@ export async function startAgent(
     level: config.logLevel,
     secrets: config.secrets,
   });
-  const conditions = createConditions(clock, logger);
+  const conditions = createAgentConditions(clock, logger);
   const startedAt = isoTime(clock.now());
   await using stack = new AsyncDisposableStack();
   const stopping = new AbortController();

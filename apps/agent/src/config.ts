@@ -1,7 +1,7 @@
 import { homedir, hostname } from 'node:os';
 import { join } from 'node:path';
 import { describeError } from '@station/kit/station-error';
-import { exists, nodeDisk, readText } from '@station/kit/files';
+import { exists, nodeDisk, readText } from '@station/kit/durable-files';
 import { logLevels, type LogLevel } from '@station/kit/logger';
 import { parseEnvFile } from './config/env-file.ts';
 import { parseMaintenanceWindow, type MaintenanceWindow } from './config/maintenance-window.ts';

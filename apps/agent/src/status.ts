@@ -1,5 +1,5 @@
 import type { Status } from '@station/protocol/agent-api';
-import type { Conditions } from './core/conditions.ts';
+import type { AgentConditions } from '@station/kit/conditions';
 import type { Config } from './config.ts';
 import type { Firmware } from './firmware/firmware.ts';
 import type { AgentPort } from './http/port.ts';
@@ -11,7 +11,7 @@ export type StatusParts = {
   stack: Stack;
   firmware: Firmware;
   wifi: Pick<WifiDuty, 'status'>;
-  conditions: Conditions;
+  conditions: AgentConditions;
   startedAt: string;
   agentVersion: string;
 };

@@ -1,4 +1,4 @@
-import { nodeDisk } from '@station/kit/files';
+import { nodeDisk } from '@station/kit/durable-files';
 import type { WifiStatus } from '@station/protocol/agent-api';
 import { createNetworkManager, undoHotspot } from './adapters/network-manager/network-manager.ts';
 import { createReachability } from './adapters/reachability.ts';

@@ -1,6 +1,6 @@
 import { backendEvents } from '@station/protocol/backend-events';
 import { systemClock } from '@station/kit/clock';
-import { nodeDisk } from '@station/kit/files';
+import { nodeDisk } from '@station/kit/durable-files';
 import { runUntilSignal, Stopping } from '@station/kit/lifecycle';
 import { createLogger, type BackendLogger, type LogLevel } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';

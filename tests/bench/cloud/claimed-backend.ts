@@ -1,7 +1,7 @@
 /** A whole backend with twenty devices, claimed by a cloud at this port of loopback: data directory, port. Says where it is. */
 import { join } from 'node:path';
 import { systemClock } from '@station/kit/clock';
-import { nodeDisk } from '@station/kit/files';
+import { nodeDisk } from '@station/kit/durable-files';
 import { createCloudConfigStore } from '../../../apps/backend/src/cloud/cloud-config-store.ts';
 import { addDevice } from '../../../apps/backend/src/testing/test-device.ts';
 import { runBackend } from '../../../apps/backend/src/testing/running-backend.ts';

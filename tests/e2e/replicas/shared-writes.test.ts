@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { systemClock } from '@station/kit/clock';
-import { nodeDisk } from '@station/kit/files';
+import { nodeDisk } from '@station/kit/durable-files';
 import type { DeviceReport, Written } from '../../../apps/backend/src/core/device-events.ts';
 import { createDeviceStore } from '../../../apps/backend/src/store/device-store.ts';
 import { createEventIds } from '../../../apps/backend/src/core/event-ids.ts';

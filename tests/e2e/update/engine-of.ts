@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import { createDockerEngine } from '@station/agent/adapters/docker/docker-engine';
 import { systemClock } from '@station/kit/clock';
-import { nodeDisk } from '@station/kit/files';
+import { nodeDisk } from '@station/kit/durable-files';
 import type { SmallRig } from '../../rig/small-rig.ts';
 
 /** The agent's adapter on the rig's engine and stack, without an override. */

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { chmod, open, stat, statfs, truncate } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { nodeDisk } from '@station/kit/files';
+import { nodeDisk } from '@station/kit/durable-files';
 import type { CacheDisk } from '../firmware/ports.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { nodeDisk, readText } from '@station/kit/files';
+import { nodeDisk, readText } from '@station/kit/durable-files';
 import type { Reachability } from '../wifi/ports.ts';
 
 /**

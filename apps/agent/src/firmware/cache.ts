@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { makeDirectoryDurable, readText, writeDurable } from '@station/kit/files';
+import { makeDirectoryDurable, readText, writeDurable } from '@station/kit/durable-files';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
 import { firmwareFileName, isFirmwareName, parseFirmwareFileName } from '@station/protocol/firmware';
 import { Type } from 'typebox';

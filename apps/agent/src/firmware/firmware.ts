@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
-import { makeDirectoryDurable } from '@station/kit/files';
+import { makeDirectoryDurable } from '@station/kit/durable-files';
 import { createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { Status } from '@station/protocol/agent-api';

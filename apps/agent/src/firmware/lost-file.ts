@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { removeDurable, type Disk } from '@station/kit/files';
+import { removeDurable, type Disk } from '@station/kit/durable-files';
 
 /** A disk may fail for a moment; a file that it does not give out so often in a row is as good as damaged (as with the journal). */
 const readTries = 3;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { readText, writeDurable, type Disk } from '@station/kit/files';
+import { readText, writeDurable, type Disk } from '@station/kit/durable-files';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readText, temporaryPath, writeDurable } from '@station/kit/files';
+import { readText, temporaryPath, writeDurable } from '@station/kit/durable-files';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { clearPath, type Patience } from './lost-file.ts';

@@ -1,7 +1,7 @@
 import { isoTime, type Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
-import type { Conditions } from '../core/conditions.ts';
+import type { AgentConditions } from '@station/kit/conditions';
 import type { FirmwareCheck, FirmwareSource } from './manifest-source.ts';
 
 /** Asking for the firmware manifest: when, and what is said when it does not come. */
@@ -19,7 +19,7 @@ const retries = 3;
 
 export function createFirmwarePoll(parts: {
   source: FirmwareSource;
-  conditions: Conditions;
+  conditions: AgentConditions;
   clock: Clock;
   logger: AgentLogger;
   checkIntervalMs: number;

@@ -1,4 +1,4 @@
-import type { Disk } from '@station/kit/files';
+import type { Disk } from '@station/kit/durable-files';
 import type { FirmwareReady, OtaDeviceTypes } from '@station/protocol/firmware';
 
 /** What the firmware cache needs of the host beyond durable files. */

@@ -2,7 +2,7 @@ import type { Clock } from '@station/kit/clock';
 import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { AgentLogger } from '@station/kit/logger';
 import type { FirmwareEntry, FirmwareRefusal } from '@station/protocol/firmware-manifest';
-import type { Conditions } from '../core/conditions.ts';
+import type { AgentConditions } from '@station/kit/conditions';
 import { createAttempts, type Attempts } from './attempts.ts';
 import { createCache, type Cache, type CacheContents } from './cache.ts';
 import type { Facts } from './decide.ts';
@@ -20,7 +20,7 @@ export type FirmwareParts = {
   disk: CacheDisk;
   open: OpenDownload;
   backend: OtaBackend;
-  conditions: Conditions;
+  conditions: AgentConditions;
   clock: Clock;
   logger: AgentLogger;
   /** Uniform in [0, 1). */

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { nodeDisk, type Disk } from '@station/kit/files';
+import { nodeDisk, type Disk } from '@station/kit/durable-files';
 import type { Release } from '@station/protocol/release';
 import { adoptStack, imageName, type Adoption } from './adopt.ts';
 import type { ContainerFact, StackEngine } from './ports.ts';

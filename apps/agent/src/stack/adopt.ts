@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { parseImageReference } from '@station/protocol/image-reference';
 import type { Release } from '@station/protocol/release';
 import { parseVersion } from '@station/protocol/version';
-import { readText, type Disk } from '@station/kit/files';
+import { readText, type Disk } from '@station/kit/durable-files';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { emptyJournal, type Journal } from './journal.ts';

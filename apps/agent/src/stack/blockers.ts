@@ -3,7 +3,7 @@ import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
 import { describeError, StationError } from '@station/kit/station-error';
 import type { ErrorCode } from '@station/protocol/errors';
-import type { Conditions } from '../core/conditions.ts';
+import type { AgentConditions } from '@station/kit/conditions';
 import type { Step } from './stack-decide.ts';
 
 /** A fault outside of the stack that stands in the way of all work on it. At most one is known at a time. */
@@ -23,7 +23,7 @@ export type Blockers = {
 };
 
 export type BlockersParts = {
-  conditions: Conditions;
+  conditions: AgentConditions;
   clock: Clock;
   logger: AgentLogger;
   random: () => number;

@@ -1,5 +1,5 @@
 import { isoTime, type Clock } from '@station/kit/clock';
-import { makeDirectoryDurable, type Disk } from '@station/kit/files';
+import { makeDirectoryDurable, type Disk } from '@station/kit/durable-files';
 import type { AgentLogger } from '@station/kit/logger';
 import type { HistoryEntry, Operation, OperationKind, Trigger } from '@station/protocol/agent-api';
 import type { Release } from '@station/protocol/release';

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { nodeDisk } from '@station/kit/files';
+import { nodeDisk } from '@station/kit/durable-files';
 import { emptyJournal, readJournal, writeJournal, type Journal } from './journal.ts';
 
 const journal: Journal = {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { HistoryEntry, operationKinds, operationPhases, Quarantined, triggers } from '@station/protocol/agent-api';
 import { Release } from '@station/protocol/release';
-import { readText, writeDurable, type Disk } from '@station/kit/files';
+import { readText, writeDurable, type Disk } from '@station/kit/durable-files';
 import { join } from 'node:path';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';

@@ -4,7 +4,7 @@ import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
 import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import { isNewer } from '@station/protocol/version';
-import type { Conditions } from '../core/conditions.ts';
+import type { AgentConditions } from '@station/kit/conditions';
 import { isInsideWindow, type MaintenanceWindow } from '../config/maintenance-window.ts';
 import { chooseAutomatic, type Choice } from './release-decide.ts';
 import type { ReleaseCheck, ReleaseSource } from './release-source.ts';
@@ -13,7 +13,7 @@ import type { JournalKeeper } from './journal-keeper.ts';
 export type ReleasePollParts = {
   keeper: JournalKeeper;
   source: ReleaseSource;
-  conditions: Conditions;
+  conditions: AgentConditions;
   clock: Clock;
   logger: AgentLogger;
   stationId: string;

@@ -1,6 +1,6 @@
 import { isoTime, type Clock } from '@station/kit/clock';
 import type { Release } from '@station/protocol/release';
-import type { Conditions } from '../core/conditions.ts';
+import type { AgentConditions } from '@station/kit/conditions';
 import type { Journal } from './journal.ts';
 import { rollbackTarget } from './operation-decide.ts';
 import type { StackEngine } from './ports.ts';
@@ -30,7 +30,7 @@ const failures = [
 
 export function createStackConditions(parts: {
   engine: Pick<StackEngine, 'imageId'>;
-  conditions: Conditions;
+  conditions: AgentConditions;
   clock: Clock;
 }): StackConditions {
   const { engine, conditions, clock } = parts;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Release } from '@station/protocol/release';
-import { removeDurable, writeDurable, type Disk } from '@station/kit/files';
+import { removeDurable, writeDurable, type Disk } from '@station/kit/durable-files';
 import type { Journal } from './journal.ts';
 import { releaseToRun, rollbackTarget } from './operation-decide.ts';
 

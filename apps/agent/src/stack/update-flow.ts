@@ -3,7 +3,7 @@ import type { Backoff } from '@station/kit/retry';
 import type { HistoryEntry } from '@station/protocol/agent-api';
 import type { Release } from '@station/protocol/release';
 import type { ReleaseManifest } from '@station/protocol/release-manifest';
-import type { Conditions } from '../core/conditions.ts';
+import type { AgentConditions } from '@station/kit/conditions';
 import type { StartAnswer } from '../core/stack-port.ts';
 import { refusals, type Blockers } from './blockers.ts';
 import type { Journal } from './journal.ts';
@@ -33,7 +33,7 @@ import { findStaleFiles } from './state-files.ts';
  */
 
 export type StackParts = Omit<StepContext, 'alive'> &
-  Omit<ReleasePollParts, 'keeper'> & { conditions: Conditions; random: () => number };
+  Omit<ReleasePollParts, 'keeper'> & { conditions: AgentConditions; random: () => number };
 
 /** What the functions below share. */
 export type Flow = StackParts & {

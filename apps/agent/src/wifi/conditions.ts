@@ -1,4 +1,4 @@
-import type { Conditions } from '../core/conditions.ts';
+import type { AgentConditions } from '@station/kit/conditions';
 import { linkOf, probedLink, type Facts, type Memory } from './facts.ts';
 import type { StartHotspotAnswer } from './ports.ts';
 
@@ -6,7 +6,7 @@ export type HotspotFailure = Extract<StartHotspotAnswer, { kind: 'failed' }>['re
 
 /** What stands in the way of Wi-Fi or of the hotspot, from the facts. */
 export function tellConditions(
-  conditions: Conditions,
+  conditions: AgentConditions,
   memory: Memory,
   facts: Facts,
   more: { country: string | null; isPortTaken: boolean; hotspotFailure: HotspotFailure | null },

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import type { Clock } from '@station/kit/clock';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
-import { readText, removeDurable, writeDurable, type Disk } from '@station/kit/files';
+import { readText, removeDurable, writeDurable, type Disk } from '@station/kit/durable-files';
 import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
-import type { Conditions } from '../core/conditions.ts';
+import type { AgentConditions } from '@station/kit/conditions';
 import type { Credentials, CredentialsBackend, Security } from './ports.ts';
 import { describeSsid, isSsidHex, ssidFromText, ssidToBytes, type SsidHex } from './ssid.ts';
 
@@ -29,7 +29,7 @@ export function createForward(parts: {
   backend: CredentialsBackend;
   disk: Disk;
   dataDir: string;
-  conditions: Conditions;
+  conditions: AgentConditions;
   clock: Clock;
   logger: AgentLogger;
   random: () => number;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readText, removeDurable, writeDurable, type Disk } from '@station/kit/files';
+import { readText, removeDurable, writeDurable, type Disk } from '@station/kit/durable-files';
 
 export const intentFile = 'wifi.json';
 

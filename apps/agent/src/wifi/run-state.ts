@@ -1,8 +1,8 @@
 import type { ProxyService } from '../core/stack-port.ts';
 import type { Clock } from '@station/kit/clock';
-import type { Disk } from '@station/kit/files';
+import type { Disk } from '@station/kit/durable-files';
 import type { AgentLogger } from '@station/kit/logger';
-import type { Conditions } from '../core/conditions.ts';
+import type { AgentConditions } from '@station/kit/conditions';
 import type { HotspotFailure } from './conditions.ts';
 import { initialMemory, noteScan, type Facts, type Memory } from './facts.ts';
 import { createForward, type Forward } from './forward.ts';
@@ -29,7 +29,7 @@ export type WatchdogParts = {
   dataDir: string;
   /** Of the machine: a restart of the agent alone is told from a boot by it. */
   bootId: string;
-  conditions: Conditions;
+  conditions: AgentConditions;
   clock: Clock;
   logger: AgentLogger;
   /** Uniform in [0, 1). */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { WifiStatus } from '@station/protocol/agent-api';
 import { Value } from 'typebox/value';
-import { createConditions } from '../core/conditions.ts';
+import { createAgentConditions } from '@station/kit/conditions';
 import { tellConditions } from './conditions.ts';
 import { initialMemory, type Facts, type Memory } from './facts.ts';
 import type { RadioFacts } from './ports.ts';
@@ -146,7 +146,7 @@ describe('conditions of Wi-Fi', () => {
   ];
   for (const [index, [expected, before, facts, more]] of rows.entries()) {
     test(`${index + 1}: ${expected.join(', ') || 'none'}, and gone with its cause`, () => {
-      const conditions = createConditions(clock, {
+      const conditions = createAgentConditions(clock, {
         event: () => undefined,
         subscribe: () => ({ [Symbol.dispose]: () => undefined }),
         keepSecret: () => undefined,

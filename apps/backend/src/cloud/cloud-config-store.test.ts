@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
-import { nodeDisk } from '@station/kit/files';
+import { nodeDisk } from '@station/kit/durable-files';
 import { openSecretBox } from '../store/secret-box.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { openTestStore } from '../testing/test-store.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { systemClock } from '@station/kit/clock';
-import { nodeDisk } from '@station/kit/files';
+import { nodeDisk } from '@station/kit/durable-files';
 import { createDeviceEvents } from '../core/device-events.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { createLeadership } from '../core/leadership.ts';

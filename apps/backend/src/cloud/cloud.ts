@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
-import { type Disk, readText } from '@station/kit/files';
+import { type Disk, readText } from '@station/kit/durable-files';
 import { describeError } from '@station/kit/station-error';
 import {
   type CloudClaim,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
-import { nodeDisk } from '@station/kit/files';
+import { nodeDisk } from '@station/kit/durable-files';
 import type { LegacyMessage } from '@station/protocol/cloud-messages';
 import { createDeviceStore } from '../store/device-store.ts';
 import { openSecretBox } from '../store/secret-box.ts';

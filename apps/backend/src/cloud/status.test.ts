@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
-import { nodeDisk } from '@station/kit/files';
+import { nodeDisk } from '@station/kit/durable-files';
 import { openSecretBox } from '../store/secret-box.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { openTestStore } from '../testing/test-store.ts';

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
-import { nodeDisk } from '@station/kit/files';
+import { nodeDisk } from '@station/kit/durable-files';
 import { hashToken, newToken } from '../core/secrets.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { openTestStore } from '../testing/test-store.ts';

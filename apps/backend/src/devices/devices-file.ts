@@ -1,6 +1,6 @@
 import { hash, randomUUIDv7 } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
-import { readText, type Disk } from '@station/kit/files';
+import { readText, type Disk } from '@station/kit/durable-files';
 import { isExternalId } from '@station/protocol/topics';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';

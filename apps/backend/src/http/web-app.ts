@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { exists } from '@station/kit/files';
+import { exists } from '@station/kit/durable-files';
 import { StationError } from '@station/kit/station-error';
 import type { HttpServer } from './server.ts';
 

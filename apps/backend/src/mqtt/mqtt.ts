@@ -1,5 +1,5 @@
 import type { Clock } from '@station/kit/clock';
-import { readText, type Disk } from '@station/kit/files';
+import { readText, type Disk } from '@station/kit/durable-files';
 import { describeError } from '@station/kit/station-error';
 import { deviceTopic } from '@station/protocol/topics';
 import type { PublishCommand } from '../core/commands.ts';

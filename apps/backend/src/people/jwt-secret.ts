@@ -1,4 +1,4 @@
-import { readText, writeDurable, type Disk } from '@station/kit/files';
+import { readText, writeDurable, type Disk } from '@station/kit/durable-files';
 import { newToken } from '../core/secrets.ts';
 
 /** The secret from the configuration, else the one in the file, which is made once and only its owner may read. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nodeDisk } from '@station/kit/files';
+import { nodeDisk } from '@station/kit/durable-files';
 import { createMemberService } from './member-service.ts';
 import { createStationStore, ensureStation } from '../store/station-store.ts';
 import { manualClock } from '../testing/manual-clock.ts';

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { type Disk, readText, removeDurable, writeDurable } from '@station/kit/files';
+import { type Disk, readText, removeDurable, writeDurable } from '@station/kit/durable-files';
 import { alphabet, codeOf, hashToken, newCode } from '../core/secrets.ts';
 
 export type SetupCode = {

@@ -3,7 +3,7 @@ import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
-import { nodeDisk } from '@station/kit/files';
+import { nodeDisk } from '@station/kit/durable-files';
 import { AgentSettings } from '@station/protocol/rest';
 import { openSecretBox } from '../store/secret-box.ts';
 import { createSettingsStore } from './settings-store.ts';

@@ -1,7 +1,7 @@
 import { basename, dirname, join } from 'node:path';
 import { backup, type DatabaseSync } from 'node:sqlite';
 import { isoTime, type Clock } from '@station/kit/clock';
-import { temporaryPath, type Disk } from '@station/kit/files';
+import { temporaryPath, type Disk } from '@station/kit/durable-files';
 import { findDamageInCopy } from './sqlite-file.ts';
 
 /** Why a copy was taken; each kind is kept and thinned out by itself. */

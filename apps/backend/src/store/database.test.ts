@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
 import { sql } from 'kysely';
 import { systemClock } from '@station/kit/clock';
-import { nodeDisk } from '@station/kit/files';
+import { nodeDisk } from '@station/kit/durable-files';
 import { openStore, type Store } from './database.ts';
 import type { StationMigration } from './migrate.ts';
 import { migrations } from './migrations/all.ts';

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { Kysely, sql } from 'kysely';
 import type { Clock } from '@station/kit/clock';
-import type { Disk } from '@station/kit/files';
+import type { Disk } from '@station/kit/durable-files';
 import { describeError } from '@station/kit/station-error';
 import type { BackendLogger } from '@station/kit/logger';
 import { copiesDirectory, createDatabaseCopies, type CopyKind, type DatabaseCopies } from './database-copies.ts';

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { readText, writeDurable, type Disk } from '@station/kit/files';
+import { readText, writeDurable, type Disk } from '@station/kit/durable-files';
 
 export type SecretBox = {
   /** @param purpose bound to the text: it opens for the same purpose only. */

@@ -1,7 +1,7 @@
 import { basename, dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { isoTime, type Clock } from '@station/kit/clock';
-import { readText, removeDurable, writeDurable, type Disk } from '@station/kit/files';
+import { readText, removeDurable, writeDurable, type Disk } from '@station/kit/durable-files';
 import type { BackendLogger } from '@station/kit/logger';
 import { databaseSuffixes, removeWithSides, type DatabaseCopies, type DatabaseCopy } from './database-copies.ts';
 import { isDamage } from './sqlite-dialect.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { systemClock } from '@station/kit/clock';
-import { nodeDisk } from '@station/kit/files';
+import { nodeDisk } from '@station/kit/durable-files';
 import type { CloudMember } from '@station/protocol/cloud-messages';
 import type { Role } from '@station/protocol/rest';
 import { createSessions } from '../people/sessions.ts';

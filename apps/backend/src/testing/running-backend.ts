@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { systemClock, type Clock } from '@station/kit/clock';
-import { nodeDisk, readText } from '@station/kit/files';
+import { nodeDisk, readText } from '@station/kit/durable-files';
 import type { Session } from '@station/protocol/rest';
 import { startBackend, type Backend } from '../backend.ts';
 import type { CloudTuning } from '../cloud/cloud.ts';

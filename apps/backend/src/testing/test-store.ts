@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { systemClock } from '@station/kit/clock';
-import { nodeDisk } from '@station/kit/files';
+import { nodeDisk } from '@station/kit/durable-files';
 import { openStore, type Store } from '../store/database.ts';
 import { migrations } from '../store/migrations/all.ts';
 import { recordedLog } from './recorded-log.ts';

@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { runCommand, type CommandOptions, type CommandResult } from '@station/kit/command';
-import { exists, writeDurable, type Disk } from '@station/kit/files';
+import { exists, writeDurable, type Disk } from '@station/kit/durable-files';
 import { StationError } from '@station/kit/station-error';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';

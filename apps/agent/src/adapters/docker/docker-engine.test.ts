@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
-import { nodeDisk } from '@station/kit/files';
+import { nodeDisk } from '@station/kit/durable-files';
 import { createDockerEngine, type DockerParts } from './docker-engine.ts';
 
 // A `docker` whose `compose up` fails; one that works is shown on a real engine (e2e update).

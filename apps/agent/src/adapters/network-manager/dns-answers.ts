@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { makeDirectoryDurable, nodeDisk, readText, removeDurable, writeDurable } from '@station/kit/files';
+import { makeDirectoryDurable, nodeDisk, readText, removeDurable, writeDurable } from '@station/kit/durable-files';
 
 /** Read by the dnsmasq of NetworkManager's shared mode; the folder must stand when it starts. */
 export const sharedDnsmasqFolder = '/etc/NetworkManager/dnsmasq-shared.d';

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { exists, nodeDisk, readText, removeDurable, writeDurable, type Disk } from './files.ts';
+import { exists, nodeDisk, readText, removeDurable, writeDurable, type Disk } from './durable-files.ts';
 
 /** Writes down what is done, and fails at one step of it. */
 function recordingDisk(failAt: string | null = null): { disk: Disk; steps: string[] } {

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createConditions } from './conditions.ts';
+
+function setUp() {
+  const told: string[] = [];
+  const conditions = createConditions({
+    catalogue: {
+      hot: { severity: 'warning', message: 'It is hot.' },
+      wet: { severity: 'fault', message: 'It is wet.' },
+    },
+    clock: { now: () => 1000 },
+    onRaised: ({ id, severity }) => void told.push(`${id} ${severity}`),
+    onCleared: (id) => void told.push(`no longer ${id}`),
+  });
+  return { conditions, told };
+}
+
+describe('conditions', () => {
+  it('are told when they are raised and when they are cleared, once each', () => {
+    const { conditions, told } = setUp();
+    for (const holds of [false, true, true, false, false]) conditions.set('hot', holds);
+    assert.deepEqual(told, ['hot warning', 'no longer hot']);
+    assert.equal(conditions.has('hot'), false);
+  });
+
+  it('are listed in the order they were raised, with the time since when they hold', () => {
+    const { conditions } = setUp();
+    conditions.set('wet', true, 500);
+    conditions.set('hot', true);
+    conditions.set('wet', true, 700);
+    assert.deepEqual(conditions.list(), [
+      { id: 'wet', severity: 'fault', message: 'It is wet.', since: '1970-01-01T00:00:00.500Z' },
+      { id: 'hot', severity: 'warning', message: 'It is hot.', since: '1970-01-01T00:00:01.000Z' },
+    ]);
+    assert.equal(conditions.has('wet'), true);
+  });
+});
