@@ -154,14 +154,14 @@ test('the services of the small stack behave as they are told', async () => {
     return stack;
   };
   const ok = { statusCode: 200, status: 'ok', version: '1.0.0' };
-  const sick = { statusCode: 503, status: 'error', version: '1.0.0' };
+  const unhealthy = { statusCode: 503, status: 'error', version: '1.0.0' };
   const statusIs = (code: number) => (stack: SmallStack) =>
     waitFor(`status ${code}`, async () => (await stack.health())?.statusCode === code);
   const restarts = async (stack: SmallStack): Promise<number> =>
     (await stack.containers()).find((each) => each.service === 'backend')?.restartCount ?? 0;
 
   assert.deepEqual(await (await start('good', 'good')).health(), ok);
-  assert.deepEqual(await (await start('unhealthy', 'unhealthy')).health(), sick);
+  assert.deepEqual(await (await start('unhealthy', 'unhealthy')).health(), unhealthy);
 
   const hanging = await start('hang', 'hang');
   assert.equal(await hanging.health(), null);
@@ -174,12 +174,12 @@ test('the services of the small stack behave as they are told', async () => {
   assert.equal(await slow.health(), null);
   await statusIs(200)(slow);
 
-  // Whoever asks before the container is on its network may be told for three seconds that nobody is there: it must last longer.
+  // A request before the container is on its network may make it unreachable for three seconds, so it must run longer.
   const crashing = await start('crash', { kind: 'crash-after', seconds: 10 }, statusIs(200));
   await waitFor('a restart', async () => (await restarts(crashing)) >= 1);
 
-  const sickening = await start('sick', { kind: 'sick-after', seconds: 10 }, statusIs(200));
-  await statusIs(503)(sickening);
+  const degrading = await start('degrading', { kind: 'unhealthy-after', seconds: 10 }, statusIs(200));
+  await statusIs(503)(degrading);
 
   await start('deaf', 'ignore-sigterm');
   await engine.docker('kill', '--signal', 'TERM', 'deaf-backend');

@@ -20,7 +20,7 @@ export type Behaviour =
   /** Its container starts, and Compose waits for ever for it to be ready. */
   | 'never-ready'
   /** Healthy only after a while, or only for a while. */
-  | { kind: 'healthy-after' | 'sick-after'; ms: number };
+  | { kind: 'healthy-after' | 'unhealthy-after'; ms: number };
 
 /** An image as registries have it. */
 export type PublishedImage = { id: string; digest: string };
@@ -141,9 +141,11 @@ export function probeStack(state: EngineState, time: WorldTime): ProbeAnswer {
   const age = backend ? time.monotonicMs - backend.sinceMs : 0;
   if (!backend || age < startsWithinMs) return { status: null, ok: false, reason: 'connection refused' };
   const behaviour = behaviourOf(state, backend.imageId);
-  const sick =
+  const unhealthy =
     behaviour === 'unhealthy' ||
     behaviour === 'never-ready' ||
-    (typeof behaviour === 'object' && (behaviour.kind === 'sick-after') === age >= behaviour.ms);
-  return sick ? { status: 503, ok: false, reason: 'the database is away' } : { status: 200, ok: true, reason: null };
+    (typeof behaviour === 'object' && (behaviour.kind === 'unhealthy-after') === age >= behaviour.ms);
+  return unhealthy
+    ? { status: 503, ok: false, reason: 'the database does not answer' }
+    : { status: 200, ok: true, reason: null };
 }

@@ -70,9 +70,9 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     ...base,
-    name: 'update-sick-later',
+    name: 'update-unhealthy-later',
     request: offer('2.0.0'),
-    releases: [{ version: '2.0.0', behaviour: { kind: 'sick-after', ms: 30_000 } }, later],
+    releases: [{ version: '2.0.0', behaviour: { kind: 'unhealthy-after', ms: 30_000 } }, later],
   },
   {
     ...base,

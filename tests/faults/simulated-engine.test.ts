@@ -233,8 +233,8 @@ describe('behaviours', () => {
     ['crash-looping', 60_000, false],
     [{ kind: 'healthy-after', ms: 20_000 }, 15_000, false],
     [{ kind: 'healthy-after', ms: 20_000 }, 25_000, true],
-    [{ kind: 'sick-after', ms: 20_000 }, 15_000, true],
-    [{ kind: 'sick-after', ms: 20_000 }, 25_000, false],
+    [{ kind: 'unhealthy-after', ms: 20_000 }, 15_000, true],
+    [{ kind: 'unhealthy-after', ms: 20_000 }, 25_000, false],
   ];
   for (const [behaviour, afterMs, ok] of health) {
     test(`${JSON.stringify(behaviour)} is ${ok ? '' : 'not '}healthy ${afterMs} ms after its start`, async () => {

@@ -13,7 +13,7 @@ import type { Registry } from './registry.ts';
  * - `hang`: accepts connections and never answers
  * - `slow-start`: nothing listens for `seconds`, then good
  * - `crash-after`: good for `seconds`, then exits 1 (and again after each restart)
- * - `sick-after`: good for `seconds`, then 503 for ever
+ * - `unhealthy-after`: good for `seconds`, then 503 for ever
  */
 export type Behaviour =
   | 'good'
@@ -21,7 +21,7 @@ export type Behaviour =
   | 'crash-loop'
   | 'ignore-sigterm'
   | 'hang'
-  | { kind: 'slow-start' | 'crash-after' | 'sick-after'; seconds: number };
+  | { kind: 'slow-start' | 'crash-after' | 'unhealthy-after'; seconds: number };
 
 export type SmallImage = {
   repository: string;
@@ -68,17 +68,17 @@ async function packBusybox(): Promise<Layer> {
 }
 
 function serviceFiles({ version, behaviour, repository }: SmallImage): ImageFile[] {
-  const sick = JSON.stringify({ status: 'error', version });
+  const unhealthy = JSON.stringify({ status: 'error', version });
   return [
     { path: 'www/api/health', content: JSON.stringify({ status: 'ok', version }) },
     { path: 'www/index.html', content: `${repository} ${version}\n` },
     { path: 'start', content: `#!/bin/sh\n${startScript(behaviour)}\n` },
     // The request is read first: closing a socket with unread input resets the connection.
     {
-      path: 'sick',
+      path: 'unhealthy',
       content: `#!/bin/sh
 while read -r line; do [ "\${#line}" -le 1 ] && break; done
-printf 'HTTP/1.1 503 Service Unavailable\\r\\nContent-Type: application/json\\r\\nContent-Length: ${sick.length}\\r\\nConnection: close\\r\\n\\r\\n${sick}'
+printf 'HTTP/1.1 503 Service Unavailable\\r\\nContent-Type: application/json\\r\\nContent-Length: ${unhealthy.length}\\r\\nConnection: close\\r\\n\\r\\n${unhealthy}'
 `,
     },
     { path: 'hang', content: '#!/bin/sh\nexec sleep 100000\n' },
@@ -92,7 +92,7 @@ function startScript(behaviour: Behaviour): string {
     case 'good':
       return `exec ${serve}`;
     case 'unhealthy':
-      return 'exec nc -ll -p 80 -e /sick';
+      return 'exec nc -ll -p 80 -e /unhealthy';
     case 'crash-loop':
       return 'echo "this release cannot start" >&2; exit 1';
     case 'ignore-sigterm':
@@ -110,8 +110,8 @@ function timedScript({ kind, seconds }: Exclude<Behaviour, string>): string {
       return `sleep ${seconds}; exec ${serve}`;
     case 'crash-after':
       return `${serve} & sleep ${seconds}; exit 1`;
-    case 'sick-after':
+    case 'unhealthy-after':
       // All of the server: a child of it that waits for a request keeps the port.
-      return `${serve} & sleep ${seconds}; kill -9 -1; until nc -ll -p 80 -e /sick; do sleep 0.1; done`;
+      return `${serve} & sleep ${seconds}; kill -9 -1; until nc -ll -p 80 -e /unhealthy; do sleep 0.1; done`;
   }
 }
