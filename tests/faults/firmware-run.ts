@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { createAgentConditions } from '@station/kit/conditions';
 import { createFirmware } from '@station/agent/firmware/firmware';
-import type { CacheDisk } from '@station/agent/firmware/ports';
+import type { CacheDisk } from '@station/agent/firmware/firmware-ports';
 import type { AgentLogger } from '@station/kit/logger';
 import type { Status } from '@station/protocol/agent-api';
 import { checksumOfFile } from '@station/simulators/firmware/image-builder';

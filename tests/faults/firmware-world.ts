@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import type { CacheDisk, OpenDownload, OtaBackend } from '@station/agent/firmware/ports';
+import type { CacheDisk, OpenDownload, OtaBackend } from '@station/agent/firmware/firmware-ports';
 import type { FirmwareManifestReading } from '@station/protocol/firmware-manifest';
 import { readFirmwareManifest } from '@station/protocol/firmware-manifest';
 import { buildImage, checksumOfFile } from '@station/simulators/firmware/image-builder';

@@ -1,8 +1,8 @@
 import { events } from '@station/protocol/events';
 import { createAgentConditions } from '@station/kit/conditions';
 import type { ProxyService } from '@station/agent/core/stack-port';
-import type { Radio } from '@station/agent/wifi/ports';
-import { ssidFromText } from '@station/agent/wifi/ssid';
+import type { Radio } from '@station/agent/wifi/wifi-ports';
+import { ssidFromText } from '@station/agent/core/ssid';
 import { createWatchdog } from '@station/agent/wifi/watchdog';
 import { Stopping } from '@station/kit/lifecycle';
 import { createLogger } from '@station/kit/logger';

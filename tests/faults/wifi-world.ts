@@ -1,5 +1,5 @@
-import type { PortalActions, PortalServer } from '@station/agent/wifi/ports';
-import { ssidFromText } from '@station/agent/wifi/ssid';
+import type { PortalActions, PortalServer } from '@station/agent/wifi/wifi-ports';
+import { ssidFromText } from '@station/agent/core/ssid';
 import {
   change,
   loseProcess,

@@ -2,7 +2,7 @@ import type { Status } from '@station/protocol/agent-api';
 import type { AgentConditions } from '@station/kit/conditions';
 import type { Config } from './config.ts';
 import type { Firmware } from './firmware/firmware.ts';
-import type { AgentPort } from './http/port.ts';
+import type { AgentPort } from './core/agent-port.ts';
 import type { Stack } from './stack/stack.ts';
 import type { WifiDuty } from './wifi-duty.ts';
 

@@ -4,12 +4,12 @@ import { createNetworkManager, undoHotspot } from './adapters/network-manager/ne
 import { createReachability } from './adapters/reachability.ts';
 import { createSettingsBackend } from './adapters/settings-backend.ts';
 import type { Config } from './config.ts';
-import { openPortal } from './portal/server.ts';
+import { openPortal } from './portal/portal-server.ts';
 import { createProxyService, type ProxyServiceParts } from './stack/proxy-service.ts';
-import { giveBack } from './wifi/give-back.ts';
+import { giveBack } from './wifi/hotspot-cleanup.ts';
 import { createIntentFile } from './wifi/intent.ts';
-import type { WatchdogParts } from './wifi/run-state.ts';
-import { ssidFromText } from './wifi/ssid.ts';
+import type { WatchdogParts } from './wifi/wifi-run.ts';
+import { ssidFromText } from './core/ssid.ts';
 import { createWatchdog } from './wifi/watchdog.ts';
 
 export type WifiDuty = AsyncDisposable & {

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { Variant } from '@jellybrick/dbus-next';
 import { systemClock } from '@station/kit/clock';
 import { createLogger } from '@station/kit/logger';
-import type { HotspotSettings, JoinRequest } from '@station/agent/wifi/ports';
-import { ssidFromText } from '@station/agent/wifi/ssid';
+import type { HotspotSettings, JoinRequest } from '@station/agent/wifi/wifi-ports';
+import { ssidFromText } from '@station/agent/core/ssid';
 import {
   createNetworkManager,
   type Limits,

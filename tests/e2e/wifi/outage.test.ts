@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test, type TestContext } from 'node:test';
-import type { WatchdogState } from '@station/agent/wifi/facts';
+import type { WatchdogState } from '@station/agent/wifi/wifi-facts';
 import { until } from '../../vstation/agent.ts';
 import { internetAddress } from '../../vstation/home.ts';
 import { browser, createStory, portalUrl, type Story } from './story.ts';

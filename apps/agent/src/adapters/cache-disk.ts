@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { chmod, open, stat, statfs, truncate } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { nodeDisk } from '@station/kit/durable-files';
-import type { CacheDisk } from '../firmware/ports.ts';
+import type { CacheDisk } from '../firmware/firmware-ports.ts';
 
 /**
  * The firmware cache on the real disk. Its files are for others too (the proxy runs as another user): modes are what they are said to

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { get as getHttp, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { get as getHttps } from 'node:https';
-import { LineBroken, type Opened } from '../firmware/ports.ts';
+import { LineBroken, type Opened } from '../firmware/firmware-ports.ts';
 import { faultOf, follow } from './http-follow.ts';
 
 /** Longest silence of a server before it counts as gone. */

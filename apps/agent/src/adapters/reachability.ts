@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { nodeDisk, readText } from '@station/kit/durable-files';
-import type { Reachability } from '../wifi/ports.ts';
+import type { Reachability } from '../wifi/wifi-ports.ts';
 
 /**
  * A neighbour that is gone counts as known for 5 s after somebody speaks to it (`delay_first_probe_time`) and for three questions of 1 s

@@ -1,5 +1,5 @@
 import type { AgentSettings } from '@station/protocol/rest';
-import type { CredentialsBackend } from '../wifi/ports.ts';
+import type { CredentialsBackend } from '../wifi/wifi-ports.ts';
 import { faultOf } from './http-follow.ts';
 
 const timeoutMs = 10_000;

@@ -1,4 +1,4 @@
-import type { Fetched } from '../adapters/http-fetch.ts';
+import type { Fetched } from '../adapters/http-client.ts';
 import type { SigningKey } from '../config/values.ts';
 import { verifyMinisign } from './minisign.ts';
 

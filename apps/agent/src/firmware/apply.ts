@@ -1,6 +1,6 @@
-import type { Step } from './decide.ts';
+import type { Step } from './firmware-decide.ts';
 import { createPartial } from './partial.ts';
-import { isPending, keepNotes, look, type FirmwareParts, type FirmwareRun } from './run-state.ts';
+import { isPending, keepNotes, look, type FirmwareParts, type FirmwareRun } from './firmware-run.ts';
 
 export type Executors = { [K in Exclude<Step['kind'], 'wait'>]: (step: Extract<Step, { kind: K }>) => Promise<void> };
 

@@ -1,7 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 import { createBackoff, type Backoff } from '@station/kit/retry';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
-import { attemptKey, type Attempt } from './decide.ts';
+import { attemptKey, type Attempt } from './firmware-decide.ts';
 
 /** How fetching went so far, and when it is tried again. */
 export type Attempts = {

@@ -7,11 +7,11 @@ import type { Status } from '@station/protocol/agent-api';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
 import { isNewer } from '@station/protocol/version';
 import { createExecutors } from './apply.ts';
-import { decide } from './decide.ts';
-import { clearPath, isFileFault, lostReason } from './lost-file.ts';
-import { emptyNotes, notesFile, readNotes, type FirmwareNotes } from './notes.ts';
-import { createRun, keepNotes, look, observe, type FirmwareParts, type FirmwareRun } from './run-state.ts';
-import { createAnnouncer, describeFirmware, tellConditions } from './tell.ts';
+import { decide } from './firmware-decide.ts';
+import { clearPath, isFileFault, lostReason } from './unreadable-files.ts';
+import { emptyNotes, notesFile, readNotes, type FirmwareNotes } from './firmware-records.ts';
+import { createRun, keepNotes, look, observe, type FirmwareParts, type FirmwareRun } from './firmware-run.ts';
+import { createAnnouncer, describeFirmware, tellConditions } from './firmware-status.ts';
 
 export type Firmware = {
   /** Fetches, checks, publishes and hands over for ever. Ends when the signal aborts. */

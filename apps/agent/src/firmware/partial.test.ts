@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { cacheDisk } from '../adapters/cache-disk.ts';
-import { createPatience } from './lost-file.ts';
+import { createPatience } from './unreadable-files.ts';
 import { createPartial, listPartials } from './partial.ts';
 
 const checksum = 'ab'.repeat(32);

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { readText, temporaryPath, writeDurable } from '@station/kit/durable-files';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
-import { clearPath, type Patience } from './lost-file.ts';
-import type { CacheDisk } from './ports.ts';
+import { clearPath, type Patience } from './unreadable-files.ts';
+import type { CacheDisk } from './firmware-ports.ts';
 
 /** What must be known to go on with a download after the agent, or the machine, has ended in the middle of it. */
 const Note = Type.Object({

@@ -17,7 +17,7 @@ import type { EventStreams } from './event-stream.ts';
 import { shuttingDown } from './errors.ts';
 import type { App } from './fastify.ts';
 import type { Metrics } from './metrics.ts';
-import type { AgentPort } from './port.ts';
+import type { AgentPort } from '../core/agent-port.ts';
 import type { StartAnswer } from '../core/stack-port.ts';
 import { rollbackResult, updateResult } from './results.ts';
 

@@ -9,7 +9,7 @@ import type { App } from './fastify.ts';
 import { createGuard } from './guard.ts';
 import { keepListening } from './listener.ts';
 import { createMetrics } from './metrics.ts';
-import type { AgentPort } from './port.ts';
+import type { AgentPort } from '../core/agent-port.ts';
 
 export type HttpServer = AsyncDisposable & {
   /** Where the API can be reached now: `http://host:port`, `unix:/path`. */

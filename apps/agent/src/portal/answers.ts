@@ -1,5 +1,5 @@
-import type { PortalActions } from '../wifi/ports.ts';
-import { authorityOf, type Answer, type Place } from './decide.ts';
+import type { PortalActions } from '../wifi/wifi-ports.ts';
+import { authorityOf, type Answer, type Place } from './portal-decide.ts';
 import { readForm } from './form.ts';
 import { pageHeaders } from './html.ts';
 import { readChosen, readJoinForm } from './join-form.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readJoinForm } from './join-form.ts';
 import { network } from './testing/running-portal.ts';
-import { ssidFromText } from '../wifi/ssid.ts';
+import { ssidFromText } from '../core/ssid.ts';
 
 const networks = [
   network('Home', 'wpa2', 80),

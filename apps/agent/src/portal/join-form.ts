@@ -1,5 +1,5 @@
-import { isFree, securities, type JoinRequest, type Network, type Security } from '../wifi/ports.ts';
-import { isSsidHex, ssidFromText, type SsidHex } from '../wifi/ssid.ts';
+import { isFree, securities, type JoinRequest, type Network, type Security } from '../wifi/wifi-ports.ts';
+import { isSsidHex, ssidFromText, type SsidHex } from '../core/ssid.ts';
 
 /** What is not right with a filled-in form. Each has a text that names what to do. */
 export const formProblems = [

@@ -1,5 +1,5 @@
-import type { PortalView } from '../wifi/ports.ts';
-import { describeSsid, type SsidHex } from '../wifi/ssid.ts';
+import type { PortalView } from '../wifi/wifi-ports.ts';
+import { describeSsid, type SsidHex } from '../core/ssid.ts';
 import { fill, fillText, html, nothing, plain, renderDocument, type Html } from './html.ts';
 import type { Language } from './language.ts';
 import type { Texts, Trouble } from './texts.ts';

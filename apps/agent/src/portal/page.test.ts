@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { joinFailures, type Network } from '../wifi/ports.ts';
-import { ssidFromBytes, ssidFromText } from '../wifi/ssid.ts';
+import { joinFailures, type Network } from '../wifi/wifi-ports.ts';
+import { ssidFromBytes, ssidFromText } from '../core/ssid.ts';
 import { formProblems } from './join-form.ts';
 import { languages } from './language.ts';
 import { renderSearching, renderTrouble, renderTrying } from './other-pages.ts';

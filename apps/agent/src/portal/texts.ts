@@ -1,4 +1,4 @@
-import type { JoinFailure, Security } from '../wifi/ports.ts';
+import type { JoinFailure, Security } from '../wifi/wifi-ports.ts';
 import type { FormProblem, OtherSecurity } from './join-form.ts';
 import type { Language } from './language.ts';
 

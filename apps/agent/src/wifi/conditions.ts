@@ -1,6 +1,6 @@
 import type { AgentConditions } from '@station/kit/conditions';
-import { linkOf, probedLink, type Facts, type Memory } from './facts.ts';
-import type { StartHotspotAnswer } from './ports.ts';
+import { linkOf, probedLink, type Facts, type Memory } from './wifi-facts.ts';
+import type { StartHotspotAnswer } from './wifi-ports.ts';
 
 export type HotspotFailure = Extract<StartHotspotAnswer, { kind: 'failed' }>['reason'];
 

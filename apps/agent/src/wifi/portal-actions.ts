@@ -1,7 +1,7 @@
 import type { Clock } from '@station/kit/clock';
-import type { PortalActions, Radio } from './ports.ts';
-import type { WatchdogRun } from './run-state.ts';
-import type { SsidHex } from './ssid.ts';
+import type { PortalActions, Radio } from './wifi-ports.ts';
+import type { WatchdogRun } from './wifi-run.ts';
+import type { SsidHex } from '../core/ssid.ts';
 
 const longestRescanMs = 15_000;
 

@@ -1,4 +1,4 @@
-import type { Memory } from './facts.ts';
+import type { Memory } from './wifi-facts.ts';
 
 /** First and longest pause after a step that did not work, in milliseconds. */
 const pauses: Record<string, readonly [number, number]> = {

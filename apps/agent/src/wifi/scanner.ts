@@ -1,8 +1,8 @@
 import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
-import type { Network, Radio } from './ports.ts';
-import type { SsidHex } from './ssid.ts';
+import type { Network, Radio } from './wifi-ports.ts';
+import type { SsidHex } from '../core/ssid.ts';
 
 /** Scans beside everything else, one at a time. */
 export type Scanner = {

@@ -1,14 +1,14 @@
 import { describeError } from '@station/kit/station-error';
 import type { WifiStatus } from '@station/protocol/agent-api';
-import { closePortal, createExecutors, remember, type Executable, type Executors } from './apply.ts';
+import { closePortal, createExecutors, remember, type Executable, type Executors } from './wifi-apply.ts';
 import { tellConditions } from './conditions.ts';
-import { decide, enter } from './decide.ts';
-import { noteFacts, type Facts } from './facts.ts';
+import { decide, enter } from './wifi-decide.ts';
+import { noteFacts, type Facts } from './wifi-facts.ts';
 import { createPortalActions } from './portal-actions.ts';
-import type { PortalActions } from './ports.ts';
+import type { PortalActions } from './wifi-ports.ts';
 import { noteFailure, noteSuccess } from './retry-delays.ts';
-import { createRun, type Context, type WatchdogParts } from './run-state.ts';
-import { wifiStatusOf } from './status.ts';
+import { createRun, type Context, type WatchdogParts } from './wifi-run.ts';
+import { wifiStatusOf } from './wifi-status.ts';
 import { createWaker, type Waker } from './waker.ts';
 
 export type Watchdog = {

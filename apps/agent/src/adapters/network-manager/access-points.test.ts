@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Security } from '../../wifi/ports.ts';
+import type { Security } from '../../wifi/wifi-ports.ts';
 import { accessPointsOf, securityOf } from './access-points.ts';
 import { interfaces, treeOf, wifiDeviceOf } from './objects.ts';
 

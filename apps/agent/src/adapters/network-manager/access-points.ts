@@ -1,5 +1,5 @@
-import type { Network, Security } from '../../wifi/ports.ts';
-import { ssidFromBytes, type SsidHex } from '../../wifi/ssid.ts';
+import type { Network, Security } from '../../wifi/wifi-ports.ts';
+import { ssidFromBytes, type SsidHex } from '../../core/ssid.ts';
 import { bytes, interfaces, list, number, propertiesOf, text, type ObjectTree, type WifiDevice } from './objects.ts';
 
 /** NM80211ApFlags. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { HotspotSettings, RadioFacts, StartHotspotAnswer } from '../../wifi/ports.ts';
+import type { HotspotSettings, RadioFacts, StartHotspotAnswer } from '../../wifi/wifi-ports.ts';
 import { watchActivation } from './activation.ts';
 import type { Bus } from './bus.ts';
 import { describeEvidence } from './classify.ts';

@@ -1,5 +1,5 @@
-import type { Radio } from '../../wifi/ports.ts';
-import type { SsidHex } from '../../wifi/ssid.ts';
+import type { Radio } from '../../wifi/wifi-ports.ts';
+import type { SsidHex } from '../../core/ssid.ts';
 import { accessPointsOf, type AccessPoint } from './access-points.ts';
 import { watchActivation } from './activation.ts';
 import { BusError } from './bus.ts';

@@ -7,8 +7,8 @@ import {
   type JoinOutcome,
   type JoinRequest,
   type Security,
-} from '../../wifi/ports.ts';
-import { ssidToBytes, type SsidHex } from '../../wifi/ssid.ts';
+} from '../../wifi/wifi-ports.ts';
+import { ssidToBytes, type SsidHex } from '../../core/ssid.ts';
 import { accessPointsOf, type AccessPoint } from './access-points.ts';
 import { watchActivation } from './activation.ts';
 import { BusError, type Bus } from './bus.ts';

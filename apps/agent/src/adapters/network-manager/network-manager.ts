@@ -1,8 +1,8 @@
 import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
-import type { Network, Radio, RadioFacts } from '../../wifi/ports.ts';
-import type { SsidHex } from '../../wifi/ssid.ts';
+import type { Network, Radio, RadioFacts } from '../../wifi/wifi-ports.ts';
+import type { SsidHex } from '../../core/ssid.ts';
 import { accessPointsOf, networksOf, type AccessPoint } from './access-points.ts';
 import { aborted, BusError, createBus, systemBusAddress, type Bus, type BusSignal } from './bus.ts';
 import { createClient, matchRules, type Client } from './client.ts';

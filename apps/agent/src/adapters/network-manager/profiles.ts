@@ -1,4 +1,4 @@
-import { ssidFromBytes, type SsidHex } from '../../wifi/ssid.ts';
+import { ssidFromBytes, type SsidHex } from '../../core/ssid.ts';
 import {
   bytes,
   devicesOf,

@@ -1,5 +1,5 @@
 import type { Clock } from '@station/kit/clock';
-import { ssidToBytes, type SsidHex } from '../../wifi/ssid.ts';
+import { ssidToBytes, type SsidHex } from '../../core/ssid.ts';
 import type { Bus } from './bus.ts';
 import type { Client } from './client.ts';
 import { interfaces, record, text, wifiDeviceOf } from './objects.ts';

@@ -1,6 +1,6 @@
 import { Variant } from '@jellybrick/dbus-next';
-import type { HotspotSettings, Security } from '../../wifi/ports.ts';
-import { describeSsid, ssidToBytes, type SsidHex } from '../../wifi/ssid.ts';
+import type { HotspotSettings, Security } from '../../wifi/wifi-ports.ts';
+import { describeSsid, ssidToBytes, type SsidHex } from '../../core/ssid.ts';
 import type { ConnectionSettings } from './client.ts';
 import { markKey, type Mark } from './profiles.ts';
 

@@ -9,7 +9,7 @@ import type { HistoryEntry, Status } from '@station/protocol/agent-api';
 import type { AgentEvent } from '@station/protocol/events';
 import type { Config } from '../../config.ts';
 import type { StartAnswer } from '../../core/stack-port.ts';
-import type { AgentPort } from '../port.ts';
+import type { AgentPort } from '../../core/agent-port.ts';
 import { createHttpServer, type HttpServer } from '../server.ts';
 
 /** An agent behind the API that does what the test tells it to. */

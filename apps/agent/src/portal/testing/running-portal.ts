@@ -3,9 +3,9 @@ import { request, type IncomingHttpHeaders } from 'node:http';
 import { systemClock } from '@station/kit/clock';
 import { createLogger } from '@station/kit/logger';
 import type { AgentEvent } from '@station/protocol/events';
-import type { JoinRequest, Network, PortalActions, PortalView } from '../../wifi/ports.ts';
-import { ssidFromText } from '../../wifi/ssid.ts';
-import { openPortal } from '../server.ts';
+import type { JoinRequest, Network, PortalActions, PortalView } from '../../wifi/wifi-ports.ts';
+import { ssidFromText } from '../../core/ssid.ts';
+import { openPortal } from '../portal-server.ts';
 
 export const network = (name: string, security: Network['security'], signal: number, isKnown = false): Network => ({
   ssid: ssidFromText(name),

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { fetchSmallFile } from './http-fetch.ts';
+import { fetchSmallFile } from './http-client.ts';
 
 const options = { maxBytes: 100, etag: null, signal: new AbortController().signal };
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
-import { giveBack } from './give-back.ts';
+import { giveBack } from './hotspot-cleanup.ts';
 import { createIntentFile, intentFile } from './intent.ts';
 
 for (const [name, content, isStarted] of [

@@ -1,7 +1,7 @@
 import { OtaDeviceTypes } from '@station/protocol/firmware';
 import { Value } from 'typebox/value';
-import type { BackendFailure, OtaBackend } from '../firmware/ports.ts';
-import { collect } from './http-fetch.ts';
+import type { BackendFailure, OtaBackend } from '../firmware/firmware-ports.ts';
+import { collect } from './http-client.ts';
 import { faultOf } from './http-follow.ts';
 
 const timeoutMs = 10_000;

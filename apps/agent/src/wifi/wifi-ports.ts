@@ -1,4 +1,4 @@
-import type { SsidHex } from './ssid.ts';
+import type { SsidHex } from '../core/ssid.ts';
 
 /** How a network is secured, from the RSN and WPA flags of its access points. `enterprise` and `wep` cannot be joined from the portal. */
 export const securities = ['open', 'owe', 'wep', 'wpa2', 'wpa3', 'wpa2-wpa3', 'enterprise'] as const;

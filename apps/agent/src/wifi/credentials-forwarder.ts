@@ -6,8 +6,8 @@ import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { AgentConditions } from '@station/kit/conditions';
-import type { Credentials, CredentialsBackend, Security } from './ports.ts';
-import { describeSsid, isSsidHex, ssidFromText, ssidToBytes, type SsidHex } from './ssid.ts';
+import type { Credentials, CredentialsBackend, Security } from './wifi-ports.ts';
+import { describeSsid, isSsidHex, ssidFromText, ssidToBytes, type SsidHex } from '../core/ssid.ts';
 
 export const credentialsFile = 'wifi-credentials.json';
 

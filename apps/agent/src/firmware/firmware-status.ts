@@ -1,6 +1,6 @@
 import type { FirmwareItem, Status } from '@station/protocol/agent-api';
-import { attemptKey, chooseEntry, isHandedOver, refusedEntries, refusedImages } from './decide.ts';
-import { isPending, observe, type FirmwareParts, type FirmwareRun } from './run-state.ts';
+import { attemptKey, chooseEntry, isHandedOver, refusedEntries, refusedImages } from './firmware-decide.ts';
+import { isPending, observe, type FirmwareParts, type FirmwareRun } from './firmware-run.ts';
 
 /** Failures to hand over before it is a condition: a backend that starts is away for a while. */
 const failuresOfACondition = 3;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { decide, enter, type Step } from './decide.ts';
-import { initialMemory, noteFailedReturn, noteScan, timing, usualPatience, type Facts, type Memory } from './facts.ts';
-import type { JoinRequest, Network, RadioFacts } from './ports.ts';
+import { decide, enter, type Step } from './wifi-decide.ts';
+import { initialMemory, noteFailedReturn, noteScan, timing, usualPatience, type Facts, type Memory } from './wifi-facts.ts';
+import type { JoinRequest, Network, RadioFacts } from './wifi-ports.ts';
 import { noteFailure, noteSuccess } from './retry-delays.ts';
-import { ssidFromText } from './ssid.ts';
+import { ssidFromText } from '../core/ssid.ts';
 
 const now = 1_000_000;
 const home = ssidFromText('home');

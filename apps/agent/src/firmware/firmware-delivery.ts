@@ -2,8 +2,8 @@ import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff, type Backoff } from '@station/kit/retry';
 import type { OtaDeviceTypes } from '@station/protocol/firmware';
-import { attemptKey, isHandedOver, type CachedFirmware, type HandedOver, type HandOverAttempt } from './decide.ts';
-import type { OtaBackend } from './ports.ts';
+import { attemptKey, isHandedOver, type CachedFirmware, type HandedOver, type HandOverAttempt } from './firmware-decide.ts';
+import type { OtaBackend } from './firmware-ports.ts';
 
 /** The backend's knowledge of the cache, kept true: it is asked what it knows, and told what it lacks, again and again. */
 export type HandOver = {

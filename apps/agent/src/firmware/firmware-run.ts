@@ -4,16 +4,16 @@ import type { AgentLogger } from '@station/kit/logger';
 import type { FirmwareEntry, FirmwareRefusal } from '@station/protocol/firmware-manifest';
 import type { AgentConditions } from '@station/kit/conditions';
 import { createAttempts, type Attempts } from './attempts.ts';
-import { createCache, type Cache, type CacheContents } from './cache.ts';
-import type { Facts } from './decide.ts';
-import { createFetching, type Fetching } from './fetching.ts';
-import { createHandOver, type HandOver } from './hand-over.ts';
-import { createPatience, type Patience } from './lost-file.ts';
+import { createCache, type Cache, type CacheContents } from './firmware-cache.ts';
+import type { Facts } from './firmware-decide.ts';
+import { createFetching, type Fetching } from './firmware-fetch.ts';
+import { createHandOver, type HandOver } from './firmware-delivery.ts';
+import { createPatience, type Patience } from './unreadable-files.ts';
 import type { FirmwareSource } from './manifest-source.ts';
-import { emptyNotes, writeNotes, type FirmwareNotes } from './notes.ts';
+import { emptyNotes, writeNotes, type FirmwareNotes } from './firmware-records.ts';
 import { listPartials } from './partial.ts';
-import { createFirmwarePoll, type FirmwarePoll } from './poll.ts';
-import type { CacheDisk, OpenDownload, OtaBackend } from './ports.ts';
+import { createFirmwarePoll, type FirmwarePoll } from './firmware-poll.ts';
+import type { CacheDisk, OpenDownload, OtaBackend } from './firmware-ports.ts';
 
 export type FirmwareParts = {
   source: FirmwareSource;

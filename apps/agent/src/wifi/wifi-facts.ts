@@ -1,5 +1,5 @@
-import type { Connectivity, JoinFailure, JoinRequest, LastJoin, Network, RadioFacts } from './ports.ts';
-import type { SsidHex } from './ssid.ts';
+import type { Connectivity, JoinFailure, JoinRequest, LastJoin, Network, RadioFacts } from './wifi-ports.ts';
+import type { SsidHex } from '../core/ssid.ts';
 
 /** Contracts, section 4. JOINING: the hotspot is away while a network is tried, from the portal or because a known one is back. */
 export type WatchdogState = 'INIT' | 'CHECK' | 'CONNECTED' | 'RETRYING' | 'JOINING' | 'HOTSPOT_ACTIVE';

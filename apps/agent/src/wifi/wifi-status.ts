@@ -1,8 +1,8 @@
 import { isoTime, type Clock } from '@station/kit/clock';
 import type { WifiStatus } from '@station/protocol/agent-api';
-import { attemptDueMs } from './decide.ts';
-import { linkOf, probedLink, type Facts, type Memory } from './facts.ts';
-import { describeSsid } from './ssid.ts';
+import { attemptDueMs } from './wifi-decide.ts';
+import { linkOf, probedLink, type Facts, type Memory } from './wifi-facts.ts';
+import { describeSsid } from '../core/ssid.ts';
 
 /** Body of GET /wifi/status (contracts, section 4). Before the first look everything is unknown. */
 export function wifiStatusOf(memory: Memory, facts: Facts | null, clock: Clock): WifiStatus {

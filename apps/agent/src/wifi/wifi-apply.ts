@@ -1,4 +1,4 @@
-import type { Step } from './decide.ts';
+import type { Step } from './wifi-decide.ts';
 import {
   linkOf,
   noteFailedReturn,
@@ -8,11 +8,11 @@ import {
   usualPatience,
   type Intent,
   type Memory,
-} from './facts.ts';
-import { failJoin, keepJoined, settleJoin } from './join.ts';
-import type { Connectivity, JoinFailure } from './ports.ts';
-import { describeSsid, type SsidHex } from './ssid.ts';
-import type { Context, Outcome, WatchdogRun } from './run-state.ts';
+} from './wifi-facts.ts';
+import { failJoin, keepJoined, settleJoin } from './wifi-join.ts';
+import type { Connectivity, JoinFailure } from './wifi-ports.ts';
+import { describeSsid, type SsidHex } from '../core/ssid.ts';
+import type { Context, Outcome, WatchdogRun } from './wifi-run.ts';
 
 export type Executable = Exclude<Step, { kind: 'wait' }>;
 

@@ -4,10 +4,10 @@ import type { Disk } from '@station/kit/durable-files';
 import type { AgentLogger } from '@station/kit/logger';
 import type { AgentConditions } from '@station/kit/conditions';
 import type { HotspotFailure } from './conditions.ts';
-import { initialMemory, noteScan, type Facts, type Memory } from './facts.ts';
-import { createForward, type Forward } from './forward.ts';
+import { initialMemory, noteScan, type Facts, type Memory } from './wifi-facts.ts';
+import { createForward, type Forward } from './credentials-forwarder.ts';
 import { createIntentFile } from './intent.ts';
-import type { CredentialsBackend, HotspotSettings, PortalActions, PortalServer, Radio, Reachability } from './ports.ts';
+import type { CredentialsBackend, HotspotSettings, PortalActions, PortalServer, Radio, Reachability } from './wifi-ports.ts';
 import { createScanner, type Scanner } from './scanner.ts';
 
 export type WatchdogParts = {

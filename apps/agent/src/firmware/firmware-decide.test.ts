@@ -11,7 +11,7 @@ import {
   type Attempt,
   type CachedFirmware,
   type Facts,
-} from './decide.ts';
+} from './firmware-decide.ts';
 
 const now = Date.parse('2026-06-01T00:00:00.000Z');
 const sum = (letter: string): string => `sha256:${letter.repeat(64)}`;

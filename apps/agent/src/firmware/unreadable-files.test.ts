@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { nodeDisk } from '@station/kit/durable-files';
-import { clearPath, createPatience } from './lost-file.ts';
+import { clearPath, createPatience } from './unreadable-files.ts';
 
 it('a folder in the place of a file is lost after three tries, and goes aside with what it holds', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'firmware-lost-'));

@@ -4,12 +4,12 @@ import type { Progress } from '@station/protocol/agent-api';
 import { firmwareFileName } from '@station/protocol/firmware';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
 import type { Attempts } from './attempts.ts';
-import type { Cache } from './cache.ts';
-import type { CachedFirmware } from './decide.ts';
-import { download, type DownloadOutcome } from './download.ts';
-import type { CacheDisk, OpenDownload } from './ports.ts';
-import { lostReason, type Patience } from './lost-file.ts';
-import { verifyFirmware } from './verify.ts';
+import type { Cache } from './firmware-cache.ts';
+import type { CachedFirmware } from './firmware-decide.ts';
+import { download, type DownloadOutcome } from './firmware-download.ts';
+import type { CacheDisk, OpenDownload } from './firmware-ports.ts';
+import { lostReason, type Patience } from './unreadable-files.ts';
+import { verifyFirmware } from './image-decide.ts';
 
 export type FetchingParts = {
   disk: CacheDisk;

@@ -4,10 +4,10 @@ import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
 import { firmwareFileName, isFirmwareName, parseFirmwareFileName } from '@station/protocol/firmware';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { CachedFile, CachedFirmware } from './decide.ts';
-import { clearPath, lostReason, type Patience } from './lost-file.ts';
-import type { CacheDisk } from './ports.ts';
-import { checksumOf, type ImageFacts } from './verify.ts';
+import type { CachedFile, CachedFirmware } from './firmware-decide.ts';
+import { clearPath, lostReason, type Patience } from './unreadable-files.ts';
+import type { CacheDisk } from './firmware-ports.ts';
+import { checksumOf, type ImageFacts } from './image-decide.ts';
 
 /** Others read the cache: the proxy, which serves it to devices, runs as another user. */
 const directoryMode = 0o755;

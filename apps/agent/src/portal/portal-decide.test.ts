@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decide, type Answer, type RequestFacts } from './decide.ts';
+import { decide, type Answer, type RequestFacts } from './portal-decide.ts';
 
 const place = { address: '192.0.2.1', port: 80 };
 const visit: RequestFacts = {

@@ -11,9 +11,9 @@ import {
   type Link,
   type Memory,
   type WatchdogState,
-} from './facts.ts';
-import type { JoinRequest } from './ports.ts';
-import { nextState, type NextState } from './state.ts';
+} from './wifi-facts.ts';
+import type { JoinRequest } from './wifi-ports.ts';
+import { nextState, type NextState } from './wifi-state-decide.ts';
 
 /** One thing to do next. Each is small, and decided anew from what is then seen: it may be cut off anywhere. */
 export type Step =

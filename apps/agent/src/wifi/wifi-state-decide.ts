@@ -11,7 +11,7 @@ import {
   type Facts,
   type Memory,
   type WatchdogState,
-} from './facts.ts';
+} from './wifi-facts.ts';
 
 export type NextState = {
   state: WatchdogState;

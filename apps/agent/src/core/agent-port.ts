@@ -1,6 +1,6 @@
 import type { CheckResult, Status, Version, WifiStatus } from '@station/protocol/agent-api';
 import type { Static } from 'typebox';
-import type { StartAnswer } from '../core/stack-port.ts';
+import type { StartAnswer } from './stack-port.ts';
 
 /** What the HTTP API needs of the agent. Expected outcomes are values; only surprises are thrown. */
 export type AgentPort = {

@@ -5,9 +5,9 @@ import { it } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { cacheDisk } from '../adapters/cache-disk.ts';
-import { emptyNotes, readNotes } from './notes.ts';
-import { createRun, keepNotes, look, type FirmwareParts, type FirmwareRun } from './run-state.ts';
-import { describeFirmware } from './tell.ts';
+import { emptyNotes, readNotes } from './firmware-records.ts';
+import { createRun, keepNotes, look, type FirmwareParts, type FirmwareRun } from './firmware-run.ts';
+import { describeFirmware } from './firmware-status.ts';
 
 it('notes that are changed from two sides at once keep both changes', async () => {
   const dataDir = await mkdtemp(`${tmpdir()}/firmware-notes-`);

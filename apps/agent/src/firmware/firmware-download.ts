@@ -1,9 +1,9 @@
 import type { Clock } from '@station/kit/clock';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
-import { lostReason, type Patience } from './lost-file.ts';
+import { lostReason, type Patience } from './unreadable-files.ts';
 import { createPartial, type Partial, type PartialNote } from './partial.ts';
-import { LineBroken, type CacheDisk, type OpenDownload, type Opened } from './ports.ts';
-import { checksumOf } from './verify.ts';
+import { LineBroken, type CacheDisk, type OpenDownload, type Opened } from './firmware-ports.ts';
+import { checksumOf } from './image-decide.ts';
 
 export type DownloadParts = {
   disk: CacheDisk;
