@@ -13,7 +13,7 @@ import { openDownload } from '@station/agent/adapters/http-download';
 import { fetchSmallFile } from '@station/agent/adapters/http-client';
 import { createAgentConditions } from '@station/kit/conditions';
 import { createFirmware } from '@station/agent/firmware/firmware';
-import { createFirmwareSource } from '@station/agent/firmware/manifest-source';
+import { createFirmwareSource } from '@station/agent/firmware/firmware-poll';
 import { checksumOf, verifyFirmware } from '@station/agent/firmware/image-decide';
 import { systemClock } from '@station/kit/clock';
 import { createLogger } from '@station/kit/logger';

@@ -9,7 +9,7 @@ import type { StackEngine } from '@station/agent/stack/ports';
 import { overrideFile, readOverride, stateFiles } from '@station/agent/stack/state-files';
 import { createJournalKeeper } from '@station/agent/stack/journal-keeper';
 import { startServer } from '@station/agent/http/testing/running-server';
-import { verifyMinisign } from '@station/agent/core/minisign';
+import { verifyMinisign } from '@station/agent/core/signature';
 import { emptyJournal, writeJournal } from '@station/agent/stack/journal';
 import { systemClock } from '@station/kit/clock';
 import type { Disk } from '@station/kit/durable-files';

@@ -7,19 +7,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Message, sessionBus } from '@jellybrick/dbus-next';
-import { createBus, type Bus } from '@station/agent/adapters/network-manager/bus';
-import { networkSettings, type NetworkSettings } from '@station/agent/adapters/network-manager/settings';
-import { startPrivateBus } from '../rig/private-bus.ts';
-import { readForm } from '@station/agent/portal/form';
-import { readJoinForm } from '@station/agent/portal/join-form';
+import { type Bus, createBus } from '@station/agent/adapters/network-manager/bus';
+import { networkSettings, type NetworkSettings } from '@station/agent/adapters/network-manager/profiles';
+import { ssidFromBytes, type JoinRequest, type Network } from '@station/agent/core/wifi-network';
+import { readForm, readJoinForm } from '@station/agent/portal/join-form';
 import { renderPage } from '@station/agent/portal/page';
 import { quietView } from '@station/agent/portal/testing/running-portal';
 import { texts } from '@station/agent/portal/texts';
-import type { JoinRequest, Network } from '@station/agent/wifi/wifi-ports';
-import { ssidFromBytes } from '@station/agent/core/ssid';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk, readText, writeDurable } from '@station/kit/durable-files';
 import { createRandom } from '../faults/choice.ts';
+import { startPrivateBus } from '../rig/private-bus.ts';
 
 const { values } = parseArgs({
   options: { count: { type: 'string', default: '10000' }, seed: { type: 'string', default: '1' } },

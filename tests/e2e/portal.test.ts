@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createSimulatedWatchdog, network, startPortal } from '@station/agent/portal/testing/running-portal';
-import { ssidFromText } from '@station/agent/core/ssid';
+import { ssidFromText } from '@station/agent/core/wifi-network';
 import type { Browser, Page } from 'playwright-core';
 import { needPackages } from '../rig/debian.ts';
 import { waitFor } from '../rig/program.ts';

@@ -1,20 +1,19 @@
-import { events as catalogue } from '@station/protocol/events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { cacheDisk } from '@station/agent/adapters/cache-disk';
-import { openDownload } from '@station/agent/adapters/http-download';
-import { fetchSmallFile } from '@station/agent/adapters/http-client';
 import { createOtaBackend } from '@station/agent/adapters/backend-client';
-import { createAgentConditions } from '@station/kit/conditions';
+import { cacheDisk } from '@station/agent/adapters/cache-disk';
+import { fetchSmallFile } from '@station/agent/adapters/http-client';
+import { openDownload } from '@station/agent/adapters/http-download';
 import type { SigningKey } from '@station/agent/config/values';
 import { createFirmware, type Firmware } from '@station/agent/firmware/firmware';
-import { createFirmwareSource } from '@station/agent/firmware/manifest-source';
+import { createFirmwareSource } from '@station/agent/firmware/firmware-poll';
 import { systemClock } from '@station/kit/clock';
+import { createAgentConditions } from '@station/kit/conditions';
 import { createLogger } from '@station/kit/logger';
-import type { AgentEvent } from '@station/protocol/events';
-import { startFirmwareServer, type FirmwareServer } from '@station/simulators/firmware/firmware-server';
-import { startOtaBackend, type OtaBackendDouble } from '../rig/ota-backend.ts';
+import { type AgentEvent, events as catalogue } from '@station/protocol/events';
+import { type FirmwareServer, startFirmwareServer } from '@station/simulators/firmware/firmware-server';
+import { type OtaBackendDouble, startOtaBackend } from '../rig/ota-backend.ts';
 import { waitFor } from '../rig/program.ts';
 
 /** The agent's firmware duty in this process: real HTTP, a real disk, and a server with faults on demand. */

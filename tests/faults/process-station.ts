@@ -1,23 +1,22 @@
-import { events as catalogue } from '@station/protocol/events';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createHttpProbe } from '@station/agent/adapters/http-probe';
-import type { ProcessEngine } from '@station/simulators/process-engine/process-engine';
-import { createTestBench, httpService, type TestBench } from '@station/simulators/process-engine/test-bench';
-import { stateFiles } from '@station/agent/stack/state-files';
+import { createHttpProbe } from '@station/agent/adapters/http-client';
 import { createJournalKeeper, type JournalKeeper } from '@station/agent/stack/journal-keeper';
 import { createPort80Lock } from '@station/agent/stack/port-80-lock';
 import type { StepContext } from '@station/agent/stack/stack-steps';
+import { stateFiles } from '@station/agent/stack/state-files';
 import { settle } from '@station/agent/stack/update-flow';
 import { systemClock } from '@station/kit/clock';
-import { findFreePort } from '@station/kit/free-port';
 import { nodeDisk } from '@station/kit/durable-files';
+import { findFreePort } from '@station/kit/free-port';
 import { createLogger } from '@station/kit/logger';
 import type { HistoryEntry, OperationKind } from '@station/protocol/agent-api';
-import type { AgentEvent } from '@station/protocol/events';
+import { type AgentEvent, events as catalogue } from '@station/protocol/events';
 import type { Release } from '@station/protocol/release';
+import type { ProcessEngine } from '@station/simulators/process-engine/process-engine';
+import { createTestBench, httpService, type TestBench } from '@station/simulators/process-engine/test-bench';
 
 /** Behaviour of a release's backend; the frontend is always good. */
 export type Behaviour = 'good' | 'crashes' | 'unhealthy';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { describeSsid, ssidFromText } from '@station/agent/core/ssid';
+import { describeSsid, ssidFromText } from '@station/agent/core/wifi-network';
 import { change, settle } from '@station/simulators/wifi/air';
 import { pass } from './virtual-clock.ts';
 import { runWifi, type WifiRunOptions, type WorldEvent } from './wifi-run.ts';

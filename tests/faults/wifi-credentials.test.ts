@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { createAgentConditions } from '@station/kit/conditions';
 import { createForward } from '@station/agent/wifi/credentials-forwarder';
-import { ssidFromText } from '@station/agent/core/ssid';
+import { ssidFromText } from '@station/agent/core/wifi-network';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk, type Disk } from '@station/kit/durable-files';
 import { createLogger } from '@station/kit/logger';

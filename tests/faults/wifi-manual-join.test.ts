@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ssidFromText } from '@station/agent/core/ssid';
+import { ssidFromText } from '@station/agent/core/wifi-network';
 import { change, settle, type SimulatedRouter } from '@station/simulators/wifi/air';
 import { runWifi, type WorldEvent } from './wifi-run.ts';
 import { judgeEnd } from './wifi-schedules.ts';

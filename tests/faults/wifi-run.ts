@@ -2,7 +2,7 @@ import { events } from '@station/protocol/events';
 import { createAgentConditions } from '@station/kit/conditions';
 import type { ProxyService } from '@station/agent/core/stack-port';
 import type { Radio } from '@station/agent/wifi/wifi-ports';
-import { ssidFromText } from '@station/agent/core/ssid';
+import { ssidFromText } from '@station/agent/core/wifi-network';
 import { createWatchdog } from '@station/agent/wifi/watchdog';
 import { Stopping } from '@station/kit/lifecycle';
 import { createLogger } from '@station/kit/logger';

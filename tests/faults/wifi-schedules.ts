@@ -1,4 +1,4 @@
-import { ssidFromText } from '@station/agent/core/ssid';
+import { ssidFromText } from '@station/agent/core/wifi-network';
 import { change, settle, type Profile } from '@station/simulators/wifi/air';
 import { createRandom } from './choice.ts';
 import { pass } from './virtual-clock.ts';

@@ -1,5 +1,5 @@
-import type { PortalActions, PortalServer } from '@station/agent/wifi/wifi-ports';
-import { ssidFromText } from '@station/agent/core/ssid';
+import type { PortalActions, PortalServer } from '@station/agent/core/hotspot-ports';
+import { ssidFromText } from '@station/agent/core/wifi-network';
 import {
   change,
   loseProcess,

@@ -2,15 +2,14 @@ import { nodeDisk } from '@station/kit/durable-files';
 import type { WifiStatus } from '@station/protocol/agent-api';
 import { createNetworkManager, undoHotspot } from './adapters/network-manager/network-manager.ts';
 import { createReachability } from './adapters/reachability.ts';
-import { createSettingsBackend } from './adapters/settings-backend.ts';
+import { createSettingsBackend } from './adapters/backend-client.ts';
 import type { Config } from './config.ts';
+import { ssidFromText } from './core/wifi-network.ts';
 import { openPortal } from './portal/portal-server.ts';
 import { createProxyService, type ProxyServiceParts } from './stack/proxy-service.ts';
-import { giveBack } from './wifi/hotspot-cleanup.ts';
-import { createIntentFile } from './wifi/intent.ts';
-import type { WatchdogParts } from './wifi/wifi-run.ts';
-import { ssidFromText } from './core/ssid.ts';
+import { createIntentFile, giveBack } from './wifi/hotspot-cleanup.ts';
 import { createWatchdog } from './wifi/watchdog.ts';
+import type { WatchdogParts } from './wifi/wifi-run.ts';
 
 export type WifiDuty = AsyncDisposable & {
   /** Keeps the station reachable until the signal aborts. */

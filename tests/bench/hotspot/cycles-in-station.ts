@@ -4,7 +4,7 @@
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { createNetworkManager, type NetworkManager } from '@station/agent/adapters/network-manager/network-manager';
-import { ssidFromText } from '@station/agent/core/ssid';
+import { ssidFromText } from '@station/agent/core/wifi-network';
 import { systemClock } from '@station/kit/clock';
 import { runCommand } from '@station/kit/command';
 import { countMatchRules } from '../../rig/private-bus.ts';

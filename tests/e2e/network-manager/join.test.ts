@@ -3,7 +3,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { afterEach, beforeEach, test } from 'node:test';
 import { Variant } from '@jellybrick/dbus-next';
 import { deviceState, interfaces, managerPath } from '@station/agent/adapters/network-manager/objects';
-import { ssidFromText } from '@station/agent/core/ssid';
+import { ssidFromText } from '@station/agent/core/wifi-network';
 import { wifiPath } from './bare-machine.ts';
 import { joins, type Step } from './fake-network-manager.ts';
 import { createStage, forever, home, hotspot, password, profile, request, utf8, type Stage } from './stage.ts';

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { Variant } from '@jellybrick/dbus-next';
 import { systemClock } from '@station/kit/clock';
 import { createLogger } from '@station/kit/logger';
-import type { HotspotSettings, JoinRequest } from '@station/agent/wifi/wifi-ports';
-import { ssidFromText } from '@station/agent/core/ssid';
+import type { HotspotSettings } from '@station/agent/wifi/wifi-ports';
+import { type JoinRequest, ssidFromText } from '@station/agent/core/wifi-network';
 import {
   createNetworkManager,
   type Limits,

@@ -1,8 +1,9 @@
-import { OtaDeviceTypes } from '@station/protocol/firmware';
 import { Value } from 'typebox/value';
+import { OtaDeviceTypes } from '@station/protocol/firmware';
+import type { AgentSettings } from '@station/protocol/rest';
 import type { BackendFailure, OtaBackend } from '../firmware/firmware-ports.ts';
-import { collect } from './http-client.ts';
-import { faultOf } from './http-follow.ts';
+import type { CredentialsBackend } from '../wifi/wifi-ports.ts';
+import { collect, faultOf } from './http-client.ts';
 
 const timeoutMs = 10_000;
 const maxBytes = 1024 * 1024;
@@ -64,4 +65,47 @@ async function readJson(response: Response): Promise<unknown> {
   } catch {
     return null;
   }
+}
+
+/** Of the answers that say no, those that another time or another token may change. */
+const passing = new Set([401, 403, 408, 429]);
+
+/**
+ * Tells the backend the Wi-Fi that the station has joined: `POST /api/settings/agent` with BACKEND_AGENT_TOKEN (contracts, section 9).
+ * Reasons name neither the token nor anything that was sent.
+ */
+export function createSettingsBackend(backend: { url: URL; agentToken: string | null }): CredentialsBackend {
+  const { url, agentToken } = backend;
+  const address = new URL('api/settings/agent', url.href.endsWith('/') ? url : `${url.href}/`);
+  return {
+    send: async ({ ssid, password, security }, signal) => {
+      const body: AgentSettings = {
+        wifi: { ssid, password: password ?? '', ...(security === null ? {} : { security }) },
+      };
+      try {
+        const response = await fetch(address, {
+          method: 'POST',
+          body: JSON.stringify(body),
+          headers: {
+            'content-type': 'application/json',
+            ...authorization(agentToken),
+          },
+          signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+          // A redirect would carry the token and the password to somebody else.
+          redirect: 'manual',
+        });
+        await response.body?.cancel();
+        return judge(response.status, agentToken);
+      } catch (error) {
+        signal.throwIfAborted();
+        return { kind: 'failed', reason: `the backend does not answer (${faultOf(error)})` };
+      }
+    },
+  };
+}
+
+function judge(status: number, token: string | null): Awaited<ReturnType<CredentialsBackend['send']>> {
+  if (status >= 200 && status < 300) return { kind: 'accepted' };
+  const isRefused = status >= 400 && status < 500 && !passing.has(status);
+  return { kind: isRefused ? 'refused' : 'failed', reason: reasonOf(status, token) };
 }

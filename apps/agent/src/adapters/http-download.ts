@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { get as getHttp, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { get as getHttps } from 'node:https';
 import { LineBroken, type Opened } from '../firmware/firmware-ports.ts';
-import { faultOf, follow } from './http-follow.ts';
+import { faultOf, follow } from './http-client.ts';
 
 /** Longest silence of a server before it counts as gone. */
 const usualSilenceMs = 20_000;

@@ -1,11 +1,14 @@
+import { join } from 'node:path';
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
 import type { Clock } from '@station/kit/clock';
+import { readText, temporaryPath, writeDurable } from '@station/kit/durable-files';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
-import { lostReason, type Patience } from './unreadable-files.ts';
-import { createPartial, type Partial, type PartialNote } from './partial.ts';
-import { LineBroken, type CacheDisk, type OpenDownload, type Opened } from './firmware-ports.ts';
+import { type CacheDisk, LineBroken, type OpenDownload, type Opened } from './firmware-ports.ts';
 import { checksumOf } from './image-decide.ts';
+import { clearPath, lostReason, type Patience } from './unreadable-files.ts';
 
-export type DownloadParts = {
+type DownloadParts = {
   disk: CacheDisk;
   directory: string;
   open: OpenDownload;
@@ -30,7 +33,7 @@ export type DownloadOutcome =
   | { kind: 'refused'; reason: string };
 
 /** Free space that firmware must leave to the rest of the station. */
-export const reservedBytes = 32 * 2 ** 20;
+const reservedBytes = 32 * 2 ** 20;
 /** One stretch at the line: whoever is slower than this makes way for others, and goes on later. */
 const longestStretchMs = 30 * 60_000;
 /** A power cut costs at most this part of the file, or so many bytes of a small one. */
@@ -209,5 +212,74 @@ const failed = (doneBytes: number, reason: string): Exclude<Fetched, { kind: 'ok
   diskFull: false,
 });
 
-export const isDiskFull = (error: unknown): boolean =>
+const isDiskFull = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
+
+/** What must be known to go on with a download after the agent, or the machine, has ended in the middle of it. */
+const Note = Type.Object({
+  url: Type.String(),
+  etag: Type.Union([Type.String(), Type.Null()]),
+  totalBytes: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
+  /** Boot in which it was written. In a later one only what was synced is believed: the power may have been cut. */
+  bootId: Type.String(),
+  syncedBytes: Type.Integer({ minimum: 0 }),
+});
+type PartialNote = Static<typeof Note>;
+
+/** An unfinished download in the cache's folder: `.<sha256>.part` and its note. The name is the content it is to have. */
+type Partial = {
+  path: string;
+  /** Bytes that may be built on, and the note that belongs to them; the file is cut to them. A note that is lost takes them with it. */
+  open(bootId: string, patience: Patience): Promise<{ bytes: number; note: PartialNote | null }>;
+  note(note: PartialNote): Promise<void>;
+  discard(): Promise<void>;
+};
+
+/** @param checksum 64 hex digits. */
+export function createPartial(disk: CacheDisk, directory: string, checksum: string): Partial {
+  const path = join(directory, `.${checksum}.part`);
+  const notePath = `${path}.json`;
+  const discard = async (): Promise<void> => {
+    // The note last: without it the rest counts for nothing.
+    await clearPath(disk, path);
+    await clearPath(disk, temporaryPath(notePath));
+    await clearPath(disk, notePath);
+  };
+  return {
+    path,
+    discard,
+    note: (note) => writeDurable(disk, notePath, `${JSON.stringify(note)}\n`),
+    open: async (bootId, patience) => {
+      const reading = await patience(notePath, () => readNote(disk, notePath));
+      if (reading.kind === 'lost') await discard();
+      const note = reading.kind === 'lost' ? null : reading.value;
+      const size = await disk.size(path);
+      const kept =
+        note === null || size === null ? 0 : note.bootId === bootId ? size : Math.min(note.syncedBytes, size);
+      if (note !== null && kept > 0) {
+        if (kept < (size ?? 0)) await disk.truncate(path, kept);
+        return { bytes: kept, note };
+      }
+      if (size !== null) await clearPath(disk, path);
+      return { bytes: 0, note: null };
+    },
+  };
+}
+
+/** Checksums of the unfinished downloads in a folder. */
+export async function listPartials(disk: CacheDisk, directory: string): Promise<string[]> {
+  const found = (await disk.list(directory)).map(
+    (file) => /^\.{1,2}([0-9a-f]{64})\.part(\.json)?(\.tmp)?$/.exec(file)?.[1],
+  );
+  return [...new Set(found.filter((checksum) => checksum !== undefined))];
+}
+
+async function readNote(disk: CacheDisk, path: string): Promise<PartialNote | null> {
+  try {
+    const parsed: unknown = JSON.parse((await readText(disk, path)) ?? '');
+    return Value.Check(Note, parsed) ? parsed : null;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return null;
+  }
+}

@@ -5,8 +5,15 @@ import { it } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { cacheDisk } from '../adapters/cache-disk.ts';
-import { emptyNotes, readNotes } from './firmware-records.ts';
-import { createRun, keepNotes, look, type FirmwareParts, type FirmwareRun } from './firmware-run.ts';
+import {
+  createRun,
+  emptyNotes,
+  type FirmwareParts,
+  type FirmwareRun,
+  keepNotes,
+  look,
+  readNotes,
+} from './firmware-run.ts';
 import { describeFirmware } from './firmware-status.ts';
 
 it('notes that are changed from two sides at once keep both changes', async () => {

@@ -1,19 +1,21 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
 import type { Clock } from '@station/kit/clock';
+import type { AgentConditions } from '@station/kit/conditions';
+import { type Disk, readText, writeDurable } from '@station/kit/durable-files';
 import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { AgentLogger } from '@station/kit/logger';
 import type { FirmwareEntry, FirmwareRefusal } from '@station/protocol/firmware-manifest';
-import type { AgentConditions } from '@station/kit/conditions';
-import { createAttempts, type Attempts } from './attempts.ts';
-import { createCache, type Cache, type CacheContents } from './firmware-cache.ts';
+import { type Cache, type CacheContents, createCache } from './firmware-cache.ts';
 import type { Facts } from './firmware-decide.ts';
-import { createFetching, type Fetching } from './firmware-fetch.ts';
 import { createHandOver, type HandOver } from './firmware-delivery.ts';
-import { createPatience, type Patience } from './unreadable-files.ts';
-import type { FirmwareSource } from './manifest-source.ts';
-import { emptyNotes, writeNotes, type FirmwareNotes } from './firmware-records.ts';
-import { listPartials } from './partial.ts';
-import { createFirmwarePoll, type FirmwarePoll } from './firmware-poll.ts';
+import { listPartials } from './firmware-download.ts';
+import { type Attempts, createAttempts, createFetching, type Fetching } from './firmware-fetch.ts';
+import { createFirmwarePoll, type FirmwarePoll, type FirmwareSource } from './firmware-poll.ts';
 import type { CacheDisk, OpenDownload, OtaBackend } from './firmware-ports.ts';
+import { createPatience, type Patience } from './unreadable-files.ts';
 
 export type FirmwareParts = {
   source: FirmwareSource;
@@ -125,3 +127,39 @@ export const keepNotes = (
 
 export const isPending = (run: FirmwareRun): boolean =>
   run.handOver.isPending(run.contents.items, run.notes.handedOver);
+
+/** `firmware.json` in DATA_DIR: what the cache itself does not tell. Losing it costs a hand-over that is repeated. */
+const Notes = Type.Object({
+  format: Type.Literal(1),
+  /** Name → what the backend has accepted. */
+  handedOver: Type.Record(Type.String(), Type.Object({ version: Type.String(), checksum: Type.String() })),
+  /** Name → highest version of a manifest whose signature verified: a signed but old manifest does not go back. */
+  signedFloors: Type.Record(Type.String(), Type.String()),
+});
+export type FirmwareNotes = Static<typeof Notes>;
+
+export const emptyNotes: FirmwareNotes = { format: 1, handedOver: {}, signedFloors: {} };
+
+export const notesFile = 'firmware.json';
+
+/** `damaged`: there is a file, and it is not believed; the notes are then empty. */
+export async function readNotes(disk: Disk, dataDir: string): Promise<{ notes: FirmwareNotes; damaged: boolean }> {
+  const path = join(dataDir, notesFile);
+  if ((await disk.read(path)) === null) return { notes: emptyNotes, damaged: false };
+  try {
+    const envelope: unknown = JSON.parse((await readText(disk, path)) ?? '');
+    const good = Value.Check(Envelope, envelope) && envelope.sha256 === checksum(envelope.notes);
+    if (good && Value.Check(Notes, envelope.notes)) return { notes: envelope.notes, damaged: false };
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  return { notes: emptyNotes, damaged: true };
+}
+
+/** Resolved means on disk. */
+const writeNotes = (disk: Disk, dataDir: string, notes: FirmwareNotes): Promise<void> =>
+  writeDurable(disk, join(dataDir, notesFile), `${JSON.stringify({ sha256: checksum(notes), notes })}\n`);
+
+const Envelope = Type.Object({ sha256: Type.String(), notes: Type.Unknown() });
+
+const checksum = (notes: unknown): string => createHash('sha256').update(JSON.stringify(notes)).digest('hex');

@@ -1,17 +1,28 @@
 import { join } from 'node:path';
-import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { makeDirectoryDurable } from '@station/kit/durable-files';
+import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { Status } from '@station/protocol/agent-api';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
 import { isNewer } from '@station/protocol/version';
-import { createExecutors } from './apply.ts';
-import { decide } from './firmware-decide.ts';
-import { clearPath, isFileFault, lostReason } from './unreadable-files.ts';
-import { emptyNotes, notesFile, readNotes, type FirmwareNotes } from './firmware-records.ts';
-import { createRun, keepNotes, look, observe, type FirmwareParts, type FirmwareRun } from './firmware-run.ts';
+import { decide, type Step } from './firmware-decide.ts';
+import { createPartial } from './firmware-download.ts';
+import {
+  createRun,
+  emptyNotes,
+  type FirmwareNotes,
+  type FirmwareParts,
+  type FirmwareRun,
+  isPending,
+  keepNotes,
+  look,
+  notesFile,
+  observe,
+  readNotes,
+} from './firmware-run.ts';
 import { createAnnouncer, describeFirmware, tellConditions } from './firmware-status.ts';
+import { clearPath, isFileFault, lostReason } from './unreadable-files.ts';
 
 export type Firmware = {
   /** Fetches, checks, publishes and hands over for ever. Ends when the signal aborts. */
@@ -146,5 +157,44 @@ function createPersistence(run: FirmwareRun, parts: FirmwareParts, signal: Abort
         await clock.sleep(backoff.nextMs(), signal);
       }
     }
+  };
+}
+
+type Executors = { [K in Exclude<Step['kind'], 'wait'>]: (step: Extract<Step, { kind: K }>) => Promise<void> };
+
+/** How each step is done, but for waiting. Each may be done again after a crash. */
+function createExecutors(
+  run: FirmwareRun,
+  parts: FirmwareParts,
+  { checkManifest, signal }: { checkManifest: () => Promise<unknown>; signal: AbortSignal },
+): Executors {
+  const { logger } = parts;
+  return {
+    poll: async () => void (await checkManifest()),
+    ask_backend: () => run.handOver.ask(isPending(run), signal),
+    hand_over: async ({ item }) => {
+      const { name, version, checksum } = item;
+      if (!(await run.handOver.handOver(item, signal))) return;
+      const accepted = { [name]: { version, checksum } };
+      await keepNotes(run, parts, ({ handedOver }) => ({ handedOver: { ...handedOver, ...accepted } }));
+      logger.event('firmware_handed_over', { name, version });
+    },
+    remove_old: async ({ file }) => {
+      await run.cache.removeFile(file);
+      await look(run, parts);
+      logger.event('firmware_old_removed', file);
+    },
+    remove_partial: async ({ checksum }) => {
+      await createPartial(parts.disk, parts.directory, checksum).discard();
+      await look(run, parts);
+    },
+    fetch: async ({ entry }) => {
+      try {
+        if (await run.fetching.fetch(entry, run.contents.items, signal)) run.handOver.hurry();
+      } finally {
+        // Also after a fault: part of it may have been done.
+        await look(run, parts);
+      }
+    },
   };
 }

@@ -1,25 +1,25 @@
+import { type Static, Type } from 'typebox';
+import type { Clock } from '@station/kit/clock';
+import { StationError } from '@station/kit/station-error';
 import {
   Accepted,
   CheckResult,
   Health,
+  type HistoryEntry,
   RollbackResult,
   Status,
   UpdateRequest,
   UpdateResult,
   Version,
   WifiStatus,
-  type HistoryEntry,
 } from '@station/protocol/agent-api';
-import type { Clock } from '@station/kit/clock';
-import { StationError } from '@station/kit/station-error';
-import { Type, type Static } from 'typebox';
-import type { EventStreams } from './event-stream.ts';
-import { shuttingDown } from './errors.ts';
-import type { App } from './fastify.ts';
-import type { Metrics } from './metrics.ts';
+import { type ErrorCode, errorCodes } from '@station/protocol/errors';
 import type { AgentPort } from '../core/agent-port.ts';
 import type { StartAnswer } from '../core/stack-port.ts';
-import { rollbackResult, updateResult } from './results.ts';
+import type { App } from './app.ts';
+import { shuttingDown } from './errors.ts';
+import type { EventStreams } from './event-stream.ts';
+import type { Metrics } from './metrics.ts';
 
 const NoKeys = Type.Object({}, { additionalProperties: false });
 const Waiting = Type.Object({ wait: Type.Optional(Type.Enum(['true', 'false'])) }, { additionalProperties: false });
@@ -128,4 +128,31 @@ async function unlessStopped<T>(work: Promise<T>, stopping: AbortSignal): Promis
   } finally {
     stopping.removeEventListener('abort', onStop);
   }
+}
+
+/** The answer to POST /update, once the operation has ended. Throws what did not work as a StationError. */
+function updateResult(entry: HistoryEntry): Static<typeof UpdateResult> {
+  if (entry.result === 'updated') return { result: 'updated', ...outcome(entry) };
+  if (entry.result === 'rolled_back')
+    throw failure('update_rolled_back', 'The release did not work; the one before it runs again.', entry);
+  throw failure(failureCode(entry, 'update_failed'), 'The release was not installed.', entry);
+}
+
+/** The answer to POST /rollback, once the operation has ended. Throws what did not work as a StationError. */
+function rollbackResult(entry: HistoryEntry): Static<typeof RollbackResult> {
+  // With a reason, the release to go back to did not work, and the one left for it runs again.
+  if (entry.result === 'rolled_back' && entry.reason === null) return { result: 'rolled_back', ...outcome(entry) };
+  throw failure(failureCode(entry, 'rollback_failed'), 'Going back did not work.', entry);
+}
+
+const outcome = ({ from, to, durationMs, downtimeMs }: HistoryEntry) => ({ from, to, durationMs, downtimeMs });
+
+/** The reason's own code where it is one that clients know. */
+function failureCode({ code, result }: HistoryEntry, otherwise: ErrorCode): ErrorCode {
+  return result === 'failed' && code && Object.hasOwn(errorCodes, code) ? (code as ErrorCode) : otherwise;
+}
+
+function failure(code: ErrorCode, message: string, { from, to, reason }: HistoryEntry): StationError {
+  const told = reason === null ? message : `${message} (${reason})`;
+  return new StationError(code, told, { details: { from, to, reason } });
 }

@@ -1,11 +1,9 @@
-import type { PortalActions } from '../wifi/wifi-ports.ts';
-import { authorityOf, type Answer, type Place } from './portal-decide.ts';
-import { readForm } from './form.ts';
+import type { PortalActions } from '../core/hotspot-ports.ts';
 import { pageHeaders } from './html.ts';
-import { readChosen, readJoinForm } from './join-form.ts';
-import { pickLanguage } from './language.ts';
+import { readChosen, readForm, readJoinForm } from './join-form.ts';
 import { renderRedirect, renderSearching, renderTrouble, renderTrying } from './other-pages.ts';
-import { renderPage, type PageState } from './page.ts';
+import { type PageState, renderPage } from './page.ts';
+import { type Answer, authorityOf, pickLanguage, type Place } from './portal-decide.ts';
 import { texts, type Texts } from './texts.ts';
 
 export type Response = { status: number; headers: Readonly<Record<string, string>>; body: string };

@@ -1,5 +1,13 @@
-import { isFree, securities, type JoinRequest, type Network, type Security } from '../wifi/wifi-ports.ts';
-import { isSsidHex, ssidFromText, type SsidHex } from '../core/ssid.ts';
+import {
+  isSsidHex,
+  ssidFromText,
+  type SsidHex,
+  isFree,
+  type JoinRequest,
+  type Network,
+  securities,
+  type Security,
+} from '../core/wifi-network.ts';
 
 /** What is not right with a filled-in form. Each has a text that names what to do. */
 export const formProblems = [
@@ -25,8 +33,7 @@ export type Chosen =
 export const otherSecurities = ['auto', 'wpa2', 'wpa3', 'open'] as const;
 export type OtherSecurity = (typeof otherSecurities)[number];
 
-export type JoinForm =
-  { kind: 'ok'; request: JoinRequest } | { kind: 'invalid'; problem: FormProblem; chosen: Chosen | null };
+type JoinForm = { kind: 'ok'; request: JoinRequest } | { kind: 'invalid'; problem: FormProblem; chosen: Chosen | null };
 
 /** Value of the radio button for a network whose name is typed. */
 export const otherValue = 'other';
@@ -112,3 +119,25 @@ function problemOfPassword(security: Security | null, password: string, chosen: 
       return new TextEncoder().encode(password).length > longestPassword ? 'password_too_long' : null;
   }
 }
+
+/**
+ * Fields of an HTML form (application/x-www-form-urlencoded; URL standard, section 5.1), the last of each name.
+ * Null when something in it is not UTF-8: a name or a password with a character replaced would be another one.
+ */
+export function readForm(body: Uint8Array): Map<string, string> | null {
+  const fields = new Map<string, string>();
+  try {
+    for (const part of utf8.decode(body).split('&')) {
+      const at = part.indexOf('=');
+      if (at >= 0) fields.set(decode(part.slice(0, at)), decode(part.slice(at + 1)));
+    }
+  } catch {
+    return null;
+  }
+  return fields;
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** @throws URIError for a broken escape or bytes that are no text. */
+const decode = (text: string): string => decodeURIComponent(text.replaceAll('+', ' '));

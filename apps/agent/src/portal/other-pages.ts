@@ -1,7 +1,7 @@
-import type { PortalView } from '../wifi/wifi-ports.ts';
-import { describeSsid, type SsidHex } from '../core/ssid.ts';
+import type { PortalView } from '../core/hotspot-ports.ts';
+import { describeSsid, type SsidHex } from '../core/wifi-network.ts';
 import { fill, fillText, html, nothing, plain, renderDocument, type Html } from './html.ts';
-import type { Language } from './language.ts';
+import type { Language } from './portal-decide.ts';
 import type { Texts, Trouble } from './texts.ts';
 
 const startPage = (language: Language): string => `/?lang=${language}`;

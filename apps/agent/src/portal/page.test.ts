@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { joinFailures, type Network } from '../wifi/wifi-ports.ts';
-import { ssidFromBytes, ssidFromText } from '../core/ssid.ts';
+import { joinFailures, type Network, ssidFromBytes, ssidFromText } from '../core/wifi-network.ts';
 import { formProblems } from './join-form.ts';
-import { languages } from './language.ts';
+import { languages } from './portal-decide.ts';
 import { renderSearching, renderTrouble, renderTrying } from './other-pages.ts';
 import { renderPage, type PageState } from './page.ts';
 import { network, quietView } from './testing/running-portal.ts';

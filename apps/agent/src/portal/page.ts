@@ -1,5 +1,5 @@
-import { isFree, type Network, type PortalView, type Security } from '../wifi/wifi-ports.ts';
-import { describeSsid, ssidToBytes, type SsidHex } from '../core/ssid.ts';
+import { isFree, type Network, type Security, describeSsid, ssidToBytes, type SsidHex } from '../core/wifi-network.ts';
+import type { PortalView } from '../core/hotspot-ports.ts';
 import { escapeHtml, fill, fillText, html, nothing, plain, renderDocument, type Html } from './html.ts';
 import {
   longestPassword,

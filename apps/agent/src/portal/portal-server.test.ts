@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ssidFromText } from '../core/ssid.ts';
+import { ssidFromText } from '../core/wifi-network.ts';
 import { ask, createSimulatedWatchdog, network, startPortal, type Reply } from './testing/running-portal.ts';
 
 const html = { Accept: 'text/html' };

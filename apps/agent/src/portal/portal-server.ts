@@ -4,7 +4,7 @@ import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
-import type { PortalActions, PortalServer } from '../wifi/wifi-ports.ts';
+import type { PortalActions, PortalServer } from '../core/hotspot-ports.ts';
 import { createAnswers, type Answers, type Response } from './answers.ts';
 import { readBody } from './body.ts';
 import { decide, type Place, type RequestFacts } from './portal-decide.ts';

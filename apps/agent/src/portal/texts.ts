@@ -1,6 +1,6 @@
-import type { JoinFailure, Security } from '../wifi/wifi-ports.ts';
+import type { JoinFailure, Security } from '../core/wifi-network.ts';
 import type { FormProblem, OtherSecurity } from './join-form.ts';
-import type { Language } from './language.ts';
+import type { Language } from './portal-decide.ts';
 
 /** A thing that went wrong, and what helps. `{name}` stands for the network. */
 export type Trouble = { title: string; help: string };

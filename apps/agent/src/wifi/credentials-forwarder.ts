@@ -6,8 +6,15 @@ import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { AgentConditions } from '@station/kit/conditions';
-import type { Credentials, CredentialsBackend, Security } from './wifi-ports.ts';
-import { describeSsid, isSsidHex, ssidFromText, ssidToBytes, type SsidHex } from '../core/ssid.ts';
+import type { Credentials, CredentialsBackend } from './wifi-ports.ts';
+import {
+  type Security,
+  describeSsid,
+  isSsidHex,
+  ssidFromText,
+  ssidToBytes,
+  type SsidHex,
+} from '../core/wifi-network.ts';
 
 export const credentialsFile = 'wifi-credentials.json';
 

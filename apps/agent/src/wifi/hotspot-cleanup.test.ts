@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
-import { giveBack } from './hotspot-cleanup.ts';
-import { createIntentFile, intentFile } from './intent.ts';
+import { createIntentFile, giveBack, intentFile } from './hotspot-cleanup.ts';
 
 for (const [name, content, isStarted] of [
   ['starts the proxy that a hotspot of before has stopped, until it runs', '{"proxyStopped":true,"bootId":"a"}', true],

@@ -1,15 +1,12 @@
 import { describeError } from '@station/kit/station-error';
 import type { WifiStatus } from '@station/protocol/agent-api';
-import { closePortal, createExecutors, remember, type Executable, type Executors } from './wifi-apply.ts';
-import { tellConditions } from './conditions.ts';
-import { decide, enter } from './wifi-decide.ts';
-import { noteFacts, type Facts } from './wifi-facts.ts';
-import { createPortalActions } from './portal-actions.ts';
-import type { PortalActions } from './wifi-ports.ts';
-import { noteFailure, noteSuccess } from './retry-delays.ts';
-import { createRun, type Context, type WatchdogParts } from './wifi-run.ts';
-import { wifiStatusOf } from './wifi-status.ts';
 import { createWaker, type Waker } from './waker.ts';
+import { closePortal, createExecutors, type Executable, type Executors, remember } from './wifi-apply.ts';
+import { decide, enter } from './wifi-decide.ts';
+import { type Facts, noteFacts, noteFailure, noteSuccess } from './wifi-facts.ts';
+import type { PortalActions } from '../core/hotspot-ports.ts';
+import { type Context, createPortalActions, createRun, type WatchdogParts } from './wifi-run.ts';
+import { tellConditions, wifiStatusOf } from './wifi-status.ts';
 
 export type Watchdog = {
   /**

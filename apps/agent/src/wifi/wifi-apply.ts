@@ -10,8 +10,8 @@ import {
   type Memory,
 } from './wifi-facts.ts';
 import { failJoin, keepJoined, settleJoin } from './wifi-join.ts';
-import type { Connectivity, JoinFailure } from './wifi-ports.ts';
-import { describeSsid, type SsidHex } from '../core/ssid.ts';
+import type { Connectivity } from './wifi-ports.ts';
+import { type JoinFailure, describeSsid, type SsidHex } from '../core/wifi-network.ts';
 import type { Context, Outcome, WatchdogRun } from './wifi-run.ts';
 
 export type Executable = Exclude<Step, { kind: 'wait' }>;

@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { ssidFromText, type JoinRequest, type Network } from '../core/wifi-network.ts';
 import { decide, enter, type Step } from './wifi-decide.ts';
-import { initialMemory, noteFailedReturn, noteScan, timing, usualPatience, type Facts, type Memory } from './wifi-facts.ts';
-import type { JoinRequest, Network, RadioFacts } from './wifi-ports.ts';
-import { noteFailure, noteSuccess } from './retry-delays.ts';
-import { ssidFromText } from '../core/ssid.ts';
+import {
+  type Facts,
+  initialMemory,
+  type Memory,
+  noteFailedReturn,
+  noteFailure,
+  noteScan,
+  noteSuccess,
+  timing,
+  usualPatience,
+} from './wifi-facts.ts';
+import type { RadioFacts } from './wifi-ports.ts';
 
 const now = 1_000_000;
 const home = ssidFromText('home');

@@ -12,7 +12,7 @@ import {
   type Memory,
   type WatchdogState,
 } from './wifi-facts.ts';
-import type { JoinRequest } from './wifi-ports.ts';
+import type { JoinRequest } from '../core/wifi-network.ts';
 import { nextState, type NextState } from './wifi-state-decide.ts';
 
 /** One thing to do next. Each is small, and decided anew from what is then seen: it may be cut off anywhere. */

@@ -1,5 +1,6 @@
-import type { Connectivity, JoinFailure, JoinRequest, LastJoin, Network, RadioFacts } from './wifi-ports.ts';
-import type { SsidHex } from '../core/ssid.ts';
+import type { SsidHex, JoinFailure, JoinRequest, Network } from '../core/wifi-network.ts';
+import type { Connectivity, RadioFacts } from './wifi-ports.ts';
+import type { LastJoin } from '../core/hotspot-ports.ts';
 
 /** Contracts, section 4. JOINING: the hotspot is away while a network is tried, from the portal or because a known one is back. */
 export type WatchdogState = 'INIT' | 'CHECK' | 'CONNECTED' | 'RETRYING' | 'JOINING' | 'HOTSPOT_ACTIVE';
@@ -19,15 +20,15 @@ export type Facts = {
 /** What `wifi.json` says about the proxy; `unknown`: there is no such file, or it cannot be trusted. */
 export type Intent = 'clear' | 'proxy_stopped' | 'unknown';
 
-export type Patience = { checkMs: number; attempts: number };
+type Patience = { checkMs: number; attempts: number };
 
 /** A network that is tried from the hotspot. */
-export type Attempt =
+type Attempt =
   | { kind: 'portal'; request: JoinRequest; acceptedMs: number; candidate: { id: string; ip: string } | null }
   | { kind: 'known'; acceptedMs: number };
 
 /** A step that did not work, and when it is tried again. */
-export type Retry = { failures: number; dueMs: number };
+type Retry = { failures: number; dueMs: number };
 
 /** The little that is remembered from one look to the next. Replaced, never changed. */
 export type Memory = {
@@ -182,4 +183,35 @@ export function noteFailedReturn(memory: Memory, networks: readonly Network[], n
     returns[ssid] = { delayMs, dueMs: nowMs + delayMs, missedScans: 0 };
   }
   return { ...memory, returns };
+}
+
+/** First and longest pause after a step that did not work, in milliseconds. */
+const pauses: Record<string, readonly [number, number]> = {
+  reconcile: [1000, 30_000],
+  write_intent: [30_000, 300_000],
+  clear_intent: [30_000, 300_000],
+  start_hotspot: [5000, 60_000],
+  stop_hotspot: [2000, 30_000],
+  stop_proxy: [10_000, 60_000],
+  start_proxy: [5000, 300_000],
+  open_portal: [2000, 30_000],
+  close_portal: [2000, 30_000],
+  keep_candidate: [10_000, 300_000],
+};
+const usual = [5000, 60_000] as const;
+
+const pauseMs = (step: string, failures: number): number => {
+  const [first, longest] = pauses[step] ?? usual;
+  return Math.min(first * 2 ** (failures - 1), longest);
+};
+
+/** Memory after a step that did not work: it waits, longer each time, and holds up no other. */
+export function noteFailure(memory: Memory, step: string, nowMs: number): Memory {
+  const failures = (memory.retries[step]?.failures ?? 0) + 1;
+  return { ...memory, retries: { ...memory.retries, [step]: { failures, dueMs: nowMs + pauseMs(step, failures) } } };
+}
+
+export function noteSuccess(memory: Memory, step: string): Memory {
+  if (!(step in memory.retries)) return memory;
+  return { ...memory, retries: Object.fromEntries(Object.entries(memory.retries).filter(([kind]) => kind !== step)) };
 }

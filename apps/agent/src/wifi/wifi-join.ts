@@ -1,7 +1,7 @@
 import { linkOf } from './wifi-facts.ts';
-import { isFree, type Connectivity, type JoinFailure, type JoinRequest } from './wifi-ports.ts';
+import { isFree, type JoinFailure, type JoinRequest, describeSsid } from '../core/wifi-network.ts';
+import type { Connectivity } from './wifi-ports.ts';
 import type { Context, Outcome } from './wifi-run.ts';
-import { describeSsid } from '../core/ssid.ts';
 
 /** The join of the portal is over, and the hotspot comes back with the reason. */
 export function failJoin(context: Context, request: JoinRequest, failure: JoinFailure, detail: string): void {

@@ -1,50 +1,7 @@
-import type { SsidHex } from '../core/ssid.ts';
-
-/** How a network is secured, from the RSN and WPA flags of its access points. `enterprise` and `wep` cannot be joined from the portal. */
-export const securities = ['open', 'owe', 'wep', 'wpa2', 'wpa3', 'wpa2-wpa3', 'enterprise'] as const;
-export type Security = (typeof securities)[number];
-/** Joined without a password. */
-export const isFree = (security: Security | null): boolean => security === 'open' || security === 'owe';
-
-/** One network in reach: its strongest access point stands for all of the same name and security. */
-export type Network = {
-  ssid: SsidHex;
-  security: Security;
-  /** Per cent. */
-  signal: number;
-  /** As in `RadioFacts.known`. */
-  isKnown: boolean;
-};
-
-/** What somebody asks for on the portal's page. */
-export type JoinRequest = {
-  ssid: SsidHex;
-  /** Null: as the last scan saw it; for a hidden network it is chosen on the page or tried. */
-  security: Security | null;
-  /** Null for an open network. */
-  password: string | null;
-  /** Its name was typed: access points do not tell it. */
-  isHidden: boolean;
-};
+import type { JoinFailure, JoinRequest, Network, Security, SsidHex } from '../core/wifi-network.ts';
 
 /** What a network was joined with. */
 export type Credentials = { ssid: SsidHex; password: string | null; security: Security | null };
-
-/** Why a network could not be joined. Each has a text on the portal's page that names what to do. */
-export const joinFailures = [
-  'wrong_password',
-  'not_found',
-  'no_address',
-  /** Joined and got an address, but nothing answers there, not even the gateway. */
-  'no_gateway',
-  /** This radio, or this station, cannot do this kind of security. */
-  'unsupported',
-  /** The access point turned the station away. */
-  'refused',
-  'timed_out',
-  'failed',
-] as const;
-export type JoinFailure = (typeof joinFailures)[number];
 
 export type JoinOutcome =
   | { kind: 'joined'; candidateId: string; ip: string }
@@ -173,39 +130,4 @@ export type CredentialsBackend = {
     wifi: { ssid: string; password: string | null; security: Security | null },
     signal: AbortSignal,
   ): Promise<{ kind: 'accepted' } | { kind: 'refused' | 'failed'; reason: string }>;
-};
-
-/** The setup page on the hotspot, while it is up. */
-export type PortalServer = AsyncDisposable & {
-  /** Null while it does not listen; `portTaken` says whether somebody else has the port. */
-  address(): string | null;
-  isPortTaken(): boolean;
-};
-
-/** How a join from the portal failed; `security` is the one that was chosen, null: the station was to find out. */
-export type LastJoin = { ssid: SsidHex; isHidden: boolean; security: Security | null; failure: JoinFailure };
-
-/** What the portal's page shows. */
-export type PortalView = {
-  hotspotSsid: SsidHex;
-  networks: readonly Network[];
-  /** The join that is being tried; the hotspot goes away for it in a moment. */
-  joining: SsidHex | null;
-  /** How the last join from here ended; its name is filled in again. */
-  lastJoin: LastJoin | null;
-  /** A first look around is still under way: an empty list says nothing yet. */
-  isLooking: boolean;
-  /** Where the station will be found after a join that works, e.g. `http://station.local/`. */
-  stationAddress: string;
-};
-
-/** What the portal asks of the watchdog. */
-export type PortalActions = {
-  view(): PortalView;
-  /** Resolves when fresh results are in `view`, or after 15 s. */
-  rescan(): Promise<void>;
-  /** The answer's page goes out before the hotspot ends (some seconds). `busy`: another join is being tried. */
-  join(request: JoinRequest): 'accepted' | 'busy';
-  /** Somebody looks at the page now: the hotspot is in use. */
-  seen(): void;
 };

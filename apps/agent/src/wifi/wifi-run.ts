@@ -1,14 +1,16 @@
-import type { ProxyService } from '../core/stack-port.ts';
 import type { Clock } from '@station/kit/clock';
+import type { AgentConditions } from '@station/kit/conditions';
 import type { Disk } from '@station/kit/durable-files';
 import type { AgentLogger } from '@station/kit/logger';
-import type { AgentConditions } from '@station/kit/conditions';
-import type { HotspotFailure } from './conditions.ts';
-import { initialMemory, noteScan, type Facts, type Memory } from './wifi-facts.ts';
+import { describeError } from '@station/kit/station-error';
+import type { SsidHex, Network } from '../core/wifi-network.ts';
+import type { ProxyService } from '../core/stack-port.ts';
+import type { HotspotFailure } from './wifi-status.ts';
 import { createForward, type Forward } from './credentials-forwarder.ts';
-import { createIntentFile } from './intent.ts';
-import type { CredentialsBackend, HotspotSettings, PortalActions, PortalServer, Radio, Reachability } from './wifi-ports.ts';
-import { createScanner, type Scanner } from './scanner.ts';
+import { createIntentFile } from './hotspot-cleanup.ts';
+import { type Facts, initialMemory, type Memory, noteScan } from './wifi-facts.ts';
+import type { CredentialsBackend, HotspotSettings, Radio, Reachability } from './wifi-ports.ts';
+import type { PortalActions, PortalServer } from '../core/hotspot-ports.ts';
 
 export type WatchdogParts = {
   radio: Radio;
@@ -88,3 +90,108 @@ export function createRun(
 const notYet = (): never => {
   throw new Error('the watchdog is not built yet');
 };
+
+/** Scans beside everything else, one at a time. */
+type Scanner = {
+  isRunning(): boolean;
+  /** Monotonic time at which the last one ended; null: there was none. */
+  endedMs(): number | null;
+  /** Resolves at the end of a scan: a new one, or the one under way. Never rejects. */
+  scan(signal: AbortSignal): Promise<void>;
+  /** Ends the one under way: the radio is needed. */
+  cancel(): Promise<void>;
+};
+
+function createScanner(parts: {
+  radio: Radio;
+  clock: Clock;
+  logger: AgentLogger;
+  /** Known networks that do not tell their names. */
+  hidden: () => readonly SsidHex[];
+  onEnd: (networks: readonly Network[]) => void;
+}): Scanner {
+  const { radio, clock, logger } = parts;
+  let endedMs: number | null = null;
+  let running: { ended: Promise<void>; stopping: AbortController } | null = null;
+
+  const scan = async (signal: AbortSignal): Promise<void> => {
+    try {
+      const found = await radio.scan({ hidden: parts.hidden() }, signal);
+      if (!signal.aborted) parts.onEnd(found);
+    } catch (error) {
+      if (!signal.aborted) logger.event('unexpected_error', { where: 'wifi scan', message: describeError(error) });
+    } finally {
+      running = null;
+      // One that was ended, or failed, is not repeated at once.
+      endedMs = clock.monotonic();
+    }
+  };
+
+  return {
+    isRunning: () => running !== null,
+    endedMs: () => endedMs,
+    scan: (signal) => {
+      if (running) return running.ended;
+      const stopping = new AbortController();
+      // Set before the scan can end.
+      const current = { ended: Promise.resolve(), stopping };
+      running = current;
+      current.ended = scan(AbortSignal.any([signal, stopping.signal]));
+      return current.ended;
+    },
+    cancel: async () => {
+      running?.stopping.abort(new Error('the radio is needed'));
+      await running?.ended;
+    },
+  };
+}
+
+const longestRescanMs = 15_000;
+
+/** What the setup page may ask for. A join is only noted here: the watchdog does it. */
+export function createPortalActions(
+  run: WatchdogRun,
+  parts: {
+    radio: Pick<Radio, 'networks'>;
+    hotspotSsid: SsidHex;
+    stationAddress: string;
+    clock: Clock;
+    wake: () => void;
+    /** Of the run of the watchdog. */
+    signal: () => AbortSignal;
+  },
+): PortalActions {
+  const { clock, wake } = parts;
+  return {
+    view: () => {
+      const { attempt, lastJoin } = run.memory;
+      return {
+        hotspotSsid: parts.hotspotSsid,
+        networks: parts.radio.networks(),
+        isLooking: run.scanner.endedMs() === null,
+        joining: attempt?.kind === 'portal' ? attempt.request.ssid : null,
+        lastJoin,
+        stationAddress: parts.stationAddress,
+      };
+    },
+    rescan: async () => {
+      const signal = parts.signal();
+      const waited = new AbortController();
+      const timeout = clock.sleep(longestRescanMs, AbortSignal.any([signal, waited.signal])).catch(() => undefined);
+      await Promise.race([run.scanner.scan(signal), timeout]);
+      waited.abort();
+    },
+    join: (request) => {
+      if (run.memory.attempt || run.memory.state !== 'HOTSPOT_ACTIVE' || !run.portal) return 'busy';
+      run.memory = {
+        ...run.memory,
+        attempt: { kind: 'portal', request, acceptedMs: clock.monotonic(), candidate: null },
+      };
+      wake();
+      return 'accepted';
+    },
+    seen: () => {
+      run.seenMs = clock.monotonic();
+    },
+  };
+}

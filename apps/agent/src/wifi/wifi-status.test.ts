@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { WifiStatus } from '@station/protocol/agent-api';
 import { Value } from 'typebox/value';
 import { createAgentConditions } from '@station/kit/conditions';
-import { tellConditions } from './conditions.ts';
-import { initialMemory, type Facts, type Memory } from './wifi-facts.ts';
+import { WifiStatus } from '@station/protocol/agent-api';
+import { ssidFromText } from '../core/wifi-network.ts';
+import { type Facts, initialMemory, type Memory } from './wifi-facts.ts';
 import type { RadioFacts } from './wifi-ports.ts';
-import { ssidFromText } from '../core/ssid.ts';
-import { wifiStatusOf } from './wifi-status.ts';
+import { tellConditions, wifiStatusOf } from './wifi-status.ts';
 
 const now = 50_000;
 const clock = { now: () => Date.UTC(2026, 0, 1), monotonic: () => now, sleep: async () => undefined };

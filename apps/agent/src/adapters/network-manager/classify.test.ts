@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JoinFailure, Security } from '../../wifi/wifi-ports.ts';
+import type { JoinFailure, Security } from '../../core/wifi-network.ts';
 import { classify, classifyTimeout, describeEvidence, type Evidence } from './classify.ts';
 
 const device = (state: number, reason = 0): Evidence => ({ kind: 'device', state, reason });

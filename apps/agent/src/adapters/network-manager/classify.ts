@@ -1,4 +1,4 @@
-import type { JoinFailure, Security } from '../../wifi/wifi-ports.ts';
+import type { JoinFailure, Security } from '../../core/wifi-network.ts';
 import { deviceState } from './objects.ts';
 
 /** What was heard while a network was being joined, in order. */

@@ -1,5 +1,5 @@
 import type { RadioFacts } from '../../wifi/wifi-ports.ts';
-import { ssidFromBytes, type SsidHex } from '../../core/ssid.ts';
+import { ssidFromBytes, type SsidHex } from '../../core/wifi-network.ts';
 import {
   bytes,
   canBeAccessPointFlag,

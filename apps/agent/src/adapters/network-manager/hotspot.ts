@@ -4,13 +4,11 @@ import { watchActivation } from './activation.ts';
 import type { Bus } from './bus.ts';
 import { describeEvidence } from './classify.ts';
 import type { Client } from './client.ts';
-import type { DnsAnswers } from './dns-answers.ts';
 import { activeProfileOf } from './facts.ts';
-import { isDnsPortTaken, type Forwarding } from './host.ts';
+import { type DnsAnswers, type Forwarding, isDnsPortTaken } from './host.ts';
 import { deviceState, noObject, number, text, wifiDeviceOf } from './objects.ts';
-import { isUnsettled } from './profiles.ts';
+import { hotspotSettings, isUnsettled, whileWeLive } from './profiles.ts';
 import type { Supplicant } from './supplicant.ts';
-import { hotspotSettings, whileWeLive } from './settings.ts';
 
 export type HotspotParts = {
   bus: Bus;

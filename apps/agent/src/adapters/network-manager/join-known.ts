@@ -1,14 +1,13 @@
+import type { SsidHex } from '../../core/wifi-network.ts';
 import type { Radio } from '../../wifi/wifi-ports.ts';
-import type { SsidHex } from '../../core/ssid.ts';
-import { accessPointsOf, type AccessPoint } from './access-points.ts';
 import { watchActivation } from './activation.ts';
 import { BusError } from './bus.ts';
 import { classifyTimeout, describeEvidence } from './classify.ts';
 import { activeProfileOf } from './facts.ts';
 import { addressOf, type JoinParts } from './join.ts';
-import { deviceState, number, text, wifiDeviceOf, type WifiDevice } from './objects.ts';
+import { deviceState, number, text, type WifiDevice, wifiDeviceOf } from './objects.ts';
 import { knownProfiles, type Profile } from './profiles.ts';
-import { scanNow } from './scan.ts';
+import { type AccessPoint, accessPointsOf, scanNow } from './scan.ts';
 
 type Outcome = Awaited<ReturnType<Radio['joinKnown']>>;
 type Choice = { profile: Profile; point: AccessPoint };

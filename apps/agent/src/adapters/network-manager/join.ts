@@ -1,24 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import {
+  type SsidHex,
+  ssidToBytes,
   isFree,
-  type Credentials,
   type JoinFailure,
-  type JoinOutcome,
   type JoinRequest,
   type Security,
-} from '../../wifi/wifi-ports.ts';
-import { ssidToBytes, type SsidHex } from '../../core/ssid.ts';
-import { accessPointsOf, type AccessPoint } from './access-points.ts';
+} from '../../core/wifi-network.ts';
+import type { Credentials, JoinOutcome } from '../../wifi/wifi-ports.ts';
 import { watchActivation } from './activation.ts';
-import { BusError, type Bus } from './bus.ts';
+import { type Bus, BusError } from './bus.ts';
 import { classifyTimeout, describeEvidence } from './classify.ts';
 import type { Client } from './client.ts';
-import { interfaces, ipOf, noObject, propertiesOf, text, wifiDeviceOf, type WifiDevice } from './objects.ts';
-import { isCandidate, type Profile } from './profiles.ts';
-import { scanNow } from './scan.ts';
+import { interfaces, ipOf, noObject, propertiesOf, text, type WifiDevice, wifiDeviceOf } from './objects.ts';
+import { inMemory, isCandidate, networkSettings, type NetworkSettings, type Profile } from './profiles.ts';
+import { type AccessPoint, accessPointsOf, scanNow } from './scan.ts';
 import type { Supplicant } from './supplicant.ts';
-import { inMemory, networkSettings, type NetworkSettings } from './settings.ts';
 
 export type JoinParts = {
   bus: Bus;

@@ -1,38 +1,38 @@
 import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
-import type { Network, Radio, RadioFacts } from '../../wifi/wifi-ports.ts';
-import type { SsidHex } from '../../core/ssid.ts';
-import { accessPointsOf, networksOf, type AccessPoint } from './access-points.ts';
-import { aborted, BusError, createBus, systemBusAddress, type Bus, type BusSignal } from './bus.ts';
-import { createClient, matchRules, type Client } from './client.ts';
-import { createDnsAnswers, sharedDnsmasqFolder } from './dns-answers.ts';
+import type { SsidHex, Network } from '../../core/wifi-network.ts';
+import type { Radio, RadioFacts } from '../../wifi/wifi-ports.ts';
+import { aborted, type Bus, BusError, type BusSignal, createBus, systemBusAddress } from './bus.ts';
+import { type Client, createClient, matchRules } from './client.ts';
 import { absentFacts, factsOf, type HostFacts } from './facts.ts';
 import {
   countNeighbours,
+  createDnsAnswers,
   createForwarding,
   hasDefaultRoute,
   kernelPaths,
+  type KernelPaths,
   readBlocked,
   readForeignAddress,
-  type KernelPaths,
+  sharedDnsmasqFolder,
 } from './host.ts';
-import { startHotspot, stopHotspot, undoOnMachine, type HotspotParts } from './hotspot.ts';
+import { type HotspotParts, startHotspot, stopHotspot, undoOnMachine } from './hotspot.ts';
 import { joinKnown } from './join-known.ts';
-import { credentialsOf, join, keepCandidate, removeCandidates, type JoinParts } from './join.ts';
+import { credentialsOf, join, type JoinParts, keepCandidate, removeCandidates } from './join.ts';
 import {
   devicesOf,
   deviceState,
   deviceType,
   interfaces,
   number,
+  type ObjectTree,
   record,
   text,
   wifiDeviceOf,
-  type ObjectTree,
 } from './objects.ts';
 import { knownProfiles } from './profiles.ts';
-import { scanNow } from './scan.ts';
+import { type AccessPoint, accessPointsOf, networksOf, scanNow } from './scan.ts';
 import { createSupplicant, type Supplicant } from './supplicant.ts';
 
 export type NetworkManagerParts = {

@@ -1,10 +1,9 @@
-import { events as catalogue } from '@station/protocol/events';
+import { events as catalogue, type AgentEvent } from '@station/protocol/events';
 import { request, type IncomingHttpHeaders } from 'node:http';
 import { systemClock } from '@station/kit/clock';
 import { createLogger } from '@station/kit/logger';
-import type { AgentEvent } from '@station/protocol/events';
-import type { JoinRequest, Network, PortalActions, PortalView } from '../../wifi/wifi-ports.ts';
-import { ssidFromText } from '../../core/ssid.ts';
+import { type JoinRequest, type Network, ssidFromText } from '../../core/wifi-network.ts';
+import type { PortalActions, PortalView } from '../../core/hotspot-ports.ts';
 import { openPortal } from '../portal-server.ts';
 
 export const network = (name: string, security: Network['security'], signal: number, isKnown = false): Network => ({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Security } from '../../wifi/wifi-ports.ts';
-import { accessPointsOf, securityOf } from './access-points.ts';
+import type { Security } from '../../core/wifi-network.ts';
+import { accessPointsOf, securityOf } from './scan.ts';
 import { interfaces, treeOf, wifiDeviceOf } from './objects.ts';
 
 /** Flags as NetworkManager 1.42 gives them for hostapd and real routers. */

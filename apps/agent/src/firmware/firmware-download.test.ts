@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { cacheDisk } from '../adapters/cache-disk.ts';
 import { createPatience } from './unreadable-files.ts';
-import { createPartial, listPartials } from './partial.ts';
+import { createPartial, listPartials } from './firmware-download.ts';
 
 const checksum = 'ab'.repeat(32);
 

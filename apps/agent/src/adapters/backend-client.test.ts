@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
 import { AgentSettings } from '@station/protocol/rest';
 import { Value } from 'typebox/value';
-import { createSettingsBackend } from './settings-backend.ts';
+import { createSettingsBackend } from './backend-client.ts';
 
 const wifi = { ssid: 'Мережа', password: 'a long secret', security: 'wpa2' } as const;
 const token = 'agent-token-of-the-test';

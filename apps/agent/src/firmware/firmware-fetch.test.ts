@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
-import { createAttempts } from './attempts.ts';
+import { createAttempts } from './firmware-fetch.ts';
 
 const entry: FirmwareEntry = {
   name: 'lamp',

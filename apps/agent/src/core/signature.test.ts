@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
 import { test } from 'node:test';
-import { verifyMinisign } from './minisign.ts';
+import { verifyMinisign } from './signature.ts';
 
 // Signature files are made here as the format says; the program itself signs in `npm run e2e -- update`.
 const { publicKey, privateKey } = generateKeyPairSync('ed25519');
