@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { createPasswords } from '@station/backend/people/passwords';
 import { bearer, owner, runBackend, type RunningBackend } from '@station/backend/testing/running-backend';
 import { addDevice, connectDevice, type TestDevice } from '@station/backend/testing/test-device';
@@ -16,90 +16,95 @@ let setting: Setting;
 const checks = new Map<string, Check>();
 
 /** A station at home, seen as its owner sees it; started again whenever it ends by itself. */
-before(async () => {
-  const cloud = running.use(await startReferenceCloud({}));
-  const { path: dataDir } = running.use(await temporaryFolder());
-  let isStarted = Promise.resolve();
-  const start = async (): Promise<void> => {
-    backend = await runBackend({
-      dataDir,
-      env: { CLOUD_HOST: cloud.host },
-      onReset: () => {
-        isStarted = Promise.resolve(backend[Symbol.asyncDispose]()).then(start);
-      },
-    });
-  };
-  await start();
-  // The cloud hears of a station that is back a little before that is all there.
-  running.defer(() => isStarted.then(() => backend[Symbol.asyncDispose]()));
-  const { accessToken } = await backend.setUp();
-  const { backend: inside } = backend;
-  const login = await addDevice(inside.db, 'porch', 'pir');
-  const device: TestDevice = running.use(await connectDevice(inside.mqttAddress ?? '', login));
-  await device.say('heartbeat', { status: 'online' });
-  const commands = () => device.heard.filter(({ topic }) => topic.endsWith('/command')).map(({ body }) => body);
-  const home: Home = {
-    ...homeOf(() => backend, accessToken),
-    deviceCommands: () => Promise.resolve(commands() as { action: string }[]),
-    deviceSays: async (data) => void (await device.say('event', { event: 'device_event', data })),
-  };
-  await until('the station waits to be claimed', () => cloud.waiting().length === 1);
-  const [waiting] = cloud.waiting();
-  assert.ok(cloud.claim(waiting?.chipId ?? '', waiting?.claimSecret ?? '') !== null);
-  await cloud.connection();
-  setting = { cloud, home };
-  for (const check of conformanceChecks(await knownPasswords())) checks.set(check.name, check);
-});
-after(() => running.disposeAsync());
+describe('the conformance checks', () => {
+  before(async () => {
+    const cloud = running.use(await startReferenceCloud({}));
+    const { path: dataDir } = running.use(await temporaryFolder());
+    let isStarted = Promise.resolve();
+    const start = async (): Promise<void> => {
+      backend = await runBackend({
+        dataDir,
+        env: { CLOUD_HOST: cloud.host },
+        onReset: () => {
+          isStarted = Promise.resolve(backend[Symbol.asyncDispose]()).then(start);
+        },
+      });
+    };
+    await start();
+    // The cloud hears of a station that is back a little before that is all there.
+    running.defer(() => isStarted.then(() => backend[Symbol.asyncDispose]()));
+    const { accessToken } = await backend.setUp();
+    const { backend: inside } = backend;
+    const login = await addDevice(inside.db, 'porch', 'pir');
+    const device: TestDevice = running.use(await connectDevice(inside.mqttAddress ?? '', login));
+    await device.say('heartbeat', { status: 'online' });
+    const commands = () => device.heard.filter(({ topic }) => topic.endsWith('/command')).map(({ body }) => body);
+    const home: Home = {
+      ...homeOf(() => backend, accessToken),
+      deviceCommands: () => Promise.resolve(commands() as { action: string }[]),
+      deviceSays: async (data) => void (await device.say('event', { event: 'device_event', data })),
+    };
+    await until('the station waits to be claimed', () => cloud.waiting().length === 1);
+    const [waiting] = cloud.waiting();
+    assert.ok(cloud.claim(waiting?.chipId ?? '', waiting?.claimSecret ?? '') !== null);
+    await cloud.connection();
+    setting = { cloud, home };
+    for (const check of conformanceChecks(await knownPasswords())) checks.set(check.name, check);
+  });
+  after(() => running.disposeAsync());
 
-function homeOf(current: () => RunningBackend, ownerToken: string): Pick<Home, 'stationName' | 'members' | 'canLogIn'> {
-  let headers = bearer(ownerToken);
-  /** The cloud makes someone else the owner: whoever it was logs in again. */
-  const get = async (url: string) => {
-    const answer = await current().http.inject({ url, headers });
-    if (answer.statusCode !== 401) return answer.json();
-    const { email, password } = owner;
-    const payload = { email, password };
-    const login = await current().http.inject({ method: 'POST', url: '/api/auth/login', payload });
-    headers = bearer(login.json().accessToken);
-    return (await current().http.inject({ url, headers })).json();
-  };
-  return {
-    stationName: async () => (await get('/api/station')).name,
-    members: () => get('/api/station/members'),
-    canLogIn: async (email, password) => {
+  function homeOf(
+    current: () => RunningBackend,
+    ownerToken: string,
+  ): Pick<Home, 'stationName' | 'members' | 'canLogIn'> {
+    let headers = bearer(ownerToken);
+    /** The cloud makes someone else the owner: whoever it was logs in again. */
+    const get = async (url: string) => {
+      const answer = await current().http.inject({ url, headers });
+      if (answer.statusCode !== 401) return answer.json();
+      const { email, password } = owner;
       const payload = { email, password };
-      const { statusCode } = await current().http.inject({ method: 'POST', url: '/api/auth/login', payload });
-      return statusCode === 200;
-    },
-  };
-}
+      const login = await current().http.inject({ method: 'POST', url: '/api/auth/login', payload });
+      headers = bearer(login.json().accessToken);
+      return (await current().http.inject({ url, headers })).json();
+    };
+    return {
+      stationName: async () => (await get('/api/station')).name,
+      members: () => get('/api/station/members'),
+      canLogIn: async (email, password) => {
+        const payload = { email, password };
+        const { statusCode } = await current().http.inject({ method: 'POST', url: '/api/auth/login', payload });
+        return statusCode === 200;
+      },
+    };
+  }
 
-async function knownPasswords(): Promise<KnownPasswords> {
-  const { hash } = createPasswords();
-  const texts = ['from the cloud 1', 'from the cloud 2'];
-  return Promise.all(texts.map(async (password) => ({ password, hash: await hash(password) })));
-}
+  async function knownPasswords(): Promise<KnownPasswords> {
+    const { hash } = createPasswords();
+    const texts = ['from the cloud 1', 'from the cloud 2'];
+    return Promise.all(texts.map(async (password) => ({ password, hash: await hash(password) })));
+  }
 
-/** Every row of the two tables, in an order in which one prepares the next. */
-const rows = [
-  'device.command',
-  'devices.snapshot',
-  'device_types.list',
-  'station.setActiveChannels',
-  'identity_sync',
-  'station_renamed',
-  'member_added',
-  'member_updated',
-  'station_password_changed',
-  'member_removed',
-  'station_reset',
-];
+  /** Every row of the two tables, in an order in which one prepares the next. */
+  const rows = [
+    'device.command',
+    'devices.snapshot',
+    'device_types.list',
+    'station.setActiveChannels',
+    'identity_sync',
+    'station_renamed',
+    'member_added',
+    'member_updated',
+    'station_password_changed',
+    'member_removed',
+    'station_reset',
+  ];
 
-test('there is a check for each row of the specification’s cloud tables', () => {
-  const named = [...Object.keys(cloudMethods), ...legacyMessageTypes].sort();
-  assert.deepEqual([...checks.keys()].sort(), named);
-  assert.deepEqual([...rows].sort(), named);
+  test('there is a check for each row of the specification’s cloud tables', () => {
+    const named = [...Object.keys(cloudMethods), ...legacyMessageTypes].sort();
+    assert.deepEqual([...checks.keys()].sort(), named);
+    assert.deepEqual([...rows].sort(), named);
+  });
+
+  for (const name of rows) test(name, () => checks.get(name)!.run(setting));
 });
-
-for (const name of rows) test(name, () => checks.get(name)!.run(setting));

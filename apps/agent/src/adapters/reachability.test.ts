@@ -15,98 +15,100 @@ const signal = new AbortController().signal;
 
 let folder = '';
 let arpFile = '';
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'station-reachability-'));
-  arpFile = join(folder, 'arp');
-  const lines = [
-    'IP address       HW type     Flags       HW address            Mask     Device',
-    `${silent}      0x1         0x2         02:00:00:00:00:01     *        wlan0`,
-    `${unanswered}      0x1         0x0         00:00:00:00:00:00     *        wlan0`,
-  ];
-  await writeFile(arpFile, `${lines.join('\n')}\n`);
-});
-after(() => rm(folder, { recursive: true, force: true }));
+describe('reachability', () => {
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'station-reachability-'));
+    arpFile = join(folder, 'arp');
+    const lines = [
+      'IP address       HW type     Flags       HW address            Mask     Device',
+      `${silent}      0x1         0x2         02:00:00:00:00:01     *        wlan0`,
+      `${unanswered}      0x1         0x0         00:00:00:00:00:00     *        wlan0`,
+    ];
+    await writeFile(arpFile, `${lines.join('\n')}\n`);
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
 
-async function listen(open: boolean): Promise<{ port: number; [Symbol.asyncDispose]: () => Promise<void> }> {
-  const server = createServer((socket) => socket.destroy()).listen(0, host);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  if (!open) await new Promise((resolve) => server.close(resolve));
-  return { port, [Symbol.asyncDispose]: async () => void (open && server.close()) };
-}
+  async function listen(open: boolean): Promise<{ port: number; [Symbol.asyncDispose]: () => Promise<void> }> {
+    const server = createServer((socket) => socket.destroy()).listen(0, host);
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    if (!open) await new Promise((resolve) => server.close(resolve));
+    return { port, [Symbol.asyncDispose]: async () => void (open && server.close()) };
+  }
 
-async function startWeb(status: number, location?: string) {
-  const server = createHttpServer((_request, response) => {
-    response.writeHead(status, location === undefined ? {} : { location }).end('here');
-  }).listen(0, host);
-  await once(server, 'listening');
-  const internetUrl = new URL(`http://${host}:${(server.address() as AddressInfo).port}/`);
-  return {
-    internetUrl,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
-}
+  async function startWeb(status: number, location?: string) {
+    const server = createHttpServer((_request, response) => {
+      response.writeHead(status, location === undefined ? {} : { location }).end('here');
+    }).listen(0, host);
+    await once(server, 'listening');
+    const internetUrl = new URL(`http://${host}:${(server.address() as AddressInfo).port}/`);
+    return {
+      internetUrl,
+      [Symbol.asyncDispose]: async () => {
+        server.closeAllConnections();
+        server.close();
+      },
+    };
+  }
 
-describe('a gateway', () => {
-  for (const open of [true, false]) {
-    test(`that ${open ? 'accepts' : 'refuses'} a connection is alive`, async () => {
-      await using gateway = await listen(open);
-      const { probe } = createReachability({ internetUrl: null, arpFile: '/nowhere', ports: [gateway.port] });
+  describe('a gateway', () => {
+    for (const open of [true, false]) {
+      test(`that ${open ? 'accepts' : 'refuses'} a connection is alive`, async () => {
+        await using gateway = await listen(open);
+        const { probe } = createReachability({ internetUrl: null, arpFile: '/nowhere', ports: [gateway.port] });
+        assert.equal(await probe(host, signal), 'local');
+      });
+    }
+
+    test('that answers nothing but questions for its hardware address is alive', async () => {
+      const { probe } = createReachability({ internetUrl: null, arpFile, ports: [80], gatewayMs: 200 });
+      assert.equal(await probe(silent, signal), 'local');
+    });
+
+    test('of which nothing is heard is not, nor is one whose address is asked for in vain', async () => {
+      const { probe } = createReachability({ internetUrl: null, arpFile, ports: [80], gatewayMs: 200 });
+      assert.equal(await probe(absent, signal), 'none');
+      assert.equal(await probe(unanswered, signal), 'none');
+      assert.equal(await probe(null, signal), 'none');
+    });
+  });
+
+  describe('the internet', () => {
+    for (const [status, location, expected] of [
+      [200, undefined, 'full'],
+      [404, undefined, 'full'],
+      [301, '/elsewhere', 'full'],
+      [302, 'http://login.example/', 'portal'],
+      [511, undefined, 'portal'],
+    ] as const) {
+      test(`is ${expected} by ${status}${location === undefined ? '' : ` to ${location}`}`, async () => {
+        await using web = await startWeb(status, location);
+        const { probe } = createReachability({ ...web, arpFile, ports: [80], gatewayMs: 200 });
+        assert.equal(await probe(silent, signal), expected);
+      });
+    }
+
+    test('says nothing about one gateway of several', async () => {
+      await using web = await startWeb(200);
+      const { probe } = createReachability({ ...web, arpFile, ports: [80], gatewayMs: 200 });
+      assert.equal(await probe(absent, signal, { isOnly: false }), 'none');
+      assert.equal(await probe(silent, signal, { isOnly: false }), 'local');
+      assert.equal(await probe(absent, signal, { isOnly: true }), 'full');
+    });
+
+    test('that does not answer leaves a living gateway', async () => {
+      await using gateway = await listen(false);
+      const { port } = gateway;
+      const { probe } = createReachability({ internetUrl: new URL(`http://${host}:${port}/`), arpFile, ports: [port] });
       assert.equal(await probe(host, signal), 'local');
     });
-  }
-
-  test('that answers nothing but questions for its hardware address is alive', async () => {
-    const { probe } = createReachability({ internetUrl: null, arpFile, ports: [80], gatewayMs: 200 });
-    assert.equal(await probe(silent, signal), 'local');
   });
 
-  test('of which nothing is heard is not, nor is one whose address is asked for in vain', async () => {
-    const { probe } = createReachability({ internetUrl: null, arpFile, ports: [80], gatewayMs: 200 });
-    assert.equal(await probe(absent, signal), 'none');
-    assert.equal(await probe(unanswered, signal), 'none');
-    assert.equal(await probe(null, signal), 'none');
+  test('ends with the reason of its signal', async () => {
+    const stopping = new AbortController();
+    const { probe } = createReachability({ internetUrl: null, arpFile, ports: [80] });
+    const probing = probe(silent, stopping.signal);
+    stopping.abort(new Error('enough'));
+    await assert.rejects(probing, /enough/);
   });
-});
-
-describe('the internet', () => {
-  for (const [status, location, expected] of [
-    [200, undefined, 'full'],
-    [404, undefined, 'full'],
-    [301, '/elsewhere', 'full'],
-    [302, 'http://login.example/', 'portal'],
-    [511, undefined, 'portal'],
-  ] as const) {
-    test(`is ${expected} by ${status}${location === undefined ? '' : ` to ${location}`}`, async () => {
-      await using web = await startWeb(status, location);
-      const { probe } = createReachability({ ...web, arpFile, ports: [80], gatewayMs: 200 });
-      assert.equal(await probe(silent, signal), expected);
-    });
-  }
-
-  test('says nothing about one gateway of several', async () => {
-    await using web = await startWeb(200);
-    const { probe } = createReachability({ ...web, arpFile, ports: [80], gatewayMs: 200 });
-    assert.equal(await probe(absent, signal, { isOnly: false }), 'none');
-    assert.equal(await probe(silent, signal, { isOnly: false }), 'local');
-    assert.equal(await probe(absent, signal, { isOnly: true }), 'full');
-  });
-
-  test('that does not answer leaves a living gateway', async () => {
-    await using gateway = await listen(false);
-    const { port } = gateway;
-    const { probe } = createReachability({ internetUrl: new URL(`http://${host}:${port}/`), arpFile, ports: [port] });
-    assert.equal(await probe(host, signal), 'local');
-  });
-});
-
-test('ends with the reason of its signal', async () => {
-  const stopping = new AbortController();
-  const { probe } = createReachability({ internetUrl: null, arpFile, ports: [80] });
-  const probing = probe(silent, stopping.signal);
-  stopping.abort(new Error('enough'));
-  await assert.rejects(probing, /enough/);
 });

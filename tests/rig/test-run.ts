@@ -1,0 +1,63 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+
+/** What a run of Node's test runner counted. */
+export type Totals = Record<(typeof counted)[number], number>;
+
+export type TestRun = { totals: Totals; output: string; seconds: number };
+
+const root = join(import.meta.dirname, '../..');
+const counted = ['tests', 'suites', 'pass', 'fail', 'cancelled', 'skipped', 'todo'] as const;
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+const running = new Set<ChildProcess>();
+let interrupted = false;
+
+/** The tests get the signal too and clean up: whoever waits for them waits on. */
+function forward(signal: NodeJS.Signals): void {
+  interrupted = true;
+  for (const child of running) child.kill(signal);
+}
+
+/** Runs `node --test` from the repository with these arguments. A run that ends without totals counts as one failure. */
+export async function runTests(args: readonly string[], env: Record<string, string> = {}): Promise<TestRun> {
+  if (running.size === 0) for (const signal of signals) process.on(signal, forward);
+  const started = performance.now();
+  const child = spawn(process.execPath, ['--test', '--test-reporter=spec', ...args], {
+    cwd: root,
+    env: { ...process.env, NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  running.add(child);
+  const ended = once(child, 'close') as Promise<[number | null]>;
+  const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  running.delete(child);
+  if (running.size === 0) for (const signal of signals) process.off(signal, forward);
+  const totals = readTotals(output);
+  if (code !== 0 && totals.fail + totals.cancelled === 0) totals.fail = 1;
+  return { totals, output: `${errors}${output}`, seconds: (performance.now() - started) / 1000 };
+}
+
+/** Whether a signal asked this process to end; what has not begun then stays undone. */
+export const isInterrupted = (): boolean => interrupted;
+
+/** Adds runs up and prints the totals as Node's test runner does. @returns the exit code. */
+export function printTotals(runs: readonly TestRun[], startedMs: number): 0 | 1 {
+  const sum = (key: keyof Totals): number => runs.reduce((total, run) => total + run.totals[key], 0);
+  const lines = counted.map((key) => `ℹ ${key} ${sum(key)}\n`);
+  process.stdout.write(`${lines.join('')}ℹ duration_ms ${Math.round(performance.now() - startedMs)}\n`);
+  return sum('pass') > 0 && sum('fail') + sum('cancelled') === 0 && !interrupted ? 0 : 1;
+}
+
+/** The part of a report that tells of failures; all of it when it was cut short. */
+export function failuresOf(output: string): string {
+  const at = output.indexOf('\n✖ failing tests:');
+  return at === -1 ? output : output.slice(at + 1);
+}
+
+function readTotals(output: string): Totals {
+  const read = (key: string): number => Number(new RegExp(`^ℹ ${key} (\\d+)$`, 'm').exec(output)?.[1] ?? 0);
+  return Object.fromEntries(counted.map((key) => [key, read(key)])) as Totals;
+}
