@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { extent } from '../rig/extent.ts';
 import { createRandom, extremes } from './choice.ts';
 import {
   cacheDir,
@@ -24,6 +25,9 @@ async function prepare(): Promise<FirmwareWorld> {
 }
 
 type Snapshot = { index: number; label: string; world: FirmwareWorld };
+
+/** One crash point or faulty operation in so many is tried. */
+const every = extent(4, 1);
 
 /** Every crash point of a run, with the world as it is right before it. */
 async function snapshots(start: FirmwareWorld, options: FirmwareRunOptions = {}): Promise<Snapshot[]> {
@@ -61,6 +65,7 @@ async function explore(
     for (const fault of [...found, ...findRestFaults(world, run)]) faults.push(`${what}: ${fault}`);
   };
   for (const { index, label, world } of await snapshots(start, more)) {
+    if (index % every !== 0) continue;
     const cuts: Crash[] = Array.from({ length: extremes }, (_, variant) => variant);
     for (const kind of ['kill', ...cuts, extremes + Math.floor(random() * 1e6)] as Crash[]) {
       await judge(crash(world, kind), `${index} ${label} ${kind}`);
@@ -78,7 +83,7 @@ async function explore(
 describe('firmware interrupted at any point', () => {
   test('leaves only whole files to devices, and ends published and handed over', async () => {
     const { tried, faults } = await explore(await prepare(), { second: 0.25 });
-    assert.ok(tried > 500, `${tried}`);
+    assert.ok(tried > 500 / every, `${tried}`);
     assert.deepEqual(faults.slice(0, 10), []);
   });
 
@@ -105,7 +110,7 @@ describe('firmware interrupted at any point', () => {
       world.offered = { lamp: '1.1.0' };
       const all = await snapshots(world);
       let most = 0;
-      for (const snapshot of all.filter(({ index }) => index % 17 === 0)) {
+      for (const snapshot of all.filter(({ index }) => index % (5 * every) === 0)) {
         for (const kind of ['kill', 0, 2] as Crash[]) {
           const crashed = crash(snapshot.world, kind);
           const run = await runFirmware(crashed);
@@ -125,7 +130,7 @@ describe('a full disk', () => {
     const start = await prepare();
     const used = 45_000;
     let full = 0;
-    for (let room = used; room < used + 140_000; room += 1531) {
+    for (let room = used; room < used + 140_000; room += 700 * every) {
       const world = copyFirmwareWorld(start);
       world.capacity = room;
       const run = await runFirmware(world, { forMs: 1800_000 });
@@ -141,7 +146,7 @@ describe('a full disk', () => {
       world.capacity = null;
       assert.deepEqual(findRestFaults(world, await runFirmware(world)), [], `${room}`);
     }
-    assert.ok(full > 10, `${full}`);
+    assert.ok(full > 20 / every, `${full}`);
   });
 
   test('or fails once at any operation, is tried again', async () => {
@@ -151,7 +156,7 @@ describe('a full disk', () => {
       diskFault: (operation) => (operations.push(operation), null),
     });
     for (const code of ['EIO', 'ENOSPC'] as const) {
-      for (let at = 1; at <= operations.length; at += 3) {
+      for (let at = 1; at <= operations.length; at += 2 * every) {
         const world = copyFirmwareWorld(start);
         let count = 0;
         const run = await runFirmware(world, {

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { firmwareFileName, isFirmwareName, parseFirmwareFileName } from '@station/protocol/firmware';
 import { readFirmwareManifest } from '@station/protocol/firmware-manifest';
+import { extent } from '../rig/extent.ts';
 import { createRandom } from './choice.ts';
 import { mutateDocument, toBytes } from './mutate.ts';
 
@@ -18,10 +19,12 @@ const seeds = [
   },
 ];
 
-test('30,000 mutated manifests: none throws, and nothing unsafe is accepted', () => {
+const count = extent(6_000, 100_000);
+
+test(`${count} mutated manifests: none throws, and nothing unsafe is accepted`, () => {
   const random = createRandom(11);
   const counts = { taken: 0, refused: 0, rejected: 0 };
-  for (let index = 0; index < 30_000; index += 1) {
+  for (let index = 0; index < count; index += 1) {
     const text = mutateDocument(seeds[index % seeds.length], random);
     const reading = readFirmwareManifest(toBytes(text, random), { manifestUrl, maxBytes: 16 * 2 ** 20 });
     if (reading.kind === 'rejected') {
@@ -45,5 +48,5 @@ test('30,000 mutated manifests: none throws, and nothing unsafe is accepted', ()
       assert.ok(origin === 'https://releases.test' || /https:\/\//i.test(text), text);
     }
   }
-  for (const [name, count] of Object.entries(counts)) assert.ok(count > 1000, `${name}: ${count}`);
+  for (const [name, met] of Object.entries(counts)) assert.ok(met > count / 30, `${name}: ${met}`);
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { extent } from '../rig/extent.ts';
 import { explore } from './explorer.ts';
 import { exploreFaults } from './fault-explorer.ts';
 import { flaws } from './flaws.ts';
@@ -10,12 +11,12 @@ import { scenarios } from './scenarios.ts';
 const slice = {
   randomVariants: 1,
   quietEvery: 50,
-  every: 23,
-  doubleEvery: 4,
+  every: extent(37, 11),
+  doubleEvery: extent(2, 4),
   secondCrashes: 1,
   afterwardsEvery: 6,
   damages: 0,
-  storms: 2,
+  storms: extent(1, 4),
 };
 
 describe('an interrupted station', () => {
@@ -30,7 +31,7 @@ describe('an interrupted station', () => {
   test('goes on by itself after faults that pass', async () => {
     const [scenario] = scenarios;
     assert.ok(scenario);
-    const { points, badEnds } = await exploreFaults(scenario, { every: 60 });
+    const { points, badEnds } = await exploreFaults(scenario, { every: extent(60, 20) });
     assert.ok(points > 0);
     assertNoBadEnds(badEnds);
   });

@@ -4,11 +4,12 @@ import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { runCommand, type CommandResult } from '@station/kit/command';
 
-/** Environment of the rig's programs: a fixed search path and nothing else. */
+/** Environment of the rig's programs: a fixed search path, and where Node.js keeps what it compiled. */
 export const systemEnv: Record<string, string> = {
   PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
   LC_ALL: 'C.UTF-8',
   HOME: '/root',
+  ...(process.env['NODE_COMPILE_CACHE'] === undefined ? {} : { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }),
 };
 
 export type RunOptions = { cwd?: string; env?: Record<string, string>; input?: string; signal?: AbortSignal };

@@ -1,0 +1,58 @@
+/**
+ * `npm run sweep -- NAME…` runs explorations in full that `npm test` and `npm run e2e` run in a short form; without a name it
+ * lists them, `--all` runs all of them. The last lines are totals.
+ */
+import { printTotals, runTests, type TestRun } from '../rig/test-run.ts';
+import { sweepWorkspaces } from '../rig/workspace.ts';
+
+type Sweep = { about: string; files: string[] };
+
+const sweeps: Record<string, Sweep> = {
+  crashes: {
+    about: 'the agent ended at every durable step of an update, a firmware download and a join; 200 homes with Wi-Fi',
+    files: ['tests/faults/*crashes.test.ts', 'tests/faults/wifi-schedules.test.ts'],
+  },
+  powercut: {
+    about: 'power cuts at every durable write and engine call of an update, once, twice and many times over',
+    files: ['tests/e2e/update-powercut.test.ts'],
+  },
+  'agent-kills': {
+    about: 'kill -9 of the agent at 78 moments of updates and rollbacks on a real engine',
+    files: ['tests/e2e/update-kill.test.ts'],
+  },
+  'backend-kills': {
+    about: 'a hundred times kill -9 of the backend under load, on both kinds of installation',
+    files: ['tests/e2e/backend/kills.test.ts'],
+  },
+  postgres: {
+    about: 'every unit test that opens a database, on PostgreSQL',
+    files: ['tests/e2e/backend/postgres.test.ts'],
+  },
+  fuzz: {
+    about: 'hundreds of thousands of damaged manifests, requests, frames and names',
+    files: ['tests/faults/*fuzz.test.ts', 'tests/sweeps/fuzz.test.ts'],
+  },
+};
+
+async function main(args: readonly string[]): Promise<number> {
+  const names = args.includes('--all') ? Object.keys(sweeps) : args;
+  const unknown = names.filter((name) => !Object.hasOwn(sweeps, name));
+  if (names.length === 0 || unknown.length > 0) {
+    const list = Object.entries(sweeps).map(([name, { about }]) => `  ${name.padEnd(14)} ${about}\n`);
+    process.stdout.write(`Sweeps:\n${list.join('')}`);
+    if (unknown.length > 0) process.stderr.write(`There is no sweep named ${unknown.join(', ')}.\n`);
+    return unknown.length > 0 ? 1 : 0;
+  }
+  const started = performance.now();
+  const runs: TestRun[] = [];
+  for (const name of names) {
+    process.stdout.write(`== ${name}\n`);
+    const run = await runTests(['--test-concurrency=1', ...(sweeps[name]?.files ?? [])], { STATION_SWEEP: 'yes' });
+    process.stdout.write(`${run.output}\n`);
+    runs.push(run);
+  }
+  await sweepWorkspaces();
+  return printTotals(runs, started);
+}
+
+process.exitCode = await main(process.argv.slice(2));
