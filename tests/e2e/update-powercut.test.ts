@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { describe, test } from 'node:test';
+import { extent } from '../rig/extent.ts';
 import { flaws } from '../faults/flaws.ts';
 import { exploreFaultsOnThread, exploreOnThread } from '../faults/on-thread.ts';
 import { assertNoBadEnds, describeCounts } from '../faults/report-ends.ts';
@@ -12,17 +13,17 @@ import { scenarios } from '../faults/scenarios.ts';
  * command that runs it again.
  */
 const thorough = {
+  every: extent(8, 1),
   randomVariants: 2,
   quietEvery: 40,
-  every: 1,
   doubleEvery: 3,
   secondCrashes: 2,
   afterwardsEvery: 5,
   damages: 2,
-  storms: 40,
+  storms: extent(5, 40),
 };
-const leastPoints = 10_000;
-const faultEvery = 20;
+const leastPoints = extent(1_000, 10_000);
+const faultEvery = extent(100, 20);
 
 const tell = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -66,7 +67,7 @@ test('faults that pass were tried', () => {
 
 describe('a flaw is found', { concurrency }, () => {
   for (const { name, foundIn, rare = false } of flaws) {
-    const often = rare ? { every: 1, afterwardsEvery: 1 } : { every: 4, afterwardsEvery: Infinity };
+    const often = rare ? { every: 1, afterwardsEvery: 1 } : { every: extent(12, 4), afterwardsEvery: Infinity };
     const options = { ...thorough, ...often, doubleEvery: Infinity, damages: 0, storms: 0 };
     test(name, async () => {
       const { badEnds } = await exploreOnThread({ scenario: foundIn, options, flaw: name });

@@ -15,6 +15,7 @@ import { type AgentEvent, events as catalogue } from '@station/protocol/events';
 import { type FirmwareServer, startFirmwareServer } from '@station/simulators/firmware/firmware-server';
 import { type OtaBackendDouble, startOtaBackend } from '../rig/ota-backend.ts';
 import { waitFor } from '../rig/program.ts';
+import { createRandom } from './choice.ts';
 
 /** The agent's firmware duty in this process: real HTTP, a real disk, and a server with faults on demand. */
 export type Duty = AsyncDisposable & {
@@ -107,7 +108,7 @@ export async function createDuty(options: DutyOptions = {}): Promise<Duty> {
         conditions,
         clock: systemClock,
         logger,
-        random: Math.random,
+        random: createRandom(5),
         directory: cacheDir,
         dataDir: join(folder, 'data'),
         bootId: 'boot',

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { extent } from '../../rig/extent.ts';
 import { waitFor } from '../../rig/program.ts';
 import { createRandom } from '../../faults/choice.ts';
 import { install, kinds, stationId, type Installation } from './installation.ts';
 import { startNumberedDevice, type NumberedDevice } from './numbered-device.ts';
 
-/** Of each kind, so a hundred in all. */
-const kills = 50;
+/** Of each kind. */
+const kills = extent(10, 50);
 const deviceCount = 4;
 /** What the devices say between two kills. The broker must not gather more than the backend takes in between: that would be another test. */
 const saidEach = 120;

@@ -4,9 +4,10 @@ import { describe, it, type TestContext } from 'node:test';
 import { willGraceMs } from '@station/backend/mqtt/availability-decide';
 import { startDaemon, waitFor } from '../../rig/program.ts';
 import { install, kinds, stationId, type Installation } from './installation.ts';
+import { extent } from '../../rig/extent.ts';
 import { watchStatuses } from './watcher.ts';
 
-const devices = 1_000;
+const devices = extent(300, 1_000);
 const simulator = join(import.meta.dirname, '../../../simulators/devices/main.ts');
 const patienceMs = 120_000;
 

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { CloudStatus } from '@station/protocol/cloud';
 import { createReconnect, type Reconnect } from '../../../apps/backend/src/cloud/link-decide.ts';
 import { bearer } from '../../../apps/backend/src/testing/running-backend.ts';
+import { createRandom } from '../../faults/choice.ts';
 import { waitFor } from '../../rig/program.ts';
 import { createWorkspace } from '../../rig/workspace.ts';
 import { claimedStation, upTo } from './station.ts';
@@ -21,7 +22,7 @@ const busiestHour = (attempts: readonly number[]): number =>
 
 test('a revoked token: at most a dozen attempts in any hour, nothing is lost, and restored the link heals by itself', async () => {
   await using workspace = await createWorkspace();
-  const station = await claimedStation(workspace, { reconnect: inHaste(createReconnect(Math.random)) });
+  const station = await claimedStation(workspace, { reconnect: inHaste(createReconnect(createRandom(3))) });
   const { cloud, backend, device, token } = station;
   const headers = bearer((await backend.setUp()).accessToken);
   const status = async () => (await backend.http.inject({ url: '/api/cloud/status', headers })).json<CloudStatus>();

@@ -5,6 +5,7 @@ import { connect, connectAsync } from 'mqtt';
 import type { Device } from '@station/protocol/devices';
 import type { DeviceCommand } from '@station/protocol/device-commands';
 import { closeCodes, type ServerMessage } from '@station/protocol/socket';
+import { createRandom } from '../../faults/choice.ts';
 import { waitFor } from '../../rig/program.ts';
 import { get, post, setUpOwner, startCluster, stationId, type Cluster, type Replica } from './cluster.ts';
 import { startCounting, type CountingDevice } from './counting-devices.ts';
@@ -278,6 +279,7 @@ test('a replica that hangs in the middle of a write holds up none of the others'
   const watcher = watchers[cluster.replicas.indexOf(one)];
   assert.ok(watcher);
   const load = startLoad(devices, 10);
+  const random = createRandom(11);
   await waitFor('it to hang with rows of the database locked', async () => {
     one.freeze();
     await sleep(500);
@@ -288,7 +290,7 @@ test('a replica that hangs in the middle of a write holds up none of the others'
     );
     if (held.length > 0) return true;
     one.thaw();
-    await sleep(Math.random() * 50);
+    await sleep(random() * 50);
     return false;
   });
   watcher.closes.length = 0;

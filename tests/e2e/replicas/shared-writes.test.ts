@@ -155,7 +155,7 @@ function replicaFor(url: string, replicaId: string) {
     onNotification: () => undefined,
     onTick: term.tick,
   };
-  return { leadership, open: () => openSession({ url, replicaId, handler, clock: systemClock, logger }) };
+  return { leadership, logger, open: () => openSession({ url, replicaId, handler, clock: systemClock, logger }) };
 }
 
 test('what a leader has begun to decide is on disk before the next term begins; after that it decides nothing', async () => {
@@ -180,8 +180,13 @@ test('what a leader has begun to decide is on disk before the next term begins; 
   );
   await administrator.end();
   await waitFor('the first to know that it leads no more', () => !one.leadership.isLeader());
-  await new Promise((resolve) => setTimeout(resolve, 1_500));
-  assert.equal(two.leadership.isLeader(), false, 'the next term waits');
+  const waiting = sql<{ pid: number }>`select pid from pg_stat_activity
+    where starts_with(application_name, 'station-replica ') and wait_event_type = 'Lock'`;
+  await waitFor(
+    'the next term to wait for the decision',
+    async () => (await waiting.execute(shared.db)).rows.length > 0,
+  );
+  assert.equal(one.leadership.isLeader() || two.leadership.isLeader(), false);
   deciding.resolve();
   await decision;
   await waitFor('another term', () => two.leadership.isLeader() || one.leadership.isLeader());
@@ -192,10 +197,11 @@ test('what a leader has begun to decide is on disk before the next term begins; 
 test('a name is for one replica; the next of that name waits for the one before it to be gone', async () => {
   await using shared = await openShared();
   const first = await replicaFor(shared.url, 'one').open();
-  const second = replicaFor(shared.url, 'one').open();
+  const later = replicaFor(shared.url, 'one');
+  const second = later.open();
   let isOpen = false;
   void second.then(() => (isOpen = true));
-  await new Promise((resolve) => setTimeout(resolve, 1_200));
+  await waitFor('the second to be refused', () => later.logger.events('replica_cut_off').length > 0);
   assert.equal(isOpen, false);
   await first[Symbol.asyncDispose]();
   await using _second = await second;
@@ -227,8 +233,8 @@ test('a replica is known before the broker keeps anything for it, and unheard on
   });
   const known = await shared.db.selectFrom('replicas').select('id').execute();
   assert.deepEqual(known, [{ id: 'new' }]);
-  // Long enough for it to have said that it lives.
-  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  const said = shared.db.selectFrom('replicas').select('process');
+  await waitFor('it to say that it lives', async () => Number((await said.executeTakeFirst())?.process) !== 0);
   assert.deepEqual(await unheard(), []);
   await replicas[Symbol.asyncDispose]();
   assert.deepEqual(await unheard(), ['new']);
