@@ -166,6 +166,7 @@ async function createDocker(
     projectPath: stack.projectPath,
     composeFile: stack.composeFile,
     overridePath: overrideFile,
+    containerNames: { backend: stack.backendContainer, frontend: stack.frontendContainer },
     credentials: registryCredentials && { registry: registry ?? 'docker.io', ...registryCredentials },
     env: { ...childEnv },
     clock,

@@ -13,6 +13,7 @@ export const engineOf = (rig: SmallRig): ReturnType<typeof createDockerEngine> =
     projectPath: rig.stack.folder,
     composeFile: basename(rig.stack.composeFile),
     overridePath: join(rig.workspace.folder, 'no-override.yml'),
+    containerNames: {},
     credentials: null,
     env: { ...rig.engine.env },
     clock: systemClock,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { nodeDisk } from '@station/kit/durable-files';
 import { StationError } from '@station/kit/station-error';
-import { createCompose, type Compose } from './compose.ts';
+import { type Compose, createCompose, createProjectReader, describeFault } from './compose.ts';
 
 // What needs Compose itself is shown on a real engine (e2e update); here are the files that it reads.
 type Project = AsyncDisposable & { folder: string; env: string; override: string; compose: Compose };
@@ -78,3 +78,80 @@ test('an environment file that cannot be read is told so', async () => {
   assert.equal(await project.compose.link(), false);
   await assert.rejects(project.compose.version(), (error) => codeOf(error) === 'compose_project_unreadable');
 });
+
+function createWorld() {
+  const world = { nowMs: 0, version: '1', isBroken: true, asked: 0 };
+  const describe = async () => {
+    world.asked += 1;
+    await Promise.resolve();
+    if (world.isBroken) throw new StationError('compose_project_unreadable', 'broken');
+    return { name: 'stack', services: [`v${world.version}`], images: [] };
+  };
+  const read = createProjectReader({ describe, version: async () => world.version }, () => world.nowMs);
+  return { world, read };
+}
+const isBroken = { code: 'compose_project_unreadable' };
+
+test('a broken project is asked for once in a while, and at once when its files change', async () => {
+  const { world, read } = createWorld();
+  await Promise.all([1, 2, 3].map(() => assert.rejects(read({ evenIfOld: false }), isBroken)));
+  await assert.rejects(read({ evenIfOld: true }), isBroken);
+  assert.equal(world.asked, 1);
+  world.nowMs = 60_000;
+  await assert.rejects(read({ evenIfOld: true }), isBroken);
+  assert.equal(world.asked, 2);
+  Object.assign(world, { isBroken: false, version: '2' });
+  assert.deepEqual((await read({ evenIfOld: false })).services, ['v2']);
+  assert.deepEqual((await read({ evenIfOld: false })).services, ['v2']);
+  assert.equal(world.asked, 3);
+});
+
+test('a project that broke later keeps its name, and its services are not told any more', async () => {
+  const { world, read } = createWorld();
+  world.isBroken = false;
+  await read({ evenIfOld: false });
+  Object.assign(world, { isBroken: true, version: '2' });
+  await assert.rejects(read({ evenIfOld: false }), isBroken);
+  assert.equal((await read({ evenIfOld: true })).name, 'stack');
+});
+
+const env = 'A=1\nMQTT_PASSWORD="s3cret-value"\nOTHER=gr\u00c3\u00b6\u00c3\u009fer\n';
+
+// Said by Compose 2.26 of projects with these faults.
+for (const [said, told] of [
+  [
+    'error while interpolating services.a.environment.PW: required variable MQTT_PASSWORD is missing a value: set it in .env',
+    'error while interpolating services.a.environment.PW: required variable MQTT_PASSWORD is missing a value: set it in .env',
+  ],
+  ["yaml: line 4: could not find expected ':'", "yaml: line 4: could not find expected '…'"],
+  [
+    'time="2026-01-01T00:00:00Z" level=warning msg="The \\"X\\" variable is not set."\nservice "a" has neither an image nor a build context specified: invalid compose project\n',
+    'service "a" has neither an image nor a build context specified: invalid compose project',
+  ],
+  [
+    'invalid interpolation format for services.a.environment.PW.\nYou may need to escape any $ with another $.\ns3$cret',
+    'invalid interpolation format for services.a.environment.PW.',
+  ],
+  ['Invalid containerPort: s3cret-value', 'Invalid containerPort: …'],
+  ['Invalid containerPort: größer', 'Invalid containerPort: …'],
+  [
+    'failed to read /srv/station/.env: line 2: unterminated quoted value "s3cr',
+    'failed to read .env: line 2: unterminated quoted value "…"',
+  ],
+  [
+    'failed to read /srv/station/.env: line 2: unexpected character "\\"" in variable name "s3c\\"ret"',
+    'failed to read .env: line 2: unexpected character "…" in variable name "…"',
+  ],
+  [
+    'yaml: unmarshal errors:\n  line 3: cannot unmarshal !!str `s3cret` into int',
+    'yaml: unmarshal errors: line 3: cannot unmarshal !!str `…` into int',
+  ],
+  [
+    'validating /srv/station/compose.yaml: services.a Additional property foo is not allowed',
+    'validating compose.yaml: services.a Additional property foo is not allowed',
+  ],
+  ['stat /srv/station/a.yml: no such file or directory', 'stat a.yml: no such file or directory'],
+  ['', 'Compose gives no reason'],
+] as const) {
+  test(`tells "${told}"`, () => assert.equal(describeFault(said, env), told));
+}

@@ -1,12 +1,11 @@
 import { realpath, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { runCommand, type CommandOptions, type CommandResult } from '@station/kit/command';
-import { exists, writeDurable, type Disk } from '@station/kit/durable-files';
-import { StationError } from '@station/kit/station-error';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { describeFault } from './compose-fault.ts';
-import { readComposeFiles, withComposeFiles } from './compose-env.ts';
+import { type CommandOptions, type CommandResult, runCommand } from '@station/kit/command';
+import { type Disk, exists, writeDurable } from '@station/kit/durable-files';
+import { StationError } from '@station/kit/station-error';
+import { readComposeFiles, valuesOf, withComposeFiles } from './compose-env.ts';
 
 export type ComposeParts = {
   disk: Disk;
@@ -21,7 +20,7 @@ export type ComposeParts = {
   env: Record<string, string>;
 };
 
-export type Project = {
+type Project = {
   name: string;
   services: string[];
   /** Of its services, each once. */
@@ -181,4 +180,71 @@ function parseJson(text: string): unknown {
   } catch {
     return null;
   }
+}
+
+/** How long a fault is told again without asking: whoever looks at a broken station must not start a program each time. */
+const faultKeptMs = 10_000;
+
+/**
+ * Reads the project, and asks Compose only when its files have changed: that takes longer than all the rest of a check. With
+ * `evenIfOld` what was once read is good enough.
+ * @param now wall clock, milliseconds.
+ */
+export function createProjectReader(compose: Pick<Compose, 'describe' | 'version'>, now: () => number) {
+  let read: { version: string; project: Project } | null = null;
+  let fault: { version: string; error: unknown; at: number } | null = null;
+  let asking: { version: string; answer: Promise<Project> } | null = null;
+
+  const ask = async (version: string): Promise<Project> => {
+    try {
+      const project = await compose.describe(new AbortController().signal);
+      read = { version, project };
+      fault = null;
+      return project;
+    } catch (error) {
+      fault = { version, error, at: now() };
+      throw error;
+    } finally {
+      asking = null;
+    }
+  };
+
+  return async ({ evenIfOld }: { evenIfOld: boolean }): Promise<Project> => {
+    if (read && evenIfOld) return read.project;
+    const version = await compose.version();
+    if (read?.version === version) return read.project;
+    if (fault?.version === version && Math.abs(now() - fault.at) < faultKeptMs) throw fault.error;
+    if (asking?.version !== version) asking = { version, answer: ask(version) };
+    return asking.answer;
+  };
+}
+
+const longestReason = 300;
+/** A shorter value is a number or a word that may stand anywhere. */
+const shortestSecret = 6;
+
+/**
+ * What Compose says of a project that it cannot read, in a line for people: without values of the environment file, quoted text
+ * (Compose quotes what it stumbles over, which may be a secret) and folders of this machine. Names of services and the like stay.
+ * @param env the environment file, a character for each byte.
+ */
+export function describeFault(stderr: string, env: string): string {
+  const lines = stderr
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !/^(time=|WARN)/.test(line));
+  // What follows the first line quotes the file, but for one that only begins a list.
+  let text = lines.find((line) => !line.endsWith(':')) ?? 'Compose gives no reason';
+  if (lines[0]?.endsWith(':')) text = `${lines[0]} ${text}`;
+  for (const value of valuesOf(env).sort((a, b) => b.length - a.length)) {
+    if (value.length >= shortestSecret) text = text.replaceAll(Buffer.from(value, 'latin1').toString('utf8'), '…');
+  }
+  return text
+    .replaceAll(/(\b(?:service|network|volume|secret|config) )?"(?:\\.|[^"\\])*(?:"|$)/g, (found, kind) =>
+      kind ? found : '"…"',
+    )
+    .replaceAll(/(?<![a-z])'[^']*'/g, "'…'")
+    .replaceAll(/`[^`]*`/g, '`…`')
+    .replaceAll(/(?<![\w.:/])\/(?:[^\s/:"'`]+\/)*/g, '')
+    .slice(0, longestReason);
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pinImage, unpinImage } from './containers.ts';
+import { listContainers, pinImage, unpinImage } from './containers.ts';
 import type { EngineApi } from './engine-api.ts';
 
 // Answers that an engine gives only in trouble; the rest is shown on a real one (e2e update).
@@ -54,4 +54,50 @@ test('unpinning an image takes the volumes that were made for its pin, and nothi
   };
   await unpinImage({ call }, 'station', 'sha256:1');
   assert.deepEqual(removed, [['/containers/ours', { force: 'true', v: 'true' }]]);
+});
+
+test('a container without labels stands for a service by its name, and only where the labels tell of none', async () => {
+  const names = { backend: 'my.backend', frontend: 'my-frontend' };
+  const compose = (project: string, service: string) => ({
+    'com.docker.compose.project': project,
+    'com.docker.compose.service': service,
+  });
+  // As the engine of Docker 28 answers GET /containers/json and GET /containers/{id}/json, the fields that are read.
+  const all = [
+    { Id: 'b1', ImageID: 'sha256:b', Names: ['/my.backend'], Labels: {} },
+    { Id: 'f1', ImageID: 'sha256:f', Names: ['/station-frontend-1'], Labels: compose('station', 'frontend') },
+    { Id: 'f2', ImageID: 'sha256:f', Names: ['/my-frontend'], Labels: {} },
+  ];
+  const listing = (containers: typeof all) => {
+    const asked: string[] = [];
+    const call: EngineApi['call'] = async (_method, path, { query } = {}) => {
+      const state = { Status: 'running', ExitCode: 0 };
+      if (path !== '/containers/json')
+        return {
+          status: 200,
+          body: { Id: '1', Image: 'sha256:b', RestartCount: 0, Config: { Image: 'a:1' }, State: state },
+        };
+      asked.push(query?.['filters'] ?? '');
+      const filters = JSON.parse(query?.['filters'] ?? '') as { label?: string[]; name?: string[] };
+      const isWanted = ({ Names, Labels }: (typeof all)[number]): boolean =>
+        filters.name
+          ? filters.name.some((pattern) => Names.some((name) => new RegExp(pattern).test(name)))
+          : 'com.docker.compose.project' in Labels && Labels['com.docker.compose.project'] === 'station';
+      return { status: 200, body: containers.filter(isWanted) };
+    };
+    const found = async () =>
+      (await listContainers({ call }, 'station', names)).map(({ id, service }) => [service, id]);
+    return { asked, found };
+  };
+  assert.deepEqual(await listing(all).found(), [
+    ['frontend', 'f1'],
+    ['backend', 'b1'],
+  ]);
+  // Its labels say that it is a service of another project.
+  const other = { ...all[0], Labels: compose('other', 'backend') } as (typeof all)[number];
+  assert.deepEqual(await listing([other]).found(), []);
+  const composed = [all[1], { ...all[0], Labels: compose('station', 'backend') }] as typeof all;
+  const { asked, found } = listing(composed);
+  assert.equal((await found()).length, 2);
+  assert.equal(asked.length, 1, 'names are not asked for when the labels tell of every service');
 });

@@ -1,8 +1,7 @@
-import { Type, type Static } from 'typebox';
-import type { ContainerFact } from '../../stack/ports.ts';
-import { expectBody, messageOf, type EngineApi } from './engine-api.ts';
-import { fullDiskBytes } from './engine-info.ts';
+import { type Static, Type } from 'typebox';
 import { StationError } from '@station/kit/station-error';
+import type { ContainerFact } from '../../stack/ports.ts';
+import { type EngineApi, expectBody, fullDiskBytes, messageOf } from './engine-api.ts';
 
 /** Label of an image pin: a container that is never started and keeps its image from `docker image prune -a`. */
 export const pinLabel = 'station.hold';
@@ -13,6 +12,7 @@ const oneOffLabel = 'com.docker.compose.oneoff';
 export const ListedContainer = Type.Object({
   Id: Type.String(),
   ImageID: Type.String(),
+  Names: Type.Optional(Type.Array(Type.String())),
   Labels: Type.Record(Type.String(), Type.String()),
 });
 const Container = Type.Object({
@@ -27,38 +27,64 @@ const Container = Type.Object({
   }),
 });
 
-/** Containers of the project's services; those of `docker compose run` are none. */
-export async function listContainers(api: EngineApi, project: string): Promise<ContainerFact[]> {
-  const filters = JSON.stringify({ label: [`${projectLabel}=${project}`] });
-  const answer = await api.call('GET', '/containers/json', { query: { all: 'true', filters } });
-  const listed = expectBody(answer, Type.Array(ListedContainer), 'GET /containers/json');
-  const ours = listed.filter(({ Labels }) => serviceLabel in Labels && Labels[oneOffLabel] !== 'True');
-  const inspected = await Promise.all(
-    ours.map(async ({ Id, Labels }) => {
-      const details = await api.call('GET', `/containers/${Id}/json`);
-      // Gone between the two calls: then it is no container of the stack any more.
-      if (details.status === 404) return null;
-      const container = expectBody(details, Container, 'GET /containers/{id}/json');
-      return {
-        id: Id,
-        service: Labels[serviceLabel] as string,
-        image: container.Config.Image,
-        imageId: container.Image,
-        state: container.State.Status,
-        health: container.State.Health?.Status ?? 'none',
-        restartCount: container.RestartCount,
-        exitCode: container.State.ExitCode,
-      };
-    }),
-  );
+/**
+ * Containers of the project's services; those of `docker compose run` are none.
+ * @param names service → name of the container that stands for it when no label tells of one: somebody made it without Compose.
+ */
+export async function listContainers(
+  api: Pick<EngineApi, 'call'>,
+  project: string,
+  names: Readonly<Record<string, string>> = {},
+): Promise<ContainerFact[]> {
+  const labelled = (await list(api, { label: [`${projectLabel}=${project}`] })).flatMap(({ Id, Labels }) => {
+    const service = Labels[serviceLabel];
+    return service === undefined || Labels[oneOffLabel] === 'True' ? [] : [{ id: Id, service }];
+  });
+  const untold = Object.entries(names).filter(([service]) => !labelled.some((one) => one.service === service));
+  const all = [...labelled, ...(untold.length > 0 ? await findByName(api, untold) : [])];
+  const inspected = await Promise.all(all.map(({ id, service }) => inspect(api, id, service)));
   return inspected.filter((container) => container !== null);
 }
 
-/** Image pins of the project: containers that are never started and keep an image from being pruned. */
-export async function listPins(api: Pick<EngineApi, 'call'>, project: string) {
-  const filters = JSON.stringify({ label: [`${pinLabel}=${project}`] });
-  const answer = await api.call('GET', '/containers/json', { query: { all: 'true', filters } });
+/** Containers by their names, but for those whose labels say that they are something else. */
+async function findByName(api: Pick<EngineApi, 'call'>, wanted: readonly (readonly [service: string, name: string])[]) {
+  // The engine takes each as a regular expression (Engine API, ContainerList).
+  const patterns = wanted.map(([, name]) => `^/${name.replaceAll('.', '\\.')}$`);
+  const found = (await list(api, { name: patterns })).filter(
+    ({ Labels }) => !Labels[serviceLabel] && !Labels[pinLabel],
+  );
+  return wanted.flatMap(([service, name]) =>
+    found.filter(({ Names = [] }) => Names.includes(`/${name}`)).map(({ Id }) => ({ id: Id, service })),
+  );
+}
+
+/** All containers that a filter lets through, also those that do not run. */
+async function list(api: Pick<EngineApi, 'call'>, filters: Readonly<Record<string, readonly string[]>>) {
+  const query = { all: 'true', filters: JSON.stringify(filters) };
+  const answer = await api.call('GET', '/containers/json', { query });
   return expectBody(answer, Type.Array(ListedContainer), 'GET /containers/json');
+}
+
+async function inspect(api: Pick<EngineApi, 'call'>, id: string, service: string): Promise<ContainerFact | null> {
+  const details = await api.call('GET', `/containers/${id}/json`);
+  // Gone between the two calls: then it is no container of the stack any more.
+  if (details.status === 404) return null;
+  const container = expectBody(details, Container, 'GET /containers/{id}/json');
+  return {
+    id,
+    service,
+    image: container.Config.Image,
+    imageId: container.Image,
+    state: container.State.Status,
+    health: container.State.Health?.Status ?? 'none',
+    restartCount: container.RestartCount,
+    exitCode: container.State.ExitCode,
+  };
+}
+
+/** Image pins of the project: containers that are never started and keep an image from being pruned. */
+export function listPins(api: Pick<EngineApi, 'call'>, project: string) {
+  return list(api, { label: [`${pinLabel}=${project}`] });
 }
 
 /**
@@ -111,9 +137,7 @@ const stopGraceSeconds = 5;
 /** Starts or stops the containers of a service; one that is so already answers 304 (Engine API, ContainerStart and ContainerStop). */
 export async function setRunning(api: EngineApi, project: string, service: string, running: boolean): Promise<void> {
   const label = [`${projectLabel}=${project}`, `${serviceLabel}=${service}`];
-  const query = { all: 'true', filters: JSON.stringify({ label }) };
-  const answer = await api.call('GET', '/containers/json', { query });
-  for (const { Id } of expectBody(answer, Type.Array(ListedContainer), 'GET /containers/json')) {
+  for (const { Id } of await list(api, { label })) {
     const { status, body } = running
       ? await api.call('POST', `/containers/${Id}/start`)
       : await api.call('POST', `/containers/${Id}/stop`, { query: { t: String(stopGraceSeconds) } });

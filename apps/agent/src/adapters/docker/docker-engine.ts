@@ -1,19 +1,25 @@
 import type { Clock } from '@station/kit/clock';
 import { runCommand } from '@station/kit/command';
 import { StationError } from '@station/kit/station-error';
-import type { StackEngine, UpAnswer } from '../../stack/ports.ts';
-import { createCompose, type ComposeParts } from './compose.ts';
-import { createProjectReader } from './compose-project.ts';
+import { parseImageReference } from '@station/protocol/image-reference';
+import { unlessSilent } from '../../core/unless-silent.ts';
+import {
+  type PullAnswer,
+  type PullProgress,
+  registrySilent,
+  type StackEngine,
+  type UpAnswer,
+} from '../../stack/ports.ts';
+import { type ComposeParts, createCompose, createProjectReader } from './compose.ts';
 import { listContainers, listPins, pinImage, projectLabel, setRunning, unpinImage } from './containers.ts';
-import { createEngineApi, type EngineApi } from './engine-api.ts';
-import { createInfo, freeBytes } from './engine-info.ts';
-import { askLayers, imageId, pull, removeImage } from './images.ts';
+import { createEngineApi, createInfo, type EngineApi, freeBytes } from './engine-api.ts';
+import { askLayers, createImageVerifier, imageId, pull, removeImage } from './images.ts';
 import type { RegistryCredentials } from './registry.ts';
-import { fetchMissing } from './missing-images.ts';
-import { createImageVerifier } from './verify-image.ts';
 
 export type DockerParts = Omit<ComposeParts, 'env'> & {
   socketPath: string;
+  /** BACKEND_CONTAINER_NAME and FRONTEND_CONTAINER_NAME, by service: see `listContainers`. */
+  containerNames: Readonly<Record<string, string>>;
   credentials: RegistryCredentials | null;
   /** PATH, HOME and the like for the `docker` and `sync` programs. */
   env: Record<string, string>;
@@ -38,7 +44,7 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
 
   return {
     services: async () => (await readProject({ evenIfOld: false })).services,
-    containers: async () => listContainers(api, await projectName()),
+    containers: async () => listContainers(api, await projectName(), parts.containerNames),
     imageId: (reference) => imageId(api, reference),
     pinnedImages: async () => (await listPins(api, await projectName())).map((pin) => pin.ImageID),
     pinImage: async (imageId) => pinImage(api, await projectName(), imageId, free),
@@ -129,4 +135,56 @@ async function firstStop(api: EngineApi, project: string, sinceMs: number, until
     { query },
   );
   return first;
+}
+
+type Failure = Extract<PullAnswer, { kind: 'failed' }>;
+
+type MissingImagesParts = {
+  /** Whose credentials the agent has. */
+  registry: string;
+  imageId(reference: string): Promise<string | null>;
+  pull(reference: string, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<PullAnswer>;
+  /** With all that only this project has standing on it, and runs not. */
+  removeImage(reference: string): Promise<unknown>;
+  clock: Clock;
+  /** Called at each sign that the work goes on: on a slow line it takes long. */
+  alive: () => void;
+  signal: AbortSignal;
+};
+
+/**
+ * Fetches what `docker compose up` could not: images of the private registry that no release names, as the proxy's. Compose knows nothing of the
+ * agent's credentials, and they are not to be told to a program.
+ * @param images as Compose resolves them.
+ * @returns the first that could not be fetched; null: none.
+ */
+export async function fetchMissing(images: readonly string[], parts: MissingImagesParts): Promise<Failure | null> {
+  for (const image of images) {
+    const reference = referenceOf(image);
+    if (reference?.registry !== parts.registry) continue;
+    if ((await parts.imageId(reference.text)) !== null) continue;
+    const failure = await fetchUsable(reference.text, parts);
+    if (failure) return failure;
+  }
+  return null;
+}
+
+/** Of what can be fetched by its name; without a tag it is the newest, as for Docker. What a release pins is named by its id. */
+const referenceOf = (image: string) =>
+  image.startsWith('sha256:') ? null : (parseImageReference(image) ?? parseImageReference(`${image}:latest`));
+
+/** One that a power cut broke would be taken up again as it is: it is removed first. The registry has just answered for it. */
+async function fetchUsable(reference: string, parts: MissingImagesParts): Promise<Failure | null> {
+  for (const isLastTry of [false, true]) {
+    parts.alive();
+    const watched = await unlessSilent<PullProgress, PullAnswer>(
+      (onProgress, signal) => parts.pull(reference, onProgress, signal),
+      { ...parts, onProgress: parts.alive },
+    );
+    const answer = watched === 'silent' ? registrySilent : watched;
+    if (answer.kind !== 'broken') return answer.kind === 'failed' ? answer : null;
+    if (!isLastTry) await parts.removeImage(reference);
+  }
+  const reason = `${reference} cannot be used after it was fetched twice`;
+  return { kind: 'failed', code: 'engine_failed', reason, transient: true };
 }

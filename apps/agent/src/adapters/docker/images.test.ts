@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ApiAnswer, EngineApi } from './engine-api.ts';
-import { imageId, removeImage } from './images.ts';
+import { createImageVerifier, createPullMeter, imageId, type PullLine, removeImage } from './images.ts';
 
 // Answers that an engine gives only in trouble; the rest is shown on a real one (e2e update).
 function createApi(answers: Record<string, ApiAnswer>) {
@@ -79,4 +79,127 @@ test('an image is absent when the engine says so, or has one that it cannot use;
     if (expected === 'throws') await assert.rejects(answer, { code: 'unavailable' });
     else assert.equal(await answer, expected);
   }
+});
+
+const digest = (start: string): string => `sha256:${start.padEnd(64, '0')}`;
+const sizes = { [digest('aaaaaaaaaaaa')]: 1000, [digest('bbbbbbbbbbbb')]: 3000 };
+const downloading = (id: string, current: number, total: number): PullLine => ({
+  id,
+  status: 'Downloading',
+  progressDetail: { current, total },
+});
+
+test('weighs layers by their bytes, from the sizes the registry told', () => {
+  const meter = createPullMeter(sizes);
+  assert.deepEqual(meter.read(), { doneBytes: 0, totalBytes: 4000 });
+  meter.add(downloading('bbbbbbbbbbbb', 1500, 3000));
+  assert.deepEqual(meter.read(), { doneBytes: 1500, totalBytes: 4000 });
+  meter.add({ id: 'aaaaaaaaaaaa', status: 'Already exists' });
+  assert.deepEqual(meter.read(), { doneBytes: 2500, totalBytes: 4000 });
+  meter.add({ id: 'bbbbbbbbbbbb', status: 'Download complete' });
+  assert.deepEqual(meter.read(), { doneBytes: 4000, totalBytes: 4000 });
+});
+
+test('never goes back when a layer is fetched again', () => {
+  const meter = createPullMeter(sizes);
+  meter.add(downloading('bbbbbbbbbbbb', 2000, 3000));
+  meter.add(downloading('bbbbbbbbbbbb', 100, 3000));
+  assert.equal(meter.read().doneBytes, 2000);
+});
+
+test('says that the total is unknown until every layer has told its size', () => {
+  const meter = createPullMeter({});
+  assert.equal(meter.read().totalBytes, null);
+  meter.add({ id: 'aaaaaaaaaaaa', status: 'Pulling fs layer' });
+  meter.add(downloading('bbbbbbbbbbbb', 10, 50));
+  assert.deepEqual(meter.read(), { doneBytes: 10, totalBytes: null });
+  meter.add(downloading('aaaaaaaaaaaa', 5, 20));
+  assert.deepEqual(meter.read(), { doneBytes: 15, totalBytes: 70 });
+});
+
+test('passes over lines that are about no layer', () => {
+  const meter = createPullMeter(sizes);
+  for (const line of [{ status: 'Pulling from a/b', id: '1.0.0' }, { status: 'Digest: sha256:…' }, {}]) meter.add(line);
+  assert.deepEqual(meter.read(), { doneBytes: 0, totalBytes: 4000 });
+});
+
+const mebibyte = 1024 * 1024;
+const { signal } = new AbortController();
+
+/** An engine with images of 100 MiB that copies each to its own disk before it hands it out. */
+function createEngine(
+  room: { freeMiB: number | null; freeAfterwardsMiB?: number },
+  answer: { status: number; complete: boolean },
+) {
+  const seen = { read: 0, atOnce: 0, mostAtOnce: 0 };
+  const verify = createImageVerifier({
+    api: {
+      call: async () => ({ status: 200, body: { Id: 'sha256:1', Size: 100 * mebibyte } }),
+      drain: async () => {
+        seen.read += 1;
+        seen.atOnce += 1;
+        seen.mostAtOnce = Math.max(seen.mostAtOnce, seen.atOnce);
+        await new Promise((resolve) => setImmediate(resolve));
+        seen.atOnce -= 1;
+        room.freeMiB = room.freeAfterwardsMiB ?? room.freeMiB;
+        return answer;
+      },
+    },
+    freeBytes: async () => (room.freeMiB === null ? null : room.freeMiB * mebibyte),
+  });
+  return { verify, seen };
+}
+const good = { status: 200, complete: true };
+const refused = { status: 500, complete: true };
+const brokenOff = { status: 200, complete: false };
+
+test('an image that the engine hands out to its end is whole', async () => {
+  const { verify } = createEngine({ freeMiB: 1000 }, good);
+  assert.equal(await verify('sha256:1', signal), 'whole');
+});
+
+test('an image that is refused or broken off with room to spare is damaged', async () => {
+  for (const answer of [refused, brokenOff]) {
+    for (const freeMiB of [1000, null]) {
+      const { verify } = createEngine({ freeMiB }, answer);
+      assert.equal(await verify('sha256:1', signal), 'damaged');
+    }
+  }
+});
+
+test('an image for whose copy there is no room is not read, and nothing is known of it', async () => {
+  const { verify, seen } = createEngine({ freeMiB: 90 }, refused);
+  assert.equal(await verify('sha256:1', signal), 'unknown');
+  assert.equal(seen.read, 0);
+});
+
+test('nothing is known of an image when the room went while it was read', async () => {
+  const { verify, seen } = createEngine({ freeMiB: 1000, freeAfterwardsMiB: 10 }, brokenOff);
+  assert.equal(await verify('sha256:1', signal), 'unknown');
+  assert.equal(seen.read, 1);
+});
+
+test('images are read one at a time: the copies of all may not fit', async () => {
+  const { verify, seen } = createEngine({ freeMiB: 1000 }, good);
+  await Promise.all(['sha256:1', 'sha256:2', 'sha256:3'].map((id) => verify(id, signal)));
+  assert.deepEqual([seen.read, seen.mostAtOnce], [3, 1]);
+});
+
+test('an engine that went away does not stand in the way of the next image', async () => {
+  let calls = 0;
+  const verify = createImageVerifier({
+    api: {
+      call: async () => ({ status: 200, body: {} }),
+      drain: async () => {
+        calls += 1;
+        if (calls === 1) throw new Error('away');
+        return good;
+      },
+    },
+    freeBytes: async () => null,
+  });
+  const first = verify('sha256:1', signal);
+  const second = verify('sha256:2', signal);
+  await assert.rejects(first, /away/);
+  assert.equal(await second, 'whole');
 });

@@ -1,15 +1,13 @@
-import { parseImageReference } from '@station/protocol/image-reference';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { LayersAnswer, PullAnswer, PullProgress } from '../../stack/ports.ts';
+import { parseImageReference } from '@station/protocol/image-reference';
+import type { ImageCondition, LayersAnswer, PullAnswer, PullProgress } from '../../stack/ports.ts';
 import { isPin, ListedContainer, pinLabel, projectLabel, removePin } from './containers.ts';
-import { expectBody, messageOf, type EngineApi } from './engine-api.ts';
-import { freeBytes, fullDiskBytes, type ReadInfo } from './engine-info.ts';
-import { createPullMeter, type PullLine } from './pull-meter.ts';
+import { type EngineApi, expectBody, freeBytes, fullDiskBytes, messageOf, type ReadInfo } from './engine-api.ts';
 import { readLayers, type RegistryCredentials } from './registry.ts';
 
 const EngineVersion = Type.Object({ Os: Type.String(), Arch: Type.String() });
-export const Image = Type.Object({
+const Image = Type.Object({
   Id: Type.String(),
   RepoDigests: Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()])),
 });
@@ -154,4 +152,98 @@ function registryAuth(credentials: RegistryCredentials | null, registry: string)
   // Older engines insist on the padding that Node's base64url leaves out.
   const encoded = Buffer.from(json).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
   return { 'x-registry-auth': encoded };
+}
+
+/** One line of the engine's pull stream (Engine API, POST /images/create). */
+export type PullLine = {
+  status?: string;
+  id?: string;
+  progressDetail?: { current?: number; total?: number };
+  error?: string;
+};
+
+/**
+ * Adds up the engine's pull stream, which speaks of layers by the first twelve digits of their digest. Bytes count when they
+ * are fetched; a layer that was there already counts whole.
+ * @param sizes layer digest → compressed bytes, as the registry lists them; empty when it does not.
+ */
+export function createPullMeter(sizes: Readonly<Record<string, number>>) {
+  const known = new Map(
+    Object.entries(sizes).map(([digest, size]) => [digest.slice('sha256:'.length, 'sha256:'.length + 12), size]),
+  );
+  const layers = new Map<string, { done: number; total: number | null }>();
+  for (const [id, total] of known) layers.set(id, { done: 0, total });
+  return {
+    add: (line: PullLine): void => {
+      if (line.id === undefined || !/^[0-9a-f]{12}$/.test(line.id)) return;
+      const layer = layers.get(line.id) ?? { done: 0, total: null };
+      const detail = line.progressDetail ?? {};
+      if (line.status === 'Downloading' && detail.current !== undefined) {
+        layer.total ??= detail.total ?? null;
+        layer.done = Math.max(
+          layer.done,
+          layer.total === null ? detail.current : Math.min(detail.current, layer.total),
+        );
+      } else if (line.status !== undefined && finished.has(line.status)) {
+        layer.done = layer.total ?? layer.done;
+        layer.total ??= layer.done;
+      }
+      layers.set(line.id, layer);
+    },
+    read: (): PullProgress => {
+      const all = [...layers.values()];
+      const doneBytes = all.reduce((sum, layer) => sum + layer.done, 0);
+      // Without the registry's list, layers not yet begun are of unknown size: the total is not known.
+      const told = known.size > 0 || (all.length > 0 && all.every((layer) => layer.total !== null));
+      return { doneBytes, totalBytes: told ? all.reduce((sum, layer) => sum + (layer.total ?? layer.done), 0) : null };
+    },
+  };
+}
+
+const finished = new Set(['Verifying Checksum', 'Download complete', 'Extracting', 'Pull complete', 'Already exists']);
+
+const ImageSize = Type.Object({ Size: Type.Number() });
+
+/** Archives are a little larger than the files in them (tar rounds each up and gives it a header). */
+const archivePerByte = 1.25;
+/** What stays free for everything else on the disk while an image is read through. */
+const reserveBytes = 32 * 1024 * 1024;
+
+type VerifierParts = {
+  api: Pick<EngineApi, 'call' | 'drain'>;
+  /** Bytes free where the engine keeps its data; null when unknown. */
+  freeBytes: () => Promise<number | null>;
+};
+
+/**
+ * Reads images through by having the engine hand them out (Engine API, ImageGet): it checks each layer against its digest, and
+ * refuses or breaks off when one is wrong. It first writes the whole image to its own folder, unpacked, so that a lack of room looks
+ * like damage: an image for which there is no room is not read, and nothing is known of it. One at a time, for the same reason.
+ */
+export function createImageVerifier({ api, freeBytes }: VerifierParts) {
+  let last: Promise<unknown> = Promise.resolve();
+
+  const hasRoom = async (path: string): Promise<boolean> => {
+    const { body } = await api.call('GET', `${path}/json`);
+    // One that is too damaged to be described has no size.
+    const size = Value.Check(ImageSize, body) ? body.Size : 0;
+    const free = await freeBytes();
+    return free === null || free >= size * archivePerByte + reserveBytes;
+  };
+
+  const verify = async (imageId: string, signal: AbortSignal): Promise<ImageCondition> => {
+    signal.throwIfAborted();
+    const path = `/images/${encodeURIComponent(imageId)}`;
+    if (!(await hasRoom(path))) return 'unknown';
+    const { status, complete } = await api.drain('GET', `${path}/get`, { signal });
+    if (status === 200 && complete) return 'whole';
+    // Somebody else may have taken the room meanwhile.
+    return (await hasRoom(path)) ? 'damaged' : 'unknown';
+  };
+
+  return (imageId: string, signal: AbortSignal): Promise<ImageCondition> => {
+    const turn = last.then(() => verify(imageId, signal));
+    last = turn.catch(() => undefined);
+    return turn;
+  };
 }
