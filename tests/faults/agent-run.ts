@@ -38,6 +38,8 @@ export type AgentRunOptions = {
   wrapDisk?: (disk: Disk) => Disk;
   /** The boot id that the agent sees, instead of the real one. */
   bootId?: string;
+  /** The request comes before the agent's loop runs. */
+  askAtOnce?: boolean;
   /** BOOTSTRAP_ON_START; the installer sets it. */
   bootstrapOnStart?: boolean;
   /** How long the health gate takes. */
@@ -115,6 +117,7 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
   };
   const { waitedMs } = world.engine;
   const boot = options.bootId ?? bootId(world);
+  const bootstrapOnStart = options.bootstrapOnStart ?? true;
   // No request when the release server's offer, or nothing, drives the agent.
   let asked = options.request.kind === 'none' || options.request.kind === 'automatic';
   let answered = asked;
@@ -125,23 +128,13 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
     listen();
     options.onSleep?.({ stack, keeper, conditions });
     // The loop's sleep between two ticks is the one that can be woken: the others are given the loop's own signal.
-    if (signal === stopping.signal || !isAtRest(keeper, boot)) return;
+    if (signal === stopping.signal || !keeper.isLoaded() || !isAtRest(keeper, boot, bootstrapOnStart)) return;
     if (asked && answered) {
       restedMs ??= world.time.monotonicMs;
       if (world.time.monotonicMs - restedMs >= (options.stayMs ?? 0)) stopping.abort(new AtRest());
     }
     if (asked) return;
-    asked = true;
-    void ask(stack, options.request).then(
-      (answer) => {
-        run.answer = answer;
-        answered = true;
-      },
-      (error: unknown) => {
-        run.surprise = error;
-        answered = true;
-      },
-    );
+    askNow();
   });
   const parts = assemble(world, process, run, options);
   const keeping = {
@@ -157,10 +150,24 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
     stationId: '6d1f6a2e-6f0b-4f2c-9a37-0d8d8f6c1a11',
     agentVersion: '1.0.0',
     autoUpdate: options.request.kind === 'automatic',
-    bootstrapOnStart: options.bootstrapOnStart ?? true,
+    bootstrapOnStart,
     checkIntervalMs,
     maintenanceWindow: null,
   });
+  const askNow = (): void => {
+    asked = true;
+    void ask(stack, options.request).then(
+      (answer) => {
+        run.answer = answer;
+        answered = true;
+      },
+      (error: unknown) => {
+        run.surprise = error;
+        answered = true;
+      },
+    );
+  };
+  if (options.askAtOnce && !asked) askNow();
   try {
     await stack.run(stopping.signal);
   } catch (error) {
@@ -182,9 +189,10 @@ const checkIntervalMs = 3600_000;
 
 class AtRest extends Error {}
 
-function isAtRest(keeper: JournalKeeper, boot: string): boolean {
+function isAtRest(keeper: JournalKeeper, boot: string, bootstrapOnStart: boolean): boolean {
   const { operation, installed, upInBoot } = keeper.journal();
-  return operation === null && (installed === null || upInBoot === boot);
+  const isUp = bootstrapOnStart ? upInBoot === boot : upInBoot !== null;
+  return operation === null && (installed === null || isUp);
 }
 
 async function ask(stack: Stack, request: Request): Promise<StartAnswer> {

@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
-import { createBackoff } from '@station/kit/retry';
+import { createBackoff, retry } from '@station/kit/retry';
 import { describeError, StationError } from '@station/kit/station-error';
 import type { ErrorCode } from '@station/protocol/errors';
 import type { AgentConditions } from '@station/kit/conditions';
@@ -48,21 +48,18 @@ export function createBlockers(parts: BlockersParts): Blockers {
       if (state.current !== null && over.includes(state.current)) enter(parts, state, null);
     },
     untilDone: async (work, signal, afterTry = () => undefined) => {
-      const backoff = createBackoff({ initialMs: 1000, maxMs: 60_000, jitter: 0.2, random: parts.random });
-      for (;;) {
+      const attempt = (): Promise<void> => {
         parts.alive();
-        try {
-          await work();
-          enter(parts, state, null);
-          return;
-        } catch (error) {
-          signal.throwIfAborted();
-          noteFault(parts, state, error);
-        } finally {
-          afterTry();
-        }
-        await parts.clock.sleep(backoff.nextMs(), signal);
-      }
+        return work();
+      };
+      const onFailure = ({ error }: { error: unknown }): void => {
+        noteFault(parts, state, error);
+        afterTry();
+      };
+      const backoff = createBackoff({ initialMs: 1000, maxMs: 60_000, jitter: 0.2, random: parts.random });
+      await retry(attempt, { clock: parts.clock, signal, backoff, onFailure });
+      enter(parts, state, null);
+      afterTry();
     },
   };
 }

@@ -1,5 +1,6 @@
 import { isoTime, type Clock } from '@station/kit/clock';
 import { makeDirectoryDurable, type Disk } from '@station/kit/durable-files';
+import { createEmitter, type Emitter } from '@station/kit/emitter';
 import type { AgentLogger } from '@station/kit/logger';
 import type { HistoryEntry, Operation, OperationKind, Trigger } from '@station/protocol/agent-api';
 import type { Release } from '@station/protocol/release';
@@ -64,15 +65,15 @@ export type JournalKeeper = {
   operation(): Operation | null;
   outcome(id: string): HistoryEntry | null;
   /** Calls `listener` when an operation has ended and its end is on disk, before the tidying up that follows. */
-  onEnd(listener: () => void): void;
+  onEnd(listener: () => void): Disposable;
 };
 
 /** What the functions of this file share. */
-type Keeper = KeeperParts & { run: RunState; endListeners: (() => void)[]; unreadable: number };
+type Keeper = KeeperParts & { run: RunState; ended: Emitter<void>; unreadable: number };
 
 export function createJournalKeeper(parts: KeeperParts): JournalKeeper {
   const run = newRunState();
-  const keeper: Keeper = { ...parts, run, endListeners: [], unreadable: 0 };
+  const keeper: Keeper = { ...parts, run, ended: createEmitter<void>(), unreadable: 0 };
   const journal = (): Journal => journalOf(run);
   return {
     run,
@@ -90,7 +91,7 @@ export function createJournalKeeper(parts: KeeperParts): JournalKeeper {
     isUnsettled: () => run.journalInDoubt || journal().operation !== null,
     operation: () => describeOperation(run),
     outcome: (id) => journal().history.find((entry) => entry.id === id) ?? null,
-    onEnd: (listener) => void keeper.endListeners.push(listener),
+    onEnd: keeper.ended.subscribe,
   };
 }
 
@@ -164,7 +165,7 @@ async function record(keeper: Keeper, change: Change): Promise<void> {
   run.attempts = change.kind === 'forget_images' ? { ...run.attempts, space: null, pull: null } : noAttempts();
   if (change.kind !== 'verify' && change.kind !== 'verify_revert') run.watch = null;
   reportChange(logger, change, { before, after: next, watch, nowMs: clock.monotonic(), durationMs: at.durationMs });
-  if (before.operation && !next.operation) for (const listener of keeper.endListeners) listener();
+  if (before.operation && !next.operation) keeper.ended.emit();
 }
 
 /** Should the write fail, then what is on disk may be either of the two journals, until one has been written. */

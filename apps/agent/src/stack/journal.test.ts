@@ -45,7 +45,7 @@ describe('journal.json', () => {
     ['no JSON', () => 'installed: 1.0.0'],
     ['another JSON', () => '[]'],
     ['of another version', () => '{"format":2,"sha256":"","journal":{}}'],
-    ['changed by hand', (text) => text.replace('1.0.0', '1.0.1')],
+    ['changed manually', (text) => text.replace('1.0.0', '1.0.1')],
     ['without a field', (text) => JSON.stringify({ ...JSON.parse(text), journal: { format: 1 } })],
   ];
   for (const [name, damage] of damages) {
@@ -61,6 +61,6 @@ describe('journal.json', () => {
   test('is damaged when it is whole but means nothing to this version', async () => {
     await writeJournal(nodeDisk, folder, { ...journal, format: 2 } as unknown as Journal);
     const reading = await readJournal(nodeDisk, folder);
-    assert.deepEqual(reading, { kind: 'damaged', reason: 'not a journal of this version' });
+    assert.deepEqual(reading, { kind: 'damaged', reason: 'not of the expected form' });
   });
 });

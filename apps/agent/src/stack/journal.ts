@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
 import { HistoryEntry, operationKinds, operationPhases, Quarantined, triggers } from '@station/protocol/agent-api';
 import { Release } from '@station/protocol/release';
-import { readText, writeDurable, type Disk } from '@station/kit/durable-files';
+import type { Disk } from '@station/kit/durable-files';
+import { createJsonFile } from '@station/kit/durable-json';
 import { join } from 'node:path';
 import { Type, type Static } from 'typebox';
-import { Value } from 'typebox/value';
 
 const MaybeText = Type.Union([Type.String(), Type.Null()]);
 const MaybeRelease = Type.Union([Release, Type.Null()]);
@@ -85,32 +84,16 @@ export const emptyJournal: Journal = {
 export type JournalReading =
   { kind: 'ok'; journal: Journal } | { kind: 'missing' } | { kind: 'damaged'; reason: string };
 
-const fileName = 'journal.json';
+/** `{ sha256, journal }`, so that a half-written or changed file is not believed. */
+const journalFile = (disk: Disk, dataDir: string) =>
+  createJsonFile({ disk, path: join(dataDir, 'journal.json'), schema: Journal, checksumKey: 'journal' });
 
 /** Reads `journal.json`. A damaged one is told apart from a missing one, so that the agent can say so. */
 export async function readJournal(disk: Disk, dataDir: string): Promise<JournalReading> {
-  const path = join(dataDir, fileName);
-  if ((await disk.read(path)) === null) return { kind: 'missing' };
-  const text = await readText(disk, path);
-  if (text === null) return { kind: 'damaged', reason: 'not text' };
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    return { kind: 'damaged', reason: 'not JSON' };
-  }
-  if (!Value.Check(Envelope, parsed)) return { kind: 'damaged', reason: 'not a journal of this version' };
-  if (checksum(parsed.journal) !== parsed.sha256) return { kind: 'damaged', reason: 'checksum does not match' };
-  if (!Value.Check(Journal, parsed.journal)) return { kind: 'damaged', reason: 'not a journal of this version' };
-  return { kind: 'ok', journal: parsed.journal };
+  const reading = await journalFile(disk, dataDir).read();
+  return reading.kind === 'ok' ? { kind: 'ok', journal: reading.value } : reading;
 }
 
 /** Replaces `journal.json`; resolved means on disk. */
-export async function writeJournal(disk: Disk, dataDir: string, journal: Journal): Promise<void> {
-  const envelope = { sha256: checksum(journal), journal };
-  await writeDurable(disk, join(dataDir, fileName), `${JSON.stringify(envelope)}\n`);
-}
-
-const Envelope = Type.Object({ sha256: Type.String(), journal: Type.Unknown() });
-
-const checksum = (journal: unknown): string => createHash('sha256').update(JSON.stringify(journal)).digest('hex');
+export const writeJournal = (disk: Disk, dataDir: string, journal: Journal): Promise<void> =>
+  journalFile(disk, dataDir).write(journal);

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import type { Release } from '@station/protocol/release';
 import { startWatch } from './health-decide.ts';
 import { emptyJournal, type Journal, type OperationRecord } from './journal.ts';
-import { decide, type Step } from './stack-decide.ts';
+import { decide, decideBringUp, runningPart, type RunningPart, type Step } from './stack-decide.ts';
 import type { Attempts, Facts, StepFailure, Watch } from './stack-facts.ts';
 import { noAttempts } from './stack-facts.ts';
 
@@ -511,4 +511,48 @@ test('the decision imports nothing but its own rooms', async () => {
     imported.filter((from) => !from.startsWith('.')),
     [],
   );
+});
+
+describe('whether the installed release is brought up', () => {
+  const at = (upInBoot: string | null, bootstrapOnStart: boolean, isStart = true) => ({
+    ...{ upInBoot, bootstrapOnStart, isStart },
+    bootId: 'now',
+  });
+  type Row = [
+    name: string,
+    at: ReturnType<typeof at>,
+    found: RunningPart | null,
+    due: ReturnType<typeof decideBringUp>,
+  ];
+  const table: readonly Row[] = [
+    ['after an operation that left it so, whatever BOOTSTRAP_ON_START says', at(null, false), null, 'due'],
+    ['after an operation that left it so, later too', at(null, true, false), 'all', 'due'],
+    ['after a boot with BOOTSTRAP_ON_START', at('before', true), null, 'due'],
+    ['after a boot without it, once somebody has looked', at('before', false), null, 'look'],
+    ['after a boot without it, where it is down', at('before', false), 'none', 'not_due'],
+    ['after a boot without it, where some of it runs', at('before', false), 'some', 'due'],
+    ['after a boot without it, where all of it runs', at('before', false), 'all', 'due'],
+    ['at a later start, once somebody has looked', at('now', true), null, 'look'],
+    ['at a later start, where all of it runs', at('now', true), 'all', 'not_due'],
+    ['at a later start, where some of it runs', at('now', true), 'some', 'due'],
+    ['at a later start, where it is down', at('now', true), 'none', 'due'],
+    ['at a later start without BOOTSTRAP_ON_START', at('now', false), null, 'not_due'],
+    ['long after the start', at('now', true, false), null, 'not_due'],
+  ];
+  for (const [name, facts, found, due] of table)
+    test(name, () => {
+      assert.equal(decideBringUp(facts, found), due);
+    });
+
+  test('what runs of it is counted by service', () => {
+    const container = (service: string, state: string) => ({
+      ...{ id: service, service, state, image: 'a:1', imageId: 'sha256:a' },
+      ...{ health: 'none', restartCount: 0, exitCode: 0 },
+    });
+    const services = ['backend', 'frontend'];
+    const of = (...containers: ReturnType<typeof container>[]) => runningPart(containers, services);
+    assert.equal(of(container('backend', 'running'), container('frontend', 'running')), 'all');
+    assert.equal(of(container('backend', 'running'), container('frontend', 'exited')), 'some');
+    assert.equal(of(container('backend', 'exited'), container('mqtt', 'running')), 'none');
+  });
 });

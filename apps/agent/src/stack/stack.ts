@@ -1,5 +1,6 @@
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { createBackoff } from '@station/kit/retry';
+import { createWaker } from '@station/kit/wakeable';
 import type { StartAnswer } from '../core/stack-port.ts';
 import { createBlockers } from './blockers.ts';
 import type { JournalKeeper } from './journal-keeper.ts';
@@ -30,14 +31,14 @@ export type Stack = StackStatus & {
 /** Puts the room together; how an update runs is told in `update-flow.ts`. */
 export function createStack(parts: StackParts): Stack {
   const flow = createFlow(parts);
-  const { poll, state, keeper } = flow;
+  const { poll, state, keeper, waker } = flow;
   keeper.onEnd(() => tellEnd(flow));
   return {
     run: (signal) => run(flow, signal),
     update: (text) => request(flow, () => update(flow, text)),
     rollback: () => request(flow, () => rollback(flow)),
     check: () => checkNow(flow),
-    wake: () => state.wake.abort(),
+    wake: waker.wake,
     untilProxyIsFree: (signal) => untilProxyIsFree(flow, signal),
     isFetching: () => isFetching(keeper),
     lastAliveMs: () => state.aliveMs,
@@ -51,7 +52,7 @@ function createFlow(parts: StackParts): Flow {
   const retry = (initialMs: number, maxMs: number) => createBackoff({ initialMs, maxMs, jitter: 0.2, random });
   const told = createStackConditions(parts);
   const state: Flow['state'] = {
-    ...{ signal: null, wake: new AbortController(), starting: false, isStart: true, foundAtStart: null },
+    ...{ signal: null, starting: false, isStart: true, foundAtStart: null },
     ...{ installDueMs: -Infinity, bringUpDueMs: -Infinity, aliveMs: clock.monotonic() },
   };
   const alive = (): void => {
@@ -62,6 +63,7 @@ function createFlow(parts: StackParts): Flow {
     blockers: createBlockers({ ...parts, fail: told.fail, alive }),
     poll: createReleasePoll(parts),
     runner: createExclusiveRunner(),
+    waker: createWaker(clock),
     installRetry: retry(firstRetryMs, Math.max(firstRetryMs, checkIntervalMs)),
     bringUpRetry: retry(5000, 5 * 60_000),
     waiting: new Map(),

@@ -1,5 +1,6 @@
 import type { ExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { Backoff } from '@station/kit/retry';
+import type { Waker } from '@station/kit/wakeable';
 import type { HistoryEntry } from '@station/protocol/agent-api';
 import type { Release } from '@station/protocol/release';
 import type { ReleaseManifest } from '@station/protocol/release-manifest';
@@ -43,6 +44,7 @@ export type Flow = StackParts & {
   told: StackConditions;
   /** Polls, requests and recovery never overlap. */
   runner: ExclusiveRunner;
+  waker: Waker;
   installRetry: Backoff;
   bringUpRetry: Backoff;
   /** Whoever waits for the end of an operation, by its id. */
@@ -52,7 +54,6 @@ export type Flow = StackParts & {
   state: {
     /** Null before the loop runs. */
     signal: AbortSignal | null;
-    wake: AbortController;
     /** A request is being answered; no other is let through meanwhile. */
     starting: boolean;
     installDueMs: number;
@@ -71,16 +72,14 @@ export type Flow = StackParts & {
 const longestTickMs = 30_000;
 
 export async function run(flow: Flow, signal: AbortSignal): Promise<void> {
-  const { runner, state, clock } = flow;
+  const { runner, state, waker } = flow;
   state.signal = signal;
   signal.addEventListener('abort', () => stopWaiting(flow), { once: true });
   await runner.run(() => recover(flow, signal));
   for (;;) {
     await runner.run(() => tick(flow, signal));
     flow.alive();
-    state.wake = new AbortController();
-    const woken = AbortSignal.any([signal, state.wake.signal]);
-    await clock.sleep(nextTickMs(flow), woken).catch(() => signal.throwIfAborted());
+    await waker.sleep(nextTickMs(flow), signal);
   }
 }
 
@@ -176,7 +175,7 @@ async function isBringUpDue({ keeper, engine, state, bootId, bootstrapOnStart }:
 
 /** Lets one request at a time through, and none while an operation is under way. */
 export async function request(flow: Flow, answer: () => Promise<StartAnswer>): Promise<StartAnswer> {
-  const { keeper, blockers, lock, state } = flow;
+  const { keeper, blockers, lock, state, waker } = flow;
   await untilFirstLook(flow);
   if (state.signal?.aborted) return refused('shutting_down', 'The agent is stopping.');
   if (state.starting || keeper.operation()) return busy;
@@ -190,7 +189,7 @@ export async function request(flow: Flow, answer: () => Promise<StartAnswer>): P
   } catch (error) {
     if (!blockers.note(error)) throw error;
     // What it left behind is put right by the loop, which waits for the end of the fault; later requests are told at once.
-    state.wake.abort();
+    waker.wake();
     const { code, message } = findRefusal(flow) ?? tryAgain;
     return refused(code, message);
   } finally {
@@ -261,13 +260,13 @@ function start(flow: Flow, wanted: OperationRequest): Promise<StartAnswer> {
 }
 
 export async function checkNow(flow: Flow): Promise<ReleaseCheck> {
-  const { runner, state } = flow;
+  const { runner, state, waker } = flow;
   await untilFirstLook(flow);
   const refusal = findRefusal(flow);
   if (refusal) return { kind: 'unavailable', reason: refusal.message };
   const answer = await runner.run(() => check(flow, signalOf(flow)));
   state.installDueMs = -Infinity;
-  state.wake.abort();
+  waker.wake();
   return answer;
 }
 
