@@ -7,13 +7,12 @@ import fastify, {
   type FastifyRequest,
   type RawServerDefault,
 } from 'fastify';
+import { discardUnreadBody, errorBody, MethodNotAllowedError, toErrorResponse } from '@station/kit/http-errors';
 import type { AgentLogger } from '@station/kit/logger';
 import { describeError, StationError } from '@station/kit/station-error';
-import { discardUnreadBody } from '@station/kit/unread-body';
-import { MethodNotAllowed, shuttingDown, toErrorAnswer } from './errors.ts';
+import { createValidatorCompiler } from '@station/kit/validation';
 import type { Guard } from './guard.ts';
-import { addRoutes, type RouteParts } from './routes.ts';
-import { validatorCompiler } from './validation.ts';
+import { addRoutes, shuttingDown, type RouteParts } from './routes.ts';
 
 type AppParts = RouteParts & { logger: AgentLogger; guard: Guard };
 
@@ -32,12 +31,12 @@ export function buildApp(parts: AppParts): App {
   });
   app.setNotFoundHandler((request) => {
     const allowed = methods.get(pathOf(request));
-    if (allowed) throw new MethodNotAllowed([...allowed]);
+    if (allowed) throw new MethodNotAllowedError([...allowed]);
     throw new StationError('not_found', 'There is nothing at this address.');
   });
   app.setErrorHandler((error, request, reply) => {
-    const answer = toErrorAnswer(error);
-    if (answer.isSurprise) {
+    const answer = toErrorResponse(error);
+    if (answer.isFault) {
       logger.event('unexpected_error', {
         where: `http ${request.method} ${pathOf(request)}`,
         message: describeError(error),
@@ -73,18 +72,17 @@ function createFastify(): App {
     return503OnClosing: false,
     logger: false,
     frameworkErrors: (error: unknown, _request: FastifyRequest, reply: FastifyReply) => {
-      const { body, headers } = toErrorAnswer(error);
+      const { body, headers } = toErrorResponse(error);
       reply.code(body.statusCode).headers(headers).send(body);
     },
     clientErrorHandler: (_error, socket) => {
       if (!socket.writable) return;
-      const { body } = toErrorAnswer(new StationError('bad_request', 'The request is not HTTP as the agent reads it.'));
-      const text = JSON.stringify(body);
+      const text = JSON.stringify(errorBody('bad_request', 'The request is not HTTP as the agent reads it.'));
       const head = `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}`;
       socket.end(`${head}\r\nconnection: close\r\n\r\n${text}`);
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
-  app.setValidatorCompiler(validatorCompiler);
+  app.setValidatorCompiler(createValidatorCompiler());
   app.setSerializerCompiler(() => (body) => JSON.stringify(body));
   acceptJsonOnly(app);
   app.addHook('onSend', async (request, reply) => {

@@ -17,7 +17,6 @@ import { type ErrorCode, errorCodes } from '@station/protocol/errors';
 import type { AgentPort } from '../core/agent-port.ts';
 import type { StartAnswer } from '../core/stack-port.ts';
 import type { App } from './app.ts';
-import { shuttingDown } from './errors.ts';
 import type { EventStreams } from './event-stream.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -156,3 +155,6 @@ function failure(code: ErrorCode, message: string, { from, to, reason }: History
   const told = reason === null ? message : `${message} (${reason})`;
   return new StationError(code, told, { details: { from, to, reason } });
 }
+
+export const shuttingDown = (): StationError =>
+  new StationError('shutting_down', 'The agent is stopping. What is under way goes on when it starts again.');

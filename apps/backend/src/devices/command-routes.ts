@@ -8,7 +8,7 @@ import type { CommandChange } from '../core/device-events.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import { userOf } from '../http/access.ts';
 import type { HttpServer } from '../http/server.ts';
-import { RequestInvalidError } from '../http/validation.ts';
+import { RequestInvalidError } from '@station/kit/validation';
 import type { CommandResult, Commands } from '../core/commands.ts';
 
 export type CommandRoutesParts = {

@@ -18,7 +18,7 @@ import { type DeviceRow, type DeviceStore, toDevice } from '../store/device-stor
 import type { HistoryStore } from './history-store.ts';
 import type { ZoneStore } from './zone-store.ts';
 import type { HttpServer } from '../http/server.ts';
-import { RequestInvalidError } from '../http/validation.ts';
+import { RequestInvalidError } from '@station/kit/validation';
 
 const Params = Type.Object({ id: Id });
 const defaultLimit = 50;

@@ -5,7 +5,7 @@ import { parseVersion } from '@station/protocol/version';
 import type { DeviceStore } from '../store/device-store.ts';
 import type { Firmware } from './firmware.ts';
 import type { HttpServer } from '../http/server.ts';
-import { RequestInvalidError } from '../http/validation.ts';
+import { RequestInvalidError } from '@station/kit/validation';
 
 const tags = ['ota'];
 

@@ -3,7 +3,7 @@ import type { Role } from '@station/protocol/rest';
 import type { AccessClaims } from '../core/access-tokens.ts';
 import { authorize } from './hooks/authorize.ts';
 import type { RequestHook } from './caller.ts';
-import { NoBody, NoQuery } from './validation.ts';
+import { NoBody, NoQuery } from '@station/kit/validation';
 
 /**
  * Who may use a route. Every route declares one in `config.access`; one that does not stops the start (deny by default).

@@ -12,10 +12,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { describeError } from '@station/kit/station-error';
-import { discardUnreadBody } from '@station/kit/unread-body';
+import { discardUnreadBody, errorBody, toErrorResponse } from '@station/kit/http-errors';
 import type { BackendLogger } from '@station/kit/logger';
-import { errorBody, toErrorResponse } from './errors.ts';
-import { createValidatorCompiler } from './validation.ts';
+import { createValidatorCompiler } from '@station/kit/validation';
+import { findUnstorable } from '../core/storable-text.ts';
 
 export type HttpServer = FastifyInstance<
   RawServerDefault,
@@ -35,7 +35,7 @@ const trustedProxies = ['loopback', 'linklocal', 'uniquelocal'];
 /** Given beforehand: Fastify loads its own ones otherwise, even when they are replaced right afterwards. */
 export const compilersFactory = {
   // Its types only know those of Ajv.
-  buildValidator: createValidatorCompiler as never,
+  buildValidator: (() => createValidatorCompiler({ findUnstorable })) as never,
   // Only what the schema declares goes out: a column added to a table does not appear in an answer by itself.
   buildSerializer:
     () =>

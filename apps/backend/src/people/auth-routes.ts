@@ -16,7 +16,7 @@ import type { AuthService, Limited, OpenedSession } from './auth-service.ts';
 import { toUser, type UserStore } from '../store/user-store.ts';
 import { userOf } from '../http/access.ts';
 import { unauthorized } from '../http/caller.ts';
-import type { RetryDetails } from '../http/errors.ts';
+import type { RetryDetails } from '@station/kit/http-errors';
 import { refuseForeignOrigin } from '../http/origin.ts';
 import type { HttpServer } from '../http/server.ts';
 

@@ -1,0 +1,93 @@
+import { STATUS_CODES, type IncomingMessage } from 'node:http';
+import { finished } from 'node:stream/promises';
+import { errorCodes, type ErrorBody, type ErrorCode } from '@station/protocol/errors';
+import { StationError } from './station-error.ts';
+import { RequestInvalidError } from './validation.ts';
+
+/** What anything thrown becomes as an HTTP answer (contracts, section 0). The status is in the body. */
+export type ErrorResponse = {
+  body: ErrorBody;
+  headers: Record<string, string>;
+  /** The caller did nothing wrong and nobody expected it: worth a line in the log. */
+  isFault: boolean;
+};
+
+/** Details of `too_many_requests`. */
+export type RetryDetails = { retryAfterSeconds: number };
+
+/** A path that exists, asked for with a method it does not have. */
+export class MethodNotAllowedError extends Error {
+  readonly allowed: readonly string[];
+
+  constructor(allowed: readonly string[]) {
+    super(`This address takes ${allowed.join(' and ')}.`);
+    this.name = 'MethodNotAllowedError';
+    this.allowed = allowed;
+  }
+}
+
+/** Errors of Fastify itself (fastify.dev/docs/latest/Reference/Errors) that have a code of their own here. */
+const frameworkCodes: Readonly<Record<string, ErrorCode>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+};
+
+const frameworkMessages: Partial<Record<ErrorCode, string>> = {
+  bad_request: 'The request could not be read.',
+  payload_too_large: 'The request is larger than what is accepted.',
+  unsupported_media_type: 'The body must be JSON (content-type application/json).',
+  internal: 'Something went wrong here. It was written to the log.',
+};
+
+export function toErrorResponse(error: unknown): ErrorResponse {
+  if (error instanceof MethodNotAllowedError) {
+    return response('method_not_allowed', error.message, { headers: { allow: error.allowed.join(', ') } });
+  }
+  if (error instanceof RequestInvalidError) {
+    const where = error.faults.map(({ in: part, pointer, message }) => `${part} ${pointer || '/'}: ${message}`);
+    const message = `The request is not valid: ${where.join('; ')}`.slice(0, 1000);
+    return response('validation_failed', message, { details: { faults: error.faults } });
+  }
+  if (error instanceof StationError) return response(error.code, error.message, { details: error.details });
+  const code = frameworkCode(error);
+  return response(code, frameworkMessages[code] ?? code);
+}
+
+/** Body of an error that no exception stands behind. */
+export function errorBody(code: ErrorCode, message: string, details?: unknown): ErrorBody {
+  const statusCode = errorCodes[code];
+  const error = STATUS_CODES[statusCode] ?? 'Error';
+  return { statusCode, error, code, message, ...(details === undefined ? {} : { details }) };
+}
+
+/**
+ * Waits until a request that is refused has arrived as a whole; what comes is thrown away. Answering and closing while the
+ * other side still writes resets the connection, and the answer is lost with it. The server's own request timeout ends a
+ * request that never does.
+ */
+export async function discardUnreadBody(request: IncomingMessage): Promise<void> {
+  if (request.complete || request.destroyed) return;
+  request.resume();
+  // A client that goes away in the middle is no fault of ours.
+  await finished(request).catch(() => undefined);
+}
+
+function response(
+  code: ErrorCode,
+  message: string,
+  { details, headers = {} }: { details?: unknown; headers?: Record<string, string> } = {},
+): ErrorResponse {
+  const all = { ...headers };
+  if (code === 'unauthorized') all['www-authenticate'] = 'Bearer';
+  if (code === 'too_many_requests') all['retry-after'] = String((details as RetryDetails).retryAfterSeconds);
+  return { body: errorBody(code, message, details), headers: all, isFault: code === 'internal' };
+}
+
+function frameworkCode(error: unknown): ErrorCode {
+  if (!(error instanceof Error)) return 'internal';
+  const known = 'code' in error && typeof error.code === 'string' ? frameworkCodes[error.code] : undefined;
+  if (known !== undefined) return known;
+  // Other refusals of the framework and its plugins, such as an address, a cookie or a range that cannot be read.
+  const status = 'statusCode' in error ? error.statusCode : undefined;
+  return typeof status === 'number' && status >= 400 && status < 500 ? 'bad_request' : 'internal';
+}

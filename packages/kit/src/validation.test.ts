@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Type, type TSchema } from 'typebox';
+import { createValidatorCompiler, NoBody, NoQuery, RequestInvalidError } from './validation.ts';
+
+const compile = createValidatorCompiler({ findUnstorable: (value) => (value === '\0' ? '/here' : null) });
+
+function faultsOf(schema: TSchema, value: unknown, httpPart = 'body'): string[] {
+  const outcome = compile({ schema, httpPart })(value);
+  if (!('error' in outcome)) return [];
+  assert.ok(outcome.error instanceof RequestInvalidError);
+  return outcome.error.faults.map(({ in: part, pointer, message }) => `${part} ${pointer} ${message}`);
+}
+
+const Named = Type.Object(
+  { name: Type.String({ minLength: 1 }), 'a/b': Type.Optional(Type.Integer()) },
+  { additionalProperties: false },
+);
+
+describe('a request', () => {
+  const rows: [string, TSchema, unknown, string[]][] = [
+    ['that fits', Named, { name: 'x', 'a/b': 1 }, []],
+    ['without a required key', Named, {}, ['body /name is required']],
+    ['with an unknown key', Named, { name: 'x', more: 1 }, ['body /more is not a known key']],
+    ['with a wrong type deep inside', Named, { name: 'x', 'a/b': 'y' }, ['body /a~1b must be integer']],
+    ['that is no object', Named, null, ['body  must be object']],
+    ['without a body', NoBody, null, []],
+    ['with a body where none belongs', NoBody, { a: 1 }, ['body /a is not a known key']],
+    ['with a query where none belongs', NoQuery, { a: '1' }, ['body /a is not a known key']],
+    ['with text that cannot be stored', Type.String(), '\0', ['body /here holds what is no character']],
+  ];
+  for (const [title, schema, value, faults] of rows) {
+    it(title, () => assert.deepEqual(faultsOf(schema, value), faults));
+  }
+
+  it('has text of its URL converted, and a body taken as it is', () => {
+    const schema = Type.Object({ count: Type.Integer() });
+    assert.deepEqual(compile({ schema, httpPart: 'querystring' })({ count: '5' }), { value: { count: 5 } });
+    assert.deepEqual(faultsOf(schema, { count: '5' }), ['body /count must be integer']);
+    assert.deepEqual(faultsOf(schema, { count: 'x' }, 'querystring'), ['querystring /count must be integer']);
+  });
+
+  it('has a bounded number of faults', () => {
+    const many = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`key${index}`, 1]));
+    assert.ok(faultsOf(NoQuery, many).length <= 64);
+  });
+});
