@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import type { Socket } from 'node:net';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, {
   type FastifyBaseLogger,
   type FastifyReply,
   type FastifyRequest,
+  type FastifyServerOptions,
+  type RawReplyDefaultExpression,
+  type RawRequestDefaultExpression,
   type RawServerDefault,
 } from 'fastify';
 import type { FastifyInstance } from 'fastify';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { describeError } from '@station/kit/station-error';
@@ -19,8 +20,8 @@ import { findUnstorable } from '../core/storable-text.ts';
 
 export type HttpServer = FastifyInstance<
   RawServerDefault,
-  IncomingMessage,
-  ServerResponse,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
   FastifyBaseLogger,
   TypeBoxTypeProvider
 >;
@@ -111,8 +112,10 @@ function sendError(error: unknown, reply: FastifyReply): boolean {
   return isFault;
 }
 
+type ClientSocket = Parameters<NonNullable<FastifyServerOptions['clientErrorHandler']>>[1];
+
 /** Bytes that are no HTTP request never reach a route. */
-function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
+function answerUnreadable(error: Error & { code?: string }, socket: ClientSocket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;

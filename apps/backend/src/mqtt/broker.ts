@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
-import { once, type EventEmitter } from 'node:events';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { Aedes, type AuthenticateError, type Client } from 'aedes';
+import type { EventEmitter } from 'node:events';
+import { Aedes, type AedesOptions, type AuthenticateError, type Client } from 'aedes';
 import { writeToStream } from 'mqtt-packet';
 import { deviceTopic, maxPayloadBytes, parseDeviceTopic, stationTopicEnds } from '@station/protocol/topics';
 import { hashToken } from '../core/secrets.ts';
+import { listenForMqtt } from '../adapters/mqtt-server.ts';
 import { createSharedWait } from './shared-wait.ts';
 import type { BrokerLink, BrokerLinkHandler } from './broker-link.ts';
 import type { DroppedMessages } from './dropped-messages.ts';
@@ -33,25 +33,61 @@ const badLogin = 4;
 /** Where nobody listens: what a device publishes is for the station alone, and has been handed over by then. */
 const nowhere = '$station/taken';
 
+/** Who is connected, and what waits for whom. */
+type BrokerState = {
+  /** By client: who it has logged in as. */
+  names: WeakMap<Client, string>;
+  clients: Map<string, Set<Client>>;
+  /** When what waits for an offline device is not worth sending any more, by payload; monotonic milliseconds. */
+  deadlines: WeakMap<object, number>;
+  isClosing: boolean;
+};
+
 /**
  * The broker inside the backend (MQTT 3.1.1), for stations without another. Devices log in with their external id and token; what one
  * publishes is acknowledged when the station has it on disk.
  */
 export async function startBroker(options: BrokerOptions): Promise<BrokerLink> {
-  const { stationId, handler, dropped } = options;
-  const whenHandled = createSharedWait<() => void>((all) => {
-    for (const done of all) done();
-  });
-  /** By client: who it has logged in as. */
-  const names = new WeakMap<Client, string>();
-  const clients = new Map<string, Set<Client>>();
-  /** When what waits for a device that is away is not worth sending any more, by payload; monotonic milliseconds. */
-  const deadlines = new WeakMap<object, number>();
-  let isClosing = false;
-
+  const { handler, dropped, onError } = options;
+  const state: BrokerState = { names: new WeakMap(), clients: new Map(), deadlines: new WeakMap(), isClosing: false };
   // Else it makes the two bytes of every number there is beforehand: 8 MB of them.
   writeToStream.cacheNumbers = false;
-  const broker = await Aedes.createBroker({
+  const broker = await Aedes.createBroker(brokerRules(options, state));
+  // Without a listener either of them would end the process: when no more files can be opened, for one.
+  (broker as EventEmitter).on('error', onError);
+  followClients(broker, state);
+  const onTooLarge = (): void => dropped.drop('too_large', '');
+  const listening = { ...options, broker, maxConnections, maxPacketBytes, onTooLarge };
+  const server = await listenForMqtt(listening).catch(async (error: unknown) => {
+    // Its timers would keep the process.
+    await closed(broker);
+    throw error;
+  });
+  handler.onListening(true);
+  return {
+    address: server.address,
+    isWell: () => !state.isClosing && server.isListening(),
+    publish: (topic, payload, expiresInMs) => publish(broker, state, { topic, payload, expiresInMs }),
+    disconnect: (externalId) => {
+      for (const client of state.clients.get(externalId) ?? []) client.close();
+    },
+    [Symbol.asyncDispose]: async () => {
+      state.isClosing = true;
+      handler.onListening(false);
+      const ended = server[Symbol.asyncDispose]();
+      await closed(broker);
+      await ended;
+    },
+  };
+}
+
+const closed = (broker: Aedes): Promise<void> => new Promise((resolve) => broker.close(resolve));
+
+/** Who may connect, subscribe, publish. */
+function brokerRules(options: BrokerOptions, state: BrokerState): AedesOptions {
+  const { stationId } = options;
+  const { names, deadlines } = state;
+  return {
     drainTimeout: drainTimeoutMs,
     // A device's session is its own, whatever client id another one chooses.
     preConnect: (_client, packet, done) => {
@@ -75,30 +111,41 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerLink> {
       );
       done(null, isOwn ? subscription : null);
     },
-    // Called before the acknowledgement, which therefore waits for the disk; and for last wills, after their client has closed.
-    authorizePublish: (client, packet, done) => {
-      const { topic } = packet;
-      const payload = Buffer.from(packet.payload);
-      packet.topic = nowhere;
-      packet.retain = false;
-      packet.payload = Buffer.alloc(0);
-      // The broker goes, not the devices: that says nothing about them.
-      if (isClosing && client?.closed === true) return done();
-      const parsed = parseDeviceTopic(topic);
-      const name = client === null ? undefined : names.get(client);
-      if (parsed !== null && parsed.externalId !== name) {
-        dropped.drop('foreign_device', topic);
-        return done();
-      }
-      whenHandled(handler.onMessage({ topic, payload }), done);
-    },
+    authorizePublish: takePublished(options, state),
     authorizeForward: (_client, packet) => {
       const deadline = typeof packet.payload === 'object' ? deadlines.get(packet.payload) : undefined;
       return deadline !== undefined && deadline < performance.now() ? null : packet;
     },
+  };
+}
+
+/** Called before the acknowledgement, which therefore waits for the disk; and for last wills, after their client has closed. */
+function takePublished(
+  { handler, dropped }: BrokerOptions,
+  state: BrokerState,
+): NonNullable<AedesOptions['authorizePublish']> {
+  const whenHandled = createSharedWait<() => void>((all) => {
+    for (const done of all) done();
   });
-  // Without a listener either of them would end the process: when no more files can be opened, for one.
-  (broker as EventEmitter).on('error', options.onError);
+  return (client, packet, done) => {
+    const { topic } = packet;
+    const payload = Buffer.from(packet.payload);
+    packet.topic = nowhere;
+    packet.retain = false;
+    packet.payload = Buffer.alloc(0);
+    // The broker goes, not the devices: that says nothing about them.
+    if (state.isClosing && client?.closed === true) return done();
+    const parsed = parseDeviceTopic(topic);
+    const name = client === null ? undefined : state.names.get(client);
+    if (parsed !== null && parsed.externalId !== name) {
+      dropped.drop('foreign_device', topic);
+      return done();
+    }
+    whenHandled(handler.onMessage({ topic, payload }), done);
+  };
+}
+
+function followClients(broker: Aedes, { names, clients }: BrokerState): void {
   broker.on('client', (client) => {
     const name = names.get(client) ?? '';
     clients.set(name, (clients.get(name) ?? new Set()).add(client));
@@ -109,43 +156,20 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerLink> {
     others?.delete(client);
     if (others?.size === 0) clients.delete(name);
   });
+}
 
-  const server = createServer((socket) => {
-    boundPackets(socket, broker.handle(socket), () => dropped.drop('too_large', ''));
+function publish(
+  broker: Aedes,
+  { deadlines, isClosing }: BrokerState,
+  { topic, payload, expiresInMs }: { topic: string; payload: string; expiresInMs: number },
+): Promise<void> {
+  const buffer = Buffer.from(payload);
+  deadlines.set(buffer, performance.now() + expiresInMs);
+  return new Promise((resolve, reject) => {
+    if (isClosing) return reject(new Error('The broker is closing'));
+    const packet = { cmd: 'publish', topic, payload: buffer, qos: 1, retain: false, dup: false } as const;
+    broker.publish(packet, (error) => (error ? reject(error) : resolve()));
   });
-  server.maxConnections = maxConnections;
-  const address = await listen(server, options).catch(async (error: unknown) => {
-    // Its timers would keep the process.
-    await new Promise<void>((resolve) => broker.close(resolve));
-    throw error;
-  });
-  server.on('error', options.onError);
-  handler.onListening(true);
-
-  return {
-    address,
-    isWell: () => !isClosing && server.listening,
-    publish: (topic, payload, expiresInMs) => {
-      const buffer = Buffer.from(payload);
-      deadlines.set(buffer, performance.now() + expiresInMs);
-      return new Promise((resolve, reject) => {
-        if (isClosing) return reject(new Error('The broker is closing'));
-        const packet = { cmd: 'publish', topic, payload: buffer, qos: 1, retain: false, dup: false } as const;
-        broker.publish(packet, (error) => (error ? reject(error) : resolve()));
-      });
-    },
-    disconnect: (externalId) => {
-      for (const client of clients.get(externalId) ?? []) client.close();
-    },
-    [Symbol.asyncDispose]: async () => {
-      isClosing = true;
-      handler.onListening(false);
-      const closed = once(server, 'close');
-      server.close();
-      await new Promise<void>((resolve) => broker.close(resolve));
-      await closed;
-    },
-  };
 }
 
 async function mayLogIn(
@@ -161,26 +185,4 @@ async function mayLogIn(
 
 function loginError(): AuthenticateError {
   return Object.assign(new Error('The login is not known'), { returnCode: badLogin });
-}
-
-async function listen(server: Server, { host, port }: BrokerOptions): Promise<string> {
-  server.listen(port, host);
-  await once(server, 'listening');
-  const bound = server.address() as AddressInfo;
-  const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
-  return `mqtt://${name}:${bound.port}`;
-}
-
-/**
- * Ends a connection that sends a packet over the limit while it is still coming in. The broker itself would gather up to the 256 MiB that
- * MQTT allows, and from anyone, before they have logged in.
- */
-function boundPackets(socket: Socket, client: Client, onTooLarge: () => void): void {
-  // What the broker's parser has gathered and not yet taken apart.
-  const { _parser: parser } = client as unknown as { _parser: { _list: { length: number } } };
-  socket.on('readable', () => {
-    if (socket.destroyed || parser._list.length <= maxPacketBytes) return;
-    onTooLarge();
-    socket.destroy();
-  });
 }

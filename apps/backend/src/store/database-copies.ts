@@ -1,8 +1,7 @@
 import { basename, dirname, join } from 'node:path';
-import { backup, type DatabaseSync } from 'node:sqlite';
 import { isoTime, type Clock } from '@station/kit/clock';
 import { temporaryPath, type Disk } from '@station/kit/durable-files';
-import { findDamageInCopy } from './sqlite-file.ts';
+import { findDamageInCopy, type SqliteDatabase, copyOpenDatabase } from '../adapters/sqlite.ts';
 
 /** Why a copy was taken; each kind is kept and thinned out by itself. */
 export type CopyKind = 'migration' | 'daily';
@@ -10,7 +9,7 @@ export type DatabaseCopy = { path: string; name: string; kind: CopyKind; takenAt
 
 export type DatabaseCopies = {
   /** Copies the open database while it is in use. Resolved means checked and on disk. */
-  take(database: DatabaseSync, kind: CopyKind): Promise<DatabaseCopy>;
+  take(database: SqliteDatabase, kind: CopyKind): Promise<DatabaseCopy>;
   /** Newest first. */
   list(): Promise<DatabaseCopy[]>;
   /** The newest copy that is not damaged itself; null when there is none. */
@@ -48,7 +47,7 @@ export function createDatabaseCopies(options: { directory: string; disk: Disk; c
       await disk.makeDirectory(directory, 0o700);
       await disk.write(temporary, new Uint8Array(), 0o600);
       try {
-        await backup(database, temporary);
+        await copyOpenDatabase(database, temporary);
         const damage = findDamageInCopy(temporary);
         if (damage !== null) throw new Error(`The copy of the database is damaged: ${damage}`);
         await disk.sync(temporary);

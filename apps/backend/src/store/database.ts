@@ -1,5 +1,4 @@
 import { dirname } from 'node:path';
-import type { DatabaseSync } from 'node:sqlite';
 import { Kysely, sql } from 'kysely';
 import type { Clock } from '@station/kit/clock';
 import type { Disk } from '@station/kit/durable-files';
@@ -9,7 +8,7 @@ import { copiesDirectory, createDatabaseCopies, type CopyKind, type DatabaseCopi
 import { migrate, readSchemaState, type StationMigration } from './migrate.ts';
 import { openPostgres } from './postgres.ts';
 import type { Database, Schema } from './schema.ts';
-import { createSqliteDialect } from './sqlite-dialect.ts';
+import { createSqliteDialect } from '../adapters/sqlite.ts';
 import { openOrRestore, suspectDamage } from './sqlite-recovery.ts';
 
 export type Store = AsyncDisposable & {
@@ -73,7 +72,7 @@ async function openSqlite(
   const { clock, disk, logger } = options;
   await disk.makeDirectory(dirname(file), 0o700);
   const copies = createDatabaseCopies({ directory: copiesDirectory(file), disk, clock });
-  const database: DatabaseSync = await openOrRestore({ file, disk, clock, copies, logger });
+  const database = await openOrRestore({ file, disk, clock, copies, logger });
   let suspected = false;
   const onDamage = (error: Error): void => {
     if (suspected) return;

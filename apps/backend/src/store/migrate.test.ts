@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Kysely, PostgresDialect, sql, type Dialect } from 'kysely';
+import { type Dialect, Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
-import { migrate, readSchemaState, SchemaTooNewError, type StationMigration } from './migrate.ts';
-import { createSqliteDialect } from './sqlite-dialect.ts';
-import { openSqliteFile } from './sqlite-file.ts';
-import { postgresDatabase, postgresUrl } from '../testing/test-postgres.ts';
+import { createSqliteDialect, openSqliteFile } from '../adapters/sqlite.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { postgresDatabase, postgresUrl } from '../testing/test-postgres.ts';
+import { migrate, readSchemaState, SchemaTooNewError, type StationMigration } from './migrate.ts';
 
 type Notes = { notes: { id: number; text: string } };
 

@@ -1,11 +1,16 @@
 import { basename, dirname } from 'node:path';
-import type { DatabaseSync } from 'node:sqlite';
-import { isoTime, type Clock } from '@station/kit/clock';
-import { readText, removeDurable, writeDurable, type Disk } from '@station/kit/durable-files';
+import { type Clock, isoTime } from '@station/kit/clock';
+import { type Disk, readText, removeDurable, writeDurable } from '@station/kit/durable-files';
 import type { BackendLogger } from '@station/kit/logger';
-import { databaseSuffixes, removeWithSides, type DatabaseCopies, type DatabaseCopy } from './database-copies.ts';
-import { isDamage } from './sqlite-dialect.ts';
-import { copySqliteFile, findDamage, isEmpty, openSqliteFile } from './sqlite-file.ts';
+import {
+  copySqliteFile,
+  findDamage,
+  isDamage,
+  isEmpty,
+  openSqliteFile,
+  type SqliteDatabase,
+} from '../adapters/sqlite.ts';
+import { type DatabaseCopies, type DatabaseCopy, databaseSuffixes, removeWithSides } from './database-copies.ts';
 
 type Dependencies = { file: string; disk: Disk; clock: Clock; copies: DatabaseCopies; logger: BackendLogger };
 
@@ -15,7 +20,7 @@ type Dependencies = { file: string; disk: Disk; clock: Clock; copies: DatabaseCo
  * finished at the next start.
  * @throws errors that are not damage: a disk that is full, read-only or not permitted is not mended by replacing the file.
  */
-export async function openOrRestore(dependencies: Dependencies): Promise<DatabaseSync> {
+export async function openOrRestore(dependencies: Dependencies): Promise<SqliteDatabase> {
   const { file, disk, logger, copies } = dependencies;
   await finishReplacement(dependencies);
   // Made here when missing, because SQLite would let everyone read it.
@@ -42,10 +47,10 @@ export async function suspectDamage(disk: Disk, file: string, reason: string): P
 
 const suspicion = (file: string): string => `${file}.suspected`;
 
-type Opened = { database: DatabaseSync; damage: null } | { database: null; damage: string };
+type Opened = { database: SqliteDatabase; damage: null } | { database: null; damage: string };
 
 function openAndCheck(file: string, thorough: boolean): Opened {
-  let database: DatabaseSync;
+  let database: SqliteDatabase;
   try {
     database = openSqliteFile(file);
   } catch (error) {
