@@ -30,7 +30,7 @@ test('the built executable, with its environment file beside it, updates and rol
   });
   const agent = await createAgentProcess(rig.workspace, { PATH }, 'agent', [executable]);
 
-  await t.test('reads its file: quotes are taken off, of a duplicate the last counts and it is told', async () => {
+  await t.test('reads its file: removes quotes, uses the last duplicate and reports it', async () => {
     await agent.start();
     await agent.idle();
     const warnings = agent.events
@@ -51,7 +51,7 @@ test('the built executable, with its environment file beside it, updates and rol
     await assertRests({ rig, agent }, '1.1.0');
   });
 
-  await t.test('ends in order when it is told to', async () => {
+  await t.test('stops cleanly on SIGTERM', async () => {
     assert.equal(await agent.stop(), 0);
     assert.ok(agent.events.some((line) => line.event === 'agent_stopping'));
   });

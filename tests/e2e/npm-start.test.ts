@@ -80,7 +80,7 @@ describe('npm start', () => {
     await nothingLeft();
   };
 
-  /** Processes that are told to end take their time on a machine that has much to do. */
+  /** Stopping processes takes time on a busy machine. */
   const nothingLeft = async (): Promise<void> => {
     await waitFor('nothing to be left', async () => (await processesOf(workspace.folder)).length === 0, 60_000);
   };
@@ -188,9 +188,9 @@ describe('npm start', () => {
     assert.ok(cloud.claim(chipId, claimSecret) !== null);
     const link = await cloud.connection();
     link.send({ type: 'station_reset' });
-    const anew = await waiting();
-    assert.equal(anew.chipId, chipId);
-    assert.notEqual(anew.claimSecret, claimSecret);
+    const renewed = await waiting();
+    assert.equal(renewed.chipId, chipId);
+    assert.notEqual(renewed.claimSecret, claimSecret);
     const isBack = async (): Promise<boolean> => (await fetch(`${station.web}/api/health`)).status === 200;
     await waitFor('the house to be at work again', isBack, 60_000);
     assert.equal(await health(station.web), '1.1.0');

@@ -15,7 +15,7 @@ import { createSmallRig } from '../rig/small-rig.ts';
 import { createSmallStack, pinnedByDigest, type SmallStack } from '../rig/small-stack.ts';
 import { createWorkspace, sweepWorkspaces } from '../rig/workspace.ts';
 
-/** Asserts that what `before` lists is gone from the machine, each thing looked for anew and not by the rig's own search. */
+/** Asserts that what `before` lists is gone from the machine, checked independently of the rig's own search. */
 async function assertGone(folder: string, before: Leftovers): Promise<void> {
   for (const { pid, command } of before.processes) {
     const now = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
@@ -139,7 +139,7 @@ test('a small data disk runs full', async () => {
   assert.match(result.stderr, /no space left on device/);
 });
 
-test('the services of the small stack behave as they are told', async () => {
+test('the services of the small stack behave as configured', async () => {
   await using rig = await createSmallRig();
   const { engine, registry, workspace } = rig;
   /** @param meanwhile looks from the beginning: what lasts for seconds may be over when all is up. */

@@ -164,7 +164,7 @@ test('requests during the replacement of backend and frontend wait and succeed',
       if (outcome !== 200) failures.push(`${path}: ${outcome}`);
     }
   };
-  // GET only: a POST that reached a service which then went away is not sent again, or a command could run twice.
+  // GET only: a POST that reached a stopping service is not repeated, or a command could run twice.
   const clients = ['/api/health', '/api/health', '/', '/'].map(client);
   await engine.compose(stack.folder, 'up', '-d');
   await waitFor('the new backend', async () => (await healthVersion()) === '1.1.0');
@@ -186,7 +186,7 @@ test('two releases share all layers but those with the application', async () =>
   }
 });
 
-test('every service ends by itself when told to', async () => {
+test('every service stops on SIGTERM', async () => {
   // Exit code 0; a service that had to be killed has 137.
   await engine.docker('stop', '--time', '5', ...containerNames);
   for (const name of containerNames) assert.equal(await inspect(name, '{{.State.ExitCode}}'), '0', name);

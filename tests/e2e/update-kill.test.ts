@@ -8,7 +8,7 @@ import { assertRests, createStory, type Story } from './update/story.ts';
 
 /**
  * kill -9 of the agent and of what it started, at moments spread evenly over an update or a rollback, and again while it
- * recovers. Every end must be a healthy release, told truthfully, without anybody's help.
+ * recovers. Every run must end on a healthy release with a correct status, without help.
  */
 type Scenario = {
   name: string;
@@ -39,7 +39,7 @@ const scenarios: Scenario[] = [
     ...extent({ single: 2, double: 1 }, { single: 8, double: 2 }),
   },
   {
-    name: 'rollback by hand',
+    name: 'manual rollback',
     behaviour: 'good',
     kind: 'rollback',
     ...extent({ single: 4, double: 1 }, { single: 12, double: 4 }),

@@ -25,7 +25,7 @@ const thorough = {
 const leastPoints = extent(1_000, 10_000);
 const faultEvery = extent(100, 20);
 
-const tell = (line: string): void => void process.stdout.write(`${line}\n`);
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 // Each on a thread of its own: they only compute.
 const concurrency = availableParallelism();
@@ -38,21 +38,21 @@ describe('a station whose update is interrupted', { concurrency }, () => {
       const { counts, badEnds } = await exploreOnThread({ scenario: scenario.name, options: thorough });
       points += counts.single + counts.double;
       bad += badEnds.length;
-      tell(`${scenario.name}: ${describeCounts(counts)}, bad ends: ${badEnds.length}`);
+      print(`${scenario.name}: ${describeCounts(counts)}, bad ends: ${badEnds.length}`);
       assertNoBadEnds(badEnds);
     });
   }
 });
 
 test('it was interrupted at enough points', () => {
-  tell(`update-powercut: ${points} points (single and double crashes), bad ends: ${bad}`);
+  print(`update-powercut: ${points} points (single and double crashes), bad ends: ${bad}`);
   assert.ok(points >= leastPoints, `${points} points`);
   assert.equal(bad, 0);
 });
 
 describe('a station whose disk or engine fails for a moment', { concurrency }, () => {
   for (const scenario of scenarios) {
-    test(`goes on by itself: ${scenario.name}`, async () => {
+    test(`continues automatically: ${scenario.name}`, async () => {
       const found = await exploreFaultsOnThread({ scenario: scenario.name, options: { every: faultEvery } });
       passing += found.points;
       assertNoBadEnds(found.badEnds);
@@ -61,7 +61,7 @@ describe('a station whose disk or engine fails for a moment', { concurrency }, (
 });
 
 test('faults that pass were tried', () => {
-  tell(`faults that pass: ${passing}, bad ends: 0`);
+  print(`faults that pass: ${passing}, bad ends: 0`);
   assert.ok(passing > 0);
 });
 
@@ -71,7 +71,7 @@ describe('a flaw is found', { concurrency }, () => {
     const options = { ...thorough, ...often, doubleEvery: Infinity, damages: 0, storms: 0 };
     test(name, async () => {
       const { badEnds } = await exploreOnThread({ scenario: foundIn, options, flaw: name });
-      tell(`${name}: ${badEnds.length} bad ends in ${foundIn}`);
+      print(`${name}: ${badEnds.length} bad ends in ${foundIn}`);
       assert.ok(badEnds.length > 0);
     });
   }

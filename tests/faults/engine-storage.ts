@@ -79,7 +79,7 @@ export function cutStorage(live: EngineStorage, durable: EngineStorage, choose: 
   return found;
 }
 
-/** Content that no image and no container stands on any more is thrown away. */
+/** Removes content without an image or container. */
 export function collectLayers(storage: EngineStorage): void {
   const used = new Set([...storage.pins, ...[...storage.containers.values()].map((one) => one.imageId)]);
   for (const id of [...storage.layers.keys()]) {

@@ -3,13 +3,13 @@ import type { BadEnd } from './explorer.ts';
 import { judge } from './judge.ts';
 import { expectationOf, prepare, type Scenario } from './scenarios.ts';
 import { systemError } from './simulated-disk.ts';
-import { engineAway } from './simulated-engine.ts';
+import { engineOffline } from './simulated-engine.ts';
 import { pruneImages } from './engine-state.ts';
 import { readFileNow, type World } from './world.ts';
 
 /** Something that goes wrong without ending the agent, at the n-th operation of its kind. */
 export type Fault = {
-  kind: 'ENOSPC' | 'EIO' | 'engine-away' | 'prune';
+  kind: 'ENOSPC' | 'EIO' | 'engine-offline' | 'prune';
   at: number;
   /** How long it lasts, virtual milliseconds; 0: that one operation. */
   lastsMs: number;
@@ -34,7 +34,7 @@ export async function exploreFaults(
     }
   }
   for (let at = 1; at <= counts.engine; at += options.every) {
-    for (const lastsMs of [0, lastingMs]) faults.push({ kind: 'engine-away', at, lastsMs });
+    for (const lastsMs of [0, lastingMs]) faults.push({ kind: 'engine-offline', at, lastsMs });
     faults.push({ kind: 'prune', at, lastsMs: 0 });
   }
   const badEnds: BadEnd[] = [];
@@ -86,9 +86,9 @@ async function runWithFault(
       return systemError(fault.kind, operation, path);
     },
     engineFault: () => {
-      if (fault.kind !== 'engine-away' && fault.kind !== 'prune') return null;
+      if (fault.kind !== 'engine-offline' && fault.kind !== 'prune') return null;
       if (!holds((engine += 1))) return null;
-      if (fault.kind === 'engine-away') return engineAway();
+      if (fault.kind === 'engine-offline') return engineOffline();
       pruneImages(world.engine);
       return null;
     },

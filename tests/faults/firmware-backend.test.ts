@@ -12,7 +12,7 @@ const imageOf = (version: string): Uint8Array => buildImage({ project: 'lamp', v
 const isHandedOver = (duty: Duty): boolean => duty.firmware().status().items[0]?.handedOver === true;
 
 describe('the hand-over', () => {
-  it('waits for a backend that is away, says so, and comes when it is there', async () => {
+  it('waits for an offline backend, reports it, and continues when it is back', async () => {
     await using duty = await createDuty();
     await duty.backend.stop();
     duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
@@ -30,7 +30,7 @@ describe('the hand-over', () => {
     assert.equal(isHandedOver(duty), true);
   });
 
-  it('tells a token that is refused from a backend that fails', async () => {
+  it('distinguishes a refused token from a failing backend', async () => {
     for (const [backendToken, isFailing, reason] of [
       ['another-token-0123456789', false, /refuses BACKEND_AGENT_TOKEN/],
       ['', true, /answered 503/],

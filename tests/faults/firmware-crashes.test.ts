@@ -194,7 +194,7 @@ describe('a file that the disk cannot read', () => {
     }
   }
 
-  test('is fetched anew when it is one of an unfinished download', async () => {
+  test('is fetched again when it belongs to an unfinished download', async () => {
     for (const unfinished of ['.part', '.part.json']) {
       const start = await prepare();
       const begun = (await snapshots(start)).findLast(({ label }) => /append .*part$/.test(label));

@@ -26,7 +26,7 @@ export type Duty = AsyncDisposable & {
   events: AgentEvent[];
   firmware(): Firmware;
   conditions(): string[];
-  /** Starts the duty, anew when it runs: the one before is stopped wherever it is. */
+  /** Starts the duty. A running one is stopped first, at any point. */
   start(): Promise<void>;
   stop(): Promise<void>;
   /** Asks for the manifest now. @returns the events from then on until `event`. */

@@ -27,7 +27,7 @@ async function assertArrived(duty: Duty, version = '1.0.0'): Promise<void> {
 }
 
 describe('a download', () => {
-  it('that is cut again and again goes on where it was: at most 5 % is sent twice', async () => {
+  it('that is cut again and again resumes: at most 5 % is sent twice', async () => {
     await using duty = await createDuty();
     duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
     duty.server.setFault(file, { kind: 'cut', afterBytes: 90_000 }, 4);
@@ -45,7 +45,7 @@ describe('a download', () => {
     assert.ok(sentBytes(duty) <= size * 1.05, `${sentBytes(duty)} of ${size}`);
   });
 
-  it('goes on after the agent was ended in the middle of it', async () => {
+  it('resumes after the agent ended during it', async () => {
     await using duty = await createDuty({ bytesPerSecond: 400_000 });
     duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
     for (const percent of [20, 45, 70]) {
@@ -64,7 +64,7 @@ describe('a download', () => {
 
   for (const [name, fault] of Object.entries<Fault>({
     'ignores ranges': { kind: 'no_ranges' },
-    'names its content anew each time': { kind: 'new_etag' },
+    'sends a new ETag each time': { kind: 'new_etag' },
     'does not name its content': { kind: 'no_etag' },
     'sends another part than was asked for': { kind: 'wrong_range' },
   })) {
@@ -81,7 +81,7 @@ describe('a download', () => {
     });
   }
 
-  it('whose pieces do not belong together is fetched anew in one go', async () => {
+  it('whose parts do not match is fetched again as a whole', async () => {
     await using duty = await createDuty();
     duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
     duty.server.setFault(file, { kind: 'cut', afterBytes: 150_000 }, 1);
@@ -301,7 +301,7 @@ describe('the cache', () => {
     assert.deepEqual(duty.backend.accepted, [{ name: 'lamp', ...expected, minVersion: '0.5.0' }]);
   });
 
-  it('gives out nothing that was damaged, and is healed', async () => {
+  it('serves nothing damaged, and is repaired', async () => {
     await using duty = await createDuty();
     duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
     await duty.start();

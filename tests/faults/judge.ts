@@ -101,13 +101,14 @@ function judgeFiles(journal: Journal, world: World): string[] {
   if (!pins || !samePins(pins, installed?.imageIds ?? {})) faults.push('the update override pins something else');
   const rollback = readFileNow(world, stateFiles.rollback);
   const target = rollbackTarget(journal)?.release ?? null;
-  const told =
+  const rollbackFile =
     rollback === null ? null : (JSON.parse(rollback) as { version: string; imageIds: Record<string, string> });
-  if (told?.version !== target?.version) faults.push(`rollback.json tells of ${told?.version}`);
-  if (told && told.version === installed?.version) faults.push('rollback.json names the installed release');
-  if (told && JSON.stringify(told.imageIds) !== JSON.stringify(target?.imageIds))
+  if (rollbackFile?.version !== target?.version) faults.push(`rollback.json names ${rollbackFile?.version}`);
+  if (rollbackFile && rollbackFile.version === installed?.version)
+    faults.push('rollback.json names the installed release');
+  if (rollbackFile && JSON.stringify(rollbackFile.imageIds) !== JSON.stringify(target?.imageIds))
     faults.push('rollback.json names other images');
-  if (told && journal.quarantined.some(({ version }) => version === told.version))
+  if (rollbackFile && journal.quarantined.some(({ version }) => version === rollbackFile.version))
     faults.push('rollback.json names a quarantined release');
   return faults;
 }
@@ -138,7 +139,7 @@ function judgeImages(journal: Journal, world: World, expected: Expectation): str
   const { live } = world.engine;
   const releases = [journal.installed, ...journal.kept.map(({ release }) => release)];
   const wanted = releases.flatMap((release) => Object.values(release?.imageIds ?? {}));
-  // What somebody removed before the agent had ever run is not there to be pinned, and that is told.
+  // What somebody removed before the agent had ever run is not there to be pinned, and a condition reports it.
   // The agent cannot know whether the others are complete until it rolls back to them.
   for (const id of expected.start === 'older' ? Object.values(journal.installed?.imageIds ?? {}) : wanted) {
     if (!live.images.has(id) || conditionOf(live, id) !== 'whole') faults.push(`a wanted image is not whole`);

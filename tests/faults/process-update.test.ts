@@ -115,7 +115,7 @@ describe('an agent that ends during an update', sideBySide, () => {
     });
   }
 
-  it('and again in the middle of its recovery, ends it all the same', async () => {
+  it('and again during its recovery, still completes it', async () => {
     await using station = await createInstalled();
     const release = await station.publish('1.1.0', 'crashes');
     assert.equal(await station.operate('update', release, inPhase('verifying')), false);

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import type { BadEnd, Counts } from './explorer.ts';
 
-const told = 5;
+const shown = 5;
 
 /** Fails with the first wrong results, each with the command that repeats it. */
 export function assertNoBadEnds(badEnds: readonly BadEnd[]): void {
   const lines = badEnds
-    .slice(0, told)
+    .slice(0, shown)
     .map(
       ({ replay, stage, faults }) => `${stage}: ${faults.join('; ')}\n  npx node tests/faults/replay.ts '${replay}'`,
     );

@@ -46,7 +46,7 @@ function after(state: DiskState, path: string, choose: Choose): string | null {
 }
 
 describe('the simulated disk', () => {
-  test('shows everything written to whoever reads', async () => {
+  test('shows everything written to every reader', async () => {
     const { disk } = await createDisk();
     await disk.write('/data/a', bytes('one'), 0o600);
     await disk.rename('/data/a', '/data/b');
@@ -144,7 +144,7 @@ describe('the simulated disk', () => {
     assert.equal(textAt(state, '/data/a'), 'one');
   });
 
-  test('fails an operation when told to, and leaves everything as it was', async () => {
+  test('fails an operation on request and changes nothing', async () => {
     const { state } = await createDisk();
     const disk = createSimulatedDisk(state, createProcess({ endAt: null }), (operation, path) =>
       operation === 'write' ? systemError('ENOSPC', operation, path) : null,

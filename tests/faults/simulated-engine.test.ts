@@ -92,7 +92,7 @@ describe('images on the simulated engine', () => {
     assert.deepEqual(found(world, id), new Set(['whole']));
   });
 
-  test('that are broken are not healed by pulling again, but by removing them first', async () => {
+  test('that are broken are repaired only by removing and pulling them', async () => {
     const { world, engine } = await createStation();
     await pull(engine, '2.0.0');
     const id = imageIdOf('backend', '2.0.0');
@@ -270,7 +270,7 @@ describe('behaviours', () => {
     await assert.rejects(pulling, /enough/);
   });
 
-  test('a registry that is away says so', async () => {
+  test('an offline registry reports it', async () => {
     const { world, engine } = await createStation();
     world.engine.registry = 'down';
     const answer = await engine.pull(reference('backend', '2.0.0'), ignore, signal);

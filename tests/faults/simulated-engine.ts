@@ -131,4 +131,4 @@ function removeImage(state: EngineState, reference: string, force: boolean, nowM
 }
 
 /** An engine whose daemon does not answer. */
-export const engineAway = (): StationError => new StationError('unavailable', 'the container engine does not answer');
+export const engineOffline = (): StationError => new StationError('unavailable', 'the container engine does not answer');

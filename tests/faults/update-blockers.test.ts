@@ -15,7 +15,7 @@ function find(name: string): Scenario {
   return scenario;
 }
 
-const told = (answer: StartAnswer): string => (answer.kind === 'refused' ? answer.code : answer.kind);
+const codeOf = (answer: StartAnswer): string => (answer.kind === 'refused' ? answer.code : answer.kind);
 
 test('refuses each request at once while the disk is full', async () => {
   const scenario = find('rollback-good');
@@ -36,7 +36,7 @@ test('refuses each request at once while the disk is full', async () => {
       if (answers.length === 3 && conditions.has('state_not_writable')) return;
       asking = true;
       void stack.rollback().then((answer) => {
-        answers.push(told(answer));
+        answers.push(codeOf(answer));
         standing.push(conditions.has('state_not_writable'));
         asking = false;
       });
@@ -57,7 +57,7 @@ describe('a compose project that cannot be read', () => {
   const unreadable = (reason: string): StationError =>
     new StationError('compose_project_unreadable', `The compose project of the stack cannot be read: ${reason}`);
 
-  test('is told with its reason, once for each, and not as an engine that is away', async () => {
+  test('is reported with its reason, once for each, and not as an unreachable engine', async () => {
     const scenario = find('update-good');
     const world = await prepare(scenario);
     const reasons = ['VERSION is missing', 'VERSION is missing', 'VERSION is missing', 'line 7 is no YAML'];
@@ -83,15 +83,15 @@ describe('a compose project that cannot be read', () => {
   test('is what a request hears of when the agent starts with it', async () => {
     const scenario = find('older-agent');
     const world = await prepare(scenario);
-    const mendedMs = world.time.monotonicMs + 5 * minute;
+    const repairedMs = world.time.monotonicMs + 5 * minute;
     const answers = new Set<string>();
     const run = await runAgent(world, {
       request: { kind: 'none' },
       engineFault: (call) =>
-        call === 'containers' && world.time.monotonicMs < mendedMs ? unreadable('there is no plugin') : null,
+        call === 'containers' && world.time.monotonicMs < repairedMs ? unreadable('there is no plugin') : null,
       onSleep: ({ stack, conditions, keeper }) => {
         if (!conditions.has('compose_project_unreadable') || keeper.operation()) return;
-        void stack.update(null).then((answer) => answers.add(told(answer)));
+        void stack.update(null).then((answer) => answers.add(codeOf(answer)));
       },
     });
     assert.deepEqual([...answers], ['compose_project_unreadable']);

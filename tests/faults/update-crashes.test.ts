@@ -28,7 +28,7 @@ describe('an interrupted station', () => {
     });
   }
 
-  test('goes on by itself after faults that pass', async () => {
+  test('continues automatically after temporary faults', async () => {
     const [scenario] = scenarios;
     assert.ok(scenario);
     const { points, badEnds } = await exploreFaults(scenario, { every: extent(60, 20) });

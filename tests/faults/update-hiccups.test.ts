@@ -44,7 +44,7 @@ async function verifyWithHiccup(): Promise<Seen> {
 }
 
 describe('an engine that does not answer for a moment during an update', () => {
-  test('is not said to be away through the rest of it', async () => {
+  test('is not reported as unreachable for the rest of it', async () => {
     const { conditions, waits, asked, proxyWasFree } = await verifyWithHiccup();
     assert.ok(waits > 5);
     assert.deepEqual(conditions, []);

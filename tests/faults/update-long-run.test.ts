@@ -11,11 +11,11 @@ const minute = 60_000;
 
 const [scenario] = scenarios as readonly [Scenario, ...Scenario[]];
 
-/** Time after the start, and what happens then. */
-type Happening = { afterMs: number; happens: () => void };
+/** A change of the world at a time after the start. */
+type WorldChange = { afterMs: number; apply: () => void };
 
 /** @returns the conditions at each wait of the agent, with the time since the start. */
-async function run(world: World, options: Partial<AgentRunOptions>, happenings: Happening[] = []) {
+async function run(world: World, options: Partial<AgentRunOptions>, changes: WorldChange[] = []) {
   const startMs = world.time.monotonicMs;
   const stood: { atMs: number; conditions: string[] }[] = [];
   const last = await runAgent(world, {
@@ -23,12 +23,12 @@ async function run(world: World, options: Partial<AgentRunOptions>, happenings: 
     ...options,
     onSleep: ({ conditions }) => {
       const atMs = world.time.monotonicMs - startMs;
-      while (happenings[0] && happenings[0].afterMs <= atMs) happenings.shift()?.happens();
+      while (changes[0] && changes[0].afterMs <= atMs) changes.shift()?.apply();
       stood.push({ atMs, conditions: conditions.list().map(({ id }) => id) });
     },
   });
   assert.equal(last.outcome, 'quiet', String(last.surprise));
-  assert.deepEqual(happenings, []);
+  assert.deepEqual(changes, []);
   const holds = (id: string, fromMs: number, toMs: number): boolean[] => [
     ...new Set(stood.filter(({ atMs }) => atMs >= fromMs && atMs < toMs).map((one) => one.conditions.includes(id))),
   ];
@@ -41,19 +41,19 @@ test('clock_behind clears once the clock is set', async () => {
   const setClock = (): void => {
     world.time.wallMs += 48 * hour;
   };
-  const { holds } = await run(world, { stayMs: 20 * minute }, [{ afterMs: 10 * minute, happens: setClock }]);
+  const { holds } = await run(world, { stayMs: 20 * minute }, [{ afterMs: 10 * minute, apply: setClock }]);
   assert.deepEqual(holds('clock_behind', minute, 10 * minute), [true]);
   assert.deepEqual(holds('clock_behind', 11 * minute, hour), [false]);
 });
 
-test('what somebody prunes is pinned again, and told of when it is gone, at the next look for releases', async () => {
+test('pins pruned images again at the next release poll, and reports those that are gone', async () => {
   const world = await prepare(scenario);
   const prune = (): void => {
     const { live } = world.engine;
     live.pins.clear();
     for (const service of ['backend', 'frontend']) live.images.delete(imageIdOf(service, '1.0.0'));
   };
-  const { last, holds } = await run(world, { stayMs: 3 * hour }, [{ afterMs: 10 * minute, happens: prune }]);
+  const { last, holds } = await run(world, { stayMs: 3 * hour }, [{ afterMs: 10 * minute, apply: prune }]);
   const { live } = world.engine;
   for (const service of ['backend', 'frontend']) assert.ok(live.pins.has(imageIdOf(service, '1.1.0')), service);
   assert.deepEqual(holds('rollback_unavailable', minute, 9 * minute), [false]);
@@ -83,8 +83,8 @@ describe('the condition of a failed update', () => {
     const withdraw = (): void => {
       request.version = '1.1.0';
     };
-    const happenings = [{ afterMs: hour, happens: withdraw }];
-    const { last, holds } = await run(world, { ...noRoom, request, stayMs: 4 * hour }, happenings);
+    const changes = [{ afterMs: hour, apply: withdraw }];
+    const { last, holds } = await run(world, { ...noRoom, request, stayMs: 4 * hour }, changes);
     assert.deepEqual(holds('disk_space_low', 5 * minute, hour), [true]);
     assert.ok(!last.conditions.includes('disk_space_low'));
     assert.deepEqual(await judge(world, last, { ...expectationOf(scenario, world.ids), disturbed: true }), []);

@@ -39,7 +39,7 @@ describe('an installed release whose image is damaged', () => {
     assert.deepEqual(await faultsOf(world, run), []);
   });
 
-  test('is brought up as soon as the network is back, and told of until then', async () => {
+  test('starts as soon as the network is back, with a condition until then', async () => {
     const world = await bootWith({ [backend]: 'unusable' }, 'down');
     const backMs = world.time.monotonicMs + 20 * 60_000;
     const run = await runAgent(world, {

@@ -128,8 +128,8 @@ describe('an agent that is killed at any point', () => {
   });
 });
 
-type Told = { time: string; event: string; [field: string]: unknown };
-const eventsOf = (lines: readonly string[]): Told[] => lines.map((line) => JSON.parse(line) as Told);
+type LoggedEvent = { time: string; event: string; [field: string]: unknown };
+const eventsOf = (lines: readonly string[]): LoggedEvent[] => lines.map((line) => JSON.parse(line) as LoggedEvent);
 
 describe('a dead gateway', () => {
   const world = (): WifiWorld =>
@@ -224,7 +224,7 @@ describe('times, in the simulated home', () => {
     assert.equal(status.mode, 'client');
   });
 
-  test('what failed once is not told again when the station has been online since', async () => {
+  test('a failure is not reported again once the station was online', async () => {
     const world = createWifiWorld([router('home')], []);
     const startMs = world.time.monotonicMs;
     const cable = { ip: '10.9.0.2', gateway: '10.9.0.1' };
@@ -245,7 +245,7 @@ describe('times, in the simulated home', () => {
     assert.deepEqual(views, ['wrong_password', null]);
   });
 
-  test('a wrong password: the verdict is told, and the hotspot is back at once with the name', async () => {
+  test('a wrong password: reports it and reopens the hotspot at once with the name', async () => {
     const world = createWifiWorld([router('home')], []);
     const startMs = world.time.monotonicMs;
     let view: unknown = null;

@@ -32,7 +32,7 @@ function runJoin(world: WifiWorld, forMs: number, more: WorldEvent[] = []): Prom
   return runWifi(world, { untilMs: startMs + forMs, end: 'cut', events: [join, ...more] });
 }
 
-const told = (run: WifiRunResult, event: string): number =>
+const countOf = (run: WifiRunResult, event: string): number =>
   run.lines.filter((line) => line.includes(`"event":"${event}"`)).length;
 
 describe('credentials of a joined network', () => {
@@ -41,15 +41,15 @@ describe('credentials of a joined network', () => {
     const run = await runJoin(world, 2 * minute);
     assert.deepEqual(world.forwarded, ['home']);
     assert.equal(readJson(world, file), null);
-    assert.equal(told(run, 'credentials_forwarded'), 1);
+    assert.equal(countOf(run, 'credentials_forwarded'), 1);
   });
 
-  test('wait on disk for a backend that is away, also for the next process, and that is told', async () => {
+  test('wait on disk for an offline backend, also for the next process, with a condition', async () => {
     const world = createWifiWorld([router('home')], []);
-    world.backend = 'away';
+    world.backend = 'offline';
     const run = await runJoin(world, 30 * minute);
     assert.ok(run.conditions.includes('wifi_credentials_not_forwarded'));
-    assert.ok(told(run, 'credentials_forward_failed') > 3 && told(run, 'credentials_forward_failed') < 20);
+    assert.ok(countOf(run, 'credentials_forward_failed') > 3 && countOf(run, 'credentials_forward_failed') < 20);
     assert.deepEqual(readJson(world, file), {
       ssid: ssidFromText('home'),
       password: passwordOf('home'),
@@ -64,15 +64,15 @@ describe('credentials of a joined network', () => {
     assert.deepEqual(next.conditions, []);
   });
 
-  test('that are refused are not offered again and again, and that is told', async () => {
+  test('that are refused are not sent again and again, and raise a condition', async () => {
     const world = createWifiWorld([router('home')], []);
     world.backend = 'refuses';
     const run = await runJoin(world, 120 * minute);
-    assert.equal(told(run, 'credentials_forward_failed'), 1);
+    assert.equal(countOf(run, 'credentials_forward_failed'), 1);
     assert.ok(run.conditions.includes('wifi_credentials_not_forwarded'));
   });
 
-  test('of a network whose name is no text are not forwarded, and that is told', async () => {
+  test('of a network whose name is not text are not forwarded, and raise a condition', async () => {
     const world = createWifiWorld([router('home', { ssid: 'ff00' })], []);
     const run = await runJoin(world, 5 * minute);
     assert.equal(run.status.watchdog.state, 'CONNECTED');
@@ -80,7 +80,7 @@ describe('credentials of a joined network', () => {
     assert.ok(run.conditions.includes('wifi_credentials_not_forwarded'));
   });
 
-  test('that come while older ones are being put away are not put away with them', async (t) => {
+  test('that arrive while older ones are removed stay', async (t) => {
     const dataDir = await mkdtemp(join(tmpdir(), 'station-credentials-'));
     t.after(() => rm(dataDir, { recursive: true }));
     const of = (name: string) => ({ ssid: ssidFromText(name), password: `of ${name}`, security: 'wpa2' as const });
@@ -112,7 +112,7 @@ describe('credentials of a joined network', () => {
         send: async ({ ssid }) => {
           if (ssid === 'older') return { kind: 'accepted' };
           newerSent.resolve();
-          return { kind: 'failed', reason: 'away' };
+          return { kind: 'failed', reason: 'offline' };
         },
       },
     });

@@ -90,7 +90,8 @@ export async function runWifi(world: WifiWorld, options: WifiRunOptions): Promis
     proxy: createProxy(world, gate, clock.sleep),
     backend: {
       send: async (wifi) => {
-        if (gate('backend.send') === 'fault' || world.backend === 'away') return { kind: 'failed', reason: 'away' };
+        if (gate('backend.send') === 'fault' || world.backend === 'offline')
+          return { kind: 'failed', reason: 'offline' };
         if (world.backend === 'refuses') {
           world.hasRefused = true;
           return { kind: 'refused', reason: 'refused' };
@@ -123,7 +124,7 @@ export async function runWifi(world: WifiWorld, options: WifiRunOptions): Promis
     logger,
     random: createRandom(world.process),
   });
-  const happenings = happen(world, options, clock.sleep, process).then(
+  const changes = happen(world, options, clock.sleep, process).then(
     () => stopping.abort(options.end === 'stop' ? new Stopping('stop') : new TimeUp()),
     () => undefined,
   );
@@ -144,7 +145,7 @@ export async function runWifi(world: WifiWorld, options: WifiRunOptions): Promis
     if (error !== reason && !(error instanceof Ended)) result.surprise = error;
   }
   clock.stop(new Ended());
-  await happenings;
+  await changes;
   if (result.outcome === 'ended') endProcess(world);
   return { ...result, status, conditions: standing, lines, points: process.points() };
 }

@@ -152,16 +152,16 @@ function randomEvents(random: () => number, startMs: number): WorldEvent[] {
         ),
       ],
       [
-        'engine away',
+        'engine offline',
         () => (
-          add(atMs, 'away', (world) => (world.hasEngine = false)),
+          add(atMs, 'offline', (world) => (world.hasEngine = false)),
           add(laterMs, 'back', (world) => (world.hasEngine = true))
         ),
       ],
       [
-        'backend away',
+        'backend offline',
         () => (
-          add(atMs, 'away', (world) => (world.backend = pick(['away', 'refuses']))),
+          add(atMs, 'offline', (world) => (world.backend = pick(['offline', 'refuses']))),
           add(laterMs, 'back', (world) => (world.backend = 'accepts'))
         ),
       ],
@@ -251,8 +251,8 @@ function judgeHistory(world: WifiWorld, people: readonly string[], lines: readon
   if (world.longestStrayPortalMs > 30_000)
     faults.push(`the page was open without a hotspot: ${world.longestStrayPortalMs} ms`);
   const secrets = [...names.map(passwordOf), 'secret-but-wrong', 'secret-of-old-times'];
-  const told = lines.filter((line) => secrets.some((secret) => line.includes(secret)));
-  if (told.length > 0) faults.push(`a secret in the log: ${told[0]}`);
+  const leaks = lines.filter((line) => secrets.some((secret) => line.includes(secret)));
+  if (leaks.length > 0) faults.push(`a secret in the log: ${leaks[0]}`);
   const surprises = lines.filter(
     (line) => line.includes('"unexpected_error"') && !/the bus hung up|the page cannot be opened|EIO|ENOSPC/.test(line),
   );

@@ -25,7 +25,7 @@ export type WifiWorld = {
   isProxyRunning: boolean;
   /** The engine that the proxy runs in answers. */
   hasEngine: boolean;
-  backend: 'accepts' | 'away' | 'refuses';
+  backend: 'accepts' | 'offline' | 'refuses';
   hasRefused: boolean;
   forwarded: string[];
   /** Of the process that runs. */

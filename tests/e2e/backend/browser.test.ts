@@ -31,7 +31,7 @@ async function seesWhatHappens(page: Page, station: Installation): Promise<void>
   await waitFor('the lamp to be switched in the browser', async () => (await isOn()) === String(power), patienceMs);
 }
 
-test('a browser keeps its tiles through restarts of backend and broker, shows none as offline, and goes on by itself', async () => {
+test('a browser keeps its tiles through restarts of backend and broker, shows none as offline, and reconnects', async () => {
   await needPackages(['chromium']);
   if (await isWebStale(root)) {
     const path = process.env['PATH'] ?? '';
@@ -58,7 +58,7 @@ test('a browser keeps its tiles through restarts of backend and broker, shows no
 
   await station.stopBackend('SIGTERM');
   await lost.waitFor();
-  await look(page, '60-backend-away');
+  await look(page, '60-backend-offline');
   await station.startBackend();
   await lost.waitFor({ state: 'detached' });
   await seesWhatHappens(page, station);

@@ -30,7 +30,7 @@ export type Installation = AsyncDisposable & {
   /** What the backend makes devices of at its first start. */
   logins: readonly DeviceLogin[];
   devicesFile: string;
-  /** Resolves when it is well; with `anyway` when it answers at all. */
+  /** Resolves when it is healthy; with `anyway` when it answers at all. */
   startBackend(anyway?: 'anyway'): Promise<void>;
   /** Resolves when it has ended. */
   stopBackend(signal: NodeJS.Signals): Promise<void>;
@@ -132,7 +132,7 @@ const openPostgresQuery =
     }
   };
 
-/** Lines that are no JSON are what a process that dies writes by itself. */
+/** A crashing process writes lines that are not JSON. */
 async function readLog(file: string): Promise<Record<string, unknown>[]> {
   const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
   return lines.map((line) => {

@@ -6,7 +6,7 @@ import type { DeviceCommand } from '@station/protocol/device-commands';
 import { waitFor } from '../../rig/program.ts';
 import { install, stationId, type Installation } from './installation.ts';
 
-/** Of the fourth of the virtual devices, a lamp; the broker keeps what comes for it while it is away. */
+/** The fourth virtual device, a lamp; the broker keeps its messages while it is offline. */
 function lampOf(station: Installation) {
   const login = station.logins[3];
   assert.ok(login);
@@ -64,7 +64,7 @@ async function hearUntil(station: Installation, commandId: string): Promise<stri
   const heard: string[] = [];
   const client = connect(station.mqttUrl, { ...session, username: login.externalId, password: login.token });
   try {
-    // They come together with the broker's greeting.
+    // They arrive together with the broker's CONNACK.
     client.on('message', (_topic, payload) => {
       heard.push((JSON.parse(payload.toString('utf8')) as { commandId: string }).commandId);
     });

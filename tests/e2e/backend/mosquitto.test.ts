@@ -12,7 +12,7 @@ import { install, owner, stationId, type Installation } from './installation.ts'
 
 type Said = { type: string; deviceId?: string; status?: string; commandId?: string };
 
-/** Each step goes on where the one before has ended. */
+/** Each step continues from the previous one. */
 describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 }, () => {
   const life = new AsyncDisposableStack();
   let station: Installation;
@@ -20,8 +20,8 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
   let lamp: TestDevice;
   let lampId = '';
   let token = '';
-  /** What a browser was told. */
-  const told: Said[] = [];
+  /** Messages to a browser. */
+  const received: Said[] = [];
 
   const loginOf = (login: DeviceLogin | undefined) => {
     assert.ok(login);
@@ -46,7 +46,7 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
   };
   const untilTold = (what: Partial<Said>): Promise<Said> =>
     waitFor(JSON.stringify(what), () =>
-      told.find((one) => Object.entries(what).every(([key, value]) => one[key as keyof Said] === value)),
+      received.find((one) => Object.entries(what).every(([key, value]) => one[key as keyof Said] === value)),
     );
   const heardCommand = (commandId: string) =>
     waitFor('the command', () => lamp.heard.find(({ body }) => body['commandId'] === commandId));
@@ -68,7 +68,7 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
     const browser = new WebSocket(`${station.url.replace('http', 'ws')}/ws`);
     life.defer(() => browser.terminate());
     browser.on('open', () => browser.send(JSON.stringify({ type: 'auth', token })));
-    browser.on('message', (data: Buffer) => void told.push(JSON.parse(data.toString('utf8')) as Said));
+    browser.on('message', (data: Buffer) => void received.push(JSON.parse(data.toString('utf8')) as Said));
     await untilTold({ type: 'hello' });
   });
   after(() => life.disposeAsync());
@@ -80,7 +80,7 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
     lampId = devices.find(({ externalId }) => externalId === lampLogin?.externalId)?.id ?? '';
   });
 
-  it('is greeted, and what it says is there to read: handshake, heartbeat, state, event', async () => {
+  it('gets an answer to its handshake, and its heartbeat, state and event can be read', async () => {
     await lamp.say('handshake', { type: 'light', firmwareVersion: '1.2.3', chip: 'esp32' });
     await waitFor('the answer', () => lamp.heard.some(({ body }) => body['status'] === 'ok'));
     await lamp.say('heartbeat', { status: 'online' });
@@ -107,7 +107,7 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
     assert.equal((await read()).state['power'], true);
   });
 
-  it('lets a command expire, which is told', async () => {
+  it('lets a command expire and reports it', async () => {
     const commandId = await command('set_power', { power: false });
     await heardCommand(commandId);
     await untilTold({ type: 'device_command', commandId, status: 'expired' });
@@ -198,8 +198,8 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
     return rows.filter(({ data }) => data.includes(text)).length;
   };
 
-  it('is offline when the broker tells its last will, and online again with its next word', async () => {
-    told.length = 0;
+  it('is offline after its last will, and online with its next message', async () => {
+    received.length = 0;
     lamp.client.stream.destroy();
     await untilTold({ type: 'device_status', deviceId: lampId, status: 'offline' });
     assert.equal((await read()).status, 'offline');
@@ -217,7 +217,7 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
     assert.equal((await call('GET', `/api/devices/${lampId}`)).status, 404);
     await using other = await connectDevice(station.mqttUrl, loginOf(otherLogin));
     await other.say('handshake', { type: 'light', firmwareVersion: '1.0.0', chip: 'esp32' });
-    await waitFor('the other one to be greeted', () => other.heard.some(({ body }) => body['status'] === 'ok'));
+    await waitFor('the answer to the other handshake', () => other.heard.some(({ body }) => body['status'] === 'ok'));
   });
 
   it('nothing unexpected happened, and no token came into the log', async () => {

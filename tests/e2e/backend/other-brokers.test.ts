@@ -17,7 +17,7 @@ async function connectLamp(station: Installation, url: string, options: IClientO
   return waitFor('its login', () => connectDevice(url, { stationId, id: '', externalId, token }, options));
 }
 
-/** Is greeted, is read, is commanded, confirms. */
+/** Handshake, state, command, confirmation. */
 async function live(station: Installation, lamp: TestDevice): Promise<void> {
   await lamp.say('handshake', { type: 'light', firmwareVersion: '1.2.3', chip: 'esp32' });
   await waitFor('the answer', () => lamp.heard.some(({ body }) => body['status'] === 'ok'));
@@ -65,7 +65,7 @@ async function startOldBroker() {
   return { url, versions, [Symbol.asyncDispose]: dispose };
 }
 
-test('a broker that only speaks MQTT 3.1.1 will do, and keeps what is said while the backend is away', async () => {
+test('works with a broker of MQTT 3.1.1, which keeps messages while the backend is stopped', async () => {
   await using broker = await startOldBroker();
   const env = { MQTT_URL: broker.url };
   await using station = await install('the embedded broker and SQLite', { devices: 4, env });

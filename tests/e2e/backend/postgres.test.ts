@@ -17,14 +17,14 @@ const closest = /^(store|replicas|devices)\//;
 /** What makes a test's database a PostgreSQL one. */
 const origin = join(source, 'testing/test-postgres.ts');
 
-/** Stories that open a database and yet are not told here, each with its reason. */
+/** Tests that open a database and do not run here, each with its reason. */
 const exceptions: Record<string, string> = {
   'devices/commands.test.ts':
     'waits for turns of the event loop, within which SQLite has answered and PostgreSQL has not',
   'mqtt/restart.test.ts': 'its database is dropped with the first of its two backends',
 };
 
-/** What `npm test` tells of SQLite: every test that opens a database, itself or through what it imports. */
+/** The tests that `npm test` runs on SQLite: every test that opens a database, directly or through its imports. */
 async function findStories(): Promise<string[]> {
   const names = (await readdir(source, { recursive: true })).filter((name) => name.endsWith('.ts'));
   const importers = new Map<string, string[]>();
@@ -57,7 +57,7 @@ test('the backend’s stories hold on PostgreSQL as they do on SQLite', async ()
   assert.match(result.stdout, /^# skipped 0$/m);
 });
 
-test('a database that goes away fails the health check, and is found again by itself', async () => {
+test('a lost database fails the health check, and the backend reconnects automatically', async () => {
   await using workspace = await createWorkspace();
   const postgres = await createPostgres(workspace);
   const port = await findFreePort();
@@ -82,7 +82,7 @@ test('a database that goes away fails the health check, and is found again by it
   assert.match(await readFile(logFile, 'utf8'), /"where":"database connection"/, 'the lost connections were noticed');
 });
 
-/** The parts of a TAP report that tell of failures. */
+/** The failures in a TAP report. */
 function failuresOf(report: string): string {
   const parts = report.split(/^(?=# Subtest|not ok|ok )/m);
   return parts

@@ -4,7 +4,7 @@ import { connectDevice } from '@station/backend/testing/test-device';
 import { waitFor } from '../../rig/program.ts';
 import { install, stationId } from './installation.ts';
 
-test('a device that is removed while the broker is away has no login any more once both are back', async () => {
+test('a device that is removed while the broker is offline loses its login once the broker is back', async () => {
   await using station = await install('Mosquitto and PostgreSQL', { devices: 2 });
   const { mosquitto } = station;
   assert.ok(mosquitto);

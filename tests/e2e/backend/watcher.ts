@@ -3,7 +3,7 @@ import WebSocket from 'ws';
 import type { Installation } from './installation.ts';
 
 export type Watcher = AsyncDisposable & {
-  /** What was said of devices that is not "online", at /ws and in the database; empty when all is well. */
+  /** What was said of devices that is not "online", at /ws and in the database; empty when there is nothing. */
   seen: string[];
   /** Logged in at /ws right now. */
   isListening(): boolean;

@@ -68,7 +68,7 @@ async function assertRests({ agent, backend }: Scene, version: string): Promise<
 }
 
 describe('firmware in a real agent', () => {
-  it('goes from the manifest to the cache and to the backend, told by events, status and metrics', async () => {
+  it('goes from the manifest to the cache and to the backend, with events, status and metrics', async () => {
     await using scene = await createScene();
     const { server, backend, agent } = scene;
     server.offer('lamp', '1.0.0', imageOf('1.0.0'));
@@ -88,7 +88,7 @@ describe('firmware in a real agent', () => {
     await server.goOffline();
     for (let tries = 0; tries < 4; tries += 1) await agent.call('POST', '/check');
     await agent.event('firmware_check_failed', { after });
-    const told = new Set(agent.events.map(({ event }) => event));
+    const reported = new Set(agent.events.map(({ event }) => event));
     for (const name of [
       'firmware_update_available',
       'firmware_download_start',
@@ -98,14 +98,14 @@ describe('firmware in a real agent', () => {
       'firmware_check_retry',
       'firmware_check_failed',
     ])
-      assert.ok(told.has(name), name);
+      assert.ok(reported.has(name), name);
     const metrics = await fetch(
       `${(agent.events.find(({ event }) => event === 'agent_ready')?.['addresses'] as string[])[0]}/metrics`,
     );
     const text = await metrics.text();
     assert.match(text, /station_agent_firmware_cached\{name="lamp",version="1\.1\.0"\} 1/);
     assert.match(text, /station_agent_firmware_downloads_total\{result="done"\} 2/);
-    assert.ok(!agent.output().includes(backend.token), 'the token is told nowhere');
+    assert.ok(!agent.output().includes(backend.token), 'the token appears nowhere');
   });
 
   it('survives kill -9 at every twentieth of the download, and fetches at most 5 % again', async () => {
@@ -133,7 +133,7 @@ describe('firmware in a real agent', () => {
     assert.ok(again / kills <= size * 0.05, `${again} bytes in ${kills} kills`);
   });
 
-  it('is handed over after a kill -9 at the moment it is published, also when the backend was away', async () => {
+  it('is handed over after a kill -9 at its publication, also when the backend was offline', async () => {
     await using scene = await createScene();
     const { server, backend, agent } = scene;
     await backend.stop();

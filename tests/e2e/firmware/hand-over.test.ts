@@ -57,7 +57,7 @@ it('the real backend gets to know every firmware, whichever of the two is killed
     await assertKnown('1.0.0');
   });
 
-  await t.test('when the backend is away while a version comes', async () => {
+  await t.test('when the backend is offline while a version appears', async () => {
     await installation.stopBackend('SIGKILL');
     server.offer('climate', '1.1.0', imageOf('1.1.0'));
     const after = agent.events.length;

@@ -34,7 +34,7 @@ function assertWaves(rows: readonly TargetRow[]): void {
   }
 }
 
-/** Each takes something away for a moment. */
+/** Each one stops something for a moment. */
 const blows: readonly [string, (station: FirmwareStation) => Promise<void>][] = [
   [
     'backend',

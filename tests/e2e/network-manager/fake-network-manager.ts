@@ -34,7 +34,7 @@ const supplicantPath = '/fi/w1/wpa_supplicant1/Interfaces/0';
 export const joins: readonly Step[] = [40, 50, 60, 40, 50, 70, 80, 90, 100].map((state) => ({ state }));
 
 /**
- * NetworkManager and wpa_supplicant as far as the adapter speaks with them: real messages on a real bus, what they do is told by
+ * NetworkManager and wpa_supplicant as far as the adapter uses them: real messages on a real bus; their behaviour is set by
  * the test. One Wi-Fi device (`wlan0`), one wired (`eth0`).
  */
 export type FakeNetworkManager = AsyncDisposable & {

@@ -74,7 +74,7 @@ test('what an earlier process left is removed: hotspot, idle candidate, file; no
   assert.deepEqual(stage.fake.profiles(), stays);
 });
 
-test('what a hotspot leaves that ended with its NetworkManager is told, and taken away', async () => {
+test('reports and removes what is left of a hotspot that ended with its NetworkManager', async () => {
   assert.equal((await stage.radio.observe()).hasLeftovers, false);
   assert.deepEqual(await stage.radio.startHotspot(hotspot, forever), { kind: 'started' });
   await stage.fake[Symbol.asyncDispose]();

@@ -63,7 +63,7 @@ const unsettled: Step[] = [
   { supplicant: { state: '4way_handshake' } },
 ];
 
-test('a handshake that begins again and does not end is not waited for: the network is joined anew', async () => {
+test('joins again instead of waiting for a handshake that restarted and does not end', async () => {
   await stage.renew({ handshakeMs: 50 });
   stage.fake.addAccessPoint({ ssid: utf8('Home'), rsn: 0x488 });
   stage.fake.scripts = [unsettled, unsettled];
@@ -78,7 +78,7 @@ test('a handshake that begins again and does not end is not waited for: the netw
   assert.equal(stage.fake.added.length, 4);
 });
 
-test('a handshake that never ends is told as a matter of time, not of addresses', async () => {
+test('reports a handshake that never ends as a time-out, not as a missing address', async () => {
   await stage.renew({ handshakeMs: 50, joinMs: 1000 });
   stage.fake.addAccessPoint({ ssid: utf8('Home') });
   stage.fake.scripts = Array.from({ length: 100 }, () => unsettled);
@@ -112,7 +112,7 @@ for (const [what, count, joined] of [
     assert.equal(stage.fake.calls.filter((call) => call === 'ActivateConnection').length, count + 1);
   });
 
-test('a wrong WPA3 password is told as soon as the access point rejects it', async () => {
+test('reports a wrong WPA3 password as soon as the access point rejects it', async () => {
   stage.fake.addAccessPoint({ ssid: utf8('Home'), rsn: 0x488 });
   stage.fake.scripts = [[{ state: 40 }, { state: 50 }, { supplicant: { authentication: 1 } }]];
   const outcome = await stage.radio.join(request, forever);
@@ -153,7 +153,7 @@ test('what a scan met is looked for on its channels before it is joined; a scan 
   assert.equal(stage.fake.isScanning, false);
 });
 
-test('a hidden network that no scan meets is tried all the same, with whatever it may want', async () => {
+test('tries a hidden network that no scan finds, with every possible security', async () => {
   await stage.renew({ findMs: 300 });
   const outcome = await stage.radio.join({ ...request, isHidden: true }, forever);
   assert.equal(outcome.kind, 'joined');
@@ -171,7 +171,7 @@ test('an open network of the same name is not joined in the place of one with a 
     assert.equal(outcome.kind === 'failed' && outcome.failure, 'not_found');
   }
   assert.deepEqual(stage.fake.added, []);
-  // Typed, as one that does not tell its name: it may be behind the other one.
+  // Typed as a hidden network: it may be hidden behind the other one.
   await stage.radio.join({ ...request, security: null, isHidden: true }, forever);
   assert.equal(added()?.settings['802-11-wireless-security']?.['key-mgmt'], 'wpa-psk');
   // A router that was changed from WPA2 to WPA3 is the same one.
@@ -213,7 +213,7 @@ test('known networks in reach are tried strongest first until one works', async 
   assert.deepEqual(await stage.radio.joinKnown(patience, forever), { kind: 'joined', ssid: home });
   assert.equal((await stage.radio.observe()).radio?.client?.ssid, home);
   assert.deepEqual(await stage.radio.joinKnown(patience, forever), { kind: 'joined', ssid: home }, 'it is there');
-  // What was met on the way is known to whoever decides what to try next.
+  // The next decision knows the results of the earlier attempts.
   assert.deepEqual(
     stage.radio.networks().map(({ ssid, isKnown }) => [ssid, isKnown]),
     [
@@ -264,7 +264,7 @@ test('a network that only people join is come back to once they have, and to the
   assert.deepEqual(await stage.radio.joinKnown(patience, forever), { kind: 'joined', ssid: office });
 });
 
-test('a joined network that cannot be written is known and told of, and a hotspot does not take it away', async () => {
+test('keeps and reports a joined network that cannot be written, also through a hotspot', async () => {
   stage.fake.addAccessPoint({ ssid: utf8('Home') });
   stage.fake.isDiskFull = true;
   const outcome = await stage.radio.join(request, forever);

@@ -44,7 +44,7 @@ test('the first question waits for the connection', async () => {
   assert.equal((await stage.radio.observe()).manager, 'running');
 });
 
-test('a cable with an address is told, and wakes who waits for a change', async () => {
+test('reports a cable with an address and wakes those who wait for a change', async () => {
   await stage.radio.observe();
   const changed = stage.radio.changed(forever);
   stage.fake.set(`${managerPath}/IP4Config/90`, interfaces.ip4, {
@@ -60,7 +60,7 @@ test('a cable with an address is told, and wakes who waits for a change', async 
   assert.deepEqual((await stage.radio.observe()).ethernet, { interface: 'eth0', ip: '10.1.0.4', gateway: '10.1.0.1' });
 });
 
-test('a switch that holds the radio is told; one of software is lifted for the hotspot, one on the case is not', async () => {
+test('reports a blocked radio; lifts a software block for the hotspot, but not a hardware switch', async () => {
   stage.fake.set(managerPath, interfaces.manager, { WirelessEnabled: new Variant('b', false) });
   assert.equal((await stage.radio.observe()).radio?.blocked, 'soft');
   assert.deepEqual(await stage.radio.startHotspot(hotspot, forever), { kind: 'started' });
@@ -97,7 +97,7 @@ test('scans afresh, asks hidden networks by name, and merges access points of on
   );
 });
 
-test('known networks that do not tell their names are told apart', async () => {
+test('distinguishes known hidden networks', async () => {
   stage.fake.addProfile(profile('Home'));
   stage.fake.addProfile(profile('Cellar', { hidden: true }));
   const { known, hidden } = await stage.radio.observe();

@@ -8,7 +8,7 @@ const output = join(import.meta.dirname, '../../output/portal');
 
 export type Sheet = AsyncDisposable & { page: Page; context: BrowserContext; complaints: string[] };
 
-/** What a phone opens by itself when a network wants something: small, without memory, perhaps without scripts. */
+/** The browser sheet that a phone opens for a captive portal: small, without storage, perhaps without scripts. */
 export async function openSheet(
   browser: Browser,
   url: string,
@@ -46,7 +46,7 @@ export async function lookAtSheet(page: Page, name: string): Promise<void> {
   assert.deepEqual(await smallTargets(page), [], name);
 }
 
-/** A picture alone: of a page that goes on by itself before more could be asked of it. */
+/** A screenshot only, of a page that redirects too soon for more. */
 export async function pictureOf(page: Page, name: string): Promise<void> {
   await mkdir(output, { recursive: true });
   await page.screenshot({ path: join(output, `${name}.png`), fullPage: true });

@@ -17,7 +17,7 @@ export type CountingDevice = AsyncDisposable & {
   /** Commands it was sent, and whether it confirms them. */
   commands: { commandId: string; action: string }[];
   confirms: boolean;
-  /** Its connection breaks, and it stays away. */
+  /** Its connection breaks, and it stays offline. */
   vanish(): Promise<void>;
   comeBack(): void;
 };
@@ -36,7 +36,7 @@ export async function startCounting(url: string, { externalId, token, type }: De
     will: { topic: topic('heartbeat'), payload: offline, qos: 1, retain: false },
   });
   client.on('error', () => undefined);
-  // The broker refuses it until the leader has told it of this device: like any device, it tries until it is let in.
+  // The broker refuses it until the leader has created its login; like any device, it retries.
   await new Promise<void>((resolve) => client.once('connect', () => resolve()));
   const say = (end: Parameters<typeof deviceTopic>[2], body: object): Promise<unknown> =>
     client.publishAsync(topic(end), JSON.stringify(body), { qos: 1 });

@@ -72,7 +72,7 @@ async function deviceNamed(externalId: string): Promise<Device> {
   return device;
 }
 
-test('what devices say is stored once, and told at every replica, the same in the same order', async () => {
+test('stores messages of devices once, and every replica reports the same in the same order', async () => {
   for (let round = 0; round < 100; round++) await Promise.all(devices.map((device) => device.count()));
   await nothingLost();
   const total = 100 * deviceCount;
@@ -104,11 +104,11 @@ test('replicas killed in turn under load, the leader too: nothing lost, someone 
       return next !== null && next.id !== victim.id;
     });
     if (victim === leader) leaderlessMs.push(Math.round(performance.now() - since));
-    // Every other time it stays away until what the broker had given it has come to the others; else it is back before that.
+    // Every other time it stays offline until the others have its messages; otherwise it is back earlier.
     if (killing % 2 === 0) {
       const said = devices.map(({ externalId, acknowledged }) => ({ externalId, acknowledged: new Set(acknowledged) }));
       await waitFor('its share to be on disk', async () => (await findLost(cluster, said)).length === 0);
-      // It may have had nothing that was not on disk already; it is adopted all the same.
+      // All its messages may already be on disk; its session is taken over anyway.
       await waitFor('its share to be adopted', async () => (await adoptions()) > before);
     }
     await victim.start();
@@ -127,8 +127,8 @@ test('replicas killed in turn under load, the leader too: nothing lost, someone 
     String(leaderlessMs),
   );
   assert.deepEqual([...offline.seen], []);
-  const told = watchers.flatMap(({ heard }) => heard.filter(isOffline));
-  assert.deepEqual(told, []);
+  const reported = watchers.flatMap(({ heard }) => heard.filter(isOffline));
+  assert.deepEqual(reported, []);
 });
 
 const isOffline = (message: ServerMessage): boolean => message.type === 'device_status' && message.status === 'offline';
@@ -137,16 +137,16 @@ test('a device that is gone is shown as offline, at all replicas, and online whe
   const [lost, ...others] = devices;
   assert.ok(lost);
   const { id } = await deviceNamed(lost.externalId);
-  const told = (status: string): boolean =>
+  const reported = (status: string): boolean =>
     watchers.every(({ heard }) => {
       const last = heard.findLast((message) => message.type === 'device_status' && message.deviceId === id);
       return last?.type === 'device_status' && last.status === status;
     });
   await lost.vanish();
-  await waitFor('all to be told that it is gone', () => told('offline'), 60_000);
+  await waitFor('all to report it offline', () => reported('offline'), 60_000);
   await Promise.all(others.map((device) => device.count()));
   lost.comeBack();
-  await waitFor('all to be told that it is back', () => told('online'));
+  await waitFor('all to report it online', () => reported('online'));
 });
 
 test('a command through one replica is confirmed at all, whichever hears the device, and though the one that sent it is gone', async () => {
@@ -208,7 +208,7 @@ test('a token revoked at one replica is refused at all, and its sockets are clos
   assert.equal((await get(`${three}/api/devices`, token)).status, 200);
 });
 
-test('a replica that is cut off from the others’ news lets its clients begin anew, and they miss nothing after that', async () => {
+test('a replica that lost its notifications resets its clients, and they miss nothing afterwards', async () => {
   const cut = replica('two');
   const watcher = watchers[cluster.replicas.indexOf(cut)];
   assert.ok(watcher);
@@ -218,7 +218,7 @@ test('a replica that is cut off from the others’ news lets its clients begin a
   await cluster.query(
     `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'station-replica two'`,
   );
-  await waitFor('its clients to be sent away', () => watcher.closes.includes(closeCodes.tooSlow));
+  await waitFor('its clients to be closed', () => watcher.closes.includes(closeCodes.tooSlow));
   await waitFor('them to be back', () => watcher.isIn());
   await load.end();
   await nothingLost();
@@ -250,7 +250,7 @@ test('replicas restarted one after another under load: nothing lost, nobody offl
   assert.deepEqual([...offline.seen], []);
 });
 
-test('a leader that hangs is replaced, and its share heard by another; when it goes on it is one among others', async () => {
+test('a hanging leader is replaced and its session taken over; when it continues it is a normal replica', async () => {
   await using offline = watchForOffline(cluster);
   const leader = await waitFor('one to lead', () => cluster.leader());
   const watcher = watchers[cluster.replicas.indexOf(leader)];
@@ -262,7 +262,7 @@ test('a leader that hangs is replaced, and its share heard by another; when it g
   await waitFor('another one to lead', async () => isOther(await cluster.leader()), 60_000);
   await nothingLost();
   leader.thaw();
-  await waitFor('its clients to begin anew', () => watcher.closes.length > 0 && watcher.isIn());
+  await waitFor('its clients to reconnect', () => watcher.closes.length > 0 && watcher.isIn());
   await sleep(1_000);
   assert.ok(isOther(await cluster.leader()));
   await Promise.all(devices.map((device) => device.count()));
@@ -297,7 +297,7 @@ test('a replica that hangs in the middle of a write holds up none of the others'
   await load.end();
   await nothingLost();
   one.thaw();
-  await waitFor('its clients to begin anew', () => watcher.closes.length > 0 && watcher.isIn());
+  await waitFor('its clients to reconnect', () => watcher.closes.length > 0 && watcher.isIn());
   await Promise.all(devices.map((device) => device.count()));
   await nothingLost();
   await lastStatesHold();

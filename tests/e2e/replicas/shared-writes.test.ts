@@ -39,7 +39,7 @@ async function openShared() {
   );
   const devices = createDeviceStore({ db: store.db, clock: systemClock });
   const { id } = await devices.provision({ externalId: 'lamp', type: 'light', name: 'Lamp', zoneId: null });
-  const told: DeviceReport[] = [];
+  const broadcasts: DeviceReport[] = [];
   const newId = createEventIds(Date.now);
   const write = (
     reports: readonly DeviceReport[],
@@ -51,7 +51,7 @@ async function openShared() {
       newId,
       writeAlong: undefined,
       mayDecide,
-      announce: async (_transaction, written) => void told.push(...written.reports),
+      announce: async (_transaction, written) => void broadcasts.push(...written.reports),
     });
   const all = starting.move();
   const row = async () => (await devices.findById(id)) ?? assert.fail('The device is gone');
@@ -60,7 +60,7 @@ async function openShared() {
     folder: join(workspace.folder),
     db: store.db,
     id,
-    told,
+    broadcasts,
     write,
     row,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
@@ -69,7 +69,7 @@ async function openShared() {
 
 test('of two replicas the later word of a device holds, whichever writes last, and all of it stands in the history', async () => {
   await using shared = await openShared();
-  const { id: deviceId, write, told } = shared;
+  const { id: deviceId, write, broadcasts } = shared;
   await write([{ kind: 'state', deviceId, at: 2_000, state: { brightness: 80 } }]);
   await write([{ kind: 'state', deviceId, at: 1_000, state: { brightness: 10, power: true } }]);
   assert.deepEqual(JSON.parse((await shared.row()).state), { brightness: 80, power: true });
@@ -80,14 +80,14 @@ test('of two replicas the later word of a device holds, whichever writes last, a
     'power 1',
   ]);
   assert.deepEqual(
-    told.map((report) => report.kind === 'state' && report.state),
+    broadcasts.map((report) => report.kind === 'state' && report.state),
     [{ brightness: 80 }, { power: true }],
   );
 });
 
-test('what the state has no room for is in none of what is kept and told', async () => {
+test('drops what does not fit into the state from storage and broadcasts', async () => {
   await using shared = await openShared();
-  const { id: deviceId, write, told, db } = shared;
+  const { id: deviceId, write, broadcasts, db } = shared;
   const names = (prefix: string) => Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`${prefix}${n}`, n]));
   await write([{ kind: 'state', deviceId, at: 2_000, state: names('a') }]);
   const late: DeviceReport = { kind: 'state', deviceId, at: 1_000, state: { a0: 7 } };
@@ -96,11 +96,11 @@ test('what the state has no room for is in none of what is kept and told', async
   const state = JSON.parse((await shared.row()).state) as Record<string, unknown>;
   assert.equal(Object.keys(state).length, 256);
   assert.equal(state['a1'], 'last');
-  assert.deepEqual(Object.assign({}, ...told.map((report) => report.kind === 'state' && report.state)), state);
+  assert.deepEqual(Object.assign({}, ...broadcasts.map((report) => report.kind === 'state' && report.state)), state);
   const { rows } = await sql<{ state_times: string }>`select state_times from devices`.execute(db);
   assert.deepEqual(Object.keys(JSON.parse(rows[0]?.state_times ?? '') as object).sort(), Object.keys(state).sort());
   const samples = await db.selectFrom('device_samples').select(['capability', 'at']).execute();
-  assert.equal(samples.length, 257, 'what was overtaken happened all the same');
+  assert.equal(samples.length, 257, 'overtaken samples are stored too');
   assert.ok(samples.every(({ capability }) => Object.hasOwn(state, capability)));
 });
 
@@ -121,7 +121,7 @@ test('many writers of the same devices neither lose a value nor lock one another
 
 test('only who leads makes a device offline, and only when it was quiet since', async () => {
   await using shared = await openShared();
-  const { id: deviceId, write, told } = shared;
+  const { id: deviceId, write, broadcasts } = shared;
   const offline = (quietSince: number): DeviceReport[] => [
     { kind: 'status', deviceId, at: 9_000, status: 'offline', quietSince },
   ];
@@ -131,7 +131,7 @@ test('only who leads makes a device offline, and only when it was quiet since', 
   assert.equal((await shared.row()).status, 'online');
   await write(offline(4_999), leads);
   assert.equal((await shared.row()).status, 'online');
-  assert.equal(told.length, 1);
+  assert.equal(broadcasts.length, 1);
   await write(offline(5_000), leads);
   assert.equal((await shared.row()).status, 'offline');
 });
@@ -207,7 +207,7 @@ test('a name is for one replica; the next of that name waits for the one before 
   await using _second = await second;
 });
 
-test('the server has been told to notice a machine that vanished, in the middle of a write too', async () => {
+test('the server detects a vanished machine, also during a write', async () => {
   await using shared = await openShared();
   const ask = async (setting: string): Promise<unknown> =>
     (await sql<Record<string, string>>`show ${sql.raw(setting)}`.execute(shared.db)).rows[0]?.[setting];
@@ -240,7 +240,7 @@ test('a replica is known before the broker keeps anything for it, and unheard on
   assert.deepEqual(await unheard(), ['new']);
 });
 
-test('what is told is heard by all in one order; what fails to be written is not told; what is too large for one notice is', async () => {
+test('all receive broadcasts in one order, large ones too, and none for a failed write', async () => {
   await using shared = await openShared();
   const heard: Record<string, Delivered[]> = { one: [], two: [] };
   await using stack = new AsyncDisposableStack();

@@ -1,7 +1,7 @@
 import WebSocket from 'ws';
 import type { ServerMessage } from '@station/protocol/socket';
 
-/** A browser at `/ws` of one replica: it keeps what it hears, and comes back when it is sent away. */
+/** A browser at `/ws` of one replica: it records messages and reconnects when it is closed. */
 export type Watcher = AsyncDisposable & {
   heard: ServerMessage[];
   /** Codes of the closes, in order. */

@@ -6,7 +6,7 @@ import { assertRests, createStory } from './story.ts';
 
 const polling = { AUTO_UPDATE: 'true', CHECK_INTERVAL_MINUTES: '0.02' };
 
-test('with AUTO_UPDATE the station follows its releases by itself', async (t) => {
+test('with AUTO_UPDATE the station installs new releases automatically', async (t) => {
   await using story = await createStory({ env: polling });
   const { rig, agent } = story;
 
@@ -36,7 +36,7 @@ test('with AUTO_UPDATE the station follows its releases by itself', async (t) =>
     await assertRests(story, '1.1.0');
   });
 
-  await t.test('and again after the registry was away', async () => {
+  await t.test('and again after the registry was offline', async () => {
     await rig.registry.stop().catch(() => undefined);
     const before = agent.events.length;
     const { manifest } = await (async () => {
@@ -76,7 +76,7 @@ test('automatic updates wait for the maintenance window, the rollout and the age
   assert.equal((await agent.call('POST', '/update')).body['result'], 'updated');
 });
 
-test('a new station installs its first release by itself', async () => {
+test('a new station installs its first release automatically', async () => {
   await using story = await createStory({ installed: false, started: false });
   const { rig } = story;
   const agent = await createAgentProcess(rig.workspace, agentEnv(rig, { BOOTSTRAP_ON_START: 'true' }), 'fresh');

@@ -15,7 +15,7 @@ test('an operator on the same machine', async (t) => {
     const before = await rig.stack.containers();
     await rig.stack.up();
     const after = await rig.stack.containers();
-    assert.deepEqual(after.map(({ id }) => id).sort(), before.map(({ id }) => id).sort(), 'no container was made anew');
+    assert.deepEqual(after.map(({ id }) => id).sort(), before.map(({ id }) => id).sort(), 'no container was recreated');
     await assertRests(story, '1.1.0');
   });
 

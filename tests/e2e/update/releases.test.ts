@@ -58,7 +58,7 @@ test('good and bad releases on a real engine', async (t) => {
     assert.deepEqual([answer.status, answer.body['result']], [200, 'already_current']);
   });
 
-  await t.test('an unhealthy release is rolled back and set aside', async () => {
+  await t.test('an unhealthy release is rolled back and quarantined', async () => {
     await rig.release({ version: '1.2.0', behaviour: 'unhealthy' });
     const answer = await agent.call('POST', '/update');
     assert.equal(answer.status, 500);

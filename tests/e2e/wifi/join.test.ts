@@ -38,7 +38,7 @@ async function backToNew(): Promise<void> {
   await story.home.stopRouter();
 }
 
-/** Sends the form, by default with a wrong password, and follows what the phone sees until the page tells the reason. */
+/** Sends the form, by default with a wrong password, and follows the pages of the phone until one shows the reason. */
 async function failToJoin(
   t: TestContext,
   ssid: string,
@@ -73,7 +73,7 @@ async function join(t: TestContext, form: Parameters<Story['submit']>[0]): Promi
   assert.ok((await story.profiles()).length > 0, 'the network is kept');
 }
 
-test('a new station: the phone finds the hotspot, its sheet opens, a wrong password is told, the right one works', async (t) => {
+test('a new station: the phone finds the hotspot, its sheet opens, a wrong password is reported, the right one works', async (t) => {
   const { agent, machine, phone } = story;
   const ssid = 'Дім №2';
   // A profile that somebody made for the same network: whatever happens, it stays as it is.
@@ -122,7 +122,7 @@ test('a new station: the phone finds the hotspot, its sheet opens, a wrong passw
   await backToNew();
 });
 
-test('WPA3: a wrong password is told as such, the right one works', async (t) => {
+test('WPA3: a wrong password is reported, the right one works', async (t) => {
   const ssid = 'Home WPA3';
   await openPage(t, { ssid, security: 'wpa3', password: rightPassword });
   await failToJoin(t, ssid);
@@ -130,7 +130,7 @@ test('WPA3: a wrong password is told as such, the right one works', async (t) =>
   await backToNew();
 });
 
-test('a network that does not tell its name is joined by the name that is typed', async (t) => {
+test('joins a hidden network by its typed name', async (t) => {
   const ssid = 'Not to be seen';
   const page = await openPage(t, { ssid, security: 'wpa2', password: rightPassword, isHidden: true });
   assert.ok(!page.includes(hexOf(ssid)));
@@ -145,7 +145,7 @@ test('an open network is joined without a password', async (t) => {
   await backToNew();
 });
 
-test('a router without addresses is told; one without internet is joined, and that is told', async (t) => {
+test('reports a router without addresses, and joins one without internet with a condition', async (t) => {
   const { agent, home } = story;
   const ssid = 'Half a router';
   const router = { ssid, security: 'wpa2', password: rightPassword } as const;

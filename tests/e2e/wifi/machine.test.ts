@@ -8,7 +8,7 @@ import { openImage } from '../../vstation/image.ts';
 import { startMachine, type Machine } from '../../vstation/machine.ts';
 import { createPhone } from '../../vstation/phone.ts';
 
-// The virtual station by itself, without the agent: what the other tests of this folder rely on.
+// The virtual station alone, without the agent: what the other tests of this folder rely on.
 describe('the virtual station', () => {
   let workspace: Workspace;
   let machine: Machine;

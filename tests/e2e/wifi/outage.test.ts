@@ -56,7 +56,7 @@ test('killed before it has seen anything, while it looks around for the first ti
   // A network manager that does not answer keeps the agent where it begins.
   await machine.must('systemctl kill -s STOP NetworkManager');
   await agent.start();
-  // In INIT; what it does not know to have a radio yet is told as DISABLED (WIFI_WATCHDOG=auto).
+  // In INIT; before a radio is known the state is DISABLED (WIFI_WATCHDOG=auto).
   assert.equal((await agent.wifiStatus()).watchdog.state, 'DISABLED');
   await killed(t, 'INIT', 'systemctl kill -s CONT NetworkManager');
   await agent.stop();
@@ -92,7 +92,7 @@ test('a cable is plugged in: the hotspot goes, and none is opened, nor after a r
   };
   await until('the cable to be used', isWired, { timeoutMs: 120_000, describe: () => story.machine.journal() });
   const wired = await story.now();
-  t.diagnostic(`phone away, cable in → online, hotspot gone, proxy back: ${seconds(wired - plugged)}`);
+  t.diagnostic(`phone gone, cable in → online, hotspot gone, proxy back: ${seconds(wired - plugged)}`);
   await killedIn(t, 'CONNECTED');
   assert.equal(await isWired(), true);
   const events = (await agent.events()).filter((line) => Date.parse(line.time) >= wired);
@@ -144,7 +144,7 @@ test('killed when the network is joined and not on disk yet: it is kept, and the
   await phone.leave();
 });
 
-test('the router goes: hotspot; it comes back: online again by itself, with the same profile', async (t) => {
+test('hotspot when the router goes off; online automatically, with the same profile, when it is back', async (t) => {
   const { home, agent } = story;
   const before = await story.profiles();
   await home.stopRouter();
