@@ -4,7 +4,7 @@ import type { StartAnswer } from '@station/agent/core/stack-port';
 import { runAgent } from './agent-run.ts';
 import { judge } from './judge.ts';
 import { expectationOf, prepare, scenarios } from './scenarios.ts';
-import { engineAway } from './simulated-engine.ts';
+import { engineOffline } from './simulated-engine.ts';
 
 const scenario = scenarios.find((one) => one.name === 'update-good');
 assert.ok(scenario);
@@ -23,7 +23,7 @@ async function verifyWithHiccup(): Promise<Seen> {
     onPoint: (_, label) => {
       if (label === 'probe') probes += 1;
     },
-    engineFault: (call) => (probes === 5 && call === 'containers' && left-- > 0 ? engineAway() : null),
+    engineFault: (call) => (probes === 5 && call === 'containers' && left-- > 0 ? engineOffline() : null),
     onSleep: ({ stack, keeper, conditions }) => {
       // Some probes later the fault is long over, and the health gate is not.
       if (probes < 12 || keeper.operation()?.phase !== 'verifying') return;

@@ -5,7 +5,7 @@ import { runAgent } from './agent-run.ts';
 import { describe as describeContainer } from './engine-state.ts';
 import { judge } from './judge.ts';
 import { expectationOf, prepare, scenarios, type Scenario } from './scenarios.ts';
-import { engineAway } from './simulated-engine.ts';
+import { engineOffline } from './simulated-engine.ts';
 import { copyWorld, cutPower, flushWorld, type World } from './world.ts';
 
 const quiet = { kind: 'none' } as const;
@@ -102,7 +102,7 @@ describe('a request right after the agent’s start', () => {
     const scenario = find('older-agent');
     const world = await prepare(scenario);
     let calls = 0;
-    const engineFault = () => ((calls += 1) <= 3 ? engineAway() : null);
+    const engineFault = () => ((calls += 1) <= 3 ? engineOffline() : null);
     const request = { kind: 'update', version: null, offered: '2.0.0' } as const;
     const run = await runAgent(world, { request, askAtOnce: true, engineFault });
     assert.ok(run.answer);
