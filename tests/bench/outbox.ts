@@ -9,7 +9,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { systemClock } from '@station/kit/clock';
 import { createOutboxStore, enqueueReports } from '../../apps/backend/src/cloud/outbox-store.ts';
 import type { DeviceReport } from '../../apps/backend/src/core/device-events.ts';
 import { createEventIds } from '../../apps/backend/src/core/event-ids.ts';
@@ -48,7 +47,7 @@ async function fill(station: BenchStation, ids: readonly string[]): Promise<void
 
 /** The newest are of another kind, and larger than all before: what lies between the two ends must not be judged by them. */
 async function fillEnd({ store }: BenchStation): Promise<void> {
-  const outbox = createOutboxStore({ ...store, clock: systemClock });
+  const outbox = createOutboxStore(store);
   for (let n = 0; n < endRows; n++) {
     const content = {
       id: newId(),
@@ -95,7 +94,7 @@ async function measure(folder: string): Promise<boolean> {
   const fillSeconds = (performance.now() - began) / 1000;
   await fillEnd(station);
   const takenBytes = await outboxBytes(station);
-  const outboxStore = createOutboxStore({ ...station.store, clock: systemClock });
+  const outboxStore = createOutboxStore(station.store);
   const measuredAt = performance.now();
   const measured = await outboxStore.size();
   const measuredMs = Math.round(performance.now() - measuredAt);

@@ -51,7 +51,7 @@ export async function registerCloudRoutes(
     { config: { access: { station: 'admin' } }, schema: { tags, response: { 200: CloudSetAsides } } },
     async () => {
       if (cloud === null) throw new StationError('conflict', 'There is no cloud.');
-      return cloud.setAside();
+      return cloud.deadLetters();
     },
   );
 
@@ -60,7 +60,7 @@ export async function registerCloudRoutes(
     { config: { access: { station: 'admin' } }, schema: { tags, response: { 200: SentAgain } } },
     async (request) => {
       if (cloud === null) throw new StationError('conflict', 'There is no cloud.');
-      return { count: await cloud.sendAgain(userOf(request).userId) };
+      return { count: await cloud.resendDeadLetters(userOf(request).userId) };
     },
   );
 }

@@ -1,40 +1,49 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
-import { createExclusiveRunner } from '@station/kit/exclusive-runner';
-import { type Disk, readText } from '@station/kit/durable-files';
+import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclusive-runner';
+import { readText, type Disk } from '@station/kit/durable-files';
+import type { BackendLogger } from '@station/kit/logger';
+import { createRateLimitedCounter } from '@station/kit/rate-limited-counter';
 import { describeError } from '@station/kit/station-error';
 import {
+  eventChannels,
   type CloudClaim,
   type CloudSetAside,
   type CloudStatus,
   type EventChannel,
-  eventChannels,
 } from '@station/protocol/cloud';
 import type { CloudActivity } from '@station/protocol/cloud-activity';
 import { createCloudSockets, createNoSockets, type OpenCloudSocket } from '../adapters/cloud-socket.ts';
 import type { AccessTokens } from '../core/access-tokens.ts';
-import type { DeviceEvents } from '../core/device-events.ts';
-import type { BackendLogger } from '@station/kit/logger';
 import type { Commands, PublishCommand } from '../core/commands.ts';
+import type { DeviceEvents } from '../core/device-events.ts';
 import type { SocketHub } from '../socket/hub.ts';
 import type { Store } from '../store/database.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import type { SecretBox } from '../store/secret-box.ts';
-import { createActivityRecord, noteCalls } from './activity.ts';
-import { createCloudConfigStore } from './cloud-config-store.ts';
+import { createActivityRecord, noteCalls, type ActivityRecord } from './activity.ts';
+import { createCloudConfigStore, type CloudConfigStore } from './cloud-config-store.ts';
 import type { CloudSettings } from './cloud-settings.ts';
-import { createDelivery } from './delivery.ts';
+import { createDeadLetterStore, type DeadLetterStore } from './dead-letter-store.ts';
+import { createDelivery, type Delivery } from './delivery.ts';
 import { createIdentity } from './identity.ts';
-import { createIgnoredMessages } from './ignored-messages.ts';
-import { type BudgetLimits, usualLimits } from './inbound-queue.ts';
-import { createObedience, createStationReset } from './legacy-messages.ts';
+import { usualLimits, type BudgetLimits } from './inbound-queue.ts';
+import { createLegacyMessages, createStationReset, type StationReset } from './legacy-messages.ts';
 import { createReconnect, type Reconnect } from './link-decide.ts';
-import { type CloudLeadership, createLink, type Credentials, startLinkKeeper } from './link.ts';
+import {
+  createLink,
+  startLinkKeeper,
+  type CloudLeadership,
+  type Credentials,
+  type Link,
+  type LinkKeeper,
+} from './link.ts';
 import { createMethods } from './methods.ts';
-import { type BroadcastTap, followHappenings } from './notifications.ts';
-import { createOutboxStore, startOutboxKeeper } from './outbox-store.ts';
+import { followEvents, type BroadcastTap } from './notifications.ts';
+import { createOutboxStore, startOutboxKeeper, type OutboxStore } from './outbox-store.ts';
+import type { IgnoredReason } from './peer.ts';
 import { createRememberedCommands } from './remembered-commands.ts';
-import { createStandingConditions, createStatusReader, createStatusTeller } from './status.ts';
+import { createCloudConditions, createStatusBroadcaster, createStatusReader } from './status.ts';
 
 export type Cloud = AsyncDisposable & {
   status(): Promise<CloudStatus>;
@@ -42,17 +51,17 @@ export type Cloud = AsyncDisposable & {
   claim(): Promise<CloudClaim | null>;
   /** Forgets the cloud. */
   unclaim(): Promise<void>;
-  /** What it asked lately, newest first. */
+  /** What the cloud asked lately, newest first. */
   activity(): readonly CloudActivity[];
-  /** Messages at which the cloud ended the link, newest first. */
-  setAside(): Promise<CloudSetAside[]>;
+  /** Messages at which the cloud closed the link, newest first. */
+  deadLetters(): Promise<CloudSetAside[]>;
   /** Sends those once more. @returns how many. */
-  sendAgain(userId: string): Promise<number>;
+  resendDeadLetters(userId: string): Promise<number>;
 };
 
 /** The other backends on the same database. */
 export type CloudOthers = {
-  /** Tells all of them, and this one, that another cloud or none is stored now. */
+  /** Another cloud, or none, is stored now: all of them and this one are notified. */
   tellCloudChanged(): void;
   onCloudChanged(listener: () => void): Disposable;
 };
@@ -76,12 +85,12 @@ export type CloudParts = {
   disk: Disk;
   logger: BackendLogger;
   random: () => number;
-  /** The station was reset: the backend is to end, and to be started again. */
+  /** The station was reset: the backend has to end and to be started again. */
   onReset(): void;
   tuning?: CloudTuning;
 };
 
-/** For tests and benches that have no time to wait, or measure without limits. */
+/** For tests and benches that cannot wait, or measure without limits. */
 export type CloudTuning = {
   open?: OpenCloudSocket;
   limits?: BudgetLimits;
@@ -90,179 +99,83 @@ export type CloudTuning = {
   clock?: Clock;
 };
 
-const shownSetAside = 100;
+const shownDeadLetters = 100;
 
-/** The link to the cloud, from the outbox to what it changes here (contracts, section 12). Nothing at home waits for it. */
+/** What the parts of the room share. */
+type Base = {
+  parts: CloudParts;
+  config: CloudConfigStore;
+  outbox: OutboxStore;
+  deadLetters: DeadLetterStore;
+  channels: ActiveChannels;
+  reset: StationReset;
+  record: ActivityRecord;
+  /** Serialises what changes the station or the status. */
+  run: ExclusiveRunner['run'];
+  failed(where: string): (error: unknown) => void;
+};
+
+/**
+ * The link to the cloud (contracts, section 12). What happens at home goes: notifications → outbox → delivery → link → connection. What the cloud
+ * sends goes: connection → inbound queue → peer → methods (calls) or legacy messages (people, name, reset). Nothing at home waits for it.
+ */
 export async function startCloud(parts: CloudParts): Promise<Cloud> {
-  const { settings, store, clock, logger, events, devices, leadership, tuning = {} } = parts;
-  const { db } = store;
-  const config = createCloudConfigStore({ db, box: parts.box, clock });
-  const revoke = (userId: string): void => parts.tokens.revoke(userId);
-  const outbox = createOutboxStore({ ...store, clock });
-  const reset = createStationReset({ config, devices, publish: parts.publish, revoke, clock, logger });
-  const { run } = createExclusiveRunner();
-  const failed = (where: string) => (error: unknown) =>
-    logger.event('unexpected_error', { where, message: describeError(error) });
+  const { settings, leadership, events, tap, hub, clock, logger } = parts;
   await using starting = new AsyncDisposableStack();
+  const base = await openBase(parts, () => broadcaster.broadcastSoon());
+  const { outbox, deadLetters, run, failed } = base;
+  const isLeading = (): boolean => leadership.isLeader();
 
-  const first = await config.read();
-  let activeChannels = first.activeChannels;
-  const delivery = starting.use(
-    createDelivery({
-      db,
-      outbox,
-      isActive: (channel) => activeChannels.includes(channel),
-      statesSentAt: async () => (await config.read()).statesSentAt,
-      setStatesSentAt: config.setStatesSentAt,
-      onDrained: () => teller.drained(),
-      clock,
-      logger,
-    }),
-  );
-  const setChannels = (channels: readonly EventChannel[]): Promise<void> =>
-    run(async () => {
-      await config.setChannels(channels);
-      activeChannels = eventChannels.filter((channel) => channels.includes(channel));
-      teller.tell();
-    });
-  const record = createActivityRecord({ clock, onChange: () => teller.tellSoon() });
-  const credentials = async (): Promise<Credentials> => {
-    let stored = await config.read();
-    if (stored.resetAt !== null) {
-      // A reset that was cut short comes before anything is said to the cloud.
-      await reset.finish();
-      stored = await config.read();
-    }
-    const { stationToken } = stored;
-    activeChannels = stored.activeChannels;
-    const secret = stationToken ?? (await config.claimSecret());
-    logger.keepSecret(secret);
-    return stationToken === null
-      ? { kind: 'unclaimed', chipId: parts.stationId, claimSecret: secret }
-      : { kind: 'claimed', stationToken };
-  };
+  const delivery = starting.use(deliveryOf(base, () => broadcaster.drained()));
   const link = createLink({
-    host: settings.host,
-    open: tuning.open ?? (await openerOf(parts)),
-    reconnect: tuning.reconnect ?? createReconnect(parts.random),
-    limits: tuning.limits ?? usualLimits,
-    methods: noteCalls(
-      createMethods({
-        devices,
-        commands: parts.commands,
-        remembered: createRememberedCommands({ db, onFault: failed('remembering a command of the cloud'), clock }),
-        setChannels,
-      }),
-      record,
-    ),
+    ...(await linkPartsOf(base, () => broadcaster.broadcast())),
     delivery,
-    ignored: createIgnoredMessages({ clock, logger }),
-    onClaimed: (token) => {
-      const before = link.credentials();
-      const keep = async (): Promise<void> => {
-        // The code that it answers was voided meanwhile.
-        if (link.credentials() !== before) return;
-        logger.keepSecret(token);
-        await config.claim(token);
-        logger.event('cloud_claimed', { host: settings.host });
-      };
-      change(keep).catch((error: unknown) => {
-        failed('keeping the token of the cloud')(error);
-        // The cloud says it again on the next connection.
-        link.giveUp('The token of the cloud could not be kept.');
-      });
-    },
+    onClaimed: (token) => keepToken(base, link, keeper, token),
     onLegacy: (message) => {
       const from = link.credentials();
       const isOurs = (): boolean => link.credentials() === from;
-      return obey(message, isOurs).catch(failed(`a ${message.type} of the cloud`));
+      return applyLegacy(message, isOurs).catch(failed(`a ${message.type} of the cloud`));
     },
-    onChange: () => teller.tell(),
-    clock: tuning.clock ?? clock,
-    logger,
+    onChange: () => broadcaster.broadcast(),
   });
+  const applyLegacy = legacyMessagesOf(base, link);
 
-  const obey = createObedience({
-    identity: createIdentity({ db, clock }),
-    reset,
-    revoke,
-    say: link.send,
-    onReset: () => {
-      // Until the process ends: it is not to come again as the station that it was.
-      link.stop();
-      parts.onReset();
-    },
-    run,
-    record,
-    logger,
-  });
-  const status = createStatusReader({
-    host: settings.host,
-    maxBytes: settings.outboxMaxBytes,
-    view: () => (leadership.isLeader() ? { ...link.view(), heardAtMs: link.heardAtMs() } : null),
-    config,
-    outbox,
-    conditions: createStandingConditions({ clock, logger }),
-    askedAt: () => record.latest()[0]?.at ?? null,
-    clock,
-  });
+  const read = statusReaderOf(base, link);
   const onFault = failed('the status of the cloud link');
-  const teller = starting.use(
-    createStatusTeller({ latest: await status(), read: status, hub: parts.hub, run, onFault, clock }),
-  );
-  const isLeading = (): boolean => leadership.isLeader();
-  starting.use(
-    followHappenings({
-      events,
-      tap: parts.tap,
-      delivery,
-      isLeading,
-      add: (kept) =>
-        void run(async () => {
-          await outbox.add({ ...kept, content: { id: randomUUIDv7(), ...kept.content } });
-          delivery.wake();
-        }).catch(failed('keeping a message for the cloud')),
+  const broadcaster = starting.use(createStatusBroadcaster({ latest: await read(), read, hub, run, onFault, clock }));
+  const add = addToOutbox(base, delivery);
+  starting.use(followEvents({ events, tap, delivery, isLeading, add, clock }));
+  const { outboxMaxBytes: maxBytes } = settings;
+  starting.use(startOutboxKeeper({ outbox, maxBytes, isLeading, onTick: broadcaster.broadcast, clock, logger }));
+  const keeper = starting.use(
+    startLinkKeeper({
+      link,
+      credentials: () => readCredentials(base),
+      leadership,
+      run,
+      onFault: failed('keeping the cloud link'),
+      onChanged: () => (parts.others === null ? broadcaster.broadcastAlways() : parts.others.tellCloudChanged()),
       clock,
     }),
   );
-  starting.use(
-    startOutboxKeeper({ outbox, maxBytes: settings.outboxMaxBytes, isLeading, onTick: teller.tell, clock, logger }),
-  );
-  const keeper = starting.use(
-    startLinkKeeper({ link, credentials, leadership, run, onFault: failed('keeping the cloud link'), clock }),
-  );
-  const change = async (work: () => Promise<void>): Promise<void> => {
-    await keeper.change(work);
-    if (parts.others === null) teller.tellAnew();
-    else parts.others.tellCloudChanged();
-  };
   const onCloudChanged = (): void => {
     void keeper.look();
-    teller.tellAnew();
+    broadcaster.broadcastAlways();
   };
   starting.use(parts.others?.onCloudChanged(onCloudChanged));
 
   const running = starting.move();
   return {
-    status,
-    claim: async () => {
-      if ((await config.read()).stationToken !== null) return null;
-      const [chipId, claimSecret] = [parts.stationId, await config.claimSecret()];
-      const uri = `https://${settings.host}/claim#${new URLSearchParams({ chipId, claimSecret }).toString()}`;
-      return { chipId, claimSecret, uri };
-    },
-    unclaim: () =>
-      change(async () => {
-        (await config.wipe()).forEach(revoke);
-        logger.event('cloud_unclaimed', { reason: 'The owner asked for it.' });
-      }),
-    activity: record.latest,
-    setAside: () => outbox.listSetAside(shownSetAside),
-    sendAgain: async (userId) => {
-      const count = await outbox.sendAgain();
+    status: read,
+    claim: () => claimOf(base),
+    unclaim: () => keeper.change(() => unclaim(base)),
+    activity: base.record.latest,
+    deadLetters: () => deadLetters.list(shownDeadLetters),
+    resendDeadLetters: async (userId) => {
+      const count = await deadLetters.resend();
       logger.event('cloud_set_aside_sent', { count, userId });
       delivery.wake();
-      teller.tell();
+      broadcaster.broadcast();
       return count;
     },
     [Symbol.asyncDispose]: async () => {
@@ -272,11 +185,166 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
   };
 }
 
+async function openBase(parts: CloudParts, onActivity: () => void): Promise<Base> {
+  const { store, devices, publish, clock, logger } = parts;
+  const { db } = store;
+  const config = createCloudConfigStore({ db, box: parts.box, clock });
+  const revoke = (userId: string): void => parts.tokens.revoke(userId);
+  return {
+    parts,
+    config,
+    outbox: createOutboxStore(store),
+    deadLetters: createDeadLetterStore({ db, clock }),
+    channels: createActiveChannels((await config.read()).activeChannels),
+    reset: createStationReset({ config, devices, publish, revoke, clock, logger }),
+    record: createActivityRecord({ clock, onChange: onActivity }),
+    run: createExclusiveRunner().run,
+    failed: (where) => (error) => logger.event('unexpected_error', { where, message: describeError(error) }),
+  };
+}
+
+/** What the cloud asks for, as it is stored. */
+type ActiveChannels = { has(channel: EventChannel): boolean; set(channels: readonly EventChannel[]): void };
+
+function createActiveChannels(initial: readonly EventChannel[]): ActiveChannels {
+  let active = initial;
+  return {
+    has: (channel) => active.includes(channel),
+    set: (channels) => {
+      active = eventChannels.filter((channel) => channels.includes(channel));
+    },
+  };
+}
+
+function deliveryOf({ parts, config, outbox, deadLetters, channels }: Base, onDrained: () => void): Delivery {
+  const { store, clock, logger } = parts;
+  return createDelivery({
+    db: store.db,
+    outbox,
+    deadLetters,
+    isActive: channels.has,
+    statesSentAt: async () => (await config.read()).statesSentAt,
+    setStatesSentAt: config.setStatesSentAt,
+    onDrained,
+    clock,
+    logger,
+  });
+}
+
+async function linkPartsOf({ parts, config, channels, record, run, failed }: Base, onChannels: () => void) {
+  const { settings, store, devices, commands, clock, logger, tuning = {} } = parts;
+  const onFault = failed('remembering a command of the cloud');
+  const remembered = createRememberedCommands({ db: store.db, onFault, clock });
+  const setChannels = (wanted: readonly EventChannel[]): Promise<void> =>
+    run(async () => {
+      await config.setChannels(wanted);
+      channels.set(wanted);
+      onChannels();
+    });
+  return {
+    host: settings.host,
+    open: tuning.open ?? (await openerOf(parts)),
+    reconnect: tuning.reconnect ?? createReconnect(parts.random),
+    limits: tuning.limits ?? usualLimits,
+    methods: noteCalls(createMethods({ devices, commands, remembered, setChannels }), record),
+    ignored: createRateLimitedCounter<IgnoredReason>({
+      clock,
+      report: ({ key: reason, total: count }) => logger.event('cloud_message_ignored', { reason, count }),
+    }),
+    clock: tuning.clock ?? clock,
+    logger,
+  };
+}
+
+/** What the link is to show the cloud, as it is stored now. */
+async function readCredentials({ parts, config, channels, reset }: Base): Promise<Credentials> {
+  // A reset that was cut short comes before anything is said to the cloud.
+  if ((await config.read()).resetAt !== null) await reset.finish();
+  const { stationToken, activeChannels } = await config.read();
+  channels.set(activeChannels);
+  const secret = stationToken ?? (await config.claimSecret());
+  parts.logger.keepSecret(secret);
+  return stationToken === null
+    ? { kind: 'unclaimed', chipId: parts.stationId, claimSecret: secret }
+    : { kind: 'claimed', stationToken };
+}
+
+/** A person claimed the station: from here on it has a token. */
+function keepToken({ parts, config, failed }: Base, link: Link, keeper: LinkKeeper, token: string): void {
+  const { logger, settings } = parts;
+  const before = link.credentials();
+  const keep = async (): Promise<void> => {
+    // The code that it answers was made void meanwhile.
+    if (link.credentials() !== before) return;
+    logger.keepSecret(token);
+    await config.claim(token);
+    logger.event('cloud_claimed', { host: settings.host });
+  };
+  keeper.change(keep).catch((error: unknown) => {
+    failed('keeping the token of the cloud')(error);
+    // The cloud sends it again on the next connection.
+    link.giveUp('The token of the cloud could not be kept.');
+  });
+}
+
+async function claimOf({ parts, config }: Base): Promise<CloudClaim | null> {
+  if ((await config.read()).stationToken !== null) return null;
+  const [chipId, claimSecret] = [parts.stationId, await config.claimSecret()];
+  const uri = `https://${parts.settings.host}/claim#${new URLSearchParams({ chipId, claimSecret }).toString()}`;
+  return { chipId, claimSecret, uri };
+}
+
+async function unclaim({ parts, config }: Base): Promise<void> {
+  for (const userId of await config.wipe()) parts.tokens.revoke(userId);
+  parts.logger.event('cloud_unclaimed', { reason: 'The owner asked for it.' });
+}
+
+function legacyMessagesOf({ parts, reset, run, record }: Base, link: Link) {
+  const { store, clock, logger } = parts;
+  return createLegacyMessages({
+    identity: createIdentity({ db: store.db, clock }),
+    reset,
+    revoke: (userId) => parts.tokens.revoke(userId),
+    send: link.send,
+    onReset: () => {
+      // Until the process ends: it must not come back as the station that it was.
+      link.stop();
+      parts.onReset();
+    },
+    run,
+    record,
+    logger,
+  });
+}
+
+function statusReaderOf({ parts, config, outbox, deadLetters, record }: Base, link: Link): () => Promise<CloudStatus> {
+  const { settings, leadership, clock, logger } = parts;
+  return createStatusReader({
+    host: settings.host,
+    maxBytes: settings.outboxMaxBytes,
+    view: () => (leadership.isLeader() ? { ...link.view(), heardAtMs: link.heardAtMs() } : null),
+    config,
+    outbox,
+    deadLetters,
+    conditions: createCloudConditions({ clock, logger }),
+    askedAt: () => record.latest()[0]?.at ?? null,
+    clock,
+  });
+}
+
+const addToOutbox =
+  ({ outbox, run, failed }: Base, delivery: Pick<Delivery, 'wake'>): Parameters<typeof followEvents>[0]['add'] =>
+  ({ content, ...message }) =>
+    void run(async () => {
+      await outbox.add({ ...message, content: { id: randomUUIDv7(), ...content } });
+      delivery.wake();
+    }).catch(failed('keeping a message for the cloud'));
+
 async function openerOf({ settings, disk }: CloudParts): Promise<OpenCloudSocket> {
   const { url, caFile, pins } = settings;
   if (caFile === null) return createCloudSockets({ url, pins, ca: null });
   const ca = await readText(disk, caFile).catch(() => null);
-  // Never with those whom Node trusts instead: the link is down, says why, and the house goes on.
+  // Never fall back to the authorities that Node trusts: the link stays down and says why, and the house goes on.
   return ca === null || ca.trim() === ''
     ? createNoSockets('CLOUD_CA_FILE cannot be read, or is empty.')
     : createCloudSockets({ url, pins, ca });

@@ -1,18 +1,19 @@
 import type { Clock } from '@station/kit/clock';
+import type { RateLimitedCounter } from '@station/kit/rate-limited-counter';
 import type { CloudMessage } from '@station/protocol/cloud-messages';
 import type { CloudLoss, CloudSocket, OpenCloudSocket } from '../adapters/cloud-socket.ts';
 import type { BackendLogger } from '@station/kit/logger';
 import type { Delivering, Delivery } from './delivery.ts';
-import type { IgnoredMessages } from './ignored-messages.ts';
 import { createInboundQueue, type BudgetLimits, type InboundQueue } from './inbound-queue.ts';
-import { createPeer, fitsFrame, type Peer } from './peer.ts';
+import { createPeer, fitsFrame, type IgnoredReason, type Peer } from './peer.ts';
 import type { RpcMethod } from './rpc-server.ts';
 
 export type ConnectionParts = {
   open: OpenCloudSocket;
   limits: BudgetLimits;
   methods: Readonly<Record<string, RpcMethod>>;
-  ignored: IgnoredMessages;
+  /** Frames that mean nothing here. */
+  ignored: Pick<RateLimitedCounter<IgnoredReason>, 'count'>;
   delivery: Pick<Delivery, 'ponged'>;
   clock: Clock;
   logger: BackendLogger;
@@ -133,7 +134,7 @@ function peerOf(
     isAuthenticated: () => isCurrent() && listener.isAuthenticated(),
     onMessage: (message) => (isCurrent() ? listener.onMessage(message) : undefined),
     onBatch: connection.charge,
-    onIgnored: ignored.count,
+    onIgnored: (reason) => ignored.count(reason, undefined),
     onFault: (where, message) => logger.event('unexpected_error', { where, message }),
   });
 }

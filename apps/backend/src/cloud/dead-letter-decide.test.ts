@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPoisonWatch, type PoisonWatch } from './dead-letter-decide.ts';
+import { createDeadLetterWatch, type DeadLetterWatch } from './dead-letter-decide.ts';
 
-const lose = (watch: PoisonWatch, seq: number, times: number): (number | null)[] =>
+const lose = (watch: DeadLetterWatch, seq: number, times: number): (number | null)[] =>
   Array.from({ length: times }, () => watch.lost(1011, seq));
 const never = (times: number) => Array.from({ length: times }, () => null);
 
-test('after five losses another is tried; when the cloud takes it, the next loss at the first sets it aside', () => {
-  const watch = createPoisonWatch();
+test('after five losses another is tried; when the cloud takes it, the next loss makes the first a dead letter', () => {
+  const watch = createDeadLetterWatch();
   assert.deepEqual([watch.window(9), watch.isSuspecting(), watch.held()], [9, false, null]);
   assert.deepEqual(lose(watch, 7, 4), never(4));
   assert.deepEqual([watch.window(9), watch.isSuspecting(), watch.held()], [1, true, null]);
@@ -19,8 +19,8 @@ test('after five losses another is tried; when the cloud takes it, the next loss
   assert.deepEqual([watch.window(9), watch.isSuspecting(), watch.held()], [9, false, null]);
 });
 
-test('a cloud that ends the link at the other one too is sick: nothing is set aside, and each time a further one is tried', () => {
-  const watch = createPoisonWatch();
+test('a cloud that ends the link at the other one too is at fault: no dead letter, and each time a further one is tried', () => {
+  const watch = createDeadLetterWatch();
   for (const [triedUpTo, other] of [
     [0, 8],
     [8, 9],
@@ -34,8 +34,8 @@ test('a cloud that ends the link at the other one too is sick: nothing is set as
   assert.equal(watch.isSuspecting(), false);
 });
 
-test('one that is taken after all is not suspected any more, also when the cloud was found well by another', () => {
-  const watch = createPoisonWatch();
+test('one that is taken after all is not suspected any more, also when the cloud took another one', () => {
+  const watch = createDeadLetterWatch();
   lose(watch, 7, 5);
   watch.took();
   watch.took();
@@ -44,7 +44,7 @@ test('one that is taken after all is not suspected any more, also when the cloud
 });
 
 test('with nothing to compare it with one is set aside, and no second one before the cloud has taken anything', () => {
-  const watch = createPoisonWatch();
+  const watch = createDeadLetterWatch();
   lose(watch, 7, 5);
   watch.nothingElse();
   assert.deepEqual(lose(watch, 7, 1), [7]);
@@ -59,7 +59,7 @@ test('with nothing to compare it with one is set aside, and no second one before
 });
 
 test('a link that just breaks, or at which nothing was under way, says nothing', () => {
-  const watch = createPoisonWatch();
+  const watch = createDeadLetterWatch();
   for (const [code, oldest] of [
     [null, 7],
     [1006, 7],

@@ -1,36 +1,36 @@
 /**
- * Finds the message that makes the cloud end the link each time it gets it, so that it does not hold up all others for ever. A cloud that ends
- * the link at others too is sick: then it is no message's fault.
+ * Finds the message at which the cloud ends the link each time, so that it does not block all others for ever. A cloud that ends the link at
+ * others too has a fault of its own: then no message becomes a dead letter.
  */
-export type PoisonWatch = {
-  /** How many may be sent ahead: one alone while one is suspected. */
+export type DeadLetterWatch = {
+  /** How many messages may be in flight: one while a message is suspected. */
   window(usual: number): number;
-  /** One is suspected. Until it has arrived it has the link to itself: what else is sent may be what the cloud chokes on. */
+  /** A message is suspected. Until it has arrived it has the link to itself, so that nothing else can be the cause. */
   isSuspecting(): boolean;
-  /** It is not to be sent now: another one is tried in its place, one behind those that were tried before. */
+  /** The suspect is not sent now: another message is tried in its place, one behind those that were tried before. */
   held(): { seq: number; triedUpTo: number } | null;
-  /** Nothing but what is held waits: there is nothing to try. */
+  /** Nothing but the held message waits: there is nothing to try. */
   nothingElse(): void;
-  /** The cloud took something. */
+  /** The cloud acknowledged something. */
   took(): void;
-  /** There is nothing left that it could choke on. */
+  /** Nothing waits any more. */
   drained(): void;
-  /** @param code of the cloud's closing frame. @param oldest not acknowledged. @returns the number to set aside, or null. */
+  /** @param code of the cloud's closing frame. @param oldest not acknowledged. @returns the number of the dead letter, or null. */
   lost(code: number | null, oldest: number | null): number | null;
 };
 
 /**
- * Codes that speak of what was sent (RFC 6455, section 7.4.1): protocol error, unacceptable data, bad encoding, policy, too big, server error. A
- * link that just breaks says nothing about it.
+ * Close codes that blame what was sent (RFC 6455, section 7.4.1): protocol error, unacceptable data, bad encoding, policy, too big, server error.
+ * A link that just breaks blames nothing.
  */
-const speakingCodes: ReadonlySet<number> = new Set([1002, 1003, 1007, 1008, 1009, 1011]);
+const blamingCodes: ReadonlySet<number> = new Set([1002, 1003, 1007, 1008, 1009, 1011]);
 const maxLosses = 5;
 
 type Suspect = { seq: number; losses: number; triedUpTo: number; stage: 'counted' | 'held' | 'last_chance' };
 
-export function createPoisonWatch(): PoisonWatch {
+export function createDeadLetterWatch(): DeadLetterWatch {
   let suspect: Suspect | null = null;
-  /** Since one was condemned that there was nothing to compare with. A cloud that is sick gets no second one set aside in this way. */
+  /** Since the last dead letter without another message to compare with. A cloud with a fault of its own gets no second one in this way. */
   let hasTaken = true;
   return {
     window: (usual) => (suspect === null ? usual : 1),
@@ -49,7 +49,7 @@ export function createPoisonWatch(): PoisonWatch {
       suspect = null;
     },
     lost: (code, oldest) => {
-      if (code === null || !speakingCodes.has(code) || oldest === null) return null;
+      if (code === null || !blamingCodes.has(code) || oldest === null) return null;
       if (suspect?.stage === 'held') {
         // The next time another one is tried: this one may be as bad.
         suspect = { ...suspect, losses: 0, triedUpTo: oldest, stage: 'counted' };

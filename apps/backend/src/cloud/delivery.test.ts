@@ -9,9 +9,10 @@ import { openTestStore } from '../testing/test-store.ts';
 import { until } from '../testing/until.ts';
 import { createDelivery, type Delivering } from './delivery.ts';
 import { fitsFrame } from './peer.ts';
+import { createDeadLetterStore } from './dead-letter-store.ts';
 import { createOutboxStore } from './outbox-store.ts';
 
-type Told = { method: string; seq: number | undefined; deviceId: unknown; state: unknown };
+type Sent = { method: string; seq: number | undefined; deviceId: unknown; state: unknown };
 
 async function setUp(clock: Clock = systemClock) {
   await using starting = new AsyncDisposableStack();
@@ -24,11 +25,13 @@ async function setUp(clock: Clock = systemClock) {
     .insertInto('cloud_config')
     .values(config as never)
     .execute();
-  const outbox = createOutboxStore({ ...store, clock });
+  const outbox = createOutboxStore(store);
+  const deadLetters = createDeadLetterStore({ db: store.db, clock });
   const delivery = starting.use(
     createDelivery({
       db,
       outbox,
+      deadLetters,
       isActive: () => true,
       statesSentAt: async () => 0,
       setStatesSentAt: async () => undefined,
@@ -51,8 +54,8 @@ async function setUp(clock: Clock = systemClock) {
     await db.updateTable('devices').set({ state }).where('id', '=', id).execute();
     delivery.stateChanged(id);
   };
-  const connect = (given: Partial<Pick<Delivering, 'bufferedBytes' | 'giveUp'>> = {}): Told[] => {
-    const told: Told[] = [];
+  const connect = (given: Partial<Pick<Delivering, 'bufferedBytes' | 'giveUp'>> = {}): Sent[] => {
+    const sent: Sent[] = [];
     const connection: Delivering = {
       acks: true,
       bufferedBytes: () => 0,
@@ -61,46 +64,57 @@ async function setUp(clock: Clock = systemClock) {
       notify: (method, params) => {
         if (!fitsFrame(JSON.stringify({ method, params }))) return false;
         const { seq, deviceId, state } = params;
-        told.push({ method, seq: seq as number | undefined, deviceId, state });
+        sent.push({ method, seq: seq as number | undefined, deviceId, state });
         return true;
       },
     };
     delivery.begin(connection);
-    return told;
+    return sent;
   };
   const all = starting.move();
   const end = () => all.disposeAsync();
-  return { db, logger, outbox, delivery, addDevice, setState, addMessages, connect, [Symbol.asyncDispose]: end };
+  return {
+    db,
+    logger,
+    outbox,
+    deadLetters,
+    delivery,
+    addDevice,
+    setState,
+    addMessages,
+    connect,
+    [Symbol.asyncDispose]: end,
+  };
 }
 
 const upTo = (count: number, from: number): number[] => Array.from({ length: count }, (_, index) => from + index);
-const numbers = (told: readonly Told[]): number[] => told.flatMap(({ seq }) => seq ?? []);
+const numbers = (sent: readonly Sent[]): number[] => sent.flatMap(({ seq }) => seq ?? []);
 
-test('a state that the database did not give is told as soon as it does', async () => {
+test('a state that the database did not give is sent as soon as it does', async () => {
   await using all = await setUp();
   const id = await all.addDevice('lamp');
-  const told = all.connect();
-  await until('it is told at the beginning', () => told.length === 1);
+  const sent = all.connect();
+  await until('it is sent at the beginning', () => sent.length === 1);
   const { schema } = all.db;
   await schema.alterTable('devices').renameTo('away').execute();
   all.delivery.stateChanged(id);
   await until('the database fails', () => all.logger.events('unexpected_error').length > 0);
   await schema.alterTable('away').renameTo('devices').execute();
-  await until('it is told again', () => told.length === 2);
+  await until('it is sent again', () => sent.length === 2);
 });
 
-test('a state that no frame can hold is left out and said once, the others are told', async () => {
+test('a state that no frame can hold is left out and said once, the others are sent', async () => {
   await using all = await setUp();
   // Within what a state may hold, but each number is longer as the station writes it.
   const state = `{"list":[${Array.from({ length: 50_000 }, () => '1e20').join()}]}`;
   const large = await all.addDevice('large', state);
   const small = await all.addDevice('small');
-  const told = all.connect();
-  const toldSmall = () => told.filter(({ deviceId }) => deviceId === small).length;
-  await until('the other is told', () => toldSmall() === 1);
+  const sent = all.connect();
+  const sentSmall = () => sent.filter(({ deviceId }) => deviceId === small).length;
+  await until('the other is sent', () => sentSmall() === 1);
   for (const id of [large, small]) all.delivery.stateChanged(id);
-  await until('the other is told again', () => toldSmall() === 2);
-  assert.equal(told.length, 2);
+  await until('the other is sent again', () => sentSmall() === 2);
+  assert.equal(sent.length, 2);
   assert.deepEqual(
     all.logger.events('cloud_state_too_large').map(({ deviceId }) => deviceId),
     [large],
@@ -112,32 +126,32 @@ test('a message that no frame can hold is set aside at once, and holds up nobody
   await all.addMessages(1, 2, 3);
   const content = JSON.stringify({ id: 'm2', text: 'x'.repeat(1_048_576) });
   await all.db.updateTable('cloud_outbox').set({ content }).where('seq', '=', 2).execute();
-  const told = all.connect();
-  await until('it is set aside', async () => (await all.outbox.setAsideSize()).count === 1);
-  await until('the others are told', () => told.length === 2);
-  assert.deepEqual(numbers(told), [1, 3]);
+  const sent = all.connect();
+  await until('it is a dead letter', async () => (await all.deadLetters.size()).count === 1);
+  await until('the others are sent', () => sent.length === 2);
+  assert.deepEqual(numbers(sent), [1, 3]);
 });
 
-test('a cloud that chokes on states: no message of the outbox is set aside for it', async () => {
+test('a cloud that ends the link at states: no message of the outbox becomes a dead letter', async () => {
   await using all = await setUp();
   await all.addDevice('lamp');
   await all.addMessages(...upTo(8, 1));
   const arrived = new Set<number>();
   for (let connection = 0; connection < 12; connection++) {
-    const told = all.connect();
-    const isChoking = () => told.some(({ method }) => method === 'device.stateChanged');
-    await until('the state is told', () => {
+    const sent = all.connect();
+    const isBroken = () => sent.some(({ method }) => method === 'device.stateChanged');
+    await until('the state is sent', () => {
       // It takes what comes before the state, and nothing after it.
-      for (const { seq } of isChoking() ? [] : [...told]) {
+      for (const { seq } of isBroken() ? [] : [...sent]) {
         if (seq !== undefined && all.delivery.acknowledge(seq)) arrived.add(seq);
       }
-      return isChoking();
+      return isBroken();
     });
     const hasMore = arrived.size < 8;
-    await until('a message is told, if one waits', () => !hasMore || told.some(({ seq }) => seq !== undefined));
+    await until('a message is sent, if one waits', () => !hasMore || sent.some(({ seq }) => seq !== undefined));
     all.delivery.end(1011);
   }
-  assert.equal((await all.outbox.setAsideSize()).count, 0);
+  assert.equal((await all.deadLetters.size()).count, 0);
   assert.ok(arrived.size > 0);
 });
 
@@ -150,17 +164,17 @@ for (const { losses, order } of [
     await using all = await setUp();
     await all.addMessages(1, 2, 3, 4);
     for (let connection = 0; connection < losses; connection++) {
-      const told = all.connect();
-      await until('a message is told', () => told.length > 0);
+      const sent = all.connect();
+      await until('a message is sent', () => sent.length > 0);
       all.delivery.end(1011);
     }
-    const told = all.connect();
+    const sent = all.connect();
     await until('each arrives once the cloud is well', () => {
-      for (const seq of numbers(told)) all.delivery.acknowledge(seq);
-      return told.length === 4;
+      for (const seq of numbers(sent)) all.delivery.acknowledge(seq);
+      return sent.length === 4;
     });
-    assert.deepEqual(numbers(told), order);
-    assert.equal((await all.outbox.setAsideSize()).count, 0);
+    assert.deepEqual(numbers(sent), order);
+    assert.equal((await all.deadLetters.size()).count, 0);
   });
 }
 
@@ -169,17 +183,17 @@ for (const poisonous of [[2], [2, 3], [4]]) {
     await using all = await setUp();
     await all.addMessages(1, 2, 3, 4);
     const arrived: number[] = [];
-    let told = all.connect();
-    await until('it is set aside', async () => {
-      for (const seq of numbers(told)) {
+    let sent = all.connect();
+    await until('it is a dead letter', async () => {
+      for (const seq of numbers(sent)) {
         if (poisonous.includes(seq)) {
           all.delivery.end(1011);
-          told = all.connect();
+          sent = all.connect();
           break;
         }
         if (all.delivery.acknowledge(seq)) arrived.push(seq);
       }
-      return (await all.outbox.setAsideSize()).count === poisonous.length && arrived.length === 4 - poisonous.length;
+      return (await all.deadLetters.size()).count === poisonous.length && arrived.length === 4 - poisonous.length;
     });
     assert.deepEqual(
       arrived,
@@ -188,21 +202,21 @@ for (const poisonous of [[2], [2, 3], [4]]) {
   });
 }
 
-test('what was committed late with a smaller number is told while others are always under way, and nothing twice', async () => {
+test('what was committed late with a smaller number is sent while others are always under way, and nothing twice', async () => {
   await using all = await setUp();
   await all.addMessages(...upTo(5, 100));
-  const told = all.connect();
-  await until('the first are told', () => told.length === 5);
+  const sent = all.connect();
+  await until('the first are sent', () => sent.length === 5);
   await all.addMessages(7);
   let next = 105;
-  await until('the late one is told', async () => {
+  await until('the late one is sent', async () => {
     await all.addMessages(next++);
     // All but the latest have arrived: something is under way at any time.
-    for (const seq of numbers(told).slice(0, -1)) all.delivery.acknowledge(seq);
-    return numbers(told).includes(7);
+    for (const seq of numbers(sent).slice(0, -1)) all.delivery.acknowledge(seq);
+    return numbers(sent).includes(7);
   });
-  await until('the others are told', () => numbers(told).includes(next - 1));
-  assert.equal(new Set(numbers(told)).size, told.length);
+  await until('the others are sent', () => numbers(sent).includes(next - 1));
+  assert.equal(new Set(numbers(sent)).size, sent.length);
 });
 
 /** A connection on which as much waits as the test says, and that counts how often it is asked. */
@@ -227,40 +241,40 @@ test('256 KiB wait: the outbox waits as well, and states go on; it follows, in o
   await using all = await setUp();
   const lamp = await all.addDevice('lamp');
   const { pressure, bufferedBytes, rounds } = pressedConnection();
-  const told = all.connect({ bufferedBytes });
-  await until('the state is told at the beginning', () => told.length === 1);
+  const sent = all.connect({ bufferedBytes });
+  await until('the state is sent at the beginning', () => sent.length === 1);
   pressure.bytes = 256 * 1024;
   await all.addMessages(1, 2, 3);
   await all.setState(lamp, '{"on":false}');
-  await until('the state is told', () => told.length === 2);
+  await until('the state is sent', () => sent.length === 2);
   await rounds(all.delivery);
-  assert.deepEqual(numbers(told), []);
+  assert.deepEqual(numbers(sent), []);
   pressure.bytes -= 1;
   all.delivery.wake();
-  await until('the messages are told', () => told.length === 5);
-  assert.deepEqual(numbers(told), [1, 2, 3]);
+  await until('the messages are sent', () => sent.length === 5);
+  assert.deepEqual(numbers(sent), [1, 2, 3]);
 });
 
-test('1 MiB waits: no state is told; of each device the latest is, when there is room', async () => {
+test('1 MiB waits: no state is sent; of each device the latest is, when there is room', async () => {
   await using all = await setUp();
   const lamp = await all.addDevice('lamp');
   const fan = await all.addDevice('fan');
   const { pressure, bufferedBytes, rounds } = pressedConnection();
-  const told = all.connect({ bufferedBytes });
-  await until('the states are told at the beginning', () => told.length === 2);
+  const sent = all.connect({ bufferedBytes });
+  await until('the states are sent at the beginning', () => sent.length === 2);
   pressure.bytes = 1024 * 1024;
   for (const n of upTo(5, 1)) {
     await all.setState(lamp, `{"n":${n}}`);
     await all.setState(fan, `{"n":${10 * n}}`);
     await rounds(all.delivery);
   }
-  assert.equal(told.length, 2);
+  assert.equal(sent.length, 2);
   pressure.bytes -= 1;
   all.delivery.wake();
-  await until('the states are told', () => told.length === 4);
+  await until('the states are sent', () => sent.length === 4);
   await rounds(all.delivery);
-  const states = new Map(told.slice(2).map(({ deviceId, state }) => [deviceId, state]));
-  assert.deepEqual([told.length, states.get(lamp), states.get(fan)], [4, { n: 5 }, { n: 50 }]);
+  const states = new Map(sent.slice(2).map(({ deviceId, state }) => [deviceId, state]));
+  assert.deepEqual([sent.length, states.get(lamp), states.get(fan)], [4, { n: 5 }, { n: 50 }]);
 });
 
 test('a cloud that does not acknowledge is given up after a minute; each acknowledgement begins a new one, and without messages none passes', async () => {
@@ -268,12 +282,12 @@ test('a cloud that does not acknowledge is given up after a minute; each acknowl
   await using all = await setUp(clock);
   const givenUp: string[] = [];
   const { bufferedBytes, rounds } = pressedConnection();
-  const told = all.connect({ bufferedBytes, giveUp: (reason) => void givenUp.push(reason) });
+  const sent = all.connect({ bufferedBytes, giveUp: (reason) => void givenUp.push(reason) });
   await rounds(all.delivery);
   clock.advance(3_600_000);
   await rounds(all.delivery);
   await all.addMessages(1, 2);
-  await until('they are told', () => told.length === 2);
+  await until('they are sent', () => sent.length === 2);
   clock.advance(60_000);
   await rounds(all.delivery);
   all.delivery.acknowledge(1);

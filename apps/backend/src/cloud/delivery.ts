@@ -1,12 +1,15 @@
 import { isoTime, type Clock } from '@station/kit/clock';
+import { createWaker, type Waker } from '@station/kit/wakeable';
 import { describeError } from '@station/kit/station-error';
 import type { EventChannel } from '@station/protocol/cloud';
 import type { CloudNotification } from '@station/protocol/cloud-rpc';
 import { readState } from '../core/device-state.ts';
 import type { Database } from '../store/schema.ts';
 import type { BackendLogger } from '@station/kit/logger';
+
+import { createDeadLetterWatch, type DeadLetterWatch } from './dead-letter-decide.ts';
+import type { DeadLetterStore } from './dead-letter-store.ts';
 import type { OutboxMessage, OutboxStore } from './outbox-store.ts';
-import { createPoisonWatch } from './dead-letter-decide.ts';
 
 /** An authenticated connection, as far as sending needs it. */
 export type Delivering = {
@@ -15,7 +18,7 @@ export type Delivering = {
   bufferedBytes(): number;
   /** The cloud promised to acknowledge. */
   acks: boolean;
-  /** Ends the connection: it is of no use. */
+  /** Ends the connection, which is of no use. */
   giveUp(reason: string): void;
 };
 
@@ -25,9 +28,9 @@ export type Delivery = AsyncDisposable & {
   end(code: number | null): void;
   /** There may be more to send. */
   wake(): void;
-  /** Everything up to this number has arrived. @returns false when nobody was waiting for that. */
+  /** Everything up to this number has arrived. @returns false when it was not expected. */
   acknowledge(seq: number): boolean;
-  /** A device's state became different; the latest is sent, whenever there is room. */
+  /** The state of a device changed; the latest is sent as soon as there is room. */
   stateChanged(deviceId: string): void;
   /** A ping went out; what was sent before it has arrived when its pong comes. */
   pinged(): void;
@@ -36,7 +39,8 @@ export type Delivery = AsyncDisposable & {
 
 export type DeliveryParts = {
   db: Database;
-  outbox: OutboxStore;
+  outbox: Pick<OutboxStore, 'read' | 'remove'>;
+  deadLetters: Pick<DeadLetterStore, 'add'>;
   isActive(channel: EventChannel): boolean;
   statesSentAt(): Promise<number>;
   setStatesSentAt(at: number): Promise<void>;
@@ -49,15 +53,15 @@ export type DeliveryParts = {
 /** So many messages may wait for the cloud's acknowledgement. */
 const windowSize = 2_000;
 const readAtOnce = 250;
-/** Above it nothing of the outbox goes out: what happens now is not to wait behind what happened long ago. */
+/** Above it nothing of the outbox is sent: live states must not wait behind old events. */
 const outboxBacklogBytes = 256 * 1024;
 /** Contracts, section 10, and the same for the cloud: from here on only the latest state of each device is kept. */
 const stateBacklogBytes = 1024 * 1024;
-/** Another replica may have written; and whatever was missed is found. */
+/** Finds what another replica wrote, and whatever else was not announced. */
 const lookEveryMs = 1_000;
-/** What another replica began to write earlier, and committed later, has a smaller number than what was read since. */
+/** Another replica may commit a smaller number later than what was read since. */
 const lookBackEveryMs = 2_000;
-/** A cloud that promised to acknowledge and does not, is as good as away. */
+/** A cloud that promised to acknowledge and does not counts as offline. */
 const ackPatienceMs = 60_000;
 /** States that were on disk a little later than their time says are sent once more. */
 const stateMarginMs = 60_000;
@@ -73,225 +77,262 @@ const methodOf: Readonly<Record<EventChannel, CloudNotification>> = {
   system: 'station.event',
 };
 
+/** A delivery that ends is woken. */
+const neverEnding = new AbortController().signal;
+
+type State = {
+  parts: DeliveryParts;
+  connection: Delivering | null;
+  running: Promise<void>;
+  waker: Waker;
+  /** Sent on this connection and not acknowledged, in the order of sending. */
+  inFlight: number[];
+  /** Acknowledged, or not wanted, and still in the outbox. */
+  arrived: number[];
+  readUpTo: number;
+  lookedBackAt: number;
+  progressAt: number;
+  /** Devices whose state is to be sent. */
+  dirty: Set<string>;
+  /** Devices whose state does not fit into a frame. */
+  oversize: Set<string>;
+  /** Times of states: the latest sent, the latest sent before the last ping, the latest known to have arrived. */
+  statesAt: { latest: number; pinged: number; known: number };
+  watch: DeadLetterWatch;
+};
+
 /**
- * Brings to the cloud what it has not got yet: the outbox in order, at most `windowSize` ahead of its acknowledgements, and the latest state of
- * each device beside it. What is not acknowledged when the connection ends is sent again on the next one.
+ * Sends the cloud what it has not got yet: the outbox in order, at most `windowSize` ahead of its acknowledgements, and beside it the latest state
+ * of each device. What is not acknowledged when the connection ends is sent again on the next one.
  */
 export function createDelivery(parts: DeliveryParts): Delivery {
-  const { outbox, clock, logger } = parts;
-  let connection: Delivering | null = null;
-  let running: Promise<void> = Promise.resolve();
-  let nudge = Promise.withResolvers<void>();
-  let inFlight: number[] = [];
-  let arrived: number[] = [];
-  let readUpTo = 0;
-  let lookedBackAt = 0;
-  let progressAt = 0;
-  const dirty = new Set<string>();
-  /** Devices whose state no frame can hold. */
-  const oversize = new Set<string>();
-  const sentStates = { latest: 0, pinged: 0, known: 0 };
-  const poison = createPoisonWatch();
-
-  const wake = (): void => nudge.resolve();
-  const rest = async (): Promise<void> => {
-    const waking = new AbortController();
-    await Promise.race([nudge.promise, clock.sleep(lookEveryMs, waking.signal).catch(() => undefined)]);
-    waking.abort();
-    nudge = Promise.withResolvers();
+  const state: State = {
+    parts,
+    connection: null,
+    running: Promise.resolve(),
+    waker: createWaker(parts.clock),
+    inFlight: [],
+    arrived: [],
+    readUpTo: 0,
+    lookedBackAt: 0,
+    progressAt: 0,
+    dirty: new Set(),
+    oversize: new Set(),
+    statesAt: { latest: 0, pinged: 0, known: 0 },
+    watch: createDeadLetterWatch(),
   };
-
-  const acknowledge = (seq: number): boolean => {
-    // By position, not by size: a replica may have committed a smaller number later.
-    const position = inFlight.indexOf(seq);
-    if (position < 0) return false;
-    arrived.push(...inFlight.splice(0, position + 1));
-    progressAt = clock.monotonic();
-    poison.took();
-    wake();
-    return true;
-  };
-
-  /** @param isLast of what was read: once it is handed over there is room for more. @returns false when no frame can hold it. */
-  const send = (to: Delivering, { seq, channel, params }: OutboxMessage, isLast: boolean): boolean => {
-    if (params === null || !parts.isActive(channel)) {
-      arrived.push(seq);
-      return true;
-    }
-    const { method, ...rest } = params as { method?: CloudNotification };
-    inFlight.push(seq);
-    const done = (): void => {
-      if (!to.acks) acknowledge(seq);
-      if (isLast) wake();
-    };
-    if (to.notify(method ?? methodOf[channel], { ...rest, seq }, done)) return true;
-    inFlight.pop();
-    return false;
-  };
-
-  /** What is to be tried in place of the one that is held: behind those that were tried, or the first one again. */
-  const readOther = async (limit: number, held: number, triedUpTo: number): Promise<OutboxMessage[]> => {
-    const others = await outbox.read(triedUpTo, limit, [...arrived, held]);
-    return others.length > 0 || triedUpTo === 0 ? others : outbox.read(0, limit, [...arrived, held]);
-  };
-
-  /** In order; now and then, and while one is suspected, from the beginning, without what was sent already. */
-  const read = async (limit: number): Promise<OutboxMessage[]> => {
-    if (poison.isSuspecting()) {
-      // Others were tried before their turn: what follows is read from the beginning, too.
-      lookedBackAt = -Infinity;
-      return outbox.read(0, limit, [...inFlight, ...arrived]);
-    }
-    const nowMs = clock.monotonic();
-    if (nowMs - lookedBackAt < lookBackEveryMs) return outbox.read(readUpTo, limit);
-    const messages = await outbox.read(0, limit, [...inFlight, ...arrived]);
-    lookedBackAt = nowMs;
-    return messages;
-  };
-
-  /** @returns false when there was nothing to do. */
-  const sendSome = async (to: Delivering): Promise<boolean> => {
-    if (arrived.length > 0) {
-      const gone = arrived;
-      arrived = [];
-      await outbox.remove(gone).catch((error: unknown) => {
-        arrived.push(...gone);
-        throw error;
-      });
-    }
-    const room = Math.min(readAtOnce, poison.window(windowSize) - inFlight.length);
-    if (room <= 0 || to.bufferedBytes() >= outboxBacklogBytes) return false;
-    const held = poison.held();
-    const messages = await (held === null ? read(room) : readOther(room, held.seq, held.triedUpTo));
-    if (connection !== to) return true;
-    if (messages.length === 0 && held !== null) {
-      poison.nothingElse();
-      return true;
-    }
-    if (messages.length === 0) {
-      if (inFlight.length === 0) {
-        poison.drained();
-        parts.onDrained?.();
-      }
-      return false;
-    }
-    if (inFlight.length === 0) progressAt = clock.monotonic();
-    const tooLarge = messages.filter((message, index) => {
-      readUpTo = Math.max(readUpTo, message.seq);
-      return !send(to, message, index === messages.length - 1);
-    });
-    for (const { seq } of tooLarge) await setAside(seq, 'It is larger than a message to the cloud may be.');
-    return true;
-  };
-
-  const sendStates = async (to: Delivering): Promise<void> => {
-    if (dirty.size === 0 || to.bufferedBytes() >= stateBacklogBytes) return;
-    const ids = [...dirty].slice(0, readAtOnce);
-    for (const id of ids) dirty.delete(id);
-    if (!parts.isActive('state')) return;
-    const putBack = (): void => ids.forEach((id) => dirty.add(id));
-    const states = await readStates(ids).catch((error: unknown) => {
-      putBack();
-      throw error;
-    });
-    if (connection !== to) return putBack();
-    for (const state of states) sendState(to, state);
-    if (dirty.size > 0) wake();
-  };
-
-  const readStates = (ids: readonly string[]) =>
-    parts.db.selectFrom('devices').select(['id', 'state', 'state_at']).where('id', 'in', ids).execute();
-
-  type State = { id: string; state: string; state_at: number | null };
-  const sendState = (to: Delivering, { id: deviceId, state, state_at: at }: State): void => {
-    if (at === null) return;
-    sentStates.latest = Math.max(sentStates.latest, at);
-    const params = { deviceId, state: readState(state), at: isoTime(at) };
-    if (to.notify('device.stateChanged', params)) {
-      oversize.delete(deviceId);
-    } else if (!oversize.has(deviceId)) {
-      oversize.add(deviceId);
-      logger.event('cloud_state_too_large', { deviceId, bytes: Buffer.byteLength(state) });
-    }
-  };
-
-  const allStatesSince = async (sentAt: number): Promise<void> => {
-    // A clock that went back makes new states look old.
-    const since = sentAt > clock.now() ? 0 : sentAt - stateMarginMs;
-    const devices = parts.db.selectFrom('devices').select('id').where('state_at', '>', since);
-    for (const { id } of await devices.execute()) dirty.add(id);
-  };
-
-  const run = async (to: Delivering): Promise<void> => {
-    let isBegun = false;
-    while (connection === to) {
-      try {
-        if (!isBegun) await allStatesSince(await parts.statesSentAt());
-        isBegun = true;
-        if (!poison.isSuspecting()) await sendStates(to);
-        const didSomething = await sendSome(to);
-        if (!didSomething) await rest();
-        // Others are served in between, however much there is to send.
-        else await new Promise<void>((resolve) => setImmediate(resolve));
-      } catch (error) {
-        logger.event('unexpected_error', { where: 'sending to the cloud', message: describeError(error) });
-        await rest();
-      }
-      if (connection === to && inFlight.length > 0 && clock.monotonic() - progressAt > ackPatienceMs) {
-        to.giveUp('The cloud does not acknowledge what it gets.');
-      }
-    }
-  };
-
-  const setAside = async (seq: number, reason: string): Promise<void> => {
-    try {
-      await outbox.setAside(seq, reason);
-      logger.event('cloud_message_set_aside', { seq, reason });
-    } catch (error) {
-      logger.event('unexpected_error', { where: 'setting a message aside', message: describeError(error) });
-    }
-  };
-
   return {
-    begin: (to) => {
-      connection = to;
-      readUpTo = 0;
-      lookedBackAt = clock.monotonic();
-      inFlight = [];
-      progressAt = clock.monotonic();
-      running = running.then(() => run(to));
-    },
-    end: (code) => {
-      connection = null;
-      const guilty = poison.lost(code, inFlight[0] ?? null);
-      inFlight = [];
-      wake();
-      if (guilty === null) return;
-      const reason = `The cloud closed the link with code ${code} each time it got it.`;
-      running = running.then(() => setAside(guilty, reason));
-    },
-    wake,
-    acknowledge,
+    begin: (connection) => begin(state, connection),
+    end: (code) => end(state, code),
+    wake: () => wake(state),
+    acknowledge: (seq) => acknowledge(state, seq),
     stateChanged: (deviceId) => {
-      dirty.add(deviceId);
-      if (connection !== null) wake();
+      state.dirty.add(deviceId);
+      if (state.connection !== null) wake(state);
     },
     pinged: () => {
-      sentStates.pinged = sentStates.latest;
+      state.statesAt.pinged = state.statesAt.latest;
     },
-    ponged: () => {
-      const { pinged } = sentStates;
-      if (pinged <= sentStates.known) return;
-      sentStates.known = pinged;
-      parts.setStatesSentAt(pinged).catch((error: unknown) => {
-        logger.event('unexpected_error', { where: 'noting what the cloud got', message: describeError(error) });
-      });
-    },
+    ponged: () => noteStatesArrived(state),
     [Symbol.asyncDispose]: async () => {
-      connection = null;
-      wake();
-      await running;
-      if (arrived.length > 0) await outbox.remove(arrived).catch(() => undefined);
+      state.connection = null;
+      wake(state);
+      await state.running;
+      if (state.arrived.length > 0) await parts.outbox.remove(state.arrived).catch(() => undefined);
     },
   };
+}
+
+const wake = (state: State): void => state.waker.wake();
+const rest = (state: State) => state.waker.sleep(lookEveryMs, neverEnding);
+
+function begin(state: State, connection: Delivering): void {
+  const now = state.parts.clock.monotonic();
+  Object.assign(state, { connection, readUpTo: 0, lookedBackAt: now, progressAt: now, inFlight: [] });
+  state.running = state.running.then(() => deliver(state, connection));
+}
+
+function end(state: State, code: number | null): void {
+  const deadLetter = state.watch.lost(code, state.inFlight[0] ?? null);
+  Object.assign(state, { connection: null, inFlight: [] } satisfies Partial<State>);
+  wake(state);
+  if (deadLetter === null) return;
+  const reason = `The cloud closed the link with code ${code} each time it got it.`;
+  state.running = state.running.then(() => addDeadLetter(state.parts, deadLetter, reason));
+}
+
+/** The life of one connection: until it ends, states and outbox are sent whenever there is something and there is room. */
+async function deliver(state: State, to: Delivering): Promise<void> {
+  const { parts } = state;
+  let isBegun = false;
+  while (state.connection === to) {
+    try {
+      if (!isBegun) await markStatesSince(state, await parts.statesSentAt());
+      isBegun = true;
+      if (!state.watch.isSuspecting()) await sendStates(state, to);
+      await removeArrived(state);
+      const didSomething = await sendSome(state, to);
+      if (!didSomething) await rest(state);
+      // Others are served in between, however much there is to send.
+      else await new Promise<void>((resolve) => setImmediate(resolve));
+    } catch (error) {
+      parts.logger.event('unexpected_error', { where: 'sending to the cloud', message: describeError(error) });
+      await rest(state);
+    }
+    const isWaiting = state.connection === to && state.inFlight.length > 0;
+    if (isWaiting && parts.clock.monotonic() - state.progressAt > ackPatienceMs) {
+      to.giveUp('The cloud does not acknowledge what it gets.');
+    }
+  }
+}
+
+function acknowledge(state: State, seq: number): boolean {
+  // By position, not by size: a replica may have committed a smaller number later.
+  const position = state.inFlight.indexOf(seq);
+  if (position < 0) return false;
+  state.arrived.push(...state.inFlight.splice(0, position + 1));
+  state.progressAt = state.parts.clock.monotonic();
+  state.watch.took();
+  wake(state);
+  return true;
+}
+
+async function removeArrived(state: State): Promise<void> {
+  if (state.arrived.length === 0) return;
+  const gone = state.arrived;
+  state.arrived = [];
+  await state.parts.outbox.remove(gone).catch((error: unknown) => {
+    state.arrived.push(...gone);
+    throw error;
+  });
+}
+
+/** @returns false when there was nothing to do. */
+async function sendSome(state: State, to: Delivering): Promise<boolean> {
+  const { watch, inFlight } = state;
+  const room = Math.min(readAtOnce, watch.window(windowSize) - inFlight.length);
+  if (room <= 0 || to.bufferedBytes() >= outboxBacklogBytes) return false;
+  const held = watch.held();
+  const messages = await (held === null ? read(state, room) : readOther(state, room, held));
+  if (state.connection !== to) return true;
+  if (messages.length === 0 && held !== null) {
+    watch.nothingElse();
+    return true;
+  }
+  if (messages.length === 0) {
+    if (state.inFlight.length === 0) {
+      watch.drained();
+      state.parts.onDrained?.();
+    }
+    return false;
+  }
+  if (state.inFlight.length === 0) state.progressAt = state.parts.clock.monotonic();
+  const tooLarge = messages.filter((message, index) => {
+    state.readUpTo = Math.max(state.readUpTo, message.seq);
+    return !send(state, to, message, index === messages.length - 1);
+  });
+  for (const { seq } of tooLarge) {
+    await addDeadLetter(state.parts, seq, 'It is larger than a message to the cloud may be.');
+  }
+  return true;
+}
+
+/** In order; now and then, and while a message is suspected, from the beginning without what was sent already. */
+async function read(state: State, limit: number): Promise<OutboxMessage[]> {
+  const { outbox, clock } = state.parts;
+  const sent = [...state.inFlight, ...state.arrived];
+  if (state.watch.isSuspecting()) {
+    // Others were tried before their turn: the next read is from the beginning, too.
+    state.lookedBackAt = -Infinity;
+    return outbox.read(0, limit, sent);
+  }
+  const nowMs = clock.monotonic();
+  if (nowMs - state.lookedBackAt < lookBackEveryMs) return outbox.read(state.readUpTo, limit);
+  const messages = await outbox.read(0, limit, sent);
+  state.lookedBackAt = nowMs;
+  return messages;
+}
+
+/** What is tried in place of the message that is held: one behind those that were tried, or the first one again. */
+async function readOther(
+  { parts: { outbox }, arrived }: State,
+  limit: number,
+  { seq, triedUpTo }: { seq: number; triedUpTo: number },
+): Promise<OutboxMessage[]> {
+  const others = await outbox.read(triedUpTo, limit, [...arrived, seq]);
+  return others.length > 0 || triedUpTo === 0 ? others : outbox.read(0, limit, [...arrived, seq]);
+}
+
+/** @param isLast of what was read: once it is handed over there is room for more. @returns false when it does not fit into a frame. */
+function send(state: State, to: Delivering, { seq, channel, params }: OutboxMessage, isLast: boolean): boolean {
+  if (params === null || !state.parts.isActive(channel)) {
+    state.arrived.push(seq);
+    return true;
+  }
+  const { method, ...rest } = params as { method?: CloudNotification };
+  state.inFlight.push(seq);
+  const done = (): void => {
+    if (!to.acks) acknowledge(state, seq);
+    if (isLast) wake(state);
+  };
+  if (to.notify(method ?? methodOf[channel], { ...rest, seq }, done)) return true;
+  state.inFlight.pop();
+  return false;
+}
+
+async function addDeadLetter({ deadLetters, logger }: DeliveryParts, seq: number, reason: string): Promise<void> {
+  try {
+    await deadLetters.add(seq, reason);
+    logger.event('cloud_message_set_aside', { seq, reason });
+  } catch (error) {
+    logger.event('unexpected_error', { where: 'keeping a dead letter of the cloud', message: describeError(error) });
+  }
+}
+
+type StateRow = { id: string; state: string; state_at: number | null };
+
+async function sendStates(state: State, to: Delivering): Promise<void> {
+  const { dirty, parts } = state;
+  if (dirty.size === 0 || to.bufferedBytes() >= stateBacklogBytes) return;
+  const ids = [...dirty].slice(0, readAtOnce);
+  for (const id of ids) dirty.delete(id);
+  if (!parts.isActive('state')) return;
+  const putBack = (): void => ids.forEach((id) => dirty.add(id));
+  const reading = parts.db.selectFrom('devices').select(['id', 'state', 'state_at']).where('id', 'in', ids);
+  const rows = await reading.execute().catch((error: unknown) => {
+    putBack();
+    throw error;
+  });
+  if (state.connection !== to) return putBack();
+  for (const row of rows) sendState(state, to, row);
+  if (dirty.size > 0) wake(state);
+}
+
+function sendState({ parts, statesAt, oversize }: State, to: Delivering, row: StateRow): void {
+  const { id: deviceId, state, state_at: at } = row;
+  if (at === null) return;
+  statesAt.latest = Math.max(statesAt.latest, at);
+  if (to.notify('device.stateChanged', { deviceId, state: readState(state), at: isoTime(at) })) {
+    oversize.delete(deviceId);
+  } else if (!oversize.has(deviceId)) {
+    oversize.add(deviceId);
+    parts.logger.event('cloud_state_too_large', { deviceId, bytes: Buffer.byteLength(state) });
+  }
+}
+
+async function markStatesSince({ parts: { db, clock }, dirty }: State, sentAt: number): Promise<void> {
+  // A clock that went back makes new states look old.
+  const since = sentAt > clock.now() ? 0 : sentAt - stateMarginMs;
+  for (const { id } of await db.selectFrom('devices').select('id').where('state_at', '>', since).execute()) {
+    dirty.add(id);
+  }
+}
+
+function noteStatesArrived({ parts, statesAt }: State): void {
+  const { pinged } = statesAt;
+  if (pinged <= statesAt.known) return;
+  statesAt.known = pinged;
+  parts.setStatesSentAt(pinged).catch((error: unknown) => {
+    parts.logger.event('unexpected_error', { where: 'noting what the cloud got', message: describeError(error) });
+  });
 }

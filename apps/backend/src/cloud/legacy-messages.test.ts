@@ -15,13 +15,13 @@ import { until } from '../testing/until.ts';
 import { createActivityRecord } from './activity.ts';
 import { createCloudConfigStore } from './cloud-config-store.ts';
 import { createIdentity } from './identity.ts';
-import { createObedience, createStationReset } from './legacy-messages.ts';
+import { createLegacyMessages, createStationReset } from './legacy-messages.ts';
 
 const clock = systemClock;
 const reset = { type: 'station_reset' } as const;
 const rename = { type: 'station_renamed', name: 'By the sea' } as const;
 
-/** A claimed station with one device, which is told when `isReached` holds. */
+/** A claimed station with one device, which gets the reset when `isReached` holds. */
 async function setUp() {
   await using starting = new AsyncDisposableStack();
   const folder = starting.use(await temporaryFolder());
@@ -34,46 +34,46 @@ async function setUp() {
   await devices.provision({ externalId: 'porch', type: 'light', name: 'Porch', zoneId: null });
   const logger = recordedLog();
   const isReached = Promise.withResolvers<void>();
-  const told: string[] = [];
-  const said: unknown[] = [];
+  const sent: string[] = [];
+  const answers: unknown[] = [];
   const done = { resets: 0 };
   const publish = (externalId: string): Promise<void> => {
-    told.push(externalId);
+    sent.push(externalId);
     return isReached.promise;
   };
-  const obeys = createObedience({
+  const applyLegacy = createLegacyMessages({
     identity: createIdentity({ db, clock }),
     reset: createStationReset({ config, devices, publish, revoke: () => undefined, clock, logger }),
     revoke: () => undefined,
-    say: (message) => void said.push(message),
+    send: (message) => void answers.push(message),
     onReset: () => void (done.resets += 1),
     run: createExclusiveRunner().run,
     record: createActivityRecord({ clock, onChange: () => undefined }),
     logger,
   });
-  const obey = (message: LegacyMessage, isOurs = true) => obeys(message, () => isOurs);
+  const apply = (message: LegacyMessage, isOurs = true) => applyLegacy(message, () => isOurs);
   const name = async () => (await createStationStore(db).read()).name;
   const running = starting.move();
   const dispose = () => running.disposeAsync();
-  return { db, config, obey, isReached, told, said, done, logger, name, [Symbol.asyncDispose]: dispose };
+  return { db, config, apply, isReached, sent, answers, done, logger, name, [Symbol.asyncDispose]: dispose };
 }
 
 test('a reset that is asked for again, while it goes on or after it, is acknowledged again and done once; nothing else has an effect', async () => {
   await using all = await setUp();
-  const { obey, told, said, done, logger } = all;
+  const { apply, sent, answers, done, logger } = all;
   const before = await all.name();
-  const first = obey(reset);
-  await until('the device is being told', () => told.length === 1);
-  assert.equal(said.length, 1);
-  await obey(reset);
-  assert.equal(said.length, 2, 'at once');
-  const renaming = obey(rename);
+  const first = apply(reset);
+  await until('the reset is sent to the device', () => sent.length === 1);
+  assert.equal(answers.length, 1);
+  await apply(reset);
+  assert.equal(answers.length, 2, 'at once');
+  const renaming = apply(rename);
   all.isReached.resolve();
   await Promise.all([first, renaming]);
-  await obey(reset);
-  await obey(rename);
-  assert.deepEqual(said, Array(3).fill({ type: 'station_reset_ack' }));
-  assert.deepEqual([told, done.resets], [['porch'], 1]);
+  await apply(reset);
+  await apply(rename);
+  assert.deepEqual(answers, Array(3).fill({ type: 'station_reset_ack' }));
+  assert.deepEqual([sent, done.resets], [['porch'], 1]);
   assert.deepEqual(
     logger.events('cloud_station_reset').map(({ phase }) => phase),
     ['begun', 'done'],
@@ -85,24 +85,24 @@ test('a reset that is asked for again, while it goes on or after it, is acknowle
   );
 });
 
-test('a reset that failed can be asked for again, and until then the station obeys', async () => {
+test('a reset that failed can be asked for again, and until then messages are applied', async () => {
   await using all = await setUp();
-  const { db, obey, done } = all;
+  const { db, apply, done } = all;
   all.isReached.resolve();
   const move = (from: string, to: string) => db.schema.alterTable(from).renameTo(to).execute();
   await move('cloud_commands', 'away');
-  await assert.rejects(obey(reset));
+  await assert.rejects(apply(reset));
   await move('away', 'cloud_commands');
-  await obey(rename);
+  await apply(rename);
   assert.deepEqual([await all.name(), done.resets], [rename.name, 0]);
-  await obey(reset);
+  await apply(reset);
   assert.equal(done.resets, 1);
   assert.equal((await all.config.read()).stationToken, null);
 });
 
-test('what a cloud said before its link was ended has no effect when its turn comes', async () => {
+test('what a cloud sent before its link was ended has no effect when its turn comes', async () => {
   await using all = await setUp();
   const before = await all.name();
-  await Promise.all([all.obey(rename, false), all.obey(reset, false)]);
-  assert.deepEqual([await all.name(), all.told, all.said, all.done.resets], [before, [], [], 0]);
+  await Promise.all([all.apply(rename, false), all.apply(reset, false)]);
+  assert.deepEqual([await all.name(), all.sent, all.answers, all.done.resets], [before, [], [], 0]);
 });

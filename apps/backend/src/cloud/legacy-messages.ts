@@ -9,27 +9,29 @@ import type { ActivityRecord } from './activity.ts';
 import type { CloudConfigStore } from './cloud-config-store.ts';
 import type { Identity, IdentityMessage, IdentityResult } from './identity.ts';
 
+/** Applies one message. @param isOurs asked when its turn has come: the owner may have ended the link, or another backend have taken it over. */
+export type ApplyLegacy = (message: LegacyMessage, isOurs: () => boolean) => Promise<void>;
+
 /**
- * Does what a plain message of the cloud asks for, one after another. Once a reset has begun the station is nobody's: the cloud, which may not
- * have got the acknowledgement, gets it again, and nothing else that it says has an effect.
- * @param isOurs asked when its turn has come: the owner may have ended the link to that cloud, or another backend have taken it over.
+ * Applies the legacy messages of the cloud, one after another. Once a reset has begun the station belongs to nobody: the cloud, which may not
+ * have got the acknowledgement, gets it again, and nothing else that it sends has an effect.
  */
-export function createObedience(parts: {
+export function createLegacyMessages(parts: {
   identity: Identity;
   reset: StationReset;
-  /** Tokens of this user no longer tell the truth. */
+  /** The tokens of this user no longer hold. */
   revoke(userId: string): void;
   /** Sends a plain message. */
-  say(message: object): void;
+  send(message: object): void;
   onReset(): void;
   run: ExclusiveRunner['run'];
   record: Pick<ActivityRecord, 'note'>;
   logger: BackendLogger;
-}): (message: LegacyMessage, isOurs: () => boolean) => Promise<void> {
+}): ApplyLegacy {
   const { identity, reset, record, logger } = parts;
   let isReset = false;
-  const acknowledgeReset = (): void => parts.say({ type: 'station_reset_ack' });
-  const applied = async (message: IdentityMessage): Promise<IdentityResult> => {
+  const acknowledgeReset = (): void => parts.send({ type: 'station_reset_ack' });
+  const applyIdentity = async (message: IdentityMessage): Promise<IdentityResult> => {
     try {
       return await identity.apply(message);
     } catch (error) {
@@ -50,40 +52,40 @@ export function createObedience(parts: {
     }
     parts.onReset();
   };
-  const obey = async (message: LegacyMessage): Promise<void> => {
+  const apply = async (message: LegacyMessage): Promise<void> => {
     if (message.type === 'station_reset') return resetOnce();
     if (isReset) return;
-    const result = await applied(message);
+    const result = await applyIdentity(message);
     record.note(message.type, result.kind === 'applied' ? 'done' : 'refused');
     if (result.kind === 'applied') result.revoked.forEach(parts.revoke);
     else logger.event('cloud_identity_refused', { type: message.type, reason: result.reason });
   };
   return async (message, isOurs) => {
-    // Not after the devices were told, which may take seconds.
+    // At once: sending to the devices may take seconds.
     if (isReset && message.type === 'station_reset') return acknowledgeReset();
     return parts.run(async () => {
-      if (isOurs()) await obey(message);
+      if (isOurs()) await apply(message);
     });
   };
 }
 
-type StationReset = {
-  /** On disk from here on: whatever ends the backend, the reset goes on at its next start. */
+export type StationReset = {
+  /** On disk from here on: if the backend ends, the reset goes on at its next start. */
   begin(): Promise<void>;
-  /** Tells every device to forget the station, and forgets the cloud. */
+  /** Sends `factory_reset` to every device, and forgets the cloud. */
   finish(): Promise<void>;
 };
 
-/** Contracts, section 12: how long devices are waited for. */
+/** How long the broker may take to acknowledge (contracts, section 12). */
 const patienceMs = 10_000;
 const retryMs = 500;
-/** A device that is away now gets it when it comes back, if the broker keeps its session. */
+/** A device that is offline now gets it when it comes back, if the broker keeps its session. */
 const keptForMs = 7 * 24 * 60 * 60 * 1000;
 
-/** station_reset (specification, "Cloud legacy messages"). The broker may be down: then the devices are not told, and the rest is done. */
+/** station_reset (specification, "Cloud legacy messages"). If the broker is down, the devices get nothing and the rest is done. */
 export function createStationReset(parts: {
   config: Pick<CloudConfigStore, 'beginReset' | 'wipe'>;
-  /** Tokens of this user no longer tell the truth. */
+  /** The tokens of this user no longer hold. */
   revoke(userId: string): void;
   devices: Pick<DeviceStore, 'list'>;
   publish: PublishCommand;
@@ -92,7 +94,7 @@ export function createStationReset(parts: {
 }): StationReset {
   const { config, devices, publish, clock, logger } = parts;
 
-  const tell = async (externalId: string, patience: AbortSignal): Promise<boolean> => {
+  const send = async (externalId: string, patience: AbortSignal): Promise<boolean> => {
     const command = { action: 'factory_reset', commandId: randomUUID() };
     while (!patience.aborted) {
       try {
@@ -112,11 +114,11 @@ export function createStationReset(parts: {
       logger.event('cloud_station_reset', { phase: 'begun', devices: all.length, reached: 0 });
       const patience = new AbortController();
       let reached = 0;
-      const telling = all.map(async ({ external_id: externalId }) => {
-        if (await tell(externalId, patience.signal)) reached += 1;
+      const sending = all.map(async ({ external_id: externalId }) => {
+        if (await send(externalId, patience.signal)) reached += 1;
       });
       const waiting = clock.sleep(patienceMs, patience.signal).catch(() => undefined);
-      await Promise.race([Promise.all(telling), waiting]);
+      await Promise.race([Promise.all(sending), waiting]);
       patience.abort();
       (await config.wipe()).forEach(parts.revoke);
       logger.event('cloud_station_reset', { phase: 'done', devices: all.length, reached });

@@ -50,6 +50,7 @@ function setUp() {
     leadership,
     run,
     onFault: () => void (state.faults += 1),
+    onChanged: () => undefined,
     clock,
   });
   const settled = () => run(async () => undefined);

@@ -174,7 +174,7 @@ function logChange({ logger, host, clock }: LinkParts, before: LinkView, after: 
 function receive(state: State, message: CloudMessage): Promise<void> | undefined {
   const { parts, connection } = state;
   if (!isLegacy(message)) return void receiveAnswer(state, message);
-  if (state.shown.state !== 'authenticated') return void parts.ignored.count('too_early');
+  if (state.shown.state !== 'authenticated') return void parts.ignored.count('too_early', undefined);
   if (message.type === 'identity_sync') connection?.charge(callsPerPerson * message.members.length + 1);
   return parts.onLegacy(message);
 }
@@ -190,7 +190,7 @@ function receiveAnswer(state: State, message: Exclude<CloudMessage, LegacyMessag
       return advance(state, { kind: 'refused', reason });
     }
     case 'claim_success':
-      if (state.credentials?.kind !== 'unclaimed') return parts.ignored.count('too_early');
+      if (state.credentials?.kind !== 'unclaimed') return parts.ignored.count('too_early', undefined);
       return parts.onClaimed(message.stationToken);
     case 'ack':
       // As many as the station sent messages: a flood is not made of them.
@@ -242,6 +242,8 @@ export function startLinkKeeper(parts: {
   leadership: CloudLeadership;
   run: ExclusiveRunner['run'];
   onFault(error: unknown): void;
+  /** After `change`. */
+  onChanged(): void;
   clock: Clock;
 }): LinkKeeper {
   const { link, leadership, run, clock } = parts;
@@ -274,11 +276,13 @@ export function startLinkKeeper(parts: {
   const keeping = keep();
   return {
     look,
-    change: (work) =>
-      run(async () => {
+    change: async (work) => {
+      await run(async () => {
         await work();
         await follow();
-      }),
+      });
+      parts.onChanged();
+    },
     [Symbol.asyncDispose]: async () => {
       ending.abort();
       link.stop();

@@ -1,4 +1,5 @@
 import { type Clock, isoTime } from '@station/kit/clock';
+import { createEmitter } from '@station/kit/emitter';
 import type { EventChannel } from '@station/protocol/cloud';
 import type { CloudNotification } from '@station/protocol/cloud-rpc';
 import type { ServerMessage } from '@station/protocol/socket';
@@ -7,62 +8,62 @@ import type { SocketHub } from '../socket/hub.ts';
 import type { Delivery } from './delivery.ts';
 
 /** Goes into the outbox; `method` is taken out again before it is sent. */
-type Kept = {
+type Message = {
   channel: EventChannel;
   content: { method: CloudNotification } & Record<string, unknown>;
   at: number;
 };
 
-/** Of the agent's events those that say what became of the station; not the progress of a download. */
+/** Agent events that the cloud does not get: progress and retries, not results. */
 const quietAgentEvents: ReadonlySet<string> = new Set(['docker_pull', 'firmware_check_retry']);
 
 /**
- * Takes what happens at the station to the cloud. Events and changes of status are in the outbox already, put there with the reports themselves;
- * the rest is kept from here, by the one backend that holds the link.
+ * Queues what happens at the station for the cloud. Device events and status changes are in the outbox already, written with the reports
+ * themselves; the rest is added here, by the one backend that holds the link.
  */
-export function followHappenings(parts: {
+export function followEvents(parts: {
   events: DeviceEvents;
   tap: BroadcastTap;
   delivery: Pick<Delivery, 'wake' | 'stateChanged'>;
   isLeading(): boolean;
-  add(kept: Kept): void;
+  add(message: Message): void;
   clock: Clock;
 }): Disposable {
   const { delivery } = parts;
-  const keep = (kept: Kept | null): void => {
-    if (kept !== null && parts.isLeading()) parts.add(kept);
+  const add = (message: Message | null): void => {
+    if (message !== null && parts.isLeading()) parts.add(message);
   };
-  const onHappening = (happening: DeviceEvent): void => {
-    if (happening.kind === 'reports') {
-      for (const report of happening.reports) if (report.kind === 'state') delivery.stateChanged(report.deviceId);
+  const onDeviceEvent = (event: DeviceEvent): void => {
+    if (event.kind === 'reports') {
+      for (const report of event.reports) if (report.kind === 'state') delivery.stateChanged(report.deviceId);
       return delivery.wake();
     }
-    keep(keptOf(happening, parts.clock.now()));
+    add(messageOfEvent(event, parts.clock.now()));
   };
-  const listening = parts.events.subscribe(onHappening);
-  const hearing = parts.tap.subscribe((message) => keep(keptOfBroadcast(message)));
+  const listening = parts.events.subscribe(onDeviceEvent);
+  const tapped = parts.tap.subscribe((message) => add(messageOfBroadcast(message)));
   return {
     [Symbol.dispose]: () => {
       listening[Symbol.dispose]();
-      hearing[Symbol.dispose]();
+      tapped[Symbol.dispose]();
     },
   };
 }
 
-function keptOf(happening: DeviceEvent, now: number): Kept | null {
-  if (happening.kind === 'added' || happening.kind === 'removed') {
-    const { deviceId, externalId } = happening;
-    const method = happening.kind === 'added' ? 'device.added' : 'device.removed';
+function messageOfEvent(event: DeviceEvent, now: number): Message | null {
+  if (event.kind === 'added' || event.kind === 'removed') {
+    const { deviceId, externalId } = event;
+    const method = event.kind === 'added' ? 'device.added' : 'device.removed';
     return { channel: 'lifecycle', content: { method, deviceId, externalId, at: isoTime(now) }, at: now };
   }
-  if (happening.kind !== 'command') return null;
-  const { commandId, deviceId, action, status, at } = happening.command;
+  if (event.kind !== 'command') return null;
+  const { commandId, deviceId, action, status, at } = event.command;
   const content = { method: 'device.commandSent', deviceId, commandId, action, status, at: isoTime(at) } as const;
   return { channel: 'commands', content, at };
 }
 
-/** What other rooms tell everyone at `/ws`. */
-function keptOfBroadcast(message: ServerMessage): Kept | null {
+/** What other rooms broadcast at `/ws`. */
+function messageOfBroadcast(message: ServerMessage): Message | null {
   const at = Date.parse('at' in message ? message.at : '');
   if (message.type === 'automation_run') {
     const { id: runId, automationId, status, endedAt } = message.run;
@@ -83,7 +84,7 @@ function keptOfBroadcast(message: ServerMessage): Kept | null {
   return null;
 }
 
-/** Hears what is told to everyone at `/ws`, also while nobody is there. */
+/** Gets what is broadcast at `/ws`, also while no client is connected. */
 export type BroadcastTap = {
   /** The hub with the tap on it. */
   on(hub: SocketHub): SocketHub;
@@ -91,18 +92,15 @@ export type BroadcastTap = {
 };
 
 export function createBroadcastTap(): BroadcastTap {
-  const listeners = new Set<(message: ServerMessage) => void>();
+  const broadcasts = createEmitter<ServerMessage>();
   return {
     on: (hub) => ({
       ...hub,
       broadcast: (message, key) => {
         hub.broadcast(message, key);
-        for (const listener of listeners) listener(message);
+        broadcasts.emit(message);
       },
     }),
-    subscribe: (listener) => {
-      listeners.add(listener);
-      return { [Symbol.dispose]: () => void listeners.delete(listener) };
-    },
+    subscribe: broadcasts.subscribe,
   };
 }

@@ -21,7 +21,7 @@ async function open(options: { claimed?: boolean; channels?: readonly string[] }
     .values({ id: 'cloud', station_token: token, active_channels: JSON.stringify(channels), dropped: 0 } as never)
     .execute();
   const newId = createEventIds(Date.now);
-  const outbox = createOutboxStore({ ...store, clock: systemClock });
+  const outbox = createOutboxStore(store);
   const write = (...reports: DeviceReport[]) => writeReports(store, reports, newId, enqueueReports);
   return { store, db, devices, id, outbox, write, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 }
@@ -47,11 +47,11 @@ test('events and changes of status are kept in the order they happened, each wit
   await all.write(status(id, 'online', 2), event(id, 2));
   await all.write(status(id, 'offline', 3));
   const messages = await outbox.read(0, 100);
-  const told = messages.map(({ channel, params }) => {
+  const kept = messages.map(({ channel, params }) => {
     const { status: to, data } = params as { status?: string; data?: { n: number } };
     return `${channel} ${to ?? data?.n}`;
   });
-  assert.deepEqual(told, ['status online', 'events 1', 'events 2', 'status offline']);
+  assert.deepEqual(kept, ['status online', 'events 1', 'events 2', 'status offline']);
   assert.deepEqual(await outbox.read(0, 100), messages, 'the same again');
   assert.equal(new Set(messages.map(({ params }) => params?.['id'])).size, 4);
 });
@@ -169,50 +169,6 @@ test('what is taken away beyond one that stays at the front is no longer measure
   assert.equal((await all.outbox.size()).pending, 4_001);
   await all.outbox.remove(seqs);
   assert.equal((await all.outbox.size()).pending, 4_000);
-});
-
-test('what the cloud chokes on is set aside, and can be sent again with the ids it had', async () => {
-  await using all = await open();
-  await all.write(status(all.id, 'online', 1), event(all.id, 1), event(all.id, 2));
-  const before = await all.outbox.read(0, 10);
-  for (const { seq } of before.slice(0, 2)) await all.outbox.setAside(seq, 'closed with 1008');
-  await all.outbox.setAside(before[1]?.seq ?? 0, 'once more');
-  assert.equal((await all.outbox.setAsideSize()).count, 2);
-  assert.equal((await all.outbox.size()).pending, 1);
-  const listed = await all.outbox.listSetAside(10);
-  assert.deepEqual(
-    listed.map(({ channel, reason }) => `${channel}: ${reason}`),
-    ['events: closed with 1008', 'status: closed with 1008'],
-  );
-  assert.equal(await all.outbox.sendAgain(), 2);
-  assert.deepEqual(await all.outbox.setAsideSize(), { count: 0, oldestAt: null });
-  const after = await all.outbox.read(0, 10);
-  assert.deepEqual(
-    after.map(({ channel, params }) => ({ channel, params })),
-    [before[2], before[0], before[1]].map((message) => ({ channel: message?.channel, params: message?.params })),
-  );
-  assert.ok(after.every(({ seq }, n) => n === 0 || seq > (before[2]?.seq ?? 0)));
-  assert.equal(await all.outbox.sendAgain(), 0);
-});
-
-test('what is set aside beyond what is kept counts as dropped', async () => {
-  await using all = await open();
-  const values = Array.from({ length: 1_000 }, (_, n) => ({
-    seq: n + 1,
-    channel: 'system',
-    content: '{"id":"a"}',
-    reason: 'r',
-    at: 1,
-  }));
-  await all.db.insertInto('cloud_set_aside').values(values).execute();
-  await all.db
-    .insertInto('cloud_outbox')
-    .values({ seq: 2_000, channel: 'system', content: '{"id":"b"}', at: 1 })
-    .execute();
-  await all.outbox.setAside(2_000, 'closed with 1008');
-  assert.equal((await all.outbox.setAsideSize()).count, 1_000);
-  const row = await all.db.selectFrom('cloud_config').select('dropped').executeTakeFirst();
-  assert.equal(row?.dropped, 1);
 });
 
 test('one that was committed late stands far in front of the others: it is counted as one, and not dropped', async () => {

@@ -1,12 +1,13 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
-import { type Clock, isoTime } from '@station/kit/clock';
+import { isoTime, type Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
-import type { CloudSetAside, EventChannel } from '@station/protocol/cloud';
+import type { EventChannel } from '@station/protocol/cloud';
 import type { BackendLogger } from '@station/kit/logger';
 import type { FoldedReports } from '../store/fold-reports.ts';
 import { jsonRows } from '../store/json-rows.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
+import { countDropped } from './dead-letter-store.ts';
 
 /** A message for the cloud. `params` are those of its notification without `seq`; null when what it told of was removed. */
 export type OutboxMessage = { seq: number; channel: EventChannel; params: Record<string, unknown> | null };
@@ -23,19 +24,11 @@ export type OutboxStore = {
   size(): Promise<OutboxSize>;
   /** Drops the oldest while it takes more than so many bytes; counted in `cloud_config.dropped`. @returns how many. */
   trim(maxBytes: number): Promise<number>;
-  /** The newest 1,000 are kept; older ones are counted in `cloud_config.dropped`. */
-  setAside(seq: number, reason: string): Promise<void>;
-  setAsideSize(): Promise<{ count: number; oldestAt: number | null }>;
-  /** Newest first. */
-  listSetAside(limit: number): Promise<CloudSetAside[]>;
-  /** Puts what was set aside back behind what waits, each message with the `id` it had. @returns how many. */
-  sendAgain(): Promise<number>;
   /** Gives free pages of the SQLite file back to the disk, a few at a time. @returns false when there is nothing more to give. */
   giveBack(): Promise<boolean>;
 };
 
 const trimChunk = 2_000;
-const maxSetAside = 1_000;
 /** Pages of 4 KiB in one transaction: some milliseconds. */
 const pagesAtOnce = 128;
 /** Fewer are soon written to again. */
@@ -52,8 +45,8 @@ type Row = {
   eventAt: number;
 };
 
-export function createOutboxStore(options: { db: Database; kind: 'sqlite' | 'postgres'; clock: Clock }): OutboxStore {
-  const { db, kind, clock } = options;
+export function createOutboxStore(options: { db: Database; kind: 'sqlite' | 'postgres' }): OutboxStore {
+  const { db, kind } = options;
   const given = (seqs: readonly number[]) =>
     jsonRows(
       kind,
@@ -111,47 +104,6 @@ export function createOutboxStore(options: { db: Database; kind: 'sqlite' | 'pos
         await new Promise<void>((resolve) => setImmediate(resolve));
       }
     },
-    setAside: async (seq, reason) => {
-      await db.transaction().execute(async (transaction) => {
-        await sql`
-          insert into cloud_set_aside (seq, channel, content, reason, at)
-          select seq, channel, coalesce(content, ref, ''), ${reason}, cast(${clock.now()} as bigint)
-          from cloud_outbox where seq = ${seq}
-          on conflict (seq) do nothing`.execute(transaction);
-        await sql`delete from cloud_outbox where seq = ${seq}`.execute(transaction);
-        const gone = await sql`delete from cloud_set_aside where seq not in (
-          select seq from cloud_set_aside order by at desc, seq desc limit ${sql.lit(maxSetAside)})`.execute(
-          transaction,
-        );
-        const number = Number(gone.numAffectedRows ?? 0n);
-        if (number > 0) await countDropped(transaction, number);
-      });
-    },
-    setAsideSize: async () => {
-      const { countAll, min } = db.fn;
-      const row = await db
-        .selectFrom('cloud_set_aside')
-        .select([countAll<number>().as('count'), min('at').as('oldestAt')])
-        .executeTakeFirst();
-      return { count: Number(row?.count ?? 0), oldestAt: row?.oldestAt ?? null };
-    },
-    listSetAside: async (limit) => {
-      const columns = ['seq', 'channel', 'reason', 'at'] as const;
-      const order = db.selectFrom('cloud_set_aside').select(columns).orderBy('at', 'desc').orderBy('seq', 'desc');
-      const rows = await order.limit(limit).execute();
-      return rows.map((row) => ({ ...row, channel: row.channel as EventChannel, at: isoTime(row.at) }));
-    },
-    sendAgain: () =>
-      db.transaction().execute(async (transaction) => {
-        // What begins with a brace is the content, all else the id of the event that has it; a message of nothing is not sent.
-        const { numAffectedRows = 0n } = await sql`
-          insert into cloud_outbox (channel, ref, content, at)
-          select channel, case when content like '{%' then null else content end,
-            case when content like '{%' then content end, case when content like '{%' then at end
-          from cloud_set_aside where content <> '' order by seq`.execute(transaction);
-        await sql`delete from cloud_set_aside`.execute(transaction);
-        return Number(numAffectedRows);
-      }),
     giveBack: async () => {
       if (kind === 'postgres') return false;
       const { rows } = await sql<{ freelist_count: number }>`pragma freelist_count`.execute(db);
@@ -169,10 +121,6 @@ export function createOutboxStore(options: { db: Database; kind: 'sqlite' | 'pos
       return free > pagesAtOnce;
     },
   };
-}
-
-async function countDropped(transaction: DatabaseTransaction, number: number): Promise<void> {
-  await sql`update cloud_config set dropped = dropped + cast(${number} as bigint)`.execute(transaction);
 }
 
 function paramsOf({ content, id, deviceId, kind, data, eventAt }: Row): Record<string, unknown> | null {

@@ -8,11 +8,12 @@ import { recordedLog } from '../testing/recorded-log.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { createCloudConfigStore } from './cloud-config-store.ts';
 import type { LinkView } from './link-decide.ts';
+import { createDeadLetterStore } from './dead-letter-store.ts';
 import { createOutboxStore } from './outbox-store.ts';
 import {
   type CloudFacts,
   conditionsOf,
-  createStandingConditions,
+  createCloudConditions,
   createStatusReader,
   createWallTimes,
   unreachableAfterMs,
@@ -24,7 +25,7 @@ const view = (more: Partial<LinkView> & Pick<LinkView, 'state'>) => ({ ...nothin
 
 async function open() {
   const store = await openTestStore();
-  const outbox = createOutboxStore({ ...store, clock });
+  const outbox = createOutboxStore(store);
   const configWith = async (key: Buffer) => {
     const box = await openSecretBox({ disk: nodeDisk, path: '/nowhere', key });
     return createCloudConfigStore({ db: store.db, box, clock });
@@ -36,7 +37,8 @@ async function open() {
       view: () => seen,
       config: await configWith(key),
       outbox,
-      conditions: createStandingConditions({ clock, logger: recordedLog() }),
+      deadLetters: createDeadLetterStore({ db: store.db, clock }),
+      conditions: createCloudConditions({ clock, logger: recordedLog() }),
       askedAt: () => null,
       clock,
     });
@@ -87,7 +89,7 @@ const well: CloudFacts = {
   isKeyLost: false,
   link,
   outbox: { bytes: 0, maxBytes: 1_000, dropped: 0 },
-  setAside: { count: 0, oldestAt: null },
+  deadLetters: { count: 0, oldestAt: null },
 };
 const outbox = (bytes: number, dropped = 0): Partial<CloudFacts> => ({ outbox: { bytes, maxBytes: 1_000, dropped } });
 const longAgo = now - unreachableAfterMs;
@@ -111,8 +113,12 @@ const cases: [string, Partial<CloudFacts>, string[]][] = [
   ['full, and the oldest dropped', outbox(985, 3), ['cloud_outbox_full']],
   ['emptied since something was dropped', outbox(10, 3), []],
   ['full, of a station that nobody claimed', { isClaimed: false, ...outbox(1_000, 3) }, []],
-  ['set aside', { setAside: { count: 1, oldestAt: now - 5 } }, ['cloud_messages_set_aside']],
-  ['another backend holds the link', { link: null, setAside: { count: 1, oldestAt: 1 } }, ['cloud_messages_set_aside']],
+  ['dead letters', { deadLetters: { count: 1, oldestAt: now - 5 } }, ['cloud_messages_set_aside']],
+  [
+    'another backend holds the link',
+    { link: null, deadLetters: { count: 1, oldestAt: 1 } },
+    ['cloud_messages_set_aside'],
+  ],
 ];
 
 for (const [name, facts, expected] of cases) {
@@ -127,13 +133,13 @@ for (const [name, facts, expected] of cases) {
 test('a condition keeps the time at which it began, and is logged as it comes and goes', () => {
   const logger = recordedLog();
   const clock = { ...systemClock, now: () => now };
-  const standing = createStandingConditions({ clock, logger });
+  const standing = createCloudConditions({ clock, logger });
   const down = { ...well, link: { ...link, downSince: longAgo } };
-  const [first] = standing.look(down);
+  const [first] = standing.update(down);
   assert.equal(first?.since, new Date(longAgo).toISOString(), 'since the link is down, not since it counts as long');
-  assert.deepEqual(standing.look({ ...down, now: now + 60_000 }), [first]);
-  assert.deepEqual(standing.look(well), []);
-  const [again] = standing.look({ ...well, link: { ...link, isRejected: true } });
+  assert.deepEqual(standing.update({ ...down, now: now + 60_000 }), [first]);
+  assert.deepEqual(standing.update(well), []);
+  const [again] = standing.update({ ...well, link: { ...link, isRejected: true } });
   assert.equal(again?.since, new Date(now).toISOString());
   const told = logger.lines.filter((line) => line.includes('cloud_condition_'));
   assert.equal(told.length, 3, told.join('\n'));

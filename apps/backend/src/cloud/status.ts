@@ -1,4 +1,5 @@
 import { type Clock, isoTime } from '@station/kit/clock';
+import { createConditions } from '@station/kit/conditions';
 import type { ExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { CloudCondition, CloudStatus } from '@station/protocol/cloud';
 import { type CloudConditionId, cloudConditions } from '@station/protocol/cloud-conditions';
@@ -6,6 +7,7 @@ import type { BackendLogger } from '@station/kit/logger';
 import type { SocketHub } from '../socket/hub.ts';
 import type { CloudConfig } from './cloud-config-store.ts';
 import type { LinkTrouble, LinkView } from './link-decide.ts';
+import type { DeadLetterStore } from './dead-letter-store.ts';
 import type { OutboxStore } from './outbox-store.ts';
 
 /** What people are shown (contracts, section 9), read anew at each call. */
@@ -15,19 +17,20 @@ export function createStatusReader(parts: {
   /** Null: another backend holds the link. */
   view(): (LinkView & { heardAtMs: number | null }) | null;
   config: { read(): Promise<CloudConfig> };
-  outbox: Pick<OutboxStore, 'size' | 'setAsideSize'>;
-  conditions: StandingConditions;
+  outbox: Pick<OutboxStore, 'size'>;
+  deadLetters: Pick<DeadLetterStore, 'size'>;
+  conditions: CloudConditions;
   askedAt(): string | null;
   clock: Clock;
 }): () => Promise<CloudStatus> {
-  const { host, maxBytes, outbox, clock } = parts;
+  const { host, maxBytes, outbox, deadLetters, clock } = parts;
   const wall = createWallTimes(clock);
   return async () => {
-    const [config, size, setAside] = [await parts.config.read(), await outbox.size(), await outbox.setAsideSize()];
+    const [config, size, dead] = [await parts.config.read(), await outbox.size(), await deadLetters.size()];
     const view = parts.view();
     const isClaimed = config.stationToken !== null;
     const resting = isClaimed ? 'offline' : 'unclaimed';
-    const conditions = parts.conditions.look({
+    const conditions = parts.conditions.update({
       now: clock.now(),
       isClaimed,
       isKeyLost: !isClaimed && config.claimedAt !== null,
@@ -37,7 +40,7 @@ export function createStatusReader(parts: {
         downSince: wall('down', view.downSinceMs),
       },
       outbox: { bytes: size.bytes, maxBytes, dropped: config.dropped },
-      setAside,
+      deadLetters: dead,
     });
     return {
       state: view?.state ?? resting,
@@ -55,7 +58,7 @@ export function createStatusReader(parts: {
         bytes: size.bytes,
         maxBytes,
         dropped: config.dropped,
-        setAside: setAside.count,
+        setAside: dead.count,
       },
       conditions,
       askedAt: parts.askedAt(),
@@ -81,28 +84,28 @@ export const disabledStatus: CloudStatus = {
   askedAt: null,
 };
 
-type StatusTeller = Disposable & {
-  /** Reads the status, and tells everyone at `/ws` if it is another one. */
-  tell(): void;
-  /** The same, told in any case: there is another code to claim the station, which the status does not hold. */
-  tellAnew(): void;
-  /** The same, soon: what changes many times a second is told a few times. */
-  tellSoon(): void;
-  /** Nothing waits for the cloud any more: told soon, if people believe that something does. */
+export type StatusBroadcaster = Disposable & {
+  /** Reads the status and broadcasts it at `/ws` if it changed. */
+  broadcast(): void;
+  /** Broadcasts it in any case: there is another code to claim the station, which the status does not hold. */
+  broadcastAlways(): void;
+  /** The same as `broadcast`, a little later: what changes many times a second is broadcast a few times. */
+  broadcastSoon(): void;
+  /** Nothing waits for the cloud any more: broadcast soon, if the last status said that something does. */
   drained(): void;
 };
 
 const soonMs = 500;
 
-/** @param latest as it is now; whoever comes to `/ws` is told the one that was read last. */
-export function createStatusTeller(parts: {
+/** @param parts.latest as it is now; who connects to `/ws` gets the one that was read last. */
+export function createStatusBroadcaster(parts: {
   latest: CloudStatus;
   read(): Promise<CloudStatus>;
   hub: Pick<SocketHub, 'broadcast' | 'replay'>;
   run: ExclusiveRunner['run'];
   onFault(error: unknown): void;
   clock: Clock;
-}): StatusTeller {
+}): StatusBroadcaster {
   let { latest } = parts;
   const message = () => ({ type: 'cloud_status', at: isoTime(parts.clock.now()), status: latest }) as const;
   const look = async (evenIfSame: boolean): Promise<void> => {
@@ -110,22 +113,21 @@ export function createStatusTeller(parts: {
     latest = await parts.read();
     if (evenIfSame || JSON.stringify(latest) !== before) parts.hub.broadcast(message(), 'cloud_status');
   };
-  const lookAndTell = (evenIfSame: boolean): void => void parts.run(() => look(evenIfSame)).catch(parts.onFault);
-  const tell = (): void => lookAndTell(false);
+  const start = (evenIfSame: boolean): void => void parts.run(() => look(evenIfSame)).catch(parts.onFault);
   let soon: NodeJS.Timeout | undefined;
-  const tellSoon = (): void => {
+  const broadcastSoon = (): void => {
     soon ??= setTimeout(() => {
       soon = undefined;
-      tell();
+      start(false);
     }, soonMs).unref();
   };
   const replaying = parts.hub.replay(() => [message()]);
   return {
-    tell,
-    tellAnew: () => lookAndTell(true),
-    tellSoon,
+    broadcast: () => start(false),
+    broadcastAlways: () => start(true),
+    broadcastSoon,
     drained: () => {
-      if (latest.outbox.pending > 0) tellSoon();
+      if (latest.outbox.pending > 0) broadcastSoon();
     },
     [Symbol.dispose]: () => {
       clearTimeout(soon);
@@ -143,72 +145,63 @@ export type CloudFacts = {
   /** Null: another backend holds the link. */
   link: { isRejected: boolean; trouble: LinkTrouble | null; downSince: number | null } | null;
   outbox: { bytes: number; maxBytes: number; dropped: number };
-  setAside: { count: number; oldestAt: number | null };
+  deadLetters: { count: number; oldestAt: number | null };
 };
 
-/** A home line that is away for a restart of its router is nothing to tell anybody. */
+/** A home line that is down while its router restarts is not worth a condition. */
 export const unreachableAfterMs = 15 * 60_000;
 const nearlyFull = 0.8;
 /** What is trimmed to the limit is just below it. */
 const full = 0.98;
 
-/** What is wrong, of these facts alone. `since` is null where they do not say it. */
+/** The conditions that follow from these facts. `since` is null where the facts do not say it. */
 export function conditionsOf(facts: CloudFacts): { id: CloudConditionId; since: number | null }[] {
-  const { now, isClaimed, isKeyLost, link, outbox, setAside } = facts;
+  const { now, isClaimed, isKeyLost, link, outbox, deadLetters } = facts;
   const found: { id: CloudConditionId; since: number | null }[] = [];
-  const stand = (id: CloudConditionId, since: number | null = null): void => void found.push({ id, since });
-  if (isKeyLost) stand('cloud_key_lost');
-  if (link?.isRejected) stand('cloud_rejected');
-  if (link?.trouble === 'certificate') stand('cloud_certificate_untrusted');
-  if (link?.trouble === 'clock') stand('cloud_clock_wrong');
+  const raise = (id: CloudConditionId, since: number | null = null): void => void found.push({ id, since });
+  if (isKeyLost) raise('cloud_key_lost');
+  if (link?.isRejected) raise('cloud_rejected');
+  if (link?.trouble === 'certificate') raise('cloud_certificate_untrusted');
+  if (link?.trouble === 'clock') raise('cloud_clock_wrong');
   const isExplained = link === null || link.isRejected || link.trouble !== null;
   const downSince = link?.downSince ?? null;
   if (isClaimed && !isExplained && downSince !== null && now - downSince >= unreachableAfterMs) {
-    stand('cloud_unreachable', downSince);
+    raise('cloud_unreachable', downSince);
   }
   const filled = outbox.bytes / outbox.maxBytes;
-  if (isClaimed && filled >= full && outbox.dropped > 0) stand('cloud_outbox_full');
-  else if (isClaimed && filled >= nearlyFull) stand('cloud_outbox_nearly_full');
-  if (setAside.count > 0) stand('cloud_messages_set_aside', setAside.oldestAt);
+  if (isClaimed && filled >= full && outbox.dropped > 0) raise('cloud_outbox_full');
+  else if (isClaimed && filled >= nearlyFull) raise('cloud_outbox_nearly_full');
+  if (deadLetters.count > 0) raise('cloud_messages_set_aside', deadLetters.oldestAt);
   return found;
 }
 
-/** Keeps since when each stands, and logs each as it comes and goes. */
-type StandingConditions = { look(facts: CloudFacts): CloudCondition[] };
+/** Follows the facts; each change is logged. */
+type CloudConditions = { update(facts: CloudFacts): CloudCondition[] };
 
-export function createStandingConditions({
-  clock,
-  logger,
-}: {
-  clock: Clock;
-  logger: BackendLogger;
-}): StandingConditions {
-  const since = new Map<CloudConditionId, number>();
+export function createCloudConditions({ clock, logger }: { clock: Clock; logger: BackendLogger }): CloudConditions {
+  const conditions = createConditions({
+    catalogue: cloudConditions,
+    clock,
+    onRaised: ({ id, severity }) => logger.event('cloud_condition_raised', { condition: id, severity }),
+    onCleared: (id) => logger.event('cloud_condition_cleared', { condition: id }),
+  });
   return {
-    look: (facts) => {
-      const found = conditionsOf(facts);
-      for (const id of [...since.keys()]) {
-        if (found.some((one) => one.id === id)) continue;
-        since.delete(id);
-        logger.event('cloud_condition_cleared', { condition: id });
+    update: (facts) => {
+      const found = new Map(conditionsOf(facts).map(({ id, since }) => [id, since]));
+      for (const id of Object.keys(cloudConditions) as CloudConditionId[]) {
+        conditions.set(id, found.has(id), found.get(id) ?? undefined);
       }
-      return found.map(({ id, since: told }) => {
-        const { severity, message } = cloudConditions[id];
-        if (!since.has(id)) logger.event('cloud_condition_raised', { condition: id, severity });
-        const began = since.get(id) ?? told ?? clock.now();
-        since.set(id, began);
-        return { id, severity, message, since: isoTime(began) };
-      });
+      return conditions.list();
     },
   };
 }
 
-/** A clock that was set is told again; the two clocks drifting apart by a little is not. */
+/** A clock that was set counts as a change; a small drift between the two clocks does not. */
 const toleranceMs = 1_000;
 
 /**
- * From the clock that only goes forward to the one on the wall. Asked again for the same moment it answers the same, to the millisecond, so that
- * what did not change does not look as if it had.
+ * Converts monotonic to wall-clock time. Asked again for the same moment it answers the same to the millisecond, so that a status that did not
+ * change is not broadcast again.
  * @param name of the moment, of which there is one at a time. @returns milliseconds since the epoch.
  */
 export function createWallTimes(clock: Clock): (name: string, monotonicMs: number | null) => number | null {

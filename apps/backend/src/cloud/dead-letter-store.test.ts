@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '@station/kit/clock';
+import { eventChannels } from '@station/protocol/cloud';
+import type { DeviceReport } from '../core/device-events.ts';
+import { createEventIds } from '../core/event-ids.ts';
+import { createDeviceStore } from '../store/device-store.ts';
+import { writeReports } from '../store/report-store.ts';
+import { openTestStore } from '../testing/test-store.ts';
+import { createDeadLetterStore } from './dead-letter-store.ts';
+import { createOutboxStore, enqueueReports } from './outbox-store.ts';
+
+async function open() {
+  const store = await openTestStore();
+  const { db } = store;
+  const devices = createDeviceStore({ db, clock: systemClock });
+  const { id } = await devices.provision({ externalId: 'x', type: 'pir', name: 'Hall', zoneId: null });
+  await db
+    .insertInto('cloud_config')
+    .values({
+      id: 'cloud',
+      station_token: 'sealed',
+      active_channels: JSON.stringify(eventChannels),
+      dropped: 0,
+    } as never)
+    .execute();
+  const newId = createEventIds(Date.now);
+  const outbox = createOutboxStore(store);
+  const deadLetters = createDeadLetterStore({ db, clock: systemClock });
+  const write = (...reports: DeviceReport[]) => writeReports(store, reports, newId, enqueueReports);
+  return { db, id, outbox, deadLetters, write, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+}
+
+const event = (deviceId: string, n: number): DeviceReport => ({
+  kind: 'event',
+  deviceId,
+  at: 1_000 + n,
+  eventKind: 'device_event',
+  data: { action: 'motion_detected', n },
+});
+const status = (deviceId: string, to: 'online' | 'offline', at: number): DeviceReport => ({
+  kind: 'status',
+  deviceId,
+  at,
+  status: to,
+});
+
+test('dead letters leave the outbox, and can be sent again with the ids they had', async () => {
+  await using all = await open();
+  await all.write(status(all.id, 'online', 1), event(all.id, 1), event(all.id, 2));
+  const before = await all.outbox.read(0, 10);
+  for (const { seq } of before.slice(0, 2)) await all.deadLetters.add(seq, 'closed with 1008');
+  await all.deadLetters.add(before[1]?.seq ?? 0, 'once more');
+  assert.equal((await all.deadLetters.size()).count, 2);
+  assert.equal((await all.outbox.size()).pending, 1);
+  const listed = await all.deadLetters.list(10);
+  assert.deepEqual(
+    listed.map(({ channel, reason }) => `${channel}: ${reason}`),
+    ['events: closed with 1008', 'status: closed with 1008'],
+  );
+  assert.equal(await all.deadLetters.resend(), 2);
+  assert.deepEqual(await all.deadLetters.size(), { count: 0, oldestAt: null });
+  const after = await all.outbox.read(0, 10);
+  assert.deepEqual(
+    after.map(({ channel, params }) => ({ channel, params })),
+    [before[2], before[0], before[1]].map((message) => ({ channel: message?.channel, params: message?.params })),
+  );
+  assert.ok(after.every(({ seq }, n) => n === 0 || seq > (before[2]?.seq ?? 0)));
+  assert.equal(await all.deadLetters.resend(), 0);
+});
+
+test('dead letters beyond those that are kept count as dropped', async () => {
+  await using all = await open();
+  const values = Array.from({ length: 1_000 }, (_, n) => ({
+    seq: n + 1,
+    channel: 'system',
+    content: '{"id":"a"}',
+    reason: 'r',
+    at: 1,
+  }));
+  await all.db.insertInto('cloud_set_aside').values(values).execute();
+  await all.db
+    .insertInto('cloud_outbox')
+    .values({ seq: 2_000, channel: 'system', content: '{"id":"b"}', at: 1 })
+    .execute();
+  await all.deadLetters.add(2_000, 'closed with 1008');
+  assert.equal((await all.deadLetters.size()).count, 1_000);
+  const row = await all.db.selectFrom('cloud_config').select('dropped').executeTakeFirst();
+  assert.equal(row?.dropped, 1);
+});
