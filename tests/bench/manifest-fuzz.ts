@@ -4,7 +4,7 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { mergeEnvironment, envToConfig } from '@station/agent/config';
-import { parseEnvFile } from '@station/agent/config/env-file';
+import { parseEnvFile } from '@station/kit/env-file';
 import type { StackEngine } from '@station/agent/stack/ports';
 import { overrideFile, readOverride, stateFiles } from '@station/agent/stack/state-files';
 import { createJournalKeeper } from '@station/agent/stack/journal-keeper';

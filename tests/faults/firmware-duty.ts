@@ -5,7 +5,7 @@ import { createOtaBackend } from '@station/agent/adapters/backend-client';
 import { cacheDisk } from '@station/agent/adapters/cache-disk';
 import { fetchSmallFile } from '@station/agent/adapters/http-client';
 import { openDownload } from '@station/agent/adapters/http-download';
-import type { SigningKey } from '@station/agent/config/values';
+import type { SigningKey } from '@station/kit/config-values';
 import { createFirmware, type Firmware } from '@station/agent/firmware/firmware';
 import { createFirmwareSource } from '@station/agent/firmware/firmware-poll';
 import { systemClock } from '@station/kit/clock';

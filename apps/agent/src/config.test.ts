@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { envToConfig, loadConfig, mergeEnvironment, type Config } from './config.ts';
-import { variableNames } from './config/reader.ts';
+import { agentVariables } from './variables.ts';
 
+const variableNames = Object.keys(agentVariables);
 const defaults = { homeDirectory: '/home/anna', hostname: 'hallway', pid: 42 };
 const needed = {
   STATION_ID: '0B7C2D2E-8A7F-4E7B-9B1E-0D4F1F2A9C3D',
@@ -43,7 +44,6 @@ describe('defaults', () => {
           keepReleases: 1,
         },
         stack: {
-          engine: 'docker',
           projectPath: '/home/anna/station',
           composeFile: 'docker-compose.yml',
           bootstrapOnStart: false,
@@ -54,7 +54,6 @@ describe('defaults', () => {
           dockerProgram: 'docker',
           registry: null,
           registryCredentials: null,
-          processDir: null,
         },
         health: { url: new URL('http://localhost/api/health'), stabilizationMs: 45_000, timeoutMs: 60_000 },
         firmware: {
@@ -135,8 +134,6 @@ describe('values', () => {
       WIFI_WATCHDOG: 'false',
       WIFI_COUNTRY: 'FI',
       LOG_LEVEL: 'DEBUG',
-      STACK_ENGINE: 'process',
-      STACK_PROCESS_DIR: '/srv/images',
     });
     assert.equal(config.release.checkIntervalMs, 3000);
     assert.deepEqual([config.health.stabilizationMs, config.health.timeoutMs], [0, 2500]);
@@ -147,7 +144,6 @@ describe('values', () => {
     assert.equal(config.stack.dockerProgram, '/opt/docker/bin/docker');
     assert.equal(config.stack.registry, 'registry.example:5000');
     assert.deepEqual(config.stack.registryCredentials, { username: 'reader', password: 'a long pull token' });
-    assert.deepEqual([config.stack.engine, config.stack.processDir], ['process', '/srv/images']);
     assert.deepEqual(
       [config.api.host, config.api.port, config.api.socketPath, config.api.token],
       ['::1', 0, '/tmp/agent.sock', 'agent-token-0123456789'],
@@ -220,8 +216,6 @@ const wrong: Record<string, string[]> = {
   BOOTSTRAP_ON_START: ['off'],
   MAINTENANCE_WINDOW: ['02:00', '2:00-5:00', '24:00-05:00', '02:60-05:00', '02:00-02:00', 'night'],
   UPDATE_PUBLIC_KEY: [minisignKey('ED', 40), minisignKey('Ed', 39), minisignKey('Ed', 41), 'RWQ', '*'.repeat(56)],
-  STACK_ENGINE: ['podman'],
-  STACK_PROCESS_DIR: ['images'],
   DOCKER_HOST: ['tcp://127.0.0.1:2375', 'ssh://host', 'docker.sock', `/${'x'.repeat(107)}`],
   DOCKER_PROGRAM: ['docker --debug', './docker', 'bin/docker'],
   COMPOSE_PROJECT_PATH: ['station', './station', '~anna/station'],

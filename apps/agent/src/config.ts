@@ -1,14 +1,13 @@
 import { homedir, hostname } from 'node:os';
 import { join } from 'node:path';
-import { describeError } from '@station/kit/station-error';
+import type { SigningKey } from '@station/kit/config-values';
 import { exists, nodeDisk, readText } from '@station/kit/durable-files';
-import { logLevels, type LogLevel } from '@station/kit/logger';
-import { parseEnvFile } from './config/env-file.ts';
-import { parseMaintenanceWindow, type MaintenanceWindow } from './config/maintenance-window.ts';
-import { createReader, variableNames, type Environment, type Reader } from './config/reader.ts';
-import * as check from './config/values.ts';
-import { readWifi, type WifiConfig } from './config/wifi.ts';
-import type { Check, SigningKey } from './config/values.ts';
+import { readVariables, secretsIn, type Environment, type Values } from '@station/kit/env-config';
+import { parseEnvFile } from '@station/kit/env-file';
+import type { LogLevel } from '@station/kit/logger';
+import { describeError } from '@station/kit/station-error';
+import type { MaintenanceWindow } from './core/maintenance-window.ts';
+import { agentVariables } from './variables.ts';
 
 /** The agent's configuration (specification, "Agent configuration"; contracts, section 3). Paths are absolute, times are ms. */
 export type Config = {
@@ -25,7 +24,6 @@ export type Config = {
     readonly keepReleases: number;
   };
   readonly stack: {
-    readonly engine: 'docker' | 'process';
     readonly projectPath: string;
     /** File name inside `projectPath`. */
     readonly composeFile: string;
@@ -39,8 +37,6 @@ export type Config = {
     /** `host` or `host:port`; null: the engine's default. */
     readonly registry: string | null;
     readonly registryCredentials: { readonly username: string; readonly password: string } | null;
-    /** Folder with the images of `engine: 'process'`. */
-    readonly processDir: string | null;
   };
   readonly health: { readonly url: URL; readonly stabilizationMs: number; readonly timeoutMs: number };
   readonly firmware: {
@@ -72,6 +68,25 @@ export type Config = {
   readonly secrets: readonly string[];
 };
 
+/** Of the Wi-Fi watchdog and its hotspot (contracts, section 3). */
+type WifiConfig = {
+  readonly watchdog: 'auto' | 'on' | 'off';
+  readonly interface: string | null;
+  readonly country: string | null;
+  /** Asked whether the internet is there; any answer from its host will do. Null: nobody is asked. */
+  readonly connectivityUrl: URL | null;
+  /** Where people find the station in their own network; the setup page names it. */
+  readonly stationUrl: URL;
+  readonly hotspot: {
+    readonly ssid: string;
+    /** Null: an open network. */
+    readonly password: string | null;
+    readonly address: string;
+    readonly prefixLength: number;
+    readonly portalPort: number;
+  };
+};
+
 export type ConfigReading =
   | { kind: 'ok'; config: Config; warnings: string[] }
   /** Each problem names a variable and what it has to be; never its value. */
@@ -80,11 +95,6 @@ export type ConfigReading =
 /** What defaults are derived from. */
 export type Defaults = { homeDirectory: string; hostname: string; pid: number };
 
-const intervalMinutes = check.duration(60_000, 0.01, 43_200);
-const defaultIntervalMs = 60 * 60_000;
-const name = check.matching(/^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,127}$/, 'be a name of letters, digits, "_", "." and "-"');
-const webUrl = check.url(['https', 'http']);
-const manifestUrl = check.url(['https', 'http', 'file']);
 /** Below this a token can be guessed by trying. */
 const shortTokenLength = 16;
 
@@ -116,157 +126,142 @@ export function mergeEnvironment(file: Environment, processEnvironment: Environm
   return { ...file, ...Object.fromEntries(set) };
 }
 
+/** Another name in the environment file is probably a slip of the pen. */
 function unknownNames(file: Environment): string[] {
-  const known: readonly string[] = variableNames;
-  const unknown = Object.keys(file).filter((key) => !known.includes(key));
+  const unknown = Object.keys(file).filter((key) => !Object.hasOwn(agentVariables, key));
   return unknown.map((key) => `${key} in the environment file is not a variable of the agent`);
 }
 
 /** Pure: the whole configuration, or every problem of it at once. */
 export function envToConfig(env: Environment, defaults: Defaults): ConfigReading {
-  const reader = createReader(env);
-  const stationId = reader.required('STATION_ID', check.uuid, '');
-  const health = readHealth(reader);
-  const release = readRelease(reader);
-  const config: Config = {
-    stationId,
-    dataDir: reader.or(
-      'DATA_DIR',
-      check.path(defaults.homeDirectory),
-      join(defaults.homeDirectory, 'station-agent-data'),
-    ),
-    logLevel: reader.or('LOG_LEVEL', check.oneOf(logLevels), 'info'),
-    release,
-    stack: readStack(reader, defaults),
-    health,
-    firmware: readFirmware(reader, release.manifestUrl, defaults),
-    backend: {
-      url: reader.or('BACKEND_URL', webUrl, new URL(health.url.origin)),
-      agentToken: reader.or('BACKEND_AGENT_TOKEN', check.token, null),
-    },
-    api: readApi(reader, defaults),
-    wifi: readWifi(reader, { stationId, releaseUrl: release.manifestUrl, hostname: defaults.hostname }),
-    systemd: readSystemd(reader, defaults),
-    childEnv: {
-      PATH: reader.ambient('PATH') ?? '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-      HOME: defaults.homeDirectory,
-      LANG: 'C.UTF-8',
-      ...(reader.ambient('DOCKER_CONFIG') ? { DOCKER_CONFIG: reader.ambient('DOCKER_CONFIG') ?? '' } : {}),
-    },
-    secrets: secretNames.map((secret) => reader.text(secret)).filter((value) => value !== null),
-  };
-  const { problems } = reader;
-  if (problems.length > 0) return { kind: 'invalid', problems, warnings: [] };
-  return { kind: 'ok', config, warnings: shortTokens(config) };
-}
-
-const secretNames = ['CONTAINER_TOKEN', 'BACKEND_AGENT_TOKEN', 'AGENT_TOKEN', 'HOTSPOT_PASSWORD'] as const;
-
-function shortTokens({ api, backend }: Config): string[] {
-  const tokens = { AGENT_TOKEN: api.token, BACKEND_AGENT_TOKEN: backend.agentToken };
-  return Object.entries(tokens)
-    .filter(([, value]) => value !== null && value.length < shortTokenLength)
-    .map(([key]) => `${key} is shorter than ${shortTokenLength} characters`);
-}
-
-function readRelease(reader: Reader): Config['release'] {
-  return {
-    manifestUrl: reader.required('UPDATE_SERVER_URL', manifestUrl, new URL('file:///')),
-    publicKey: reader.or('UPDATE_PUBLIC_KEY', check.signingKey, null),
-    checkIntervalMs: reader.or('CHECK_INTERVAL_MINUTES', intervalMinutes, defaultIntervalMs),
-    autoUpdate: reader.or('AUTO_UPDATE', check.boolean, true),
-    maintenanceWindow: reader.or('MAINTENANCE_WINDOW', maintenanceWindow, null),
-    keepReleases: reader.or('KEEP_RELEASES', check.wholeNumber(1, 20), 1),
-  };
-}
-
-const maintenanceWindow: Check<MaintenanceWindow> = (text) => {
-  const window = parseMaintenanceWindow(text);
-  return window ? check.ok(window) : check.must('be HH:MM-HH:MM in local time, with two different times');
-};
-
-function readStack(reader: Reader, { homeDirectory }: Defaults): Config['stack'] {
-  const path = check.path(homeDirectory);
-  const username = reader.or('CONTAINER_USERNAME', check.matching(/^[\x20-\x7e]{1,256}$/, 'be printable ASCII'), null);
-  const password = reader.or('CONTAINER_TOKEN', check.matching(/^[\x20-\x7e]{1,4096}$/, 'be printable ASCII'), null);
-  if ((reader.text('CONTAINER_USERNAME') === null) !== (reader.text('CONTAINER_TOKEN') === null)) {
-    reader.problems.push('CONTAINER_USERNAME and CONTAINER_TOKEN must be set together');
+  const { values, problems, isSet } = readVariables(agentVariables, env, defaults);
+  if (isSet('CONTAINER_USERNAME') !== isSet('CONTAINER_TOKEN')) {
+    problems.push('CONTAINER_USERNAME and CONTAINER_TOKEN must be set together');
   }
+  if (problems.length > 0) return { kind: 'invalid', problems, warnings: [] };
+  return { kind: 'ok', config: toConfig(values, env, defaults), warnings: shortTokens(values) };
+}
+
+type AgentValues = Values<typeof agentVariables>;
+
+function toConfig(values: AgentValues, env: Environment, defaults: Defaults): Config {
   return {
-    engine: reader.or('STACK_ENGINE', check.oneOf(['docker', 'process']), 'docker'),
-    projectPath: reader.or('COMPOSE_PROJECT_PATH', path, join(homeDirectory, 'station')),
-    composeFile: reader.or('COMPOSE_FILE', composeFile, 'docker-compose.yml'),
-    bootstrapOnStart: reader.or('BOOTSTRAP_ON_START', check.boolean, false),
-    backendContainer: reader.or('BACKEND_CONTAINER_NAME', name, 'station-backend'),
-    frontendContainer: reader.or('FRONTEND_CONTAINER_NAME', name, 'station-frontend'),
-    reverseProxyService: reader.or('REVERSE_PROXY_SERVICE', name, 'proxy'),
-    dockerSocket: reader.or('DOCKER_HOST', check.engineSocket(homeDirectory), '/var/run/docker.sock'),
-    dockerProgram: reader.or('DOCKER_PROGRAM', program(path), 'docker'),
-    registry: reader.or('CONTAINER_REGISTRY', check.registryHost, null),
-    registryCredentials: username !== null && password !== null ? { username, password } : null,
-    processDir: reader.or('STACK_PROCESS_DIR', path, null),
+    stationId: values.STATION_ID,
+    dataDir: values.DATA_DIR,
+    logLevel: values.LOG_LEVEL,
+    release: {
+      manifestUrl: values.UPDATE_SERVER_URL,
+      publicKey: values.UPDATE_PUBLIC_KEY,
+      checkIntervalMs: values.CHECK_INTERVAL_MINUTES,
+      autoUpdate: values.AUTO_UPDATE,
+      maintenanceWindow: values.MAINTENANCE_WINDOW,
+      keepReleases: values.KEEP_RELEASES,
+    },
+    stack: toStackConfig(values),
+    health: {
+      url: values.HEALTHCHECK_URL,
+      stabilizationMs: values.STABILIZATION_SECONDS,
+      timeoutMs: values.HEALTHCHECK_TIMEOUT_SECONDS,
+    },
+    firmware: {
+      manifestUrl: values.FIRMWARE_MANIFEST_URL ?? usualFirmwareManifest(values.UPDATE_SERVER_URL),
+      cacheDir: values.FIRMWARE_CACHE_DIR,
+      folder: values.FIRMWARE_FOLDER,
+      checkIntervalMs: values.FIRMWARE_CHECK_INTERVAL_MINUTES,
+      maxBytes: values.FIRMWARE_MAX_BYTES,
+    },
+    backend: {
+      url: values.BACKEND_URL ?? new URL(values.HEALTHCHECK_URL.origin),
+      agentToken: values.BACKEND_AGENT_TOKEN,
+    },
+    api: {
+      host: values.HOST,
+      port: values.PORT,
+      socketPath: values.AGENT_SOCKET ?? usualSocket(ambient(env, 'RUNTIME_DIRECTORY')),
+      token: values.AGENT_TOKEN,
+    },
+    wifi: toWifiConfig(values, defaults),
+    systemd: readSystemd(env, defaults),
+    childEnv: childEnv(env, defaults),
+    secrets: secretsIn(agentVariables, env),
   };
 }
 
-const composeFile = check.matching(
-  /^[a-zA-Z0-9][a-zA-Z0-9_.-]*\.ya?ml$/,
-  'be the name of a .yml or .yaml file in COMPOSE_PROJECT_PATH, without a folder',
-);
-
-const program =
-  (path: Check<string>): Check<string> =>
-  (text) => {
-    if (/^[\w.-]+$/.test(text)) return check.ok(text);
-    const checked = path(text);
-    return checked.ok ? checked : check.must('be the name of a program or an absolute path');
-  };
-
-function readHealth(reader: Reader): Config['health'] {
+function toStackConfig(values: AgentValues): Config['stack'] {
+  const { CONTAINER_USERNAME: username, CONTAINER_TOKEN: password } = values;
   return {
-    url: reader.or('HEALTHCHECK_URL', webUrl, new URL('http://localhost/api/health')),
-    stabilizationMs: reader.or('STABILIZATION_SECONDS', check.duration(1000, 0, 3600), 45_000),
-    timeoutMs: reader.or('HEALTHCHECK_TIMEOUT_SECONDS', check.duration(1000, 1, 3600), 60_000),
+    projectPath: values.COMPOSE_PROJECT_PATH,
+    composeFile: values.COMPOSE_FILE,
+    bootstrapOnStart: values.BOOTSTRAP_ON_START,
+    backendContainer: values.BACKEND_CONTAINER_NAME,
+    frontendContainer: values.FRONTEND_CONTAINER_NAME,
+    reverseProxyService: values.REVERSE_PROXY_SERVICE,
+    dockerSocket: values.DOCKER_HOST,
+    dockerProgram: values.DOCKER_PROGRAM,
+    registry: values.CONTAINER_REGISTRY,
+    registryCredentials: username !== null && password !== null ? { username, password } : null,
   };
+}
+
+function toWifiConfig(values: AgentValues, { hostname }: Defaults): WifiConfig {
+  return {
+    watchdog: values.WIFI_WATCHDOG,
+    interface: values.WIFI_INTERFACE,
+    country: values.WIFI_COUNTRY,
+    connectivityUrl: values.CONNECTIVITY_CHECK_URL ?? usualConnectivityUrl(values.UPDATE_SERVER_URL),
+    stationUrl: values.STATION_URL ?? usualStationUrl(hostname),
+    hotspot: {
+      ssid: values.HOTSPOT_SSID ?? `Station-${values.STATION_ID.slice(-4)}`,
+      password: values.HOTSPOT_PASSWORD,
+      ...values.HOTSPOT_ADDRESS,
+      portalPort: values.PORTAL_PORT,
+    },
+  };
+}
+
+function shortTokens(values: AgentValues): string[] {
+  return (['AGENT_TOKEN', 'BACKEND_AGENT_TOKEN'] as const)
+    .filter((key) => (values[key]?.length ?? shortTokenLength) < shortTokenLength)
+    .map((key) => `${key} is shorter than ${shortTokenLength} characters`);
 }
 
 /** Where the firmware manifest is when nobody says: beside the release manifest. */
 export const usualFirmwareManifest = (releaseUrl: URL): URL => new URL('firmware/manifest.json', releaseUrl);
 
-function readFirmware(reader: Reader, releaseUrl: URL, { homeDirectory }: Defaults): Config['firmware'] {
-  return {
-    manifestUrl: reader.or('FIRMWARE_MANIFEST_URL', manifestUrl, usualFirmwareManifest(releaseUrl)),
-    cacheDir: reader.or('FIRMWARE_CACHE_DIR', check.path(homeDirectory), join(homeDirectory, 'firmware-cache')),
-    folder: reader.or('FIRMWARE_FOLDER', urlFolder, '/firmware'),
-    checkIntervalMs: reader.or('FIRMWARE_CHECK_INTERVAL_MINUTES', intervalMinutes, defaultIntervalMs),
-    maxBytes: reader.or('FIRMWARE_MAX_BYTES', check.wholeNumber(1024, 2 ** 30), 16 * 2 ** 20),
-  };
-}
+/** The server that releases come from: nobody else learns that this station is there. */
+const usualConnectivityUrl = (releaseUrl: URL): URL | null =>
+  ['http:', 'https:'].includes(releaseUrl.protocol) ? new URL('/', releaseUrl) : null;
 
-const urlFolder = check.matching(
-  /^(\/(?!\.{1,2}(\/|$))[a-zA-Z0-9_.~-]+)+$/,
-  'be a URL path as /firmware, without a slash at its end',
-);
+/** Its name in multicast DNS (RFC 6762), which phones and computers know without a server. */
+const usualStationUrl = (hostname: string): URL => {
+  const label = hostname.split('.')[0] ?? '';
+  return URL.parse(`http://${label}.local/`) ?? new URL('http://station.local/');
+};
 
-function readApi(reader: Reader, { homeDirectory }: Defaults): Config['api'] {
-  const runtimeDirectory = reader.ambient('RUNTIME_DIRECTORY')?.split(':')[0];
-  return {
-    host: reader.or('HOST', check.host, '127.0.0.1'),
-    port: reader.or('PORT', check.port, 3001),
-    socketPath: reader.or(
-      'AGENT_SOCKET',
-      check.socketPath(homeDirectory),
-      runtimeDirectory === undefined ? null : join(runtimeDirectory, 'agent.sock'),
-    ),
-    token: reader.or('AGENT_TOKEN', check.token, null),
-  };
-}
+const usualSocket = (runtimeDirectories: string | null): string | null =>
+  runtimeDirectories === null ? null : join(runtimeDirectories.split(':')[0] ?? '', 'agent.sock');
 
-function readSystemd(reader: Reader, { pid }: Defaults): Config['systemd'] {
-  const micros = Number(reader.ambient('WATCHDOG_USEC') ?? 0);
+/** Set by the service manager or the shell, not by the operator (systemd.exec(5), sd_notify(3)). */
+type AmbientName = 'RUNTIME_DIRECTORY' | 'NOTIFY_SOCKET' | 'WATCHDOG_USEC' | 'WATCHDOG_PID' | 'PATH' | 'DOCKER_CONFIG';
+
+const ambient = (env: Environment, variable: AmbientName): string | null => env[variable]?.trim() || null;
+
+function readSystemd(env: Environment, { pid }: Defaults): Config['systemd'] {
+  const micros = Number(ambient(env, 'WATCHDOG_USEC') ?? 0);
   // The variables are inherited: a watchdog for another process is none for this one (sd_watchdog_enabled(3)).
-  const ours = Number(reader.ambient('WATCHDOG_PID') ?? pid) === pid;
+  const ours = Number(ambient(env, 'WATCHDOG_PID') ?? pid) === pid;
   return {
-    notifySocket: reader.ambient('NOTIFY_SOCKET'),
+    notifySocket: ambient(env, 'NOTIFY_SOCKET'),
     watchdogMs: ours && Number.isFinite(micros) && micros > 0 ? micros / 1000 : null,
+  };
+}
+
+function childEnv(env: Environment, { homeDirectory }: Defaults): Config['childEnv'] {
+  const dockerConfig = ambient(env, 'DOCKER_CONFIG');
+  return {
+    PATH: ambient(env, 'PATH') ?? '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    HOME: homeDirectory,
+    LANG: 'C.UTF-8',
+    ...(dockerConfig === null ? {} : { DOCKER_CONFIG: dockerConfig }),
   };
 }

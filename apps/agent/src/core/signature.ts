@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import type { Fetched } from '../adapters/http-client.ts';
-import type { SigningKey } from '../config/values.ts';
+import type { SigningKey } from '@station/kit/config-values';
 
 export type FetchFile = (
   url: URL,

@@ -4,7 +4,7 @@ import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
 import { type FirmwareEntry, type FirmwareRefusal, readFirmwareManifest } from '@station/protocol/firmware-manifest';
 import { maxManifestBytes } from '@station/protocol/release-manifest';
-import type { SigningKey } from '../config/values.ts';
+import type { SigningKey } from '@station/kit/config-values';
 import { checkSignature, type FetchFile } from '../core/signature.ts';
 
 /** Asking for the firmware manifest: when, and what is said when it does not come. */

@@ -5,7 +5,7 @@ import { createBackoff } from '@station/kit/retry';
 import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import { isNewer } from '@station/protocol/version';
 import type { AgentConditions } from '@station/kit/conditions';
-import { isInsideWindow, type MaintenanceWindow } from '../config/maintenance-window.ts';
+import { isInsideWindow, type MaintenanceWindow } from '../core/maintenance-window.ts';
 import { chooseAutomatic, type Choice } from './release-decide.ts';
 import type { ReleaseCheck, ReleaseSource } from './release-source.ts';
 import type { JournalKeeper } from './journal-keeper.ts';

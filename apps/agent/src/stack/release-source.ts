@@ -2,7 +2,7 @@ import { StationError } from '@station/kit/station-error';
 import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import { maxManifestBytes, readReleaseManifest } from '@station/protocol/release-manifest';
 import { compareVersions, parseVersion } from '@station/protocol/version';
-import type { SigningKey } from '../config/values.ts';
+import type { SigningKey } from '@station/kit/config-values';
 import { checkSignature, type FetchFile } from '../core/signature.ts';
 
 export type ReleaseCheck =

@@ -1,12 +1,8 @@
 import { isIP, isIPv4 } from 'node:net';
 import { isAbsolute, join, normalize } from 'node:path';
+import type { Check, Checked } from './env-config.ts';
 
-/**
- * Checks of single configuration values. Each returns the value in the form the agent uses, or what it has to be; never the
- * value itself, which could be a secret in the wrong place.
- */
-export type Checked<T> = { ok: true; value: T } | { ok: false; must: string };
-export type Check<T> = (text: string) => Checked<T>;
+/** Checks of single configuration values, for declarations of variables. */
 
 export const ok = <T>(value: T): Checked<T> => ({ ok: true, value });
 export const must = (text: string): Checked<never> => ({ ok: false, must: text });
@@ -77,23 +73,19 @@ export const url =
   };
 
 /** An absolute path, or one that begins with `~/`. */
-export const path =
-  (homeDirectory: string): Check<string> =>
-  (text) => {
-    const expanded = text === '~' || text.startsWith('~/') ? join(homeDirectory, text.slice(1)) : text;
-    if (!isAbsolute(expanded) || expanded.includes('\0')) return must('be an absolute path');
-    const clean = normalize(expanded);
-    return ok(clean.length > 1 ? clean.replace(/\/$/, '') : clean);
-  };
+export const path: Check<string> = (text, { homeDirectory }) => {
+  const expanded = text === '~' || text.startsWith('~/') ? join(homeDirectory, text.slice(1)) : text;
+  if (!isAbsolute(expanded) || expanded.includes('\0')) return must('be an absolute path');
+  const clean = normalize(expanded);
+  return ok(clean.length > 1 ? clean.replace(/\/$/, '') : clean);
+};
 
 /** Path of a Unix socket: the kernel takes 107 bytes at most (unix(7), sun_path). */
-export const socketPath =
-  (homeDirectory: string): Check<string> =>
-  (text) => {
-    const checked = path(homeDirectory)(text);
-    if (checked.ok && Buffer.byteLength(checked.value) > 107) return must('be a path of at most 107 bytes');
-    return checked;
-  };
+export const socketPath: Check<string> = (text, context) => {
+  const checked = path(text, context);
+  if (checked.ok && Buffer.byteLength(checked.value) > 107) return must('be a path of at most 107 bytes');
+  return checked;
+};
 
 /** A token that can stand in an Authorization header as it is. */
 export const token: Check<string> = (text) =>
@@ -103,23 +95,48 @@ const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i;
 const isHostName = (text: string): boolean =>
   text.length <= 253 && text.split('.').every((part) => label.test(part)) && !/^[\d.]+$/.test(text);
 
+const isHost = (text: string): boolean => isIP(text) !== 0 || isHostName(text);
+
 export const host: Check<string> = (text) =>
-  isIP(text) !== 0 || isHostName(text) ? ok(text.toLowerCase()) : must('be an IP address or a host name');
+  isHost(text) ? ok(text.toLowerCase()) : must('be an IP address or a host name');
 
 /** `host` or `host:port` of an image registry. */
 export const registryHost: Check<string> = (text) => {
   const match = /^(.+?)(?::(\d{1,5}))?$/.exec(text);
-  const valid = match?.[1] !== undefined && host(match[1]).ok && Number(match[2] ?? 1) <= 65_535;
+  const valid = match?.[1] !== undefined && isHost(match[1]) && Number(match[2] ?? 1) <= 65_535;
   return valid ? ok(text.toLowerCase()) : must('be host or host:port, without https:// and without a path');
 };
 
 /** `unix:///path` or a plain path of the engine's socket. */
-export const engineSocket =
-  (homeDirectory: string): Check<string> =>
-  (text) => {
-    const plain = text.startsWith('unix://') ? text.slice('unix://'.length) : text;
-    const checked = socketPath(homeDirectory)(plain);
-    return checked.ok ? checked : must('be unix:///path of the engine on this machine; tcp:// is not supported');
+export const engineSocket: Check<string> = (text, context) => {
+  const plain = text.startsWith('unix://') ? text.slice('unix://'.length) : text;
+  const checked = socketPath(plain, context);
+  return checked.ok ? checked : must('be unix:///path of the engine on this machine; tcp:// is not supported');
+};
+
+/** Name of a program on PATH, or an absolute path. */
+export const program: Check<string> = (text, context) => {
+  if (/^[\w.-]+$/.test(text)) return ok(text);
+  const checked = path(text, context);
+  return checked.ok ? checked : must('be the name of a program or an absolute path');
+};
+
+/** A path of a URL without a slash at its end. */
+export const urlFolder: Check<string> = (text) =>
+  /^(\/(?!\.{1,2}(\/|$))[a-zA-Z0-9_.~-]+)+$/.test(text)
+    ? ok(text)
+    : must('be a URL path as /firmware, without a slash at its end');
+
+/** Anything. */
+export const text: Check<string> = (given) => ok(given);
+
+/** A URL of one of `schemes`, kept as it was written; it may carry a user name and a password. */
+export const address =
+  (schemes: readonly string[]): Check<string> =>
+  (given) => {
+    const value = URL.parse(given);
+    if (value !== null && value.hostname !== '' && schemes.includes(value.protocol.slice(0, -1))) return ok(given);
+    return must(`be a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`);
   };
 
 /** IPv4 address with prefix length, e.g. `192.0.2.1/24`. */
