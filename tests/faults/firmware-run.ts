@@ -29,6 +29,8 @@ export type FirmwareRunOptions = {
   diskFault?: DiskFault;
   /** Stands between the agent and the disk: a place for a flaw. */
   wrapDisk?: (disk: CacheDisk) => CacheDisk;
+  /** The firmware server cannot be reached. */
+  isServerDown?: boolean;
   /** Virtual time that the run takes; by default until there is nothing left to do. */
   forMs?: number;
 };
@@ -80,7 +82,7 @@ export async function runFirmware(world: FirmwareWorld, options: FirmwareRunOpti
       isSigned: false,
       check: async () => {
         process.point('server.manifest');
-        return manifestOf(world);
+        return options.isServerDown ? { kind: 'unavailable', reason: 'no network', missing: false } : manifestOf(world);
       },
     },
     disk: options.wrapDisk?.(disk) ?? disk,

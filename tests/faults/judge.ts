@@ -75,7 +75,7 @@ function judgeJournal(journal: Journal, world: World, expected: Expectation): st
     if (!ids.includes('operation-1')) faults.push('the history is forgotten');
   }
   for (const { version, reason } of journal.quarantined) {
-    const isManual = reason === 'rolled back by hand';
+    const isManual = reason === 'rolled back manually';
     const givenUp = expected.stormy === true && reason === 'interrupted too often';
     if (expected.healthy.includes(version) && !isManual && !givenUp)
       faults.push(`${version} works and is quarantined: ${reason}`);

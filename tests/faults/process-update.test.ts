@@ -18,7 +18,7 @@ const names = (events: readonly AgentEvent[]): string[] => events.map(({ event }
 const sideBySide = { concurrency: 4 };
 
 describe('an update on real processes', sideBySide, () => {
-  it('to a good release ends on it, and the one before can be gone back to without the registry', async () => {
+  it('to a good release ends on it, and the previous one can be gone back to without the registry', async () => {
     await using station = await createInstalled();
     assert.ok(await station.operate('update', await station.publish('1.1.0', 'good')));
     const entry = await station.assertRuns('1.1.0');

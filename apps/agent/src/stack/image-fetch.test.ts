@@ -241,7 +241,7 @@ describe('a pull that falls silent', () => {
   });
 });
 
-describe('healing a release', () => {
+describe('re-pulling a damaged release', () => {
   test('leaves whole images alone', async () => {
     const { parts, told } = createMachine({ 'sha256:b': 'whole', 'sha256:f': 'whole' });
     await repullDamaged(release, parts);
@@ -263,7 +263,7 @@ describe('healing a release', () => {
     assert.equal(images['sha256:f'], 'whole');
   });
 
-  test('goes on when the registry is away', async () => {
+  test('goes on when the registry does not answer', async () => {
     const { parts, told } = createMachine({ 'sha256:b': 'broken' }, { [backend]: away, [frontend]: away });
     await repullDamaged(release, parts);
     assert.equal(told('pull').length, 2);

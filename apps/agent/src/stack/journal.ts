@@ -55,7 +55,7 @@ export const Journal = Type.Object({
   /** Boot in which the installed release was last seen up and healthy; null when it must be brought up. */
   upInBoot: MaybeText,
   /**
-   * Version of a release that the engine could start as little as the one before it: it is not installed by itself until the stack
+   * Version of a release that the engine could start as little as the previous one: it is not installed automatically until the stack
    * runs again. Null, or not there, when there is none.
    */
   heldBack: Type.Optional(MaybeText),

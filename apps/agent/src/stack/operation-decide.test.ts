@@ -100,7 +100,7 @@ describe('an update', () => {
   });
 
   test('never names a quarantined release, but the first kept one before it', () => {
-    const left = { version: '1.0.0', reason: 'rolled back by hand', at: moment.now };
+    const left = { version: '1.0.0', reason: 'rolled back manually', at: moment.now };
     const journal = { ...installed, quarantined: [left] };
     assert.equal(rollbackTarget(journal), null);
     const kept = [...installed.kept, { release: release('0.9.0'), at: '2026-04-01T00:00:00.000Z' }];
@@ -147,7 +147,7 @@ describe('an update', () => {
       assert.equal(ended.retired['sha256:proxy-old'], undefined);
     });
 
-    test('keeps what ran of it for a rollback by hand', () => {
+    test('keeps what ran of it for a manual rollback', () => {
       const ended = change(installed, named, fetched, toBoth, verify, { kind: 'complete' });
       assert.deepEqual(rollbackTarget(ended)?.release.imageIds, withOld);
     });
@@ -157,7 +157,7 @@ describe('an update', () => {
     });
   });
 
-  test('completes: the new one is installed, the old one kept, the one before retired', () => {
+  test('completes: the new one is installed, the previous one kept, the one before that retired', () => {
     const ended = change(installed, ...updating, { kind: 'complete' });
     assert.equal(ended.installed?.version, '2.0.0');
     assert.deepEqual(ended.kept, [{ release: old, at: moment.now }]);
@@ -224,7 +224,7 @@ describe('an update', () => {
     assert.deepEqual(way(unhealthy, cannotStart), ['2.0.0']);
   });
 
-  describe('that the engine could start as little as the release before it', () => {
+  describe('that the engine could start as little as the previous release', () => {
     const cannotStart = { code: 'engine_failed', reason: 'the port is taken' };
     const stuck = change(
       installed,
@@ -319,7 +319,7 @@ describe('the doubt about fetched images', () => {
   });
 });
 
-describe('a rollback by hand', () => {
+describe('a manual rollback', () => {
   const gone: Change = { kind: 'switch', imageIds: first.imageIds, digests: {} };
 
   test('swaps the releases and quarantines the one it leaves', () => {
@@ -327,7 +327,7 @@ describe('a rollback by hand', () => {
     assert.deepEqual([ended.installed?.version, ended.kept.map((one) => one.release.version)], ['1.0.0', ['1.1.0']]);
     assert.deepEqual(
       ended.quarantined.map(({ version, reason }) => [version, reason]),
-      [['1.1.0', 'rolled back by hand']],
+      [['1.1.0', 'rolled back manually']],
     );
     assert.equal(ended.history[0]?.result, 'rolled_back');
   });
@@ -370,7 +370,7 @@ describe('what is kept of the past', () => {
     assert.equal(journal.history[0]?.to, '3.0.59');
   });
 
-  test('has one entry for a release that fails again and again by itself for one reason', () => {
+  test('has one entry for a release that fails again and again automatically for one reason', () => {
     const begun = (trigger: 'automatic' | 'manual', id: string, to = unpulled): Change => ({
       kind: 'begin',
       operation: { id, kind: 'update', trigger, to },

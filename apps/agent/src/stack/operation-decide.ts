@@ -23,7 +23,7 @@ export type Change =
   | { kind: 'verify_revert' }
   /** The release that was to run does: the operation ends well. */
   | { kind: 'complete' }
-  /** The release before it runs again: the operation ends rolled back. */
+  /** The previous release runs again: the operation ends rolled back. */
   | { kind: 'reverted' }
   /** The operation ends without having reached either; what was installed is still what shall run. */
   | {
@@ -115,8 +115,8 @@ export function wantedImages(journal: Journal): Set<string> {
 }
 
 /**
- * The release to go back to: while another is being installed or gone back to the one before it, else the latest kept that has not
- * failed here and was not left by hand. Null when there is none: a quarantined release is only installed by its name.
+ * The release to go back to: while another is being installed or gone back to the previous one, else the latest kept that has not
+ * failed here and was not left manually. Null when there is none: a quarantined release is only installed by its name.
  */
 export function rollbackTarget(journal: Journal): { release: Release; at: string } | null {
   const operation = journal.operation;
@@ -188,7 +188,7 @@ function complete(journal: Journal, operation: OperationRecord, moment: Moment):
     fetched: {},
     upInBoot: moment.bootId,
     heldBack: null,
-    quarantined: undone ? quarantine({ ...journal, quarantined }, undone, byHand, moment.now) : quarantined,
+    quarantined: undone ? quarantine({ ...journal, quarantined }, undone, manually, moment.now) : quarantined,
   });
 }
 
@@ -285,7 +285,7 @@ const imagesOf = ({ imageIds, images }: Release): Record<string, string> =>
 type Failure = { code: string; reason: string };
 const isEngineFault = ({ code }: Failure): boolean => code === 'engine_failed';
 const unhealthy: Failure = { code: 'release_unhealthy', reason: 'not healthy' };
-const byHand: Failure = { code: 'rolled_back_by_hand', reason: 'rolled back by hand' };
+const manually: Failure = { code: 'rolled_back_by_hand', reason: 'rolled back manually' };
 
 function quarantine(journal: Journal, version: string | null, failure: Failure, at: string): Journal['quarantined'] {
   if (version === null) return journal.quarantined;

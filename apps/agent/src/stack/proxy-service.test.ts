@@ -23,7 +23,7 @@ function quickClock(): Clock {
   };
 }
 
-function setUp(setRunning: (running: boolean) => void) {
+function setUp(setRunning: (running: boolean) => void, service = 'proxy') {
   const clock = quickClock();
   const lock = createPort80Lock();
   const done: string[] = [];
@@ -45,7 +45,7 @@ function setUp(setRunning: (running: boolean) => void) {
       wake: () => void done.push('wake'),
     },
     lock,
-    service: 'proxy',
+    service,
     clock,
     logger: {
       event: (name) => void events.push(name),
@@ -83,7 +83,7 @@ test('a bring-up that waits ends with the agent', async () => {
   await assert.rejects(up, /stop/);
 });
 
-test('an engine that is away for a moment is asked again; one that stays away is told of and not waited for', async () => {
+test('an engine that does not answer for a moment is asked again; one that does not for long is reported and not waited for', async () => {
   let failures = 3;
   const { proxy, events } = setUp(() => {
     if (failures-- > 0) throw new StationError('unavailable', 'the container engine does not answer');
@@ -92,4 +92,11 @@ test('an engine that is away for a moment is asked again; one that stays away is
   failures = Infinity;
   assert.equal(await proxy.start(signal), 'failed');
   assert.deepEqual(events, ['engine_failed']);
+});
+
+test('the proxy is the service that REVERSE_PROXY_SERVICE names', async () => {
+  const { proxy, done } = setUp(() => undefined, 'edge');
+  await proxy.stop(signal);
+  await proxy.start(signal);
+  assert.deepEqual(done, ['stack work ends', 'stop edge', 'wake', 'start edge']);
 });

@@ -16,7 +16,7 @@ export type ProxyServiceParts = {
   logger: AgentLogger;
 };
 
-/** An engine that is away has no proxy running either: what it did not do is not waited for longer than this. */
+/** An engine that does not answer has no proxy running either: it is not waited for longer than this. */
 const longestTryMs = 20_000;
 const retryMs = 1000;
 

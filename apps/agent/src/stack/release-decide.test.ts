@@ -51,7 +51,7 @@ for (const [name, given, manifestChanges, expected] of [
   ['a release newer than that one', { journal: journal({ heldBack: '1.1.5' }) }, {}, 'install'],
   ['a release for newer agents', {}, { minAgentVersion: '1.0.1' }, 'agent_too_old'],
   ['a release for this very agent', {}, { minAgentVersion: '1.0.0' }, 'install'],
-  ['a station that updates by hand', { autoUpdate: false }, {}, 'manual'],
+  ['a station that updates manually', { autoUpdate: false }, {}, 'manual'],
   [
     'a station that must have a release',
     { autoUpdate: false, insideWindow: false, takesPart: false, mustInstall: true },
@@ -61,7 +61,7 @@ for (const [name, given, manifestChanges, expected] of [
   ['a station outside the rollout', { takesPart: false }, {}, 'rollout'],
   ['a time outside the window', { insideWindow: false }, {}, 'maintenance_window'],
 ] as [string, Partial<Circumstances>, Partial<ReleaseManifest>, string][]) {
-  test(`by itself: ${name} → ${expected}`, () => {
+  test(`automatically: ${name} → ${expected}`, () => {
     const choice = chooseAutomatic({ ...manifest, ...manifestChanges }, at(given));
     assert.equal(choice.kind === 'deferred' ? choice.reason : choice.kind, expected);
   });

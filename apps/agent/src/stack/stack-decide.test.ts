@@ -160,9 +160,9 @@ table('without an operation', [
     { ...idle, pinnedImages: [] },
     { kind: 'pin_images', imageIds: ['sha256:1.0.0'] },
   ],
-  ['an image that is gone cannot be held', { ...idle, pinnedImages: [], presentImages: [] }, { kind: 'idle' }],
+  ['an image that is gone cannot be pinned', { ...idle, pinnedImages: [], presentImages: [] }, { kind: 'idle' }],
   [
-    'an image that could not be held is not tried again at once',
+    'an image that could not be pinned is not tried again at once',
     {
       ...idle,
       pinnedImages: [],
@@ -171,7 +171,7 @@ table('without an operation', [
     { kind: 'idle' },
   ],
   [
-    'an image that nobody wants is held no longer',
+    'the pin of an image that nobody wants is removed',
     { ...idle, pinnedImages: ['sha256:1.0.0', 'sha256:0.9.0'] },
     { kind: 'unpin_images', imageIds: ['sha256:0.9.0'] },
   ],

@@ -30,7 +30,7 @@ const failuresBeforeRepull = 2;
 const retryDelaysMs = [1000, 4000, 10_000] as const;
 /** Interruptions after which a release is given up: something about it may be what ends the machine or the agent. */
 const interruptionsOfALoop = 5;
-/** Health is looked for often at first, since until then the station is away; one that takes longer is left to its start. */
+/** Health is looked for often at first, since until then the station is offline; one that takes longer is left to its start. */
 const probeFastMs = 100;
 const probeFastForMs = 10_000;
 const probeSlowMs = 1000;
@@ -109,7 +109,7 @@ function endDoubt({ journal, attempts }: Facts, { from }: OperationRecord, { unr
 
 /**
  * After a boot the installed release is brought up before anything is fetched: that may take long, or never come to an end,
- * and the engine may not have started the containers again by itself. Once is enough: whatever fails is seen at the end.
+ * and the engine may not have restarted the containers automatically. Once is enough: whatever fails is seen at the end.
  */
 const isStackFirst = (facts: Facts, operation: OperationRecord): boolean =>
   operation.from !== null && operation.phaseBootId !== facts.bootId && facts.attempts.up === null;
@@ -212,7 +212,7 @@ export function decideBringUp(
   return found === null ? 'look' : found === 'none' ? 'not_due' : 'due';
 }
 
-/** The release does not work: back to the one before it, where there is one and it is another. */
+/** The release does not work: back to the previous one, where there is one and it is another. */
 function giveUp(operation: OperationRecord, failure: { code: string; reason: string }): Step {
   const { code, reason } = failure;
   if (operation.kind === 'bootstrap' || operation.from === null) {

@@ -131,7 +131,7 @@ async function runDocker(program: string, args: readonly string[], options: Comm
     return await runCommand(program, args, options);
   } catch (error) {
     options.abort?.throwIfAborted();
-    // Not there, or no folder to run it in: nothing that passes by itself, as a lack of memory does.
+    // Not there, or no folder to run it in: nothing that passes without help, as a lack of memory does.
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (['ENOENT', 'EACCES', 'ENOTDIR'].includes(code)) {
       throw unreadable(`the docker program cannot be started in its folder (${code})`, error);
@@ -163,7 +163,7 @@ async function composeFiles(parts: ComposeParts): Promise<string[]> {
   return files.includes(overridePath) ? files : [...files, overridePath];
 }
 
-/** The override file that Compose would read by itself beside a file of this name. */
+/** The override file that Compose would read on its own beside a file of this name. */
 async function defaultOverride(projectPath: string, composeFile: string): Promise<string[]> {
   const match = /^(docker-compose|compose)\.ya?ml$/.exec(composeFile);
   if (!match) return [];

@@ -185,7 +185,7 @@ test('images are read one at a time: the copies of all may not fit', async () =>
   assert.deepEqual([seen.read, seen.mostAtOnce], [3, 1]);
 });
 
-test('an engine that went away does not stand in the way of the next image', async () => {
+test('an engine that stopped answering does not stand in the way of the next image', async () => {
   let calls = 0;
   const verify = createImageVerifier({
     api: {

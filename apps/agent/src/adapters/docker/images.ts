@@ -72,7 +72,7 @@ export async function askLayers(
       credentials,
       isInsecure: async (registry) => {
         const host = registry.replace(/:\d+$/, '');
-        // Docker takes loopback registries as insecure by itself; others are named in its configuration.
+        // Docker takes loopback registries as insecure on its own; others are named in its configuration.
         if (/^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/.test(host)) return true;
         return (await info()).RegistryConfig?.IndexConfigs?.[registry]?.Secure === false;
       },
