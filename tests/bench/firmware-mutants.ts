@@ -14,7 +14,8 @@ import { fetchSmallFile } from '@station/agent/adapters/http-client';
 import { createAgentConditions } from '@station/kit/conditions';
 import { createFirmware } from '@station/agent/firmware/firmware';
 import { createFirmwareSource } from '@station/agent/firmware/firmware-poll';
-import { checksumOf, verifyFirmware } from '@station/agent/firmware/image-decide';
+import { checksumOf, sha256 } from '@station/agent/firmware/firmware-cache';
+import { verifyFirmware } from '@station/agent/firmware/image-decide';
 import { systemClock } from '@station/kit/clock';
 import { createLogger } from '@station/kit/logger';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
@@ -45,7 +46,7 @@ function judge(kind: string, mutant: Uint8Array, good: Uint8Array | null, chip: 
   const named = good === null ? [mutant] : [good, mutant];
   for (const image of named) {
     perKind[kind] = (perKind[kind] ?? 0) + 1;
-    const verdict = verifyFirmware(mutant, entryOf(image, chip), null);
+    const verdict = verifyFirmware({ bytes: mutant, sha256 }, entryOf(image, chip), null);
     if (verdict.kind === 'ok') accepted.push(`${kind} (${image === mutant ? 'published so' : 'damaged on its way'})`);
     else reasons.set(verdict.reason, (reasons.get(verdict.reason) ?? 0) + 1);
     if (verdict.kind === 'refused' && verdict.reason === '') accepted.push(`${kind}: without a reason`);
@@ -63,7 +64,7 @@ const entryOf = (image: Uint8Array, chip: string | null): FirmwareEntry => ({
 });
 
 for (const seed of seeds) {
-  const verdict = verifyFirmware(seed, entryOf(seed, 'esp32'), null);
+  const verdict = verifyFirmware({ bytes: seed, sha256 }, entryOf(seed, 'esp32'), null);
   if (verdict.kind !== 'ok') throw new Error(`the unchanged image is refused: ${verdict.reason}`);
 }
 
@@ -119,8 +120,8 @@ function trySwappedFiles(): void {
       [climate, lamp],
     ] as const) {
       const verdicts = [
-        verifyFirmware(other.image, entryOf(mine.image, null), null),
-        verifyFirmware(other.image, entryOf(other.image, null), mine.facts, [other.facts]),
+        verifyFirmware({ bytes: other.image, sha256 }, entryOf(mine.image, null), null),
+        verifyFirmware({ bytes: other.image, sha256 }, entryOf(other.image, null), mine.facts, [other.facts]),
       ];
       perKind['swapped files'] = (perKind['swapped files'] ?? 0) + verdicts.length;
       if (verdicts.some(({ kind }) => kind === 'ok')) accepted.push('swapped files');
@@ -186,6 +187,7 @@ async function tryWholeDuty(): Promise<string[]> {
     logger,
     random,
     directory,
+    folder: '/firmware',
     dataDir: join(folder, 'data'),
     bootId: 'boot',
     maxBytes: 2 ** 20,

@@ -86,6 +86,22 @@ describe('the hand-over', () => {
     assert.equal(duty.backend.accepted.length, 2);
   });
 
+  it('tells the path below FIRMWARE_FOLDER, and tells it again when that has changed', async () => {
+    const options = { folder: '/files/of-devices' };
+    await using duty = await createDuty(options);
+    duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
+    await duty.start();
+    await duty.until('firmware_handed_over');
+    options.folder = '/other';
+    const before = duty.events.length;
+    await duty.start();
+    await duty.until('firmware_handed_over', before);
+    assert.deepEqual(
+      duty.backend.accepted.map(({ path }) => path),
+      ['/files/of-devices/lamp@1.0.0.bin', '/other/lamp@1.0.0.bin'],
+    );
+  });
+
   it('of a newer version lets the old one go only when every device reports the new', async () => {
     await using duty = await createDuty();
     duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));

@@ -43,6 +43,8 @@ export type DutyOptions = {
   silenceMs?: number;
   isLineTaken?: () => boolean;
   isUsualAddress?: boolean;
+  /** FIRMWARE_FOLDER. */
+  folder?: string;
 };
 
 export async function createDuty(options: DutyOptions = {}): Promise<Duty> {
@@ -110,6 +112,7 @@ export async function createDuty(options: DutyOptions = {}): Promise<Duty> {
         logger,
         random: createRandom(5),
         directory: cacheDir,
+        folder: options.folder ?? '/firmware',
         dataDir: join(folder, 'data'),
         bootId: 'boot',
         maxBytes,

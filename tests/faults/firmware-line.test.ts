@@ -298,7 +298,9 @@ describe('the cache', () => {
     assert.ok(Number.isFinite(Date.parse(String(downloadedAt))));
     const expected = { version: '1.0.0', file: 'lamp@1.0.0.bin', checksum: offered.checksum, size, chip: 'esp32' };
     assert.deepEqual(rest, { ...expected, project: 'lamp', minVersion: '0.5.0' });
-    assert.deepEqual(duty.backend.accepted, [{ name: 'lamp', ...expected, minVersion: '0.5.0' }]);
+    assert.deepEqual(duty.backend.accepted, [
+      { name: 'lamp', ...expected, path: '/firmware/lamp@1.0.0.bin', minVersion: '0.5.0' },
+    ]);
   });
 
   it('serves nothing damaged, and is repaired', async () => {

@@ -93,6 +93,7 @@ export async function runFirmware(world: FirmwareWorld, options: FirmwareRunOpti
     logger,
     random: createRandom(world.boot),
     directory: cacheDir,
+    folder: '/firmware',
     dataDir,
     bootId: bootOf(world),
     maxBytes,

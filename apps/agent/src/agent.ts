@@ -13,6 +13,7 @@ import { createDockerEngine } from './adapters/docker/docker-engine.ts';
 import { createHttpProbe, fetchSmallFile } from './adapters/http-client.ts';
 import { openDownload } from './adapters/http-download.ts';
 import { createServiceManager } from './adapters/systemd.ts';
+import { socketFiles } from './adapters/unix-socket.ts';
 import { type Config, usualFirmwareManifest } from './config.ts';
 import { createFirmwareSource } from './firmware/firmware-poll.ts';
 import type { FirmwareParts } from './firmware/firmware-run.ts';
@@ -76,7 +77,7 @@ export async function startAgent(
   );
   const port = createStatus({ config, stack: updates, firmware, wifi, conditions, startedAt, agentVersion });
   const server = stack.use(
-    await createHttpServer({ port, logger, config: config.api, clock, agentVersion, random: Math.random }),
+    await createHttpServer({ port, logger, config: config.api, socketFiles, clock, agentVersion, random: Math.random }),
   );
   conditions.set('agent_open_on_network', config.api.token === null && listensBeyondLoopback(config.api.host));
   const serviceManager = stack.use(
@@ -134,7 +135,7 @@ async function createFirmwareDuty(
   config: Config,
   common: Pick<FirmwareParts, 'conditions' | 'clock' | 'logger' | 'random' | 'isLineTaken'>,
 ): Promise<Firmware> {
-  const { manifestUrl, cacheDir, maxBytes, checkIntervalMs } = config.firmware;
+  const { manifestUrl, cacheDir, folder, maxBytes, checkIntervalMs } = config.firmware;
   const { publicKey } = config.release;
   return createFirmware({
     ...common,
@@ -143,6 +144,7 @@ async function createFirmwareDuty(
     open: openDownload,
     backend: createOtaBackend(config.backend),
     directory: cacheDir,
+    folder,
     dataDir: config.dataDir,
     bootId: await readBootId(),
     maxBytes,

@@ -1,12 +1,6 @@
+import type { Fetched } from '../core/signature.ts';
 import { createReadStream } from 'node:fs';
 import type { ProbeAnswer } from '../stack/ports.ts';
-
-export type Fetched =
-  | { kind: 'ok'; bytes: Uint8Array; etag: string | null; url: string }
-  | { kind: 'not_modified' }
-  /** `rejected`: what came must not be used; `unavailable`: nothing came, later it may. Reasons name no secret and no path. */
-  | { kind: 'rejected'; reason: string }
-  | { kind: 'unavailable'; reason: string; /** There is nothing under this address. */ missing?: true };
 
 const totalTimeoutMs = 30_000;
 

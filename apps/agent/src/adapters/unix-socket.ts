@@ -11,7 +11,7 @@ const socketMode = 0o660;
  * ended without cleaning up.
  * @throws when somebody answers there, or when something else than a socket stands there.
  */
-export async function prepareSocketPath(path: string): Promise<void> {
+async function prepareSocketPath(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o755 });
   const found = await lstat(path).catch(absent);
   if (found === null) return;
@@ -21,7 +21,9 @@ export async function prepareSocketPath(path: string): Promise<void> {
 }
 
 /** Lets the owner and the group of the socket connect, and nobody else. */
-export const restrictSocket = (path: string): Promise<void> => chmod(path, socketMode);
+const restrictSocket = (path: string): Promise<void> => chmod(path, socketMode);
+
+export const socketFiles = { prepare: prepareSocketPath, restrict: restrictSocket };
 
 async function answers(path: string): Promise<boolean> {
   const socket = connect(path);

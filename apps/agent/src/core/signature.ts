@@ -1,7 +1,14 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
-import type { Fetched } from '../adapters/http-client.ts';
 import type { SigningKey } from '@station/kit/config-values';
 
+export type Fetched =
+  | { kind: 'ok'; bytes: Uint8Array; etag: string | null; url: string }
+  | { kind: 'not_modified' }
+  /** `rejected`: what came must not be used; `unavailable`: nothing came, later it may. Reasons name no secret and no path. */
+  | { kind: 'rejected'; reason: string }
+  | { kind: 'unavailable'; reason: string; /** There is nothing under this address. */ missing?: true };
+
+/** Fetches a small file whole; `etag`: only when it has changed. */
 export type FetchFile = (
   url: URL,
   options: { maxBytes: number; etag: string | null; signal: AbortSignal },

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { makeDirectoryDurable, readText, writeDurable } from '@station/kit/durable-files';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
@@ -7,7 +8,7 @@ import { Value } from 'typebox/value';
 import type { CachedFile, CachedFirmware } from './firmware-decide.ts';
 import { clearPath, lostReason, type Patience } from './unreadable-files.ts';
 import type { CacheDisk } from './firmware-ports.ts';
-import { checksumOf, type ImageFacts } from './image-decide.ts';
+import type { ImageFacts } from './image-decide.ts';
 
 /** Others read the cache: the proxy, which serves it to devices, runs as another user. */
 const directoryMode = 0o755;
@@ -60,13 +61,22 @@ export type Cache = {
   prepare(): Promise<void>;
 };
 
-/** @param patience with files that the disk does not give out. */
-export function createCache(disk: CacheDisk, directory: string, patience: Patience): Cache {
+export type CacheParts = {
+  disk: CacheDisk;
+  directory: string;
+  /** URL path under which the reverse proxy serves the directory (FIRMWARE_FOLDER). */
+  folder: string;
+  /** With files that the disk does not give out. */
+  patience: Patience;
+};
+
+export function createCache(parts: CacheParts): Cache {
+  const { disk, directory, folder, patience } = parts;
   const pathOf = (file: string): string => join(directory, file);
   const metadataPath = (name: string): string => pathOf(`${name}.json`);
   return {
     prepare: () => makeDirectoryDurable(disk, directory, directoryMode),
-    read: () => readCache(disk, directory, patience),
+    read: () => readCache(parts),
     faultOf: async ({ file, checksum }) => {
       const reading = await patience(pathOf(file), () => disk.read(pathOf(file)));
       if (reading.kind === 'lost') return lostReason;
@@ -102,7 +112,8 @@ export function createCache(disk: CacheDisk, directory: string, patience: Patien
         ...(minVersion === null ? {} : { minVersion }),
       };
       await writeDurable(disk, metadataPath(name), `${JSON.stringify(metadata)}\n`, fileMode);
-      return { name, version, file, checksum, size, downloadedAt: now, chip, project, minVersion };
+      const path = `${folder}/${file}`;
+      return { name, version, file, path, checksum, size, downloadedAt: now, chip, project, minVersion };
     },
     withdraw: async ({ name, file }) => {
       await clearPath(disk, metadataPath(name));
@@ -113,14 +124,14 @@ export function createCache(disk: CacheDisk, directory: string, patience: Patien
   };
 }
 
-async function readCache(disk: CacheDisk, directory: string, patience: Patience): Promise<CacheContents> {
+async function readCache({ disk, directory, folder, patience }: CacheParts): Promise<CacheContents> {
   const contents: CacheContents = { items: [], files: [], damaged: [] };
   for (const file of (await disk.list(directory)).sort()) {
     const complete = parseFirmwareFileName(file);
     if (complete) contents.files.push(complete);
     const name = file.endsWith('.json') ? file.slice(0, -'.json'.length) : '';
     if (!isFirmwareName(name)) continue;
-    const reading = await patience(join(directory, file), () => readItem(disk, directory, name));
+    const reading = await patience(join(directory, file), () => readItem({ disk, directory, folder }, name));
     if (reading.kind === 'lost') contents.damaged.push({ file, reason: lostReason, isLost: true });
     else if (typeof reading.value !== 'string') contents.items.push(reading.value);
     else contents.damaged.push({ file, reason: reading.value, isLost: false });
@@ -129,7 +140,10 @@ async function readCache(disk: CacheDisk, directory: string, patience: Patience)
 }
 
 /** The item, or why its metadata is not believed. */
-async function readItem(disk: CacheDisk, directory: string, name: string): Promise<CachedFirmware | string> {
+async function readItem(
+  { disk, directory, folder }: Omit<CacheParts, 'patience'>,
+  name: string,
+): Promise<CachedFirmware | string> {
   let parsed: unknown;
   try {
     parsed = JSON.parse((await readText(disk, join(directory, `${name}.json`))) ?? '');
@@ -143,5 +157,10 @@ async function readItem(disk: CacheDisk, directory: string, name: string): Promi
   if (named?.name !== name || named.version !== version) return 'names another file';
   if ((await disk.size(join(directory, file))) !== size) return 'its file is missing or of another size';
   const facts = { chip: chip ?? null, project: project ?? null, minVersion: minVersion ?? null };
-  return { name, version, file, checksum, size, downloadedAt, ...facts };
+  return { name, version, file, path: `${folder}/${file}`, checksum, size, downloadedAt, ...facts };
 }
+
+export const sha256 = (bytes: Uint8Array): Uint8Array => createHash('sha256').update(bytes).digest();
+
+/** As manifests and metadata write it. */
+export const checksumOf = (bytes: Uint8Array): string => `sha256:${Buffer.from(sha256(bytes)).toString('hex')}`;

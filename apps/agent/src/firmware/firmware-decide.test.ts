@@ -20,6 +20,7 @@ const item = (version: string, changes: Partial<CachedFirmware> = {}): CachedFir
   name: 'lamp',
   version,
   file: `lamp@${version}.bin`,
+  path: `/firmware/lamp@${version}.bin`,
   checksum: sum('a'),
   size: 100,
   downloadedAt: '2026-05-31T00:00:00.000Z',
@@ -59,7 +60,7 @@ const atRest: Facts = {
   files: [{ name: 'lamp', version: '1.0.0' }],
   partials: [],
   attempts: new Map(),
-  handedOver: { lamp: { version: '1.0.0', checksum: sum('a') } },
+  handedOver: { lamp: { version: '1.0.0', checksum: sum('a'), path: '/firmware/lamp@1.0.0.bin' } },
   types: [{ type: 'lamp', installed: ['1.0.0'], cached: '1.0.0' }],
   askDueMs: 800,
   handOvers: new Map(),
@@ -86,7 +87,9 @@ describe('the next step', () => {
   it('is to hand over what either side does not know of', () => {
     for (const changes of [
       { handedOver: {} },
-      { handedOver: { lamp: { version: '1.0.0', checksum: sum('c') } } },
+      { handedOver: { lamp: { version: '1.0.0', checksum: sum('c'), path: '/firmware/lamp@1.0.0.bin' } } },
+      { handedOver: { lamp: { version: '1.0.0', checksum: sum('a'), path: '/other/lamp@1.0.0.bin' } } },
+      { handedOver: { lamp: { version: '1.0.0', checksum: sum('a') } } },
       { handedOver: { lamp: { version: '0.9.0', checksum: sum('a') } } },
       { types: [] },
       { types: [{ type: 'lamp', installed: [], cached: null }] },

@@ -7,6 +7,8 @@ export type CachedFirmware = {
   name: string;
   version: string;
   file: string;
+  /** URL path at which the reverse proxy serves it. */
+  path: string;
   checksum: string;
   size: number;
   downloadedAt: string;
@@ -38,7 +40,7 @@ export type HandOverAttempt = {
 };
 
 /** What was handed over, as it is written down. */
-export type HandedOver = Readonly<Record<string, { version: string; checksum: string }>>;
+export type HandedOver = Readonly<Record<string, { version: string; checksum: string; path?: string }>>;
 
 export type Facts = {
   /** Monotonic. */
@@ -118,7 +120,8 @@ function decideBackend(facts: Facts): Step & { kind: 'ask_backend' | 'hand_over'
 /** Both sides must know of it: the backend may have been set back to an older state of its own, the agent too. */
 export function isHandedOver(item: CachedFirmware, handedOver: HandedOver, types: OtaDeviceTypes): boolean {
   const noted = Object.hasOwn(handedOver, item.name) ? handedOver[item.name] : undefined;
-  if (noted?.version !== item.version || noted.checksum !== item.checksum) return false;
+  // With another FIRMWARE_FOLDER the backend has to learn the new path.
+  if (noted?.version !== item.version || noted.checksum !== item.checksum || noted.path !== item.path) return false;
   const cached = types.find(({ type }) => type === item.name)?.cached ?? null;
   return cached !== null && order(cached, item.version) >= 0;
 }

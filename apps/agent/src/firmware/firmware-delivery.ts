@@ -2,7 +2,13 @@ import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff, type Backoff } from '@station/kit/retry';
 import type { OtaDeviceTypes } from '@station/protocol/firmware';
-import { attemptKey, isHandedOver, type CachedFirmware, type HandedOver, type HandOverAttempt } from './firmware-decide.ts';
+import {
+  attemptKey,
+  isHandedOver,
+  type CachedFirmware,
+  type HandedOver,
+  type HandOverAttempt,
+} from './firmware-decide.ts';
 import type { OtaBackend } from './firmware-ports.ts';
 
 /** The backend's knowledge of the cache, kept true: it is asked what it knows, and told what it lacks, again and again. */
@@ -88,8 +94,8 @@ export function createHandOver(parts: {
       askDueMs = clock.monotonic() + intervalMs;
     },
     handOver: async (item, signal) => {
-      const { name, version, file, checksum, size, chip, minVersion } = item;
-      const body = { name, version, file, checksum, size };
+      const { name, version, file, path, checksum, size, chip, minVersion } = item;
+      const body = { name, version, file, path, checksum, size };
       const more = { ...(chip === null ? {} : { chip }), ...(minVersion === null ? {} : { minVersion }) };
       const answer = await backend.firmwareReady({ ...body, ...more }, signal);
       if (answer.kind === 'failed') {

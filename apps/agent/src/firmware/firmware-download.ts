@@ -5,7 +5,7 @@ import type { Clock } from '@station/kit/clock';
 import { readText, temporaryPath, writeDurable } from '@station/kit/durable-files';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
 import { type CacheDisk, LineBroken, type OpenDownload, type Opened } from './firmware-ports.ts';
-import { checksumOf } from './image-decide.ts';
+import { checksumOf } from './firmware-cache.ts';
 import { clearPath, lostReason, type Patience } from './unreadable-files.ts';
 
 type DownloadParts = {

@@ -30,6 +30,8 @@ export type FirmwareParts = {
   /** FIRMWARE_CACHE_DIR and DATA_DIR. */
   directory: string;
   dataDir: string;
+  /** FIRMWARE_FOLDER: URL path under which the reverse proxy serves `directory`. */
+  folder: string;
   /** Of the machine: what an earlier boot has written may not be on disk. */
   bootId: string;
   maxBytes: number;
@@ -64,7 +66,7 @@ export type FirmwareRun = {
 
 export function createRun(parts: FirmwareParts): FirmwareRun {
   const patience = createPatience();
-  const cache = createCache(parts.disk, parts.directory, patience);
+  const cache = createCache({ ...parts, patience });
   const attempts = createAttempts(parts);
   return {
     poll: createFirmwarePoll(parts),
@@ -132,7 +134,10 @@ export const isPending = (run: FirmwareRun): boolean =>
 const Notes = Type.Object({
   format: Type.Literal(1),
   /** Name → what the backend has accepted. */
-  handedOver: Type.Record(Type.String(), Type.Object({ version: Type.String(), checksum: Type.String() })),
+  handedOver: Type.Record(
+    Type.String(),
+    Type.Object({ version: Type.String(), checksum: Type.String(), path: Type.Optional(Type.String()) }),
+  ),
   /** Name → highest version of a manifest whose signature verified: a signed but old manifest does not go back. */
   signedFloors: Type.Record(Type.String(), Type.String()),
 });

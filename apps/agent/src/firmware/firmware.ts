@@ -173,9 +173,9 @@ function createExecutors(
     poll: async () => void (await checkManifest()),
     ask_backend: () => run.handOver.ask(isPending(run), signal),
     hand_over: async ({ item }) => {
-      const { name, version, checksum } = item;
+      const { name, version, checksum, path } = item;
       if (!(await run.handOver.handOver(item, signal))) return;
-      const accepted = { [name]: { version, checksum } };
+      const accepted = { [name]: { version, checksum, path } };
       await keepNotes(run, parts, ({ handedOver }) => ({ handedOver: { ...handedOver, ...accepted } }));
       logger.event('firmware_handed_over', { name, version });
     },

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { inspectImage, normalizeChip } from '@station/protocol/firmware-image';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
 
@@ -7,9 +6,8 @@ export type ImageFacts = { chip: string | null; project: string | null };
 
 export type Verdict = ({ kind: 'ok' } & ImageFacts) | { kind: 'refused'; reason: string };
 
-export const checksumOf = (bytes: Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
-
-const sha256 = (bytes: Uint8Array): Uint8Array => createHash('sha256').update(bytes).digest();
+/** A complete file, and its hash: hashing is a computation of Node's, which decisions do not import. */
+export type HashedFile = { bytes: Uint8Array; sha256: (bytes: Uint8Array) => Uint8Array };
 
 /**
  * Whether a complete file may be published: it is the one that the manifest names, and as far as it can be told an image that a device
@@ -18,7 +16,7 @@ const sha256 = (bytes: Uint8Array): Uint8Array => createHash('sha256').update(by
  * @param others what else is in the cache.
  */
 export function verifyFirmware(
-  bytes: Uint8Array,
+  { bytes, sha256 }: HashedFile,
   entry: FirmwareEntry,
   before: ImageFacts | null,
   others: readonly ImageFacts[] = [],
@@ -26,7 +24,7 @@ export function verifyFirmware(
   if (entry.size !== null && bytes.length !== entry.size) {
     return refused(`${bytes.length} bytes long instead of ${entry.size}`);
   }
-  if (checksumOf(bytes) !== entry.checksum) return refused('the checksum is not that of the manifest');
+  if (`sha256:${toHex(sha256(bytes))}` !== entry.checksum) return refused('the checksum is not that of the manifest');
   const image = inspectImage(bytes, sha256);
   if (image.kind === 'refused') return image;
   const wanted = entry.chip;
@@ -51,3 +49,5 @@ export function verifyFirmware(
 }
 
 const refused = (reason: string): Verdict => ({ kind: 'refused', reason });
+
+const toHex = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');

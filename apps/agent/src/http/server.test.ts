@@ -8,6 +8,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { systemClock } from '@station/kit/clock';
+import { socketFiles } from '../adapters/unix-socket.ts';
 import { createHttpServer } from './server.ts';
 import { call, startServer, told, type RunningServer } from './testing/running-server.ts';
 
@@ -16,6 +17,7 @@ const socketOf = ({ folder }: RunningServer, name = 'agent.sock'): string => joi
 /** Another API on the same socket path. */
 const another = (running: RunningServer, socketPath: string) =>
   createHttpServer({
+    socketFiles,
     port: running.agent,
     logger: running.logger,
     clock: systemClock,

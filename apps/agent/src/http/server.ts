@@ -1,10 +1,7 @@
-import { type AddressInfo, isIPv6 } from 'node:net';
 import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
-import { prepareSocketPath, restrictSocket } from '../adapters/unix-socket.ts';
-import type { Config } from '../config.ts';
 import type { AgentPort } from '../core/agent-port.ts';
 import { type App, buildApp } from './app.ts';
 import { createEventStreams } from './event-stream.ts';
@@ -16,11 +13,27 @@ export type HttpServer = AsyncDisposable & {
   addresses(): string[];
 };
 
+/** The file of a Unix socket, on the host. */
+export type SocketFiles = {
+  /** Makes way for a socket to be listened on. @throws when somebody answers there, or something else stands there. */
+  prepare(path: string): Promise<void>;
+  /** Lets the owner and the group connect, and nobody else. */
+  restrict(path: string): Promise<void>;
+};
+
 type HttpServerParts = {
   port: AgentPort;
   logger: AgentLogger;
   clock: Clock;
-  config: Config['api'];
+  config: {
+    host: string;
+    /** Port 0 takes a free one. */
+    port: number;
+    /** Null: no Unix socket. */
+    socketPath: string | null;
+    token: string | null;
+  };
+  socketFiles: SocketFiles;
   agentVersion: string;
   /** Uniform in [0, 1). */
   random: () => number;
@@ -36,7 +49,7 @@ const closeGraceMs = 1500;
  * shutting_down, and takes 2 s at most.
  */
 export async function createHttpServer(parts: HttpServerParts): Promise<HttpServer> {
-  const { logger, clock, config, random } = parts;
+  const { logger, clock, config, random, socketFiles } = parts;
   const stopping = new AbortController();
   const metrics = createMetrics(parts);
   const shared = {
@@ -51,15 +64,16 @@ export async function createHttpServer(parts: HttpServerParts): Promise<HttpServ
   const openTcp = async () => {
     const app = build(false);
     await orClose(app, app.listen({ host: config.host, port: config.port }));
-    const { port } = app.server.address() as AddressInfo;
+    const bound = app.server.address();
+    const port = typeof bound === 'object' && bound !== null ? bound.port : config.port;
     return { address: tcpAddress(config.host, port), close: () => closeApp(app) };
   };
   const openSocket = (path: string) => async () => {
-    await prepareSocketPath(path);
+    await socketFiles.prepare(path);
     const app = build(true);
     await orClose(
       app,
-      app.listen({ path }).then(() => restrictSocket(path)),
+      app.listen({ path }).then(() => socketFiles.restrict(path)),
     );
     return { address: `unix:${path}`, close: () => closeApp(app) };
   };
@@ -78,7 +92,7 @@ export async function createHttpServer(parts: HttpServerParts): Promise<HttpServ
   };
 }
 
-const tcpAddress = (host: string, port: number): string => `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+const tcpAddress = (host: string, port: number): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 async function orClose(app: App, listening: Promise<unknown>): Promise<void> {
   try {

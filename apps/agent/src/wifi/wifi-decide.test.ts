@@ -108,6 +108,14 @@ const rows: Row[] = [
     'no_radio',
   ],
   [
+    'no network manager, in auto',
+    memory({ isEnabled: false }),
+    facts(network(null, { manager: 'absent', ethernet: cable })),
+    'CHECK',
+    'wait',
+    'no_network_manager',
+  ],
+  [
     'no Wi-Fi device, and a proxy that was stopped',
     memory({ isEnabled: false, proxy: 'unknown' }),
     facts(network(null)),

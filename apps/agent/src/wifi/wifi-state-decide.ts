@@ -25,7 +25,7 @@ const to = (state: WatchdogState, reason: string): NextState => ({ state, reason
 export function nextState(memory: Memory, facts: Facts): NextState {
   if (!memory.isReconciled) return to('INIT', 'start');
   if (memory.attempt) return to('JOINING', memory.attempt.kind === 'portal' ? 'asked_for' : 'known_network_back');
-  if (!memory.isEnabled) return to('CHECK', 'no_radio');
+  if (!memory.isEnabled) return to('CHECK', facts.network.manager === 'absent' ? 'no_network_manager' : 'no_radio');
   const link = linkOf(facts.network);
   if (link?.kind === 'ethernet') return withCable(memory, facts);
   if (!link) return withoutLink(memory, facts);

@@ -23,6 +23,13 @@ export type BusCall = {
   body?: unknown[];
 };
 
+/** D-Bus specification, "Error names": what a call of a program that does not run is answered with. */
+const nobodyThere: readonly string[] = [
+  'station.Lost',
+  'org.freedesktop.DBus.Error.ServiceUnknown',
+  'org.freedesktop.DBus.Error.NameHasNoOwner',
+];
+
 /** A call that failed. `errorName` is the bus error's name, or one of ours: `station.Lost`, `station.TimedOut`. */
 export class BusError extends Error {
   readonly errorName: string;
@@ -31,6 +38,11 @@ export class BusError extends Error {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'BusError';
     this.errorName = errorName;
+  }
+
+  /** The bus, or the program that was called, does not run. */
+  get isNobodyThere(): boolean {
+    return nobodyThere.includes(this.errorName);
   }
 }
 

@@ -215,8 +215,11 @@ export async function undoHotspot(
 
 const warnWith =
   (logger: AgentLogger) =>
-  (error: unknown): void =>
+  (error: unknown): void => {
+    // A machine without message bus or NetworkManager is expected: `observe` says so.
+    if (error instanceof BusError && error.isNobodyThere) return;
     logger.event('unexpected_error', { where: 'network-manager', message: describeError(error) });
+  };
 
 async function observeNow(parts: {
   client: Client;

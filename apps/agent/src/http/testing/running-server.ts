@@ -10,6 +10,7 @@ import type { AgentEvent } from '@station/protocol/events';
 import type { Config } from '../../config.ts';
 import type { StartAnswer } from '../../core/stack-port.ts';
 import type { AgentPort } from '../../core/agent-port.ts';
+import { socketFiles } from '../../adapters/unix-socket.ts';
 import { createHttpServer, type HttpServer } from '../server.ts';
 
 /** An agent behind the API that does what the test tells it to. */
@@ -46,6 +47,7 @@ export async function startServer(api: Partial<Config['api']> & { socketName?: s
   const agent = scriptedAgent();
   const socketPath = socketName === undefined ? null : join(folder, socketName);
   const server = await createHttpServer({
+    socketFiles,
     port: agent,
     logger,
     clock: systemClock,
