@@ -1,4 +1,4 @@
-// npm run check: types, lint, format, architecture. All of them run, so that one call tells everything.
+// npm run check: types, lint, format, architecture. All of them run, so that one call shows every fault.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 const root = join(import.meta.dirname, '../..');
 
 // `npm test` runs many files in one process: a hook outside a `describe` would run for the tests of all of them.
-test('every hook of a unit test stands in a describe', async () => {
+test('every hook of a unit test is inside a describe', async () => {
   const folders = '{packages,apps,simulators,tests/faults,tests/rig,tests/sweeps}';
   const found: string[] = [];
   let seen = 0;

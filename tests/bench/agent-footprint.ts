@@ -57,7 +57,7 @@ async function memoryOf(pid: number): Promise<Memory> {
     privateMiB: mebibytes(own),
     anonymousMiB: mebibytes(kibibytes('Anonymous')),
   };
-  assert.ok(memory.pssMiB > 0 && memory.privateMiB > 0, 'the kernel does not tell the memory of a process');
+  assert.ok(memory.pssMiB > 0 && memory.privateMiB > 0, 'the kernel does not report the memory of a process');
   return memory;
 }
 

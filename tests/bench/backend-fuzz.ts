@@ -72,8 +72,8 @@ for (let round = 0; round < rounds; round++) {
   const now = await memoryOf(station.pid());
   memory.push(now);
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  const told = `${megabytes(now.alive)} MB alive of ${megabytes(now.process)} MB`;
-  process.stderr.write(`round ${round + 1} of ${rounds}: ${findings.inputs()} inputs, ${seconds} s, ${told}\n`);
+  const memoryText = `${megabytes(now.alive)} MB alive of ${megabytes(now.process)} MB`;
+  process.stderr.write(`round ${round + 1} of ${rounds}: ${findings.inputs()} inputs, ${seconds} s, ${memoryText}\n`);
 }
 await judgeLog(station);
 const grown = (part: keyof Memory): number =>

@@ -34,7 +34,7 @@ const perSecond = 1_000;
 const deviceCount = 500;
 const commandPauseMs = 20;
 const commandCount = Math.ceil((seconds * 1_000) / 80);
-/** More than the kernel keeps for one connection, and more than memory may grow: kept for whoever does not read, it would show. */
+/** More than the kernel keeps for one connection, and more than memory may grow: if it were kept for a client that does not read, it would show. */
 const large = { count: 320, bytes: 100_000 };
 const goals = { browserMs: 50, commandMs: 100, frozenRatio: 1.2, frozenMiB: 16 };
 

@@ -141,8 +141,8 @@ function tryEnvironment(): string | null {
     hostname: 'station',
     pid: 1,
   });
-  const told = [...file.warnings, ...reading.warnings, ...(reading.kind === 'invalid' ? reading.problems : [])];
-  if (told.some((text) => text.includes('very-secret-token'))) return 'told a secret';
+  const texts = [...file.warnings, ...reading.warnings, ...(reading.kind === 'invalid' ? reading.problems : [])];
+  if (texts.some((text) => text.includes('very-secret-token'))) return 'shows a secret';
   return reading.kind === 'invalid' && reading.problems.length === 0 ? 'refused without a reason' : null;
 }
 

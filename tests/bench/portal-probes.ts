@@ -1,6 +1,6 @@
 // npm run bench -- portal-probes [--rounds N]
 // Every platform's probe, raw over TCP on a connection of its own, judged as that platform judges it. The same requests to a server
-// that does nothing but answer tell what of the time is the machine's.
+// that does nothing but answer show the machine's own share of the time.
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { connect, type AddressInfo } from 'node:net';

@@ -131,4 +131,5 @@ function removeImage(state: EngineState, reference: string, force: boolean, nowM
 }
 
 /** An engine whose daemon does not answer. */
-export const engineOffline = (): StationError => new StationError('unavailable', 'the container engine does not answer');
+export const engineOffline = (): StationError =>
+  new StationError('unavailable', 'the container engine does not answer');

@@ -15,7 +15,7 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const running = new Set<ChildProcess>();
 let interrupted = false;
 
-/** The tests get the signal too and clean up: whoever waits for them waits on. */
+/** The tests get the signal too and clean up, so this process keeps waiting for them. */
 function forward(signal: NodeJS.Signals): void {
   interrupted = true;
   for (const child of running) child.kill(signal);
@@ -51,7 +51,7 @@ export function printTotals(runs: readonly TestRun[], startedMs: number): 0 | 1 
   return sum('pass') > 0 && sum('fail') + sum('cancelled') === 0 && !interrupted ? 0 : 1;
 }
 
-/** The part of a report that tells of failures; all of it when it was cut short. */
+/** The failures in a report; all of it when it was cut short. */
 export function failuresOf(output: string): string {
   const at = output.indexOf('\n✖ failing tests:');
   return at === -1 ? output : output.slice(at + 1);

@@ -95,7 +95,7 @@ function parseEvents(journal: string): EventLine[] {
 
 /**
  * Asks until the answer is other than null, false or undefined, with a pause that leaves the emulated processors to what is waited for.
- * @returns the answer and how long it took, in ms. @throws after `timeoutMs`, with what `describe` tells.
+ * @returns the answer and how long it took, in ms. @throws after `timeoutMs`, with the text of `describe`.
  */
 export async function until<T>(
   what: string,
@@ -113,8 +113,8 @@ export async function until<T>(
       cause = error;
     }
     if (performance.now() - started > options.timeoutMs) {
-      const told = (await options.describe?.().catch(() => '')) ?? '';
-      throw new Error(`waited ${options.timeoutMs} ms in vain for ${what}\n${told}`, { cause });
+      const description = (await options.describe?.().catch(() => '')) ?? '';
+      throw new Error(`waited ${options.timeoutMs} ms in vain for ${what}\n${description}`, { cause });
     }
     await delay(250);
   }

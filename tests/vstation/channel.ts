@@ -10,7 +10,7 @@ export type Channel = {
   ready: Promise<number>;
   /**
    * Runs a bash script in the guest; several may run at once. Code 124: it was stopped after `timeoutMs`.
-   * @throws when the machine goes away, or says nothing for 30 s beyond the time.
+   * @throws when the machine ends, or is silent for 30 s beyond the time.
    */
   run(script: string, timeoutMs: number): Promise<JobResult>;
   close(): void;
@@ -39,7 +39,7 @@ export async function openChannel(socketPath: string): Promise<Channel> {
   });
   socket.on('error', () => undefined);
   socket.on('close', () => {
-    const gone = new Error('the virtual station has gone away');
+    const gone = new Error('the virtual station has ended');
     isReady.reject(gone);
     for (const job of waiting.values()) {
       clearTimeout(job.timer);
@@ -52,7 +52,7 @@ export async function openChannel(socketPath: string): Promise<Channel> {
     run: (script, timeoutMs) => {
       const id = String(nextId++);
       return new Promise((resolve, reject) => {
-        if (socket.destroyed) return reject(new Error('the virtual station has gone away'));
+        if (socket.destroyed) return reject(new Error('the virtual station has ended'));
         const giveUp = (): void => {
           waiting.delete(id);
           reject(new Error(`the virtual station is silent; it was to run: ${script.slice(0, 200)}`));

@@ -3,7 +3,7 @@ import type { Machine } from './machine.ts';
 
 /** The wired line of the station (`eth9`), to a router at 192.168.88.1 in a network namespace of its own. */
 export type Ethernet = {
-  /** The far end is switched on: carrier, DHCP, and the internet unless told otherwise. */
+  /** Switches the far end on: carrier, DHCP, and by default internet. */
   plug(options?: { hasInternet?: boolean }): Promise<void>;
   /** The carrier goes. Idempotent. */
   unplug(): Promise<void>;

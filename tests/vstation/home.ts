@@ -8,7 +8,7 @@ export type RouterSettings = {
   security: RouterSecurity;
   /** 8–63 characters; left out when open. */
   password?: string;
-  /** Its beacons do not tell the name. Default: false. */
+  /** Its beacons hide the name. Default: false. */
   isHidden?: boolean;
   /** Names resolve, and every one leads to a server that answers. Default: true. */
   hasInternet?: boolean;
@@ -22,7 +22,7 @@ export type RouterSettings = {
 export type Home = {
   /** Resolves when it sends beacons. One at a time: the one before is stopped. */
   startRouter(settings: RouterSettings): Promise<void>;
-  /** Switched off, in order: its stations are told. Idempotent. */
+  /** Switches off regularly, with a notice to its stations. Idempotent. */
   stopRouter(): Promise<void>;
   /** MAC addresses of the stations that have joined it. */
   stations(): Promise<string[]>;
@@ -32,7 +32,7 @@ export const homeAddress = '192.168.77.1';
 /** Where every name leads to behind a router with internet (RFC 5737, TEST-NET-3). */
 export const internetAddress = '203.0.113.1';
 
-/** Where all of it stands (guest/usr/local/sbin/vstation-radios). */
+/** Paths in the machine (guest/usr/local/sbin/vstation-radios). */
 export const country = 'BZ';
 
 const folder = '/run/vstation/home';

@@ -116,7 +116,7 @@ async function suiteOfMachine(): Promise<string> {
   return suite;
 }
 
-/** The package that linux-image-amd64 stands for now. */
+/** The package that linux-image-amd64 depends on now. */
 async function kernelPackage(): Promise<string> {
   const find = async (): Promise<string | undefined> =>
     /^\s*Depends: (linux-image-\d\S+-amd64)$/m.exec(await run('apt-cache', ['depends', 'linux-image-amd64']))?.[1];

@@ -15,7 +15,7 @@ export type { JobResult } from './channel.ts';
 export type Machine = AsyncDisposable & {
   /** From the start of QEMU until it took commands. */
   bootMs: number;
-  /** Runs a bash script; a non-zero exit is a result, 124 the end of the time (60 s unless told). Programs left behind go on. */
+  /** Runs a bash script; a non-zero exit is a result, 124 a time-out (default 60 s). Background programs keep running. */
   run(script: string, options?: { timeoutMs?: number }): Promise<JobResult>;
   /** As `run`, but gives standard output without the last line break. @throws with its output when it fails. */
   must(script: string, options?: { timeoutMs?: number }): Promise<string>;

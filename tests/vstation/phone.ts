@@ -27,7 +27,7 @@ export type PageAnswer = {
 
 /** Somebody's phone: wpa_supplicant, a DHCP client, and curl as its browser, in a network namespace of its own. */
 export type Phone = {
-  /** Networks in reach on 2.4 GHz that tell their names. */
+  /** Visible networks in reach on 2.4 GHz. */
   scan(): Promise<SeenNetwork[]>;
   /** Joins a network and takes an address; open when no password is given. @throws when that takes longer than 40 s. */
   join(ssid: string, options?: { password?: string; sae?: boolean }): Promise<Lease>;
@@ -131,7 +131,7 @@ async function fetchPage(
 ): Promise<PageAnswer> {
   const args = ['-sS', '-m', String(timeoutMs / 1000), ...(follow ? ['-L'] : [])];
   for (const [name, value] of Object.entries(headers)) args.push('-H', quoted(`${name}: ${value}`));
-  // Not as an argument: whoever looks for secrets in command lines must find only those of others.
+  // Not as an argument: tests search command lines for secrets.
   const data = form === undefined ? null : new URLSearchParams(form).toString();
   const { stdout, code } = await machine.run(
     `at=$(mktemp -d)

@@ -41,7 +41,7 @@ async function ended(pid: number): Promise<boolean> {
 }
 
 describe('runCommand', () => {
-  it('tells what came of it: exit code and both streams', async () => {
+  it('returns the exit code and both streams', async () => {
     assert.deepEqual(await shell('echo out; echo err >&2; exit 3'), {
       exitCode: 3,
       signal: null,
@@ -50,7 +50,7 @@ describe('runCommand', () => {
     });
   });
 
-  it('tells the signal that ended it', async () => {
+  it('returns the signal that ended it', async () => {
     const { exitCode, signal } = await shell('kill -9 $$');
     assert.deepEqual([exitCode, signal], [null, 'SIGKILL']);
   });
@@ -109,7 +109,7 @@ describe('an aborted command', () => {
     for (const pid of pids) assert.ok(await ended(pid), `process ${pid} is still there`);
   });
 
-  it('does not wait for a process that went its own way with the streams', { timeout: 60_000 }, async () => {
+  it('does not wait for a detached process that holds the streams', { timeout: 60_000 }, async () => {
     const { pids } = await abortedOnce('setsid sh -c "echo \\$\\$ > pids; echo done >> pids; exec sleep 300" & wait');
     for (const pid of pids) process.kill(pid, 'SIGKILL');
     assert.equal(pids.length, 1);

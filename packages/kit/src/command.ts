@@ -46,7 +46,7 @@ export async function runCommand(
   });
   const stdout = keepTail(child.stdout, options.keptBytes);
   const stderr = keepTail(child.stderr, options.keptBytes);
-  // A child that ends before it read its input closes the pipe: that is told by its exit code.
+  // A child that ends before it read its input closes the pipe; its exit code reports that.
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.input ?? '');
   const kill = (signal: NodeJS.Signals): void => {

@@ -3,24 +3,24 @@ import { describe, it } from 'node:test';
 import { createConditions } from './conditions.ts';
 
 function setUp() {
-  const told: string[] = [];
+  const changes: string[] = [];
   const conditions = createConditions({
     catalogue: {
       hot: { severity: 'warning', message: 'It is hot.' },
       wet: { severity: 'fault', message: 'It is wet.' },
     },
     clock: { now: () => 1000 },
-    onRaised: ({ id, severity }) => void told.push(`${id} ${severity}`),
-    onCleared: (id) => void told.push(`no longer ${id}`),
+    onRaised: ({ id, severity }) => void changes.push(`${id} ${severity}`),
+    onCleared: (id) => void changes.push(`no longer ${id}`),
   });
-  return { conditions, told };
+  return { conditions, changes };
 }
 
 describe('conditions', () => {
-  it('are told when they are raised and when they are cleared, once each', () => {
-    const { conditions, told } = setUp();
+  it('are reported once when raised and once when cleared', () => {
+    const { conditions, changes } = setUp();
     for (const holds of [false, true, true, false, false]) conditions.set('hot', holds);
-    assert.deepEqual(told, ['hot warning', 'no longer hot']);
+    assert.deepEqual(changes, ['hot warning', 'no longer hot']);
     assert.equal(conditions.has('hot'), false);
   });
 

@@ -6,7 +6,7 @@ export type Severity = 'info' | 'warning' | 'fault';
 /** One condition that holds now. `since` is ISO 8601 in UTC. */
 export type StandingCondition<Id extends string> = { id: Id; severity: Severity; message: string; since: string };
 
-/** The conditions of a program: a fact sets each, and each change is told once. */
+/** The conditions of a program: a fact sets each one, and each change is reported once. */
 export type Conditions<Id extends string> = {
   /** @param since milliseconds since the epoch, where the fact says it; else now. It counts when the condition is raised. */
   set(id: Id, holds: boolean, since?: number): void;

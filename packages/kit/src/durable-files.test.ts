@@ -42,7 +42,7 @@ async function inFolder(test: (folder: string) => Promise<void>): Promise<void> 
 }
 
 describe('writeDurable', () => {
-  it('has the content on disk before the name stands for it, and the name before it resolves', async () => {
+  it('has the content on disk before the rename, and the rename before it resolves', async () => {
     const { disk, steps } = recordingDisk();
     await writeDurable(disk, '/state/journal.json', 'new');
     assert.deepEqual(steps, replaced);
@@ -68,7 +68,7 @@ describe('writeDurable', () => {
     });
   });
 
-  it('does not follow a link that stands in the place of the temporary file', async () => {
+  it('does not follow a link at the path of the temporary file', async () => {
     await inFolder(async (folder) => {
       await writeFile(join(folder, 'victim'), 'precious');
       await symlink(join(folder, 'victim'), join(folder, '.state.tmp'));

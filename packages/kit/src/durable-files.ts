@@ -46,13 +46,13 @@ export const nodeDisk: Disk = {
   remove: async (path) => rm(path, { force: true }),
 };
 
-/** Name of the temporary file that stands for `path` while it is written: always the same, so that crashes leave at most one. */
+/** Name of the temporary file for `path`; always the same, so that crashes leave at most one. */
 export const temporaryPath = (path: string): string => join(dirname(path), `.${basename(path)}.tmp`);
 
 /**
  * Replaces a file so that a power cut at any moment leaves the old content or the new one, never a part:
  * temporary file → fsync → rename → fsync of the directory. Resolved means on disk.
- * @throws the file system's error (ENOSPC, EROFS, …); the old content then still stands.
+ * @throws the file system's error (ENOSPC, EROFS, …); the old content then remains.
  */
 export async function writeDurable(
   disk: Disk,
@@ -100,7 +100,7 @@ export async function readText(disk: Disk, path: string): Promise<string | null>
   }
 }
 
-/** True when something stands at `path`, whatever it is. */
+/** True when anything exists at `path`. */
 export async function exists(path: string): Promise<boolean> {
   return absentAs(false, async () => {
     await lstat(path);

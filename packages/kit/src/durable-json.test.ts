@@ -32,7 +32,7 @@ describe('a JSON file', () => {
     ['of another form', '{"name":1}', 'not of the expected form'],
     ['without its checksum', '{"name":"a"}', 'not of the expected form', 'note'],
     ['an array', '[]', 'not of the expected form', 'note'],
-    ['changed by hand', '{"sha256":"00","note":{"name":"a"}}', 'checksum does not match', 'note'],
+    ['changed manually', '{"sha256":"00","note":{"name":"a"}}', 'checksum does not match', 'note'],
   ];
   for (const [title, content, reason, checksumKey] of damages) {
     it(`is damaged when it is ${title}`, async () => {

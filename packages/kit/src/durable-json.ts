@@ -10,13 +10,13 @@ export type JsonReading<T> = { kind: 'ok'; value: T } | { kind: 'missing' } | { 
 export type JsonFile<T> = {
   /** @throws the file system's error when the file cannot be read. */
   read(): Promise<JsonReading<T>>;
-  /** Resolved means on disk. @throws the file system's error; the old content then still stands. */
+  /** Resolved means on disk. @throws the file system's error; the old content then remains. */
   write(value: T): Promise<void>;
 };
 
 /**
  * @param options.checksumKey the value is stored as `{ sha256, <checksumKey>: value }`, and is damaged when its checksum does
- *   not match. `sha256` is the hex SHA-256 of the value as `JSON.stringify` writes it. Without it the value stands alone.
+ *   not match. `sha256` is the hex SHA-256 of the value as `JSON.stringify` writes it. Without it the file is the value alone.
  * @param options.mode of a new file; 0600 when not given.
  */
 export function createJsonFile<Schema extends TSchema>(options: {

@@ -44,10 +44,10 @@ describe('an emitter', () => {
     const fails = (): never => {
       throw new Error('failed');
     };
-    const told = createEmitter<number>((error) => errors.push(error));
-    told.subscribe(fails);
-    told.subscribe((value) => heard.push(value));
-    told.emit(1);
+    const emitter = createEmitter<number>((error) => errors.push(error));
+    emitter.subscribe(fails);
+    emitter.subscribe((value) => heard.push(value));
+    emitter.emit(1);
     const untold = createEmitter<number>();
     untold.subscribe(fails);
     untold.subscribe((value) => heard.push(value));

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { findFreePort } from './free-port.ts';
 
-test('ports are free, no two the same, and none that the system gives away by itself', async () => {
+test('ports are free, distinct, and outside the range that the system assigns', async () => {
   const ports = await Promise.all(Array.from({ length: 100 }, findFreePort));
   assert.equal(new Set(ports).size, 100);
   assert.ok(Math.max(...ports) < 32_768);

@@ -53,7 +53,7 @@ export function toErrorResponse(error: unknown): ErrorResponse {
   return response(code, frameworkMessages[code] ?? code);
 }
 
-/** Body of an error that no exception stands behind. */
+/** Body of an error without an exception. */
 export function errorBody(code: ErrorCode, message: string, details?: unknown): ErrorBody {
   const statusCode = errorCodes[code];
   const error = STATUS_CODES[statusCode] ?? 'Error';
@@ -68,7 +68,7 @@ export function errorBody(code: ErrorCode, message: string, details?: unknown): 
 export async function discardUnreadBody(request: IncomingMessage): Promise<void> {
   if (request.complete || request.destroyed) return;
   request.resume();
-  // A client that goes away in the middle is no fault of ours.
+  // A client that disconnects meanwhile is not an error here.
   await finished(request).catch(() => undefined);
 }
 

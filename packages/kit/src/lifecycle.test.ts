@@ -37,12 +37,12 @@ describe('runUntilSignal', () => {
   for (const name of ['SIGTERM', 'SIGINT'] as const) {
     it(`disposes on ${name} and returns 0`, async () => {
       const { child, said, until } = startProgram(`
-        signal.addEventListener('abort', () => say('told ' + signal.reason.message));
+        signal.addEventListener('abort', () => say('stopping on ' + signal.reason.message));
         say('up'); return ${disposable("say('disposed')")};`);
       await until('up');
       child.kill(name);
       assert.deepEqual(await once(child, 'close'), [0, null]);
-      assert.equal(said(), `up, told ${name}, disposed, returned`);
+      assert.equal(said(), `up, stopping on ${name}, disposed, returned`);
     });
   }
 
@@ -57,7 +57,7 @@ describe('runUntilSignal', () => {
     assert.equal(said(), 'up, disposing');
   });
 
-  it('ends by itself with the exit code the program chose', async () => {
+  it('ends with the exit code that the program chose', async () => {
     const { child, said } = startProgram(`setTimeout(() => stop(3), 1); return ${disposable("say('disposed')")};`);
     assert.deepEqual(await once(child, 'close'), [3, null]);
     assert.equal(said(), 'disposed, returned');

@@ -1,7 +1,7 @@
 /**
- * Runs a program until it is told to stop: builds it, waits for SIGTERM or SIGINT, and disposes it.
+ * Runs a program until it is stopped: builds it, waits for SIGTERM or SIGINT, and disposes it.
  * A second signal while stopping ends the process at once.
- * @param start builds everything; what it returns is disposed in the end. It may end the program by itself through `stop`.
+ * @param start builds everything; what it returns is disposed in the end. It may end the program through `stop`.
  * @returns exit code for `main.ts` to set.
  */
 export async function runUntilSignal(

@@ -110,7 +110,7 @@ function createSecrets(values: readonly string[]) {
   let forms: string[] = [];
   const add = (value: string): void => {
     if (value.length < shortestSecret) return;
-    // A text may quote JSON, in which the value stands escaped.
+    // A text may quote JSON, which contains the value in escaped form.
     const all = new Set([...forms, value, JSON.stringify(value).slice(1, -1)]);
     // The longest first: a secret that begins with another one would leave its rest to be read.
     forms = [...all].sort((a, b) => b.length - a.length);

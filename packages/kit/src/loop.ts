@@ -5,7 +5,7 @@ import type { Waker } from './wakeable.ts';
 export type LoopParts = {
   /**
    * One turn of the work.
-   * @returns milliseconds until the next turn unless it is woken sooner; `Infinity` waits for a wake; 0 goes on at once.
+   * @returns milliseconds until the next turn unless it is woken sooner; `Infinity` waits for a wake; 0 continues at once.
    */
   turn(signal: AbortSignal): Promise<number>;
   waker: Waker;

@@ -20,7 +20,7 @@ describe('a backoff', () => {
     assert.deepEqual(high, [2400, 4800, 9600, 19_200, 38_400, 60_000, 60_000]);
   });
 
-  it('goes on for ever', () => {
+  it('continues without end', () => {
     assert.equal(delays(5000, { jitter: 0.2, random: () => 0.5 }).at(-1), 60_000);
   });
 

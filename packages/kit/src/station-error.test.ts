@@ -15,7 +15,7 @@ describe('a station error', () => {
 });
 
 describe('describeError', () => {
-  it('tells the causes in one line', () => {
+  it('lists the causes in one line', () => {
     const error = new Error('top', { cause: new Error('middle', { cause: 'bottom' }) });
     assert.equal(describeError(error), 'top: middle: bottom');
     assert.equal(describeError('only a text'), 'only a text');

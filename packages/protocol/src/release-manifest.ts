@@ -91,7 +91,7 @@ export function imagesAtVersion(manifest: ReleaseManifest, version: string): Rec
   const images: Record<string, string> = {};
   for (const [service, text] of Object.entries(manifest.images)) {
     const reference = parseImageReference(text);
-    // Build metadata cannot stand in a tag: `+` is not in its alphabet.
+    // A tag cannot contain build metadata: `+` is not in its alphabet.
     const retagged = reference && withTag(reference, version.replaceAll('+', '-'));
     if (retagged === null || !parseImageReference(retagged)) return null;
     images[service] = retagged;

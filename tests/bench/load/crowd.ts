@@ -5,7 +5,7 @@ import { answerRequests } from './pinned.ts';
 
 export type CrowdRequest =
   | { kind: 'open'; port: number; token: string; count: number }
-  /** One more; `frozen` reads nothing after it was greeted. */
+  /** One more; `frozen` reads nothing after `hello`. */
   | { kind: 'open-one'; port: number; token: string; frozen: boolean }
   /** Lets that one read on, until it has had all that waits for it, and closes it. @returns {number} bytes it was sent in all. */
   | { kind: 'end-one' }
@@ -57,7 +57,7 @@ async function endOne(): Promise<number> {
 
 async function openClient({ port, token }: { port: number; token: string }): Promise<Client> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-  // Its end is told by `close`.
+  // `close` reports its end.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   let bytes = 0;
@@ -86,9 +86,9 @@ async function openClient({ port, token }: { port: number; token: string }): Pro
     ].join(''),
   );
   await upgraded;
-  const greeted = hear('"type":"hello"');
+  const hello = hear('"type":"hello"');
   send({ type: 'auth', token });
-  await greeted;
+  await hello;
   return { socket, bytes: () => bytes, send, hear };
 }
 

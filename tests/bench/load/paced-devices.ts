@@ -48,7 +48,7 @@ async function say({ perSecond, seconds }: PacedRequest & { kind: 'say' }): Prom
   while (acknowledged < total) await sleep(5);
 }
 
-/** Browsers are told the last state of each twentieth of a second or so: slower than that, they are told each one. */
+/** Browsers get the last state of each 50 ms or so; at a slower rate they get each one. */
 const largePauseMs = 30;
 
 async function sayLarge({ port, stationId, login, count, bytes }: PacedRequest & { kind: 'say-large' }): Promise<void> {

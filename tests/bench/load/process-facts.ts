@@ -19,6 +19,6 @@ export async function memoryOf(pid: number): Promise<Memory> {
   const read = (name: string): number => Number(new RegExp(`^${name}: +(\\d+) kB$`, 'm').exec(rollup)?.[1]) / 1024;
   const dirty = read('Private_Dirty');
   const memory = { pss: read('Pss'), private: read('Private_Clean') + dirty, privateDirty: dirty };
-  if (!(memory.pss > 0)) throw new Error('The kernel does not tell the memory of a process');
+  if (!(memory.pss > 0)) throw new Error('The kernel does not report the memory of a process');
   return memory;
 }

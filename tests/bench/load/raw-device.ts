@@ -5,7 +5,7 @@ import { generate } from 'mqtt-packet';
 /** `username` where it is not the external id. */
 export type RawLogin = { externalId: string; token: string; username?: string };
 
-/** Where a value stands in the payload, as ten digits that a counter is written over. */
+/** Offset of a value in the payload: ten digits that the counter overwrites. */
 const counterBase = 1_000_000_000;
 
 /** A state as a climate sensor says it, with a counter that shows which one it is. */

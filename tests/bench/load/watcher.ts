@@ -38,10 +38,10 @@ answerRequests<WatchRequest>(async (body) => {
 async function open(): Promise<void> {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/ws`);
   await once(socket, 'open');
-  const greeted = Promise.withResolvers<void>();
+  const welcomed = Promise.withResolvers<void>();
   socket.on('message', (data: Buffer) => {
     const message = JSON.parse(data.toString()) as Message;
-    if (message.type === 'hello') return greeted.resolve();
+    if (message.type === 'hello') return welcomed.resolve();
     if (message.type === 'device_state') {
       const stamp = message.state?.['counter'];
       if (typeof stamp === 'number') ages.push(msSince(stamp));
@@ -52,7 +52,7 @@ async function open(): Promise<void> {
   });
   socket.on('close', () => process.exit(3));
   socket.send(JSON.stringify({ type: 'auth', token }));
-  await greeted.promise;
+  await welcomed.promise;
 }
 
 async function command({ deviceId, count, pauseMs }: WatchRequest & { kind: 'command' }): Promise<number[]> {
