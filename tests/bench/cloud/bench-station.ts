@@ -53,7 +53,7 @@ export async function benchStation(
     devices,
     events,
     link: async (port, tuning = {}, doing = {}) => {
-      const settings = readCloudSettings((name) => (name === 'CLOUD_HOST' ? `ws://127.0.0.1:${port}` : null), []);
+      const { settings } = readCloudSettings({ CLOUD_HOST: `ws://127.0.0.1:${port}` });
       if (settings === null) throw new Error('There must be a cloud');
       const tap = createBroadcastTap();
       const leadership = { isLeader: () => true, subscribe: () => ({ [Symbol.dispose]: () => undefined }) };

@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readCloudSettings } from './cloud-settings.ts';
+import { readCloudSettings as read } from './cloud-settings.ts';
 
-function read(env: Record<string, string>) {
-  const problems: string[] = [];
-  return { settings: readCloudSettings((name) => env[name] ?? null, problems), problems };
-}
 const pin = `${'A'.repeat(43)}=`;
 
 test('without CLOUD_HOST there is no cloud', () => {

@@ -1,3 +1,6 @@
+import * as is from '@station/kit/config-values';
+import { group, readVariables, type Check, type Environment, type Values } from '@station/kit/env-config';
+
 export type CloudSettings = {
   /** Host, with a port if it is not the usual one. */
   host: string;
@@ -10,47 +13,50 @@ export type CloudSettings = {
 };
 
 const path = '/ws/station';
-const defaultOutboxMb = 256;
-const maxOutboxMb = 65_536;
-const pinForm = /^[A-Za-z0-9+/]{43}=$/;
 const hostForm = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$|^\[[0-9a-f:]+\](:\d{1,5})?$/i;
 const loopbackForm = /^(127(\.\d{1,3}){3}|localhost|\[::1\])(:\d{1,5})?$/;
 
-/**
- * CLOUD_HOST, CLOUD_CA_FILE, CLOUD_TLS_PINS, CLOUD_OUTBOX_MAX_MB. Pure; adds what is wrong to `problems`. The link is always encrypted, but for
- * `ws://` and a loopback address, which is for development.
- * @returns null without CLOUD_HOST: there is no cloud.
- */
-export function readCloudSettings(read: (name: string) => string | null, problems: string[]): CloudSettings | null {
-  const given = read('CLOUD_HOST');
-  const pins = readPins(read('CLOUD_TLS_PINS'), problems);
-  const megabytes = readMegabytes(read('CLOUD_OUTBOX_MAX_MB'), problems);
-  if (given === null) return null;
-  const isPlain = given.startsWith('ws://');
-  const host = isPlain ? given.slice('ws://'.length) : given;
-  if (!(isPlain ? loopbackForm : hostForm).test(host) || !URL.canParse(`https://${host}`)) {
-    problems.push(
-      'CLOUD_HOST must be a host name, with a port if need be; for development ws:// and a loopback address',
-    );
-    return null;
+/** The link is always encrypted, but for `ws://` and a loopback address, which is for development. */
+const cloudHost: Check<{ host: string; url: string }> = (text) => {
+  const isPlain = text.startsWith('ws://');
+  const host = isPlain ? text.slice('ws://'.length) : text;
+  if ((isPlain ? loopbackForm : hostForm).test(host) && URL.canParse(`https://${host}`)) {
+    return is.ok({ host, url: `${isPlain ? 'ws' : 'wss'}://${host}${path}` });
   }
-  const url = `${isPlain ? 'ws' : 'wss'}://${host}${path}`;
-  return { host, url, caFile: read('CLOUD_CA_FILE'), pins, outboxMaxBytes: megabytes * 1024 * 1024 };
+  return is.must('be a host name, with a port if need be; for development ws:// and a loopback address');
+};
+
+const tlsPins: Check<string[]> = (text) => {
+  const pins = text.split(',').flatMap((pin) => (pin.trim() === '' ? [] : [pin.trim().replace(/^sha256\//, '')]));
+  return pins.every((pin) => /^[A-Za-z0-9+/]{43}=$/.test(pin))
+    ? is.ok(pins)
+    : is.must('be SHA-256 hashes of public keys in base64, separated by commas');
+};
+
+export const cloudVariables = group('Cloud', {
+  CLOUD_HOST: { check: cloudHost, otherwise: 'there is no cloud', help: 'The cloud that this station belongs to.' },
+  CLOUD_CA_FILE: {
+    check: is.text,
+    example: '/etc/ssl/cloud-ca.pem',
+    help: 'PEM file of the authority of your own cloud, readable by everyone. The backend reads it at its start.',
+  },
+  CLOUD_TLS_PINS: { check: tlsPins, help: 'Only certificates with one of these public keys are accepted.' },
+  CLOUD_OUTBOX_MAX_MB: {
+    check: is.wholeNumber(1, 65_536),
+    default: '256',
+    help: 'Megabytes on disk for messages that wait for the cloud. Beyond it the oldest are dropped.',
+  },
+});
+
+/** Null without CLOUD_HOST: there is no cloud. */
+export function toCloudSettings(values: Values<typeof cloudVariables>): CloudSettings | null {
+  if (values.CLOUD_HOST === null) return null;
+  const outboxMaxBytes = values.CLOUD_OUTBOX_MAX_MB * 1024 * 1024;
+  return { ...values.CLOUD_HOST, caFile: values.CLOUD_CA_FILE, pins: values.CLOUD_TLS_PINS ?? [], outboxMaxBytes };
 }
 
-function readPins(value: string | null, problems: string[]): string[] {
-  const pins = (value ?? '')
-    .split(',')
-    .flatMap((pin) => (pin.trim() === '' ? [] : [pin.trim().replace(/^sha256\//, '')]));
-  if (!pins.every((pin) => pinForm.test(pin))) {
-    problems.push('CLOUD_TLS_PINS must be SHA-256 hashes of public keys in base64, separated by commas');
-  }
-  return pins;
-}
-
-function readMegabytes(value: string | null, problems: string[]): number {
-  const megabytes = Number(value ?? defaultOutboxMb);
-  if (Number.isInteger(megabytes) && megabytes >= 1 && megabytes <= maxOutboxMb) return megabytes;
-  problems.push(`CLOUD_OUTBOX_MAX_MB must be a whole number from 1 to ${maxOutboxMb}`);
-  return defaultOutboxMb;
+/** The variables of the cloud alone. Pure. `settings` counts only when there is no problem. */
+export function readCloudSettings(env: Environment): { settings: CloudSettings | null; problems: string[] } {
+  const { values, problems } = readVariables(cloudVariables, env);
+  return { settings: problems.length > 0 ? null : toCloudSettings(values), problems };
 }

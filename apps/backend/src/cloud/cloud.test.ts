@@ -50,7 +50,7 @@ async function setUp() {
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  const settings = readCloudSettings((name) => (name === 'CLOUD_HOST' ? `ws://127.0.0.1:${port}` : null), []);
+  const { settings } = readCloudSettings({ CLOUD_HOST: `ws://127.0.0.1:${port}` });
   assert.ok(settings !== null);
 
   const all = starting.move();

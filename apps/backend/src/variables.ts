@@ -1,0 +1,144 @@
+import * as is from '@station/kit/config-values';
+import { group, type Check } from '@station/kit/env-config';
+import { logLevels } from '@station/kit/logger';
+import { isAddressOrSubnet } from './adapters/webhook-client.ts';
+import { cloudVariables } from './cloud/cloud-settings.ts';
+
+/** HS256 wants a key of at least its hash's size (RFC 7518, section 3.2). */
+const jwtSecretMinBytes = 32;
+const jwtSecret: Check<string> = (text) =>
+  !text.includes('\0') && Buffer.byteLength(text) >= jwtSecretMinBytes
+    ? is.ok(text)
+    : is.must(`have at least ${jwtSecretMinBytes} bytes`);
+
+const subnets: Check<string[]> = (text) => {
+  const entries = text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+  return entries.every(isAddressOrSubnet)
+    ? is.ok(entries)
+    : is.must('be IP addresses and subnets (192.168.1.0/24) with commas between them');
+};
+
+/** Every variable of the backend. The compose file of the stack passes them on; the image sets HOST, PORT and DATA_DIR. */
+export const backendVariables = {
+  ...group('Station', {
+    STATION_ID: {
+      check: is.uuid,
+      otherwise: 'one is generated and kept in the database',
+      help: 'The identity of this station, the same as in the environment file of the agent.',
+    },
+    PUBLIC_URL: {
+      check: is.address(['http', 'https']),
+      default: 'http://station.local',
+      help: 'Where devices on the local network find the proxy. Devices without mDNS need an address here.',
+    },
+    LOG_LEVEL: { check: is.oneOf(logLevels), default: 'info', help: 'Events below this level are not logged.' },
+    JWT_SECRET: {
+      check: jwtSecret,
+      secret: true,
+      otherwise: 'one is generated and kept in DATA_DIR',
+      help: 'Signs the access tokens of people.',
+    },
+    STATION_VERSION: {
+      check: is.text,
+      otherwise: 'the version of the program',
+      help: 'The release that /api/health reports.',
+    },
+  }),
+  ...group('Server and data', {
+    HOST: { check: is.text, default: '127.0.0.1', help: 'Address that the backend listens on.' },
+    PORT: { check: is.port, default: '3000', help: 'Port that the backend listens on.' },
+    DATA_DIR: {
+      check: is.text,
+      otherwise: 'station-data in HOME',
+      help: 'Folder of the database and of generated keys.',
+    },
+    DATABASE_URL: {
+      check: is.address(['postgres', 'postgresql']),
+      secret: true,
+      otherwise: 'SQLite in DATA_DIR',
+      example: 'postgres://station:<POSTGRES_PASSWORD>@postgres:5432/station',
+      help: 'PostgreSQL instead of SQLite.',
+    },
+    WEB_DIR: {
+      check: is.text,
+      otherwise: 'something else serves it',
+      help: 'Folder of the built web app, for a backend that serves it itself.',
+    },
+    REPLICA_ID: {
+      check: is.matching(/^[a-z0-9][a-z0-9-]{0,31}$/, 'be of a-z, 0-9 and -, at most 32'),
+      otherwise: 'this backend is alone',
+      help: 'Name of this backend among several. They need DATABASE_URL, MQTT_URL and JWT_SECRET in common.',
+    },
+  }),
+  ...group('Agent', {
+    AGENT_TOKEN: {
+      check: is.text,
+      secret: true,
+      otherwise: 'the routes for the agent are closed',
+      help: 'The AGENT_TOKEN and BACKEND_AGENT_TOKEN of the agent.',
+    },
+    AGENT_SOCKET: { check: is.text, help: 'Unix socket of the agent; or AGENT_URL.' },
+    AGENT_URL: { check: is.address(['http', 'https']), help: 'Address of the agent; or AGENT_SOCKET.' },
+  }),
+  ...group('Devices', {
+    MQTT_URL: {
+      check: is.address(['mqtt', 'mqtts']),
+      secret: true,
+      otherwise: 'the broker inside the backend, or the service mqtt of the stack',
+      example: 'mqtts://backend:<password>@broker.example:8883',
+      help: 'Another MQTT broker.',
+    },
+    MQTT_USERNAME: { check: is.text, help: 'User name at that broker, where MQTT_URL has none.' },
+    MQTT_PASSWORD: { check: is.text, secret: true, help: 'Password of the backend at the broker.' },
+    MQTT_CA_FILE: {
+      check: is.text,
+      example: '/etc/ssl/broker-ca.pem',
+      help: 'PEM file of the authority of an mqtts:// broker.',
+    },
+    MQTT_HOST: { check: is.text, default: '127.0.0.1', help: 'Address that the broker inside the backend listens on.' },
+    MQTT_PORT: { check: is.port, default: '1883', help: 'Port of the broker.' },
+    DEVICES_FILE: {
+      check: is.text,
+      example: '/etc/station/devices.json',
+      help: 'File of devices that were given their login beforehand.',
+    },
+  }),
+  ...group('Firmware of devices', {
+    FIRMWARE_FOLDER: {
+      check: is.urlFolder,
+      default: '/firmware',
+      help: 'Path under which the proxy serves the cached firmware; the agent has the same.',
+    },
+    FIRMWARE_SOAK_SECONDS: {
+      check: is.wholeNumber(0, 86_400),
+      default: '60',
+      help: 'How long a wave of devices must have run a new firmware before the next wave follows.',
+    },
+    FIRMWARE_CONCURRENCY: {
+      check: is.wholeNumber(1, 1000),
+      default: '10',
+      help: 'How many devices update at the same time.',
+    },
+    FIRMWARE_STARTS_PER_MINUTE: {
+      check: is.wholeNumber(1, 10_000),
+      default: '60',
+      help: 'How many devices of a rollout begin to update in a minute.',
+    },
+    FIRMWARE_ATTEMPTS: {
+      check: is.wholeNumber(1, 10),
+      default: '2',
+      help: 'How often a device may refuse a firmware or fall back from it before it is left alone.',
+    },
+  }),
+  ...group('Automations', {
+    AUTOMATION_WEBHOOK_ALLOW: {
+      check: subnets,
+      example: '192.168.1.0/24',
+      help: 'Addresses that are not public and that webhooks may call all the same.',
+    },
+  }),
+  ...cloudVariables,
+} as const;
