@@ -1,14 +1,41 @@
+import { createAutomations, type Automations } from './automations/automations.ts';
+import { openFoundations, type Foundations } from './backend-foundations.ts';
+import { registerRoutes } from './backend-routes.ts';
+import type { Cloud, CloudTuning } from './cloud/cloud.ts';
+import { cloudWriteAlong, startCloudOf } from './cloud/start-cloud.ts';
 import type { BackendConfig } from './config.ts';
+import type { Commands } from './core/commands.ts';
 import type { DeviceEvents } from './core/device-events.ts';
+import { createEventIds } from './core/event-ids.ts';
 import type { Host } from './core/host.ts';
-import { registerAllRoutes } from './all-routes.ts';
+import { createCommands } from './devices/commands.ts';
+import { startDeviceMessages } from './devices/device-messages.ts';
+import { importDevices, type FileLogin } from './devices/devices-file.ts';
+import { createHistoryStore } from './devices/history-store.ts';
+import { startHousekeeping } from './devices/housekeeping.ts';
+import { startFirmware, type Firmware } from './firmware/firmware.ts';
 import { closeInTime } from './http/closing.ts';
 import type { DescribedRoute } from './http/docs.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
-import { openRooms, type RoomHooks } from './rooms.ts';
+import { startMqtt, type Mqtt } from './mqtt/mqtt.ts';
+import type { WriteReports } from './mqtt/ports.ts';
+import { createCommandStore, tellHere } from './store/command-store.ts';
+import { createRemovedLogins } from './store/device-store.ts';
+import { writeReports } from './store/report-store.ts';
 import type { Database } from './store/schema.ts';
+import { startAgentEvents } from './system/agent-events.ts';
 
-export type BackendHooks = RoomHooks & { extraRoutes?: (app: HttpServer) => Promise<void> };
+export type BackendHooks = {
+  /** The database file proved damaged: stop and start again, and it is mended. */
+  onDamage(): void;
+  /** The cloud reset the station: stop and start again, unclaimed. */
+  onReset(): void;
+  /** The agent asked for it: stop and start again. */
+  onRestart(): void;
+  cloudTuning?: CloudTuning;
+  /** Of tests. */
+  extraRoutes?: (app: HttpServer) => Promise<void>;
+};
 
 export type Backend = AsyncDisposable & {
   /** Where it listens, e.g. `http://127.0.0.1:3000`. */
@@ -22,27 +49,145 @@ export type Backend = AsyncDisposable & {
   db: Database;
 };
 
+/** What the routes lead to. */
+export type Features = {
+  mqtt: Mqtt;
+  commands: Commands;
+  firmware: Firmware;
+  automations: Automations;
+  cloud: Cloud | null;
+};
+
+/** How long the start waits for a broker that does not answer. */
+const brokerWaitMs = 2_000;
+
 /**
- * Builds the whole backend and starts listening. Disposing it stops in reverse order: no new connections, requests under way
- * are finished, then the links and the database are closed.
+ * The composition root: foundations, features, routes, then it listens. Disposing it stops in reverse order: no new connections, requests
+ * under way are finished, then the links and the database are closed.
  */
 export async function startBackend(config: BackendConfig, host: Host, hooks: BackendHooks): Promise<Backend> {
   await using starting = new AsyncDisposableStack();
-  const rooms = await openRooms(starting, config, host, hooks);
+  const foundations = await openFoundations(starting, config, host, () => hooks.onDamage());
+  const { features, begin } = await startFeatures(starting, foundations, hooks);
   const app = createHttpServer({ logger: host.logger });
   // Even when the start fails half way.
   starting.defer(() => closeInTime(app));
-  const routes = await registerAllRoutes(app, rooms, () => hooks.onRestart(), hooks.extraRoutes);
-  await rooms.begin();
+  const routes = await registerRoutes(app, foundations, features, hooks);
+  await begin();
   const url = await app.listen({ port: config.port, host: config.host });
   const running = starting.move();
   return {
     url,
-    mqttAddress: rooms.mqtt.address,
+    mqttAddress: features.mqtt.address,
     http: app,
-    deviceEvents: rooms.events,
+    deviceEvents: foundations.events,
     routes,
-    db: rooms.store.db,
+    db: foundations.store.db,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
+}
+
+/** @returns also `begin`, which takes up what was under way, once everything listens. */
+async function startFeatures(
+  opened: AsyncDisposableStack,
+  foundations: Foundations,
+  hooks: BackendHooks,
+): Promise<{ features: Features; begin(): Promise<void> }> {
+  const { config, host, store, hub, devices, events, leadership, replicas } = foundations;
+  const { clock, logger } = host;
+  // Before devices are heard: what they report goes to everyone at /ws.
+  const messages = opened.use(await startDeviceMessages({ hub, events, devices, clock }));
+  const mqtt = opened.use(await startBrokerLink(foundations));
+  const commands = opened.use(startCommands(foundations, mqtt));
+  await commands.load();
+  const { isLeader } = leadership;
+  const parts = { db: store.db, hub, events, commands, isLeader, clock, logger };
+  const firmware = opened.use(startFirmware({ config: config.firmware, ...parts }));
+  const cloud = await startCloudLink(foundations, commands, mqtt, hooks);
+  if (cloud !== null) opened.use(cloud);
+  const automations = opened.use(startAutomations(foundations, commands, mqtt));
+  opened.use(startAgentEvents(config, host, hub));
+  const history = createHistoryStore({ store, clock });
+  opened.use(startHousekeeping({ history, also: [automations.prune], leadership, clock, logger }));
+  const begin = async (): Promise<void> => {
+    // Ready from the first answer; one whose broker is offline serves people all the same.
+    await mqtt.isReadyWithin(brokerWaitMs);
+    replicas?.begin([messages.reload, commands.load]);
+    await automations.begin();
+  };
+  return { features: { mqtt, commands, firmware, automations, cloud }, begin };
+}
+
+async function startBrokerLink(foundations: Foundations): Promise<Mqtt> {
+  const { config, host, store, stationId, devices, events, replicas } = foundations;
+  const { clock, disk, logger } = host;
+  const newId = createEventIds(() => clock.now());
+  const writeAlong = cloudWriteAlong(config.cloud);
+  const write: WriteReports = (reports) =>
+    replicas?.writeReports(reports, newId, writeAlong) ?? writeReports(store, reports, newId, writeAlong);
+  return startMqtt({
+    config: config.mqtt,
+    stationId,
+    sharing: replicas,
+    logins: await importDevicesFile(foundations),
+    devices,
+    removedLogins: createRemovedLogins(store.db),
+    writeReports: write,
+    events,
+    clock,
+    disk,
+    logger,
+  });
+}
+
+async function importDevicesFile({ config, host, store }: Foundations): Promise<FileLogin[]> {
+  const { clock, disk, logger } = host;
+  if (config.devicesFile === null) return [];
+  const { added, logins } = await importDevices({ db: store.db, disk, path: config.devicesFile, clock });
+  if (added > 0) logger.event('devices_imported', { count: added });
+  return logins;
+}
+
+function startCommands({ host, store, devices, events, replicas }: Foundations, mqtt: Mqtt): Commands {
+  const { clock, logger } = host;
+  const { db } = store;
+  return createCommands({
+    findDevice: async (id) => {
+      const device = await devices.findById(id);
+      return device && { id, externalId: device.external_id, type: device.type };
+    },
+    publish: mqtt.publishCommand,
+    store: createCommandStore({ db, tell: replicas?.tellCommands ?? tellHere(db, events) }),
+    events,
+    clock,
+    logger,
+  });
+}
+
+function startCloudLink(
+  foundations: Foundations,
+  commands: Commands,
+  { publishCommand: publish }: Mqtt,
+  { onReset, cloudTuning: tuning = {} }: BackendHooks,
+): Promise<Cloud | null> {
+  const { config, host, store, stationId, devices, events, hub, tap, tokens, settingsBox, leadership } = foundations;
+  const facts = { stationId, store, devices, commands, publish, events, hub, tap, tokens, box: settingsBox };
+  return startCloudOf(config.cloud, { ...host, ...facts, leadership, others: foundations.replicas, onReset, tuning });
+}
+
+function startAutomations(foundations: Foundations, commands: Commands, mqtt: Mqtt): Automations {
+  const { config, host, store, station, devices, events, leadership, replicas } = foundations;
+  return createAutomations({
+    store,
+    devices,
+    commands,
+    events,
+    broker: { isReady: mqtt.isReady, isEmbedded: config.mqtt.kind === 'embedded' },
+    timeZone: async () => (await station.read()).time_zone,
+    leadership,
+    isShared: replicas !== null,
+    webhookAllow: config.webhookAllow,
+    clock: host.clock,
+    logger: host.logger,
+  });
 }

@@ -28,7 +28,7 @@ export type Automations = AsyncDisposable & {
   /** Takes up what was under way, and minds triggers, delays and schedules from now on. */
   begin(): Promise<void>;
   /** Drops old runs and notifications. */
-  thinOut(): Promise<void>;
+  prune(): Promise<void>;
 };
 
 export type AutomationsParts = {
@@ -36,7 +36,7 @@ export type AutomationsParts = {
   devices: DeviceStore;
   commands: Pick<Commands, 'send'>;
   events: DeviceEvents;
-  broker: { isWell: () => boolean; /** Whether it is this process. */ isEmbedded: boolean };
+  broker: { isReady: () => boolean; /** Whether it is this process. */ isEmbedded: boolean };
   /** Of the station, IANA name. */
   timeZone: () => Promise<string>;
   leadership: Leadership;
@@ -67,7 +67,7 @@ export function createAutomations(parts: AutomationsParts): Automations {
   };
   let timer: Timer | null = null;
 
-  const reach = stack.use(createReach({ events, isWell: broker.isWell, comesBack: broker.isEmbedded, clock }));
+  const reach = stack.use(createReach({ events, isReady: broker.isReady, comesBack: broker.isEmbedded, clock }));
   const webhooks = stack.use(createWebhookClient({ allow: parts.webhookAllow }));
   const runner = stack.use(
     createRunner({
@@ -101,7 +101,7 @@ export function createAutomations(parts: AutomationsParts): Automations {
       stack.use(listenForTriggers({ events, devices, registry, runner, newId, clock, logger }));
       timer = stack.use(startTimer({ runs, runner, registry, leadership, timeZone, isShared, clock, logger }));
     },
-    thinOut: () => runs.prune(keptRuns, clock.now() - eventsKeptMs),
+    prune: () => runs.prune(keptRuns, clock.now() - eventsKeptMs),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

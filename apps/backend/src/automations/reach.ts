@@ -21,11 +21,11 @@ const lookEveryMs = 100;
  */
 export function createReach(options: {
   events: DeviceEvents;
-  isWell: () => boolean;
+  isReady: () => boolean;
   comesBack: boolean;
   clock: Clock;
 }): Reach {
-  const { events, isWell, comesBack, clock } = options;
+  const { events, isReady, comesBack, clock } = options;
   const startedMs = clock.monotonic();
   const heard = new Set<string>();
   const isSettled = (): boolean => !comesBack || clock.monotonic() - startedMs > settleMs;
@@ -41,7 +41,7 @@ export function createReach(options: {
       const sinceMs = clock.monotonic();
       for (;;) {
         signal.throwIfAborted();
-        const isThere = isWell() || clock.monotonic() - sinceMs > brokerPatienceMs;
+        const isThere = isReady() || clock.monotonic() - sinceMs > brokerPatienceMs;
         if (isThere && (isSettled() || heard.has(deviceId))) return;
         await clock.sleep(lookEveryMs, signal);
       }

@@ -257,8 +257,8 @@ test('commands that have ended are removed after some days, those under way are 
     return rows.map(({ id }) => id);
   };
   const later = (ms: number) => ({ ...systemClock, now: () => Date.now() + ms });
-  await createHistoryStore({ store: on, clock: later(commandsKeptMs - 60_000) }).thinOut();
+  await createHistoryStore({ store: on, clock: later(commandsKeptMs - 60_000) }).downsample();
   assert.equal((await kept()).length, 2);
-  await createHistoryStore({ store: on, clock: later(commandsKeptMs + 60_000) }).thinOut();
+  await createHistoryStore({ store: on, clock: later(commandsKeptMs + 60_000) }).downsample();
   assert.deepEqual(await kept(), [waiting.commandId]);
 });

@@ -56,15 +56,15 @@ test('old samples go, their hours stay, and doing it again changes nothing', asy
   const start = all.clock.now() - (all.clock.now() % hour);
   await all.record([0, 10, 20].map((minutes, index) => ({ at: start + minutes * minute, value: 10 * (index + 1) })));
   all.clock.advance(2 * hour);
-  await all.history.thinOut();
-  await all.history.thinOut();
+  await all.history.downsample();
+  await all.history.downsample();
   const hours = () => all.store.db.selectFrom('device_hours').selectAll().execute();
   const kept = (await hours())[0]!;
   assert.deepEqual([kept.hour, kept.samples, kept.total, kept.lowest, kept.highest], [start, 3, 60, 10, 30]);
 
   all.clock.advance(8 * day);
   await all.record([{ at: all.clock.now() - hour, value: 50 }]);
-  await all.history.thinOut();
+  await all.history.downsample();
   assert.equal((await all.store.db.selectFrom('device_samples').selectAll().execute()).length, 1);
   assert.deepEqual(
     (await hours()).find((row) => row.hour === start),
@@ -80,7 +80,7 @@ test('old samples go, their hours stay, and doing it again changes nothing', asy
   );
 
   all.clock.advance(3 * 365 * day);
-  await all.history.thinOut();
+  await all.history.downsample();
   assert.deepEqual(await hours(), []);
 });
 
@@ -89,10 +89,10 @@ test('a stretch that begins before samples are kept ends with the newest value: 
   const start = all.clock.now() - (all.clock.now() % hour);
   await all.record([{ at: start, value: 10 }]);
   all.clock.advance(10 * day);
-  await all.history.thinOut();
+  await all.history.downsample();
   const now = all.clock.now() - (all.clock.now() % hour);
   await all.record([{ at: now - hour, value: 20 }]);
-  await all.history.thinOut();
+  await all.history.downsample();
   await all.record([{ at: now + 1, value: 30 }]);
   all.clock.advance(2 * hour);
   await all.record([{ at: now + 2 * hour, value: 40 }]);
@@ -105,7 +105,7 @@ test('a stretch that begins before samples are kept ends with the newest value: 
 test('an hour that is not over yet is not summed up', async () => {
   await using all = await withHistory();
   await all.record([{ at: all.clock.now(), value: 1 }]);
-  await all.history.thinOut();
+  await all.history.downsample();
   assert.deepEqual(await all.store.db.selectFrom('device_hours').selectAll().execute(), []);
 });
 
@@ -123,7 +123,7 @@ test('values that share a row are told apart: by a stretch that begins or ends b
   assert.deepEqual(await values(-10, 590), [-10, -9, -5, 0, 3, 4, 7]);
   assert.deepEqual(await values(-9, 7), [-9, -5, 0, 3, 4]);
   assert.deepEqual(await values(500, 1_000), [900]);
-  await all.history.thinOut();
+  await all.history.downsample();
   const hours = await all.store.db.selectFrom('device_hours').selectAll().orderBy('hour').execute();
   assert.deepEqual(
     hours.map(({ samples, total, lowest, highest }) => [samples, total, lowest, highest]),
@@ -144,16 +144,16 @@ test('numbers too large to be added up are no part of the history, the others be
     (await all.read(from, to)).map(({ value }) => value);
   assert.deepEqual(await read(start, start + minute), [20, 22]);
   assert.deepEqual(await read(start), [21]);
-  await all.history.thinOut();
+  await all.history.downsample();
   all.clock.advance(8 * day);
-  await all.history.thinOut();
+  await all.history.downsample();
   assert.deepEqual(await read(start - hour), [21]);
 });
 
 test('the history of a device goes with it', async () => {
   await using all = await withHistory();
   await all.record([{ at: all.clock.now() - 2 * hour, value: 1 }]);
-  await all.history.thinOut();
+  await all.history.downsample();
   await all.store.db.deleteFrom('devices').execute();
   for (const table of ['device_samples', 'device_hours', 'device_events'] as const) {
     assert.deepEqual(await all.store.db.selectFrom(table).selectAll().execute(), [], table);

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Clock } from '@station/kit/clock';
 import type { Store } from '../store/database.ts';
 import { samplesOf, type Stretch } from './stored-samples.ts';
-import { deleteRows, hourMs, sumUpHours } from './thin-out.ts';
+import { deleteRows, hourMs, sumUpHours } from './downsampling.ts';
 import { eventsKeptMs } from '../core/device-events.ts';
 
 /** A stretch of time in a device's history: its average, lowest and highest value. */
@@ -21,7 +21,7 @@ export type HistoryStore = {
    * Repeating it changes nothing; when the signal aborts, the rest is left for the next time.
    * @throws (rejects) at the end, when all else is done, if there were values that cannot be summed up; at once, if the database fails.
    */
-  thinOut(signal?: AbortSignal): Promise<void>;
+  downsample(signal?: AbortSignal): Promise<void>;
 };
 
 const dayMs = 24 * hourMs;
@@ -76,7 +76,7 @@ export function createHistoryStore({
       if (query.fromMs >= samplesFrom) return pointsOfSamples(query);
       return pointsOfHours(query);
     },
-    thinOut: async (signal) => {
+    downsample: async (signal) => {
       const now = clock.now();
       const leftOut = await sumUpHours({ db, kind }, now - (now % hourMs), signal);
       // What is not summed up must stay.

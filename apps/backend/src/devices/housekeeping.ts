@@ -10,7 +10,7 @@ const firstAfterMs = 5 * 60 * 1000;
 
 /** Thins out the history once an hour until it is disposed. A failure is said and tried again the next hour. */
 export function startHousekeeping(dependencies: {
-  history: Pick<HistoryStore, 'thinOut'>;
+  history: Pick<HistoryStore, 'downsample'>;
   /** What else is thinned out then. */
   also?: readonly (() => Promise<void>)[];
   /** Of several backends one does it; that two did for a moment would change nothing. */
@@ -24,8 +24,8 @@ export function startHousekeeping(dependencies: {
   const run = async (): Promise<void> => {
     await sleep(firstAfterMs);
     while (!stopping.signal.aborted) {
-      for (const thinOut of leadership.isLeader() ? [history.thinOut, ...also] : []) {
-        await thinOut(stopping.signal).catch((error: unknown) => {
+      for (const downsample of leadership.isLeader() ? [history.downsample, ...also] : []) {
+        await downsample(stopping.signal).catch((error: unknown) => {
           logger.event('unexpected_error', { where: 'thinning out the history', message: describeError(error) });
         });
       }

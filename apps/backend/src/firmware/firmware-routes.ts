@@ -1,6 +1,9 @@
 import { Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { isoTime } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
+import { RequestInvalidError } from '@station/kit/validation';
+import { firmwareFileName, FirmwareReady, OtaCheck, OtaCheckQuery, OtaDeviceTypes } from '@station/protocol/firmware';
 import {
   Firmware as FirmwareBody,
   FirmwareList,
@@ -12,12 +15,14 @@ import {
   Rollouts,
 } from '@station/protocol/firmware-rollouts';
 import { Id } from '@station/protocol/rest';
+import { parseVersion } from '@station/protocol/version';
 import type { AgentClient } from '../adapters/agent-client.ts';
-import { askWhatIsGone } from './cached-files.ts';
-import { toRollout, toRolloutTarget, type Firmware } from './firmware.ts';
-import type { RolloutRecord } from './rollout-store.ts';
 import { userOf } from '../http/access.ts';
 import type { HttpServer } from '../http/server.ts';
+import type { DeviceStore } from '../store/device-store.ts';
+import { type Firmware, toRollout, toRolloutTarget } from './firmware.ts';
+import type { FirmwareImage } from './image-store.ts';
+import type { RolloutRecord } from './rollout-store.ts';
 
 const Params = Type.Object({ id: Id });
 const TypeParams = Type.Object({ type: Type.String({ minLength: 1, maxLength: 128 }) });
@@ -25,12 +30,13 @@ const listed = 50;
 const forAdmins = { access: { station: 'admin' } } as const;
 const tags = ['firmware'];
 
-type Parts = { firmware: Firmware; agent: Pick<AgentClient, 'call'> };
+type Parts = { firmware: Firmware; agent: Pick<AgentClient, 'call'>; devices: Pick<DeviceStore, 'findById'> };
 
-/** /api/firmware and /api/firmware/rollouts (contracts, section 9). */
+/** /api/firmware, /api/firmware/rollouts and /api/ota (contracts, section 9). */
 export async function registerFirmwareRoutes(app: HttpServer, parts: Parts): Promise<void> {
   registerTypes(app, parts);
   registerRollouts(app, parts);
+  registerOta(app, parts);
 }
 
 function registerTypes(app: HttpServer, { firmware: { images }, agent }: Parts): void {
@@ -118,4 +124,80 @@ function registerRollouts(app: HttpServer, { firmware: { images, store, rollouts
       },
     );
   }
+}
+
+/** /api/ota/*: what the agent hands over, and devices that ask by themselves (contracts, section 9). */
+function registerOta(app: HttpServer, { firmware, devices }: Parts): void {
+  const tags = ['ota'];
+  const { images, rollouts, pathOf } = firmware;
+
+  app.get(
+    '/api/ota/device-types',
+    { config: { access: 'agent' }, schema: { tags, response: { 200: OtaDeviceTypes } } },
+    async () => {
+      const [all, installed] = [await images.list(), await images.installed()];
+      const types = new Set([...all, ...installed].map(({ type }) => type));
+      return [...types].sort().map((type) => ({
+        type,
+        installed: installed.filter((row) => row.type === type).map(({ version }) => version ?? ''),
+        cached: all.find((image) => image.type === type)?.version ?? null,
+      }));
+    },
+  );
+
+  app.post(
+    '/api/ota/firmware-ready',
+    { config: { access: 'agent' }, schema: { tags, body: FirmwareReady, response: { 204: Type.Null() } } },
+    async (request, reply) => {
+      const { name, version, file, path = null, checksum, size, chip, minVersion } = request.body;
+      if (parseVersion(version)?.text !== version) throw fault('/version', 'must be SemVer');
+      if (file !== firmwareFileName(name, version)) throw fault('/file', 'must be <name>@<version>.bin');
+      const content = { file, path, checksum, size, chip: chip ?? null, min_version: minVersion ?? null };
+      const image = await images.put({ type: name, version, ...content });
+      if (image === null) throw new StationError('conflict', 'This version is known with another checksum.');
+      await rollouts.offer(image);
+      return reply.code(204).send(null);
+    },
+  );
+
+  app.get(
+    '/api/ota/check',
+    { config: { access: 'device' }, schema: { tags, querystring: OtaCheckQuery, response: { 200: OtaCheck } } },
+    async (request) => {
+      const { device_id: claimed, version } = request.query;
+      const device = await devices.findById(request.deviceId as string);
+      if (device === null || (claimed !== device.external_id && claimed !== device.id)) {
+        throw new StationError('forbidden', 'The token belongs to another device.');
+      }
+      const image = await rollouts.ask({ deviceId: device.id, type: device.type, version });
+      if (image === null) return { update: false as const };
+      const { checksum, size } = image;
+      // By the name it found us under.
+      const url = `${request.protocol}://${request.host}${pathOf(image)}`;
+      return { update: true as const, version: image.version, url, checksum, size };
+    },
+  );
+}
+
+const fault = (pointer: string, message: string): RequestInvalidError =>
+  new RequestInvalidError([{ in: 'body', pointer, message }]);
+
+/** What is read here of the agent's /status. */
+const Told = Type.Object({
+  firmware: Type.Object({ files: Type.Array(Type.Object({ name: Type.String(), version: Type.String() })) }),
+});
+/** It answers from memory, on the same machine; nobody is to wait for one that hangs. */
+const answerTimeoutMs = 2_000;
+
+/**
+ * Which images cannot be installed any more: the backend knows of images for ever, the agent removes old files. Asked anew each time, so
+ * that there is no record that could be wrong. An agent that does not answer, or does not say, leaves all as they are.
+ */
+async function askWhatIsGone(
+  agent: Pick<AgentClient, 'call'>,
+): Promise<(image: Pick<FirmwareImage, 'type' | 'version'>) => boolean> {
+  const answer = await agent.call('GET', '/status', { timeoutMs: answerTimeoutMs }).catch(() => null);
+  if (answer?.statusCode !== 200 || !Value.Check(Told, answer.body)) return () => false;
+  const { files } = answer.body.firmware;
+  return ({ type, version }) => !files.some((file) => file.name === type && file.version === version);
 }

@@ -19,11 +19,16 @@ export async function registerHealthRoute(
     },
     async (_request, reply) => {
       const [database, mqtt] = await Promise.all([checks.database(), checks.mqtt()]);
-      const isWell = database && mqtt;
+      const isHealthy = database && mqtt;
       const replica = options.replica?.() ?? null;
       return reply
-        .code(isWell ? 200 : 503)
-        .send({ status: isWell ? 'ok' : 'failing', version, checks: { database, mqtt }, ...(replica && { replica }) });
+        .code(isHealthy ? 200 : 503)
+        .send({
+          status: isHealthy ? 'ok' : 'failing',
+          version,
+          checks: { database, mqtt },
+          ...(replica && { replica }),
+        });
     },
   );
 }

@@ -114,7 +114,7 @@ export function connectBroker(options: BrokerClientOptions): BrokerSession {
 
   return {
     address: null,
-    isWell: () => isSubscribed && client.connected,
+    isReady: () => isSubscribed && client.connected,
     publish,
     retire: async () => {
       if (!client.connected) await new Promise<void>((resolve) => client.once('connect', () => resolve()));

@@ -11,7 +11,7 @@ export type BrokerLink = AsyncDisposable & {
    */
   publish(topic: string, payload: string, expiresInMs: number): Promise<void>;
   /** Whether what devices say is heard. */
-  isWell(): boolean;
+  isReady(): boolean;
   /** Ends the connections of a device whose login changed or which was removed. */
   disconnect(externalId: string): void;
   /** Where devices on this machine reach it; null when it is not ours to tell. */
@@ -27,10 +27,10 @@ export type BrokerLinkHandler = {
 };
 
 /** Whether a link is well, or comes to be so within `waitMs` milliseconds. */
-export async function isWellWithin(isWell: () => boolean, waitMs: number, clock: Clock): Promise<boolean> {
+export async function isReadyWithin(isReady: () => boolean, waitMs: number, clock: Clock): Promise<boolean> {
   const deadline = clock.monotonic() + waitMs;
-  while (!isWell() && clock.monotonic() < deadline) await clock.sleep(20);
+  while (!isReady() && clock.monotonic() < deadline) await clock.sleep(20);
   // On a busy machine the time may be over while what the broker said waits to be read.
-  if (!isWell()) await turn();
-  return isWell();
+  if (!isReady()) await turn();
+  return isReady();
 }

@@ -66,7 +66,7 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerLink> {
   handler.onListening(true);
   return {
     address: server.address,
-    isWell: () => !state.isClosing && server.isListening(),
+    isReady: () => !state.isClosing && server.isListening(),
     publish: (topic, payload, expiresInMs) => publish(broker, state, { topic, payload, expiresInMs }),
     disconnect: (externalId) => {
       for (const client of state.clients.get(externalId) ?? []) client.close();

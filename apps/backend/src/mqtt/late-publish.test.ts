@@ -25,13 +25,13 @@ for (const version of [4, 5] as const) {
   test(`by ${name}, what was reported as failed is not sent when the broker is back`, async () => {
     await using broker = await startForgetfulBroker(version);
     await using link = linkTo(broker.url);
-    await until('it listens', link.isWell);
+    await until('it listens', link.isReady);
     broker.acknowledges = false;
     await assert.rejects(link.publish('lock/command', 'unlock', 200));
     assert.equal(broker.heard.length, 1);
     broker.cut();
     broker.acknowledges = true;
-    await until('it is back', () => broker.connections === 2 && link.isWell());
+    await until('it is back', () => broker.connections === 2 && link.isReady());
     await link.publish('lock/command', 'lock', 15_000);
     assert.deepEqual(
       broker.heard.map(({ payload }) => String(payload)),
@@ -42,7 +42,7 @@ for (const version of [4, 5] as const) {
   test(`by ${name}, what the connection ended upon is sent again, with what is left of its expiry`, async () => {
     await using broker = await startForgetfulBroker(version);
     await using link = linkTo(broker.url);
-    await until('it listens', link.isWell);
+    await until('it listens', link.isReady);
     broker.acknowledges = false;
     const publishing = link.publish('lock/command', 'lock', 15_000);
     await until('it is under way', () => broker.heard.length === 1);
@@ -60,7 +60,7 @@ for (const version of [4, 5] as const) {
 test('what waits for a broker that is away ends with the link', async () => {
   await using broker = await startForgetfulBroker(5);
   const link = linkTo(broker.url);
-  await until('it listens', link.isWell);
+  await until('it listens', link.isReady);
   broker.acknowledges = false;
   const publishing = link.publish('lock/command', 'lock', 15_000);
   await until('it is under way', () => broker.heard.length === 1);

@@ -7,7 +7,7 @@ import type { DeviceEvents, DeviceReport } from '../core/device-events.ts';
 import type { BackendLogger } from '@station/kit/logger';
 import { createAvailabilityKeeper, type AvailabilityKeeper } from './availability-keeper.ts';
 import { createBridge } from './bridge.ts';
-import { isWellWithin, type BrokerLink, type BrokerLinkHandler } from './broker-link.ts';
+import { isReadyWithin, type BrokerLink, type BrokerLinkHandler } from './broker-link.ts';
 import { startBrokerLogins, type BrokerLogins } from './broker-logins.ts';
 import { createDeviceDirectory } from './device-directory.ts';
 import { createDroppedMessages, type DroppedMessages } from './dropped-messages.ts';
@@ -37,9 +37,9 @@ export type Mqtt = AsyncDisposable & {
    */
   addLogin(login: DeviceLogin): Promise<void>;
   /** Whether what devices say is heard. */
-  isWell(): boolean;
-  /** As {@link isWell}, of a link that may take so long, milliseconds, to come. */
-  isWellWithin(waitMs: number): Promise<boolean>;
+  isReady(): boolean;
+  /** As {@link isReady}, of a link that may take so long, milliseconds, to come. */
+  isReadyWithin(waitMs: number): Promise<boolean>;
   /** Of the embedded broker, `mqtt://host:port`; else null. */
   address: string | null;
   dropped: DroppedMessages;
@@ -127,8 +127,8 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
 /** What the rest of the backend does with the broker. */
 const accessTo = (link: BrokerLink, logins: BrokerLogins | null, { stationId, clock }: MqttParts) => ({
   address: link.address,
-  isWell: link.isWell,
-  isWellWithin: (waitMs: number) => isWellWithin(link.isWell, waitMs, clock),
+  isReady: link.isReady,
+  isReadyWithin: (waitMs: number) => isReadyWithin(link.isReady, waitMs, clock),
   addLogin: async (login: DeviceLogin) => logins?.add(login),
   publishCommand: (externalId: string, payload: Record<string, unknown>, expiresInMs: number) =>
     link.publish(deviceTopic(stationId, externalId, 'command'), JSON.stringify(payload), expiresInMs),

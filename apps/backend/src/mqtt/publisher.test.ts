@@ -24,7 +24,7 @@ const linkTo = (url: string) =>
 test('what the broker was given and did not answer is told apart from what it was never given', async () => {
   await using broker = await startForgetfulBroker(5);
   const link = linkTo(broker.url);
-  await until('it listens', link.isWell);
+  await until('it listens', link.isReady);
   broker.acknowledges = false;
   await assert.rejects(link.publish('lock/command', 'unlock', 200), UnansweredError);
   const publishing = link.publish('lock/command', 'lock', 15_000);

@@ -23,7 +23,7 @@ test('large messages that wait to be written stop the reading long before they a
     waiting: () => heard,
     logger: recordedLog(),
   });
-  await until('it listens', link.isWell);
+  await until('it listens', link.isReady);
   const all = (40 * mebibyte) / size;
   for (let id = 1; id <= all; id++) broker.say('station/s/device/d/state', Buffer.alloc(size), id);
   await until('it has read what may wait', () => heard * size > 32 * mebibyte);

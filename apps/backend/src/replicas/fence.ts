@@ -14,7 +14,10 @@ export async function isStillLeader(transaction: DatabaseTransaction, epoch: num
 }
 
 /** Whether some replica's broker session waits unheard: a device that seems silent may have spoken there. */
-export async function isAnyoneUnheard(transaction: DatabaseTransaction, adopted: readonly string[]): Promise<boolean> {
+export async function isAnyoneUnheard(
+  transaction: DatabaseTransaction,
+  takenOver: readonly string[],
+): Promise<boolean> {
   const { rows } = await sql.raw<{ id: string }>(unheardReplicas).execute(transaction);
-  return rows.some(({ id }) => !adopted.includes(id));
+  return rows.some(({ id }) => !takenOver.includes(id));
 }

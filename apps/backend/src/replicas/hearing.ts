@@ -4,7 +4,7 @@ import type { BackendLogger } from '@station/kit/logger';
 import type { AvailabilityKeeper } from '../mqtt/availability-keeper.ts';
 import type { BrokerSession } from '../mqtt/broker-client.ts';
 import type { LastHeard } from '../mqtt/session-backlog.ts';
-import { createAdoption } from './adoption.ts';
+import { createTakeover } from './session-takeover.ts';
 import type { Replicas } from './replicas.ts';
 
 /** Between a device's last will at one replica and its next word at another, the order may be lost for so long. */
@@ -43,9 +43,9 @@ export function createSharedHearing(options: HearingParts): SharedHearing {
   let linkedSinceMs: number | null = null;
   const agoMs = (at: number): number => Math.max(0, clock.now() - at);
 
-  const adoption = createAdoption({
+  const takeover = createTakeover({
     open: options.open,
-    mayAdopt: () => isListening,
+    mayTakeOver: () => isListening,
     onRetired: replicas.forget,
     clock,
     logger,
@@ -61,8 +61,8 @@ export function createSharedHearing(options: HearingParts): SharedHearing {
   };
   const update = (): void => {
     if (isListening && leadership.isLeader() && !isSingleEnded) endSingle();
-    const adopted = adoption.adopted();
-    const isAllHeard = unheard !== null && unheard.every((id) => adopted.includes(id));
+    const takenOver = takeover.takenOver();
+    const isAllHeard = unheard !== null && unheard.every((id) => takenOver.includes(id));
     const isLinked = isListening && replicas.isListening();
     linkedSinceMs = isLinked ? (linkedSinceMs ?? clock.monotonic()) : null;
     const covered = linkedSinceMs !== null && leadership.isLeader() && isAllHeard;
@@ -73,11 +73,11 @@ export function createSharedHearing(options: HearingParts): SharedHearing {
   };
   replicas.attachBroker({
     hears: () => isListening,
-    adopted: adoption.adopted,
+    takenOver: takeover.takenOver,
     onUnheard: (ids) => {
       unheard = ids;
       // Its own session comes back by itself.
-      adoption.look(ids.filter((id) => id !== replicas.id));
+      takeover.look(ids.filter((id) => id !== replicas.id));
       update();
     },
     onWill: ({ deviceId, at, ageMs }) => keeper.will(deviceId, agoMs(at), Math.max(ageMs, willToleranceMs)),
@@ -94,19 +94,19 @@ export function createSharedHearing(options: HearingParts): SharedHearing {
     leadership.subscribe((isLeader) => {
       unheard = null;
       isSingleEnded = false;
-      if (!isLeader) adoption.release();
+      if (!isLeader) takeover.release();
       update();
     }),
   );
   return {
     onListening: (now) => {
       isListening = now;
-      if (!now) adoption.release();
+      if (!now) takeover.release();
       update();
     },
     [Symbol.asyncDispose]: async () => {
       stack.dispose();
-      await adoption[Symbol.asyncDispose]();
+      await takeover[Symbol.asyncDispose]();
     },
   };
 }

@@ -32,7 +32,7 @@ export type BrokerSide = {
   /** Each second while leading: the replicas whose broker sessions nobody hears. */
   onUnheard: (ids: readonly string[]) => void;
   /** Those of them that this replica hears in their place. */
-  adopted: () => readonly string[];
+  takenOver: () => readonly string[];
   hears: () => boolean;
 };
 
@@ -202,7 +202,7 @@ export async function startReplicas(options: {
         writeAlong,
         mayDecide: async (transaction) =>
           (await isStillLeader(transaction, leadership.epoch())) &&
-          !(await isAnyoneUnheard(transaction, side?.adopted() ?? [])),
+          !(await isAnyoneUnheard(transaction, side?.takenOver() ?? [])),
       }),
     tellWill: (deviceId, ageMs) => fanOut.publish({ kind: 'will', deviceId, at: clock.now(), ageMs }),
     tellCloudChanged: () => fanOut.publish({ kind: 'cloud' }),

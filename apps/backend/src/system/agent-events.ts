@@ -1,13 +1,12 @@
 import { isoTime } from '@station/kit/clock';
-import { createAgentClient } from '../adapters/agent-client.ts';
-import type { BackendConfig } from '../config.ts';
+import { createAgentClient, type AgentTarget } from '../adapters/agent-client.ts';
 import type { Host } from '../core/host.ts';
 import type { SocketHub } from '../socket/hub.ts';
 import { startAgentLink } from './agent-link.ts';
 
 /** The agent's events for everyone at /ws, and whether the agent is heard. */
 export function startAgentEvents(
-  config: BackendConfig,
+  config: { agent: AgentTarget | null; agentToken: string | null },
   { clock, logger, random }: Host,
   hub: SocketHub,
 ): AsyncDisposable {

@@ -4,33 +4,33 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { LastHeard } from '../mqtt/session-backlog.ts';
 import { manualClock } from '../testing/manual-clock.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
-import { createAdoption } from './adoption.ts';
+import { createTakeover } from './session-takeover.ts';
 
 function adoptionFor() {
   const clock = manualClock();
   const opened: { id: string; lastHeard: LastHeard; onTaken: () => void }[] = [];
   const ended: string[] = [];
   const retired: string[] = [];
-  const facts = { mayAdopt: true };
-  const adoption = createAdoption({
+  const facts = { mayTakeOver: true };
+  const takeover = createTakeover({
     open: (id, lastHeard, onTaken) => {
       opened.push({ id, lastHeard, onTaken });
       return {
-        isWell: () => true,
+        isReady: () => true,
         retire: async () => retired.push(`session of ${id}`) > 0,
         [Symbol.asyncDispose]: async () => void ended.push(id),
       };
     },
-    mayAdopt: () => facts.mayAdopt,
+    mayTakeOver: () => facts.mayTakeOver,
     onRetired: async (id) => void retired.push(id),
     clock,
     logger: recordedLog(),
   });
   const look = (...unheard: string[]): void => {
     clock.advance(1_000);
-    adoption.look(unheard);
+    takeover.look(unheard);
   };
-  return { clock, adoption, opened, ended, retired, facts, look };
+  return { clock, takeover, opened, ended, retired, facts, look };
 }
 
 test('a replica that nobody hears twice in a row is heard in its place, until it is back', () => {
@@ -39,12 +39,12 @@ test('a replica that nobody hears twice in a row is heard in its place, until it
   assert.equal(all.opened.length, 0);
   const since = all.clock.now();
   all.look('two');
-  assert.deepEqual(all.adoption.adopted(), ['two']);
+  assert.deepEqual(all.takeover.takenOver(), ['two']);
   assert.deepEqual(all.opened[0]?.lastHeard, { sureAt: since - 2_000, goneAt: since - 1_000 });
   all.look('two');
   assert.equal(all.opened.length, 1);
   all.look();
-  assert.deepEqual([all.ended, all.adoption.adopted()], [['two'], []]);
+  assert.deepEqual([all.ended, all.takeover.takenOver()], [['two'], []]);
 });
 
 test('one that is away for a moment only is left alone', () => {
@@ -55,17 +55,17 @@ test('one that is away for a moment only is left alone', () => {
   assert.equal(all.opened.length, 0);
 });
 
-test('whoever is not heard by the broker itself adopts nobody; a leader that is none any more lets go', () => {
+test('whoever is not heard by the broker itself takes over nobody; a leader that is none any more lets go', () => {
   const all = adoptionFor();
-  all.facts.mayAdopt = false;
+  all.facts.mayTakeOver = false;
   all.look('two');
   all.look('two');
   assert.equal(all.opened.length, 0);
-  all.facts.mayAdopt = true;
+  all.facts.mayTakeOver = true;
   all.look('two');
-  assert.deepEqual(all.adoption.adopted(), ['two']);
-  all.adoption.release();
-  assert.deepEqual([all.ended, all.adoption.adopted()], [['two'], []]);
+  assert.deepEqual(all.takeover.takenOver(), ['two']);
+  all.takeover.release();
+  assert.deepEqual([all.ended, all.takeover.takenOver()], [['two'], []]);
 });
 
 test('a session that its owner took back is not taken from it at once, though the database does not know yet', () => {
@@ -73,7 +73,7 @@ test('a session that its owner took back is not taken from it at once, though th
   all.look('two');
   all.look('two');
   all.opened[0]?.onTaken();
-  assert.deepEqual(all.adoption.adopted(), []);
+  assert.deepEqual(all.takeover.takenOver(), []);
   for (let second = 0; second < 4; second++) all.look('two');
   assert.equal(all.opened.length, 1);
   all.look('two');

@@ -4,18 +4,18 @@ import type { BackendLogger } from '@station/kit/logger';
 import type { LastHeard } from '../mqtt/session-backlog.ts';
 
 /** Another replica's session at the broker, heard by this one. */
-export type AdoptedSession = AsyncDisposable & {
-  isWell(): boolean;
+export type TakenSession = AsyncDisposable & {
+  isReady(): boolean;
   /** Ends the session for good, once nothing comes any more. */
   retire(): Promise<boolean>;
 };
 
-export type Adoption = AsyncDisposable & {
+export type Takeover = AsyncDisposable & {
   /** Called once a second by the leader, with the replicas that nobody hears and how long they have been seen by none, milliseconds. */
   look(unheard: readonly string[]): void;
   /** Those whose sessions are heard here. */
-  adopted(): string[];
-  /** This replica leads no more: whoever does adopts them. */
+  takenOver(): string[];
+  /** This replica leads no more: whoever does takes them over. */
   release(): void;
 };
 
@@ -27,22 +27,22 @@ const takenPauseMs = 5_000;
 /** A replica that has been away for so long was taken out of service: its session is emptied and ended. */
 const retireAfterMs = 60 * 60 * 1000;
 
-type Entry = { session: AdoptedSession; sinceMs: number; isRetiring: boolean };
+type Entry = { session: TakenSession; sinceMs: number; isRetiring: boolean };
 
 /**
  * Hears the broker sessions of replicas that are away. A broker goes on giving such a session its share of the messages, and keeps what was not
  * acknowledged; under the same client id it all comes here, until the owner takes its session back.
  * @param open connects as that replica; `onTaken` is to be called when its owner took it back.
- * @param mayAdopt whether this replica itself is heard by the broker.
+ * @param mayTakeOver whether this replica itself is heard by the broker.
  */
-export function createAdoption(options: {
-  open: (replicaId: string, lastHeard: LastHeard, onTaken: () => void) => AdoptedSession;
-  mayAdopt: () => boolean;
+export function createTakeover(options: {
+  open: (replicaId: string, lastHeard: LastHeard, onTaken: () => void) => TakenSession;
+  mayTakeOver: () => boolean;
   /** A replica was taken out of service. */
   onRetired: (replicaId: string) => Promise<void>;
   clock: Clock;
   logger: BackendLogger;
-}): Adoption {
+}): Takeover {
   const { clock, logger } = options;
   const entries = new Map<string, Entry>();
   /** Unheard now: in how many looks in a row, and since when, milliseconds since the epoch. */
@@ -57,7 +57,7 @@ export function createAdoption(options: {
     const done = (async () => entry.session[Symbol.asyncDispose]())().finally(() => closing.delete(done));
     closing.add(done);
   };
-  const adopt = (id: string): void => {
+  const takeOver = (id: string): void => {
     const onTaken = (): void => {
       notBefore.set(id, clock.monotonic() + takenPauseMs);
       close(id);
@@ -82,7 +82,7 @@ export function createAdoption(options: {
   };
 
   return {
-    adopted: () => [...entries].filter(([, { session }]) => session.isWell()).map(([id]) => id),
+    takenOver: () => [...entries].filter(([, { session }]) => session.isReady()).map(([id]) => id),
     look: (unheard) => {
       for (const id of [...entries.keys()]) if (!unheard.includes(id)) close(id);
       for (const id of [...seen.keys()]) if (!unheard.includes(id)) seen.delete(id);
@@ -93,8 +93,8 @@ export function createAdoption(options: {
         seen.set(id, { ticks, sinceAt });
         const entry = entries.get(id);
         if (entry === undefined) {
-          if (ticks >= patienceTicks && options.mayAdopt() && nowMs >= (notBefore.get(id) ?? 0)) adopt(id);
-        } else if (!entry.isRetiring && entry.session.isWell() && nowMs - entry.sinceMs >= retireAfterMs) {
+          if (ticks >= patienceTicks && options.mayTakeOver() && nowMs >= (notBefore.get(id) ?? 0)) takeOver(id);
+        } else if (!entry.isRetiring && entry.session.isReady() && nowMs - entry.sinceMs >= retireAfterMs) {
           retire(id, entry);
         }
       }

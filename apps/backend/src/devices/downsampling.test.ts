@@ -8,7 +8,7 @@ import { createDeviceStore } from '../store/device-store.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import { createHistoryStore, samplesKeptMs } from './history-store.ts';
 import { writeReports } from '../store/report-store.ts';
-import { hourMs, rowsAtOnce } from './thin-out.ts';
+import { hourMs, rowsAtOnce } from './downsampling.ts';
 
 const capabilities = ['humidity', 'temperature'];
 
@@ -77,7 +77,7 @@ test('hours are summed up one value and hour at a time, with a turn between: tog
     if (!isDone) setImmediate(count);
   };
   setImmediate(count);
-  await all.history.thinOut();
+  await all.history.downsample();
   isDone = true;
   const expected = hoursOf(all.reports, all.clock.now() - (all.clock.now() % hourMs));
   assert.equal(expected.length, 3 * 2 * capabilities.length);
@@ -100,11 +100,11 @@ test('where it was ended after some pieces, the next time makes the rest, and no
       else setImmediate(watch);
     };
     setImmediate(watch);
-    await all.history.thinOut(ending.signal);
+    await all.history.downsample(ending.signal);
     const made = (await all.read()).length;
     assert.ok(made >= pieces && made < expected.length, `${made} of ${expected.length}`);
   }
-  await all.history.thinOut();
+  await all.history.downsample();
   assert.deepEqual(await all.read(), expected);
   assert.deepEqual(await all.store.db.selectFrom('device_samples').selectAll().execute(), []);
 });
@@ -114,7 +114,7 @@ test('much that is too old goes, some rows at a time', async () => {
   const before = await all.store.db.selectFrom('device_samples').select('at').execute();
   assert.ok(before.length > 2 * rowsAtOnce);
   all.clock.advance(samplesKeptMs + 21 * hourMs);
-  await all.history.thinOut();
+  await all.history.downsample();
   assert.deepEqual(await all.store.db.selectFrom('device_samples').selectAll().execute(), []);
   assert.equal(Math.max(...all.written), rowsAtOnce);
 });
@@ -139,7 +139,7 @@ test('what is damaged is left out, the rest is summed up, and what is too old go
     .where('capability', '=', first.capability)
     .where('at', '<', first.hour + hourMs)
     .execute();
-  const failure = await all.history.thinOut().catch((error: unknown) => error);
+  const failure = await all.history.downsample().catch((error: unknown) => error);
   // SQLite can tell what it cannot read, and takes the rest of the row.
   assert.equal(failure instanceof Error, all.store.kind === 'postgres', String(failure));
   assert.deepEqual(others(await all.read(), first), others(expected, first));
@@ -165,7 +165,7 @@ for (const { code, what, isLeftOut } of [
       transformResult: async ({ result }) => result,
     };
     const store = { ...all.store, db: all.store.db.withPlugin(failing) };
-    const thinning = createHistoryStore({ store, clock: all.clock }).thinOut();
+    const thinning = createHistoryStore({ store, clock: all.clock }).downsample();
     await assert.rejects(thinning, (error: Error) => error === cause || error.cause === cause);
     assert.deepEqual(await all.read(), isLeftOut ? others(expected, expected[0]!) : []);
     const left = await all.store.db.selectFrom('device_samples').selectAll().execute();

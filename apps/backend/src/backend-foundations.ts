@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { closeCodes } from '@station/protocol/socket';
+import { createBroadcastTap, type BroadcastTap } from './cloud/notifications.ts';
+import type { BackendConfig } from './config.ts';
+import { createAccessTokens, type AccessTokens } from './core/access-tokens.ts';
+import { createDeviceEvents, type DeviceEvents } from './core/device-events.ts';
+import type { Host } from './core/host.ts';
+import { alwaysLeader, type Leadership } from './core/leadership.ts';
+import { deriveSecrets } from './core/secrets.ts';
+import { readJwtSecret } from './people/jwt-secret.ts';
+import { refreshKeyOf } from './people/sessions.ts';
+import type { Replicas } from './replicas/replicas.ts';
+import { createSocketHub, type SocketHub } from './socket/hub.ts';
+import { openStore, type Store } from './store/database.ts';
+import { createDeviceStore, type DeviceStore } from './store/device-store.ts';
+import { migrations } from './store/migrations/all.ts';
+import { openSecretBox, type SecretBox } from './store/secret-box.ts';
+import { createStationStore, ensureStation, type StationStore } from './store/station-store.ts';
+
+/** What every feature stands on. */
+export type Foundations = {
+  config: BackendConfig;
+  /** With several backends its clock is the database's. */
+  host: Host;
+  store: Store;
+  station: StationStore;
+  stationId: string;
+  devices: DeviceStore;
+  events: DeviceEvents;
+  hub: SocketHub;
+  /** Hears what is told to everyone at `/ws`. */
+  tap: BroadcastTap;
+  tokens: AccessTokens;
+  refreshKey: Buffer;
+  /** Random bytes that several backends make the same set-up code of; unset: this backend is alone. */
+  setupSeed: Buffer | undefined;
+  settingsBox: SecretBox;
+  /** Null: this backend is the only one. */
+  replicas: Replicas | null;
+  leadership: Leadership;
+};
+
+/** Opens the database and what stands on it, and leaves closing to `opened`, which closes in reverse order. */
+export async function openFoundations(
+  opened: AsyncDisposableStack,
+  config: BackendConfig,
+  machine: Host,
+  onDamage: () => void,
+): Promise<Foundations> {
+  const { disk, logger } = machine;
+  const { database, dataDir, jwtSecret, replicaId } = config;
+  await disk.makeDirectory(dataDir, 0o700);
+  const opening = { config: database, replicaId, migrations, clock: machine.clock, disk, logger, onDamage };
+  const store = opened.use(await openStore(opening));
+  const tap = createBroadcastTap();
+  const hub = tap.on(createSocketHub());
+  const replicas = await startReplicas(config, machine, store, hub);
+  if (replicas !== null) opened.use(replicas);
+  const host = { ...machine, clock: replicas?.clock ?? machine.clock };
+  const secret = await readJwtSecret({ configured: jwtSecret, disk, path: join(dataDir, 'jwt-secret') });
+  logger.keepSecret(secret);
+  const tokens = createAccessTokens({ secret, clock: host.clock });
+  opened.use(tokens.onRevoke((userId) => hub.closeUser(userId, closeCodes.unauthorized, 'Log in again')));
+  if (replicas !== null) opened.use(await replicas.shareRevocations(tokens));
+  const shared = replicas !== null && jwtSecret !== null ? deriveSecrets(jwtSecret) : null;
+  const station = await openStation(config, host, store);
+  const events = createDeviceEvents(logger);
+  return {
+    config,
+    host,
+    store,
+    ...station,
+    devices: createDeviceStore({ db: store.db, clock: host.clock }),
+    events: replicas?.share(events) ?? events,
+    hub,
+    tap,
+    tokens,
+    refreshKey: refreshKeyOf(secret),
+    setupSeed: shared?.setupSeed,
+    settingsBox: await openSecretBox({ disk, path: join(dataDir, 'settings-key'), key: shared?.settingsKey }),
+    replicas,
+    leadership: replicas?.leadership ?? alwaysLeader,
+  };
+}
+
+/** Null for a backend that is alone: it loads nothing of them. */
+async function startReplicas(
+  { replicaId: id, database }: BackendConfig,
+  { clock, logger }: Host,
+  { db }: Store,
+  hub: SocketHub,
+): Promise<Replicas | null> {
+  if (id === null || database.kind !== 'postgres') return null;
+  const replicas = await import('./replicas/replicas.ts');
+  return replicas.startReplicas({ id, db, url: database.url, hub, clock, logger });
+}
+
+async function openStation(
+  { stationId: configured }: BackendConfig,
+  { clock, timeZone }: Host,
+  { db }: Store,
+): Promise<{ station: StationStore; stationId: string }> {
+  await ensureStation(db, { stationId: configured, generateId: randomUUID, timeZone, clock });
+  const station = createStationStore(db);
+  return { station, stationId: (await station.read()).station_id };
+}

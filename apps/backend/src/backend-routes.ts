@@ -1,0 +1,104 @@
+import { createAgentClient } from './adapters/agent-client.ts';
+import { registerAutomationRoutes } from './automations/automation-routes.ts';
+import type { BackendHooks, Features } from './backend.ts';
+import type { Foundations } from './backend-foundations.ts';
+import { registerCloudRoutes } from './cloud/cloud-routes.ts';
+import { createActivityStore } from './devices/activity-store.ts';
+import { registerDeviceCommandRoutes } from './devices/command-routes.ts';
+import { registerDeviceRoutes } from './devices/device-routes.ts';
+import { createHistoryStore } from './devices/history-store.ts';
+import { registerZoneRoutes } from './devices/zone-routes.ts';
+import { createZoneStore } from './devices/zone-store.ts';
+import { registerFirmwareRoutes } from './firmware/firmware-routes.ts';
+import { enforceAccess } from './http/access.ts';
+import { closingSignal } from './http/closing.ts';
+import { collectRoutes, registerDocsRoutes, type DescribedRoute } from './http/docs.ts';
+import { registerHealthRoute } from './http/health.ts';
+import { createRequireStationRole } from './http/hooks/require-station-role.ts';
+import { createVerifyAgentToken } from './http/hooks/verify-agent-token.ts';
+import { createVerifyDeviceToken } from './http/hooks/verify-device-token.ts';
+import { createVerifyToken } from './http/hooks/verify-token.ts';
+import { createMetrics, registerMetrics } from './http/metrics.ts';
+import type { HttpServer } from './http/server.ts';
+import { registerWebApp } from './http/web-app.ts';
+import { dropReasons } from './mqtt/dropped-messages.ts';
+import { registerPeopleRoutes } from './people/people.ts';
+import { registerSettingsRoutes } from './provisioning/settings-routes.ts';
+import { createSettingsStore } from './provisioning/settings-store.ts';
+import { registerSocketRoute } from './socket/route.ts';
+import { registerSystemRoutes } from './system/system-routes.ts';
+
+/** Registers every route. @returns all of them, with their access rules. */
+export async function registerRoutes(
+  app: HttpServer,
+  foundations: Foundations,
+  features: Features,
+  { onRestart, extraRoutes }: BackendHooks,
+): Promise<readonly DescribedRoute[]> {
+  const { config, host, store, station, hub, tokens, devices, settingsBox, refreshKey, setupSeed } = foundations;
+  const { version, dataDir } = config;
+  const { clock, logger } = host;
+  const { db } = store;
+  const routes = collectRoutes(app);
+  const closing = closingSignal(app);
+  enforceAccess(app, {
+    verifyToken: createVerifyToken(tokens),
+    requireStationRole: createRequireStationRole(station),
+    verifyDeviceToken: createVerifyDeviceToken(devices.findByTokenHash),
+    verifyAgentToken: createVerifyAgentToken(config.agentToken),
+  });
+  await registerHealth(app, foundations, features);
+  await registerPeopleRoutes(app, {
+    ...host,
+    db,
+    station,
+    accessTokens: tokens,
+    refreshKey,
+    setupSeed,
+    dataDir,
+    version,
+  });
+  await registerSettingsRoutes(app, { settings: createSettingsStore({ db, box: settingsBox, clock }) });
+  await registerDevices(app, foundations, features);
+  const agent = createAgentClient(config.agent, config.agentToken);
+  await registerFirmwareRoutes(app, { firmware: features.firmware, agent, devices });
+  await registerAutomationRoutes(app, { automations: features.automations.service });
+  await registerCloudRoutes(app, { cloud: features.cloud });
+  await registerSystemRoutes(app, { agent, tokens, clock, closing, onRestart });
+  const describe = async () => {
+    const { station_id: id, name } = await station.read();
+    return { version, station: { id, name } };
+  };
+  await registerSocketRoute(app, { hub, tokens, clock, logger, describe });
+  await registerDocsRoutes(app, { routes, version });
+  if (config.webDir !== null) await registerWebApp(app, { directory: config.webDir });
+  await extraRoutes?.(app);
+  return routes;
+}
+
+/** A link to the broker that ends comes back within it (each second it is tried): no reason to call a backend unhealthy. */
+const linkGapMs = 2_000;
+
+async function registerHealth(app: HttpServer, foundations: Foundations, { mqtt }: Features): Promise<void> {
+  const { config, store, hub, replicas } = foundations;
+  const metrics = createMetrics();
+  metrics.gauge('station_socket_clients', 'Clients logged in at /ws.', () => hub.size());
+  await registerMetrics(app, metrics);
+  for (const reason of dropReasons) {
+    metrics.gauge(`station_mqtt_dropped_${reason}`, 'Messages that were not taken.', () => mqtt.dropped.count(reason));
+  }
+  const checks = { database: () => store.answers(), mqtt: () => mqtt.isReadyWithin(linkGapMs) };
+  const replica = () => replicas && { id: replicas.id, leader: replicas.leadership.isLeader() };
+  await registerHealthRoute(app, { checks, version: config.version, replica });
+}
+
+async function registerDevices(app: HttpServer, foundations: Foundations, { commands }: Features): Promise<void> {
+  const { host, store, devices, events } = foundations;
+  const { clock } = host;
+  const zones = createZoneStore({ db: store.db, clock });
+  const activity = createActivityStore(store.db);
+  const history = createHistoryStore({ store, clock });
+  await registerDeviceRoutes(app, { devices, zones, activity, history, events, clock });
+  await registerDeviceCommandRoutes(app, { devices, commands });
+  await registerZoneRoutes(app, { zones });
+}

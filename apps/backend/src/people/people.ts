@@ -1,0 +1,50 @@
+import { join } from 'node:path';
+import type { Clock } from '@station/kit/clock';
+import type { Disk } from '@station/kit/durable-files';
+import type { BackendLogger } from '@station/kit/logger';
+import type { AccessTokens } from '../core/access-tokens.ts';
+import type { HttpServer } from '../http/server.ts';
+import type { Database } from '../store/schema.ts';
+import type { StationStore } from '../store/station-store.ts';
+import { createUserStore } from '../store/user-store.ts';
+import { registerAuthRoutes } from './auth-routes.ts';
+import { createAuthService } from './auth-service.ts';
+import { createLoginLimiter } from './login-limiter.ts';
+import { createMemberService } from './member-service.ts';
+import { createPasswords } from './passwords.ts';
+import { createSessions } from './sessions.ts';
+import { createSetupCode, type SetupCode } from './setup-code.ts';
+import { registerStationRoutes } from './station-routes.ts';
+
+export type PeopleParts = {
+  db: Database;
+  station: StationStore;
+  accessTokens: AccessTokens;
+  refreshKey: Buffer;
+  /** Unset: this backend is alone, and makes its own code. */
+  setupSeed: Buffer | undefined;
+  dataDir: string;
+  version: string;
+  clock: Clock;
+  disk: Disk;
+  logger: BackendLogger;
+};
+
+/** Accounts, sessions and members, and the code of the first run. */
+export async function registerPeopleRoutes(app: HttpServer, parts: PeopleParts): Promise<void> {
+  const { db, station, dataDir, version, clock, disk, logger } = parts;
+  const users = createUserStore(db);
+  const sessions = createSessions({ db, key: parts.refreshKey, clock });
+  const passwords = createPasswords();
+  const setupCode = createSetupCode({ disk, path: join(dataDir, 'setup-code'), seed: parts.setupSeed });
+  const people = { db, users, station, sessions, accessTokens: parts.accessTokens, passwords, clock };
+  const auth = createAuthService({ ...people, setupCode, limiter: createLoginLimiter(clock), logger });
+  await registerAuthRoutes(app, { auth, users, clock });
+  await registerStationRoutes(app, { station, members: createMemberService(people), version });
+  if (await auth.isSetupNeeded()) await logSetupCode(logger, setupCode);
+}
+
+async function logSetupCode(logger: BackendLogger, setupCode: SetupCode): Promise<void> {
+  const message = 'Open the web app and enter this code to become the owner of the station.';
+  logger.event('setup_pending', { setupCode: await setupCode.read(), message });
+}
