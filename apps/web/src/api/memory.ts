@@ -1,6 +1,6 @@
 /** Small things this browser remembers between visits. Never a token. */
 export type Memory = { get(key: MemoryKey): string | null; set(key: MemoryKey, value: string | null): void };
-export type MemoryKey = 'language' | 'signed-in-before' | 'read-result' | 'read-firmware' | 'refresh-lease';
+type MemoryKey = 'language' | 'signed-in-before' | 'read-result' | 'read-firmware' | 'refresh-lease';
 
 /** Storage may be forbidden or full: then the page remembers nothing and works all the same. */
 export function createMemory(storage: () => Storage): Memory {

@@ -1,5 +1,4 @@
 import type { Session } from '@station/protocol/rest';
-import { withLease } from './lease.ts';
 import type { Memory } from './memory.ts';
 
 /**
@@ -32,3 +31,55 @@ export function createRefreshTurns(memory: Memory): RefreshTurns {
     close: () => channel.close(),
   };
 }
+
+/** A tab that died in its turn blocks the others no longer than this. */
+export const leaseMs = 8_000;
+/** Browsers let the timers of a hidden tab run once a minute. */
+export const hiddenLeaseMs = 75_000;
+const renewEveryMs = 2_000;
+/** Two tabs may write at once; so much later both read which of them was the last. */
+const settleMs = 40;
+const key = 'refresh-lease';
+
+/**
+ * Runs `work` while no other tab of this browser does, where there are no Web Locks. Who works renews its lease until it is done, and who waits
+ * does so as long as it is renewed: a proxy may hold a request for much longer than a lease lasts.
+ */
+export async function withLease<T>(
+  work: () => Promise<T>,
+  { memory, page, isHidden }: { memory: Memory; page: EventTarget; isHidden: () => boolean },
+): Promise<T> {
+  const mine = String(Math.random());
+  const holder = (): { id: string; leftMs: number } | null => {
+    const [until, id] = memory.get(key)?.split(' ') ?? [];
+    return until === undefined || id === undefined ? null : { id, leftMs: Number(until) - Date.now() };
+  };
+  const renew = (): void => memory.set(key, `${Date.now() + (isHidden() ? hiddenLeaseMs : leaseMs)} ${mine}`);
+  const isMine = (): boolean => holder()?.id === mine;
+  const take = async (): Promise<boolean> => {
+    const held = holder();
+    // One that has more left than there is to have is of before the clock was set.
+    if (held !== null && held.leftMs > 0 && held.leftMs <= hiddenLeaseMs) return false;
+    renew();
+    await pause(settleMs);
+    // Nothing is kept where storage is forbidden; then each tab is alone.
+    return isMine() || holder() === null;
+  };
+  const release = (): void => {
+    if (isMine()) memory.set(key, null);
+  };
+  // A reload in the middle of its turn must not make the next page wait for the lease to run out.
+  page.addEventListener('pagehide', release);
+  let renewing: ReturnType<typeof setInterval> | undefined;
+  try {
+    while (!(await take())) await pause(100 + Math.random() * 100);
+    renewing = setInterval(() => isMine() && renew(), renewEveryMs);
+    return await work();
+  } finally {
+    clearInterval(renewing);
+    page.removeEventListener('pagehide', release);
+    release();
+  }
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

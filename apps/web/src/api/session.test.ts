@@ -3,9 +3,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { createMemory } from './memory.ts';
-import { Problem } from './problem.ts';
 import type { RefreshTurns } from './refresh-turns.ts';
-import { createSend } from './send.ts';
+import { createSend, Problem } from './request.ts';
 import { createSessionService, type SessionService } from './session.ts';
 import { createStationClock } from './station-clock.ts';
 

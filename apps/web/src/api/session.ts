@@ -1,8 +1,7 @@
 import type { LoginRequest, Session, SetupRequest, SetupState, User } from '@station/protocol/rest';
 import type { Memory } from './memory.ts';
-import { asProblem, isOutage, Problem } from './problem.ts';
 import type { RefreshTurns } from './refresh-turns.ts';
-import type { Method, Send, SendOptions } from './send.ts';
+import { asProblem, isOutage, type Method, Problem, type Send, type SendOptions } from './request.ts';
 import type { StationClock } from './station-clock.ts';
 import { createStore, type Store } from './store.ts';
 

@@ -1,44 +1,20 @@
-import { type QueryClient, useQuery } from '@tanstack/react-query';
+import type { QueryClient } from '@tanstack/react-query';
 import type { Operation, OperationPhase, Status } from '@station/protocol/agent-api';
 import type { Member } from '@station/protocol/rest';
 import type { AgentEvent } from '@station/protocol/socket';
-import { type Freshness, freshnessOf, pollEveryMs } from './freshness.ts';
 import type { LiveService } from './live.ts';
-import { asProblem, type Problem } from './problem.ts';
-import { useServices, useStore, useTick } from './services.ts';
-import { type Reading, useReading } from './use-reading.ts';
+import { atMostEvery, type Reading, useReading } from './reading.ts';
 
 /* Readings that several features share: the state of the station, and who has access to it. */
 
-/** The station's state in the four forms a view has to draw. */
-export type StatusView =
-  | { kind: 'loading' }
-  | { kind: 'fault'; problem: Problem; retry: () => void; retrying: boolean }
-  | { kind: 'shown'; status: Status; freshness: Freshness };
+export const statusKey = ['system', 'status'] as const;
 
-export function useStatus(): StatusView {
-  const { session, live } = useServices();
-  const { link, agent } = useStore(live.state);
-  const query = useQuery<Status, Problem>({
-    queryKey: statusKey,
-    queryFn: ({ signal }) => session.call<Status>('GET', '/api/system/status', { signal }),
-    refetchInterval: ({ state }) =>
-      pollEveryMs({ link, agent, busy: state.data?.operation != null, failed: state.status === 'error' }),
+/** The agent's state of the station. */
+export const useStatus = (): Reading<Status> =>
+  useReading(statusKey, '/api/system/status', {
+    isFromAgent: true,
+    isBusy: (status) => status?.operation != null,
   });
-  useTick(1_000);
-  if (!query.data) {
-    if (!query.error) return { kind: 'loading' };
-    return {
-      kind: 'fault',
-      problem: asProblem(query.error),
-      retry: () => void query.refetch(),
-      retrying: query.isFetching,
-    };
-  }
-  const failure = query.error ? asProblem(query.error) : null;
-  const freshness = freshnessOf({ link, agent, readAt: query.dataUpdatedAt, failure, now: Date.now() });
-  return { kind: 'shown', status: query.data, freshness };
-}
 
 /** Whether the backend is being replaced in a phase, so that its silence is expected. */
 const silent: Record<OperationPhase, boolean> = {
@@ -56,8 +32,6 @@ export const isPhase = (value: unknown): value is OperationPhase =>
 /** Whether the operation is at a point where the backend itself is being replaced, so that silence is expected. */
 export const isSwitching = (operation: Operation | null): boolean => operation !== null && silent[operation.phase];
 
-export const statusKey = ['system', 'status'] as const;
-
 /** While events pour in, the status is read at most this often. */
 const readEveryMs = 400;
 
@@ -66,19 +40,7 @@ const readEveryMs = 400;
  * itself stays the one truth; an event only says that there is something to read.
  */
 export function followAgent(live: LiveService, queries: QueryClient): void {
-  let due: ReturnType<typeof setTimeout> | undefined;
-  let lastRead = 0;
-  const readSoon = (): void => {
-    if (due !== undefined) return;
-    due = setTimeout(
-      () => {
-        due = undefined;
-        lastRead = Date.now();
-        void queries.invalidateQueries({ queryKey: statusKey });
-      },
-      Math.max(0, lastRead + readEveryMs - Date.now()),
-    );
-  };
+  const readSoon = atMostEvery(readEveryMs, () => void queries.invalidateQueries({ queryKey: statusKey }));
   live.onMessage((message) => {
     if (message.type === 'hello') readSoon();
     if (message.type === 'agent_link' && message.connected) readSoon();

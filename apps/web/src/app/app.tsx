@@ -1,10 +1,11 @@
 import { QueryClientProvider } from '@tanstack/react-query';
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
 import { Router } from 'wouter';
-import { ServicesContext } from '../api/services.ts';
+import { ServicesContext, useServices, useStore } from '../api/services.ts';
 import { DeviceControlContext } from '../features/devices/device-control.ts';
-import { ErrorBoundary } from '../ui/error-boundary.tsx';
+import { Centered, ErrorBoundary } from '../ui/page.tsx';
 import type { AppServices } from './services.ts';
-import { SessionGate } from './session-gate.tsx';
 import { Shell } from './shell.tsx';
 
 export function App({ services }: { services: AppServices }) {
@@ -28,5 +29,51 @@ export function App({ services }: { services: AppServices }) {
         </DeviceControlContext>
       </ServicesContext>
     </ErrorBoundary>
+  );
+}
+
+const SetupPage = lazy(async () => ({ default: (await import('../features/session/setup-page.tsx')).SetupPage }));
+const LoginPage = lazy(async () => ({ default: (await import('../features/session/login-page.tsx')).LoginPage }));
+
+/** Shows the pages to whoever is logged in, and the way in to everybody else. The address stays, so one lands where one was. */
+function SessionGate({ children }: { children: ReactNode }) {
+  const { t } = useTranslation();
+  const state = useStore(useServices().session.state);
+  switch (state.kind) {
+    case 'checking':
+      return <Opening />;
+    case 'unreachable':
+      return <Centered tone="attention" title={t('session.unreachable.title')} help={t('session.unreachable.help')} />;
+    case 'setup_needed':
+      return (
+        <Suspense fallback={<Opening />}>
+          <SetupPage />
+        </Suspense>
+      );
+    case 'signed_out':
+      return (
+        <Suspense fallback={<Opening />}>
+          <LoginPage because={state.because} />
+        </Suspense>
+      );
+    case 'signed_in':
+      return children;
+  }
+}
+
+/** Nothing for the first moment, since mostly it takes no longer; then words. */
+function Opening() {
+  const { t } = useTranslation();
+  const [slow, setSlow] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSlow(true), 700);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <main className="grid min-h-dvh place-items-center p-6" aria-busy>
+      <p role="status" className="text-ink-soft">
+        {slow && t('session.checking')}
+      </p>
+    </main>
   );
 }

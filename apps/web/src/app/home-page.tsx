@@ -6,22 +6,21 @@ import type { Status } from '@station/protocol/agent-api';
 import type { CloudCondition } from '@station/protocol/cloud';
 import type { Device } from '@station/protocol/devices';
 import type { Rollout } from '@station/protocol/firmware-rollouts';
+import { useDevices, useDeviceTypes, useZones } from '../api/devices.ts';
+import type { Reading } from '../api/reading.ts';
 import { useUser } from '../api/services.ts';
-import { isSwitching, type StatusView, useStatus } from '../api/station.ts';
-import { type DevicesView, useDevices, useDeviceTypes, useZones } from '../api/use-devices.ts';
-import { useCloudAttention } from '../features/cloud/attention.ts';
+import { isSwitching, useStatus } from '../api/station.ts';
+import { useCloudAttention } from '../features/cloud/follow-cloud.ts';
 import { DeviceGrid, DeviceGridSkeleton } from '../features/devices/device-grid.tsx';
-import { DevicesFault } from '../features/devices/devices-fault.tsx';
-import { useFirmwareAttention } from '../features/firmware/attention.ts';
-import { HealthLine } from '../features/station/health-line.tsx';
-import { HealthSkeleton } from '../features/station/health-skeleton.tsx';
+import { useFirmwareAttention } from '../features/firmware/follow-firmware.ts';
+import { HealthLine, HealthSkeleton } from '../features/station/health-line.tsx';
 import { healthOf, offeredVersion, toneOf } from '../features/station/health.ts';
-import { StatusFault } from '../features/station/status-fault.tsx';
-import { releaseWords } from '../features/station/words.ts';
+import { releaseWords } from '../features/station/station-words.ts';
 import { typeName } from '../i18n/device-words.ts';
+import { Skeleton } from '../ui/card.tsx';
 import { classNames } from '../ui/class-names.ts';
-import { PageHead } from '../ui/page-head.tsx';
-import { Skeleton } from '../ui/skeleton.tsx';
+import { PageHead } from '../ui/page.tsx';
+import { ReadFault } from '../ui/problem.tsx';
 import { ToneDisc, toneOfSeverity } from '../ui/tone.tsx';
 
 export function HomePage() {
@@ -35,17 +34,17 @@ export function HomePage() {
   const away = devices.kind === 'shown' && devices.freshness.kind === 'stale';
   const freshness = away ? devices.freshness : view.kind === 'shown' ? view.freshness : undefined;
   const asks = firmware ? attentionWords(t, firmware) : cloud && cloudTitle(t, cloud);
-  const offered = view.kind === 'shown' && view.status.operation === null && offeredVersion(view.status) !== null;
+  const offered = view.kind === 'shown' && view.value.operation === null && offeredVersion(view.value) !== null;
   const station = view.kind === 'shown' && (
     <div className={classNames('text-ink transition-[filter] duration-500', (silent || away) && 'dimmed')}>
-      <StationTile status={view.status} />
+      <StationTile status={view.value} />
     </div>
   );
   return (
     <>
       <PageHead
         page={t('home.title')}
-        restarting={view.kind === 'shown' && isSwitching(view.status.operation)}
+        restarting={view.kind === 'shown' && isSwitching(view.value.operation)}
         {...(freshness && { freshness })}
       >
         <div className={classNames('text-ink transition-[filter] duration-500', (silent || away) && 'dimmed')}>
@@ -67,33 +66,42 @@ export function HomePage() {
 }
 
 /** @param asks what a person should look at beside devices and the station itself, in words; null: nothing. */
-function Headline({ view, devices, asks }: { view: StatusView; devices: DevicesView; asks: string | null }) {
+function Headline({
+  view,
+  devices,
+  asks,
+}: {
+  view: Reading<Status>;
+  devices: Reading<readonly Device[]>;
+  asks: string | null;
+}) {
   const { t } = useTranslation();
   if (view.kind === 'shown') {
     // The headline speaks of the devices: it does not say that all is well before they are known.
-    if (devices.kind === 'loading' && toneOf(healthOf(view.status)) === 'ok') return <HealthSkeleton />;
+    if (devices.kind === 'loading' && toneOf(healthOf(view.value)) === 'ok') return <HealthSkeleton />;
     if (devices.kind === 'fault') {
-      return <HealthLine status={view.status} devices={{ allWell: false, words: t('device.fault') }} />;
+      return <HealthLine status={view.value} devices={{ allWell: false, words: t('device.fault') }} />;
     }
-    const some = devices.kind === 'shown' && devices.devices.length > 0;
-    const words = some ? devicesHeadline(t, devices.devices) : null;
+    const some = devices.kind === 'shown' && devices.value.length > 0;
+    const words = some ? devicesHeadline(t, devices.value) : null;
     // A device that is lost is worth more than an update that waits.
     const asked = asks !== null && words?.allWell !== false ? { allWell: false, words: asks } : words;
-    return <HealthLine status={view.status} devices={asked} />;
+    return <HealthLine status={view.value} devices={asked} />;
   }
-  if (view.kind === 'fault') return <StatusFault {...view} />;
+  if (view.kind === 'fault') return <ReadFault isHeadline title={t('station.fault.title')} {...view} />;
   return <HealthSkeleton />;
 }
 
-function DevicesPart({ view, usable }: { view: DevicesView; usable: boolean }) {
+function DevicesPart({ view, usable }: { view: Reading<readonly Device[]>; usable: boolean }) {
+  const { t } = useTranslation();
   const types = useDeviceTypes();
   const zones = useZones();
   const mayManage = useUser().role !== 'member';
-  if (view.kind === 'fault') return <DevicesFault {...view} />;
+  if (view.kind === 'fault') return <ReadFault title={t('device.fault')} {...view} />;
   // Zones would sort the tiles anew when they come: wait for both.
   if (view.kind === 'loading' || zones === null) return <DeviceGridSkeleton />;
-  if (view.devices.length === 0) return <NoDevices />;
-  return <DeviceGrid devices={view.devices} types={types} zones={zones} usable={usable} mayManage={mayManage} />;
+  if (view.value.length === 0) return <NoDevices />;
+  return <DeviceGrid devices={view.value} types={types} zones={zones} usable={usable} mayManage={mayManage} />;
 }
 
 function StationTile({ status }: { status: Status }) {

@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
-import { PageHead } from '../ui/page-head.tsx';
+import { PageHead } from '../ui/page.tsx';
 import { placeMarks } from './place-marks.ts';
-import { LinkRow } from '../ui/link-row.tsx';
+import { LinkRow } from '../ui/links.tsx';
 
 /** On a phone: the places that the bar has no room for. */
 export function MorePage() {

@@ -1,5 +1,5 @@
 import { createElement, lazy, type ComponentType } from 'react';
-import { loadMoreTexts } from '../i18n/more-texts.ts';
+import { loadLaterTexts } from '../i18n/i18n.ts';
 import { placeMarks, type PlaceMark } from './place-marks.ts';
 
 /** A place of the app with the chunk it comes in. */
@@ -7,7 +7,7 @@ export type Place = PlaceMark & { Page: ComponentType; preload: () => Promise<un
 
 /** A page whose texts do not come with the first ones. */
 async function withTexts<Module>(page: Promise<Module>): Promise<Module> {
-  const [module] = await Promise.all([page, loadMoreTexts()]);
+  const [module] = await Promise.all([page, loadLaterTexts()]);
   return module;
 }
 
@@ -33,10 +33,7 @@ export const places: readonly Place[] = placeMarks.map((mark) => ({
 
 const loadDevicePage = () =>
   withTexts(
-    Promise.all([
-      import('../features/devices/device-page.tsx'),
-      import('../features/firmware/device-firmware-card.tsx'),
-    ]),
+    Promise.all([import('../features/devices/device-page.tsx'), import('../features/firmware/device-bar.tsx')]),
   );
 
 /** One device, reached from its tile. */

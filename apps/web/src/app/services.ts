@@ -1,12 +1,11 @@
 import { QueryClient } from '@tanstack/react-query';
 import type { DeviceCommand } from '@station/protocol/device-commands';
 import type { Device } from '@station/protocol/devices';
-import { devicesKey } from '../api/device-keys.ts';
-import { followDevices } from '../api/follow-devices.ts';
+import { devicesKey, followDevices } from '../api/devices.ts';
 import { createLiveService } from '../api/live.ts';
 import { createMemory } from '../api/memory.ts';
 import { createRefreshTurns } from '../api/refresh-turns.ts';
-import { createSend } from '../api/send.ts';
+import { createSend } from '../api/request.ts';
 import type { Services } from '../api/services.ts';
 import { createSessionService } from '../api/session.ts';
 import { createStationClock } from '../api/station-clock.ts';
@@ -16,7 +15,7 @@ import { followAutomations } from '../features/automations/follow-automations.ts
 import { followCloud } from '../features/cloud/follow-cloud.ts';
 import { createDeviceControl, type DeviceControl } from '../features/devices/device-control.ts';
 import { followFirmware } from '../features/firmware/follow-firmware.ts';
-import { watchPageAge } from './page-age.ts';
+import { watchPageAge } from './new-version.ts';
 
 /** The services of every page, and what the app alone has to start. */
 export type AppServices = Services & { control: DeviceControl };

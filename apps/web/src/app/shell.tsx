@@ -4,8 +4,8 @@ import { Link, Route, Switch, useLocation } from 'wouter';
 import { useServices, useStore } from '../api/services.ts';
 import { Button } from '../ui/button.tsx';
 import { classNames } from '../ui/class-names.ts';
-import { ErrorBoundary } from '../ui/error-boundary.tsx';
-import { Skeleton } from '../ui/skeleton.tsx';
+import { ErrorBoundary } from '../ui/page.tsx';
+import { Skeleton } from '../ui/card.tsx';
 import {
   AutomationPage,
   DevicePage,

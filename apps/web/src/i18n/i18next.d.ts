@@ -1,10 +1,10 @@
 import 'i18next';
-import type { en } from './en.ts';
-import type { moreEn } from './more-en.ts';
+import type { first } from './en/first.ts';
+import type { later } from './en/later.ts';
 
 declare module 'i18next' {
   interface CustomTypeOptions {
     defaultNS: 'translation';
-    resources: { translation: typeof en & typeof moreEn };
+    resources: { translation: typeof first & typeof later };
   }
 }

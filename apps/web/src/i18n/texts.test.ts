@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { cloudConditions } from '@station/protocol/cloud-conditions';
 import { conditions } from '@station/protocol/conditions';
 import { errorCodes } from '@station/protocol/errors';
-import { en } from './en.ts';
-import { moreEn } from './more-en.ts';
-import { moreUk } from './more-uk.ts';
-import { uk } from './uk.ts';
-import { preferredLanguage, localeFor } from './languages.ts';
+import { first as en } from './en/first.ts';
+import { later as laterEn } from './en/later.ts';
+import { later as laterUk } from './uk/later.ts';
+import { first as uk } from './uk/first.ts';
+import { preferredLanguage, localeFor } from './i18n.ts';
 
 type Texts = { readonly [key: string]: string | Texts };
 
@@ -25,10 +25,10 @@ const bases = (flat: Map<string, string>): string[] =>
   [...new Set([...flat.keys()].map((key) => key.replace(plural, '')))].sort();
 const names = (text: string): string[] =>
   [...new Set([...text.matchAll(/\{\{(\w+)\}\}/g)].map((match) => match[1] ?? ''))].sort();
-const [english, ukrainian] = [flatten({ ...en, ...moreEn }), flatten({ ...uk, ...moreUk })];
+const [english, ukrainian] = [flatten({ ...en, ...laterEn }), flatten({ ...uk, ...laterUk })];
 
 test('texts that come later replace none of those that are there', () => {
-  for (const key of Object.keys(moreEn)) assert.ok(!(key in en), key);
+  for (const key of Object.keys(laterEn)) assert.ok(!(key in en), key);
 });
 
 test('both languages have the same keys', () => {
@@ -78,7 +78,7 @@ test('every condition of the station has a name and what to do', () => {
 test('every condition of the cloud link has a name and what to do', () => {
   const { help: _help, ...names } = en.home.cloud;
   assert.deepEqual(Object.keys(names).sort(), Object.keys(cloudConditions).sort());
-  assert.deepEqual(Object.keys(moreEn.cloud.condition).sort(), Object.keys(cloudConditions).sort());
+  assert.deepEqual(Object.keys(laterEn.cloud.condition).sort(), Object.keys(cloudConditions).sort());
 });
 
 test('the reader gets the language the browser asks for, unless another was chosen', () => {

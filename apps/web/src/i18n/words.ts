@@ -1,6 +1,6 @@
 import type { TFunction } from 'i18next';
-import type { Problem } from '../api/problem.ts';
-import { formatDuration } from './units.ts';
+import type { Problem } from '../api/request.ts';
+import { formatDuration } from './format.ts';
 
 /** The text of a key that a newer station made up; `fallback` when this page has none for it. */
 export const orElse = (t: TFunction, key: string, fallback: string): string =>

@@ -1,4 +1,4 @@
-import { useId, type ReactNode } from 'react';
+import { type ReactNode, useId } from 'react';
 import { classNames } from './class-names.ts';
 
 /** A titled part of a page. */
@@ -28,4 +28,10 @@ export function Card({
       {children}
     </section>
   );
+}
+
+/** A grey stand-in of the size of what is coming. The region around it says "loading". */
+export function Skeleton({ className }: { className: string }) {
+  const round = className.includes('rounded-') ? '' : 'rounded-lg';
+  return <span aria-hidden className={classNames('block animate-breathe bg-sunken', round, className)} />;
 }

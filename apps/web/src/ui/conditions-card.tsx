@@ -1,11 +1,10 @@
+import { Info } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import type { ConditionStatus } from '@station/protocol/agent-api';
 import { dot } from '../i18n/words.ts';
 import { Card } from './card.tsx';
-import { ConditionIcon } from './condition-icon.tsx';
-import { Sentence } from './sentence.tsx';
-import { TimeAgo } from './time-ago.tsx';
-import { toneOfSeverity } from './tone.tsx';
+import { Sentence, TimeAgo } from './sentence.tsx';
+import { ToneIcon, toneOfSeverity, type Tone } from './tone.tsx';
 
 const rank: Record<ConditionStatus['severity'], number> = { fault: 0, warning: 1, info: 2 };
 
@@ -46,4 +45,10 @@ export function ConditionsCard({
       </ul>
     </Card>
   );
+}
+
+/** A mere notice is not something at work: it has a sign of its own. */
+function ConditionIcon({ tone }: { tone: Tone | 'notice' }) {
+  if (tone === 'notice') return <Info aria-hidden className="mt-0.5 size-5 shrink-0 text-ink-soft" />;
+  return <ToneIcon tone={tone} className="mt-0.5" />;
 }

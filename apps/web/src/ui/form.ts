@@ -1,8 +1,8 @@
-import type { FieldFault } from '../api/problem.ts';
+import type { FieldFault } from '../api/request.ts';
 
 /** What is wrong with a field, as a key of `error.field`. */
 export type FieldFaults = { readonly [name: string]: 'required' | 'email' | 'short' | 'refused' | undefined };
-export type Rule = 'filled' | 'email' | 'new_password' | 'free';
+type Rule = 'filled' | 'email' | 'new_password' | 'free';
 
 /** As the backend wants it (protocol, `NewPassword`). */
 export const shortestPassword = 10;
@@ -31,3 +31,9 @@ export function checkForm(
 /** The fields a 400 points at: "/email" → email. */
 export const refusedFields = (faults: readonly FieldFault[]): FieldFaults =>
   Object.fromEntries(faults.map((fault) => [fault.pointer.split('/')[1] ?? '', 'refused' as const]));
+
+/** Puts the cursor where something is to be corrected. */
+export function focusFirst(form: HTMLFormElement, faults: FieldFaults): void {
+  const first = [...form.elements].find((element) => element instanceof HTMLInputElement && faults[element.name]);
+  if (first instanceof HTMLElement) first.focus();
+}

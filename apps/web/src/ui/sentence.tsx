@@ -1,4 +1,21 @@
 import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useServices } from '../api/services.ts';
+import { formatExact, formatRelative } from '../i18n/format.ts';
+import { useLocale } from '../i18n/i18n.ts';
+
+/** "5 minutes ago", with the exact time on hover. */
+export function TimeAgo({ at }: { at: string }) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const { clock } = useServices();
+  const then = Date.parse(at);
+  return (
+    <time dateTime={at} title={formatExact(locale, then)}>
+      {formatRelative(locale, then, clock.now()) ?? t('time.moment')}
+    </time>
+  );
+}
 
 /** A translated sentence with an element in it: `text` puts the mark where the element belongs, wherever the language wants it. */
 export function Sentence({ text, slot }: { text: (mark: string) => string; slot: ReactNode }) {

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createInstance } from 'i18next';
+import { createInstance, type TFunction } from 'i18next';
+import type { RunSummary } from '@station/protocol/automations';
 import { builtInDeviceTypes } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
-import { en } from '../../i18n/en.ts';
-import { moreEn } from '../../i18n/more-en.ts';
-import { moreUk } from '../../i18n/more-uk.ts';
-import { uk } from '../../i18n/uk.ts';
-import { briefWords, sentenceWords, wayWords } from './automation-words.ts';
+import { first as en } from '../../i18n/en/first.ts';
+import { later as laterEn } from '../../i18n/en/later.ts';
+import { first as uk } from '../../i18n/uk/first.ts';
+import { later as laterUk } from '../../i18n/uk/later.ts';
+import { briefWords, sentenceWords, startedWords, wayWords } from './automation-words.ts';
+import type { Surroundings } from './automations.ts';
 import { actionOptions, conditionOptions, triggerOptions } from './options.ts';
-import { flowOf, waysOf, type Sentence } from './sentence.ts';
-import type { Surroundings } from './surroundings.ts';
+import { flowOf, type Sentence, waysOf } from './sentence.ts';
 
 const device = (id: string, type: string, name: string): Device =>
   ({ id, type, name, externalId: `${type}-${id}`, state: {} }) as Device;
@@ -22,7 +23,7 @@ const devices = [
 
 async function around(language: 'en' | 'uk'): Promise<Surroundings> {
   const i18n = createInstance();
-  const translation = language === 'en' ? { ...en, ...moreEn } : { ...uk, ...moreUk };
+  const translation = language === 'en' ? { ...en, ...laterEn } : { ...uk, ...laterUk };
   await i18n.init({ lng: language, resources: { [language]: { translation } }, interpolation: { escapeValue: false } });
   const types = new Map(builtInDeviceTypes.map((type) => [type.type, type] as const));
   return { t: i18n.t, locale: language === 'en' ? 'en-GB' : 'uk', devices, types };
@@ -108,4 +109,16 @@ test('beside its device a clause does without its name', async () => {
   for (const clause of ['помічає рух', 'натиснуто кнопку', 'вмикається', 'увімкнено', 'зникає зі зв’язку', 'вимкнути'])
     assert.ok(ukrainian.includes(clause), `${clause}: ${ukrainian.join('; ')}`);
   assert.ok((await brief('uk', '3')).includes('температура стає вище 23,0 °C'));
+});
+
+const i18n = createInstance();
+await i18n.init({ lng: 'en', resources: { en: { translation: { ...en, ...laterEn } } }, fallbackLng: false });
+const t = i18n.t as TFunction;
+
+test('"Run now" is not said to have started what was skipped', () => {
+  const run = (status: RunSummary['status'], reason: RunSummary['reason'] = null) => ({ status, reason }) as RunSummary;
+  assert.equal(startedWords(t, run('running')), 'Started. It appears below.');
+  assert.equal(startedWords(t, run('completed')), 'Started. It appears below.');
+  assert.equal(startedWords(t, run('skipped', 'already_running')), 'Not started. The run before was not over yet.');
+  assert.equal(startedWords(t, run('skipped')), 'Not started.');
 });

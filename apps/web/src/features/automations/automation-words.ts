@@ -7,10 +7,12 @@ import type {
   TriggerData,
   Weekday,
 } from '@station/protocol/automation-flow';
+import type { RunSummary } from '@station/protocol/automations';
 import { capabilityName, eventWords, spelled, valueWords } from '../../i18n/device-words.ts';
-import { formatDuration } from '../../i18n/units.ts';
-import { nodeTypeOf, type NodeData, type Sentence, type Step } from './sentence.ts';
-import { capabilityOf, deviceOf, typeOf, type Surroundings } from './surroundings.ts';
+import { formatDuration } from '../../i18n/format.ts';
+import type { Tone } from '../../ui/tone.tsx';
+import { capabilityOf, deviceOf, type Surroundings, typeOf } from './automations.ts';
+import { type NodeData, nodeTypeOf, type Sentence, type Step } from './sentence.ts';
 
 /* From the parts of an automation to words. Each part is a clause that stands after "when", "only if" or an arrow. */
 
@@ -40,7 +42,7 @@ function ownClause(capability: string, operator: Operator, value: unknown): 'Tru
   return operator === 'ne' ? (value ? 'False' : 'True') : null;
 }
 
-export function triggerWords(around: Surroundings, data: TriggerData): string {
+function triggerWords(around: Surroundings, data: TriggerData): string {
   const { t } = around;
   switch (data.kind) {
     case 'device_event_received':
@@ -86,7 +88,7 @@ function stateTriggerWords(
   return t(`automations.trigger.state.${config.operator}`, { device, what, value });
 }
 
-export function conditionWords(around: Surroundings, data: ConditionData): string {
+function conditionWords(around: Surroundings, data: ConditionData): string {
   const { t } = around;
   if (data.kind === 'time_range') {
     const { from, to, days } = data.config;
@@ -103,7 +105,7 @@ export function conditionWords(around: Surroundings, data: ConditionData): strin
   return t(`automations.only.${operator}`, { device, what: whatOf(around, config.capability), value });
 }
 
-export function actionWords(around: Surroundings, data: ActionData): string {
+function actionWords(around: Surroundings, data: ActionData): string {
   const { t, locale } = around;
   switch (data.kind) {
     case 'device_command':
@@ -150,7 +152,7 @@ export const weekdayName = (locale: string, day: Weekday): string =>
     Date.UTC(2024, 0, 1 + weekdays.indexOf(day)),
   );
 
-export function daysWords({ t, locale }: Surroundings, days: readonly Weekday[] | undefined): string {
+function daysWords({ t, locale }: Surroundings, days: readonly Weekday[] | undefined): string {
   if (days === undefined || days.length === weekdays.length) return t('automations.days.all');
   const chosen = weekdays.filter((day) => days.includes(day));
   const isOf = (some: readonly Weekday[]): boolean => chosen.join() === some.join();
@@ -220,3 +222,38 @@ export const flowFaultWords = (t: TFunction, { code, message }: { code: string; 
 
 export const automationConditionWords = (t: TFunction, { code, message }: { code: string; message: string }): string =>
   orElse(t, `automations.condition.${code}`, message);
+
+/** The sign of a run: only what needs a look stands out. */
+export const toneOfRun: Record<RunSummary['status'], Tone> = {
+  running: 'working',
+  waiting: 'working',
+  completed: 'ok',
+  failed: 'fault',
+  interrupted: 'attention',
+  missed: 'attention',
+  replaced: 'ok',
+  stopped: 'ok',
+  skipped: 'attention',
+};
+
+/** What started it. */
+export function triggerOfRun({ t, ...around }: Surroundings, { trigger }: RunSummary): string {
+  const device =
+    trigger.deviceId === null
+      ? t('automations.say.gone')
+      : (deviceOf({ t, ...around }, trigger.deviceId)?.name ?? t('automations.say.gone'));
+  return t(`automations.runs.by.${trigger.kind}`, { device });
+}
+
+export const statusOfRun = (t: TFunction, { status, reason }: RunSummary): string =>
+  reason === 'conditions_not_met' ? t('automations.runs.nothing') : t(`automations.runs.status.${status}`);
+
+/** What came of "Run now". */
+export function startedWords(t: TFunction, run: RunSummary): string {
+  if (run.status !== 'skipped') return t('automations.page.started');
+  return [t('automations.page.notStarted'), reasonOfRun(t, run)].filter((words) => words !== null).join(' ');
+}
+
+/** "Done", or why not simply so. */
+export const reasonOfRun = (t: TFunction, { reason }: RunSummary): string | null =>
+  reason === null ? null : t(`automations.runs.reason.${reason}`);

@@ -3,24 +3,19 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Automation, AutomationSummary } from '@station/protocol/automations';
-import type { Freshness } from '../../api/freshness.ts';
+import type { Freshness } from '../../api/reading.ts';
 import { useUser } from '../../api/services.ts';
 import { dot } from '../../i18n/words.ts';
+import { Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
-import { LinkButton } from '../../ui/link-button.tsx';
-import { PageHead } from '../../ui/page-head.tsx';
-import { ReadFault } from '../../ui/read-fault.tsx';
-import { Sentence } from '../../ui/sentence.tsx';
-import { Skeleton } from '../../ui/skeleton.tsx';
-import { TimeAgo } from '../../ui/time-ago.tsx';
+import { LinkButton } from '../../ui/links.tsx';
+import { PageHead } from '../../ui/page.tsx';
+import { ReadFault } from '../../ui/problem.tsx';
+import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
-import { automationConditionWords } from './automation-words.ts';
-import { NextTime } from './next-time.tsx';
-import { statusOfRun, toneOfRun } from './run-words.ts';
-import { Says } from './says.tsx';
-import { StatusBadge } from './status-badge.tsx';
-import type { Surroundings } from './surroundings.ts';
-import { useAutomations, useDetails, useSurroundings } from './use-automations.ts';
+import { NextTime, Says, StatusBadge } from './automation-parts.tsx';
+import { automationConditionWords, statusOfRun, toneOfRun } from './automation-words.ts';
+import { type Surroundings, useAutomations, useDetails, useSurroundings } from './automations.ts';
 
 /** What the station does by itself, each in a sentence. */
 export function AutomationsPage() {

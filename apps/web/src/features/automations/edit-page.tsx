@@ -1,16 +1,15 @@
-import type { ReactNode } from 'react';
+import { type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useDevices } from '../../api/devices.ts';
 import { useUser } from '../../api/services.ts';
-import { useDevices } from '../../api/use-devices.ts';
-import { BackLink } from '../../ui/back-link.tsx';
-import { PageHead } from '../../ui/page-head.tsx';
-import { ReadFault } from '../../ui/read-fault.tsx';
-import { Skeleton } from '../../ui/skeleton.tsx';
+import { Skeleton } from '../../ui/card.tsx';
+import { BackLink } from '../../ui/links.tsx';
+import { PageHead } from '../../ui/page.tsx';
+import { ReadFault } from '../../ui/problem.tsx';
+import { Gone } from './automation-parts.tsx';
+import { type Surroundings, useAutomation, useSurroundings } from './automations.ts';
 import { Builder } from './builder.tsx';
-import { Gone } from './gone.tsx';
 import { sentenceOf } from './sentence.ts';
-import type { Surroundings } from './surroundings.ts';
-import { useAutomation, useSurroundings } from './use-automations.ts';
 
 /** A new automation, put into words. */
 export function NewAutomationPage() {

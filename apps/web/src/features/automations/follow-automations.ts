@@ -1,6 +1,10 @@
 import type { QueryClient } from '@tanstack/react-query';
 import type { LiveService } from '../../api/live.ts';
-import { automationsKey } from './keys.ts';
+
+/** Everything that was read of automations, so that one word of the station makes all of it be read anew. */
+export const automationsKey = ['automations'];
+export const automationKey = (id: string): readonly unknown[] => [...automationsKey, id];
+export const runsKey = (id: string): readonly unknown[] => [...automationsKey, id, 'runs'];
 
 /** While runs follow each other quickly, they are read at most this often. */
 const gatherMs = 500;

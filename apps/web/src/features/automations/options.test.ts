@@ -4,10 +4,9 @@ import type { TFunction } from 'i18next';
 import { checkFlow } from '@station/protocol/automation-flow-check';
 import { builtInDeviceTypes } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
+import type { Surroundings } from './automations.ts';
 import { actionOptions, conditionOptions, keyOf, numberIn, triggerOptions, withNumber } from './options.ts';
-import { partFault } from './part-fault.ts';
-import { flowOf } from './sentence.ts';
-import type { Surroundings } from './surroundings.ts';
+import { flowOf, partFault } from './sentence.ts';
 
 const id = (type: string): string =>
   `019a9d2f-0002-7000-8000-00000000000${builtInDeviceTypes.findIndex((one) => one.type === type)}`;

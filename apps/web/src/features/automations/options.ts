@@ -1,7 +1,7 @@
 import type { ActionData, ConditionData, Operator, StateValue, TriggerData } from '@station/protocol/automation-flow';
 import type { Capability, CommandType, DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
-import { deviceOf, typeOf, type Surroundings } from './surroundings.ts';
+import { deviceOf, typeOf, type Surroundings } from './automations.ts';
 
 /*
  * What can be chosen for a device while an automation is put into words. Each choice is a part with everything filled in but numbers,

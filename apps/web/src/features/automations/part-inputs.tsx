@@ -1,8 +1,8 @@
-import { useId, useState, type InputHTMLAttributes } from 'react';
+import { type InputHTMLAttributes, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Weekday } from '@station/protocol/automation-flow';
-import { Select } from '../../ui/select.tsx';
 import { classNames } from '../../ui/class-names.ts';
+import { Select } from '../../ui/fields.tsx';
 import { weekdayName, weekdays } from './automation-words.ts';
 
 const boxLook = 'block min-h-11 w-full rounded-xl border border-line-strong bg-surface px-3 py-2 text-ink';

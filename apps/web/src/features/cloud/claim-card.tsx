@@ -1,20 +1,18 @@
+import { correction, generate } from 'lean-qr/nano';
 import { Check, Copy, ExternalLink, RefreshCw } from 'lucide-react';
-import { useRef, useState } from 'react';
+import { useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CloudClaim, CloudStatus } from '@station/protocol/cloud';
 import { useUser } from '../../api/services.ts';
 import { Button, buttonLook } from '../../ui/button.tsx';
-import { Card } from '../../ui/card.tsx';
+import { Card, Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { copyText } from '../../ui/copy-text.ts';
-import { ReadFault } from '../../ui/read-fault.tsx';
-import { Skeleton } from '../../ui/skeleton.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
-import { mayConnect } from './may-connect.ts';
-import { NextAttempt } from './next-attempt.tsx';
-import { QrCode } from './qr-code.tsx';
-import { RenewDialog } from './renew-dialog.tsx';
-import { useClaim } from './use-cloud.ts';
+import { mayConnect, useClaim, useUnclaim } from './cloud-link.ts';
+import { NextAttempt } from './link-card.tsx';
 
 /** How a station that nobody has claimed is connected. */
 export function ClaimCard({ status, usable }: { status: CloudStatus; usable: boolean }) {
@@ -137,5 +135,62 @@ function ByHand({ claim, usable }: { claim: CloudClaim; usable: boolean }) {
       </p>
       {renewing && <RenewDialog onClose={() => setRenewing(false)} />}
     </div>
+  );
+}
+
+/** Light around the code, in its own squares (ISO/IEC 18004, section 6.3.8). */
+const quietZone = 4;
+
+/** A text as a QR code. Dark on light also in the dark: many cameras read no other. */
+function QrCode({ text, label }: { text: string; label: string }) {
+  const { path, size } = useMemo(() => draw(text), [text]);
+  return (
+    <svg
+      role="img"
+      aria-label={label}
+      viewBox={`0 0 ${size} ${size}`}
+      shapeRendering="crispEdges"
+      className="block aspect-square w-full rounded-2xl border border-line"
+    >
+      <rect width={size} height={size} fill="#ffffff" />
+      <path d={path} fill="#000000" />
+    </svg>
+  );
+}
+
+function draw(text: string): { path: string; size: number } {
+  const code = generate(text, { minCorrectionLevel: correction.M });
+  const runs: string[] = [];
+  for (let y = 0; y < code.size; y += 1) {
+    for (let x = 0; x < code.size; x += 1) {
+      if (!code.get(x, y)) continue;
+      const from = x;
+      while (x < code.size && code.get(x, y)) x += 1;
+      runs.push(`M${from + quietZone} ${y + quietZone}h${x - from}v1h${from - x}z`);
+    }
+  }
+  return { path: runs.join(''), size: code.size + 2 * quietZone };
+}
+
+/** Another code, for when the present one was seen by someone who should not have. */
+function RenewDialog({ onClose }: { onClose: () => void }) {
+  const { t } = useTranslation();
+  const renew = useUnclaim();
+  return (
+    <Dialog
+      title={t('cloud.claim.renewTitle')}
+      onClose={onClose}
+      actions={
+        <>
+          <Button kind="primary" busy={renew.isPending} onClick={() => renew.mutate(undefined, { onSuccess: onClose })}>
+            {t('cloud.claim.renewConfirm')}
+          </Button>
+          <Button onClick={onClose}>{t('cloud.claim.renewKeep')}</Button>
+        </>
+      }
+    >
+      <p>{t('cloud.claim.renewHelp')}</p>
+      {renew.error && <ProblemNote problem={renew.error} />}
+    </Dialog>
   );
 }

@@ -1,22 +1,23 @@
-import { CloudOff } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { Cloud, CloudOff, Globe, Hourglass, House } from 'lucide-react';
+import { type ReactNode, useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CloudStatus } from '@station/protocol/cloud';
-import { PageHead } from '../../ui/page-head.tsx';
-import { cloudConditionWords, cloudHeadline } from './cloud-words.ts';
-import { useCloudStatus } from './use-cloud.ts';
-import type { Freshness } from '../../api/freshness.ts';
+import type { Member } from '@station/protocol/rest';
+import type { Freshness } from '../../api/reading.ts';
+import { useServices } from '../../api/services.ts';
+import { membersKey, useMembers } from '../../api/station.ts';
+import { Card, Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
-import { ReadFault } from '../../ui/read-fault.tsx';
-import { ToneIcon } from '../../ui/tone.tsx';
 import { ConditionsCard } from '../../ui/conditions-card.tsx';
-import { AboutCard } from './about-card.tsx';
-import { ActivityCard } from './activity-card.tsx';
-import { ChannelsCard } from './channels-card.tsx';
+import { LinkButton } from '../../ui/links.tsx';
+import { PageHead } from '../../ui/page.tsx';
+import { ReadFault } from '../../ui/problem.tsx';
+import { ToneIcon } from '../../ui/tone.tsx';
+import { ActivityCard, ChannelsCard } from './activity-card.tsx';
 import { ClaimCard } from './claim-card.tsx';
-import { CloudSkeleton } from './cloud-skeleton.tsx';
+import { useCloudStatus } from './cloud-link.ts';
+import { cloudConditionWords, cloudHeadline } from './cloud-words.ts';
 import { LinkCard } from './link-card.tsx';
-import { PeopleCard } from './people-card.tsx';
 import { WaitingCard } from './waiting-card.tsx';
 
 /** Remote access: how to get it, how it is, how to end it. */
@@ -114,5 +115,93 @@ function Disabled() {
       <h2 className="font-strong">{t('cloud.disabled.title')}</h2>
       <p className="max-w-md text-ink-soft">{t('cloud.disabled.help')}</p>
     </div>
+  );
+}
+
+export function CloudSkeleton() {
+  const { t } = useTranslation();
+  return (
+    <div
+      role="status"
+      aria-label={t('app.loading')}
+      className="grid items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]"
+    >
+      <div className="grid gap-4 md:gap-6">
+        <div className="space-y-4 rounded-2xl border border-line bg-surface p-4 md:p-6">
+          <Skeleton className="h-6 w-24" />
+          <Skeleton className="h-10 w-48" />
+          <Skeleton className="h-5 w-2/3" />
+          <Skeleton className="h-11 w-full sm:w-56" />
+        </div>
+        <Skeleton className="h-32 rounded-2xl" />
+      </div>
+      <Skeleton className="h-64 rounded-2xl" />
+    </div>
+  );
+}
+
+const reasons = [
+  ['away', Globe],
+  ['home', House],
+  ['kept', Hourglass],
+  ['end', CloudOff],
+] as const;
+
+/** For someone who has no cloud yet: what it is good for, and what it does not touch. */
+export function AboutCard() {
+  const { t } = useTranslation();
+  return (
+    <Card title={t('cloud.about.title')}>
+      <ul className="space-y-4">
+        {reasons.map(([name, Icon]) => (
+          <li key={name} className="flex gap-3">
+            <Icon aria-hidden className="mt-0.5 size-5 shrink-0 text-accent" />
+            <span className="min-w-0">{t(`cloud.about.${name}`)}</span>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+/** Who has access, and who of them comes in by the cloud. @param askedAt the cloud may have changed them then. */
+export function PeopleCard({ askedAt }: { askedAt: string | null }) {
+  const { t } = useTranslation();
+  const { queries } = useServices();
+  useEffect(() => {
+    if (askedAt !== null) void queries.invalidateQueries({ queryKey: membersKey });
+  }, [queries, askedAt]);
+  const view = useMembers();
+  if (view.kind === 'fault') return <ReadFault title={t('cloud.people.fault')} {...view} />;
+  return (
+    <Card title={t('cloud.people.title')}>
+      {view.kind === 'loading' ? <Skeleton className="h-24" /> : <People members={view.value} />}
+      <LinkButton href="/members" kind="quiet" className="mt-4 -mb-2 -ml-4">
+        {t('cloud.people.manage')}
+      </LinkButton>
+    </Card>
+  );
+}
+
+function People({ members }: { members: readonly Member[] }) {
+  const { t } = useTranslation();
+  return (
+    <ul className="-my-2 divide-y divide-line">
+      {members.map(({ userId, name, role, isFromCloud }) => {
+        const Icon = isFromCloud ? Cloud : House;
+        return (
+          <li key={userId} className="py-3">
+            <p className="flex flex-wrap items-baseline justify-between gap-x-3">
+              <span className="font-strong break-words">{name}</span>
+              <span className="text-small text-ink-soft">{t(`account.role.${role}`)}</span>
+            </p>
+            <p className="flex items-center gap-2 text-small text-ink-soft">
+              <Icon aria-hidden className="size-4 shrink-0" />
+              {t(isFromCloud ? 'cloud.people.cloud' : 'cloud.people.here')}
+            </p>
+          </li>
+        );
+      })}
+    </ul>
   );
 }

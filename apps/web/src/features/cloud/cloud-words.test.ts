@@ -4,14 +4,14 @@ import { createInstance } from 'i18next';
 import { cloudRequests, type CloudActivity } from '@station/protocol/cloud-activity';
 import { cloudStates, type CloudStatus } from '@station/protocol/cloud';
 import { cloudConditions } from '@station/protocol/cloud-conditions';
-import { en } from '../../i18n/en.ts';
-import { moreEn } from '../../i18n/more-en.ts';
+import { first as en } from '../../i18n/en/first.ts';
+import { later as laterEn } from '../../i18n/en/later.ts';
 import { cloudConditionWords, cloudHeadline, requestWords } from './cloud-words.ts';
 
 const i18n = createInstance();
 await i18n.init({
   lng: 'en',
-  resources: { en: { translation: { ...en, ...moreEn } } },
+  resources: { en: { translation: { ...en, ...laterEn } } },
   interpolation: { escapeValue: false },
 });
 const { t } = i18n;

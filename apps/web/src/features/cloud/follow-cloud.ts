@@ -1,7 +1,14 @@
-import type { QueryClient } from '@tanstack/react-query';
-import type { CloudStatus } from '@station/protocol/cloud';
+import { useQuery, type QueryClient } from '@tanstack/react-query';
+import type { CloudCondition, CloudStatus } from '@station/protocol/cloud';
 import type { LiveService } from '../../api/live.ts';
-import { claimKey, cloudActivityKey, cloudKey, cloudStatusKey, setAsideKey } from './keys.ts';
+import { useServices } from '../../api/services.ts';
+
+/** Everything that was read of the cloud link. */
+export const cloudKey = ['cloud'];
+export const cloudStatusKey = [...cloudKey, 'status'];
+export const claimKey = [...cloudKey, 'claim'];
+export const cloudActivityKey = [...cloudKey, 'activity'];
+export const setAsideKey = [...cloudKey, 'set-aside'];
 
 /** Keeps the state of the cloud link as the station tells it, and reads again what it only says has changed. */
 export function followCloud(live: LiveService, queries: QueryClient): void {
@@ -20,4 +27,27 @@ export function followCloud(live: LiveService, queries: QueryClient): void {
     queries.removeQueries({ queryKey: claimKey, type: 'inactive' });
     readAgain(claimKey);
   });
+}
+
+/**
+ * The worst that is wrong with the link of a station that somebody connected to the cloud; null when nothing is, or when nobody here wants
+ * to have to do with a cloud.
+ */
+export function cloudAttentionOf({ state, claimedAt, conditions }: CloudStatus): CloudCondition | null {
+  const isWanted = claimedAt !== null || conditions.some(({ id }) => id === 'cloud_key_lost');
+  if (state === 'disabled' || !isWanted) return null;
+  const worst = conditions.find(({ severity }) => severity === 'fault');
+  return worst ?? conditions.find(({ severity }) => severity === 'warning') ?? null;
+}
+
+const seldomMs = 60_000;
+
+export function useCloudAttention(): CloudCondition | null {
+  const { session } = useServices();
+  const { data } = useQuery({
+    queryKey: cloudStatusKey,
+    queryFn: ({ signal }) => session.call<CloudStatus>('GET', '/api/cloud/status', { signal }),
+    refetchInterval: seldomMs,
+  });
+  return data === undefined ? null : cloudAttentionOf(data);
 }

@@ -2,15 +2,15 @@ import { Unlink } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CloudStatus } from '@station/protocol/cloud';
-import { useUser } from '../../api/services.ts';
+import { useServices, useUser } from '../../api/services.ts';
+import { formatClock, formatDuration } from '../../i18n/format.ts';
+import { useLocale } from '../../i18n/i18n.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { DetailsNote } from '../../ui/details-note.tsx';
-import { Sentence } from '../../ui/sentence.tsx';
-import { TimeAgo } from '../../ui/time-ago.tsx';
-import { mayConnect } from './may-connect.ts';
-import { NextAttempt } from './next-attempt.tsx';
-import { UnclaimDialog } from './unclaim-dialog.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { DetailsNote, ProblemNote } from '../../ui/problem.tsx';
+import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
+import { mayConnect, useUnclaim } from './cloud-link.ts';
 
 /** How the link of a claimed station is, and the way to end it. */
 export function LinkCard({ status, usable }: { status: CloudStatus; usable: boolean }) {
@@ -76,5 +76,55 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
       <dt className="text-small text-ink-soft">{name}</dt>
       <dd className="break-words first-letter:uppercase">{children}</dd>
     </div>
+  );
+}
+
+/** What ends with remote access, and what does not. */
+function UnclaimDialog({ status: { host, outbox }, onClose }: { status: CloudStatus; onClose: () => void }) {
+  const { t } = useTranslation();
+  const unclaim = useUnclaim();
+  const lost = outbox.pending + outbox.setAside;
+  return (
+    <Dialog
+      title={t('cloud.unclaim.title', { host: host ?? '' })}
+      onClose={onClose}
+      actions={
+        <>
+          <Button
+            kind="primary"
+            busy={unclaim.isPending}
+            onClick={() => unclaim.mutate(undefined, { onSuccess: onClose })}
+          >
+            {t('cloud.unclaim.confirm')}
+          </Button>
+          <Button onClick={onClose}>{t('cloud.unclaim.keep')}</Button>
+        </>
+      }
+    >
+      <p>{t('cloud.unclaim.away')}</p>
+      {lost > 0 && <p>{t('cloud.unclaim.waiting', { count: lost })}</p>}
+      <p>{t('cloud.unclaim.people')}</p>
+      <p>{t('cloud.unclaim.there')}</p>
+      {unclaim.error && <ProblemNote problem={unclaim.error} />}
+    </Dialog>
+  );
+}
+
+/** When the station tries again by itself. The page around it draws itself each second. */
+export function NextAttempt({ status }: { status: CloudStatus }) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const { clock } = useServices();
+  const { nextAttemptAt, state } = status;
+  if (nextAttemptAt === null) return <p className="text-ink-soft">{t('cloud.link.now')}</p>;
+  const at = Date.parse(nextAttemptAt);
+  const left = Math.ceil((at - clock.now()) / 1_000) * 1_000;
+  if (left <= 0) return <p className="text-ink-soft">{t('cloud.link.now')}</p>;
+  return (
+    <p className="text-ink-soft tabular-nums">
+      {state === 'rejected'
+        ? t('cloud.link.slow', { time: formatClock(locale, at) })
+        : t('cloud.link.next', { duration: formatDuration(locale, left) })}
+    </p>
   );
 }

@@ -1,14 +1,23 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { PageHead } from '../../ui/page-head.tsx';
-import { ActivityList } from './activity-list.tsx';
-import { useDevices } from '../../api/use-devices.ts';
+import { Link } from 'wouter';
+import type { DeviceEvent } from '@station/protocol/devices';
+import { activityKey, useDevices } from '../../api/devices.ts';
+import { asProblem } from '../../api/request.ts';
+import { useServices } from '../../api/services.ts';
+import { eventWords } from '../../i18n/device-words.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card, Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
+import { PageHead } from '../../ui/page.tsx';
+import { ProblemNote } from '../../ui/problem.tsx';
+import { TimeAgo } from '../../ui/sentence.tsx';
 
 /** What happened at all devices. */
 export function ActivityPage() {
   const { t } = useTranslation();
   const view = useDevices();
-  const names = new Map(view.kind === 'shown' ? view.devices.map(({ id, name }) => [id, name]) : []);
+  const names = new Map(view.kind === 'shown' ? view.value.map(({ id, name }) => [id, name]) : []);
   const stale = view.kind === 'shown' && view.freshness.kind === 'stale';
   return (
     <>
@@ -29,5 +38,101 @@ export function ActivityPage() {
         />
       </section>
     </>
+  );
+}
+
+const pageSize = 30;
+
+/** Events of one device, or of all of them, newest first; older ones on demand. */
+export function ActivityList({
+  deviceId,
+  nameOf,
+}: {
+  deviceId: string | null;
+  /** Names the device of an event; null when there is only one. */
+  nameOf: ((deviceId: string) => string) | null;
+}) {
+  const { t } = useTranslation();
+  const { session } = useServices();
+  const path = deviceId === null ? '/api/activity' : `/api/devices/${deviceId}/events`;
+  const query = useInfiniteQuery({
+    queryKey: activityKey(deviceId),
+    initialPageParam: '',
+    queryFn: ({ pageParam, signal }) =>
+      session.call<DeviceEvent[]>('GET', `${path}?limit=${pageSize}${pageParam === '' ? '' : `&before=${pageParam}`}`, {
+        signal,
+      }),
+    getNextPageParam: (page) => (page.length < pageSize ? undefined : page.at(-1)?.id),
+    refetchInterval: ({ state }) => (state.status === 'error' ? 5_000 : 60_000),
+  });
+  if (!query.data) {
+    if (query.error) return <ProblemNote problem={asProblem(query.error)} />;
+    return (
+      <div role="status" aria-label={t('app.loading')} className="space-y-3">
+        {Array.from({ length: 3 }, (_, row) => (
+          <Skeleton key={row} className="h-6" />
+        ))}
+      </div>
+    );
+  }
+  const events = query.data.pages.flat();
+  if (events.length === 0) return <p className="text-ink-soft">{t('device.activity.empty')}</p>;
+  return (
+    <>
+      <ul className="divide-y divide-line">
+        {events.map((event) => (
+          <li key={event.id} className="flex flex-wrap items-baseline justify-between gap-x-4 py-2">
+            <Words event={event} nameOf={nameOf} />
+            <span className="text-small text-ink-soft">
+              <TimeAgo at={event.at} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      {query.hasNextPage && (
+        <Button
+          kind="quiet"
+          busy={query.isFetchingNextPage}
+          className="mt-2"
+          onClick={() => void query.fetchNextPage()}
+        >
+          {t('device.activity.older')}
+        </Button>
+      )}
+    </>
+  );
+}
+
+function Words({ event, nameOf }: { event: DeviceEvent; nameOf: ((deviceId: string) => string) | null }) {
+  const { t } = useTranslation();
+  const { deviceId, kind, data } = event;
+  if (kind === 'notification') {
+    return (
+      <span className="min-w-0 break-words">
+        <Link
+          href={`/automations/${String(data['automationId'])}`}
+          className="font-strong underline decoration-line-strong underline-offset-4 hover:decoration-current"
+        >
+          {String(data['automationName'])}
+        </Link>
+        : {String(data['message'])}
+      </span>
+    );
+  }
+  return (
+    <span>
+      {nameOf && deviceId !== null && <span className="font-strong">{nameOf(deviceId)}: </span>}
+      {eventWords(t, data)}
+    </span>
+  );
+}
+
+/** What happened at the device, newest first. */
+export function ActivityCard({ deviceId }: { deviceId: string }) {
+  const { t } = useTranslation();
+  return (
+    <Card title={t('device.activity.title')}>
+      <ActivityList deviceId={deviceId} nameOf={null} />
+    </Card>
   );
 }

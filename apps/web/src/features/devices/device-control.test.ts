@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceCommand } from '@station/protocol/device-commands';
 import type { Device } from '@station/protocol/devices';
-import { Problem } from '../../api/problem.ts';
+import { Problem } from '../../api/request.ts';
 import { createDeviceControl, giveUpAfterMs, readAfterMs, type Values } from './device-control.ts';
 
 const at = '2026-03-01T12:00:00.000Z';

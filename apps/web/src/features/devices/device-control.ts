@@ -2,7 +2,7 @@ import { createContext } from 'react';
 import type { CommandRequest, DeviceCommand } from '@station/protocol/device-commands';
 import type { Device } from '@station/protocol/devices';
 import type { ServerMessage } from '@station/protocol/socket';
-import { asProblem, type Problem } from '../../api/problem.ts';
+import { asProblem, type Problem } from '../../api/request.ts';
 import { createStore, type Store } from '../../api/store.ts';
 
 /** Values of the state that a command is about to bring. */

@@ -1,25 +1,26 @@
-import type { ComponentType, ReactNode } from 'react';
 import { ArrowLeft } from 'lucide-react';
+import type { ComponentType, ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
-import type { Freshness } from '../../api/freshness.ts';
+import { useDevices, useDeviceTypes, useZones } from '../../api/devices.ts';
+import type { Freshness } from '../../api/reading.ts';
 import { useUser } from '../../api/services.ts';
-import { useDevices, useDeviceTypes, useZones } from '../../api/use-devices.ts';
-import { typeName } from '../../i18n/device-words.ts';
+import { capabilityName, typeName, valueWords } from '../../i18n/device-words.ts';
+import { useLocale } from '../../i18n/i18n.ts';
 import { dot } from '../../i18n/words.ts';
+import { Card, Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
-import { PageHead } from '../../ui/page-head.tsx';
-import { Skeleton } from '../../ui/skeleton.tsx';
-import { ActivityCard } from './activity-card.tsx';
-import { DeviceIcon } from './device-icon.tsx';
-import { DevicesFault } from './devices-fault.tsx';
-import { FactsCard } from './facts-card.tsx';
+import { Switch } from '../../ui/fields.tsx';
+import { PageHead } from '../../ui/page.tsx';
+import { ReadFault } from '../../ui/problem.tsx';
+import { TimeAgo } from '../../ui/sentence.tsx';
+import { ActivityCard } from './activity-page.tsx';
+import { BigValue, DeviceIcon, DeviceNote, ValueSlider } from './device-tile.tsx';
+import { type ControlledDevice, useControlledDevice } from './device-view.ts';
 import { HistoryCard } from './history-card.tsx';
-import { NowCard } from './now-card.tsx';
-import { SettingsCard } from './settings-card.tsx';
-import { useControlledDevice } from './use-device.ts';
+import { FactsCard, SettingsCard } from './settings-card.tsx';
 
 /** @param FirmwareCard what the firmware feature shows of a device, handed in by the app. */
 export function DevicePage({ id, FirmwareCard }: { id: string; FirmwareCard: ComponentType<{ device: Device }> }) {
@@ -31,11 +32,11 @@ export function DevicePage({ id, FirmwareCard }: { id: string; FirmwareCard: Com
     return (
       <PageHead page={t('home.devices')}>
         <BackHome />
-        <DevicesFault {...view} />
+        <ReadFault title={t('device.fault')} {...view} />
       </PageHead>
     );
   }
-  const device = view.devices.find((one) => one.id === id);
+  const device = view.value.find((one) => one.id === id);
   if (!device) {
     return (
       <PageHead page={t('home.devices')} freshness={view.freshness}>
@@ -148,5 +149,84 @@ function Loading() {
         <Skeleton className="h-64 rounded-2xl" />
       </div>
     </>
+  );
+}
+
+const ruled = 'mt-4 border-t border-line pt-4';
+
+/** What the device says now, and what can be asked of it. */
+export function NowCard({ device, shown, usable }: { device: Device; shown: ControlledDevice; usable: boolean }) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const { toggle, slider } = shown;
+  const heard = device.stateAt !== null;
+  const others = shown.readings.filter(
+    ({ capability, value }) =>
+      value !== undefined && capability !== toggle?.capability && capability !== slider?.capability,
+  );
+  return (
+    <Card
+      title={t('device.now')}
+      aside={
+        heard && (
+          <p className="text-small text-ink-soft">
+            <TimeAgo at={device.stateAt ?? ''} />
+          </p>
+        )
+      }
+    >
+      {!heard && shown.readings.every(({ value }) => value === undefined) && (
+        <p className="text-ink-soft">{t('device.noState')}</p>
+      )}
+      {others.length > 0 && (
+        <dl className="flex flex-wrap gap-x-10 gap-y-4">
+          {others.map((reading) => (
+            <div key={reading.capability.name}>
+              <dt className="text-small text-ink-soft">{capabilityName(t, reading.capability.name)}</dt>
+              <dd className="text-title font-strong md:text-value">
+                <BigValue reading={reading} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {toggle && (
+        <div className={classNames('flex min-h-11 items-center justify-between gap-4', others.length > 0 && ruled)}>
+          <div aria-hidden>
+            <p className="text-small text-ink-soft">{capabilityName(t, toggle.capability.name)}</p>
+            <p className="text-title font-strong md:text-value">
+              <BigValue reading={toggle} />
+            </p>
+          </div>
+          <Switch
+            label={capabilityName(t, toggle.capability.name)}
+            on={toggle.value === true}
+            busy={shown.waiting}
+            disabled={!usable}
+            onToggle={(on) => shown.ask(toggle, on)}
+          />
+        </div>
+      )}
+      {slider && (
+        <div className="mt-4">
+          <div aria-hidden>
+            <p className="text-small text-ink-soft">{capabilityName(t, slider.capability.name)}</p>
+            <p className="text-title font-strong md:text-value">
+              <BigValue reading={slider} />
+            </p>
+          </div>
+          <ValueSlider
+            label={capabilityName(t, slider.capability.name)}
+            words={(value) => valueWords(t, locale, { ...slider, value })}
+            value={typeof slider.value === 'number' ? slider.value : (slider.capability.min ?? 0)}
+            min={slider.capability.min ?? 0}
+            max={slider.capability.max ?? 100}
+            disabled={!usable}
+            onSettle={(value) => shown.ask(slider, value)}
+          />
+        </div>
+      )}
+      <DeviceNote device={device} shown={shown} />
+    </Card>
   );
 }

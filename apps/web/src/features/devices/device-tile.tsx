@@ -1,16 +1,19 @@
-import { ChevronRight, Ellipsis } from 'lucide-react';
-import { useId } from 'react';
+import type { TFunction } from 'i18next';
+import { ChevronRight, Cpu, Ellipsis, Lightbulb, type LucideIcon, Radar, Thermometer, ToggleRight } from 'lucide-react';
+import { type CSSProperties, useEffect, useId, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
+import { isOutage } from '../../api/request.ts';
 import { capabilityName, type CapabilityValue, readingWords, valueParts, valueWords } from '../../i18n/device-words.ts';
-import { useLocale } from '../../i18n/use-locale.ts';
+import { useLocale } from '../../i18n/i18n.ts';
+import { problemWords } from '../../i18n/words.ts';
 import { classNames } from '../../ui/class-names.ts';
-import { DeviceIcon } from './device-icon.tsx';
-import { DeviceNote } from './device-note.tsx';
-import { useControlledDevice } from './use-device.ts';
-import { ValueSlider } from './value-slider.tsx';
+import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
+import { ToneIcon } from '../../ui/tone.tsx';
+import type { Refusal } from './device-control.ts';
+import { type ControlledDevice, useControlledDevice } from './device-view.ts';
 
 /**
  * One device. The whole tile is its main action: it switches what can be switched, and otherwise leads to the details. Slider and ⋯ lie
@@ -136,4 +139,143 @@ function SecondValue({
     readings.find(({ capability, value }) => capability.name !== main?.capability.name && value !== undefined);
   if (!second) return null;
   return <p>{readingWords(t, locale, second)}</p>;
+}
+
+/** What there is to say about a device beside its values: that a command failed, that it is away, that it is being waited for. */
+export function DeviceNote({ device, shown }: { device: Device; shown: ControlledDevice }) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const refusal = shown.wish?.refusal ?? null;
+  return (
+    <>
+      <span role="alert" className="block">
+        {refusal && (
+          <span className="mt-2 flex gap-1.5 text-small text-fault">
+            <ToneIcon tone="fault" className="size-4 translate-y-0.5" />
+            {refusalWords(t, locale, refusal)}
+          </span>
+        )}
+      </span>
+      {device.status === 'offline' && (
+        <span className="flex gap-1.5 text-small text-attention">
+          <ToneIcon tone="attention" className="size-4 translate-y-0.5" />
+          <span>
+            {device.lastSeenAt === null ? (
+              t('device.status.offline')
+            ) : (
+              <Sentence text={(time) => t('device.offlineSince', { time })} slot={<TimeAgo at={device.lastSeenAt} />} />
+            )}
+          </span>
+        </span>
+      )}
+      {device.status === 'unknown' && (
+        <span className="block text-small text-ink-soft first-letter:uppercase">{t('device.status.unknown')}</span>
+      )}
+      {shown.waiting && <Waiting />}
+    </>
+  );
+}
+
+/** Words only when it takes longer than a moment, so that nothing flickers. */
+function Waiting() {
+  const { t } = useTranslation();
+  const [slow, setSlow] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSlow(true), 800);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    slow && (
+      <span className="flex gap-1.5 text-small text-working">
+        <ToneIcon tone="working" className="size-4 translate-y-0.5" />
+        {t('device.waiting')}
+      </span>
+    )
+  );
+}
+
+/** Why what was asked did not happen, and how it stands now. */
+function refusalWords(t: TFunction, locale: string, refusal: Refusal): string {
+  switch (refusal.because) {
+    case 'no_answer':
+      return t('device.refused.noAnswer');
+    case 'refused':
+      return t('device.refused.failed');
+    case 'not_sent':
+      // A tile has room for few words; the page itself says more when the station stays away.
+      return isOutage(refusal.problem) ? t('device.refused.notSent') : problemWords(t, locale, refusal.problem);
+  }
+}
+
+const icons: Readonly<Record<string, LucideIcon>> = {
+  climate: Thermometer,
+  pir: Radar,
+  'switch-pir': ToggleRight,
+  light: Lightbulb,
+};
+
+/** The sign of a kind of device; filled while it is switched on. A word beside it says the same. */
+export function DeviceIcon({ type, on }: { type: string; on: boolean }) {
+  const Icon = icons[type] ?? Cpu;
+  return (
+    <span
+      aria-hidden
+      className={classNames(
+        'grid size-10 shrink-0 place-items-center rounded-full transition-colors',
+        on ? 'bg-accent text-accent-ink' : 'bg-sunken text-ink-soft',
+      )}
+    >
+      <Icon className="size-5" />
+    </span>
+  );
+}
+
+const settleMs = 250;
+
+/** A slider that speaks once it rests: while it is moved only its own picture follows. */
+export function ValueSlider({
+  label,
+  words,
+  value,
+  min,
+  max,
+  disabled,
+  onSettle,
+}: {
+  label: string;
+  /** The value as it is read out. */
+  words: (value: number) => string;
+  value: number;
+  min: number;
+  max: number;
+  disabled: boolean;
+  onSettle: (value: number) => void;
+}) {
+  const [moved, setMoved] = useState<number | null>(null);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const shown = moved ?? value;
+  const move = (next: number): void => {
+    setMoved(next);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => {
+      setMoved(null);
+      onSettle(next);
+    }, settleMs);
+  };
+  return (
+    <input
+      type="range"
+      aria-label={label}
+      aria-valuetext={words(shown)}
+      min={min}
+      max={max}
+      step={(max - min) / 100 >= 1 ? Math.round((max - min) / 100) : 1}
+      value={shown}
+      disabled={disabled}
+      onChange={(event) => move(event.target.valueAsNumber)}
+      className="slider"
+      style={{ '--fill': `${(100 * (shown - min)) / (max - min)}%` } as CSSProperties}
+    />
+  );
 }

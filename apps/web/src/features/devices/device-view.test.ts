@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { builtInDeviceTypes } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
-import { withMessage } from '../../api/follow-devices.ts';
+import { withMessage } from '../../api/devices.ts';
 import { viewOf } from './device-view.ts';
 
 const at = '2026-03-01T12:00:00.000Z';

@@ -1,14 +1,16 @@
+import { useContext } from 'react';
 import type { CommandRequest } from '@station/protocol/device-commands';
 import type { Capability, DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
+import { useStore } from '../../api/services.ts';
 import type { CapabilityValue } from '../../i18n/device-words.ts';
-import type { Values, Wish } from './device-control.ts';
+import { DeviceControlContext, type Values, type Wish } from './device-control.ts';
 
 /** A value that can be set: with what command. */
-export type Setting = CapabilityValue & { request(value: boolean | number): CommandRequest };
+type Setting = CapabilityValue & { request(value: boolean | number): CommandRequest };
 
 /** What a tile or a page shows of a device, made of its state, its type and what was just asked of it. */
-export type DeviceView = {
+type DeviceView = {
   /** In order of importance; a value that was never reported is undefined. */
   readings: readonly CapabilityValue[];
   /** The main action: switches the first value that can be switched. */
@@ -31,7 +33,7 @@ export function viewOf(device: Device, type: DeviceType | undefined, wish: Wish 
   };
 }
 
-export const isRange = ({ kind, min, max }: Capability): boolean => kind === 'number' && min !== null && max !== null;
+const isRange = ({ kind, min, max }: Capability): boolean => kind === 'number' && min !== null && max !== null;
 
 function settingOf(reading: CapabilityValue, type: DeviceType): Setting | null {
   for (const { action, parameters } of type.commands) {
@@ -49,4 +51,24 @@ function capabilitiesOf(state: Values): Capability[] {
     if (kind !== 'number' && kind !== 'boolean' && kind !== 'string') return [];
     return [{ name, kind: kind === 'string' ? 'text' : kind, unit: null, min: null, max: null }];
   });
+}
+
+/** A device as it is shown now, and how to ask something of it. */
+export type ControlledDevice = DeviceView & {
+  wish: Wish | undefined;
+  /** Asked for and not confirmed yet. */
+  waiting: boolean;
+  ask(setting: Setting, value: boolean | number): void;
+};
+
+export function useControlledDevice(device: Device, type: DeviceType | undefined): ControlledDevice {
+  const control = useContext(DeviceControlContext);
+  if (!control) throw new Error('useControlledDevice outside of DeviceControlContext');
+  const wish = useStore(control.wishes).get(device.id);
+  return {
+    ...viewOf(device, type, wish),
+    wish,
+    waiting: wish !== undefined && wish.refusal === null,
+    ask: (setting, value) => void control.ask(device.id, setting.request(value), { [setting.capability.name]: value }),
+  };
 }

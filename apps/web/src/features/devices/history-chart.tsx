@@ -5,7 +5,7 @@ import 'uplot/dist/uPlot.min.css';
 import type { Capability } from '@station/protocol/device-types';
 import type { HistoryPoint } from '@station/protocol/devices';
 import { formatNumber, valueWords } from '../../i18n/device-words.ts';
-import { useLocale } from '../../i18n/use-locale.ts';
+import { useLocale } from '../../i18n/i18n.ts';
 
 const heightPx = 224;
 const shortestMs = 10 * 60 * 1000;

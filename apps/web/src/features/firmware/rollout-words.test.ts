@@ -2,18 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createInstance, type TFunction } from 'i18next';
 import type { Device } from '@station/protocol/devices';
-import { rolloutStates, type Firmware, type Rollout, type RolloutTarget } from '@station/protocol/firmware-rollouts';
-import { en } from '../../i18n/en.ts';
-import { moreEn } from '../../i18n/more-en.ts';
-import { attentionOf } from './attention.ts';
-import { withRollout, withTarget } from './follow-firmware.ts';
+import { type Firmware, type Rollout, rolloutStates, type RolloutTarget } from '@station/protocol/firmware-rollouts';
+import { first as en } from '../../i18n/en/first.ts';
+import { later as laterEn } from '../../i18n/en/later.ts';
+import { attentionOf, withRollout, withTarget } from './follow-firmware.ts';
 import { countBehind, firmwareHeadline, phaseWords, stoppedLast, targetWords, toneOfRollout } from './rollout-words.ts';
 
 const at = '2026-11-21T02:00:00.000Z';
 const none = { waiting: 0, updating: 0, updated: 0, failed: 0, skipped: 0 };
 
 const i18n = createInstance();
-await i18n.init({ lng: 'en', resources: { en: { translation: { ...en, ...moreEn } } }, fallbackLng: false });
+await i18n.init({ lng: 'en', resources: { en: { translation: { ...en, ...laterEn } } }, fallbackLng: false });
 const t = i18n.t as TFunction;
 
 const rollout = (

@@ -1,8 +1,9 @@
 import type { TFunction } from 'i18next';
 import type { Device } from '@station/protocol/devices';
-import type { Firmware, Rollout, RolloutState, RolloutTarget, TargetState } from '@station/protocol/firmware-rollouts';
+import type { Firmware, Rollout, RolloutState, RolloutTarget } from '@station/protocol/firmware-rollouts';
 import { isNewer } from '@station/protocol/version';
 import { typeName } from '../../i18n/device-words.ts';
+import { dot } from '../../i18n/words.ts';
 import type { Tone } from '../../ui/tone.tsx';
 
 /* From rollouts to words. What is said follows from states and counts; the station's own English reason is shown beside it, small. */
@@ -71,14 +72,6 @@ function stoppedWords(t: TFunction, { wave, devices: { failed } }: Rollout): str
   return wave === 0 ? t('firmware.rollout.phase.firstFailed') : t('firmware.rollout.phase.failed', { count: failed });
 }
 
-export const toneOfTarget: Record<TargetState, Tone | 'notice'> = {
-  waiting: 'notice',
-  updating: 'working',
-  updated: 'ok',
-  failed: 'fault',
-  skipped: 'notice',
-};
-
 /** How far a device is. @param device undefined: it was removed. */
 export function targetWords(
   t: TFunction,
@@ -127,4 +120,15 @@ export function firmwareHeadline(
   if (behind > 0) return { tone: 'attention', words: t('firmware.head.behind', { count: behind }) };
   const isKnown = types.some(({ images }) => images.length > 0);
   return { tone: 'ok', words: t(isKnown ? 'firmware.head.newest' : 'firmware.head.none') };
+}
+
+/** "3 of 8 updated · 2 under way · 3 waiting" */
+export function countWords(t: TFunction, rollout: Pick<Rollout, 'devices'>): string {
+  const { devices } = rollout;
+  const others = (['updating', 'waiting', 'failed', 'skipped'] as const)
+    .filter((state) => devices[state] > 0)
+    .map((state) => t(`firmware.rollout.counts.${state}`, { count: devices[state] }));
+  return [t('firmware.rollout.counts.updated', { done: devices.updated, total: totalOf(rollout) }), ...others].join(
+    dot,
+  );
 }

@@ -1,16 +1,20 @@
 import { Download } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Firmware, Rollout } from '@station/protocol/firmware-rollouts';
+import { type Firmware, firmwareModes, type Rollout } from '@station/protocol/firmware-rollouts';
+import { isNewer } from '@station/protocol/version';
 import { typeName } from '../../i18n/device-words.ts';
-import { formatBytes } from '../../i18n/units.ts';
-import { useLocale } from '../../i18n/use-locale.ts';
+import { formatBytes } from '../../i18n/format.ts';
+import { useLocale } from '../../i18n/i18n.ts';
+import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Sentence } from '../../ui/sentence.tsx';
-import { TimeAgo } from '../../ui/time-ago.tsx';
-import { InstallDialog } from './install-dialog.tsx';
-import { ModeDialog } from './mode-dialog.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Choice } from '../../ui/fields.tsx';
+import { ProblemNote } from '../../ui/problem.tsx';
+import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
+import { ToneIcon } from '../../ui/tone.tsx';
+import { useChangeMode, useInstall } from './rollouts.ts';
 
 /** One type of devices: what they run, what there is for them, and how new firmware goes out. */
 export function TypeCard({
@@ -114,5 +118,118 @@ function Available({ firmware: { images } }: { firmware: Firmware }) {
         </>
       )}
     </div>
+  );
+}
+
+/** Whether new firmware of a type goes out by itself. */
+function ModeDialog({ firmware, name, onClose }: { firmware: Firmware; name: string; onClose: () => void }) {
+  const { t } = useTranslation();
+  const [mode, setMode] = useState(firmware.mode);
+  const change = useChangeMode(firmware.type);
+  return (
+    <Dialog
+      title={t('firmware.type.modeDialog', { type: name })}
+      onClose={onClose}
+      actions={
+        <>
+          <Button kind="primary" busy={change.isPending} onClick={() => change.mutate(mode, { onSuccess: onClose })}>
+            {t('firmware.type.save')}
+          </Button>
+          <Button onClick={onClose}>{t('action.cancel')}</Button>
+        </>
+      }
+    >
+      <Choice
+        legend={t('firmware.type.modeTitle')}
+        name="mode"
+        value={mode}
+        onChange={setMode}
+        options={firmwareModes.map((value) => ({
+          value,
+          label: t(`firmware.type.mode.${value}`),
+          help: t(`firmware.type.modeHelp.${value}`),
+        }))}
+      />
+      {change.error && <ProblemNote problem={change.error} />}
+    </Dialog>
+  );
+}
+
+/** Which version the devices of a type shall have; also an older one, after a warning. */
+function InstallDialog({
+  firmware: { type, images, installed },
+  rollouts,
+  name,
+  onClose,
+}: {
+  firmware: Firmware;
+  rollouts: readonly Rollout[];
+  name: string;
+  onClose: () => void;
+}) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const install = useInstall(type);
+  const total = installed.reduce((sum, { devices }) => sum + devices, 0);
+  const runOn = (version: string): number => installed.find((one) => one.version === version)?.devices ?? 0;
+  const isEverywhere = (version: string): boolean => runOn(version) === total;
+  const [version, setVersion] = useState(
+    () => (images.find((image) => !isEverywhere(image.version)) ?? images[0])?.version ?? '',
+  );
+  const newestRunning = installed.reduce<string | null>(
+    (newest, one) => (one.version !== null && isNewer(one.version, newest) ? one.version : newest),
+    null,
+  );
+  const isOlder = newestRunning !== null && isNewer(newestRunning, version);
+  const wasStopped = rollouts.some((one) => one.type === type && one.version === version && one.state === 'stopped');
+  const says = (one: string): string | null => {
+    if (isEverywhere(one)) return t('firmware.install.everywhere');
+    return runOn(one) > 0 ? t('firmware.install.runsOn', { count: runOn(one) }) : null;
+  };
+  return (
+    <Dialog
+      title={t('firmware.install.title', { type: name })}
+      onClose={onClose}
+      actions={
+        <>
+          <Button
+            kind="primary"
+            busy={install.isPending}
+            disabled={isEverywhere(version)}
+            onClick={() => install.mutate(version, { onSuccess: onClose })}
+          >
+            {t(isOlder ? 'firmware.install.confirmOlder' : 'firmware.install.confirm', { version })}
+          </Button>
+          <Button onClick={onClose}>{t('action.cancel')}</Button>
+        </>
+      }
+    >
+      <Choice
+        legend={t('firmware.install.which')}
+        name="version"
+        value={version}
+        onChange={setVersion}
+        options={images.map((image) => ({
+          value: image.version,
+          label: image.version,
+          help: [formatBytes(locale, image.size), says(image.version)].filter((part) => part !== null).join(dot),
+        }))}
+      />
+      <div role="status" className="space-y-3 empty:hidden">
+        {isOlder && <Warning>{t('firmware.install.older', { version: newestRunning })}</Warning>}
+        {wasStopped && <Warning>{t('firmware.install.failedBefore')}</Warning>}
+      </div>
+      <p className="text-small text-ink-soft">{t('firmware.install.how')}</p>
+      {install.error && <ProblemNote problem={install.error} />}
+    </Dialog>
+  );
+}
+
+function Warning({ children }: { children: string }) {
+  return (
+    <p className="flex gap-3 rounded-xl bg-attention-soft p-3">
+      <ToneIcon tone="attention" className="mt-0.5" />
+      <span>{children}</span>
+    </p>
   );
 }

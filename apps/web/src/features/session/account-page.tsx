@@ -1,14 +1,15 @@
 import { useMutation } from '@tanstack/react-query';
 import { LogOut } from 'lucide-react';
+import { type SubmitEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { asProblem } from '../../api/problem.ts';
+import { asProblem } from '../../api/request.ts';
 import { useServices, useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { LanguageChoice } from '../../ui/language-choice.tsx';
-import { PageHead } from '../../ui/page-head.tsx';
-import { ProblemNote } from '../../ui/problem-note.tsx';
-import { PasswordCard } from './password-card.tsx';
+import { Field, LanguageChoice } from '../../ui/fields.tsx';
+import { checkForm, type FieldFaults, focusFirst, shortestPassword, textOf } from '../../ui/form.ts';
+import { PageHead } from '../../ui/page.tsx';
+import { ProblemNote } from '../../ui/problem.tsx';
 
 export function AccountPage() {
   const { t } = useTranslation();
@@ -38,5 +39,64 @@ export function AccountPage() {
         </section>
       </div>
     </>
+  );
+}
+
+/** A password of one's own choice, for instance instead of the first one that the station made. */
+export function PasswordCard({ email }: { email: string }) {
+  const { t } = useTranslation();
+  const { session } = useServices();
+  const form = useRef<HTMLFormElement>(null);
+  const [faults, setFaults] = useState<FieldFaults>({});
+  const change = useMutation({
+    mutationFn: (body: { currentPassword: string; newPassword: string }) =>
+      session.call<void>('POST', '/api/auth/password', { body }),
+    onSuccess: () => form.current?.reset(),
+  });
+  const problem = change.error ? asProblem(change.error) : null;
+  const isWrong = problem?.code === 'invalid_credentials';
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const data = new FormData(event.currentTarget);
+    const values = { currentPassword: textOf(data, 'currentPassword'), newPassword: textOf(data, 'newPassword') };
+    const found = checkForm(values, { currentPassword: 'filled', newPassword: 'new_password' });
+    setFaults(found);
+    if (Object.keys(found).length > 0) focusFirst(event.currentTarget, found);
+    else if (!change.isPending) change.mutate(values);
+  };
+  const fault = (name: string): string | null =>
+    faults[name] ? t(`error.field.${faults[name]}`, { min: shortestPassword }) : null;
+  return (
+    <Card title={t('password.title')}>
+      <form ref={form} noValidate onSubmit={submit} className="space-y-4">
+        {/* Password managers tie the new password to this. */}
+        <input type="email" name="username" autoComplete="username" value={email} readOnly hidden />
+        <Field
+          label={t('password.current')}
+          name="currentPassword"
+          type="password"
+          autoComplete="current-password"
+          fault={fault('currentPassword') ?? (isWrong ? t('password.wrong') : null)}
+        />
+        <Field
+          label={t('password.next')}
+          help={t('session.passwordHelp')}
+          name="newPassword"
+          type="password"
+          autoComplete="new-password"
+          maxLength={256}
+          fault={fault('newPassword')}
+        />
+        {problem && !isWrong && <ProblemNote problem={problem} />}
+        <div className="space-y-2">
+          <Button type="submit" busy={change.isPending} onClick={() => undefined}>
+            {t('password.submit')}
+          </Button>
+          <p role="status" className="text-small text-ok">
+            {change.isSuccess && t('password.changed')}
+          </p>
+        </div>
+      </form>
+    </Card>
   );
 }

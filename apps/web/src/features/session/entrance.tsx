@@ -1,6 +1,6 @@
 import { useEffect, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { LanguageChoice } from '../../ui/language-choice.tsx';
+import { LanguageChoice } from '../../ui/fields.tsx';
 
 /** The frame of the pages before one is logged in. */
 export function Entrance({ title, lead, children }: { title: string; lead: string; children: ReactNode }) {

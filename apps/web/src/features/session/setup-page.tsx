@@ -2,13 +2,12 @@ import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { SetupRequest } from '@station/protocol/rest';
-import { asProblem } from '../../api/problem.ts';
+import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
-import { Field } from '../../ui/field.tsx';
-import { focusFirst } from '../../ui/focus-first.ts';
-import { checkForm, type FieldFaults, refusedFields, shortestPassword, textOf } from '../../ui/form.ts';
-import { ProblemNote } from '../../ui/problem-note.tsx';
+import { Field } from '../../ui/fields.tsx';
+import { checkForm, type FieldFaults, focusFirst, refusedFields, shortestPassword, textOf } from '../../ui/form.ts';
+import { ProblemNote } from '../../ui/problem.tsx';
 import { Entrance } from './entrance.tsx';
 
 /** First run: the code the station shows, and the owner's account. */

@@ -1,17 +1,15 @@
 import { CircleUser } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import type { DeviceWifi, Station } from '@station/protocol/rest';
-import type { Freshness } from '../../api/freshness.ts';
+import { type Freshness, useReading } from '../../api/reading.ts';
 import { useUser } from '../../api/services.ts';
-import { useReading } from '../../api/use-reading.ts';
-import { Card } from '../../ui/card.tsx';
+import { useStatus } from '../../api/station.ts';
+import { Card, Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
-import { LanguageChoice } from '../../ui/language-choice.tsx';
-import { LinkRow } from '../../ui/link-row.tsx';
-import { PageHead } from '../../ui/page-head.tsx';
-import { ReadFault } from '../../ui/read-fault.tsx';
-import { Skeleton } from '../../ui/skeleton.tsx';
-import { AboutCard } from './about-card.tsx';
+import { LanguageChoice } from '../../ui/fields.tsx';
+import { LinkRow } from '../../ui/links.tsx';
+import { PageHead } from '../../ui/page.tsx';
+import { ReadFault } from '../../ui/problem.tsx';
 import { StationCard } from './station-card.tsx';
 import { WifiCard } from './wifi-card.tsx';
 
@@ -90,5 +88,32 @@ function Loading() {
       <Skeleton className="h-48 rounded-2xl" />
       <Skeleton className="h-64 rounded-2xl" />
     </div>
+  );
+}
+
+/** What runs here, under which licence, and where the data is. */
+export function AboutCard({ station }: { station: Station }) {
+  const { t } = useTranslation();
+  const status = useStatus();
+  const agent = status.kind === 'shown' ? status.value.agentVersion : null;
+  const facts = [
+    [t('settings.about.release'), station.version],
+    [t('settings.about.agent'), agent ?? (status.kind === 'loading' ? '…' : t('settings.about.unknown'))],
+    ...(station.id === null ? [] : [[t('settings.about.stationId'), station.id] as const]),
+    [t('settings.about.licence'), t('settings.about.licenceName')],
+  ] as const;
+  return (
+    <Card title={t('settings.about.title')}>
+      <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-2">
+        {facts.map(([name, value]) => (
+          <div key={name} className="contents">
+            <dt className="text-ink-soft">{name}</dt>
+            <dd className="break-words">{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <h3 className="mt-4 border-t border-line pt-4 font-strong">{t('settings.about.data')}</h3>
+      <p className="mt-1 text-ink-soft">{t('settings.about.dataHelp')}</p>
+    </Card>
   );
 }

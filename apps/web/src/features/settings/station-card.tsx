@@ -2,15 +2,14 @@ import { useMutation } from '@tanstack/react-query';
 import { type SubmitEvent, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Station, StationPatch } from '@station/protocol/rest';
-import { asProblem } from '../../api/problem.ts';
+import { asProblem } from '../../api/request.ts';
 import { useServices, useTick } from '../../api/services.ts';
-import { useLocale } from '../../i18n/use-locale.ts';
+import { useLocale } from '../../i18n/i18n.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Field } from '../../ui/field.tsx';
-import { ProblemNote } from '../../ui/problem-note.tsx';
-import { Select } from '../../ui/select.tsx';
-import { timeIn, zoneGroups } from './time-zones.ts';
+import { Field, Select } from '../../ui/fields.tsx';
+import { ProblemNote } from '../../ui/problem.tsx';
+import { timeIn, zoneGroups } from './settings-form.ts';
 
 /** Name and time zone. Who may not change them reads them. */
 export function StationCard({ station, mayManage, usable }: { station: Station; mayManage: boolean; usable: boolean }) {

@@ -2,16 +2,15 @@ import { useMutation } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { DeviceWifi, DeviceWifiPut } from '@station/protocol/rest';
-import { asProblem } from '../../api/problem.ts';
+import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Field } from '../../ui/field.tsx';
+import { Field } from '../../ui/fields.tsx';
 import { textOf } from '../../ui/form.ts';
-import { ProblemNote } from '../../ui/problem-note.tsx';
-import { Sentence } from '../../ui/sentence.tsx';
-import { TimeAgo } from '../../ui/time-ago.tsx';
-import { checkWifi } from './wifi-form.ts';
+import { ProblemNote } from '../../ui/problem.tsx';
+import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
+import { checkWifi } from './settings-form.ts';
 
 /** The network that new devices are told. Its name is shown, its password never again. */
 export function WifiCard({ wifi, usable }: { wifi: DeviceWifi; usable: boolean }) {

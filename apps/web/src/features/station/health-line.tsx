@@ -1,11 +1,11 @@
 import { useTranslation } from 'react-i18next';
 import type { Status } from '@station/protocol/agent-api';
 import { dot } from '../../i18n/words.ts';
-import { Sentence } from '../../ui/sentence.tsx';
-import { TimeAgo } from '../../ui/time-ago.tsx';
+import { Skeleton } from '../../ui/card.tsx';
+import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { ToneDisc } from '../../ui/tone.tsx';
 import { healthOf, toneOf } from './health.ts';
-import { healthWords, releaseWords } from './words.ts';
+import { healthWords, releaseWords } from './station-words.ts';
 
 /** The one line of health, as the headline of a page. When the station itself is well, the devices have the word. */
 export function HealthLine({
@@ -41,4 +41,21 @@ function LastCheck({ at }: { at: string | null }) {
   const { t } = useTranslation();
   if (at === null) return t('health.neverChecked');
   return <Sentence text={(time) => t('health.checked', { time })} slot={<TimeAgo at={at} />} />;
+}
+
+/** In the place of the one line of health, before it is known. */
+export function HealthSkeleton() {
+  const { t } = useTranslation();
+  return (
+    <div className="flex items-center gap-4">
+      <h1 className="sr-only">
+        <span role="status">{t('app.loading')}</span>
+      </h1>
+      <Skeleton className="size-12 rounded-full md:size-14" />
+      <div className="flex-1 space-y-2">
+        <Skeleton className="h-7 w-56 max-w-full md:h-10 md:w-80" />
+        <Skeleton className="h-6 w-44" />
+      </div>
+    </div>
+  );
 }

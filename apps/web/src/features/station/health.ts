@@ -1,4 +1,4 @@
-import type { ConditionStatus, ServiceStatus, Status } from '@station/protocol/agent-api';
+import type { ConditionStatus, ServiceStatus, Status, WifiStatus } from '@station/protocol/agent-api';
 import type { Tone } from '../../ui/tone.tsx';
 
 /** The one line of health, before it is put into words. */
@@ -72,8 +72,7 @@ export function offeredVersion(status: Status): string | null {
 export const isHeldBack = (status: Status, version: string): boolean =>
   status.quarantined.some((entry) => entry.version === version);
 
-export type ServiceState =
-  'working' | 'starting' | 'unhealthy' | 'restarting' | 'stopped' | 'paused' | 'missing' | 'unknown';
+type ServiceState = 'working' | 'starting' | 'unhealthy' | 'restarting' | 'stopped' | 'paused' | 'missing' | 'unknown';
 
 /** Docker's two words for a container (state and health) as one for people. */
 export function serviceState(service: ServiceStatus): ServiceState {
@@ -108,3 +107,35 @@ export const toneOfService: Record<ServiceState, Tone> = {
   missing: 'fault',
   unknown: 'attention',
 };
+
+type NetworkLine = {
+  key: 'wifi' | 'cable' | 'hotspot' | 'trying' | 'offline';
+  tone: Tone;
+  ssid: string;
+  isWithoutInternet: boolean;
+};
+
+/** What is to be said of the network first; null when the agent does not look after it. */
+export function networkLine({ mode, ssid, hotspot, watchdog, connectivity }: WifiStatus): NetworkLine | null {
+  const isWithoutInternet = connectivity !== null && connectivity !== 'full';
+  const online: Tone = isWithoutInternet ? 'attention' : 'ok';
+  switch (mode) {
+    case 'disabled':
+      return null;
+    case 'client':
+      return { key: 'wifi', tone: online, ssid: ssid ?? '', isWithoutInternet };
+    case 'ethernet':
+      return { key: 'cable', tone: online, ssid: '', isWithoutInternet };
+    case 'hotspot':
+      return { key: 'hotspot', tone: 'attention', ssid: hotspot.ssid ?? '', isWithoutInternet: false };
+    case 'offline': {
+      const isTrying = watchdog.state === 'JOINING' || watchdog.state === 'CHECK' || watchdog.state === 'INIT';
+      return {
+        key: isTrying ? 'trying' : 'offline',
+        tone: isTrying ? 'working' : 'fault',
+        ssid: '',
+        isWithoutInternet: false,
+      };
+    }
+  }
+}

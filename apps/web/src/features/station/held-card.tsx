@@ -3,14 +3,11 @@ import { useTranslation } from 'react-i18next';
 import type { Quarantined, Status } from '@station/protocol/agent-api';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { DetailsNote } from '../../ui/details-note.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { ProblemNote } from '../../ui/problem-note.tsx';
-import { Sentence } from '../../ui/sentence.tsx';
-import { TimeAgo } from '../../ui/time-ago.tsx';
-import type { Manage } from './manage.ts';
-import { useUpdate } from './release-commands.ts';
-import { reasonWords } from './words.ts';
+import { DetailsNote, ProblemNote } from '../../ui/problem.tsx';
+import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
+import { type Manage, useUpdate } from './release-commands.ts';
+import { reasonWords } from './station-words.ts';
 
 /** Releases that are not installed by themselves, why, and the way to install one all the same. */
 export function HeldCard({ status, manage }: { status: Status; manage: Manage }) {

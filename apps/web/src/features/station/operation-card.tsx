@@ -1,14 +1,20 @@
 import { Check, Circle, CircleDot, type LucideIcon, X } from 'lucide-react';
-import { useEffect, useRef } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Operation, Status } from '@station/protocol/agent-api';
+import type { HistoryEntry, Operation, Status } from '@station/protocol/agent-api';
 import { useServices, useTick } from '../../api/services.ts';
-import { formatBytes, formatBytesPair, formatElapsed, formatPercent } from '../../i18n/units.ts';
-import { useLocale } from '../../i18n/use-locale.ts';
+import { formatBytes, formatBytesPair, formatElapsed, formatPercent } from '../../i18n/format.ts';
+import { useLocale } from '../../i18n/i18n.ts';
+import { dot } from '../../i18n/words.ts';
+import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
-import { type Step, stepsOf } from './steps.ts';
-import { stepWords } from './words.ts';
+import { DetailsNote } from '../../ui/problem.tsx';
+import { TimeAgo } from '../../ui/sentence.tsx';
+import { toneBorder, ToneDisc, ToneIcon } from '../../ui/tone.tsx';
+import { isHeldBack } from './health.ts';
+import { newestFirst, outcomeOf, type Step, stepsOf, toneOfOutcome } from './outcome.ts';
+import { figureWords, historyWords, reasonWords, resultWords, stepWords } from './station-words.ts';
 
 /** An operation under way: what was really done, what is being done now, and how far the download has come, in bytes. */
 export function OperationCard({ operation, status }: { operation: Operation; status: Status }) {
@@ -113,5 +119,106 @@ function Download({ operation }: { operation: Operation }) {
         {percent !== null && <span>{formatPercent(locale, percent)}</span>}
       </div>
     </div>
+  );
+}
+
+/** What the latest operation came to. Stays until someone says that it was read. */
+export function ResultCard({ entry, status, onRead }: { entry: HistoryEntry; status: Status; onRead: () => void }) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const outcome = outcomeOf(entry);
+  const tone = toneOfOutcome[outcome];
+  const words = resultWords(t, locale, entry);
+  const reason = reasonWords(t, entry);
+  const failed = tone !== 'ok';
+  // The headline of a release that was taken back has said it.
+  const saidAlready = outcome === 'reverted' && entry.code === 'release_unhealthy';
+  return (
+    <section
+      aria-live="polite"
+      className={classNames('rounded-2xl border bg-surface p-4 shadow-lift md:p-6', toneBorder[tone])}
+    >
+      <div className="flex gap-4">
+        <ToneDisc tone={tone} />
+        <div className="min-w-0 flex-1">
+          <h2 className="text-title font-strong">{words.title}</h2>
+          {words.now && <p className="mt-1 font-strong">{words.now}</p>}
+          {failed && <DetailsNote words={reason.own} />}
+          {failed && (
+            <p className="mt-2">
+              {!saidAlready && reason.sentence}{' '}
+              {entry.to !== null && isHeldBack(status, entry.to) && t('station.result.held')}
+            </p>
+          )}
+          <p className="mt-2 text-small text-ink-soft first-letter:uppercase">
+            {words.figures + dot}
+            <TimeAgo at={entry.endedAt} />
+          </p>
+          <Button className="mt-4 w-full sm:w-auto" onClick={onRead}>
+            {t('action.gotIt')}
+          </Button>
+        </div>
+      </div>
+    </section>
+  );
+}
+
+const shownAtFirst = 5;
+
+export function HistoryCard({ history }: { history: readonly HistoryEntry[] }) {
+  const { t } = useTranslation();
+  const [all, setAll] = useState(false);
+  const entries = newestFirst(history);
+  return (
+    <Card title={t('station.history.title')}>
+      {entries.length === 0 ? (
+        <p className="text-ink-soft">{t('station.history.empty')}</p>
+      ) : (
+        <ol className="space-y-4">
+          {(all ? entries : entries.slice(0, shownAtFirst)).map((entry) => (
+            <Entry key={entry.id} entry={entry} />
+          ))}
+        </ol>
+      )}
+      {entries.length > shownAtFirst && (
+        <Button kind="quiet" className="mt-4 -mb-2 -ml-4" aria-expanded={all} onClick={() => setAll(!all)}>
+          {t(all ? 'action.showFewer' : 'action.showAll')}
+        </Button>
+      )}
+    </Card>
+  );
+}
+
+function Entry({ entry }: { entry: HistoryEntry }) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const outcome = outcomeOf(entry);
+  const tone = toneOfOutcome[outcome];
+  const reason = reasonWords(t, entry);
+  const kept = (outcome === 'reverted' || outcome === 'stayed') && entry.from !== null;
+  return (
+    <li className="flex gap-3">
+      <ToneIcon tone={tone} className="mt-0.5" />
+      <div className="min-w-0 flex-1">
+        <div className="flex flex-wrap justify-between gap-x-4">
+          <span className="font-strong">{historyWords(t, entry)}</span>
+          <span className="text-small leading-6 text-ink-soft">
+            <TimeAgo at={entry.endedAt} />
+          </span>
+        </div>
+        {tone !== 'ok' && (
+          <p>
+            {[reason.sentence, kept && t('station.history.kept', { version: entry.from ?? '' })]
+              .filter(Boolean)
+              .join(' ')}
+          </p>
+        )}
+        {tone !== 'ok' && <DetailsNote words={reason.own} />}
+        <p className="text-small text-ink-soft first-letter:uppercase">
+          {tone === 'ok' && entry.from !== null && <>{t('station.history.from', { version: entry.from }) + dot}</>}
+          {[t(`station.history.${entry.trigger}`), figureWords(t, locale, entry)].join(dot)}
+        </p>
+      </div>
+    </li>
   );
 }

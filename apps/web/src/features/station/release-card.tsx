@@ -1,14 +1,13 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Status } from '@station/protocol/agent-api';
+import { isNewer } from '@station/protocol/version';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { ProblemNote } from '../../ui/problem-note.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { ProblemNote } from '../../ui/problem.tsx';
 import { isHeldBack, offeredVersion } from './health.ts';
-import type { Manage } from './manage.ts';
-import { Notes } from './notes.tsx';
-import { useCheck, useUpdate } from './release-commands.ts';
-import { RollbackPart } from './rollback-part.tsx';
+import { type Manage, useCheck, useRollback, useUpdate } from './release-commands.ts';
 
 /** What runs, what could run, and what ran before. */
 export function ReleaseCard({ status, manage }: { status: Status; manage: Manage }) {
@@ -98,5 +97,120 @@ function Offer({ version, notes, manage }: { version: string; notes: string | nu
         </div>
       )}
     </div>
+  );
+}
+
+const longText = 320;
+
+/** What a release says about itself: text as it was written, or a link when the notes are an address. */
+function Notes({ notes }: { notes: string | null }) {
+  const { t } = useTranslation();
+  const [all, setAll] = useState(false);
+  const text = notes?.trim() ?? '';
+  if (text === '') return <p className="mt-1 text-ink-soft">{t('station.release.noNotes')}</p>;
+  if (/^https?:\/\/\S+$/.test(text)) {
+    return (
+      <a
+        href={text}
+        target="_blank"
+        rel="noreferrer"
+        className="mt-1 inline-flex min-h-11 items-center font-strong text-accent underline"
+      >
+        {t('station.release.readNotes')}
+      </a>
+    );
+  }
+  const long = text.length > longText || text.split('\n').length > 6;
+  return (
+    <div className="mt-2">
+      <h4 className="sr-only">{t('station.release.notes')}</h4>
+      <p className={long && !all ? 'line-clamp-5 whitespace-pre-line' : 'whitespace-pre-line'}>{text}</p>
+      {long && (
+        <Button kind="quiet" className="-ml-4" aria-expanded={all} onClick={() => setAll(!all)}>
+          {t(all ? 'action.showFewer' : 'action.showAll')}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** The release before, and the way back to it. `target` is null when its version was never recorded. */
+function RollbackPart({ status, target, manage }: { status: Status; target: string | null; manage: Manage }) {
+  const { t } = useTranslation();
+  const rollback = useRollback();
+  const [asking, setAsking] = useState(false);
+  // After a return to an older release, the one before is the newer one.
+  const isForward = isNewer(target, status.currentVersion);
+  return (
+    <div className="mt-4 flex flex-wrap items-center justify-between gap-x-4 gap-y-2 border-t border-line pt-4">
+      <p className="min-w-0 flex-1 basis-56 text-ink-soft">
+        {target === null ? t('station.release.previousUnknown') : t('station.release.previous', { version: target })}
+      </p>
+      <Button
+        busy={rollback.isPending}
+        disabled={!manage.possible}
+        className="w-full sm:w-auto"
+        onClick={() => setAsking(true)}
+      >
+        {target === null
+          ? t('station.release.backUnknown')
+          : t(isForward ? 'station.release.forthAgain' : 'station.release.back', { version: target })}
+      </Button>
+      {rollback.error && <ProblemNote problem={rollback.error} />}
+      {asking && (
+        <RollbackDialog
+          current={status.currentVersion}
+          target={target}
+          isForward={isForward}
+          isHere={!status.conditions.some((condition) => condition.id === 'rollback_unavailable')}
+          onCancel={() => setAsking(false)}
+          onConfirm={() => {
+            rollback.mutate();
+            setAsking(false);
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+function RollbackDialog({
+  current,
+  target,
+  isForward,
+  isHere,
+  onCancel,
+  onConfirm,
+}: {
+  current: string | null;
+  target: string | null;
+  isForward: boolean;
+  /** Whether its images are on the station, so that no network is needed. */
+  isHere: boolean;
+  onCancel: () => void;
+  onConfirm: () => void;
+}) {
+  const { t } = useTranslation();
+  return (
+    <Dialog
+      title={target === null ? t('station.rollback.titleUnknown') : t('station.rollback.title', { version: target })}
+      onClose={onCancel}
+      actions={
+        <>
+          <Button kind="primary" onClick={onConfirm}>
+            {target === null
+              ? t('station.rollback.confirmUnknown')
+              : t('station.rollback.confirm', { version: target })}
+          </Button>
+          <Button onClick={onCancel}>
+            {current === null ? t('action.cancel') : t('station.rollback.keep', { current })}
+          </Button>
+        </>
+      }
+    >
+      <p>{t('station.rollback.away')}</p>
+      {current !== null && !isForward && <p>{t('station.rollback.held', { current })}</p>}
+      {isHere && target !== null && <p>{t('station.rollback.offline', { version: target })}</p>}
+    </Dialog>
   );
 }

@@ -1,6 +1,6 @@
 import { useMutation, type UseMutationResult } from '@tanstack/react-query';
 import type { Accepted, CheckResult } from '@station/protocol/agent-api';
-import type { Problem } from '../../api/problem.ts';
+import type { Problem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { statusKey } from '../../api/station.ts';
 
@@ -35,3 +35,6 @@ export function useRollback(): Command<Accepted> {
     onSettled: () => queries.invalidateQueries({ queryKey: statusKey }),
   });
 }
+
+/** Whether this person may change the station at all, and whether it can be done at this moment. */
+export type Manage = { allowed: boolean; possible: boolean };

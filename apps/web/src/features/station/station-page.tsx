@@ -1,24 +1,24 @@
 import { useTranslation } from 'react-i18next';
-import type { Status } from '@station/protocol/agent-api';
-import type { Freshness } from '../../api/freshness.ts';
+import type { ServiceStatus, Status, WifiStatus } from '@station/protocol/agent-api';
+import type { Freshness } from '../../api/reading.ts';
 import { useServices, useStore, useUser } from '../../api/services.ts';
 import { isSwitching, useStatus } from '../../api/station.ts';
+import { formatPercent } from '../../i18n/format.ts';
+import { useLocale } from '../../i18n/i18n.ts';
+import { dot } from '../../i18n/words.ts';
+import { Card, Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { ConditionsCard } from '../../ui/conditions-card.tsx';
-import { PageHead } from '../../ui/page-head.tsx';
-import { HealthLine } from './health-line.tsx';
-import { HealthSkeleton } from './health-skeleton.tsx';
+import { PageHead } from '../../ui/page.tsx';
+import { ReadFault } from '../../ui/problem.tsx';
+import { ToneIcon } from '../../ui/tone.tsx';
+import { HealthLine, HealthSkeleton } from './health-line.tsx';
+import { networkLine, serviceState, toneOfService } from './health.ts';
 import { HeldCard } from './held-card.tsx';
-import { HistoryCard } from './history-card.tsx';
-import { NetworkCard } from './network-card.tsx';
-import { OperationCard } from './operation-card.tsx';
+import { HistoryCard, OperationCard, ResultCard } from './operation-card.tsx';
 import { unreadResult } from './outcome.ts';
 import { ReleaseCard } from './release-card.tsx';
-import { ResultCard } from './result-card.tsx';
-import { ServicesCard } from './services-card.tsx';
-import { StationSkeleton } from './station-skeleton.tsx';
-import { StatusFault } from './status-fault.tsx';
-import { conditionWords } from './words.ts';
+import { conditionWords, serviceName, shortImage } from './station-words.ts';
 
 export function StationPage() {
   const { t } = useTranslation();
@@ -37,11 +37,11 @@ export function StationPage() {
   if (view.kind === 'fault') {
     return (
       <PageHead page={title}>
-        <StatusFault {...view} />
+        <ReadFault isHeadline title={t('station.fault.title')} {...view} />
       </PageHead>
     );
   }
-  return <Shown title={title} status={view.status} freshness={view.freshness} />;
+  return <Shown title={title} status={view.value} freshness={view.freshness} />;
 }
 
 function Shown({ title, status, freshness }: { title: string; status: Status; freshness: Freshness }) {
@@ -86,5 +86,94 @@ function Shown({ title, status, freshness }: { title: string; status: Status; fr
         <HistoryCard history={status.history} />
       </div>
     </>
+  );
+}
+
+/** The shape of the Station page, so that nothing moves when the words arrive. */
+export function StationSkeleton() {
+  return (
+    <div aria-hidden className="grid items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
+      <div className="grid gap-4 md:gap-6">
+        <div className="space-y-4 rounded-2xl border border-line bg-surface p-4 md:p-6">
+          <Skeleton className="h-6 w-24" />
+          <Skeleton className="h-10 w-32" />
+          <Skeleton className="h-5 w-3/4" />
+          <Skeleton className="h-11 w-full sm:w-44" />
+        </div>
+        <Rows count={3} />
+      </div>
+      <Rows count={4} />
+    </div>
+  );
+}
+
+function Rows({ count }: { count: number }) {
+  return (
+    <div className="space-y-4 rounded-2xl border border-line bg-surface p-4 md:p-6">
+      <Skeleton className="h-6 w-24" />
+      {Array.from({ length: count }, (_, row) => (
+        <div key={row} className="flex items-center gap-3">
+          <Skeleton className="size-5 rounded-full" />
+          <Skeleton className="h-6 flex-1" />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** How the station is on the network. Left out where the agent does not look after it. */
+export function NetworkCard({ wifi }: { wifi: WifiStatus }) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const line = networkLine(wifi);
+  if (line === null) return null;
+  const { signal, ip } = wifi;
+  const facts = [
+    ...(line.key === 'wifi' && signal !== null
+      ? [t('station.network.signal', { percent: formatPercent(locale, signal) })]
+      : []),
+    ...(ip === null ? [] : [t('station.network.address', { ip })]),
+    ...(line.key === 'hotspot' ? [t('station.network.clients', { count: wifi.hotspot.clients })] : []),
+  ];
+  return (
+    <Card title={t('station.network.title')}>
+      <div className="flex gap-3">
+        <ToneIcon tone={line.tone} className="mt-0.5" />
+        <div className="min-w-0">
+          <h3 className="font-strong break-words">{t(`station.network.${line.key}`, { ssid: line.ssid })}</h3>
+          {facts.length > 0 && <p className="text-small text-ink-soft">{facts.join(dot)}</p>}
+          {line.isWithoutInternet && <p className="mt-1 text-small">{t('station.network.noInternet')}</p>}
+        </div>
+      </div>
+    </Card>
+  );
+}
+
+export function ServicesCard({ services }: { services: readonly ServiceStatus[] }) {
+  const { t } = useTranslation();
+  return (
+    <Card title={t('station.services.title')}>
+      {services.length === 0 ? (
+        <p className="text-ink-soft">{t('station.services.empty')}</p>
+      ) : (
+        <ul className="space-y-3">
+          {services.map((service) => {
+            const state = serviceState(service);
+            return (
+              <li key={service.name} className="flex gap-3">
+                <ToneIcon tone={toneOfService[state]} className="mt-0.5" />
+                <div className="min-w-0">
+                  <h3 className="font-strong">{serviceName(t, service.name)}</h3>
+                  <p className="text-small break-words text-ink-soft" title={service.image}>
+                    {t(`station.services.state.${state}`) + dot}
+                    <code>{shortImage(service.image)}</code>
+                  </p>
+                </div>
+              </li>
+            );
+          })}
+        </ul>
+      )}
+    </Card>
   );
 }

@@ -1,0 +1,126 @@
+import { type QueryClient, useQuery } from '@tanstack/react-query';
+import type { DeviceType } from '@station/protocol/device-types';
+import type { Device, Zone } from '@station/protocol/devices';
+import type { ServerMessage } from '@station/protocol/socket';
+import type { LiveService } from './live.ts';
+import { atMostEvery, type Reading, useReading } from './reading.ts';
+import { useServices } from './services.ts';
+
+/** Nothing to show is `shown` with an empty list. */
+export const useDevices = (): Reading<readonly Device[]> =>
+  useReading(devicesKey, '/api/devices', { merge: (known, read) => withRead(known ?? [], read) });
+
+const seldomMs = 300_000;
+
+/** Types by their name; empty until they are known. A device is shown without its type as well, but cannot be commanded. */
+export function useDeviceTypes(): ReadonlyMap<string, DeviceType> {
+  const { session } = useServices();
+  const { data } = useQuery({
+    queryKey: deviceTypesKey,
+    queryFn: ({ signal }) => session.call<DeviceType[]>('GET', '/api/device-types', { signal }),
+    staleTime: seldomMs,
+    retry: 5,
+    select: byType,
+  });
+  return data ?? none;
+}
+
+const none: ReadonlyMap<string, DeviceType> = new Map();
+const byType = (types: DeviceType[]): ReadonlyMap<string, DeviceType> =>
+  new Map(types.map((one) => [one.type, one] as const));
+
+export function useZones(): readonly Zone[] | null {
+  const { session } = useServices();
+  const { data } = useQuery({
+    queryKey: zonesKey,
+    queryFn: ({ signal }) => session.call<Zone[]>('GET', '/api/zones', { signal }),
+    staleTime: seldomMs,
+    retry: 5,
+  });
+  return data ?? null;
+}
+
+/** Under which the server's answers are kept. */
+export const devicesKey = ['devices'] as const;
+const deviceTypesKey = ['device-types'] as const;
+export const zonesKey = ['zones'] as const;
+export const activityKey = (deviceId: string | null) => ['activity', deviceId] as const;
+export const historyKey = (deviceId: string, capability: string) => ['history', deviceId, capability] as const;
+
+/** What comes within this time is drawn together: a hundred devices that speak at once are one change of the page. */
+const gatherMs = 50;
+/** While events pour in, they are read at most this often. */
+const readEventsEveryMs = 1_000;
+
+/** Keeps the list of devices in step with what the station tells, and reads it anew after each greeting: something may have been missed. */
+export function followDevices(live: LiveService, queries: QueryClient): void {
+  const readDevices = (): void => void queries.invalidateQueries({ queryKey: devicesKey });
+  const readEvents = atMostEvery(readEventsEveryMs, () => void queries.invalidateQueries({ queryKey: ['activity'] }));
+  let gathered: ServerMessage[] = [];
+  const apply = (): void => {
+    const messages = gathered;
+    gathered = [];
+    const before = queries.getQueryData<readonly Device[]>(devicesKey);
+    if (before === undefined) return;
+    let devices = before;
+    let incomplete = false;
+    for (const message of messages) {
+      const changed = withMessage(devices, message);
+      if (changed === 'read_again') incomplete = true;
+      else devices = changed;
+    }
+    if (devices !== before) queries.setQueryData(devicesKey, devices);
+    if (incomplete) readDevices();
+  };
+  live.onMessage((message) => {
+    if (message.type === 'hello') {
+      readDevices();
+      void queries.invalidateQueries({ queryKey: zonesKey });
+    }
+    if (['hello', 'device_event', 'notification'].includes(message.type)) readEvents();
+    if (!message.type.startsWith('device_')) return;
+    if (gathered.length === 0) setTimeout(apply, gatherMs);
+    gathered.push(message);
+  });
+}
+
+/** The list after a message; itself when the message changes nothing of it. */
+export function withMessage(devices: readonly Device[], message: ServerMessage): readonly Device[] | 'read_again' {
+  if (message.type === 'device_state') {
+    const { state, stateAt, at } = message;
+    return withChange(devices, message.deviceId, { state, stateAt, lastSeenAt: at });
+  }
+  if (message.type === 'device_status') {
+    return withChange(devices, message.deviceId, { status: message.status, statusAt: message.at });
+  }
+  if (message.type === 'device_changed') return 'read_again';
+  if (message.type !== 'device_removed' || !devices.some(({ id }) => id === message.deviceId)) return devices;
+  return devices.filter(({ id }) => id !== message.deviceId);
+}
+
+/**
+ * What was read, but of each device the state and the status that are known to be later: the answer to a reading that began before a message
+ * may come after it.
+ */
+export function withRead(known: readonly Device[], read: readonly Device[]): Device[] {
+  const before = new Map(known.map((device) => [device.id, device]));
+  return read.map((device) => {
+    const was = before.get(device.id);
+    if (was === undefined) return device;
+    const { state, stateAt, status, statusAt, lastSeenAt } = was;
+    return {
+      ...device,
+      ...(isLater(stateAt, device.stateAt) && { state, stateAt }),
+      ...(isLater(statusAt, device.statusAt) && { status, statusAt }),
+      ...(isLater(lastSeenAt, device.lastSeenAt) && { lastSeenAt }),
+    };
+  });
+}
+
+// All are in the station's own form of ISO 8601, which sorts.
+const isLater = (one: string | null, other: string | null): boolean => (one ?? '') > (other ?? '');
+
+function withChange(devices: readonly Device[], id: string, change: Partial<Device>): readonly Device[] | 'read_again' {
+  if (!devices.some((device) => device.id === id)) return 'read_again';
+  return devices.map((device) => (device.id === id ? { ...device, ...change } : device));
+}

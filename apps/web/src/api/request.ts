@@ -1,0 +1,116 @@
+import type { ErrorCode } from '@station/protocol/errors';
+
+/** What can go wrong on this side of the connection, beside the codes of the station. */
+type LocalCode = 'no_answer' | 'timed_out' | 'bad_answer';
+export type ProblemCode = ErrorCode | LocalCode;
+
+export type FieldFault = { pointer: string; message: string };
+
+/** A request that did not end well. `code` decides; `message` is the station's own English and only a last resort. */
+export class Problem extends Error {
+  readonly code: ProblemCode;
+  readonly status: number | null;
+  readonly faults: readonly FieldFault[];
+  /** From Retry-After, seconds; null when the station named none. */
+  readonly retryAfterSeconds: number | null;
+
+  constructor(
+    code: ProblemCode,
+    message: string,
+    more: { status?: number; faults?: readonly FieldFault[]; retryAfterSeconds?: number | null; cause?: unknown } = {},
+  ) {
+    super(message, { cause: more.cause });
+    this.name = 'Problem';
+    this.code = code;
+    this.status = more.status ?? null;
+    this.faults = more.faults ?? [];
+    this.retryAfterSeconds = more.retryAfterSeconds ?? null;
+  }
+}
+
+export const asProblem = (error: unknown): Problem =>
+  error instanceof Problem ? error : new Problem('bad_answer', String(error), { cause: error });
+
+/** Whether it is the way to the backend that failed, so that trying again by itself makes sense. */
+export const isOutage = (problem: Problem): boolean =>
+  problem.code === 'no_answer' ||
+  problem.code === 'timed_out' ||
+  problem.code === 'shutting_down' ||
+  problem.code === 'unavailable' ||
+  problem.code === 'agent_unreachable';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+export type SendOptions = { body?: unknown; token?: string; signal?: AbortSignal; timeoutMs?: number };
+export type Send = <T>(method: Method, path: string, options?: SendOptions) => Promise<T>;
+
+/** A request that the reverse proxy holds while the backend restarts is given up after this long; the next one is tried then. */
+const defaultTimeoutMs = 15_000;
+
+/**
+ * One request to the backend. Resolves with the parsed body (undefined for 204), rejects with a `Problem`; an abort by the
+ * caller's own signal rejects with that signal's reason.
+ */
+export function createSend(fetchImpl: typeof fetch, onServerTime: (date: string) => void): Send {
+  return async <T>(method: Method, path: string, options: SendOptions = {}): Promise<T> => {
+    const timeout = AbortSignal.timeout(options.timeoutMs ?? defaultTimeoutMs);
+    const headers: Record<string, string> = { accept: 'application/json' };
+    if (options.token !== undefined) headers['authorization'] = `Bearer ${options.token}`;
+    if (options.body !== undefined) headers['content-type'] = 'application/json';
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetchImpl(path, {
+        method,
+        headers,
+        cache: 'no-store',
+        credentials: 'same-origin',
+        signal: options.signal ? AbortSignal.any([options.signal, timeout]) : timeout,
+        ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+      });
+      text = await response.text();
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      if (timeout.aborted) throw new Problem('timed_out', 'No answer in time.', { cause: error });
+      throw new Problem('no_answer', 'The station did not answer.', { cause: error });
+    }
+    const date = response.headers.get('date');
+    if (date !== null) onServerTime(date);
+    if (response.ok) return parseBody(text, response) as T;
+    throw problemOf(response, text);
+  };
+}
+
+function parseBody(text: string, response: Response): unknown {
+  if (response.status === 204 || text === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Problem('bad_answer', 'The answer was not JSON.', { status: response.status, cause: error });
+  }
+}
+
+function problemOf(response: Response, text: string): Problem {
+  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
+  const more = { status: response.status, retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : null };
+  const body = errorBody(text);
+  if (body) return new Problem(body.code as ProblemCode, body.message, { ...more, faults: body.faults });
+  // A proxy in front answers for a backend that is away, in words of its own.
+  if ([502, 503, 504].includes(response.status)) return new Problem('no_answer', 'The station did not answer.', more);
+  return new Problem('bad_answer', `Unexpected answer ${response.status}.`, more);
+}
+
+function errorBody(text: string): { code: string; message: string; faults: FieldFault[] } | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (!isRecord(value) || typeof value['code'] !== 'string') return null;
+    const details = value['details'];
+    const faults = isRecord(details) && Array.isArray(details['faults']) ? details['faults'].filter(isFault) : [];
+    return { code: value['code'], message: typeof value['message'] === 'string' ? value['message'] : '', faults };
+  } catch {
+    return null;
+  }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+const isFault = (value: unknown): value is FieldFault =>
+  isRecord(value) && typeof value['pointer'] === 'string' && typeof value['message'] === 'string';

@@ -1,0 +1,57 @@
+import type { LiveService } from '../api/live.ts';
+import { createStore, type Store } from '../api/store.ts';
+
+/**
+ * Whether the files of this page are still the ones the station serves. After an update there may be a newer page; it is asked
+ * for each time the station greets again and when an update has ended, since the web app is replaced beside the backend.
+ */
+export function watchPageAge(live: LiveService, fetchPage: () => Promise<string>): Store<boolean> {
+  const outdated = createStore(false);
+  const own = document.querySelector<HTMLScriptElement>('script[type=module][src]')?.getAttribute('src') ?? null;
+  let greeted = false;
+  const look = async (): Promise<void> => {
+    if (own === null) return;
+    try {
+      const page = await fetchPage();
+      // Something else than the page, say a proxy's apology, tells nothing.
+      if (page.includes('id="root"')) outdated.set(!page.includes(own));
+    } catch {
+      // The station is away; the next greeting asks again.
+    }
+  };
+  live.onMessage((message) => {
+    const ended =
+      message.type === 'agent_event' && ['update_completed', 'rollback_completed'].includes(message.event.event);
+    if (ended || (message.type === 'hello' && greeted)) void look();
+    if (message.type === 'hello') greeted = true;
+  });
+  return outdated;
+}
+
+const stampKey = 'station.reloaded-at';
+const notWithinMs = 30_000;
+
+/**
+ * After an update the files of the page before are gone: a part of the page that was not fetched yet is then missing, and
+ * loading the page again brings the new one. Once only, so that a real fault does not go round in circles.
+ */
+export function reloadOnMissingChunk(): void {
+  addEventListener('vite:preloadError', () => void reloadOnce());
+}
+
+async function reloadOnce(): Promise<void> {
+  // While the station is away there is nothing to load: of this page, which comes back by itself, a browser's error would remain.
+  const isThere = await fetch('/', { cache: 'no-store' }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+  if (!isThere) return;
+  try {
+    if (Date.now() - Number(sessionStorage.getItem(stampKey) ?? 0) < notWithinMs) return;
+    sessionStorage.setItem(stampKey, String(Date.now()));
+  } catch {
+    // Without storage there is no telling whether it was tried before: leave it to the error view.
+    return;
+  }
+  location.reload();
+}

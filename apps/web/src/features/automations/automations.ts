@@ -1,0 +1,129 @@
+import { useMutation, type UseMutationResult, useQueries } from '@tanstack/react-query';
+import type { TFunction } from 'i18next';
+import { useRef } from 'react';
+import { useTranslation } from 'react-i18next';
+import type {
+  Automation,
+  AutomationPatch,
+  AutomationSummary,
+  NewAutomation,
+  RunSummary,
+} from '@station/protocol/automations';
+import type { Capability, DeviceType } from '@station/protocol/device-types';
+import type { Device } from '@station/protocol/devices';
+import { useDevices, useDeviceTypes } from '../../api/devices.ts';
+import { type Reading, useReading } from '../../api/reading.ts';
+import type { Problem } from '../../api/request.ts';
+import { useServices } from '../../api/services.ts';
+import { useLocale } from '../../i18n/i18n.ts';
+import { automationKey, automationsKey, runsKey } from './follow-automations.ts';
+
+export const useAutomations = (): Reading<AutomationSummary[]> =>
+  useReading<AutomationSummary[]>(automationsKey, '/api/automations');
+
+export const useAutomation = (id: string): Reading<Automation> =>
+  useReading<Automation>(automationKey(id), `/api/automations/${id}`);
+
+/** What each one does, by its id; the list does not tell. Read once for each revision. */
+export function useDetails(summaries: readonly AutomationSummary[]): ReadonlyMap<string, Automation> {
+  const { session } = useServices();
+  return useQueries({
+    queries: summaries.map(({ id, revision, status }) => ({
+      queryKey: ['automation-details', id, revision, status],
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        session.call<Automation>('GET', `/api/automations/${id}`, { signal }),
+      staleTime: Infinity,
+      retry: 5,
+    })),
+    combine: (results) =>
+      new Map(results.flatMap(({ data }) => (data === undefined ? [] : [[data.id, data] as const]))),
+  });
+}
+
+const noDevices: readonly Device[] = [];
+
+/** Null until the devices are known: a sentence without their names would say something wrong. */
+export function useSurroundings(): Surroundings | null {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const view = useDevices();
+  const types = useDeviceTypes();
+  if (view.kind === 'loading') return null;
+  return { t, locale, devices: view.kind === 'shown' ? view.value : noDevices, types };
+}
+
+type Command<Answer, Input = void> = UseMutationResult<Answer, Problem, Input>;
+
+/** Makes or changes one; with `publish` it is put into effect at once. What was made is kept when only that fails. */
+export function useSave(
+  existing: Automation | null,
+): Command<Automation, { change: AutomationPatch & NewAutomation; publish: boolean }> {
+  const { session, queries } = useServices();
+  // Should only the second half fail, another try must not make a second one.
+  const kept = useRef(existing);
+  return useMutation({
+    mutationFn: async ({ change, publish }) => {
+      const before = kept.current;
+      const saved =
+        before === null
+          ? await session.call<Automation>('POST', '/api/automations', { body: change })
+          : await session.call<Automation>('PATCH', `/api/automations/${before.id}`, {
+              body: { ...change, revision: before.revision },
+            });
+      kept.current = saved;
+      if (!publish || saved.faults.some(({ severity }) => severity === 'error')) return saved;
+      return session.call<Automation>('POST', `/api/automations/${saved.id}/publish`);
+    },
+    onSuccess: (saved) => queries.setQueryData(automationKey(saved.id), saved),
+    onSettled: () => queries.invalidateQueries({ queryKey: automationsKey }),
+  });
+}
+
+/** Puts it into effect, or takes it back. */
+export function useSwitch(id: string, to: 'publish' | 'draft'): Command<Automation> {
+  const { session, queries } = useServices();
+  return useMutation({
+    mutationFn: () => session.call('POST', `/api/automations/${id}/${to}`),
+    onSuccess: (changed: Automation) => queries.setQueryData(automationKey(id), changed),
+    onSettled: () => queries.invalidateQueries({ queryKey: automationsKey }),
+  });
+}
+
+export function useRunNow(id: string): Command<RunSummary> {
+  const { session, queries } = useServices();
+  return useMutation({
+    mutationFn: () => session.call('POST', `/api/automations/${id}/run`),
+    onSettled: () => queries.invalidateQueries({ queryKey: runsKey(id) }),
+  });
+}
+
+export function useDelete(id: string): Command<void> {
+  const { session, queries } = useServices();
+  return useMutation({
+    mutationFn: () => session.call('DELETE', `/api/automations/${id}`),
+    onSuccess: () =>
+      queries.setQueryData<readonly AutomationSummary[]>(automationsKey, (all) => all?.filter((one) => one.id !== id)),
+  });
+}
+
+/** What sentences are spoken in: the language, and the devices by their names. */
+export type Surroundings = {
+  t: TFunction;
+  /** BCP 47. */
+  locale: string;
+  devices: readonly Device[];
+  types: ReadonlyMap<string, DeviceType>;
+};
+
+export const deviceOf = ({ devices }: Surroundings, id: string): Device | undefined =>
+  devices.find((device) => device.id === id);
+
+export const typeOf = (around: Surroundings, id: string): DeviceType | undefined =>
+  around.types.get(deviceOf(around, id)?.type ?? '');
+
+/** What is known of a value of a device; of one that nothing is known of, what the value itself tells. */
+export function capabilityOf(around: Surroundings, deviceId: string, name: string, value?: unknown): Capability {
+  const known = typeOf(around, deviceId)?.capabilities.find((one) => one.name === name);
+  const kind = typeof value === 'number' ? 'number' : typeof value === 'boolean' ? 'boolean' : 'text';
+  return known ?? { name, kind, unit: null, min: null, max: null };
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { QueryClient } from '@tanstack/react-query';
+import type { CloudCondition, CloudStatus } from '@station/protocol/cloud';
+import { type CloudConditionId, cloudConditions } from '@station/protocol/cloud-conditions';
+import type { LiveService } from '../../api/live.ts';
+import { mayConnect } from './cloud-link.ts';
+import { claimKey, cloudAttentionOf, followCloud } from './follow-cloud.ts';
+
+test('a code that is shown is read again whenever something is told of a station that nobody has claimed, or that was claimed now', () => {
+  const queries = new QueryClient();
+  let say: Parameters<LiveService['onMessage']>[0] = () => undefined;
+  const onMessage: LiveService['onMessage'] = (listener) => {
+    say = listener;
+    return () => undefined;
+  };
+  followCloud({ onMessage } as LiveService, queries);
+  const at = '2026-11-21T12:00:00.000Z';
+  const outbox = { pending: 0, oldestAt: null, bytes: 0, maxBytes: 1, dropped: 0, setAside: 0 };
+  const isForgottenAfter = (claimedAt: string | null): boolean => {
+    queries.setQueryData(claimKey, 'the code of before');
+    const status = { claimedAt, outbox, askedAt: null } as unknown as CloudStatus;
+    say({ type: 'cloud_status', at, status });
+    return queries.getQueryData(claimKey) === undefined;
+  };
+  assert.equal(isForgottenAfter(null), true);
+  assert.equal(isForgottenAfter(null), true, 'it was made anew');
+  assert.equal(isForgottenAfter(at), true, 'it has served');
+  assert.equal(isForgottenAfter(at), false, 'nothing of it has changed');
+});
+
+const at = '2026-11-21T12:00:00.000Z';
+const condition = (id: CloudConditionId): CloudCondition => ({ id, ...cloudConditions[id], since: at });
+const status = (more: Partial<CloudStatus>): CloudStatus => ({
+  state: 'offline',
+  host: 'cloud.example.org',
+  isHeldHere: true,
+  connectedSince: null,
+  claimedAt: at,
+  lastHeardAt: null,
+  lastError: null,
+  nextAttemptAt: null,
+  activeChannels: [],
+  outbox: { pending: 0, oldestAt: null, bytes: 0, maxBytes: 1, dropped: 0, setAside: 0 },
+  conditions: [],
+  askedAt: null,
+  ...more,
+});
+const seen = (more: Partial<CloudStatus>): string | null => cloudAttentionOf(status(more))?.id ?? null;
+
+test('home calls for a look at the worst that is wrong with the cloud link', () => {
+  assert.equal(seen({}), null);
+  assert.equal(seen({ conditions: [condition('cloud_unreachable')] }), 'cloud_unreachable');
+  const both = [condition('cloud_messages_set_aside'), condition('cloud_outbox_full')];
+  assert.equal(seen({ conditions: both }), 'cloud_outbox_full');
+});
+
+test('whoever has no cloud, or never connected the station to it, is left in peace', () => {
+  const conditions = [condition('cloud_certificate_untrusted')];
+  assert.equal(seen({ claimedAt: null, state: 'unclaimed', conditions }), null);
+  assert.equal(seen({ claimedAt: null, state: 'disabled', conditions }), null);
+  const lost = [condition('cloud_key_lost')];
+  assert.equal(seen({ claimedAt: null, state: 'unclaimed', conditions: lost }), 'cloud_key_lost');
+});
+
+test('the owner may, and who was it before the cloud named another; an admin may not', () => {
+  assert.equal(mayConnect({ role: 'owner' }), true);
+  assert.equal(mayConnect({ role: 'admin', wasOwner: true }), true);
+  assert.equal(mayConnect({ role: 'admin' }), false);
+  assert.equal(mayConnect({ role: 'member' }), false);
+});

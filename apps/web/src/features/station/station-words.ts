@@ -1,0 +1,148 @@
+import type { TFunction } from 'i18next';
+import type { ConditionStatus, HistoryEntry, Operation, Status } from '@station/protocol/agent-api';
+import { formatDuration } from '../../i18n/format.ts';
+import { dot, orElse } from '../../i18n/words.ts';
+import type { Health } from './health.ts';
+import { type Outcome, outcomeOf, type Step } from './outcome.ts';
+
+/*
+ * From facts to sentences. A newer station may name a code, condition or service this page has never heard of: then the
+ * station's own words are shown, never a bare key.
+ */
+
+export function healthWords(t: TFunction, health: Health): string {
+  const some = t('station.step.someRelease');
+  switch (health.kind) {
+    case 'installing':
+      return t('health.installing', { version: health.version ?? some });
+    case 'updating':
+      return t('health.updating', { version: health.version ?? some });
+    case 'going_back':
+      return t('health.goingBack', { version: health.version ?? t('station.step.oldRelease') });
+    case 'reverting':
+      return t('health.reverting', {
+        version: health.version ?? some,
+        back: health.back ?? t('station.step.oldRelease'),
+      });
+    case 'starting':
+      return t('health.starting');
+    case 'condition':
+      return conditionWords(t, health.condition).title;
+    case 'services_down':
+      return health.names.length === 1
+        ? t('health.serviceDown', { service: serviceName(t, health.names[0] ?? '') })
+        : t('health.servicesDown', { count: health.names.length });
+    case 'nothing_installed':
+      return t('health.nothingInstalled');
+    case 'attention':
+      return t('health.attention', { count: health.count });
+    case 'ready':
+      return t('health.ready', { version: health.version });
+    case 'fine':
+      return t('health.fine');
+  }
+}
+
+/** "release 1.4.0" */
+export const releaseWords = (t: TFunction, version: string | null): string =>
+  version === null ? t('health.unknownVersion') : t('health.release', { version });
+
+export function conditionWords(t: TFunction, condition: ConditionStatus): { title: string; help: string } {
+  const title = orElse(t, `condition.${condition.id}.title`, '');
+  if (title === '') return { title: condition.message, help: '' };
+  return { title, help: orElse(t, `condition.${condition.id}.help`, '') };
+}
+
+/** "registry.example/station/backend:1.1.0" → "backend:1.1.0"; a digest is cut to what tells it apart. */
+export const shortImage = (image: string): string =>
+  (image.split('/').at(-1) ?? image).replace(/sha256:([0-9a-f]{12})[0-9a-f]+/, '$1');
+
+export const serviceName = (t: TFunction, name: string): string => orElse(t, `station.services.name.${name}`, name);
+
+/** Why something failed: a sentence in the reader's language when there is one, and the station's own words. One of them is there. */
+export function reasonWords(
+  t: TFunction,
+  failure: { code?: string | null; reason: string | null },
+): { sentence: string | null; own: string | null } {
+  const own = failure.reason === '' ? null : failure.reason;
+  const known = failure.code ? orElse(t, `reason.${failure.code}`, '') : '';
+  if (known !== '') return { sentence: known, own };
+  return { sentence: own === null ? t('reason.unknown') : null, own };
+}
+
+export function stepWords(t: TFunction, step: Step, operation: Operation, status: Status): string {
+  const to =
+    operation.version ?? t(operation.kind === 'rollback' ? 'station.step.oldRelease' : 'station.step.someRelease');
+  const back = status.currentVersion ?? t('station.step.oldRelease');
+  const version = step.id === 'revert' || step.id === 'verifyRevert' ? back : to;
+  if (step.id === 'verify') return t(`station.step.verify.${step.state}`, { version });
+  return t(`station.step.${step.id}.${step.state === 'failed' ? 'done' : step.state}`, { version });
+}
+
+const historyKeys = {
+  updated: 'station.history.updated',
+  installed: 'station.result.installed',
+  went_back: 'station.history.wentBack',
+  reverted: 'station.history.reverted',
+  not_installed: 'station.history.failed',
+  stayed: 'station.history.backFailed',
+  both_failed: 'station.history.failed',
+  start_failed: 'station.history.startFailed',
+} as const satisfies Record<Outcome, string>;
+
+/** One line of the history. */
+export const historyWords = (t: TFunction, entry: HistoryEntry): string =>
+  t(historyKeys[outcomeOf(entry)], { version: entry.to ?? t('station.result.release') });
+
+const resultKeys = {
+  updated: 'station.result.updated',
+  installed: 'station.result.installed',
+  went_back: 'station.result.wentBack',
+  reverted: 'station.result.reverted',
+  not_installed: 'station.result.updateFailed',
+  stayed: 'station.result.backFailed',
+  both_failed: 'station.result.updateFailed',
+  start_failed: 'station.result.startFailed',
+} as const satisfies Record<Outcome, string>;
+
+/** The headline of a finished operation, and the sentence that says where the station stands now. */
+export function resultWords(
+  t: TFunction,
+  locale: string,
+  entry: HistoryEntry,
+): { title: string; now: string; figures: string } {
+  const outcome = outcomeOf(entry);
+  const named = (version: string | null): { version: string } => ({ version: version ?? t('station.step.oldRelease') });
+  const title = t(resultKeys[outcome], { version: entry.to ?? t('station.result.release') });
+  return { title, now: nowWords(t, outcome, named(entry.from)), figures: figureWords(t, locale, entry) };
+}
+
+function nowWords(t: TFunction, outcome: Outcome, from: { version: string }): string {
+  switch (outcome) {
+    case 'updated':
+    case 'installed':
+    case 'went_back':
+      return '';
+    case 'reverted':
+    case 'stayed':
+      return t('station.result.running', from);
+    case 'not_installed':
+      return t('station.result.untouched', from);
+    case 'both_failed':
+      return t('station.result.bothFailed', from);
+    case 'start_failed':
+      return t('station.result.keepsTrying');
+  }
+}
+
+/** "away for 1.3 s · took 24 s" */
+export function figureWords(t: TFunction, locale: string, entry: HistoryEntry): string {
+  const took = t('station.result.took', { duration: formatDuration(locale, entry.durationMs) });
+  // Nothing ran before the first release, so nothing was away.
+  if (entry.downtimeMs === null || entry.from === null) return took;
+  const away =
+    entry.downtimeMs === 0
+      ? t('station.result.notAway')
+      : t('station.result.away', { duration: formatDuration(locale, entry.downtimeMs) });
+  return away + dot + took;
+}

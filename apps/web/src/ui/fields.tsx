@@ -1,0 +1,221 @@
+import { Eye, EyeOff } from 'lucide-react';
+import { type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes, useId, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useServices } from '../api/services.ts';
+import { languages, speak } from '../i18n/i18n.ts';
+import { classNames } from './class-names.ts';
+
+type FieldProps = Omit<InputHTMLAttributes<HTMLInputElement>, 'id'> & {
+  label: string;
+  help?: string;
+  fault: string | null;
+};
+
+/** A labelled input with its help and its fault tied to it for screen readers. */
+export function Field({ label, help, fault, type = 'text', className, ...rest }: FieldProps) {
+  const { t } = useTranslation();
+  const id = useId();
+  const [shown, setShown] = useState(false);
+  const secret = type === 'password';
+  const described = [help ? `${id}-help` : '', fault ? `${id}-fault` : ''].filter(Boolean).join(' ');
+  return (
+    <div className={className}>
+      <label htmlFor={id} className="mb-1 block font-strong">
+        {label}
+      </label>
+      <div className="relative">
+        <input
+          {...rest}
+          id={id}
+          type={secret && shown ? 'text' : type}
+          aria-invalid={fault !== null || undefined}
+          aria-describedby={described || undefined}
+          className={classNames(
+            'block min-h-12 w-full rounded-xl border bg-surface px-3 py-2 text-ink',
+            secret && 'pr-14',
+            fault ? 'border-fault' : 'border-line-strong',
+          )}
+        />
+        {secret && (
+          <button
+            type="button"
+            aria-label={t(shown ? 'session.hide' : 'session.show')}
+            onClick={() => setShown(!shown)}
+            className="absolute inset-y-0 right-0 grid w-12 place-items-center rounded-xl text-ink-soft hover:text-ink"
+          >
+            {shown ? <EyeOff aria-hidden className="size-5" /> : <Eye aria-hidden className="size-5" />}
+          </button>
+        )}
+      </div>
+      {fault && (
+        <p id={`${id}-fault`} className="mt-1 text-small text-fault">
+          {fault}
+        </p>
+      )}
+      {help && (
+        <p id={`${id}-help`} className="mt-1 text-small text-ink-soft">
+          {help}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** The browser's own list to choose from, with its label. `bare`: the label is for screen readers only, inside a sentence. */
+export function Select({
+  label,
+  bare = false,
+  help,
+  className,
+  children,
+  ...rest
+}: Omit<SelectHTMLAttributes<HTMLSelectElement>, 'id'> & {
+  label: string;
+  bare?: boolean;
+  help?: string | undefined;
+  children: ReactNode;
+}) {
+  const id = useId();
+  return (
+    <div className={className}>
+      <label htmlFor={id} className={bare ? 'sr-only' : 'mb-1 block font-strong'}>
+        {label}
+      </label>
+      <select
+        {...rest}
+        id={id}
+        aria-describedby={help === undefined ? undefined : `${id}-help`}
+        className={classNames(
+          'block w-full rounded-xl border border-line-strong bg-surface px-3 py-2 text-ink',
+          bare ? 'min-h-11' : 'min-h-12',
+        )}
+      >
+        {children}
+      </select>
+      {help !== undefined && (
+        <p id={`${id}-help`} className="mt-1 text-small text-ink-soft">
+          {help}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** One of a few, each with a sentence; the browser's own radio buttons, so arrows and screen readers work as everywhere. */
+export function Choice<Value extends string>({
+  legend,
+  name,
+  options,
+  value,
+  onChange,
+}: {
+  legend: string;
+  name: string;
+  options: readonly { value: Value; label: string; help?: ReactNode }[];
+  value: Value;
+  onChange: (value: Value) => void;
+}) {
+  return (
+    <fieldset>
+      <legend className="mb-1 font-strong">{legend}</legend>
+      <div className="space-y-2">
+        {options.map((option) => (
+          <label
+            key={option.value}
+            className={classNames(
+              'flex min-h-11 cursor-pointer gap-3 rounded-xl border p-3 has-focus-visible:outline-3 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent',
+              option.value === value ? 'border-accent bg-accent-soft' : 'border-line-strong hover:bg-sunken',
+            )}
+          >
+            <input
+              type="radio"
+              name={name}
+              className="mt-0.5 size-5 shrink-0 accent-(--accent)"
+              checked={option.value === value}
+              onChange={() => onChange(option.value)}
+            />
+            <span className="min-w-0">
+              <span className="block font-strong">{option.label}</span>
+              {option.help && <span className="block text-small text-ink-soft">{option.help}</span>}
+            </span>
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  );
+}
+
+/** On or off, as a switch on the wall: it moves at once. Its touch target is larger than it looks. */
+export function Switch({
+  label,
+  on,
+  busy,
+  disabled,
+  onToggle,
+}: {
+  label: string;
+  on: boolean;
+  busy: boolean;
+  disabled: boolean;
+  onToggle: (on: boolean) => void;
+}) {
+  return (
+    <button
+      type="button"
+      role="switch"
+      aria-checked={on}
+      aria-label={label}
+      aria-busy={busy || undefined}
+      aria-disabled={disabled || undefined}
+      onClick={() => !disabled && onToggle(!on)}
+      className="grid min-h-11 min-w-16 place-items-center rounded-xl"
+    >
+      <span
+        className={classNames(
+          'block h-8 w-14 rounded-full border p-0.5 transition-colors',
+          on ? 'border-accent bg-accent' : 'border-line-strong bg-sunken',
+          disabled && 'opacity-60',
+        )}
+      >
+        <span
+          className={classNames(
+            'block size-6.5 rounded-full transition-transform',
+            on ? 'translate-x-6 bg-accent-ink' : 'bg-line-strong',
+          )}
+        />
+      </span>
+    </button>
+  );
+}
+
+export function LanguageChoice() {
+  const { t, i18n } = useTranslation();
+  const { memory } = useServices();
+  return (
+    <fieldset className="flex gap-2">
+      <legend className="sr-only">{t('account.language')}</legend>
+      {languages.map((language) => {
+        const chosen = i18n.language === language;
+        return (
+          <label
+            key={language}
+            lang={language}
+            className={classNames(
+              'flex min-h-11 flex-1 cursor-pointer items-center justify-center rounded-xl border px-4 py-2 has-focus-visible:outline-3 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent',
+              chosen ? 'border-accent bg-accent-soft font-strong text-accent' : 'border-line-strong hover:bg-sunken',
+            )}
+          >
+            <input
+              type="radio"
+              name="language"
+              className="sr-only"
+              checked={chosen}
+              onChange={() => void speak(i18n, memory, language)}
+            />
+            {t(`account.languages.${language}`)}
+          </label>
+        );
+      })}
+    </fieldset>
+  );
+}

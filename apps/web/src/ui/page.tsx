@@ -1,0 +1,152 @@
+import { useQuery } from '@tanstack/react-query';
+import { Unplug } from 'lucide-react';
+import { Component, type ReactNode, useEffect } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Station } from '@station/protocol/rest';
+import type { Freshness } from '../api/reading.ts';
+import { useServices } from '../api/services.ts';
+import { formatClock } from '../i18n/format.ts';
+import { useLocale } from '../i18n/i18n.ts';
+import { Button } from './button.tsx';
+import { classNames } from './class-names.ts';
+import { type Tone, ToneDisc } from './tone.tsx';
+
+/** Name of the station and state of the connection above, then what the page has to say first. */
+export function PageHead({
+  page,
+  freshness,
+  restarting = false,
+  children,
+}: {
+  page: string;
+  freshness?: Freshness;
+  restarting?: boolean;
+  children: ReactNode;
+}) {
+  const { t } = useTranslation();
+  const name = useStationName() ?? t('app.name');
+  useEffect(() => {
+    document.title = page === name ? page : `${page} · ${name}`;
+  }, [page, name]);
+  return (
+    <header className="mb-6 md:mb-8">
+      <div className="mb-4 flex min-h-8 items-center justify-between gap-4 text-small text-ink-soft">
+        <p className="truncate">{name}</p>
+        {freshness && <FreshnessMark freshness={freshness} restarting={restarting} />}
+      </div>
+      {children}
+    </header>
+  );
+}
+
+function useStationName(): string | null {
+  const { session } = useServices();
+  const { data } = useQuery({
+    queryKey: ['station'],
+    queryFn: ({ signal }) => session.call<Station>('GET', '/api/station', { signal }),
+    staleTime: 60_000,
+    retry: 5,
+  });
+  return data?.name ?? null;
+}
+
+/** One short word that is always there, and over the page a sentence while the connection is lost. */
+function FreshnessMark({ freshness, restarting }: { freshness: Freshness; restarting: boolean }) {
+  const { t } = useTranslation();
+  const stale = freshness.kind === 'stale';
+  const word = {
+    connecting: 'link.connecting',
+    live: 'link.live',
+    polling: 'link.polling',
+    stale: 'link.lostShort',
+  } as const;
+  return (
+    <div className="shrink-0">
+      <p className="flex items-center gap-2">
+        <span
+          aria-hidden
+          className={classNames(
+            'size-2 rounded-full',
+            freshness.kind === 'live' ? 'bg-ok' : 'border border-ink-soft',
+            freshness.kind === 'connecting' && 'animate-breathe',
+          )}
+        />
+        {t(word[freshness.kind])}
+      </p>
+      <div role="status">{stale && <StaleNote freshness={freshness} restarting={restarting} />}</div>
+    </div>
+  );
+}
+
+function StaleNote({
+  freshness,
+  restarting,
+}: {
+  freshness: Extract<Freshness, { kind: 'stale' }>;
+  restarting: boolean;
+}) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const time = formatClock(locale, freshness.lastWordAt);
+  const sentence = restarting
+    ? 'link.restarting'
+    : freshness.because === 'agent_silent'
+      ? 'link.agentSilent'
+      : 'link.lost';
+  return (
+    <div className="note-place flex gap-3 text-body text-ink">
+      <Unplug aria-hidden className="mt-0.5 size-5 shrink-0 text-ink-soft" />
+      <p>
+        {t(sentence, { time })} <span className="text-ink-soft">{t('link.byItself')}</span>
+      </p>
+    </div>
+  );
+}
+
+/** A whole page that has one thing to say. */
+export function Centered({
+  tone,
+  title,
+  help,
+  children,
+}: {
+  tone: Tone;
+  title: string;
+  help: string;
+  children?: ReactNode;
+}) {
+  return (
+    <main className="mx-auto flex min-h-dvh max-w-md flex-col items-center justify-center gap-4 p-6 text-center">
+      <ToneDisc tone={tone} large />
+      <div role="status">
+        <h1 className="text-title font-strong">{title}</h1>
+        <p className="mt-2 text-ink-soft">{help}</p>
+      </div>
+      {children}
+    </main>
+  );
+}
+
+/** A fault of the page itself. The only class here: React has no other form for it. */
+export class ErrorBoundary extends Component<{ children: ReactNode }, { broken: boolean }> {
+  override state = { broken: false };
+
+  static getDerivedStateFromError(): { broken: boolean } {
+    return { broken: true };
+  }
+
+  override render(): ReactNode {
+    return this.state.broken ? <Broken /> : this.props.children;
+  }
+}
+
+function Broken() {
+  const { t } = useTranslation();
+  return (
+    <Centered tone="fault" title={t('app.broken.title')} help={t('app.broken.help')}>
+      <Button kind="primary" onClick={() => location.reload()}>
+        {t('app.reload')}
+      </Button>
+    </Centered>
+  );
+}

@@ -1,0 +1,76 @@
+import { useTranslation } from 'react-i18next';
+import type { Problem } from '../api/request.ts';
+import { useLocale } from '../i18n/i18n.ts';
+import { problemWords } from '../i18n/words.ts';
+import { Button } from './button.tsx';
+import { classNames } from './class-names.ts';
+import { ToneDisc, ToneIcon } from './tone.tsx';
+
+/** What went wrong and what helps, in the reader's language; the stable code stands small beside it for the curious. */
+export function ProblemNote({ problem }: { problem: Problem }) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  return (
+    <div role="alert" className="flex gap-3 rounded-xl bg-fault-soft p-3">
+      <ToneIcon tone="fault" className="mt-0.5" />
+      <div>
+        <p>{problemWords(t, locale, problem)}</p>
+        <p className="text-small text-ink-soft">
+          {t('error.code')}: <code>{problem.code}</code>
+        </p>
+      </div>
+    </div>
+  );
+}
+
+/** Instead of what was never read: what happened and what helps. It is read again automatically as well. */
+export function ReadFault({
+  title,
+  problem,
+  retry,
+  retrying,
+  isHeadline = false,
+}: {
+  title: string;
+  problem: Problem;
+  retry: () => void;
+  retrying: boolean;
+  /** It stands where the headline of the page would. */
+  isHeadline?: boolean;
+}) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const Title = isHeadline ? 'h1' : 'h2';
+  return (
+    <div
+      role="alert"
+      className={classNames(
+        'flex gap-4 rounded-2xl border border-line bg-surface p-4 shadow-lift md:p-6',
+        isHeadline && 'flex-col sm:flex-row',
+      )}
+    >
+      <ToneDisc tone="fault" />
+      <div className="min-w-0">
+        <Title className={isHeadline ? 'text-title font-strong' : 'font-strong'}>{title}</Title>
+        <p className="mt-1">{problemWords(t, locale, problem)}</p>
+        <p className="mt-1 text-small text-ink-soft">
+          {t('error.code')}: <code>{problem.code}</code>
+        </p>
+        <Button className="mt-4" busy={retrying} onClick={retry}>
+          {t('action.retry')}
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+/** The agent's own reason, in its English, small, for whoever wants to know exactly. */
+export function DetailsNote({ words }: { words: string | null }) {
+  const { t } = useTranslation();
+  if (words === null || words === '') return null;
+  return (
+    <p className="mt-1 text-small text-ink-soft">
+      {t('reason.words')}: <q lang="en">{words}</q>
+    </p>
+  );
+}
