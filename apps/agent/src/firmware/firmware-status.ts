@@ -30,7 +30,7 @@ export function createAnnouncer(run: FirmwareRun, parts: FirmwareParts): () => v
 }
 
 /** Raises and clears conditions by the facts as they are now. */
-export function tellConditions(run: FirmwareRun, parts: FirmwareParts): void {
+export function setConditions(run: FirmwareRun, parts: FirmwareParts): void {
   const { conditions } = parts;
   const facts = observe(run, parts);
   const isFull = [...facts.attempts.values()].some(({ kind }) => kind === 'disk_full');

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { makeDirectoryDurable } from '@station/kit/durable-files';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
-import { createBackoff } from '@station/kit/retry';
+import { createBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { Status } from '@station/protocol/agent-api';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
@@ -21,7 +21,7 @@ import {
   observe,
   readNotes,
 } from './firmware-run.ts';
-import { createAnnouncer, describeFirmware, tellConditions } from './firmware-status.ts';
+import { createAnnouncer, describeFirmware, setConditions } from './firmware-status.ts';
 import { clearPath, isFileFault, lostReason } from './unreadable-files.ts';
 
 export type Firmware = {
@@ -71,7 +71,7 @@ export function createFirmware(parts: FirmwareParts): Firmware {
         signal.throwIfAborted();
         // Decided anew for each try: what failed may not be what is to be done next.
         await persist(async () => {
-          tellConditions(run, parts);
+          setConditions(run, parts);
           const step = decide(observe(run, parts));
           await (step.kind === 'wait' ? wait(step.untilMs) : apply[step.kind](step as never));
         });
@@ -142,22 +142,23 @@ async function raiseFloors(run: FirmwareRun, parts: FirmwareParts, entries: read
 /** Does something until it is done, however long the disk is away meanwhile. */
 function createPersistence(run: FirmwareRun, parts: FirmwareParts, signal: AbortSignal) {
   const { clock, logger, random } = parts;
-  return async (work: () => Promise<void>): Promise<void> => {
-    const backoff = createBackoff({ initialMs: 5000, maxMs: 5 * 60_000, jitter: 0.2, random });
-    for (;;) {
-      try {
+  return (work: () => Promise<void>): Promise<void> =>
+    retry(
+      async () => {
         await work();
         run.diskFault = null;
-        return;
-      } catch (error) {
-        signal.throwIfAborted();
-        if (isFileFault(error)) run.diskFault = `the disk failed (${error.code})`;
-        else logger.event('unexpected_error', { where: 'firmware', message: describeError(error) });
-        tellConditions(run, parts);
-        await clock.sleep(backoff.nextMs(), signal);
-      }
-    }
-  };
+      },
+      {
+        clock,
+        signal,
+        backoff: createBackoff({ initialMs: 5000, maxMs: 5 * 60_000, jitter: 0.2, random }),
+        onFailure: ({ error }) => {
+          if (isFileFault(error)) run.diskFault = `the disk failed (${error.code})`;
+          else logger.event('unexpected_error', { where: 'firmware', message: describeError(error) });
+          setConditions(run, parts);
+        },
+      },
+    );
 }
 
 type Executors = { [K in Exclude<Step['kind'], 'wait'>]: (step: Extract<Step, { kind: K }>) => Promise<void> };

@@ -1,6 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
-import { createBackoff } from '@station/kit/retry';
+import { createBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { AgentPort } from '../core/agent-port.ts';
 import { type App, buildApp } from './app.ts';
@@ -136,34 +136,29 @@ async function keepListening(parts: {
   const { address, open, logger, clock, signal } = parts;
   const backoff = createBackoff({ initialMs: 1000, maxMs: 60_000, jitter: 0.2, random: parts.random });
   let opened: Opened | null = null;
-
-  /** Null when it listens, else the delay before the next attempt. */
-  const attempt = async (): Promise<number | null> => {
-    try {
+  const firstAttempt = Promise.withResolvers<void>();
+  const listening = retry(
+    async (attempt) => {
       opened = await open();
-      return null;
-    } catch (error) {
-      const retryInMs = backoff.nextMs();
-      logger.event('api_unavailable', { address, reason: describeError(error), retryInMs });
-      return retryInMs;
-    }
-  };
-  const retry = async (firstDelayMs: number): Promise<void> => {
-    let delayMs: number | null = firstDelayMs;
-    while (delayMs !== null) {
-      await clock.sleep(delayMs, signal).catch(() => undefined);
-      if (signal.aborted) return;
-      delayMs = await attempt();
-    }
-    if (opened) logger.event('api_available', { address: opened.address });
-  };
-
-  const firstDelayMs = await attempt();
-  const retrying = firstDelayMs === null ? Promise.resolve() : retry(firstDelayMs);
+      if (attempt > 1) logger.event('api_available', { address: opened.address });
+    },
+    {
+      clock,
+      signal,
+      backoff,
+      onFailure: ({ error, retryInMs }) => {
+        logger.event('api_unavailable', { address, reason: describeError(error), retryInMs });
+        firstAttempt.resolve();
+      },
+    },
+  ).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+  await Promise.race([listening, firstAttempt.promise]);
   return {
     address: () => opened?.address ?? null,
     [Symbol.asyncDispose]: async () => {
-      await retrying;
+      await listening;
       await opened?.close();
     },
   };

@@ -1,12 +1,14 @@
+import { runLoop } from '@station/kit/loop';
+import { createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
+import { createWaker, type Waker } from '@station/kit/wakeable';
 import type { WifiStatus } from '@station/protocol/agent-api';
-import { createWaker, type Waker } from './waker.ts';
 import { closePortal, createExecutors, type Executable, type Executors, remember } from './wifi-apply.ts';
 import { decide, enter } from './wifi-decide.ts';
 import { type Facts, noteFacts, noteFailure, noteSuccess } from './wifi-facts.ts';
 import type { PortalActions } from '../core/hotspot-ports.ts';
 import { type Context, createPortalActions, createRun, type WatchdogParts } from './wifi-run.ts';
-import { tellConditions, wifiStatusOf } from './wifi-status.ts';
+import { setConditions, wifiStatusOf } from './wifi-status.ts';
 
 export type Watchdog = {
   /**
@@ -52,7 +54,7 @@ export function createWatchdog(parts: WatchdogParts): Watchdog {
       const changes = watchChanges(context, waker, signal);
       const forwarding = run.forward.run(signal).catch(() => undefined);
       try {
-        await turnForEver(context, waker, signal);
+        await turnUntilAborted(context, waker, signal);
       } finally {
         await leave(context);
         await Promise.all([changes, forwarding]);
@@ -63,27 +65,23 @@ export function createWatchdog(parts: WatchdogParts): Watchdog {
   };
 }
 
-async function turnForEver(context: Context, waker: Waker, signal: AbortSignal): Promise<never> {
-  const { logger, clock } = context;
+async function turnUntilAborted(context: Context, waker: Waker, signal: AbortSignal): Promise<never> {
+  const { logger, clock, random } = context;
   const executors = createExecutors(context);
-  let backoffMs = firstBackoffMs;
-  for (;;) {
-    try {
-      signal.throwIfAborted();
-      await turn(context, executors, waker, signal);
-      backoffMs = firstBackoffMs;
-    } catch (error) {
-      signal.throwIfAborted();
-      logger.event('unexpected_error', { where: 'wifi', message: describeError(error) });
-      await clock.sleep(backoffMs, signal);
-      backoffMs = Math.min(2 * backoffMs, longestBackoffMs);
-    }
-  }
+  await runLoop({
+    turn: () => turn(context, executors, signal),
+    waker,
+    clock,
+    signal,
+    backoff: createBackoff({ initialMs: firstBackoffMs, maxMs: longestBackoffMs, jitter: 0.2, random }),
+    onFailure: ({ error }) => logger.event('unexpected_error', { where: 'wifi', message: describeError(error) }),
+  });
+  throw signal.reason;
 }
 
-async function turn(context: Context, executors: Executors, waker: Waker, signal: AbortSignal): Promise<void> {
+/** @returns milliseconds until the next turn, unless something wakes it. */
+async function turn(context: Context, executors: Executors, signal: AbortSignal): Promise<number> {
   const { run, logger, clock } = context;
-  waker.arm();
   const facts = await observe(context);
   signal.throwIfAborted();
   run.memory = noteFacts(run.memory, facts);
@@ -92,16 +90,14 @@ async function turn(context: Context, executors: Executors, waker: Waker, signal
     logger.event('wifi_state', { from: run.memory.state, to: state, reason });
     run.memory = enter(run.memory, state, facts.nowMs);
   }
-  tellConditions(context.conditions, run.memory, facts, {
+  setConditions(context.conditions, run.memory, facts, {
     country: context.country,
     isPortTaken: run.portal?.isPortTaken() ?? false,
     hotspotFailure: run.hotspotFailure,
   });
-  if (step.kind === 'wait') {
-    await waker.wait(Math.max(0, step.untilMs - clock.monotonic()), signal);
-  } else {
-    await execute(context, executors, step, signal);
-  }
+  if (step.kind === 'wait') return Math.max(0, step.untilMs - clock.monotonic());
+  await execute(context, executors, step, signal);
+  return 0;
 }
 
 async function observe({ run, radio, clock }: Context): Promise<Facts> {

@@ -6,7 +6,7 @@ import { WifiStatus } from '@station/protocol/agent-api';
 import { ssidFromText } from '../core/wifi-network.ts';
 import { type Facts, initialMemory, type Memory } from './wifi-facts.ts';
 import type { RadioFacts } from './wifi-ports.ts';
-import { tellConditions, wifiStatusOf } from './wifi-status.ts';
+import { setConditions, wifiStatusOf } from './wifi-status.ts';
 
 const now = 50_000;
 const clock = { now: () => Date.UTC(2026, 0, 1), monotonic: () => now, sleep: async () => undefined };
@@ -105,7 +105,7 @@ describe('status of Wi-Fi', () => {
 describe('conditions of Wi-Fi', () => {
   const longAgo = { state: 'CHECK', sinceMs: now - 40_000 } as const;
   const usual = { country: 'UA', isPortTaken: false, hotspotFailure: null };
-  const rows: [string[], Memory, Facts, Partial<Parameters<typeof tellConditions>[3]>][] = [
+  const rows: [string[], Memory, Facts, Partial<Parameters<typeof setConditions>[3]>][] = [
     [[], memory(), factsOf({}), {}],
     [['network_manager_absent'], memory(), factsOf({ manager: 'absent', radio: null }), {}],
     [[], memory({ isEnabled: false, ...longAgo }), factsOf({ manager: 'absent', radio: null }), {}],
@@ -150,12 +150,12 @@ describe('conditions of Wi-Fi', () => {
         subscribe: () => ({ [Symbol.dispose]: () => undefined }),
         keepSecret: () => undefined,
       });
-      tellConditions(conditions, before, facts, { ...usual, ...more });
+      setConditions(conditions, before, facts, { ...usual, ...more });
       assert.deepEqual(
         conditions.list().map(({ id }) => id),
         expected,
       );
-      tellConditions(conditions, memory(), factsOf({}), usual);
+      setConditions(conditions, memory(), factsOf({}), usual);
       assert.deepEqual(conditions.list(), []);
     });
   }

@@ -56,7 +56,7 @@ function nextRetryMs(memory: Memory, facts: Facts | null): number | null {
 export type HotspotFailure = Extract<StartHotspotAnswer, { kind: 'failed' }>['reason'];
 
 /** What stands in the way of Wi-Fi or of the hotspot, from the facts. */
-export function tellConditions(
+export function setConditions(
   conditions: AgentConditions,
   memory: Memory,
   facts: Facts,

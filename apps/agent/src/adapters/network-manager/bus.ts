@@ -1,7 +1,8 @@
-import { EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { Message, MessageFlag, sessionBus, Variant, type MessageBus } from '@jellybrick/dbus-next';
 import type { Clock } from '@station/kit/clock';
 import { createBackoff } from '@station/kit/retry';
+import { destroyConnection, onConnectionEnd } from './dbus-socket.ts';
 
 export const systemBusAddress = 'unix:path=/run/dbus/system_bus_socket';
 
@@ -102,7 +103,7 @@ export function createBus(options: { address: string; rules: readonly string[]; 
           await aborted(AbortSignal.any([connection.lost, ending.signal]));
         } finally {
           current = null;
-          close(connection.bus);
+          destroyConnection(connection.bus);
         }
         if (!ending.signal.aborted) tell({ ...connectionSignal, body: [false] });
       } catch {
@@ -149,22 +150,15 @@ async function connect(address: string, ending: AbortSignal): Promise<Connection
   const lost = new AbortController();
   bus.on('error', (error: unknown) => lost.abort(error));
   // The bus object tells of errors but not of an orderly end; only its connection does.
-  const { _connection } = bus as unknown as { _connection: EventEmitter };
-  _connection.on('end', () => lost.abort());
+  onConnectionEnd(bus, () => lost.abort());
   const signal = AbortSignal.any([lost.signal, ending, AbortSignal.timeout(connectTimeoutMs)]);
   try {
     await once(bus, 'connect', { signal });
   } catch (error) {
-    close(bus);
+    destroyConnection(bus);
     throw error;
   }
   return { bus, lost: lost.signal };
-}
-
-function close(bus: MessageBus): void {
-  const { _connection } = bus as unknown as { _connection: { stream?: { destroy(): void } } };
-  // Not an orderly end: whoever does not read any more would keep it half open.
-  _connection.stream?.destroy();
 }
 
 async function callOn(connection: Connection, call: BusCall, timeoutMs: number): Promise<readonly unknown[]> {
