@@ -1,20 +1,16 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { agentEnv, createAgentProcess } from '../rig/agent-process.ts';
+import { buildForTests } from '../rig/build.ts';
 import { createSmallRig } from '../rig/small-rig.ts';
 import { assertRests } from './update/story.ts';
 
 const repository = join(import.meta.dirname, '../..');
 
 test('the built executable, with its environment file beside it, updates and rolls back', async (t) => {
-  const build = spawnSync(process.execPath, [join(repository, 'scripts/build.ts'), 'agent'], {
-    cwd: repository,
-    encoding: 'utf8',
-  });
-  assert.equal(build.status, 0, build.stderr);
+  await buildForTests('agent');
   await using rig = await createSmallRig();
   await rig.stack.writeProject(await rig.release({ version: '1.0.0' }));
   await rig.stack.up();

@@ -1,17 +1,27 @@
 /**
  * `npm run e2e -- NAME…` runs `tests/e2e/NAME.test.ts`, or every `*.test.ts` in `tests/e2e/NAME/`; without a name, all of
- * them, one file after another, and beside them those in the virtual station, whose output comes at the end, with totals of
- * its own. `--list` names them. The last lines are the totals of Node's test runner.
+ * them; `--list` names them. Several run at once: each has its own engines and ports, and mostly waits. What a part prints
+ * comes when it ends; the last lines are totals.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { buildForTests, builtEnv } from '../rig/build.ts';
+import { isInterrupted, printTotals, runTests, type TestRun } from '../rig/test-run.ts';
 import { sweepWorkspaces } from '../rig/workspace.ts';
+
+/** Files that run in one process: a file of its own for each, but one for all stories of the virtual station, which share it. */
+type Part = { name: string; files: string[]; options: string[] };
 
 const folder = import.meta.dirname;
 const root = join(folder, '../..');
+const machineFolder = 'tests/e2e/wifi/';
+
+/** Begun first, in this order, because they take longest. */
+const longest = [
+  ...['wifi', 'replicas/replicas', 'stack', 'backend/restarts', 'update-kill', 'firmware/rollouts', 'firmware/agent'],
+  ...['backend/postgres', 'backend/kills', 'cloud/process', 'npm-start', 'update/hard-times', 'update/releases'],
+];
 
 /** Name → its test files, relative to the repository. */
 function findTests(): Map<string, string[]> {
@@ -29,7 +39,36 @@ function findTests(): Map<string, string[]> {
   return new Map([...found].sort(([a], [b]) => a.localeCompare(b)));
 }
 
+/** The longest parts first. */
+function partsOf(files: readonly string[]): Part[] {
+  const inMachine = files.filter((file) => file.startsWith(machineFolder));
+  const others = files.filter((file) => !file.startsWith(machineFolder));
+  const parts = others.map((file): Part => {
+    return { name: file.slice('tests/e2e/'.length, -'.test.ts'.length), files: [file], options: [] };
+  });
+  if (inMachine.length > 0) parts.push({ name: 'wifi', files: inMachine, options: ['--test-isolation=none'] });
+  const rank = ({ name }: Part): number => (longest.includes(name) ? longest.indexOf(name) : longest.length);
+  return parts.sort((a, b) => rank(a) - rank(b));
+}
+
+async function runParts(parts: readonly Part[], env: Record<string, string>): Promise<TestRun[]> {
+  const queue = [...parts];
+  const runs: TestRun[] = [];
+  const work = async (): Promise<void> => {
+    for (let part = queue.shift(); part !== undefined && !isInterrupted(); part = queue.shift()) {
+      const run = await runTests([...part.options, ...part.files], env);
+      runs.push(run);
+      const { pass, fail, cancelled } = run.totals;
+      const ending = `${pass} passed, ${fail + cancelled} failed (${run.seconds.toFixed(0)} s)`;
+      process.stdout.write(`\n${run.output}[${runs.length}/${parts.length}] ${part.name}: ${ending}\n`);
+    }
+  };
+  await Promise.all(Array.from({ length: availableParallelism() + 1 }, work));
+  return runs;
+}
+
 async function main(args: readonly string[]): Promise<number> {
+  const started = performance.now();
   const all = findTests();
   const list = `End-to-end tests: ${[...all.keys()].join(', ')}\n`;
   if (args.includes('--list')) {
@@ -42,40 +81,13 @@ async function main(args: readonly string[]): Promise<number> {
     return 1;
   }
   if (args.length === 0) process.stdout.write(list);
-  const files = args.length === 0 ? [...all.values()].flat() : args.flatMap((name) => all.get(name) ?? []);
-  const [aside, first] = [files.filter(isInMachine), files.filter((file) => !isInMachine(file))];
-  const [shown, kept] = first.length === 0 ? [aside, []] : [first, aside];
-  const children = [startTests(shown, 'inherit'), ...(kept.length === 0 ? [] : [startTests(kept, 'pipe')])];
-  // The tests get the signal too and clean up: wait for them.
-  const forward = (name: NodeJS.Signals): void => children.forEach((child) => void child.kill(name));
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, forward);
-  const codes = await showInTurn(children);
+  const parts = partsOf(args.length === 0 ? [...all.values()].flat() : args.flatMap((name) => all.get(name) ?? []));
+  // Parts that run at the same time must not build into the same folder.
+  if (parts.length > 1) await buildForTests('agent', 'agent-without-docker', 'backend', 'web');
+  const runs = await runParts(parts, parts.length > 1 ? builtEnv : {});
   await sweepWorkspaces();
-  return codes.every((code) => code === 0) ? 0 : 1;
-}
-
-/** A virtual machine has its network to itself, and its stories mostly wait. There is one at a time. */
-const isInMachine = (file: string): boolean => file.startsWith('tests/e2e/wifi/');
-
-function startTests(files: readonly string[], output: 'inherit' | 'pipe'): ChildProcess {
-  const stdio = ['ignore', output, 'inherit'] as const;
-  return spawn(process.execPath, ['--test', '--test-concurrency=1', ...files], { cwd: root, stdio: [...stdio] });
-}
-
-/** Shows the output of the first while it runs, and then that of the next. @returns their exit codes. */
-async function showInTurn(children: readonly ChildProcess[]): Promise<(number | null)[]> {
-  const running = children.map(async ({ stdout }, index) => {
-    const output = stdout === null ? null : text(stdout);
-    const [code] = (await once(children[index] as ChildProcess, 'close')) as [number | null];
-    return { code, output: (await output) ?? '' };
-  });
-  const codes: (number | null)[] = [];
-  for (const each of running) {
-    const { code, output } = await each;
-    process.stdout.write(output);
-    codes.push(code);
-  }
-  return codes;
+  process.stdout.write('\n');
+  return printTotals(runs, started);
 }
 
 process.exitCode = await main(process.argv.slice(2));

@@ -1,4 +1,5 @@
 import { chmod, copyFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CommandResult } from '@station/kit/command';
 import { composePlugin, needPackages } from './debian.ts';
@@ -136,8 +137,9 @@ async function mountDataDisk(folder: string, dataRoot: string, megabytes: number
  */
 async function bridgePool(workspace: Workspace): Promise<string> {
   const routes = await run('ip', ['-4', 'route', 'show', 'table', 'all']);
+  const claimed = (await tryRun('sh', ['-c', `cat ${tmpdir()}/station-rig-*/${bridgePrefixFile}`])).stdout;
   const free = Array.from({ length: 56 }, (_, index) => 200 + index).filter(
-    (octet) => !routes.includes(`10.${octet}.`),
+    (octet) => !routes.includes(`10.${octet}.`) && !claimed.includes(`10.${octet}.`),
   );
   const octet = free[Math.floor(Math.random() * free.length)];
   if (octet === undefined) throw new Error('no free range below 10.200.0.0/13 for the bridges');

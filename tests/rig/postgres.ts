@@ -38,6 +38,7 @@ export async function createPostgres(workspace: Workspace): Promise<Postgres> {
     'UTF8',
     '--locale',
     'C',
+    '--no-sync',
   ];
   await run('setpriv', [...asPostgres, ...initialise], { cwd: folder });
   const port = await findFreePort();
@@ -46,6 +47,8 @@ export async function createPostgres(workspace: Workspace): Promise<Postgres> {
     'listen_addresses=127.0.0.1',
     `unix_socket_directories=${folder}`,
     'max_connections=200',
+    // Nobody cuts the power of this machine; what a killed server had written is with the kernel.
+    'fsync=off',
   ];
   const serve = [join(bin, 'postgres'), '-D', data, ...settings.flatMap((setting) => ['-c', setting])];
   let daemon: Daemon | undefined;

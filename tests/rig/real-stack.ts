@@ -1,10 +1,8 @@
-import { spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadBaseImages } from './base-images.ts';
-import { tell } from './debian.ts';
+import { buildForTests } from './build.ts';
 import type { DockerEngine } from './docker-engine.ts';
 import { findFreePort } from '@station/kit/free-port';
 import type { Registry } from './registry.ts';
@@ -45,7 +43,7 @@ export type RealStackOptions = {
  */
 export async function createRealStack(workspace: Workspace, options: RealStackOptions): Promise<RealStack> {
   const { engine, registry, versions } = options;
-  if (!options.prebuilt) await buildApplications();
+  if (!options.prebuilt) await buildForTests('backend', 'web');
   await loadBaseImages(engine, ['node:26-bookworm-slim', 'caddy:2', 'eclipse-mosquitto:2']);
   const images = `${registry.address}/station`;
   await buildAndPush(engine, 'proxy', `${images}/proxy:2`, '2');
@@ -60,16 +58,6 @@ export async function createRealStack(workspace: Workspace, options: RealStackOp
   await engine.docker('image', 'prune', '--all', '--force');
   await engine.docker('rm', 'holder');
   return writeProject(workspace, images, versions);
-}
-
-async function buildApplications(): Promise<void> {
-  tell('Building the backend and the web app');
-  const build = [join(repository, 'scripts/build.ts'), 'backend', 'web'];
-  // With the whole environment, because the build needs npm.
-  const child = spawn(process.execPath, build, { cwd: repository, stdio: ['ignore', 'pipe', 'inherit'] });
-  child.stdout.pipe(process.stderr);
-  const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new Error(`npm run build -- backend web failed (${code})`);
 }
 
 async function buildAndPush(engine: DockerEngine, service: string, reference: string, version: string): Promise<void> {

@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { blobPath, descriptionPath, type ProcessImage } from '@station/simulators/process-engine/process-image';
+import { buildForTests } from '../rig/build.ts';
 import type { Workspace } from '../rig/workspace.ts';
 
 const repository = join(import.meta.dirname, '../..');
@@ -29,11 +29,7 @@ const services: Record<string, string[]> = {
  * Docker), its unit, and a release of a small stack: `backend`, `frontend`, and `proxy` on port 80.
  */
 export async function createPayload(workspace: Workspace): Promise<string> {
-  const build = spawnSync(process.execPath, [join(repository, 'scripts/build.ts'), 'agent-without-docker'], {
-    cwd: repository,
-    encoding: 'utf8',
-  });
-  if (build.status !== 0) throw new Error(`the agent could not be built:\n${build.stderr}`);
+  await buildForTests('agent-without-docker');
   const folder = await workspace.subfolder('payload');
   await copyFile(join(repository, 'dist/agent-without-docker/station-agent'), join(folder, 'station-agent'));
   await copyFile(join(repository, 'deploy/station-agent.service'), join(folder, 'station-agent.service'));
