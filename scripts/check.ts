@@ -1,30 +1,38 @@
-// npm run check: types, lint, format, architecture. All of them run, so that one call shows every fault.
-import { spawnSync } from 'node:child_process';
+// npm run check: types, lint, format, architecture. All of them run, two at a time, so that one call shows every fault.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 
 const root = join(import.meta.dirname, '..');
 const bin = (name: string): string => join(root, 'node_modules', '.bin', name);
 
 const checks: [string, string, string[]][] = [
+  ['lint', bin('eslint'), ['--max-warnings', '0', '.']],
   ['types', bin('tsc'), ['-p', '.']],
   ['types of the web app', bin('tsc'), ['-p', 'apps/web']],
-  ['lint', bin('eslint'), ['--max-warnings', '0', '.']],
   ['format', bin('prettier'), ['--check', '--log-level', 'warn', '.']],
   ['architecture', process.execPath, ['--test', '--test-reporter=dot', 'tests/architecture/*.test.ts']],
 ];
 
+const queue = [...checks];
 let failures = 0;
-for (const [index, [name, program, args]] of checks.entries()) {
-  process.stdout.write(`[${index + 1}/${checks.length}] ${name} … `);
-  const started = performance.now();
-  const result = spawnSync(program, args, { cwd: root, encoding: 'utf8' });
-  const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  if (result.status === 0) {
-    process.stdout.write(`ok (${seconds} s)\n`);
-  } else {
-    failures += 1;
-    process.stdout.write(`FAILED (${seconds} s)\n${result.stdout}${result.stderr}\n`);
+
+async function work(): Promise<void> {
+  for (let check = queue.shift(); check !== undefined; check = queue.shift()) {
+    const [name, program, args] = check;
+    const started = performance.now();
+    const child = spawn(program, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    const ended = once(child, 'close') as Promise<[number | null]>;
+    const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+    if (code !== 0) failures += 1;
+    process.stdout.write(
+      `${name}: ${code === 0 ? 'ok' : 'FAILED'} (${seconds} s)\n${code === 0 ? '' : output + errors}`,
+    );
   }
 }
+
+await Promise.all([work(), work()]);
 process.stdout.write(failures === 0 ? 'check: all passed\n' : `check: ${failures} failed\n`);
 process.exitCode = failures === 0 ? 0 : 1;

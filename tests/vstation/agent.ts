@@ -54,8 +54,10 @@ export async function installAgent(machine: Machine, env: Record<string, string>
   await machine.writeFile('/opt/station-agent/.env', lines.join(''), { mode: 0o600 });
   await machine.must(`set -e
     groupadd -f -r station-agent
-    touch /opt/station-agent/station-agent
-    mount --bind /payload/station-agent /opt/station-agent/station-agent
+    mountpoint -q /opt/station-agent/station-agent || {
+      touch /opt/station-agent/station-agent
+      mount --bind /payload/station-agent /opt/station-agent/station-agent
+    }
     mkdir -p /srv/stack && cp /payload/stack/docker-compose.yml /srv/stack/
     cp /payload/station-agent.service /etc/systemd/system/
     systemctl daemon-reload`);

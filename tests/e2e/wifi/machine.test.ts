@@ -1,22 +1,19 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { waitFor } from '../../rig/program.ts';
-import { createWorkspace, type Workspace } from '../../rig/workspace.ts';
 import { createEthernet } from '../../vstation/ethernet.ts';
 import { createHome, internetAddress } from '../../vstation/home.ts';
-import { openImage } from '../../vstation/image.ts';
-import { startMachine, type Machine } from '../../vstation/machine.ts';
+import type { Machine } from '../../vstation/machine.ts';
 import { createPhone } from '../../vstation/phone.ts';
+import { renewMachine, sharedMachine } from './shared-machine.ts';
 
 // The virtual station alone, without the agent: what the other tests of this folder rely on.
 describe('the virtual station', () => {
-  let workspace: Workspace;
   let machine: Machine;
   before(async () => {
-    workspace = await createWorkspace();
-    machine = await startMachine({ workspace, image: await openImage() });
+    machine = await sharedMachine();
+    await renewMachine(machine);
   });
-  after(() => workspace[Symbol.asyncDispose]());
 
   const connectivity = (device: string): Promise<string> =>
     machine.must(`nmcli -g GENERAL.STATE device show ${device}`);

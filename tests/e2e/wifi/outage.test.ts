@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, test, type TestContext } from 'node:test';
+import { type TestContext, after, before, describe, test } from 'node:test';
 import type { WatchdogState } from '@station/agent/wifi/wifi-facts';
 import { until } from '../../vstation/agent.ts';
 import { internetAddress } from '../../vstation/home.ts';
@@ -12,150 +12,152 @@ const password = 'Right-Horse-7741';
 const router = { ssid, security: 'wpa2', password } as const;
 
 let story: Story;
-before(async () => {
-  story = await createStory();
-  await story.home.startRouter(router);
-});
-after(() => story?.[Symbol.asyncDispose]());
-
-const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
-
-async function killedIn(t: TestContext, state: WatchdogState): Promise<void> {
-  const { agent } = story;
-  await until(`the state ${state}`, async () => (await agent.wifiStatus()).watchdog.state === state, {
-    timeoutMs: 180_000,
-    describe: async () => JSON.stringify(await agent.wifiStatus()),
+describe('a station in use', () => {
+  before(async () => {
+    story = await createStory();
+    await story.home.startRouter(router);
   });
-  await killed(t, state);
-}
+  after(() => story?.[Symbol.asyncDispose]());
 
-/** Kills the agent, runs a command, and follows what becomes of the station. */
-async function killed(t: TestContext, when: string, then = ''): Promise<void> {
-  const { agent } = story;
-  const before = await agent.pid();
-  await agent.kill();
-  await story.machine.must(then);
-  const killedMs = await story.now();
-  const isSettled = async (): Promise<string | false> => {
-    if ((await agent.pid()) === before) return false;
-    const { mode, watchdog, connectivity } = await agent.wifiStatus();
-    const proxy = await agent.isProxyRunning();
-    if (watchdog.state === 'CONNECTED' && connectivity === 'full' && proxy) return mode;
-    return watchdog.state === 'HOTSPOT_ACTIVE' && mode === 'hotspot' && !proxy && 'hotspot';
-  };
-  const { value } = await until('the station to be online or in the hotspot', isSettled, {
-    timeoutMs: 150_000,
-    describe: async () =>
-      `${JSON.stringify(await agent.wifiStatus())}\n${await story.machine.journal({ unit: 'station-agent' })}`,
-  });
-  t.diagnostic(`killed in ${when} → ${value}: ${seconds((await story.now()) - killedMs)}`);
-}
+  const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
-test('killed before it has seen anything, while it looks around for the first time, and in the hotspot', async (t) => {
-  const { agent, machine } = story;
-  // A network manager that does not answer keeps the agent where it begins.
-  await machine.must('systemctl kill -s STOP NetworkManager');
-  await agent.start();
-  // In INIT; before a radio is known the state is DISABLED (WIFI_WATCHDOG=auto).
-  assert.equal((await agent.wifiStatus()).watchdog.state, 'DISABLED');
-  await killed(t, 'INIT', 'systemctl kill -s CONT NetworkManager');
-  await agent.stop();
-  await agent.start();
-  await killedIn(t, 'CHECK');
-  await killedIn(t, 'HOTSPOT_ACTIVE');
-});
-
-test('a cable is plugged in: the hotspot goes, and none is opened, nor after a restart; it is pulled out: hotspot', async (t) => {
-  const { agent, ethernet, machine, phone } = story;
-  await agent.start();
-  await story.hotspotUp();
-  await story.pageOnPhone();
-  await ethernet.plug();
-  await t.test('a phone that uses the page keeps the hotspot, and gets nowhere through it', async () => {
-    const inHouse = `http://${internetAddress}/`;
-    const isReached = async (): Promise<boolean> => (await machine.run(`curl -s -m 5 ${inHouse}`)).code === 0;
-    await until('the station to reach the internet', isReached, {
-      timeoutMs: 60_000,
-      describe: () => machine.journal(),
+  async function killedIn(t: TestContext, state: WatchdogState): Promise<void> {
+    const { agent } = story;
+    await until(`the state ${state}`, async () => (await agent.wifiStatus()).watchdog.state === state, {
+      timeoutMs: 180_000,
+      describe: async () => JSON.stringify(await agent.wifiStatus()),
     });
-    assert.notEqual((await phone.fetch(inHouse)).curlCode, 0);
-    assert.equal(await machine.must('cat /proc/sys/net/ipv4/conf/wlan0/forwarding'), '0');
-    assert.equal((await phone.fetch(portalUrl, { headers: browser })).status, 200);
-    assert.equal((await agent.wifiStatus()).watchdog.state, 'HOTSPOT_ACTIVE');
+    await killed(t, state);
+  }
+
+  /** Kills the agent, runs a command, and follows what becomes of the station. */
+  async function killed(t: TestContext, when: string, then = ''): Promise<void> {
+    const { agent } = story;
+    const before = await agent.pid();
+    await agent.kill();
+    await story.machine.must(then);
+    const killedMs = await story.now();
+    const isSettled = async (): Promise<string | false> => {
+      if ((await agent.pid()) === before) return false;
+      const { mode, watchdog, connectivity } = await agent.wifiStatus();
+      const proxy = await agent.isProxyRunning();
+      if (watchdog.state === 'CONNECTED' && connectivity === 'full' && proxy) return mode;
+      return watchdog.state === 'HOTSPOT_ACTIVE' && mode === 'hotspot' && !proxy && 'hotspot';
+    };
+    const { value } = await until('the station to be online or in the hotspot', isSettled, {
+      timeoutMs: 150_000,
+      describe: async () =>
+        `${JSON.stringify(await agent.wifiStatus())}\n${await story.machine.journal({ unit: 'station-agent' })}`,
+    });
+    t.diagnostic(`killed in ${when} → ${value}: ${seconds((await story.now()) - killedMs)}`);
+  }
+
+  test('killed before it has seen anything, while it looks around for the first time, and in the hotspot', async (t) => {
+    const { agent, machine } = story;
+    // A network manager that does not answer keeps the agent where it begins.
+    await machine.must('systemctl kill -s STOP NetworkManager');
+    await agent.start();
+    // In INIT; before a radio is known the state is DISABLED (WIFI_WATCHDOG=auto).
+    assert.equal((await agent.wifiStatus()).watchdog.state, 'DISABLED');
+    await killed(t, 'INIT', 'systemctl kill -s CONT NetworkManager');
+    await agent.stop();
+    await agent.start();
+    await killedIn(t, 'CHECK');
+    await killedIn(t, 'HOTSPOT_ACTIVE');
   });
-  await phone.leave();
-  const plugged = await story.now();
-  const isWired = async (): Promise<boolean> => {
-    const { mode, hotspot, watchdog, connectivity } = await agent.wifiStatus();
-    const isCalm = watchdog.state === 'CONNECTED' && !hotspot.active && connectivity === 'full';
-    return isCalm && mode === 'ethernet' && (await agent.isProxyRunning());
-  };
-  await until('the cable to be used', isWired, { timeoutMs: 120_000, describe: () => story.machine.journal() });
-  const wired = await story.now();
-  t.diagnostic(`phone gone, cable in → online, hotspot gone, proxy back: ${seconds(wired - plugged)}`);
-  await killedIn(t, 'CONNECTED');
-  assert.equal(await isWired(), true);
-  const events = (await agent.events()).filter((line) => Date.parse(line.time) >= wired);
-  assert.deepEqual(
-    events.filter(({ event }) => event === 'hotspot_started'),
-    [],
-  );
-  await ethernet.unplug();
-  t.diagnostic(`cable pulled out → hotspot: ${seconds(await story.hotspotUp())}`);
-});
 
-test('killed while it tries the network of the form', async (t) => {
-  await story.hotspotUp();
-  await story.pageOnPhone();
-  assert.equal((await story.submit({ ssid, password })).status, 200);
-  await killedIn(t, 'JOINING');
-});
+  test('a cable is plugged in: the hotspot goes, and none is opened, nor after a restart; it is pulled out: hotspot', async (t) => {
+    const { agent, ethernet, machine, phone } = story;
+    await agent.start();
+    await story.hotspotUp();
+    await story.pageOnPhone();
+    await ethernet.plug();
+    await t.test('a phone that uses the page keeps the hotspot, and gets nowhere through it', async () => {
+      const inHouse = `http://${internetAddress}/`;
+      const isReached = async (): Promise<boolean> => (await machine.run(`curl -s -m 5 ${inHouse}`)).code === 0;
+      await until('the station to reach the internet', isReached, {
+        timeoutMs: 60_000,
+        describe: () => machine.journal(),
+      });
+      assert.notEqual((await phone.fetch(inHouse)).curlCode, 0);
+      assert.equal(await machine.must('cat /proc/sys/net/ipv4/conf/wlan0/forwarding'), '0');
+      assert.equal((await phone.fetch(portalUrl, { headers: browser })).status, 200);
+      assert.equal((await agent.wifiStatus()).watchdog.state, 'HOTSPOT_ACTIVE');
+    });
+    await phone.leave();
+    const plugged = await story.now();
+    const isWired = async (): Promise<boolean> => {
+      const { mode, hotspot, watchdog, connectivity } = await agent.wifiStatus();
+      const isCalm = watchdog.state === 'CONNECTED' && !hotspot.active && connectivity === 'full';
+      return isCalm && mode === 'ethernet' && (await agent.isProxyRunning());
+    };
+    await until('the cable to be used', isWired, { timeoutMs: 120_000, describe: () => story.machine.journal() });
+    const wired = await story.now();
+    t.diagnostic(`phone gone, cable in → online, hotspot gone, proxy back: ${seconds(wired - plugged)}`);
+    await killedIn(t, 'CONNECTED');
+    assert.equal(await isWired(), true);
+    const events = (await agent.events()).filter((line) => Date.parse(line.time) >= wired);
+    assert.deepEqual(
+      events.filter(({ event }) => event === 'hotspot_started'),
+      [],
+    );
+    await ethernet.unplug();
+    t.diagnostic(`cable pulled out → hotspot: ${seconds(await story.hotspotUp())}`);
+  });
 
-test('killed when the network is joined and not on disk yet: it is kept, and the backend learns of it', async (t) => {
-  const { agent, machine, phone } = story;
-  await phone.leave();
-  await agent.stop();
-  await story.forgetNetworks();
-  await agent.start();
-  await story.hotspotUp();
-  await story.pageOnPhone();
-  const sent = await story.now();
-  assert.equal((await story.submit({ ssid, password })).status, 200);
-  // The agent stands still from when NetworkManager begins until it has joined.
-  await machine.must(
-    `for try in $(seq 200); do
+  test('killed while it tries the network of the form', async (t) => {
+    await story.hotspotUp();
+    await story.pageOnPhone();
+    assert.equal((await story.submit({ ssid, password })).status, 200);
+    await killedIn(t, 'JOINING');
+  });
+
+  test('killed when the network is joined and not on disk yet: it is kept, and the backend learns of it', async (t) => {
+    const { agent, machine, phone } = story;
+    await phone.leave();
+    await agent.stop();
+    await story.forgetNetworks();
+    await agent.start();
+    await story.hotspotUp();
+    await story.pageOnPhone();
+    const sent = await story.now();
+    assert.equal((await story.submit({ ssid, password })).status, 200);
+    // The agent stands still from when NetworkManager begins until it has joined.
+    await machine.must(
+      `for try in $(seq 200); do
       nmcli -g GENERAL.CONNECTION device show wlan0 | grep -q '^Station.*${ssid}' &&
         exec systemctl kill -s STOP --kill-who=main station-agent
       sleep 0.1
     done
     journalctl --no-pager -n 60 >&2
     exit 1`,
-    { timeoutMs: 90_000 },
-  );
-  const isJoined = async (): Promise<boolean> =>
-    (await machine.must('nmcli -g GENERAL.STATE device show wlan0')).startsWith('100 ');
-  await until('NetworkManager to have joined', isJoined, { timeoutMs: 60_000, describe: () => machine.journal() });
-  assert.deepEqual(await story.profiles(), [], 'nothing is on disk yet');
-  await killed(t, 'JOINING, joined');
-  await story.online(ssid);
-  assert.equal((await story.profiles()).length, 1);
-  await story.event('credentials_forwarded', sent);
-  assert.match(JSON.stringify((await agent.credentials()).at(-1)), new RegExp(`"${ssid}".*"${password}"`));
-  await phone.leave();
-});
+      { timeoutMs: 90_000 },
+    );
+    const isJoined = async (): Promise<boolean> =>
+      (await machine.must('nmcli -g GENERAL.STATE device show wlan0')).startsWith('100 ');
+    await until('NetworkManager to have joined', isJoined, { timeoutMs: 60_000, describe: () => machine.journal() });
+    assert.deepEqual(await story.profiles(), [], 'nothing is on disk yet');
+    await killed(t, 'JOINING, joined');
+    await story.online(ssid);
+    assert.equal((await story.profiles()).length, 1);
+    await story.event('credentials_forwarded', sent);
+    assert.match(JSON.stringify((await agent.credentials()).at(-1)), new RegExp(`"${ssid}".*"${password}"`));
+    await phone.leave();
+  });
 
-test('hotspot when the router goes off; online automatically, with the same profile, when it is back', async (t) => {
-  const { home, agent } = story;
-  const before = await story.profiles();
-  await home.stopRouter();
-  const off = await story.now();
-  await killedIn(t, 'RETRYING');
-  await story.hotspotUp(240_000);
-  t.diagnostic(`router off → hotspot (killed once on the way): ${seconds((await story.now()) - off)}`);
-  assert.equal(await agent.isProxyRunning(), false);
-  await home.startRouter(router);
-  const on = await story.now();
-  await story.online(ssid, 240_000);
-  t.diagnostic(`router on → online, proxy back: ${seconds((await story.now()) - on)}`);
-  assert.deepEqual(await story.profiles(), before);
+  test('hotspot when the router goes off; online automatically, with the same profile, when it is back', async (t) => {
+    const { home, agent } = story;
+    const before = await story.profiles();
+    await home.stopRouter();
+    const off = await story.now();
+    await killedIn(t, 'RETRYING');
+    await story.hotspotUp(240_000);
+    t.diagnostic(`router off → hotspot (killed once on the way): ${seconds((await story.now()) - off)}`);
+    assert.equal(await agent.isProxyRunning(), false);
+    await home.startRouter(router);
+    const on = await story.now();
+    await story.online(ssid, 240_000);
+    t.diagnostic(`router on → online, proxy back: ${seconds((await story.now()) - on)}`);
+    assert.deepEqual(await story.profiles(), before);
+  });
 });

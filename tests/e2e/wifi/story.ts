@@ -1,11 +1,9 @@
-import { createWorkspace, type Workspace } from '../../rig/workspace.ts';
 import { installAgent, until, type EventLine, type StationAgent } from '../../vstation/agent.ts';
 import { createEthernet, type Ethernet } from '../../vstation/ethernet.ts';
 import { createHome, type Home } from '../../vstation/home.ts';
-import { openImage } from '../../vstation/image.ts';
-import { startMachine, type Machine } from '../../vstation/machine.ts';
-import { createPayload } from '../../vstation/payload.ts';
+import type { Machine } from '../../vstation/machine.ts';
 import { createPhone, type PageAnswer, type Phone } from '../../vstation/phone.ts';
+import { renewMachine, sharedMachine } from './shared-machine.ts';
 
 /** A station in somebody's home: the machine with the agent installed, not started; the router, the phone, the cable. */
 export type Story = AsyncDisposable & {
@@ -36,18 +34,12 @@ export const portalUrl = 'http://192.0.2.1/';
 export const hexOf = (ssid: string): string => Buffer.from(ssid).toString('hex');
 
 export async function createStory(env: Record<string, string> = {}): Promise<Story> {
-  const workspace = await createWorkspace();
-  try {
-    const payload = await createPayload(workspace);
-    const machine = await startMachine({ workspace, image: await openImage(), payload });
-    return await describeStory(workspace, machine, await installAgent(machine, env));
-  } catch (error) {
-    await workspace[Symbol.asyncDispose]();
-    throw error;
-  }
+  const machine = await sharedMachine();
+  await renewMachine(machine);
+  return describeStory(machine, await installAgent(machine, env));
 }
 
-async function describeStory(workspace: Workspace, machine: Machine, agent: StationAgent): Promise<Story> {
+function describeStory(machine: Machine, agent: StationAgent): Story {
   const phone = createPhone(machine);
   const whatHappened = async (): Promise<string> => (await machine.journal()).split('\n').slice(-60).join('\n');
   const waiting = (timeoutMs: number) => ({ timeoutMs, describe: whatHappened });
@@ -106,7 +98,7 @@ async function describeStory(workspace: Workspace, machine: Machine, agent: Stat
         nmcli connection delete "$id" >/dev/null || exit 1
       done`);
     },
-    [Symbol.asyncDispose]: () => workspace[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => renewMachine(machine),
   };
 }
 
