@@ -7,6 +7,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { failuresOf, printTotals, runTests, type TestRun } from '../tests/rig/test-run.ts';
 
+const everything = ['packages', 'apps', 'simulators', 'tests/faults', 'tests/rig'];
 const memoryFolder = '/dev/shm';
 const roomBytes = 1024 ** 3;
 
