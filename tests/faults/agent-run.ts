@@ -2,7 +2,7 @@ import { createAgentConditions, type AgentConditions } from '@station/kit/condit
 import type { HealthGate } from '@station/agent/stack/stack-facts';
 import type { StackEngine } from '@station/agent/stack/ports';
 import type { ReleaseSource } from '@station/agent/stack/release-source';
-import { createPort80Lock } from '@station/agent/stack/port-80-lock';
+import { createPort80Lock } from '@station/agent/stack/proxy-service';
 import { createJournalKeeper, type JournalKeeper } from '@station/agent/stack/journal-keeper';
 import { createStack, type Stack } from '@station/agent/stack/stack';
 import type { StartAnswer } from '@station/agent/core/stack-port';

@@ -4,7 +4,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createHttpProbe } from '@station/agent/adapters/http-client';
 import { createJournalKeeper, type JournalKeeper } from '@station/agent/stack/journal-keeper';
-import { createPort80Lock } from '@station/agent/stack/port-80-lock';
+import { createPort80Lock } from '@station/agent/stack/proxy-service';
 import type { StepContext } from '@station/agent/stack/stack-steps';
 import { stateFiles } from '@station/agent/stack/state-files';
 import { settle } from '@station/agent/stack/update-flow';

@@ -12,7 +12,7 @@ import { cacheDisk } from './adapters/cache-disk.ts';
 import { createDockerEngine } from './adapters/docker/docker-engine.ts';
 import { createHttpProbe, fetchSmallFile } from './adapters/http-client.ts';
 import { openDownload } from './adapters/http-download.ts';
-import { createServiceManager } from './adapters/systemd.ts';
+import { createServiceManager, type ServiceManager, type ServiceManagerParts } from './adapters/systemd.ts';
 import { socketFiles } from './adapters/unix-socket.ts';
 import { type Config, usualFirmwareManifest } from './config.ts';
 import { createFirmwareSource } from './firmware/firmware-poll.ts';
@@ -21,7 +21,7 @@ import { createFirmware, type Firmware } from './firmware/firmware.ts';
 import { listensBeyondLoopback } from './http/guard.ts';
 import { createHttpServer } from './http/server.ts';
 import { createJournalKeeper } from './stack/journal-keeper.ts';
-import { createPort80Lock } from './stack/port-80-lock.ts';
+import { createPort80Lock } from './stack/proxy-service.ts';
 import type { StackEngine } from './stack/ports.ts';
 import { createReleaseSource } from './stack/release-source.ts';
 import { createStack, type Stack } from './stack/stack.ts';
@@ -80,16 +80,8 @@ export async function startAgent(
     await createHttpServer({ port, logger, config: config.api, socketFiles, clock, agentVersion, random: Math.random }),
   );
   conditions.set('agent_open_on_network', config.api.token === null && listensBeyondLoopback(config.api.host));
-  const serviceManager = stack.use(
-    createServiceManager({
-      notifySocket: config.systemd.notifySocket,
-      watchdogMs: config.systemd.watchdogMs,
-      path: config.childEnv['PATH'] ?? '/usr/bin:/bin',
-      clock,
-      logger,
-      isAlive: () => clock.monotonic() - updates.lastAliveMs() < longestSilenceMs,
-    }),
-  );
+  const isAlive = (): boolean => clock.monotonic() - updates.lastAliveMs() < longestSilenceMs;
+  const serviceManager = stack.use(createSystemd(config, { clock, logger, isAlive }));
   const duties = [updates.run(signal), firmware.run(signal), wifi.run(signal)];
   const running = Promise.all(duties).catch((error: unknown) => {
     if (!signal.aborted) throw error;
@@ -151,6 +143,14 @@ async function createFirmwareDuty(
     checkIntervalMs,
     isUsualAddress: manifestUrl.href === usualFirmwareManifest(config.release.manifestUrl).href,
   });
+}
+
+function createSystemd(
+  { systemd, childEnv }: Config,
+  parts: Pick<ServiceManagerParts, 'clock' | 'logger' | 'isAlive'>,
+): ServiceManager {
+  const { notifySocket, watchdogMs } = systemd;
+  return createServiceManager({ ...parts, notifySocket, watchdogMs, path: childEnv['PATH'] ?? '/usr/bin:/bin' });
 }
 
 /** The loop turns at least every half minute; an engine call may take minutes on a slow card. */

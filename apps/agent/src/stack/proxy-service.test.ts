@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
-import { createPort80Lock, untilFree } from './port-80-lock.ts';
 import type { StackEngine } from './ports.ts';
-import { createProxyService } from './proxy-service.ts';
+import { createPort80Lock, createProxyService, untilFree } from './proxy-service.ts';
 
 const signal = new AbortController().signal;
 

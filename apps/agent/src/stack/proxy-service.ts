@@ -1,10 +1,9 @@
 import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
-import type { Port80Lock } from './port-80-lock.ts';
+import type { ProxyService } from '../core/stack-port.ts';
 import type { StackEngine } from './ports.ts';
 import type { Stack } from './stack.ts';
-import type { ProxyService } from '../core/stack-port.ts';
 
 export type ProxyServiceParts = {
   engine: StackEngine;
@@ -54,4 +53,38 @@ export function createProxyService(parts: ProxyServiceParts): ProxyService {
       return (await set(true, signal)) ? 'started' : 'failed';
     },
   };
+}
+
+/** Who listens on port 80: the stack's reverse proxy or, while `isTaken`, the setup page of the hotspot. */
+export type Port80Lock = {
+  isTaken(): boolean;
+  take(): void;
+  release(): void;
+};
+
+export function createPort80Lock(): Port80Lock {
+  let taken = false;
+  return {
+    isTaken: () => taken,
+    take: () => {
+      taken = true;
+    },
+    release: () => {
+      taken = false;
+    },
+  };
+}
+
+const lookMs = 500;
+
+/** @param parts.alive is called while it waits: waiting is no standstill. */
+export async function untilFree(
+  lock: Port80Lock,
+  { clock, alive }: { clock: Clock; alive: () => void },
+  signal: AbortSignal,
+): Promise<void> {
+  while (lock.isTaken()) {
+    alive();
+    await clock.sleep(lookMs, signal);
+  }
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isoTime, type Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
-import { createBackoff } from '@station/kit/retry';
+import { createBackoff, type Backoff } from '@station/kit/retry';
 import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import { isNewer } from '@station/protocol/version';
 import type { AgentConditions } from '@station/kit/conditions';
@@ -41,87 +41,98 @@ export type ReleasePoll = {
 /** First pause after a failed check; it doubles up to the check interval. */
 export const firstRetryMs = 15_000;
 
+/** What the functions below share. */
+type Poll = ReleasePollParts & {
+  retry: Backoff;
+  state: {
+    dueMs: number;
+    lastCheckAt: string | null;
+    /** The release and what was said of it last. */ announced: string | null;
+  };
+};
+
 export function createReleasePoll(parts: ReleasePollParts): ReleasePoll {
-  const { keeper, source, conditions, clock, logger, random, checkIntervalMs } = parts;
+  const { source, conditions, random, checkIntervalMs } = parts;
   const maxMs = Math.max(firstRetryMs, checkIntervalMs);
   const retry = createBackoff({ initialMs: firstRetryMs, maxMs, jitter: 0.2, random });
-  let dueMs = -Infinity;
-  let lastCheckAt: string | null = null;
-  let announced: string | null = null;
-
-  /** Keeps what later checks are measured against; rarely, since an SD card wears. */
-  const remember = async (manifest: ReleaseManifest): Promise<void> => {
-    const { highestSignedVersion, timeFloor } = keeper.journal();
-    const higher = source.isSigned && isNewer(manifest.version, highestSignedVersion);
-    const daysOld = clock.now() - Date.parse(timeFloor ?? '1970-01-01T00:00:00.000Z') > 24 * 3600_000;
-    if (!higher && !daysOld) return;
-    await keeper.remember({
-      ...(higher ? { highestSignedVersion: manifest.version } : {}),
-      ...(daysOld ? { timeFloor: isoTime(clock.now()) } : {}),
-    });
-  };
-
-  const announce = (manifest: ReleaseManifest, choice: Choice): void => {
-    const state = choice.kind === 'deferred' ? choice.reason : choice.kind;
-    const key = `${manifest.version} ${state}`;
-    if (key === announced || choice.kind === 'current') return;
-    announced = key;
-    const latestVersion = manifest.version;
-    const currentVersion = keeper.journal().installed?.version ?? null;
-    logger.event('update_available', { currentVersion, latestVersion });
-    if (choice.kind === 'deferred') logger.event('update_deferred', { latestVersion, reason: choice.reason });
-  };
-
-  const judge = (manifest: ReleaseManifest): Choice => {
-    const now = new Date(clock.now());
-    const journal = keeper.journal();
-    return chooseAutomatic(manifest, {
-      journal,
-      agentVersion: parts.agentVersion,
-      autoUpdate: parts.autoUpdate,
-      mustInstall: parts.bootstrapOnStart && journal.installed === null,
-      insideWindow: isInsideWindow(parts.maintenanceWindow, now.getHours() * 60 + now.getMinutes()),
-      takesPart: takesPart(parts.stationId, manifest),
-    });
-  };
-
+  const state: Poll['state'] = { dueMs: -Infinity, lastCheckAt: null, announced: null };
+  const poll: Poll = { ...parts, retry, state };
   return {
-    check: async (signal) => {
-      const answer = await source.check(keeper.journal().highestSignedVersion, signal);
-      conditions.set('manifest_rejected', answer.kind === 'rejected');
-      conditions.set('manifest_unreachable', answer.kind === 'unavailable');
-      // Spread, so that the stations of a fleet do not ask all at once.
-      let nextMs = checkIntervalMs * (1 + 0.1 * (2 * random() - 1));
-      if (answer.kind === 'ok') {
-        retry.reset();
-        lastCheckAt = isoTime(clock.now());
-        await remember(answer.manifest);
-      } else if (answer.kind === 'rejected') {
-        logger.event('manifest_rejected', { reason: answer.reason });
-      } else {
-        nextMs = Math.min(nextMs, retry.nextMs());
-        logger.event('manifest_check_failed', { reason: answer.reason, retryInMs: Math.round(nextMs) });
-      }
-      dueMs = clock.monotonic() + nextMs;
-      return answer;
-    },
-    dueMs: () => dueMs,
-    lastCheckAt: () => lastCheckAt,
+    check: (signal) => check(poll, signal),
+    dueMs: () => state.dueMs,
+    lastCheckAt: () => state.lastCheckAt,
     latest: () => source.latest(),
     wanted: () => {
       const manifest = source.latest();
-      const choice = manifest && judge(manifest);
+      const choice = manifest && judge(poll, manifest);
       const isWanted =
         choice?.kind === 'install' || (choice?.kind === 'deferred' && choice.reason === 'maintenance_window');
       return isWanted ? (manifest?.version ?? null) : null;
     },
     choose: (manifest) => {
-      const choice = judge(manifest);
+      const choice = judge(poll, manifest);
       conditions.set('agent_too_old', choice.kind === 'deferred' && choice.reason === 'agent_too_old');
-      announce(manifest, choice);
+      announce(poll, manifest, choice);
       return choice;
     },
   };
+}
+
+async function check(poll: Poll, signal: AbortSignal): Promise<ReleaseCheck> {
+  const { keeper, source, conditions, clock, logger, random, checkIntervalMs, retry, state } = poll;
+  const answer = await source.check(keeper.journal().highestSignedVersion, signal);
+  conditions.set('manifest_rejected', answer.kind === 'rejected');
+  conditions.set('manifest_unreachable', answer.kind === 'unavailable');
+  // Spread, so that the stations of a fleet do not ask all at once.
+  let nextMs = checkIntervalMs * (1 + 0.1 * (2 * random() - 1));
+  if (answer.kind === 'ok') {
+    retry.reset();
+    state.lastCheckAt = isoTime(clock.now());
+    await remember(poll, answer.manifest);
+  } else if (answer.kind === 'rejected') {
+    logger.event('manifest_rejected', { reason: answer.reason });
+  } else {
+    nextMs = Math.min(nextMs, retry.nextMs());
+    logger.event('manifest_check_failed', { reason: answer.reason, retryInMs: Math.round(nextMs) });
+  }
+  state.dueMs = clock.monotonic() + nextMs;
+  return answer;
+}
+
+/** Keeps what later checks are measured against; rarely, since an SD card wears. */
+async function remember({ keeper, source, clock }: Poll, manifest: ReleaseManifest): Promise<void> {
+  const { highestSignedVersion, timeFloor } = keeper.journal();
+  const higher = source.isSigned && isNewer(manifest.version, highestSignedVersion);
+  const daysOld = clock.now() - Date.parse(timeFloor ?? '1970-01-01T00:00:00.000Z') > 24 * 3600_000;
+  if (!higher && !daysOld) return;
+  await keeper.remember({
+    ...(higher ? { highestSignedVersion: manifest.version } : {}),
+    ...(daysOld ? { timeFloor: isoTime(clock.now()) } : {}),
+  });
+}
+
+function announce({ keeper, logger, state }: Poll, manifest: ReleaseManifest, choice: Choice): void {
+  const outcome = choice.kind === 'deferred' ? choice.reason : choice.kind;
+  const key = `${manifest.version} ${outcome}`;
+  if (key === state.announced || choice.kind === 'current') return;
+  state.announced = key;
+  const latestVersion = manifest.version;
+  const currentVersion = keeper.journal().installed?.version ?? null;
+  logger.event('update_available', { currentVersion, latestVersion });
+  if (choice.kind === 'deferred') logger.event('update_deferred', { latestVersion, reason: choice.reason });
+}
+
+function judge(poll: Poll, manifest: ReleaseManifest): Choice {
+  const now = new Date(poll.clock.now());
+  const journal = poll.keeper.journal();
+  return chooseAutomatic(manifest, {
+    journal,
+    agentVersion: poll.agentVersion,
+    autoUpdate: poll.autoUpdate,
+    mustInstall: poll.bootstrapOnStart && journal.installed === null,
+    insideWindow: isInsideWindow(poll.maintenanceWindow, now.getHours() * 60 + now.getMinutes()),
+    takesPart: takesPart(poll.stationId, manifest),
+  });
 }
 
 /** A station takes part when its share of the hash falls below the rollout (contracts, section 1). */

@@ -7,10 +7,8 @@ import type { ReleaseManifest } from '@station/protocol/release-manifest';
 import type { AgentConditions } from '@station/kit/conditions';
 import type { StartAnswer } from '../core/stack-port.ts';
 import { refusals, type Blockers } from './blockers.ts';
-import type { Journal } from './journal.ts';
 import type { OperationRequest } from './journal-keeper.ts';
-import { rollbackTarget, wantedImages } from './operation-decide.ts';
-import type { StackEngine } from './ports.ts';
+import { rollbackTarget } from './operation-decide.ts';
 import {
   chooseManual,
   findKept,
@@ -24,9 +22,8 @@ import type { ReleasePoll, ReleasePollParts } from './release-poll.ts';
 import type { ReleaseCheck } from './release-source.ts';
 import type { StackConditions } from './stack-conditions.ts';
 import { decide, decideBringUp, runningPart, type RunningPart, type Step } from './stack-decide.ts';
-import { noAttempts, type Facts } from './stack-facts.ts';
+import { noAttempts, observe } from './stack-facts.ts';
 import { apply, type StepContext } from './stack-steps.ts';
-import { findStaleFiles } from './state-files.ts';
 
 /*
  * How an update runs, in reading order: the loop (`run`, `recover`, `tick`) and what it does (`check`, `install`, `bringUp`); what people ask
@@ -323,27 +320,4 @@ export async function settle(
     alive();
     onStep(step.kind);
   }
-}
-
-async function observe(context: StepContext, bringUpDue: boolean): Promise<Facts> {
-  const { engine, disk, dataDir, bootId, gate, keeper } = context;
-  const { run } = keeper;
-  const journal = keeper.journal();
-  const isIdle = journal.operation === null;
-  const looksAtImages = isIdle || journal.operation?.phase === 'preparing';
-  return {
-    ...{ bootId, gate, journal, bringUpDue },
-    journalInDoubt: run.journalInDoubt,
-    presentImages: looksAtImages ? await presentImages(engine, journal) : [],
-    pinnedImages: isIdle ? await engine.pinnedImages() : [],
-    staleFiles: await findStaleFiles(disk, dataDir, journal),
-    watch: run.watch,
-    attempts: run.attempts,
-  };
-}
-
-async function presentImages(engine: StackEngine, journal: Journal): Promise<string[]> {
-  const ids = [...wantedImages(journal), ...Object.keys(journal.retired)];
-  const found = await Promise.all(ids.map((id) => engine.imageId(id)));
-  return ids.filter((_, index) => found[index] !== null);
 }

@@ -55,7 +55,7 @@ const ConfigOutput = Type.Object({
 });
 
 export function createCompose(parts: ComposeParts): Compose {
-  const run = async (args: readonly string[], signal: AbortSignal): Promise<CommandResult> => {
+  const run: RunCompose = async (args, signal) => {
     // Before the first settled state there is no override yet, and Compose takes a missing file as an error.
     const present = await exists(parts.overridePath);
     const files = (await composeFiles(parts)).filter((file) => present || file !== parts.overridePath);
@@ -67,56 +67,9 @@ export function createCompose(parts: ComposeParts): Compose {
     });
   };
   return {
-    link: async () => {
-      const named = join(parts.projectPath, '.env');
-      try {
-        const text = await readEnv(parts);
-        const wanted = withComposeFiles(text, await composeFiles(parts));
-        if (wanted === text) return true;
-        // The file is the operator's: it keeps its owner, its mode and its place, also behind a symbolic link.
-        const path = (await exists(named)) ? await realpath(named) : null;
-        const found = await stat(path ?? parts.projectPath);
-        const mode = path === null ? 0o600 : found.mode & 0o777;
-        await writeDurable(parts.disk, path ?? named, Buffer.from(wanted, 'latin1'), mode, {
-          uid: found.uid,
-          gid: found.gid,
-        });
-        return true;
-      } catch {
-        return false;
-      }
-    },
-    version: async () => {
-      const named = (await composeFiles(parts)).filter((file) => file !== parts.overridePath);
-      const files = ['.env', ...named].map((file) => resolve(parts.projectPath, file));
-      const stats = await Promise.all(files.map((file) => stat(file).catch(() => null)));
-      return files
-        .map((file, index) => `${file} ${stats[index]?.mtimeMs ?? 'absent'} ${stats[index]?.size ?? 0}`)
-        .join('\n');
-    },
-    describe: async (signal) => {
-      const timeout = AbortSignal.timeout(describeTimeoutMs);
-      const bounded = AbortSignal.any([signal, timeout]);
-      try {
-        const result = await run(['config', '--format', 'json'], bounded);
-        // Ended from without, as by a machine that is short of memory: that says nothing of the project.
-        if (result.exitCode === null) throw new StationError('unavailable', 'Docker Compose was ended');
-        const parsed = result.exitCode === 0 ? parseJson(result.stdout) : null;
-        if (Value.Check(ConfigOutput, parsed)) {
-          const images = Object.values(parsed.services).flatMap(({ image }) => image ?? []);
-          return { name: parsed.name, services: Object.keys(parsed.services), images: [...new Set(images)] };
-        }
-        // Asked outside of the project: there Compose would stumble over a broken `.env` all the same.
-        const about = { cwd: '/', env: parts.env, abort: bounded };
-        const version = await runDocker(parts.program, ['compose', 'version'], about);
-        if (version.exitCode !== 0) throw unreadable('the Compose plugin of Docker is missing');
-        throw unreadable(describeFault(result.stderr, await readEnv(parts)));
-      } catch (error) {
-        signal.throwIfAborted();
-        if (!timeout.aborted) throw error;
-        throw new StationError('unavailable', 'Docker Compose does not come to an end', { cause: error });
-      }
-    },
+    link: () => link(parts),
+    version: () => filesVersion(parts),
+    describe: (signal) => describeProject(parts, run, signal),
     // Images that the override pins are never pulled; a service of the stack's own file may still be missing its image.
     up: async (signal) =>
       run(
@@ -124,6 +77,61 @@ export function createCompose(parts: ComposeParts): Compose {
         AbortSignal.any([signal, AbortSignal.timeout(upTimeoutMs)]),
       ),
   };
+}
+
+async function link(parts: ComposeParts): Promise<boolean> {
+  const named = join(parts.projectPath, '.env');
+  try {
+    const text = await readEnv(parts);
+    const wanted = withComposeFiles(text, await composeFiles(parts));
+    if (wanted === text) return true;
+    // The file is the operator's: it keeps its owner, its mode and its place, also behind a symbolic link.
+    const path = (await exists(named)) ? await realpath(named) : null;
+    const found = await stat(path ?? parts.projectPath);
+    const mode = path === null ? 0o600 : found.mode & 0o777;
+    await writeDurable(parts.disk, path ?? named, Buffer.from(wanted, 'latin1'), mode, {
+      uid: found.uid,
+      gid: found.gid,
+    });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function filesVersion(parts: ComposeParts): Promise<string> {
+  const named = (await composeFiles(parts)).filter((file) => file !== parts.overridePath);
+  const files = ['.env', ...named].map((file) => resolve(parts.projectPath, file));
+  const stats = await Promise.all(files.map((file) => stat(file).catch(() => null)));
+  return files
+    .map((file, index) => `${file} ${stats[index]?.mtimeMs ?? 'absent'} ${stats[index]?.size ?? 0}`)
+    .join('\n');
+}
+
+type RunCompose = (args: readonly string[], signal: AbortSignal) => Promise<CommandResult>;
+
+async function describeProject(parts: ComposeParts, run: RunCompose, signal: AbortSignal): Promise<Project> {
+  const timeout = AbortSignal.timeout(describeTimeoutMs);
+  const bounded = AbortSignal.any([signal, timeout]);
+  try {
+    const result = await run(['config', '--format', 'json'], bounded);
+    // Ended from without, as by a machine that is short of memory: that says nothing of the project.
+    if (result.exitCode === null) throw new StationError('unavailable', 'Docker Compose was ended');
+    const parsed = result.exitCode === 0 ? parseJson(result.stdout) : null;
+    if (Value.Check(ConfigOutput, parsed)) {
+      const images = Object.values(parsed.services).flatMap(({ image }) => image ?? []);
+      return { name: parsed.name, services: Object.keys(parsed.services), images: [...new Set(images)] };
+    }
+    // Asked outside of the project: there Compose would stumble over a broken `.env` all the same.
+    const about = { cwd: '/', env: parts.env, abort: bounded };
+    const version = await runDocker(parts.program, ['compose', 'version'], about);
+    if (version.exitCode !== 0) throw unreadable('the Compose plugin of Docker is missing');
+    throw unreadable(describeFault(result.stderr, await readEnv(parts)));
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!timeout.aborted) throw error;
+    throw new StationError('unavailable', 'Docker Compose does not come to an end', { cause: error });
+  }
 }
 
 async function runDocker(program: string, args: readonly string[], options: CommandOptions): Promise<CommandResult> {
