@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Value } from 'typebox/value';
-import { eventChannels } from './cloud.ts';
+import { claimCodeOf, eventChannels } from './cloud.ts';
 import { cloudMessages, legacyMessageTypes } from './cloud-messages.ts';
 import { cloudMethods, cloudNotifications } from './cloud-rpc.ts';
 
@@ -41,4 +41,9 @@ test('refuses harmful messages by their shape', () => {
   assert.ok(!Value.Check(params, { channels: ['state', 'nonsense'] }));
   assert.ok(Value.Check(params, { channels: [] }));
   assert.ok(!Value.Check(cloudMethods['device.command'].params, { deviceId: 'd', command: {} }));
+});
+
+test('the QR code of an unclaimed station holds its chip id and its secret as JSON, and nothing else', () => {
+  const claim = { chipId: 'chip', claimSecret: 'BCDF-2345', uri: 'https://cloud.example.org/claim' };
+  assert.equal(claimCodeOf(claim), '{"chipId":"chip","claimSecret":"BCDF-2345"}');
 });

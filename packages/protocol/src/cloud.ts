@@ -76,9 +76,13 @@ export type CloudStatus = Static<typeof CloudStatus>;
 export const CloudClaim = Type.Object({
   chipId: Type.String(),
   claimSecret: Type.String(),
-  uri: Type.String({ description: 'Both values and the cloud, to be shown as a QR code.' }),
+  uri: Type.String({ description: 'Page of the cloud where a person claims the station, with both of them.' }),
 });
 export type CloudClaim = Static<typeof CloudClaim>;
+
+/** What the QR code of an unclaimed station holds (contracts, section 12). */
+export const claimCodeOf = ({ chipId, claimSecret }: Pick<CloudClaim, 'chipId' | 'claimSecret'>): string =>
+  JSON.stringify({ chipId, claimSecret });
 
 /**
  * GET /api/cloud/set-aside (station role owner or admin) → CloudSetAside[], newest first, at most 100. Errors: 409 conflict when there is no cloud.

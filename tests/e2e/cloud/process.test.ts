@@ -83,10 +83,10 @@ async function sayEvents(mqttPort: number, count: number, between: (n: number) =
 
 // The first one mostly waits: the others go on beside it.
 describe('a backend that is a process of its own', { concurrency: 2 }, () => {
-  it('a half-open link is found within a minute, and what was sent into it is sent again', async () => {
+  it('a half-open link is found by the first ping without a pong, and what was sent into it is sent again', async () => {
     await using workspace = await createWorkspace();
     const mqttPort = await findFreePort();
-    const { cloud } = await processStation(workspace, { MQTT_PORT: String(mqttPort) });
+    const { cloud, backend } = await processStation(workspace, { MQTT_PORT: String(mqttPort) });
     await claimed(cloud);
     const dead = await cloud.connection();
     // Its frames go nowhere, and no pong comes back, as with a router that forgot the connection.
@@ -96,12 +96,9 @@ describe('a backend that is a process of its own', { concurrency: 2 }, () => {
     const logins = cloud.logins();
     await sayEvents(mqttPort, 5, async () => undefined);
     await waitFor('the station to end the link', () => !dead.isOpen(), 120_000);
-    const foundAt = Date.now();
-    const unanswered = cloud.pings.slice(pingsBefore);
-    // Specification, "Limits": a ping every 30 seconds, and the link is dead when the next one is due without a pong: some 30 seconds from here.
-    assert.equal(unanswered.length, 1, 'it waits for one pong');
-    const foundAfterMs = foundAt - (unanswered[0] ?? 0);
-    assert.ok(foundAfterMs < 60_000, `found ${foundAfterMs} ms after the first ping that was not answered`);
+    // How long that may take is tested on a virtual clock (link-decide.test.ts).
+    assert.equal(cloud.pings.length - pingsBefore, 1, 'it waits for one pong');
+    assert.ok((await backend.log()).includes('The cloud did not answer a ping.'));
     cloud.options.pongs = true;
     cloud.options.isMute = false;
     await waitFor('another log-in', () => cloud.logins() > logins);
@@ -151,7 +148,7 @@ describe('a backend that is a process of its own', { concurrency: 2 }, () => {
     await device.endAsync(true);
   });
 
-  it('station_reset with the broker down takes ten seconds at most and is done all the same', async () => {
+  it('station_reset with the broker down is done although no device could be reached', async () => {
     await using workspace = await createWorkspace();
     const nobody = await findFreePort();
     const { cloud, backend } = await processStation(workspace, { MQTT_URL: `mqtt://127.0.0.1:${nobody}` });
@@ -159,10 +156,15 @@ describe('a backend that is a process of its own', { concurrency: 2 }, () => {
     (await cloud.connection()).send({ type: 'station_reset' });
     await waitFor('the backend to end', () => backend.exits().includes(0));
     const phases = (await backend.log()).split('\n').filter((line) => line.includes('"cloud_station_reset"'));
-    const [begun, done] = phases.map((line) => Date.parse((JSON.parse(line) as { time: string }).time));
-    assert.ok(begun !== undefined && done !== undefined, 'both are in the log');
-    // Contracts, section 12; some seconds are for a busy machine.
-    assert.ok(done - begun < 15_000, `it took ${done - begun} ms`);
+    const reached = phases.map((line) => JSON.parse(line) as { phase: string; devices: number; reached: number });
+    // That it takes ten seconds at most is tested on a virtual clock (legacy-messages.test.ts).
+    assert.deepEqual(
+      reached.map(({ phase, devices, reached: count }) => [phase, devices, count]),
+      [
+        ['begun', 1, 0],
+        ['done', 1, 0],
+      ],
+    );
     await waitFor('the station to wait to be claimed', () => cloud.waiting()[0]);
   });
 

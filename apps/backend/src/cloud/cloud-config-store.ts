@@ -2,7 +2,7 @@ import type { Clock } from '@station/kit/clock';
 import { eventChannels, type EventChannel } from '@station/protocol/cloud';
 import type { SecretBox } from '../store/secret-box.ts';
 import type { Database } from '../store/schema.ts';
-import { giveBackHome } from './home-accounts.ts';
+import { restoreHomeAccounts } from './home-accounts.ts';
 import { newCode } from '../core/secrets.ts';
 
 export type CloudConfig = {
@@ -104,7 +104,7 @@ export function createCloudConfigStore(options: { db: Database; box: SecretBox; 
         await transaction.deleteFrom('cloud_outbox').execute();
         await transaction.deleteFrom('cloud_set_aside').execute();
         await transaction.deleteFrom('cloud_commands').execute();
-        return giveBackHome(transaction, clock.now());
+        return restoreHomeAccounts(transaction, clock.now());
       }),
   };
 }

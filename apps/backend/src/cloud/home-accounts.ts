@@ -98,7 +98,7 @@ export async function lockStation(db: DatabaseTransaction): Promise<void> {
  * one whom the cloud named stays the owner.
  * @returns whose tokens no longer tell the truth.
  */
-export async function giveBackHome(db: DatabaseTransaction, now: number): Promise<string[]> {
+export async function restoreHomeAccounts(db: DatabaseTransaction, now: number): Promise<string[]> {
   const revoked = new Set<string>();
   await lockStation(db);
   const linked = await db.selectFrom('users').selectAll().where('home_email', 'is not', null).execute();

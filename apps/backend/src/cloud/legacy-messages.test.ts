@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { systemClock } from '@station/kit/clock';
+import { systemClock, type Clock } from '@station/kit/clock';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { nodeDisk } from '@station/kit/durable-files';
 import type { LegacyMessage } from '@station/protocol/cloud-messages';
@@ -17,12 +17,11 @@ import { createCloudConfigStore } from './cloud-config-store.ts';
 import { createIdentity } from './identity.ts';
 import { createLegacyMessages, createStationReset } from './legacy-messages.ts';
 
-const clock = systemClock;
 const reset = { type: 'station_reset' } as const;
 const rename = { type: 'station_renamed', name: 'By the sea' } as const;
 
 /** A claimed station with one device, which gets the reset when `isReached` holds. */
-async function setUp() {
+async function setUp(clock: Clock = systemClock) {
   await using starting = new AsyncDisposableStack();
   const folder = starting.use(await temporaryFolder());
   const { db } = starting.use(await openTestStore());
@@ -105,4 +104,28 @@ test('what a cloud sent before its link was ended has no effect when its turn co
   const before = await all.name();
   await Promise.all([all.apply(rename, false), all.apply(reset, false)]);
   assert.deepEqual([await all.name(), all.sent, all.answers, all.done.resets], [before, [], [], 0]);
+});
+
+test('devices that the broker does not reach are waited for ten seconds, and the reset is done without them', async () => {
+  const asked = Promise.withResolvers<void>();
+  const elapsed = Promise.withResolvers<void>();
+  const sleep: Clock['sleep'] = (ms, signal) => {
+    if (ms !== 10_000) return systemClock.sleep(ms, signal);
+    asked.resolve();
+    return elapsed.promise;
+  };
+  await using all = await setUp({ ...systemClock, sleep });
+  const done = all.apply(reset);
+  await asked.promise;
+  assert.equal(all.done.resets, 0);
+  elapsed.resolve();
+  await done;
+  assert.deepEqual(
+    all.logger.events('cloud_station_reset').map(({ phase, devices, reached }) => [phase, devices, reached]),
+    [
+      ['begun', 1, 0],
+      ['done', 1, 0],
+    ],
+  );
+  assert.deepEqual([all.done.resets, (await all.config.read()).stationToken], [1, null]);
 });

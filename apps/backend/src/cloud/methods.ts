@@ -1,8 +1,7 @@
 import type { EventChannel } from '@station/protocol/cloud';
 import { type CloudMethod, cloudMethods, type DeviceCommandParams, rpcErrors } from '@station/protocol/cloud-rpc';
 import { builtInDeviceTypes } from '@station/protocol/device-types';
-import type { CommandResult, Commands } from '../core/commands.ts';
-import { checkCommand } from '../devices/commands.ts';
+import { checkCommand, type CommandResult, type Commands } from '../core/commands.ts';
 import { toDevice, type DeviceStore } from '../store/device-store.ts';
 import { type CallId, RpcError, type RpcMethod } from './rpc-server.ts';
 import { commandKey, type RememberedCommands } from './remembered-commands.ts';

@@ -1,7 +1,7 @@
 import type { WriteAlong } from '../store/report-store.ts';
 import type { Cloud, CloudParts } from './cloud.ts';
 import type { CloudSettings } from './cloud-settings.ts';
-import { giveBackHome } from './home-accounts.ts';
+import { restoreHomeAccounts } from './home-accounts.ts';
 import { enqueueReports } from './outbox-store.ts';
 
 /** What is written with each batch of reports; nothing without a cloud. */
@@ -18,7 +18,7 @@ export async function startCloudOf(
 ): Promise<Cloud | null> {
   if (settings === null) {
     const now = parts.clock.now();
-    await parts.store.db.transaction().execute((transaction) => giveBackHome(transaction, now));
+    await parts.store.db.transaction().execute((transaction) => restoreHomeAccounts(transaction, now));
     return null;
   }
   const { startCloud } = await import('./cloud.ts');

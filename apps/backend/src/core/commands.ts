@@ -1,3 +1,5 @@
+import { Value } from 'typebox/value';
+import { actionsOf, commandSchema } from '@station/protocol/device-command-schemas';
 import type { CommandChange } from './device-events.ts';
 
 export type CommandRequest = {
@@ -49,4 +51,15 @@ export class UnansweredError extends Error {
     super('The broker did not answer, or went away before it did');
     this.name = 'UnansweredError';
   }
+}
+
+type Checked =
+  { kind: 'good' } | { kind: 'unknown_action'; known: string[] } | { kind: 'bad_params'; faults: ParamFault[] };
+
+/** Whether a device of this type understands it. Pure. */
+export function checkCommand(type: string, action: string, params: Readonly<Record<string, unknown>>): Checked {
+  const schema = commandSchema(type, action);
+  if (schema === null) return { kind: 'unknown_action', known: actionsOf(type) };
+  const faults = Value.Errors(schema, params).map(({ instancePath, message }) => ({ pointer: instancePath, message }));
+  return faults.length === 0 ? { kind: 'good' } : { kind: 'bad_params', faults };
 }

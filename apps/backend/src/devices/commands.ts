@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { Value } from 'typebox/value';
 import type { Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
-import { actionsOf, commandSchema } from '@station/protocol/device-command-schemas';
 import {
+  checkCommand,
   commandExpiryMs,
   type Commands,
   type CommandTarget,
-  type ParamFault,
   type PublishCommand,
   UnansweredError,
 } from '../core/commands.ts';
@@ -157,15 +155,4 @@ export function createCommands(options: {
       pending.clear();
     },
   };
-}
-
-type Checked =
-  { kind: 'good' } | { kind: 'unknown_action'; known: string[] } | { kind: 'bad_params'; faults: ParamFault[] };
-
-/** Whether a device of this type understands it. Pure. */
-export function checkCommand(type: string, action: string, params: Readonly<Record<string, unknown>>): Checked {
-  const schema = commandSchema(type, action);
-  if (schema === null) return { kind: 'unknown_action', known: actionsOf(type) };
-  const faults = Value.Errors(schema, params).map(({ instancePath, message }) => ({ pointer: instancePath, message }));
-  return faults.length === 0 ? { kind: 'good' } : { kind: 'bad_params', faults };
 }

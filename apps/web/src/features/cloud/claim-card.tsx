@@ -2,7 +2,7 @@ import { correction, generate } from 'lean-qr/nano';
 import { Check, Copy, ExternalLink, RefreshCw } from 'lucide-react';
 import { useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { CloudClaim, CloudStatus } from '@station/protocol/cloud';
+import { claimCodeOf, type CloudClaim, type CloudStatus } from '@station/protocol/cloud';
 import { useUser } from '../../api/services.ts';
 import { Button, buttonLook } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
@@ -54,7 +54,7 @@ function Code({ claim, status, usable }: { claim: CloudClaim; status: CloudStatu
     <>
       <div className="grid items-start gap-x-8 gap-y-6 sm:grid-cols-[minmax(0,16rem)_1fr]">
         <div className="mx-auto w-full max-w-64 space-y-4">
-          <QrCode text={claim.uri} label={t('cloud.claim.qr', { host })} />
+          <QrCode text={claimCodeOf(claim)} label={t('cloud.claim.qr', { host })} />
           <a href={claim.uri} target="_blank" rel="noreferrer" className={classNames(buttonLook('plain'), 'w-full')}>
             <ExternalLink aria-hidden className="size-5 shrink-0" />
             <span className="min-w-0">{t('cloud.claim.open', { host })}</span>
