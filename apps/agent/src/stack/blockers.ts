@@ -7,7 +7,7 @@ import type { AgentConditions } from '@station/kit/conditions';
 import type { Step } from './stack-decide.ts';
 
 /** A fault outside of the stack that stands in the way of all work on it. At most one is known at a time. */
-export type Blocker = 'compose_project_unreadable' | 'state_not_writable' | 'engine_unreachable';
+type Blocker = 'compose_project_unreadable' | 'state_not_writable' | 'engine_unreachable';
 
 export type Blockers = {
   current(): Blocker | null;
@@ -22,7 +22,7 @@ export type Blockers = {
   untilDone(work: () => Promise<void>, signal: AbortSignal, afterTry?: () => void): Promise<void>;
 };
 
-export type BlockersParts = {
+type BlockersParts = {
   conditions: AgentConditions;
   clock: Clock;
   logger: AgentLogger;

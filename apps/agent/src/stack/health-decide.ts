@@ -71,7 +71,7 @@ export function addSample(
   };
 }
 
-export type HealthVerdict = { kind: 'wait' } | { kind: 'passed' } | { kind: 'failed'; reason: string };
+type HealthVerdict = { kind: 'wait' } | { kind: 'passed' } | { kind: 'failed'; reason: string };
 
 /**
  * Whether the release may be called healthy, must be given up, or is to be watched on. Only what was seen counts: while nobody

@@ -22,7 +22,7 @@ export type FetchParts = {
   onProgress: (service: string, progress: PullProgress) => void;
 };
 
-export type FetchAnswer =
+type FetchAnswer =
   | { kind: 'ok'; imageIds: Record<string, string>; digests: Record<string, string> }
   | (RegistryFailure & {
       fetched: Record<string, string>;

@@ -29,7 +29,7 @@ export type KeeperParts = {
 export type OperationRequest = { kind: OperationKind; trigger: Trigger; to: Release };
 
 /** What one process knows beyond the journal; a new process starts without it. */
-export type RunState = {
+type RunState = {
   journal: Journal | null;
   /** True while a write of the journal has not succeeded: which of the two is on disk is not known. */
   journalInDoubt: boolean;

@@ -23,7 +23,7 @@ export type Choice =
   /** A newer release is there, and is left alone for now. */
   | { kind: 'deferred'; reason: DeferralReason };
 
-export type DeferralReason =
+type DeferralReason =
   'manual' | 'quarantined' | 'stack_not_running' | 'agent_too_old' | 'rollout' | 'maintenance_window';
 
 /** Whether the manifest's release is to be installed automatically: only ever forward (contracts, section 1). */
@@ -41,7 +41,7 @@ export function chooseAutomatic(manifest: ReleaseManifest, at: Circumstances): C
   return { kind: 'install', release: releaseOf(manifest.version, manifest.images) };
 }
 
-export type ManualChoice =
+type ManualChoice =
   | { kind: 'current'; version: string | null }
   | { kind: 'install'; release: Release }
   | { kind: 'refused'; code: ErrorCode; message: string };

@@ -57,7 +57,7 @@ export type StepFailure = {
   unread?: readonly string[];
 };
 
-export type FailureCode =
+type FailureCode =
   | 'registry_unavailable'
   | 'registry_auth_failed'
   | 'image_missing'

@@ -75,7 +75,7 @@ function isUpdateAvailable(journal: Journal | null, latest: string | null): bool
   return !isQuarantined && isNewer(latest, journal.installed?.version ?? null);
 }
 
-export type ServiceListParts = Pick<Parts, 'engine'> & { keeper: Pick<JournalKeeper, 'isLoaded' | 'journal'> };
+type ServiceListParts = Pick<Parts, 'engine'> & { keeper: Pick<JournalKeeper, 'isLoaded' | 'journal'> };
 
 /** An engine may accept a call and never answer it; whoever looks at the station is not kept waiting for that. */
 const usualPatienceMs = 3000;
