@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { createAgentConditions } from '@station/kit/conditions';
-import { createForward } from '@station/agent/wifi/credentials-forwarder';
+import { createCredentialsForwarder } from '@station/agent/wifi/credentials-forwarder';
 import { ssidFromText } from '@station/agent/core/wifi-network';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk, type Disk } from '@station/kit/durable-files';
@@ -105,7 +105,7 @@ describe('credentials of a joined network', () => {
       level: 'debug',
       secrets: [],
     });
-    const forward = createForward({
+    const forward = createCredentialsForwarder({
       ...{ disk, dataDir, logger, clock: systemClock, random: () => 0.5 },
       conditions: createAgentConditions(systemClock, logger),
       backend: {

@@ -7,7 +7,7 @@ import type { Config } from './config.ts';
 import { ssidFromText } from './core/wifi-network.ts';
 import { openPortal } from './portal/portal-server.ts';
 import { createProxyService, type ProxyServiceParts } from './stack/proxy-service.ts';
-import { createIntentFile, giveBack } from './wifi/hotspot-cleanup.ts';
+import { createIntentFile, cleanUpHotspot } from './wifi/hotspot-cleanup.ts';
 import { createWatchdog } from './wifi/watchdog.ts';
 import type { WatchdogParts } from './wifi/wifi-run.ts';
 
@@ -32,7 +32,7 @@ export function createWifiDuty(config: Config, parts: Parts): WifiDuty {
   if (mode === 'off') {
     const intent = createIntentFile({ disk: nodeDisk, dataDir, bootId });
     return idleDuty(parts.startedAt, (ending) =>
-      giveBack({ intent, undoHotspot: () => undoHotspot({ logger }), proxy, clock }, ending),
+      cleanUpHotspot({ intent, undoHotspot: () => undoHotspot({ logger }), proxy, clock }, ending),
     );
   }
   const { ssid, password, address, prefixLength, portalPort: port } = hotspot;

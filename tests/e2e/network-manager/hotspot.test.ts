@@ -37,6 +37,24 @@ test('the hotspot stands with names and addresses, lets nobody through, and leav
   assert.equal((await stage.radio.observe()).radio?.state, 'disconnected');
 });
 
+test('the hotspot stands at another HOTSPOT_ADDRESS, and its names lead there', async () => {
+  const elsewhere = { ...hotspot, address: '198.51.100.9', prefixLength: 26 };
+  assert.deepEqual(await stage.radio.startHotspot(elsewhere, forever), { kind: 'started' });
+  assert.match(await readFile(answersFile(), 'utf8'), /^address=\/#\/198\.51\.100\.9$/m);
+  assert.match(JSON.stringify(added()?.settings['ipv4']), /"198\.51\.100\.9".*26/);
+  assert.equal((await stage.radio.observe()).radio?.hotspot?.ip, '198.51.100.9');
+  await stage.radio.stopHotspot();
+});
+
+test('WIFI_INTERFACE names the radio, and another one is left alone', async () => {
+  await stage.renew({}, 'wlan0');
+  assert.equal((await stage.radio.observe()).radio?.interface, 'wlan0');
+  await stage.renew({}, 'wlan7');
+  assert.equal((await stage.radio.observe()).radio, null);
+  assert.equal((await stage.radio.startHotspot(hotspot, forever)).kind, 'failed');
+  assert.equal(stage.fake.added.length, 0);
+});
+
 test('what a killed process changed on the machine is undone without NetworkManager too', async () => {
   assert.deepEqual(await stage.radio.startHotspot(hotspot, forever), { kind: 'started' });
   await undoHotspot({

@@ -36,7 +36,7 @@ export type Stage = AsyncDisposable & {
   /** What the adapter has logged. */
   lines: string[];
   /** Another adapter in the place of the present one. */
-  renew(limits: Partial<Limits>): Promise<void>;
+  renew(limits: Partial<Limits>, interfaceName?: string): Promise<void>;
   /** Another NetworkManager in the place of one that has gone. */
   replaceManager(): Promise<void>;
   /** Looks again at every change until it is true. */
@@ -51,10 +51,10 @@ export async function createStage(): Promise<Stage> {
   await writeFile(join(folder, 'proc/sys/net/ipv4/ip_forward'), '1\n');
   const bus = await startPrivateBus();
   const lines: string[] = [];
-  const connect = (limits: Partial<Limits>): NetworkManager =>
+  const connect = (limits: Partial<Limits>, interfaceName: string | null = null): NetworkManager =>
     createNetworkManager({
       busAddress: bus.address,
-      interface: null,
+      interface: interfaceName,
       country: 'FI',
       dnsmasqFolder: join(folder, 'dnsmasq'),
       kernel: { sys: join(folder, 'sys'), proc: join(folder, 'proc') },
@@ -74,9 +74,9 @@ export async function createStage(): Promise<Stage> {
     bus,
     folder,
     lines,
-    renew: async (limits) => {
+    renew: async (limits, interfaceName) => {
       await stage.radio[Symbol.asyncDispose]();
-      stage.radio = connect(limits);
+      stage.radio = connect(limits, interfaceName);
     },
     replaceManager: async () => {
       stage.fake = await startFakeNetworkManager(bus.address);

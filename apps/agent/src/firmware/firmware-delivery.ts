@@ -12,7 +12,7 @@ import {
 import type { OtaBackend } from './firmware-ports.ts';
 
 /** The backend's knowledge of the cache, kept true: it is asked what it knows, and told what it lacks, again and again. */
-export type HandOver = {
+export type FirmwareDelivery = {
   types(): OtaDeviceTypes | null;
   askDueMs(): number;
   /** Hand-overs that failed, by the key of their item. */
@@ -32,13 +32,13 @@ export type HandOver = {
 /** It is on this machine: asking costs little, and a backend that lost its records is told soon. */
 const reconcileMs = 5 * 60_000;
 
-export function createHandOver(parts: {
+export function createFirmwareDelivery(parts: {
   backend: OtaBackend;
   clock: Clock;
   logger: AgentLogger;
   checkIntervalMs: number;
   random: () => number;
-}): HandOver {
+}): FirmwareDelivery {
   const { backend, clock, logger, random } = parts;
   const intervalMs = Math.min(reconcileMs, parts.checkIntervalMs);
   const newBackoff = () => createBackoff({ initialMs: 5000, maxMs: reconcileMs, jitter: 0.2, random });

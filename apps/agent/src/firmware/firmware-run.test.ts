@@ -7,27 +7,27 @@ import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { cacheDisk } from '../adapters/cache-disk.ts';
 import {
   createRun,
-  emptyNotes,
+  emptyRecords,
   type FirmwareParts,
   type FirmwareRun,
-  keepNotes,
+  changeRecords,
   look,
-  readNotes,
+  readRecords,
 } from './firmware-run.ts';
 import { describeFirmware } from './firmware-status.ts';
 
 it('notes that are changed from two sides at once keep both changes', async () => {
   const dataDir = await mkdtemp(`${tmpdir()}/firmware-notes-`);
   try {
-    const run = { notes: emptyNotes, notesRunner: createExclusiveRunner() } as FirmwareRun;
+    const run = { notes: emptyRecords, notesRunner: createExclusiveRunner() } as FirmwareRun;
     const parts = { disk: cacheDisk, dataDir };
     const names = Array.from({ length: 20 }, (_, index) => `n${index}`);
     await Promise.all(
       names.map((name) =>
-        keepNotes(run, parts, ({ signedFloors }) => ({ signedFloors: { ...signedFloors, [name]: '1.0.0' } })),
+        changeRecords(run, parts, ({ signedFloors }) => ({ signedFloors: { ...signedFloors, [name]: '1.0.0' } })),
       ),
     );
-    const { notes, damaged } = await readNotes(cacheDisk, dataDir);
+    const { notes, damaged } = await readRecords(cacheDisk, dataDir);
     assert.deepEqual([Object.keys(notes.signedFloors), damaged], [names, false]);
   } finally {
     await rm(dataDir, { recursive: true });

@@ -10,7 +10,7 @@ import type { AgentLogger } from '@station/kit/logger';
 import type { FirmwareEntry, FirmwareRefusal } from '@station/protocol/firmware-manifest';
 import { type Cache, type CacheContents, createCache } from './firmware-cache.ts';
 import type { Facts } from './firmware-decide.ts';
-import { createHandOver, type HandOver } from './firmware-delivery.ts';
+import { createFirmwareDelivery, type FirmwareDelivery } from './firmware-delivery.ts';
 import { listPartials } from './firmware-download.ts';
 import { type Attempts, createAttempts, createFetching, type Fetching } from './firmware-fetch.ts';
 import { createFirmwarePoll, type FirmwarePoll, type FirmwareSource } from './firmware-poll.ts';
@@ -49,12 +49,12 @@ export type FirmwareRun = {
   cache: Cache;
   attempts: Attempts;
   fetching: Fetching;
-  handOver: HandOver;
+  handOver: FirmwareDelivery;
   contents: CacheContents;
   /** Whether it was read since the start: that nothing was seen before then says nothing. */
   isCacheRead: boolean;
   partials: string[];
-  notes: FirmwareNotes;
+  notes: FirmwareRecords;
   notesRunner: ExclusiveRunner;
   /** Of the last good manifest; null before there was one. */
   entries: FirmwareEntry[] | null;
@@ -74,11 +74,11 @@ export function createRun(parts: FirmwareParts): FirmwareRun {
     cache,
     attempts,
     fetching: createFetching({ ...parts, cache, attempts, patience }),
-    handOver: createHandOver(parts),
+    handOver: createFirmwareDelivery(parts),
     contents: { items: [], files: [], damaged: [] },
     isCacheRead: false,
     partials: [],
-    notes: emptyNotes,
+    notes: emptyRecords,
     notesRunner: createExclusiveRunner(),
     entries: null,
     refused: [],
@@ -116,10 +116,10 @@ export async function look(run: FirmwareRun, { disk, directory, logger }: Firmwa
 }
 
 /** Changes the notes; resolved means on disk. One after the other: a check that somebody asks for runs beside the loop. */
-export const keepNotes = (
+export const changeRecords = (
   run: FirmwareRun,
   { disk, dataDir }: Pick<FirmwareParts, 'disk' | 'dataDir'>,
-  change: (notes: FirmwareNotes) => Partial<FirmwareNotes>,
+  change: (notes: FirmwareRecords) => Partial<FirmwareRecords>,
 ): Promise<void> =>
   run.notesRunner.run(async () => {
     const notes = { ...run.notes, ...change(run.notes) };
@@ -141,16 +141,16 @@ const Notes = Type.Object({
   /** Name → highest version of a manifest whose signature verified: a signed but old manifest does not go back. */
   signedFloors: Type.Record(Type.String(), Type.String()),
 });
-export type FirmwareNotes = Static<typeof Notes>;
+export type FirmwareRecords = Static<typeof Notes>;
 
-export const emptyNotes: FirmwareNotes = { format: 1, handedOver: {}, signedFloors: {} };
+export const emptyRecords: FirmwareRecords = { format: 1, handedOver: {}, signedFloors: {} };
 
-export const notesFile = 'firmware.json';
+export const recordsFile = 'firmware.json';
 
 /** `damaged`: there is a file, and it is not believed; the notes are then empty. */
-export async function readNotes(disk: Disk, dataDir: string): Promise<{ notes: FirmwareNotes; damaged: boolean }> {
-  const path = join(dataDir, notesFile);
-  if ((await disk.read(path)) === null) return { notes: emptyNotes, damaged: false };
+export async function readRecords(disk: Disk, dataDir: string): Promise<{ notes: FirmwareRecords; damaged: boolean }> {
+  const path = join(dataDir, recordsFile);
+  if ((await disk.read(path)) === null) return { notes: emptyRecords, damaged: false };
   try {
     const envelope: unknown = JSON.parse((await readText(disk, path)) ?? '');
     const good = Value.Check(Envelope, envelope) && envelope.sha256 === checksum(envelope.notes);
@@ -158,12 +158,12 @@ export async function readNotes(disk: Disk, dataDir: string): Promise<{ notes: F
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  return { notes: emptyNotes, damaged: true };
+  return { notes: emptyRecords, damaged: true };
 }
 
 /** Resolved means on disk. */
-const writeNotes = (disk: Disk, dataDir: string, notes: FirmwareNotes): Promise<void> =>
-  writeDurable(disk, join(dataDir, notesFile), `${JSON.stringify({ sha256: checksum(notes), notes })}\n`);
+const writeNotes = (disk: Disk, dataDir: string, notes: FirmwareRecords): Promise<void> =>
+  writeDurable(disk, join(dataDir, recordsFile), `${JSON.stringify({ sha256: checksum(notes), notes })}\n`);
 
 const Envelope = Type.Object({ sha256: Type.String(), notes: Type.Unknown() });
 

@@ -10,16 +10,16 @@ import { decide, type Step } from './firmware-decide.ts';
 import { createPartial } from './firmware-download.ts';
 import {
   createRun,
-  emptyNotes,
-  type FirmwareNotes,
+  emptyRecords,
+  type FirmwareRecords,
   type FirmwareParts,
   type FirmwareRun,
   isPending,
-  keepNotes,
+  changeRecords,
   look,
-  notesFile,
+  recordsFile,
   observe,
-  readNotes,
+  readRecords,
 } from './firmware-run.ts';
 import { createAnnouncer, describeFirmware, setConditions } from './firmware-status.ts';
 import { clearPath, isFileFault, lostReason } from './unreadable-files.ts';
@@ -114,27 +114,27 @@ async function load(run: FirmwareRun, parts: FirmwareParts): Promise<void> {
 }
 
 /** The notes; empty ones when there are none that can be believed. */
-async function loadNotes(run: FirmwareRun, { disk, dataDir, logger }: FirmwareParts): Promise<FirmwareNotes> {
-  const path = join(dataDir, notesFile);
-  const reading = await run.patience(path, () => readNotes(disk, dataDir));
+async function loadNotes(run: FirmwareRun, { disk, dataDir, logger }: FirmwareParts): Promise<FirmwareRecords> {
+  const path = join(dataDir, recordsFile);
+  const reading = await run.patience(path, () => readRecords(disk, dataDir));
   if (reading.kind === 'lost') {
     await clearPath(disk, path);
-    logger.event('state_repaired', { file: notesFile, reason: lostReason });
-    return emptyNotes;
+    logger.event('state_repaired', { file: recordsFile, reason: lostReason });
+    return emptyRecords;
   }
-  if (reading.value.damaged) logger.event('state_repaired', { file: notesFile, reason: 'not notes of this version' });
+  if (reading.value.damaged) logger.event('state_repaired', { file: recordsFile, reason: 'not notes of this version' });
   return reading.value.notes;
 }
 
 /** Remembers the highest versions that a signature has vouched for; rarely, since an SD card wears. */
 async function raiseFloors(run: FirmwareRun, parts: FirmwareParts, entries: readonly FirmwareEntry[]): Promise<void> {
-  const raised = ({ signedFloors }: FirmwareNotes): Map<string, string> => {
+  const raised = ({ signedFloors }: FirmwareRecords): Map<string, string> => {
     const floors = new Map(Object.entries(signedFloors));
     const higher = entries.filter(({ name, version }) => isNewer(version, floors.get(name) ?? null));
     return new Map(higher.map(({ name, version }) => [name, version]));
   };
   if (raised(run.notes).size === 0) return;
-  await keepNotes(run, parts, (notes) => ({
+  await changeRecords(run, parts, (notes) => ({
     signedFloors: { ...notes.signedFloors, ...Object.fromEntries(raised(notes)) },
   }));
 }
@@ -177,7 +177,7 @@ function createExecutors(
       const { name, version, checksum, path } = item;
       if (!(await run.handOver.handOver(item, signal))) return;
       const accepted = { [name]: { version, checksum, path } };
-      await keepNotes(run, parts, ({ handedOver }) => ({ handedOver: { ...handedOver, ...accepted } }));
+      await changeRecords(run, parts, ({ handedOver }) => ({ handedOver: { ...handedOver, ...accepted } }));
       logger.event('firmware_handed_over', { name, version });
     },
     remove_old: async ({ file }) => {

@@ -19,7 +19,7 @@ import {
 export const credentialsFile = 'wifi-credentials.json';
 
 /** Hands the credentials of the last join to the backend, for devices that are provisioned later; tries until it has them. */
-export type Forward = {
+export type CredentialsForwarder = {
   /** Resolved means on disk, or told that it could not be written; they are forwarded in either case. Never rejects. */
   save(credentials: Credentials): Promise<void>;
   /** Ends with the signal's reason. */
@@ -32,7 +32,7 @@ const afterRefusalMs = 24 * 3600_000;
 const quietFailures = 3;
 const readRetryMs = 30_000;
 
-export function createForward(parts: {
+export function createCredentialsForwarder(parts: {
   backend: CredentialsBackend;
   disk: Disk;
   dataDir: string;
@@ -40,7 +40,7 @@ export function createForward(parts: {
   clock: Clock;
   logger: AgentLogger;
   random: () => number;
-}): Forward {
+}): CredentialsForwarder {
   const { backend, disk, conditions, clock, logger } = parts;
   const path = join(parts.dataDir, credentialsFile);
   const backoff = createBackoff({ initialMs: 5000, maxMs: 15 * 60_000, jitter: 0.2, random: parts.random });

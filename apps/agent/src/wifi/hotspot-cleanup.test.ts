@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
-import { createIntentFile, giveBack, intentFile } from './hotspot-cleanup.ts';
+import { createIntentFile, cleanUpHotspot, intentFile } from './hotspot-cleanup.ts';
 
 for (const [name, content, isStarted] of [
   ['starts the proxy that a hotspot of before has stopped, until it runs', '{"proxyStopped":true,"bootId":"a"}', true],
@@ -13,7 +13,7 @@ for (const [name, content, isStarted] of [
   ['leaves the proxy alone when it knows nothing', 'no json', false],
 ] as const)
   test(name, async (t) => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'station-give-back-'));
+    const dataDir = await mkdtemp(join(tmpdir(), 'station-hotspot-cleanup-'));
     t.after(() => rm(dataDir, { recursive: true }));
     await writeFile(join(dataDir, intentFile), content);
     const answers = ['failed', 'failed', 'started'] as const;
@@ -26,7 +26,7 @@ for (const [name, content, isStarted] of [
     const clock = { ...systemClock, sleep: async () => undefined };
     let undone = 0;
     const undoHotspot = async (): Promise<void> => void (undone += 1);
-    await giveBack({ intent, undoHotspot, proxy, clock }, new AbortController().signal);
+    await cleanUpHotspot({ intent, undoHotspot, proxy, clock }, new AbortController().signal);
     assert.equal(starts, isStarted ? 3 : 0);
     assert.equal(undone, 1);
     const after = await readFile(join(dataDir, intentFile), 'utf8');

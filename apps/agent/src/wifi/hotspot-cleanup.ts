@@ -7,10 +7,10 @@ const retryMs = 30_000;
 
 /**
  * Where the watchdog is switched off: a process before, which had it and was killed in its hotspot, has left the proxy stopped, and
- * what the hotspot changed on the machine. The hotspot itself ended with that process. Ends when there is nothing (more) to give back,
+ * what the hotspot changed on the machine. The hotspot itself ended with that process. Ends when nothing is left to clean up,
  * or with the signal's reason.
  */
-export async function giveBack(
+export async function cleanUpHotspot(
   parts: {
     intent: ReturnType<typeof createIntentFile>;
     /** Never rejects. */

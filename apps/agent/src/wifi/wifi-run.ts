@@ -6,7 +6,7 @@ import { describeError } from '@station/kit/station-error';
 import type { SsidHex, Network } from '../core/wifi-network.ts';
 import type { ProxyService } from '../core/stack-port.ts';
 import type { HotspotFailure } from './wifi-status.ts';
-import { createForward, type Forward } from './credentials-forwarder.ts';
+import { createCredentialsForwarder, type CredentialsForwarder } from './credentials-forwarder.ts';
 import { createIntentFile } from './hotspot-cleanup.ts';
 import { type Facts, initialMemory, type Memory, noteScan } from './wifi-facts.ts';
 import type { CredentialsBackend, HotspotSettings, Radio, Reachability } from './wifi-ports.ts';
@@ -50,7 +50,7 @@ export type WatchdogRun = {
   toldCandidateId: string | null;
   scanner: Scanner;
   intent: ReturnType<typeof createIntentFile>;
-  forward: Forward;
+  forward: CredentialsForwarder;
   actions: PortalActions;
 };
 
@@ -80,7 +80,7 @@ export function createRun(
       },
     }),
     intent: createIntentFile(parts),
-    forward: createForward(parts),
+    forward: createCredentialsForwarder(parts),
     actions: { view: notYet, rescan: notYet, join: notYet, seen: notYet },
   };
   run.actions = options.actions(run);
