@@ -7,7 +7,7 @@ import { startRunningStation, type RunningStation } from './running-station.ts';
 const owner = { name: 'Olena Kovalenko', email: 'olena@example.org', password: 'correct horse battery' };
 const sentence = 'When Ceiling lamp is turned on → turn on Desk lamp, wait 2 s, turn off Desk lamp';
 
-/** A day on which the station learns to do things by itself, with devices that really do them. */
+/** A day on which the station learns to do things automatically, with devices that really do them. */
 describe('automations in the web app, in a real Chromium', { timeout: 600_000 }, () => {
   const day = new AsyncDisposableStack();
   let station: RunningStation;

@@ -60,7 +60,7 @@ export function startScriptedDevice(options: {
       happen({ action: 'command_ack', commandId });
       if (action === 'ota_update' && version !== undefined) orders.push(version);
     });
-    // It tries again by itself.
+    // It tries again automatically.
     opened.on('error', () => undefined);
     return opened;
   }

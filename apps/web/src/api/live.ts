@@ -3,7 +3,7 @@ import type { HelloMessage, ServerMessage } from '@station/protocol/socket';
 import { createStore, type Store } from './store.ts';
 
 export type LiveState = {
-  /** `live` once the station has greeted; `connecting` before the first answer; `down` while it reconnects by itself. */
+  /** `live` once the handshake is done; `connecting` before the first answer; `down` while it reconnects automatically. */
   link: 'off' | 'connecting' | 'live' | 'down';
   /** Whether the backend hears the agent; null until it said so. */
   agent: boolean | null;
@@ -62,7 +62,7 @@ export function createLiveService(deps: {
     // A link that died without a word (a phone that changed networks) never says `close`.
     silenceTimer = setTimeout(() => on.reconnect(), silenceMs);
   };
-  const greeted = (on: ReconnectingWebSocket, hello: HelloMessage): void => {
+  const completeHandshake = (on: ReconnectingWebSocket, hello: HelloMessage): void => {
     patch({ link: 'live', hello });
     clearInterval(pingTimer);
     pingTimer = setInterval(() => ping(on), pingEveryMs);
@@ -82,7 +82,7 @@ export function createLiveService(deps: {
     const message = parse(data);
     if (!message) return;
     deps.onServerTime(message.at);
-    if (message.type === 'hello') greeted(on, message);
+    if (message.type === 'hello') completeHandshake(on, message);
     if (message.type === 'agent_link') patch({ agent: message.connected });
     for (const listener of listeners) listener(message);
   };

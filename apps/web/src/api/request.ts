@@ -31,7 +31,7 @@ export class Problem extends Error {
 export const asProblem = (error: unknown): Problem =>
   error instanceof Problem ? error : new Problem('bad_answer', String(error), { cause: error });
 
-/** Whether it is the way to the backend that failed, so that trying again by itself makes sense. */
+/** Whether it is the way to the backend that failed, so that trying again automatically makes sense. */
 export const isOutage = (problem: Problem): boolean =>
   problem.code === 'no_answer' ||
   problem.code === 'timed_out' ||

@@ -14,7 +14,7 @@ export type SessionState =
 
 export type SessionService = {
   state: Store<SessionState>;
-  /** Finds out who is here. Tries again by itself while the station does not answer. */
+  /** Finds out who is here. Tries again automatically while the station does not answer. */
   start(): Promise<void>;
   setUp(request: SetupRequest): Promise<void>;
   logIn(request: LoginRequest): Promise<void>;

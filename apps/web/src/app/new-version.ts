@@ -3,12 +3,12 @@ import { createStore, type Store } from '../api/store.ts';
 
 /**
  * Whether the files of this page are still the ones the station serves. After an update there may be a newer page; it is asked
- * for each time the station greets again and when an update has ended, since the web app is replaced beside the backend.
+ * for each time the socket connects again and when an update has ended, since the web app is replaced beside the backend.
  */
 export function watchPageAge(live: LiveService, fetchPage: () => Promise<string>): Store<boolean> {
   const outdated = createStore(false);
   const own = document.querySelector<HTMLScriptElement>('script[type=module][src]')?.getAttribute('src') ?? null;
-  let greeted = false;
+  let wasConnected = false;
   const look = async (): Promise<void> => {
     if (own === null) return;
     try {
@@ -16,14 +16,14 @@ export function watchPageAge(live: LiveService, fetchPage: () => Promise<string>
       // Something else than the page, say a proxy's apology, tells nothing.
       if (page.includes('id="root"')) outdated.set(!page.includes(own));
     } catch {
-      // The station is away; the next greeting asks again.
+      // The station is away; the next handshake asks again.
     }
   };
   live.onMessage((message) => {
     const ended =
       message.type === 'agent_event' && ['update_completed', 'rollback_completed'].includes(message.event.event);
-    if (ended || (message.type === 'hello' && greeted)) void look();
-    if (message.type === 'hello') greeted = true;
+    if (ended || (message.type === 'hello' && wasConnected)) void look();
+    if (message.type === 'hello') wasConnected = true;
   });
   return outdated;
 }
@@ -40,7 +40,7 @@ export function reloadOnMissingChunk(): void {
 }
 
 async function reloadOnce(): Promise<void> {
-  // While the station is away there is nothing to load: of this page, which comes back by itself, a browser's error would remain.
+  // While the station is away there is nothing to load: of this page, which comes back automatically, a browser's error would remain.
   const isThere = await fetch('/', { cache: 'no-store' }).then(
     ({ ok }) => ok,
     () => false,

@@ -13,7 +13,7 @@ import { BackLink, LinkButton } from '../../ui/links.tsx';
 import { PageHead } from '../../ui/page.tsx';
 import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
-import { Gone, Says, StatusBadge } from './automation-parts.tsx';
+import { Gone, AutomationSentence, StatusBadge } from './automation-parts.tsx';
 import { automationConditionWords, flowFaultWords, sentenceWords, startedWords } from './automation-words.ts';
 import { type Surroundings, useAutomation, useDelete, useRunNow, useSurroundings, useSwitch } from './automations.ts';
 import { RunsCard } from './runs-card.tsx';
@@ -93,7 +93,7 @@ function DoesCard({ automation, around }: { automation: Automation; around: Surr
   return (
     <Card title={t('automations.page.does')}>
       <div className="space-y-3">
-        <Says flow={flow} around={around} />
+        <AutomationSentence flow={flow} around={around} />
         {hasUnpublishedChanges && (
           <div className="rounded-xl bg-sunken p-3 text-small">
             <p className="font-strong">{t('automations.status.edited')}</p>

@@ -11,7 +11,7 @@ import { sentenceOf, waysOf } from './sentence.ts';
 const waysShown = 4;
 
 /** What a flow does, in words: one sentence, or one for each way through it. */
-export function Says({ flow, around }: { flow: Flow; around: Surroundings }) {
+export function AutomationSentence({ flow, around }: { flow: Flow; around: Surroundings }) {
   const { t } = useTranslation();
   if (flow.nodes.length === 0) return <p className="text-ink-soft">{t('automations.nothing')}</p>;
   const sentence = sentenceOf(flow);
@@ -29,7 +29,7 @@ export function Says({ flow, around }: { flow: Flow; around: Surroundings }) {
   );
 }
 
-/** Whether it starts by itself. */
+/** Whether it starts automatically. */
 export function StatusBadge({ status }: { status: 'draft' | 'published' }) {
   const { t } = useTranslation();
   const isOn = status === 'published';

@@ -13,11 +13,11 @@ import { PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
-import { NextTime, Says, StatusBadge } from './automation-parts.tsx';
+import { NextTime, AutomationSentence, StatusBadge } from './automation-parts.tsx';
 import { automationConditionWords, statusOfRun, toneOfRun } from './automation-words.ts';
 import { type Surroundings, useAutomations, useDetails, useSurroundings } from './automations.ts';
 
-/** What the station does by itself, each in a sentence. */
+/** What the station does automatically, each in a sentence. */
 export function AutomationsPage() {
   const { t } = useTranslation();
   const view = useAutomations();
@@ -109,7 +109,7 @@ function Row({
         {detail === undefined ? (
           <Skeleton className="h-6 w-3/4" />
         ) : (
-          <Says flow={detail.publishedFlow ?? detail.flow} around={around} />
+          <AutomationSentence flow={detail.publishedFlow ?? detail.flow} around={around} />
         )}
       </div>
       {conditions.map((condition) => (

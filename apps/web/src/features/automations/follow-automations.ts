@@ -9,7 +9,7 @@ export const runsKey = (id: string): readonly unknown[] => [...automationsKey, i
 /** While runs follow each other quickly, they are read at most this often. */
 const gatherMs = 500;
 
-/** Reads automations and their runs anew when the station tells of a change, and after each greeting: something may have been missed. */
+/** Reads automations and their runs anew when the station tells of a change, and after each handshake: something may have been missed. */
 export function followAutomations(live: LiveService, queries: QueryClient): void {
   let due: ReturnType<typeof setTimeout> | undefined;
   live.onMessage(({ type }) => {

@@ -110,7 +110,7 @@ function UnclaimDialog({ status: { host, outbox }, onClose }: { status: CloudSta
   );
 }
 
-/** When the station tries again by itself. The page around it draws itself each second. */
+/** When the station tries again automatically. The page around it draws itself each second. */
 export function NextAttempt({ status }: { status: CloudStatus }) {
   const { t } = useTranslation();
   const locale = useLocale();

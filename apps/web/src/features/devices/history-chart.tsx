@@ -29,7 +29,7 @@ export function HistoryChart({ capability, from, to, points }: ChartProps) {
       chart = new uPlot(optionsOf(element, options), dataOf(capability, points, to), element);
     };
     const dark = matchMedia('(prefers-color-scheme: dark)');
-    // A canvas does not follow the variables by itself.
+    // A canvas does not follow the variables automatically.
     dark.addEventListener('change', again);
     const watching = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height: heightPx }));
     watching.observe(element);

@@ -187,7 +187,7 @@ function Entry({ rollout }: { rollout: Rollout }) {
         )}
         <div className="min-w-0 flex-1">
           <h3 className="font-strong">{title}</h3>
-          <p>{phaseWords(t, rollout).says}</p>
+          <p>{phaseWords(t, rollout).sentence}</p>
           <p className="text-small text-ink-soft tabular-nums">
             {countWords(t, rollout) + dot}
             <TimeAgo at={endedAt ?? createdAt} />

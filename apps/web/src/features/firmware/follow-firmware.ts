@@ -21,7 +21,7 @@ const gatherMs = 100;
 /** What runs where is read at most this often while devices come back one after another. */
 const readTypesEveryMs = 1_000;
 
-/** Keeps rollouts in step with what the station tells, and reads all anew after each greeting: something may have been missed. */
+/** Keeps rollouts in step with what the station tells, and reads all anew after each handshake: something may have been missed. */
 export function followFirmware(live: LiveService, queries: QueryClient): void {
   let gathered: FirmwareRolloutMessage[] = [];
   let readingTypes: ReturnType<typeof setTimeout> | undefined;

@@ -23,7 +23,7 @@ export function RolloutCard({ rollout, mayManage, usable }: { rollout: Rollout; 
   const { t } = useTranslation();
   const { type, version, createdAt } = rollout;
   const tone = toneOfRollout(rollout);
-  const { says, help } = phaseWords(t, rollout);
+  const { sentence, help } = phaseWords(t, rollout);
   return (
     <Card
       title={t('firmware.rollout.title', { type: typeName(t, type), version })}
@@ -37,7 +37,7 @@ export function RolloutCard({ rollout, mayManage, usable }: { rollout: Rollout; 
         {tone !== 'notice' && <ToneIcon tone={tone} className="mt-0.5" />}
         <div className="min-w-0">
           <p role="status" className="font-strong">
-            {says}
+            {sentence}
           </p>
           {help !== null && <p>{help}</p>}
           <p className="text-small text-ink-soft tabular-nums">{countWords(t, rollout)}</p>

@@ -44,7 +44,7 @@ const target = (more: Partial<RolloutTarget>): RolloutTarget => ({
   ...more,
 });
 
-test('a rollout says where it is, from its state and its counts alone', () => {
+test('a rollout shows where it is, from its state and its counts alone', () => {
   const cases: [Parameters<typeof rollout>[0], string][] = [
     [{ state: 'waiting_approval' }, 'Waiting for approval'],
     [{ devices: { waiting: 5 } }, 'Waiting for the first device'],
@@ -60,7 +60,7 @@ test('a rollout says where it is, from its state and its counts alone', () => {
     [{ state: 'aborted' }, 'Stopped by hand'],
     [{ state: 'superseded' }, 'Replaced by another version'],
   ];
-  for (const [more, says] of cases) assert.equal(phaseWords(t, rollout(more)).says, says);
+  for (const [more, sentence] of cases) assert.equal(phaseWords(t, rollout(more)).sentence, sentence);
   // From counts alone it is not known which of the two it is.
   assert.match(
     phaseWords(t, rollout({ devices: { waiting: 5 } })).help ?? '',
@@ -70,7 +70,7 @@ test('a rollout says where it is, from its state and its counts alone', () => {
   assert.deepEqual([...new Set(told)].sort(), [...rolloutStates].sort());
 });
 
-test('a device says how far it is, and one that sleeps is said to', () => {
+test('a device shows how far it is, and whether it sleeps', () => {
   const asleep = { status: 'offline' } as Device;
   const cases: [Partial<RolloutTarget>, Device | undefined, string][] = [
     [{}, undefined, 'Its turn comes'],

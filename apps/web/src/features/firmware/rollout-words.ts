@@ -34,37 +34,38 @@ export function toneOfRollout({ state, devices }: Pick<Rollout, 'state' | 'devic
 }
 
 /** Where a rollout is, and, where that asks for it, what it means. */
-export function phaseWords(t: TFunction, rollout: Rollout): { says: string; help: string | null } {
+export function phaseWords(t: TFunction, rollout: Rollout): { sentence: string; help: string | null } {
   const { state, devices } = rollout;
   switch (state) {
     case 'waiting_approval':
-      return { says: t('firmware.rollout.phase.approval'), help: t('firmware.rollout.phase.approvalHelp') };
+      return { sentence: t('firmware.rollout.phase.approval'), help: t('firmware.rollout.phase.approvalHelp') };
     case 'running':
       return runningWords(t, rollout);
     case 'paused':
-      return { says: t('firmware.rollout.phase.paused'), help: t('firmware.rollout.phase.pausedHelp') };
+      return { sentence: t('firmware.rollout.phase.paused'), help: t('firmware.rollout.phase.pausedHelp') };
     case 'done':
       return {
-        says:
+        sentence:
           devices.failed > 0
             ? t('firmware.rollout.phase.doneWithout', { count: devices.failed })
             : t('firmware.rollout.phase.done'),
         help: null,
       };
     case 'stopped':
-      return { says: stoppedWords(t, rollout), help: t('firmware.rollout.phase.stoppedHelp') };
+      return { sentence: stoppedWords(t, rollout), help: t('firmware.rollout.phase.stoppedHelp') };
     case 'aborted':
-      return { says: t('firmware.rollout.phase.aborted'), help: null };
+      return { sentence: t('firmware.rollout.phase.aborted'), help: null };
     case 'superseded':
-      return { says: t('firmware.rollout.phase.superseded'), help: null };
+      return { sentence: t('firmware.rollout.phase.superseded'), help: null };
   }
 }
 
-function runningWords(t: TFunction, { wave, waves, devices }: Rollout): { says: string; help: string | null } {
-  if (wave > 0 || waves < 2) return { says: t('firmware.rollout.phase.wave', { wave: wave + 1, waves }), help: null };
-  if (devices.updating > 0) return { says: t('firmware.rollout.phase.first'), help: null };
-  if (devices.updated > 0) return { says: t('firmware.rollout.phase.firstHolds'), help: null };
-  return { says: t('firmware.rollout.phase.firstAwaited'), help: t('firmware.rollout.phase.firstAwaitedHelp') };
+function runningWords(t: TFunction, { wave, waves, devices }: Rollout): { sentence: string; help: string | null } {
+  if (wave > 0 || waves < 2)
+    return { sentence: t('firmware.rollout.phase.wave', { wave: wave + 1, waves }), help: null };
+  if (devices.updating > 0) return { sentence: t('firmware.rollout.phase.first'), help: null };
+  if (devices.updated > 0) return { sentence: t('firmware.rollout.phase.firstHolds'), help: null };
+  return { sentence: t('firmware.rollout.phase.firstAwaited'), help: t('firmware.rollout.phase.firstAwaitedHelp') };
 }
 
 function stoppedWords(t: TFunction, { wave, devices: { failed } }: Rollout): string {

@@ -121,7 +121,7 @@ function Available({ firmware: { images } }: { firmware: Firmware }) {
   );
 }
 
-/** Whether new firmware of a type goes out by itself. */
+/** Whether new firmware of a type goes out automatically. */
 function ModeDialog({ firmware, name, onClose }: { firmware: Firmware; name: string; onClose: () => void }) {
   const { t } = useTranslation();
   const [mode, setMode] = useState(firmware.mode);
@@ -182,7 +182,7 @@ function InstallDialog({
   );
   const isOlder = newestRunning !== null && isNewer(newestRunning, version);
   const wasStopped = rollouts.some((one) => one.type === type && one.version === version && one.state === 'stopped');
-  const says = (one: string): string | null => {
+  const noteOf = (one: string): string | null => {
     if (isEverywhere(one)) return t('firmware.install.everywhere');
     return runOn(one) > 0 ? t('firmware.install.runsOn', { count: runOn(one) }) : null;
   };
@@ -212,7 +212,7 @@ function InstallDialog({
         options={images.map((image) => ({
           value: image.version,
           label: image.version,
-          help: [formatBytes(locale, image.size), says(image.version)].filter((part) => part !== null).join(dot),
+          help: [formatBytes(locale, image.size), noteOf(image.version)].filter((part) => part !== null).join(dot),
         }))}
       />
       <div role="status" className="space-y-3 empty:hidden">

@@ -11,7 +11,7 @@ export type Outcome =
   | 'reverted'
   /** The wanted release was never started; nothing changed. */
   | 'not_installed'
-  /** Going back by hand failed; the station stayed where it was. */
+  /** Going back manually failed; the station stayed where it was. */
   | 'stayed'
   /** Neither release could be shown healthy. */
   | 'both_failed'
