@@ -4,7 +4,7 @@ import { Value } from 'typebox/value';
 import { readText, writeDurable, type Disk } from './durable-files.ts';
 
 /** `damaged`: there is a file, but it is not believed. */
-export type JsonReading<T> = { kind: 'ok'; value: T } | { kind: 'missing' } | { kind: 'damaged'; reason: string };
+type JsonReading<T> = { kind: 'ok'; value: T } | { kind: 'missing' } | { kind: 'damaged'; reason: string };
 
 /** A file with one JSON value that fits a schema. */
 export type JsonFile<T> = {

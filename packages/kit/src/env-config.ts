@@ -1,5 +1,5 @@
 /** One variable, declared once: what may stand in it, its default, and what people read about it. */
-export type Variable<T = unknown> = {
+type Variable<T = unknown> = {
   readonly check: Check<T>;
   /** What it does, in one or two plain sentences. */
   readonly help: string;

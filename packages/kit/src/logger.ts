@@ -22,7 +22,7 @@ export type EventCatalogue = Readonly<Record<string, { readonly level: LogLevel;
 };
 
 /** One event as it is written: `time` is ISO 8601 in UTC. */
-export type LoggedEvent<Catalogue extends EventCatalogue> = {
+type LoggedEvent<Catalogue extends EventCatalogue> = {
   [Name in keyof Catalogue & string]: { time: string; level: LogLevel; event: Name } & Static<
     Catalogue[Name]['fields']
   >;

@@ -13,13 +13,13 @@ const closed = { additionalProperties: false } as const;
 export const maxNodes = 100;
 export const maxEdges = 300;
 /** Longest wait of one delay: 7 days. */
-export const maxDelaySeconds = 7 * 24 * 60 * 60;
+const maxDelaySeconds = 7 * 24 * 60 * 60;
 
 /** A value of a device's state. */
 export const StateValue = Type.Union([Type.Boolean(), Type.Number(), Type.String({ maxLength: 256 })]);
 export type StateValue = Static<typeof StateValue>;
 
-export const operators = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte'] as const;
+const operators = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte'] as const;
 export type Operator = (typeof operators)[number];
 const Operator = Type.Enum([...operators], { description: '=, ≠, <, ≤, >, ≥' });
 
@@ -39,7 +39,7 @@ const TimeOfDay = Type.String({
 const Capability = Type.String({ minLength: 1, maxLength: 64, description: 'Key in the state of the device.' });
 
 /** Configurations of the kinds of triggers. */
-export const triggerConfigs = {
+const triggerConfigs = {
   /** A device reported an event. */
   device_event_received: Type.Object(
     {
@@ -82,7 +82,7 @@ export const triggerConfigs = {
 } as const satisfies Record<string, TObject>;
 
 /** Configurations of the kinds of conditions. A removed device, or one that never reported the value, meets none. */
-export const conditionConfigs = {
+const conditionConfigs = {
   state_equals: Type.Object({ deviceId: Id, capability: Capability, value: StateValue }, closed),
   numeric_compare: Type.Object(
     { deviceId: Id, capability: Capability, operator: Operator, value: Type.Number() },
@@ -93,7 +93,7 @@ export const conditionConfigs = {
 } as const satisfies Record<string, TObject>;
 
 /** Configurations of the kinds of actions. */
-export const actionConfigs = {
+const actionConfigs = {
   /** Done when the device has confirmed it; failed when the device refuses, is offline or does not answer in time. */
   device_command: Type.Object(
     {

@@ -1,4 +1,4 @@
-import { Type, type Static, type TObject, type TSchema } from 'typebox';
+import { Type, type TObject, type TSchema } from 'typebox';
 
 /**
  * Catalogue of the backend's log events: one JSON object a line with `time`, `level`, `event` and the fields below
@@ -73,6 +73,3 @@ export const backendEvents = {
   mqtt_session_ended: event('info', { clientId: text }),
   replica_retired: event('info', { replicaId: text }),
 } as const;
-
-export type BackendEventName = keyof typeof backendEvents;
-export type BackendEventFields<N extends BackendEventName> = Static<(typeof backendEvents)[N]['fields']>;

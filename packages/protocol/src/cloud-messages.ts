@@ -24,7 +24,7 @@ export const ClaimHandshake = Type.Object({
   claimSecret: Type.String(),
 });
 export type ClaimHandshake = Static<typeof ClaimHandshake>;
-export const ClaimSuccess = Type.Object({
+const ClaimSuccess = Type.Object({
   type: Type.Literal('claim_success'),
   stationToken: Type.String({ minLength: 16, maxLength: 4096 }),
 });
@@ -32,13 +32,13 @@ export const ClaimSuccess = Type.Object({
 export const StationAuth = Type.Object({ type: Type.Literal('station_auth'), stationToken: Type.String() });
 export type StationAuth = Static<typeof StationAuth>;
 /** With `acks` the cloud acknowledges messages with a `seq`. Without it a message counts as delivered once it is sent. */
-export const AuthOk = Type.Object({ type: Type.Literal('auth_ok'), acks: Type.Optional(Type.Boolean()) });
-export const AuthError = Type.Object({
+const AuthOk = Type.Object({ type: Type.Literal('auth_ok'), acks: Type.Optional(Type.Boolean()) });
+const AuthError = Type.Object({
   type: Type.Literal('auth_error'),
   reason: Type.Optional(Type.String({ maxLength: 1000 })),
 });
 /** The cloud has stored all messages of this connection up to and including this `seq`. */
-export const Ack = Type.Object({ type: Type.Literal('ack'), seq: Type.Integer({ minimum: 0 }) });
+const Ack = Type.Object({ type: Type.Literal('ack'), seq: Type.Integer({ minimum: 0 }) });
 
 export const CloudMember = Type.Object({
   cloudUserId: CloudUserId,
@@ -58,16 +58,16 @@ export const IdentitySync = Type.Object({
   members: Type.Array(CloudMember, { maxItems: maxMembers }),
 });
 export type IdentitySync = Static<typeof IdentitySync>;
-export const StationRenamed = Type.Object({ type: Type.Literal('station_renamed'), name: Name });
-export const MemberAdded = Type.Object({ type: Type.Literal('member_added'), member: CloudMember });
-export const MemberUpdated = Type.Object({ type: Type.Literal('member_updated'), member: CloudMember });
-export const MemberRemoved = Type.Object({ type: Type.Literal('member_removed'), cloudUserId: CloudUserId });
-export const StationPasswordChanged = Type.Object({
+const StationRenamed = Type.Object({ type: Type.Literal('station_renamed'), name: Name });
+const MemberAdded = Type.Object({ type: Type.Literal('member_added'), member: CloudMember });
+const MemberUpdated = Type.Object({ type: Type.Literal('member_updated'), member: CloudMember });
+const MemberRemoved = Type.Object({ type: Type.Literal('member_removed'), cloudUserId: CloudUserId });
+const StationPasswordChanged = Type.Object({
   type: Type.Literal('station_password_changed'),
   cloudUserId: CloudUserId,
   stationPasswordHash: PasswordHash,
 });
-export const StationReset = Type.Object({ type: Type.Literal('station_reset') });
+const StationReset = Type.Object({ type: Type.Literal('station_reset') });
 /** The station's answer; it is sent before anything is reset. */
 export const StationResetAck = Type.Object({ type: Type.Literal('station_reset_ack') });
 
@@ -98,5 +98,5 @@ export const legacyMessageTypes = [
   'station_password_changed',
   'station_reset',
 ] as const satisfies readonly CloudMessageType[];
-export type LegacyMessageType = (typeof legacyMessageTypes)[number];
+type LegacyMessageType = (typeof legacyMessageTypes)[number];
 export type LegacyMessage = Extract<CloudMessage, { type: LegacyMessageType }>;

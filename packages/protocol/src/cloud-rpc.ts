@@ -41,8 +41,8 @@ export const DeviceCommandParams = Type.Object({
   ),
 });
 export type DeviceCommandParams = Static<typeof DeviceCommandParams>;
-export const NoParams = Type.Union([Type.Object({}), Type.Array(Type.Unknown(), { maxItems: 0 })]);
-export const SetActiveChannelsParams = Type.Object({ channels: Type.Array(EventChannel, { maxItems: 64 }) });
+const NoParams = Type.Union([Type.Object({}), Type.Array(Type.Unknown(), { maxItems: 0 })]);
+const SetActiveChannelsParams = Type.Object({ channels: Type.Array(EventChannel, { maxItems: 64 }) });
 
 /** Methods for the cloud. Before `auth_ok` each call is answered with -32001. */
 export const cloudMethods = {

@@ -20,7 +20,7 @@ export const CommandRequest = Type.Object(
 export type CommandRequest = Static<typeof CommandRequest>;
 
 /** `expired`: the device did not answer in time. `failed`: it was refused or could not be sent. */
-export const CommandStatus = Type.Enum(['pending', 'confirmed', 'failed', 'expired']);
+const CommandStatus = Type.Enum(['pending', 'confirmed', 'failed', 'expired']);
 export type CommandStatus = Static<typeof CommandStatus>;
 
 export const DeviceCommand = Type.Object({

@@ -7,7 +7,7 @@ import { Type, type Static, type TSchema } from 'typebox';
 
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
-export const ValueKind = Type.Enum(['number', 'boolean', 'text']);
+const ValueKind = Type.Enum(['number', 'boolean', 'text']);
 
 /** One value of a device's state. */
 export const Capability = Type.Object({

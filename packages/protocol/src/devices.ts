@@ -8,7 +8,7 @@ const closed = { additionalProperties: false } as const;
 const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
 const JsonObject = Type.Record(Type.String(), Type.Unknown());
 
-export const deviceStatuses = ['unknown', 'online', 'offline'] as const;
+const deviceStatuses = ['unknown', 'online', 'offline'] as const;
 
 /** GET /api/devices (user) → Device[], by name; GET /api/devices/:id (user) → Device. */
 export const Device = Type.Object({

@@ -105,7 +105,7 @@ export const events = {
 } as const;
 
 export type EventName = keyof typeof events;
-export type EventFields<N extends EventName> = Static<(typeof events)[N]['fields']>;
+type EventFields<N extends EventName> = Static<(typeof events)[N]['fields']>;
 
 /** One event as it is written and streamed. */
 export type AgentEvent = { [N in EventName]: { time: string; level: Level; event: N } & EventFields<N> }[EventName];

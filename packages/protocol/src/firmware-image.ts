@@ -7,7 +7,7 @@
 export const imageMagic = 0xe9;
 export const imageHeaderBytes = 24;
 export const segmentHeaderBytes = 8;
-export const mostSegments = 16;
+const mostSegments = 16;
 export const descriptorMagic = 0xabcd5432;
 export const descriptorBytes = 256;
 /** Seed of the XOR over all segment data. */

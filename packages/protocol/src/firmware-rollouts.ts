@@ -23,7 +23,7 @@ export type RolloutState = (typeof rolloutStates)[number];
 export const targetStates = ['waiting', 'updating', 'updated', 'failed', 'skipped'] as const;
 export type TargetState = (typeof targetStates)[number];
 
-export const targetPhases = ['offered', 'accepted', 'downloading', 'installing'] as const;
+const targetPhases = ['offered', 'accepted', 'downloading', 'installing'] as const;
 export type TargetPhase = (typeof targetPhases)[number];
 
 /** A rollout of new firmware starts automatically (canary first), or waits for approval. */

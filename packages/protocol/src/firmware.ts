@@ -6,7 +6,7 @@ import { parseVersion } from './version.ts';
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 /** Name of a firmware: it is the device type that the firmware is for (contracts, section 2). */
-export const firmwareNamePattern = '^[a-z0-9][a-z0-9._-]{0,63}$';
+const firmwareNamePattern = '^[a-z0-9][a-z0-9._-]{0,63}$';
 const namePattern = new RegExp(firmwareNamePattern);
 
 export const isFirmwareName = (text: string): boolean => namePattern.test(text);

@@ -7,7 +7,7 @@ import { parseVersion } from './version.ts';
 export const maxManifestBytes = 1024 * 1024;
 
 /** The published shape (contracts, section 1). Unknown keys are ignored: manifests grow. */
-export const ReleaseManifestBody = Type.Object({
+const ReleaseManifestBody = Type.Object({
   version: Type.String({ minLength: 1, maxLength: 128 }),
   images: Type.Record(Type.String(), Type.String()),
   notes: Type.Optional(Type.String({ maxLength: 16384 })),

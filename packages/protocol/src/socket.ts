@@ -33,12 +33,12 @@ export const closeCodes = {
   unauthorized: 4401,
 } as const;
 
-export const AuthMessage = Type.Object({
+const AuthMessage = Type.Object({
   type: Type.Literal('auth'),
   token: Type.String({ minLength: 1, maxLength: 4096 }),
 });
 /** Answered by `pong`. Browsers hide the protocol's own pings, so a page detects a dead link this way. */
-export const PingMessage = Type.Object({ type: Type.Literal('ping') });
+const PingMessage = Type.Object({ type: Type.Literal('ping') });
 export const ClientMessage = Type.Union([AuthMessage, PingMessage]);
 export type ClientMessage = Static<typeof ClientMessage>;
 
@@ -53,7 +53,7 @@ export const HelloMessage = Type.Object({
 });
 export type HelloMessage = Static<typeof HelloMessage>;
 
-export const PongMessage = Type.Object({ type: Type.Literal('pong'), at: Time });
+const PongMessage = Type.Object({ type: Type.Literal('pong'), at: Time });
 
 /** A live log event of the agent (contracts, section 6), or a change of the link to the agent. */
 export const AgentEvent = Type.Object(
@@ -61,29 +61,29 @@ export const AgentEvent = Type.Object(
   { additionalProperties: true, description: 'Further fields are in the event catalogue.' },
 );
 export type AgentEvent = Static<typeof AgentEvent>;
-export const AgentEventMessage = Type.Object({ type: Type.Literal('agent_event'), at: Time, event: AgentEvent });
+const AgentEventMessage = Type.Object({ type: Type.Literal('agent_event'), at: Time, event: AgentEvent });
 export type AgentEventMessage = Static<typeof AgentEventMessage>;
 
 /** Whether the backend receives the agent's events. Sent on change and after `hello`; when it is back, read /api/system/status again. */
-export const AgentLinkMessage = Type.Object({ type: Type.Literal('agent_link'), at: Time, connected: Type.Boolean() });
+const AgentLinkMessage = Type.Object({ type: Type.Literal('agent_link'), at: Time, connected: Type.Boolean() });
 export type AgentLinkMessage = Static<typeof AgentLinkMessage>;
 
 /** The whole known state of a device, not only the latest report. Each message replaces the earlier ones. */
-export const DeviceStateMessage = Type.Object({
+const DeviceStateMessage = Type.Object({
   type: Type.Literal('device_state'),
   at: Time,
   deviceId: Id,
   state: Type.Record(Type.String(), Type.Unknown()),
   stateAt: Time,
 });
-export const DeviceStatusMessage = Type.Object({
+const DeviceStatusMessage = Type.Object({
   type: Type.Literal('device_status'),
   at: Time,
   deviceId: Id,
   status: Type.Enum(['unknown', 'online', 'offline']),
 });
 /** A device reported an event; GET its events for the record. */
-export const DeviceEventMessage = Type.Object({
+const DeviceEventMessage = Type.Object({
   type: Type.Literal('device_event'),
   at: Time,
   deviceId: Id,
@@ -91,14 +91,14 @@ export const DeviceEventMessage = Type.Object({
   data: Type.Record(Type.String(), Type.Unknown()),
 });
 /** Progress of a command: first pending, then its result. */
-export const DeviceCommandMessage = Type.Object({
+const DeviceCommandMessage = Type.Object({
   type: Type.Literal('device_command'),
   at: Time,
   ...DeviceCommand.properties,
 });
 /** A device was added, renamed or moved: read it again. */
-export const DeviceChangedMessage = Type.Object({ type: Type.Literal('device_changed'), at: Time, deviceId: Id });
-export const DeviceRemovedMessage = Type.Object({ type: Type.Literal('device_removed'), at: Time, deviceId: Id });
+const DeviceChangedMessage = Type.Object({ type: Type.Literal('device_changed'), at: Time, deviceId: Id });
+const DeviceRemovedMessage = Type.Object({ type: Type.Literal('device_removed'), at: Time, deviceId: Id });
 export type DeviceRemovedMessage = Static<typeof DeviceRemovedMessage>;
 export type DeviceStateMessage = Static<typeof DeviceStateMessage>;
 export type DeviceStatusMessage = Static<typeof DeviceStatusMessage>;
@@ -106,15 +106,15 @@ export type DeviceEventMessage = Static<typeof DeviceEventMessage>;
 export type DeviceCommandMessage = Static<typeof DeviceCommandMessage>;
 
 /** A run of an automation began or ended. GET /api/automations/:id/runs has its steps. */
-export const AutomationRunMessage = Type.Object({ type: Type.Literal('automation_run'), at: Time, run: RunSummary });
+const AutomationRunMessage = Type.Object({ type: Type.Literal('automation_run'), at: Time, run: RunSummary });
 /** An automation was added, edited, published, unpublished or removed: read it again. */
-export const AutomationChangedMessage = Type.Object({
+const AutomationChangedMessage = Type.Object({
   type: Type.Literal('automation_changed'),
   at: Time,
   automationId: Id,
 });
 /** A notification of an automation; it is also in the activity. */
-export const NotificationMessage = Type.Object({
+const NotificationMessage = Type.Object({
   type: Type.Literal('notification'),
   at: Time,
   id: Id,

@@ -14,7 +14,7 @@ export type DeviceTopic = { stationId: string; externalId: string; end: DeviceTo
 
 /** Bytes. */
 export const maxPayloadBytes = 256 * 1024;
-export const maxExternalIdLength = 64;
+const maxExternalIdLength = 64;
 
 /** No wildcards, separators or control characters (MQTT 3.1.1, sections 1.5.3 and 4.7). */
 const externalIdPattern = /^[^/+#\u0000-\u001f\u007f]+$/;

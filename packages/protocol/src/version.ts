@@ -14,7 +14,7 @@ const pattern = new RegExp(
 );
 
 /** Longest accepted version text: it becomes part of file names and image tags. */
-export const maxVersionLength = 128;
+const maxVersionLength = 128;
 
 /** Reads a version; null when the text is not SemVer 2.0.0. */
 export function parseVersion(text: string): Version | null {
