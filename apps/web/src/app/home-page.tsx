@@ -12,7 +12,7 @@ import { useUser } from '../api/services.ts';
 import { isSwitching, useStatus } from '../api/station.ts';
 import { useCloudAttention } from '../features/cloud/follow-cloud.ts';
 import { DeviceGrid, DeviceGridSkeleton } from '../features/devices/device-grid.tsx';
-import { useFirmwareAttention } from '../features/firmware/follow-firmware.ts';
+import { useFirmwareAttention } from '../features/firmware/rollouts.ts';
 import { HealthLine, HealthSkeleton } from '../features/station/health-line.tsx';
 import { healthOf, offeredVersion, toneOf } from '../features/station/health.ts';
 import { releaseWords } from '../features/station/station-words.ts';

@@ -1,4 +1,4 @@
-import { useQuery, type QueryClient } from '@tanstack/react-query';
+import type { QueryClient } from '@tanstack/react-query';
 import type {
   FirmwareRolloutMessage,
   Rollout,
@@ -7,8 +7,6 @@ import type {
   TargetState,
 } from '@station/protocol/firmware-rollouts';
 import type { LiveService } from '../../api/live.ts';
-import { useServices } from '../../api/services.ts';
-import { stoppedLast } from './rollout-words.ts';
 
 /** Everything that was read of firmware; what runs where, the rollouts, and each rollout with its devices. */
 export const firmwareKey = ['firmware'];
@@ -71,27 +69,4 @@ export function withTarget(known: RolloutDetails, rollout: Rollout, target: Roll
 function isComplete({ devices, targets }: RolloutDetails): boolean {
   const counted = Object.keys(devices) as TargetState[];
   return counted.every((state) => targets.filter((target) => target.state === state).length === devices[state]);
-}
-
-/**
- * What a person should look at: a rollout that waits for approval, or one that was stopped and that they have not seen yet.
- * @param readAt end of the latest one that was seen in this browser, ISO 8601; null: none.
- */
-export function attentionOf(rollouts: readonly Rollout[], readAt: string | null): Rollout | null {
-  const stopped = stoppedLast(rollouts).find(({ endedAt }) => readAt === null || (endedAt ?? '') > readAt);
-  return stopped ?? rollouts.find(({ state }) => state === 'waiting_approval') ?? null;
-}
-
-const seldomMs = 60_000;
-
-/** For whoever may act on it; null for others, and while nothing is known. */
-export function useFirmwareAttention(mayManage: boolean): Rollout | null {
-  const { session, memory } = useServices();
-  const { data } = useQuery({
-    queryKey: rolloutsKey,
-    queryFn: ({ signal }) => session.call<Rollout[]>('GET', '/api/firmware/rollouts', { signal }),
-    enabled: mayManage,
-    refetchInterval: seldomMs,
-  });
-  return mayManage && data !== undefined ? attentionOf(data, memory.get('read-firmware')) : null;
 }

@@ -5,8 +5,9 @@ import type { Device } from '@station/protocol/devices';
 import { type Firmware, type Rollout, rolloutStates, type RolloutTarget } from '@station/protocol/firmware-rollouts';
 import { first as en } from '../../i18n/en/first.ts';
 import { later as laterEn } from '../../i18n/en/later.ts';
-import { attentionOf, withRollout, withTarget } from './follow-firmware.ts';
+import { withRollout, withTarget } from './follow-firmware.ts';
 import { countBehind, firmwareHeadline, phaseWords, stoppedLast, targetWords, toneOfRollout } from './rollout-words.ts';
+import { attentionOf } from './rollouts.ts';
 
 const at = '2026-11-21T02:00:00.000Z';
 const none = { waiting: 0, updating: 0, updated: 0, failed: 0, skipped: 0 };

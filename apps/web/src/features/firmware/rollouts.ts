@@ -1,4 +1,5 @@
-import { useMutation, type UseMutationResult } from '@tanstack/react-query';
+import { stoppedLast } from './rollout-words.ts';
+import { useMutation, type UseMutationResult, useQuery } from '@tanstack/react-query';
 import type {
   Firmware,
   FirmwareMode,
@@ -50,4 +51,27 @@ export function useChangeMode(type: string): Command<Firmware, FirmwareMode> {
         all?.map((one) => (one.type === type ? changed : one)),
       ),
   });
+}
+
+/**
+ * What a person should look at: a rollout that waits for approval, or one that was stopped and that they have not seen yet.
+ * @param readAt end of the latest one that was seen in this browser, ISO 8601; null: none.
+ */
+export function attentionOf(rollouts: readonly Rollout[], readAt: string | null): Rollout | null {
+  const stopped = stoppedLast(rollouts).find(({ endedAt }) => readAt === null || (endedAt ?? '') > readAt);
+  return stopped ?? rollouts.find(({ state }) => state === 'waiting_approval') ?? null;
+}
+
+const seldomMs = 60_000;
+
+/** For whoever may act on it; null for others, and while nothing is known. */
+export function useFirmwareAttention(mayManage: boolean): Rollout | null {
+  const { session, memory } = useServices();
+  const { data } = useQuery({
+    queryKey: rolloutsKey,
+    queryFn: ({ signal }) => session.call<Rollout[]>('GET', '/api/firmware/rollouts', { signal }),
+    enabled: mayManage,
+    refetchInterval: seldomMs,
+  });
+  return mayManage && data !== undefined ? attentionOf(data, memory.get('read-firmware')) : null;
 }
