@@ -1,69 +1,176 @@
-/** The arrows between the rooms (ARCHITECTURE.md). A test proves that they hold, and that modules were really seen. */
+/**
+ * The walls of the house (ARCHITECTURE.md, "Rooms"): which room may import which. No rule has an exemption; a test proves that they hold,
+ * and that modules were really seen.
+ */
+
+/** Room → the rooms of the same program that it may import. A feature is a room that imports foundations only. */
+const foundations = ['core', 'store', 'mqtt', 'socket', 'http'];
+const rooms = {
+  'apps/agent/src': {
+    core: [],
+    ...features(['stack', 'firmware', 'wifi', 'portal', 'http'], ['core']),
+    // Adapters implement the ports of the rooms.
+    adapters: ['core', 'stack/stack-ports', 'firmware/firmware-ports', 'wifi/wifi-ports'],
+  },
+  'apps/backend/src': {
+    core: [],
+    adapters: ['core'],
+    store: ['core', 'adapters'],
+    mqtt: ['core', 'adapters'],
+    http: ['core', 'adapters', 'store'],
+    socket: ['core', 'adapters', 'http'],
+    ...features(
+      ['devices', 'people', 'automations', 'firmware', 'provisioning', 'cloud', 'system'],
+      [...foundations, 'adapters'],
+    ),
+    // Known to the composition root alone.
+    replicas: [...foundations, 'adapters'],
+  },
+  'apps/web/src': {
+    api: [],
+    i18n: ['api'],
+    ui: ['api', 'i18n'],
+    features: ['ui', 'api', 'i18n'],
+    app: ['features', 'ui', 'api', 'i18n'],
+  },
+};
+
+function features(names, may) {
+  return Object.fromEntries(names.map((name) => [name, may]));
+}
+
+/** Node modules that only compute. Every other one touches the host. */
+const computation = '^(node:)?(buffer|crypto|events|path|stream|timers|url|util|zlib)(/|$)';
+const test = '\\.test\\.tsx?$';
+/** Test files and what only they use. */
+const testing = `${test}|/testing/`;
 const apps = ['agent', 'backend', 'ble-helper', 'web'];
+
+const walls = Object.entries(rooms).flatMap(([root, plan]) => [
+  ...Object.entries(plan).map(([room, may]) => ({
+    name: `${root.split('/')[1]}: ${room} imports ${may.length === 0 ? 'no other room' : may.join(', ')}`,
+    severity: 'error',
+    from: { path: `^${root}/${room}/`, pathNot: testing },
+    to: { path: `^${root}/`, pathNot: [room, ...may].map((name) => `^${root}/${name}(/|\\.ts$)`) },
+  })),
+  {
+    name: `${root.split('/')[1]}: every folder is a room of the plan`,
+    severity: 'error',
+    from: { path: `^${root}/(?!(${Object.keys(plan).join('|')}|testing)/)[^/]+/` },
+    to: {},
+  },
+]);
 
 export default {
   forbidden: [
-    {
-      name: 'no-cycle',
-      severity: 'error',
-      from: { pathNot: 'node_modules' },
-      to: { circular: true, dependencyTypesNot: ['type-only'] },
-    },
+    { name: 'no-cycle', severity: 'error', from: {}, to: { circular: true } },
     { name: 'unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    ...walls,
+    {
+      name: 'web: a feature imports no other feature',
+      severity: 'error',
+      from: { path: '^apps/web/src/features/([^/]+)/' },
+      to: { path: '^apps/web/src/features/', pathNot: '^apps/web/src/features/$1/' },
+    },
+    {
+      name: 'backend: only the composition root knows the replicas',
+      severity: 'error',
+      from: {
+        path: '^apps/backend/src/',
+        pathNot: ['^apps/backend/src/(replicas/|backend\\.ts$|backend-foundations\\.ts$)', testing],
+      },
+      to: { path: '^apps/backend/src/replicas/' },
+    },
     {
       name: 'protocol-imports-only-its-schema-library',
       severity: 'error',
-      from: { path: '^packages/protocol/src', pathNot: '\\.test\\.ts$' },
+      from: { path: '^packages/protocol/src', pathNot: test },
       to: { pathNot: ['^packages/protocol/src', 'node_modules/typebox/'] },
     },
     {
       name: 'kit-imports-only-protocol',
       severity: 'error',
-      from: { path: '^packages/kit/src', pathNot: '\\.test\\.ts$' },
+      from: { path: '^packages/kit/src', pathNot: test },
       to: { path: '^(apps|simulators|tests)/' },
     },
     ...apps.map((app) => ({
       name: `${app}-imports-no-other-app`,
       severity: 'error',
-      from: { path: `^apps/${app}/` },
+      from: { path: `^apps/${app}/`, pathNot: test },
       to: { path: `^(apps/(?!${app}/)|simulators/|tests/)` },
     })),
     {
       name: 'simulators-import-packages-and-themselves',
+      comment: 'The composition roots that boot the apps stand in simulators/station.',
       severity: 'error',
-      from: { path: '^simulators/', pathNot: '^simulators/station/|\\.test\\.ts$' },
+      from: { path: '^simulators/', pathNot: ['^simulators/station/', test] },
       to: { path: '^(apps|tests)/' },
     },
     {
-      name: 'decisions-are-pure',
-      comment: 'House rule 1: a decision imports no Node module, no npm package and no clock.',
+      name: 'simulated-station-imports-composition-roots',
       severity: 'error',
-      from: { path: '/(decide|operations|choose-release|watch)\\.ts$' },
+      from: { path: '^simulators/station/', pathNot: test },
+      to: {
+        path: '^(apps|tests)/',
+        pathNot: '^apps/(agent/src/(run-agent|agent|config)|backend/src/(backend|config))\\.ts$',
+      },
+    },
+    {
+      name: 'rig-and-virtual-station-import-no-app',
+      comment: 'They drive what ships from outside.',
+      severity: 'error',
+      from: { path: '^tests/(rig|vstation)/' },
+      to: { path: '^(apps|tests/(e2e|faults|bench|sweeps))/' },
+    },
+    {
+      name: 'tests-import-no-test',
+      severity: 'error',
+      from: { path: '^(tests|simulators|apps|packages)/' },
+      to: { path: test },
+    },
+    {
+      name: 'products-import-no-testing-code',
+      severity: 'error',
+      from: { path: '^(apps|packages)/', pathNot: testing },
+      to: { path: '/testing/' },
+    },
+    {
+      name: 'decisions-are-pure',
+      comment:
+        'House rule 1: a file whose name ends in decide.ts imports no Node module, no npm package, no clock and no adapter.',
+      severity: 'error',
+      from: { path: 'decide\\.ts$' },
       to: { dependencyTypes: ['core', 'npm', 'npm-dev'] },
     },
     {
+      name: 'decisions-know-no-clock-and-no-adapter',
+      severity: 'error',
+      from: { path: 'decide\\.ts$' },
+      to: { path: '/adapters/|^packages/kit/src/(clock|command|durable-files|durable-json|free-port|lifecycle)\\.ts$' },
+    },
+    {
       name: 'only-adapters-touch-the-host',
-      comment: 'House rule 3. Hashing and paths are computation, not the host.',
+      comment: 'House rule 3. Types of the host are no host.',
       severity: 'error',
       from: {
         path: '^apps/(agent|backend)/src/',
-        pathNot: [
-          '/adapters/',
-          '/(config|main)\\.ts$',
-          '/config/',
-          '^apps/agent/src/http/',
-          // The portal listens like the API does.
-          '^apps/agent/src/portal/(server\\.ts|body\\.ts|testing/)',
-          '^apps/backend/src/',
-          '\\.test\\.ts$',
-        ],
+        pathNot: ['/adapters/', '^apps/[^/]+/src/(main|config)\\.ts$', testing],
       },
-      to: { dependencyTypes: ['core'], pathNot: '^(node:)?(crypto|path|url|events|util|stream)' },
+      to: { dependencyTypes: ['core'], dependencyTypesNot: ['type-only'], pathNot: computation },
+    },
+    {
+      name: 'kit-touches-the-host-in-few-files',
+      severity: 'error',
+      from: {
+        path: '^packages/kit/src/',
+        pathNot: ['^packages/kit/src/(clock|command|durable-files|free-port|node-tables)\\.ts$', test],
+      },
+      to: { dependencyTypes: ['core'], dependencyTypesNot: ['type-only'], pathNot: computation },
     },
     {
       name: 'protocol-and-web-run-in-a-browser',
       severity: 'error',
-      from: { path: '^(packages/protocol/src|apps/web/src)/', pathNot: '\\.test\\.tsx?$' },
+      from: { path: '^(packages/protocol/src|apps/web/src)/', pathNot: test },
       to: { dependencyTypes: ['core'] },
     },
   ],

@@ -1,4 +1,4 @@
-// npm run check: types, lint, format, architecture. All of them run, two at a time, so that one call shows every fault.
+// npm run check: types, lint, format, nothing unused, architecture. All of them run, two at a time, so that one call shows every fault.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ const checks: [string, string, string[]][] = [
   ['types', bin('tsc'), ['-p', '.']],
   ['types of the web app', bin('tsc'), ['-p', 'apps/web']],
   ['format', bin('prettier'), ['--check', '--log-level', 'warn', '.']],
+  ['unused files, exports and packages', bin('knip'), ['--no-progress', '--no-config-hints']],
   ['architecture', process.execPath, ['--test', '--test-reporter=dot', 'tests/architecture/*.test.ts']],
 ];
 

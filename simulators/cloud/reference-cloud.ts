@@ -8,7 +8,7 @@ import { cloudPath, maxCloudFrameBytes, tokenRejectedCode } from '@station/proto
 import { createLine } from './line.ts';
 
 /** A message of a station that was told apart from those before by its `id`. */
-export type Heard = { method: string; params: Record<string, unknown>; at: number };
+type Heard = { method: string; params: Record<string, unknown>; at: number };
 
 /**
  * What becomes of a frame. `cut`: the connection ends and the frame is lost; `cut_after`: it is dealt with, and then the connection ends; `stall`: it

@@ -1,7 +1,7 @@
 /** A device without its connection: pure steps that change its state and report events. */
 
-export type DeviceState = Record<string, number | boolean>;
-export type Said = { event: 'device_event' | 'user_event'; data: { action: string } & Record<string, unknown> };
+type DeviceState = Record<string, number | boolean>;
+type Said = { event: 'device_event' | 'user_event'; data: { action: string } & Record<string, unknown> };
 
 export type Behaviour = {
   state: DeviceState;

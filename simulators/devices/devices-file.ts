@@ -39,7 +39,7 @@ export function makeLogins(count: number): DeviceLogin[] {
 }
 
 /** Logins in a file like the backend's DEVICES_FILE; null without a file. @throws {Error} when it has another form. */
-export async function readLogins(path: string): Promise<DeviceLogin[] | null> {
+async function readLogins(path: string): Promise<DeviceLogin[] | null> {
   const text = await readText(nodeDisk, path);
   if (text === null) return null;
   let body: unknown;

@@ -51,7 +51,7 @@ export function folderStore(folder: string): FlashStore {
 /** An image as the station offers it: `sha256:<hex>` and bytes. */
 export type ImageOrder = { version: string; checksum: string; size: number };
 
-export type Running = {
+type Running = {
   version: string;
   /** First start of the image. A restart before `confirm` boots the previous image. */
   isOnTrial: boolean;

@@ -26,7 +26,7 @@ export type Fault =
   | { kind: 'status'; status: number }
   | { kind: 'redirect'; location: string };
 
-export type Offered = {
+type Offered = {
   version: string;
   file: string;
   checksum: string;
@@ -35,7 +35,7 @@ export type Offered = {
   minVersion?: string;
 };
 
-export type SeenRequest = {
+type SeenRequest = {
   path: string;
   range: string | null;
   ifRange: string | null;

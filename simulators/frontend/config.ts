@@ -2,7 +2,7 @@
 export type FrontendConfig = { host: string; port: number; webDir: string };
 
 /** @returns null when something is missing. */
-export function envToFrontendConfig(env: Readonly<Record<string, string | undefined>>): FrontendConfig | null {
+function envToFrontendConfig(env: Readonly<Record<string, string | undefined>>): FrontendConfig | null {
   const { HOST: host = '127.0.0.1', PORT: port, WEB_DIR: webDir } = env;
   return port === undefined || webDir === undefined ? null : { host, port: Number(port), webDir };
 }

@@ -10,7 +10,7 @@ import { isMissingFile } from './file-faults.ts';
 export type LocalImage = { id: string; description: ProcessImage; /** Folder with its files. */ files: string };
 
 /** `broken`: it is there, but its description or the size of a file is not what its id promises. */
-export type ImageReading = { kind: 'ok'; image: LocalImage } | { kind: 'absent' } | { kind: 'broken' };
+type ImageReading = { kind: 'ok'; image: LocalImage } | { kind: 'absent' } | { kind: 'broken' };
 
 /** A folder into which an image is written before it gets its place. */
 export type IncomingImage = { folder: string; path(name: string): string };
@@ -45,7 +45,7 @@ export type ImageStore = {
   sync(): Promise<void>;
 };
 
-export const imageIdPattern = /^sha256:([0-9a-f]{64})$/;
+const imageIdPattern = /^sha256:([0-9a-f]{64})$/;
 
 /** Opens (and creates) the store; what an earlier process left half fetched is removed. */
 export async function openImageStore(directory: string): Promise<ImageStore> {

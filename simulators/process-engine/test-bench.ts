@@ -20,7 +20,7 @@ export type TestBench = AsyncDisposable & {
   openEngine(registry?: URL): Promise<ProcessEngine>;
 };
 
-export type TestImage = {
+type TestImage = {
   args?: string[];
   env?: Record<string, string>;
   files: Record<string, string | Uint8Array>;

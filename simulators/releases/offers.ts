@@ -24,7 +24,7 @@ export type Offers = {
   manifest(): Manifest;
 };
 
-export type Manifest = { bytes: Uint8Array; etag: string };
+type Manifest = { bytes: Uint8Array; etag: string };
 
 /** Releases whose images stay at the registry. */
 const keptOffers = 5;

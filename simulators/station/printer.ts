@@ -8,7 +8,7 @@ export type Printer = {
   during<T>(what: string, work: (progress: (step: ProgressStep) => void) => Promise<T>): Promise<T>;
 };
 
-export type ProgressStep = { text: string; /** 0 to 100; null when nobody knows. */ percent: number | null };
+type ProgressStep = { text: string; /** 0 to 100; null when nobody knows. */ percent: number | null };
 
 const barWidth = 24;
 const clearLine = '\r\x1b[K';

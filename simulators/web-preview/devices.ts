@@ -7,7 +7,7 @@ import { ago } from './scenes.ts';
 
 /** How the pretended devices behave: `slow` and `deaf` ones take their time or never confirm, `fault` is the list that cannot be read. */
 export const deviceMoods = ['some', 'none', 'deaf', 'slow', 'refuse', 'fault', 'loading'] as const;
-export type DeviceMood = (typeof deviceMoods)[number];
+type DeviceMood = (typeof deviceMoods)[number];
 
 const minute = 60_000;
 const id = (group: number, number: number): string => `019a9d2f-000${group}-7000-8000-00000000000${number}`;

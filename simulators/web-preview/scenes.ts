@@ -57,7 +57,7 @@ export const reverted = (at: number): HistoryEntry =>
 const notes =
   'Lights follow the sunset on their own.\nThe Station page shows how long the station was away.\nFixes: a sensor that fell asleep no longer shows as lost.';
 
-export function baseStatus(): Status {
+function baseStatus(): Status {
   return {
     stationId: '0a4ec1f6-6f0b-4c4e-9d9b-0f1d3f6f7f10',
     agentVersion: '0.1.0',

@@ -5,7 +5,7 @@ import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { mergeEnvironment, envToConfig } from '@station/agent/config';
 import { parseEnvFile } from '@station/kit/env-file';
-import type { StackEngine } from '@station/agent/stack/ports';
+import type { StackEngine } from '@station/agent/stack/stack-ports';
 import { overrideFile, readOverride, stateFiles } from '@station/agent/stack/state-files';
 import { createJournalKeeper } from '@station/agent/stack/journal-keeper';
 import { startServer } from '@station/agent/http/testing/running-server';

@@ -1,6 +1,6 @@
 import { createAgentConditions, type AgentConditions } from '@station/kit/conditions';
 import type { HealthGate } from '@station/agent/stack/stack-facts';
-import type { StackEngine } from '@station/agent/stack/ports';
+import type { StackEngine } from '@station/agent/stack/stack-ports';
 import type { ReleaseSource } from '@station/agent/stack/release-source';
 import { createPort80Lock } from '@station/agent/stack/proxy-service';
 import { createJournalKeeper, type JournalKeeper } from '@station/agent/stack/journal-keeper';

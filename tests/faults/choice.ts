@@ -1,5 +1,5 @@
 /** Choices of a power cut: each question has its possible answers, the one where least survives first. */
-export type Question = 'name' | 'content' | 'image' | 'container' | 'pin' | 'engine';
+type Question = 'name' | 'content' | 'image' | 'container' | 'pin' | 'engine';
 
 /** Picks one of `options` answers: a number from 0 to `options - 1`. */
 export type Choose = (question: Question, options: number) => number;

@@ -1,5 +1,5 @@
-import type { ContainerFact } from '@station/agent/stack/ports';
-import type { ProbeAnswer } from '@station/agent/stack/ports';
+import type { ContainerFact } from '@station/agent/stack/stack-ports';
+import type { ProbeAnswer } from '@station/agent/stack/stack-ports';
 import type { Choose } from './choice.ts';
 import {
   collectLayers,

@@ -14,7 +14,7 @@ export type EngineStorage = {
 /** `unusable`: no container can be created from it; `rotten`: its container crashes. Only a power cut causes either. */
 export type LayerCondition = 'whole' | 'rotten' | 'unusable';
 /** `serial` distinguishes the content of an image from the same one pulled again. */
-export type Layers = { condition: LayerCondition; serial: number };
+type Layers = { condition: LayerCondition; serial: number };
 
 export type StoredContainer = {
   id: string;

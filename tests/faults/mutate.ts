@@ -68,7 +68,7 @@ export function mutateText(text: string, random: Random): string {
 }
 
 /** Replaces, removes, adds or renames something at a random place of a JSON value. The given value does not change. */
-export function mutateJson(value: unknown, random: Random): unknown {
+function mutateJson(value: unknown, random: Random): unknown {
   if (typeof value !== 'object' || value === null || random() < 0.15) return pick(random, nasty);
   const copy: Record<string, unknown> | unknown[] = Array.isArray(value) ? [...(value as unknown[])] : { ...value };
   const keys = Object.keys(copy);

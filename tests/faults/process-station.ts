@@ -19,10 +19,10 @@ import type { ProcessEngine } from '@station/simulators/process-engine/process-e
 import { createTestBench, httpService, type TestBench } from '@station/simulators/process-engine/test-bench';
 
 /** Behaviour of a release's backend; the frontend is always good. */
-export type Behaviour = 'good' | 'crashes' | 'unhealthy';
+type Behaviour = 'good' | 'crashes' | 'unhealthy';
 
 /** Stops the work at the first event that matches, or as many milliseconds after it. */
-export type Interruption = { on: (event: AgentEvent) => boolean; afterMs?: number };
+type Interruption = { on: (event: AgentEvent) => boolean; afterMs?: number };
 
 /** A small stack on the process engine, with the agent's update engine over it: two services, real processes. */
 export type ProcessStation = AsyncDisposable & {

@@ -1,4 +1,4 @@
-import type { UpAnswer } from '@station/agent/stack/ports';
+import type { UpAnswer } from '@station/agent/stack/stack-ports';
 import { collectLayers, type StoredContainer } from './engine-storage.ts';
 import { behaviourOf, conditionOf, findImage, type Desired, type EngineState } from './engine-state.ts';
 import { pass, type WorldTime } from './virtual-clock.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { StackEngine } from '@station/agent/stack/ports';
+import type { StackEngine } from '@station/agent/stack/stack-ports';
 import { overrideFile, stateFiles } from '@station/agent/stack/state-files';
 import { join } from 'node:path';
 import { conditionOf, probeStack, pruneImages, type Behaviour } from './engine-state.ts';

@@ -1,5 +1,5 @@
 import { StationError } from '@station/kit/station-error';
-import type { StackEngine, UpAnswer } from '@station/agent/stack/ports';
+import type { StackEngine, UpAnswer } from '@station/agent/stack/stack-ports';
 import { conditionOf, describe, findImage, type Desired, type EngineState } from './engine-state.ts';
 import { collectLayers, copyStorage } from './engine-storage.ts';
 import type { SimulatedProcess } from './process.ts';

@@ -1,4 +1,4 @@
-import type { LayersAnswer, PullAnswer, RegistryFailure } from '@station/agent/stack/ports';
+import type { LayersAnswer, PullAnswer, RegistryFailure } from '@station/agent/stack/stack-ports';
 import type { EngineState } from './engine-state.ts';
 import type { SimulatedProcess } from './process.ts';
 import { pass, type WorldTime } from './virtual-clock.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { StackEngine } from '@station/agent/stack/ports';
+import type { StackEngine } from '@station/agent/stack/stack-ports';
 import { runAgent, type AgentRun, type AgentRunOptions } from './agent-run.ts';
 import { prepare, scenarios } from './scenarios.ts';
 import { pass } from './virtual-clock.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { StackEngine } from '@station/agent/stack/ports';
+import type { StackEngine } from '@station/agent/stack/stack-ports';
 import { runAgent, type AgentRun, type Request } from './agent-run.ts';
 import { judge } from './judge.ts';
 import { expectationOf, prepare, scenarios, type Scenario } from './scenarios.ts';

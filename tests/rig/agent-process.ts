@@ -9,9 +9,9 @@ import { waitFor } from './program.ts';
 import type { SmallRig } from './small-rig.ts';
 import type { Workspace } from './workspace.ts';
 
-export type AgentEventLine = { time: string; level: string; event: string } & Record<string, unknown>;
+type AgentEventLine = { time: string; level: string; event: string } & Record<string, unknown>;
 
-export type AgentAnswer = { status: number; body: Record<string, unknown>; headers: Record<string, unknown> };
+type AgentAnswer = { status: number; body: Record<string, unknown>; headers: Record<string, unknown> };
 
 /** A real agent as its service manager runs it: a process of its own that can be killed and started again. */
 export type AgentProcess = AsyncDisposable & {

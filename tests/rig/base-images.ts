@@ -18,7 +18,7 @@ export async function loadBaseImages(engine: DockerEngine, names: readonly strin
  * Path of a base image as a tar file that `docker load` reads. Needs root (file owners).
  * @throws when there is no recipe of that name.
  */
-export async function baseImage(name: string): Promise<string> {
+async function baseImage(name: string): Promise<string> {
   const recipe = baseRecipes(process.execPath).find((each) => each.name === name);
   if (recipe === undefined) throw new Error(`no recipe for a base image named ${name}`);
   await needPackages([...recipe.packages, 'busybox-static']);

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Workspace } from './workspace.ts';
 
-export type ServedFile = {
+type ServedFile = {
   bytes: Uint8Array;
   /** Default 200; a GET with a matching If-None-Match gets 304 instead. */
   status?: number;
@@ -15,7 +15,7 @@ export type ServedFile = {
   headers?: Record<string, string>;
 };
 
-export type SeenRequest = { method: string; path: string; headers: IncomingMessage['headers']; answered: number };
+type SeenRequest = { method: string; path: string; headers: IncomingMessage['headers']; answered: number };
 
 export type ReleaseServer = AsyncDisposable & {
   origin: string;

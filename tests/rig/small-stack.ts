@@ -7,7 +7,7 @@ import type { Registry } from './registry.ts';
 import { pushSmallImage, type Behaviour } from './small-images.ts';
 import type { Workspace } from './workspace.ts';
 
-export const services = ['backend', 'frontend'] as const;
+const services = ['backend', 'frontend'] as const;
 export type Service = (typeof services)[number];
 
 /** A published release: exactly the body of a release manifest, and the digests to pin by. */
@@ -29,7 +29,7 @@ export type PublishOptions = {
 };
 
 /** One container of the project as the engine sees it now. */
-export type StackContainer = {
+type StackContainer = {
   id: string;
   service: string;
   /** The reference it was created from. */

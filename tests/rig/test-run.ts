@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
 /** What a run of Node's test runner counted. */
-export type Totals = Record<(typeof counted)[number], number>;
+type Totals = Record<(typeof counted)[number], number>;
 
 export type TestRun = { totals: Totals; output: string; seconds: number };
 

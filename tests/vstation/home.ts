@@ -1,6 +1,6 @@
 import type { Machine } from './machine.ts';
 
-export type RouterSecurity = 'open' | 'wpa2' | 'wpa3' | 'wpa2-wpa3';
+type RouterSecurity = 'open' | 'wpa2' | 'wpa3' | 'wpa2-wpa3';
 
 export type RouterSettings = {
   /** 1–32 bytes; text is UTF-8. A name of its own for each kind of security: scan results stay in caches for a while. */
@@ -28,7 +28,7 @@ export type Home = {
   stations(): Promise<string[]>;
 };
 
-export const homeAddress = '192.168.77.1';
+const homeAddress = '192.168.77.1';
 /** Where every name leads to behind a router with internet (RFC 5737, TEST-NET-3). */
 export const internetAddress = '203.0.113.1';
 

@@ -6,8 +6,6 @@ import type { Workspace } from '../rig/workspace.ts';
 import { openChannel, type Channel, type JobResult } from './channel.ts';
 import { makeDisk, type Image } from './image.ts';
 
-export type { JobResult } from './channel.ts';
-
 /**
  * A running virtual station: Debian with systemd, NetworkManager and three simulated radios, in QEMU without hardware acceleration.
  * Its disk is as new at every start. Everything runs as root; time in it is real time.

@@ -1,12 +1,12 @@
 import { country } from './home.ts';
 import { quoted, type Machine } from './machine.ts';
 
-export type SeenNetwork = { ssid: string; isSecured: boolean };
+type SeenNetwork = { ssid: string; isSecured: boolean };
 
 /** What the access point's DHCP server gave. */
-export type Lease = { ip: string; router: string | null; dns: string | null };
+type Lease = { ip: string; router: string | null; dns: string | null };
 
-export type DnsAnswer = {
+type DnsAnswer = {
   addresses: string[];
   /** What the server said instead (`REFUSED`, `NXDOMAIN`, …), `No answer` for an empty answer; null when there are addresses. */
   problem: string | null;

@@ -22,7 +22,7 @@ import { listensBeyondLoopback } from './http/guard.ts';
 import { createHttpServer } from './http/server.ts';
 import { createJournalKeeper } from './stack/journal-keeper.ts';
 import { createPort80Lock } from './stack/proxy-service.ts';
-import type { StackEngine } from './stack/ports.ts';
+import type { StackEngine } from './stack/stack-ports.ts';
 import { createReleaseSource } from './stack/release-source.ts';
 import { createStack, type Stack } from './stack/stack.ts';
 import { stateFiles } from './stack/state-files.ts';
@@ -32,7 +32,7 @@ import { agentVersion } from './version.ts';
 import { createWifiDuty } from './wifi-duty.ts';
 
 /** What an engine is made of besides the configuration. `overrideFile` pins the release that is meant to run. */
-export type EngineParts = { overrideFile: string; conditions: AgentConditions; clock: Clock; alive: () => void };
+type EngineParts = { overrideFile: string; conditions: AgentConditions; clock: Clock; alive: () => void };
 
 /** An engine other than Docker, for simulators. Its processes end with the agent, so for them each start is a boot. */
 export type CreateEngine = (config: Config, parts: EngineParts) => Promise<StackEngine & AsyncDisposable>;

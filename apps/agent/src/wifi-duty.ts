@@ -5,6 +5,7 @@ import { createReachability } from './adapters/reachability.ts';
 import { createSettingsBackend } from './adapters/backend-client.ts';
 import type { Config } from './config.ts';
 import { ssidFromText } from './core/wifi-network.ts';
+import { listenForPortal } from './adapters/portal-listener.ts';
 import { openPortal } from './portal/portal-server.ts';
 import { createProxyService, type ProxyServiceParts } from './stack/proxy-service.ts';
 import { createIntentFile, cleanUpHotspot } from './wifi/hotspot-cleanup.ts';
@@ -42,7 +43,8 @@ export function createWifiDuty(config: Config, parts: Parts): WifiDuty {
     reachability: createReachability({ internetUrl: connectivityUrl }),
     proxy,
     backend: createSettingsBackend(config.backend),
-    openPortal: (actions) => openPortal({ address, port, actions, logger, clock, random, signal }),
+    openPortal: (actions) =>
+      openPortal({ address, port, listenHttp: listenForPortal, actions, logger, clock, random, signal }),
     hotspot: { ssid: ssidFromText(ssid), password, address, prefixLength },
     stationAddress: stationUrl.href,
     disk: nodeDisk,

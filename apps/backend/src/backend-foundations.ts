@@ -10,13 +10,40 @@ import { alwaysLeader, type Leadership } from './core/leadership.ts';
 import { deriveSecrets } from './core/secrets.ts';
 import { readJwtSecret } from './people/jwt-secret.ts';
 import { refreshKeyOf } from './people/sessions.ts';
-import type { Replicas } from './replicas/replicas.ts';
+import type { Replicas } from './replicas/replicas-port.ts';
 import { createSocketHub, type SocketHub } from './socket/hub.ts';
 import { openStore, type Store } from './store/database.ts';
 import { createDeviceStore, type DeviceStore } from './store/device-store.ts';
 import { migrations } from './store/migrations/all.ts';
 import { openSecretBox, type SecretBox } from './store/secret-box.ts';
 import { createStationStore, ensureStation, type StationStore } from './store/station-store.ts';
+import type { Automations } from './automations/automations.ts';
+import type { Cloud, CloudTuning } from './cloud/cloud.ts';
+import type { Commands } from './core/commands.ts';
+import type { Firmware } from './firmware/firmware.ts';
+import type { HttpServer } from './http/server.ts';
+import type { Mqtt } from './mqtt/mqtt.ts';
+
+export type BackendHooks = {
+  /** The database file proved damaged: stop and start again, and it is mended. */
+  onDamage(): void;
+  /** The cloud reset the station: stop and start again, unclaimed. */
+  onReset(): void;
+  /** The agent asked for it: stop and start again. */
+  onRestart(): void;
+  cloudTuning?: CloudTuning;
+  /** Of tests. */
+  extraRoutes?: (app: HttpServer) => Promise<void>;
+};
+
+/** What the routes lead to. */
+export type Features = {
+  mqtt: Mqtt;
+  commands: Commands;
+  firmware: Firmware;
+  automations: Automations;
+  cloud: Cloud | null;
+};
 
 /** What every feature stands on. */
 export type Foundations = {

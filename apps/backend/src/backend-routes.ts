@@ -1,6 +1,6 @@
 import { createAgentClient } from './adapters/agent-client.ts';
 import { registerAutomationRoutes } from './automations/automation-routes.ts';
-import type { BackendHooks, Features } from './backend.ts';
+import type { BackendHooks, Features } from './backend-foundations.ts';
 import type { Foundations } from './backend-foundations.ts';
 import { registerCloudRoutes } from './cloud/cloud-routes.ts';
 import { createActivityStore } from './devices/activity-store.ts';

@@ -1,7 +1,8 @@
+import type { BackendHooks, Features } from './backend-foundations.ts';
 import { createAutomations, type Automations } from './automations/automations.ts';
 import { openFoundations, type Foundations } from './backend-foundations.ts';
 import { registerRoutes } from './backend-routes.ts';
-import type { Cloud, CloudTuning } from './cloud/cloud.ts';
+import type { Cloud } from './cloud/cloud.ts';
 import { cloudWriteAlong, startCloudOf } from './cloud/start-cloud.ts';
 import type { BackendConfig } from './config.ts';
 import type { Commands } from './core/commands.ts';
@@ -13,7 +14,7 @@ import { startDeviceMessages } from './devices/device-messages.ts';
 import { importDevices, type FileLogin } from './devices/devices-file.ts';
 import { createHistoryStore } from './devices/history-store.ts';
 import { startHousekeeping } from './devices/housekeeping.ts';
-import { startFirmware, type Firmware } from './firmware/firmware.ts';
+import { startFirmware } from './firmware/firmware.ts';
 import { closeInTime } from './http/closing.ts';
 import type { DescribedRoute } from './http/docs.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
@@ -25,18 +26,6 @@ import { writeReports } from './store/report-store.ts';
 import type { Database } from './store/schema.ts';
 import { startAgentEvents } from './system/agent-events.ts';
 
-export type BackendHooks = {
-  /** The database file proved damaged: stop and start again, and it is mended. */
-  onDamage(): void;
-  /** The cloud reset the station: stop and start again, unclaimed. */
-  onReset(): void;
-  /** The agent asked for it: stop and start again. */
-  onRestart(): void;
-  cloudTuning?: CloudTuning;
-  /** Of tests. */
-  extraRoutes?: (app: HttpServer) => Promise<void>;
-};
-
 export type Backend = AsyncDisposable & {
   /** Where it listens, e.g. `http://127.0.0.1:3000`. */
   url: string;
@@ -47,15 +36,6 @@ export type Backend = AsyncDisposable & {
   /** Everything that is registered, with its access rule. */
   routes: readonly DescribedRoute[];
   db: Database;
-};
-
-/** What the routes lead to. */
-export type Features = {
-  mqtt: Mqtt;
-  commands: Commands;
-  firmware: Firmware;
-  automations: Automations;
-  cloud: Cloud | null;
 };
 
 /** How long the start waits for a broker that does not answer. */

@@ -1,4 +1,4 @@
-import { isIP, isIPv4 } from 'node:net';
+import { isIP, isIPv4 } from './node-tables.ts';
 import { isAbsolute, join, normalize } from 'node:path';
 import type { Check, Checked } from './env-config.ts';
 

@@ -1,4 +1,5 @@
-import { STATUS_CODES, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { statusTexts } from './node-tables.ts';
 import { finished } from 'node:stream/promises';
 import { errorCodes, type ErrorBody, type ErrorCode } from '@station/protocol/errors';
 import { StationError } from './station-error.ts';
@@ -56,7 +57,7 @@ export function toErrorResponse(error: unknown): ErrorResponse {
 /** Body of an error without an exception. */
 export function errorBody(code: ErrorCode, message: string, details?: unknown): ErrorBody {
   const statusCode = errorCodes[code];
-  const error = STATUS_CODES[statusCode] ?? 'Error';
+  const error = statusTexts[statusCode] ?? 'Error';
   return { statusCode, error, code, message, ...(details === undefined ? {} : { details }) };
 }
 

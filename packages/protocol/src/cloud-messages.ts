@@ -17,20 +17,11 @@ const Email = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^\\s@]+@[^
 const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
 const PasswordHash = Type.String({ minLength: 1, maxLength: 512, description: 'PHC string, argon2id.' });
 
-/** Sent by an unclaimed station. */
-export const ClaimHandshake = Type.Object({
-  type: Type.Literal('claim_handshake'),
-  chipId: Type.String(),
-  claimSecret: Type.String(),
-});
-export type ClaimHandshake = Static<typeof ClaimHandshake>;
 const ClaimSuccess = Type.Object({
   type: Type.Literal('claim_success'),
   stationToken: Type.String({ minLength: 16, maxLength: 4096 }),
 });
 
-export const StationAuth = Type.Object({ type: Type.Literal('station_auth'), stationToken: Type.String() });
-export type StationAuth = Static<typeof StationAuth>;
 /** With `acks` the cloud acknowledges messages with a `seq`. Without it a message counts as delivered once it is sent. */
 const AuthOk = Type.Object({ type: Type.Literal('auth_ok'), acks: Type.Optional(Type.Boolean()) });
 const AuthError = Type.Object({
@@ -68,8 +59,6 @@ const StationPasswordChanged = Type.Object({
   stationPasswordHash: PasswordHash,
 });
 const StationReset = Type.Object({ type: Type.Literal('station_reset') });
-/** The station's answer; it is sent before anything is reset. */
-export const StationResetAck = Type.Object({ type: Type.Literal('station_reset_ack') });
 
 /** Messages that the cloud sends, by `type`. */
 export const cloudMessages = {

@@ -21,7 +21,7 @@ export type CommandRequest = Static<typeof CommandRequest>;
 
 /** `expired`: the device did not answer in time. `failed`: it was refused or could not be sent. */
 const CommandStatus = Type.Enum(['pending', 'confirmed', 'failed', 'expired']);
-export type CommandStatus = Static<typeof CommandStatus>;
+type CommandStatus = Static<typeof CommandStatus>;
 
 export const DeviceCommand = Type.Object({
   commandId: Type.String({ description: 'The id in the message to the device.' }),

@@ -37,10 +37,6 @@ export type DeviceEventMessage = Static<typeof DeviceEventMessage>;
 export const Heartbeat = Type.Object({ status: Type.Enum(['online', 'offline']) });
 export type Heartbeat = Static<typeof Heartbeat>;
 
-/** A command to a device; further keys are the parameters of the action. */
-export const CommandMessage = Type.Object({ action: Short, commandId: Short }, { additionalProperties: true });
-export type CommandMessage = Static<typeof CommandMessage>;
-
 export const payloadSchemas = {
   handshake: Handshake,
   state: DeviceState,

@@ -62,11 +62,11 @@ export const AgentEvent = Type.Object(
 );
 export type AgentEvent = Static<typeof AgentEvent>;
 const AgentEventMessage = Type.Object({ type: Type.Literal('agent_event'), at: Time, event: AgentEvent });
-export type AgentEventMessage = Static<typeof AgentEventMessage>;
+type AgentEventMessage = Static<typeof AgentEventMessage>;
 
 /** Whether the backend receives the agent's events. Sent on change and after `hello`; when it is back, read /api/system/status again. */
 const AgentLinkMessage = Type.Object({ type: Type.Literal('agent_link'), at: Time, connected: Type.Boolean() });
-export type AgentLinkMessage = Static<typeof AgentLinkMessage>;
+type AgentLinkMessage = Static<typeof AgentLinkMessage>;
 
 /** The whole known state of a device, not only the latest report. Each message replaces the earlier ones. */
 const DeviceStateMessage = Type.Object({
@@ -99,11 +99,11 @@ const DeviceCommandMessage = Type.Object({
 /** A device was added, renamed or moved: read it again. */
 const DeviceChangedMessage = Type.Object({ type: Type.Literal('device_changed'), at: Time, deviceId: Id });
 const DeviceRemovedMessage = Type.Object({ type: Type.Literal('device_removed'), at: Time, deviceId: Id });
-export type DeviceRemovedMessage = Static<typeof DeviceRemovedMessage>;
-export type DeviceStateMessage = Static<typeof DeviceStateMessage>;
-export type DeviceStatusMessage = Static<typeof DeviceStatusMessage>;
-export type DeviceEventMessage = Static<typeof DeviceEventMessage>;
-export type DeviceCommandMessage = Static<typeof DeviceCommandMessage>;
+type DeviceRemovedMessage = Static<typeof DeviceRemovedMessage>;
+type DeviceStateMessage = Static<typeof DeviceStateMessage>;
+type DeviceStatusMessage = Static<typeof DeviceStatusMessage>;
+type DeviceEventMessage = Static<typeof DeviceEventMessage>;
+type DeviceCommandMessage = Static<typeof DeviceCommandMessage>;
 
 /** A run of an automation began or ended. GET /api/automations/:id/runs has its steps. */
 const AutomationRunMessage = Type.Object({ type: Type.Literal('automation_run'), at: Time, run: RunSummary });
@@ -122,8 +122,8 @@ const NotificationMessage = Type.Object({
   automationName: Type.String(),
   message: Type.String(),
 });
-export type AutomationRunMessage = Static<typeof AutomationRunMessage>;
-export type NotificationMessage = Static<typeof NotificationMessage>;
+type AutomationRunMessage = Static<typeof AutomationRunMessage>;
+type NotificationMessage = Static<typeof NotificationMessage>;
 
 export const ServerMessage = Type.Union([
   HelloMessage,

@@ -9,7 +9,7 @@ export type RawLogin = { externalId: string; token: string; username?: string };
 const counterBase = 1_000_000_000;
 
 /** A state as a climate sensor says it, with a counter that shows which one it is. */
-export const statePayload = (): Buffer => Buffer.from(`{"state":{"temperature":21.57,"counter":${counterBase}}}`);
+const statePayload = (): Buffer => Buffer.from(`{"state":{"temperature":21.57,"counter":${counterBase}}}`);
 /** What the counter of the nth message reads. */
 export const counterOf = (n: number): number => counterBase + n;
 

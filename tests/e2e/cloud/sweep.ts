@@ -3,7 +3,7 @@ import type { Direction, Fate, ReferenceCloud } from '../../../simulators/cloud/
 import { leapOverSilence, type LeapingClock } from './leaping-clock.ts';
 
 /** All that a network does. */
-export const fates: { name: string; fate: Fate }[] = [
+const fates: { name: string; fate: Fate }[] = [
   { name: 'is cut before it', fate: 'cut' },
   { name: 'is cut after it', fate: 'cut_after' },
   { name: 'holds it back', fate: { delayMs: 60 } },

@@ -17,7 +17,7 @@ export type Step =
   | { state: number; reason?: number }
   | { supplicant: { state?: string; disconnect?: number; authentication?: number; association?: number } };
 
-export type AccessPointOptions = {
+type AccessPointOptions = {
   ssid: Uint8Array;
   strength?: number;
   frequency?: number;

@@ -16,7 +16,7 @@ const main = join(import.meta.dirname, '../../../apps/backend/src/main.ts');
 /** One that hangs answers nothing. */
 const answerMs = 1_000;
 
-export type ReplicaHealth = { status: string; replica?: { id: string; leader: boolean } };
+type ReplicaHealth = { status: string; replica?: { id: string; leader: boolean } };
 
 export type Replica = {
   id: string;

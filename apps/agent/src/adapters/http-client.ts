@@ -1,6 +1,6 @@
 import type { Fetched } from '../core/signature.ts';
 import { createReadStream } from 'node:fs';
-import type { ProbeAnswer } from '../stack/ports.ts';
+import type { ProbeAnswer } from '../stack/stack-ports.ts';
 
 const totalTimeoutMs = 30_000;
 

@@ -1,3 +1,4 @@
+import type { Server } from 'node:http';
 import type { JoinFailure, JoinRequest, Network, Security, SsidHex } from './wifi-network.ts';
 
 /** The setup page on the hotspot, while it is up. */
@@ -9,6 +10,9 @@ export type PortalServer = AsyncDisposable & {
 
 /** How a join from the portal failed; `security` is the one that was chosen, null: the station was to find out. */
 export type LastJoin = { ssid: SsidHex; isHidden: boolean; security: Security | null; failure: JoinFailure };
+
+/** Listens for HTTP on an address of this machine; port 0 takes a free one. @throws the system's error (EADDRINUSE, …). */
+export type ListenHttp = (where: { host: string; port: number }) => Promise<Server>;
 
 /** What the portal's page shows. */
 export type PortalView = {

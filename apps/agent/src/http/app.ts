@@ -1,12 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { App } from './routes.ts';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import fastify, {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  type RawServerDefault,
-} from 'fastify';
+import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { discardUnreadBody, errorBody, MethodNotAllowedError, toErrorResponse } from '@station/kit/http-errors';
 import type { AgentLogger } from '@station/kit/logger';
 import { describeError, StationError } from '@station/kit/station-error';
@@ -90,14 +84,6 @@ function createFastify(): App {
   });
   return app;
 }
-
-export type App = FastifyInstance<
-  RawServerDefault,
-  IncomingMessage,
-  ServerResponse,
-  FastifyBaseLogger,
-  TypeBoxTypeProvider
->;
 
 /** Only JSON is read. A body of no bytes is none, whatever it says it is: clients send the header out of habit. */
 function acceptJsonOnly(app: App): void {

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { isIP, isIPv4, isIPv6 } from '@station/kit/node-tables';
 import { StationError } from '@station/kit/station-error';
 import type { FastifyRequest } from 'fastify';
 

@@ -16,9 +16,19 @@ import {
 import { type ErrorCode, errorCodes } from '@station/protocol/errors';
 import type { AgentPort } from '../core/agent-port.ts';
 import type { StartAnswer } from '../core/stack-port.ts';
-import type { App } from './app.ts';
 import type { EventStreams } from './event-stream.ts';
 import type { Metrics } from './metrics.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
+
+export type App = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>;
 
 const NoKeys = Type.Object({}, { additionalProperties: false });
 const Waiting = Type.Object({ wait: Type.Optional(Type.Enum(['true', 'false'])) }, { additionalProperties: false });

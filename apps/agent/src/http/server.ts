@@ -3,7 +3,8 @@ import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { AgentPort } from '../core/agent-port.ts';
-import { type App, buildApp } from './app.ts';
+import { buildApp } from './app.ts';
+import { type App } from './routes.ts';
 import { createEventStreams } from './event-stream.ts';
 import { createGuard } from './guard.ts';
 import { createMetrics } from './metrics.ts';
@@ -14,7 +15,7 @@ export type HttpServer = AsyncDisposable & {
 };
 
 /** The file of a Unix socket, on the host. */
-export type SocketFiles = {
+type SocketFiles = {
   /** Makes way for a socket to be listened on. @throws when somebody answers there, or something else stands there. */
   prepare(path: string): Promise<void>;
   /** Lets the owner and the group connect, and nobody else. */

@@ -1,17 +1,15 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
-import type { PortalActions, PortalServer } from '../core/hotspot-ports.ts';
+import type { ListenHttp, PortalActions, PortalServer } from '../core/hotspot-ports.ts';
 import { createAnswers, type Answers, type Response } from './answers.ts';
 import { readBody } from './body.ts';
 import { decide, type Place, type RequestFacts } from './portal-decide.ts';
 
-const maxHeaderBytes = 8192;
 const maxBodyBytes = 4096;
-const maxConnections = 64;
 /** How long answers that are under way may take to leave when the portal closes. */
 const farewellMs = 1000;
 
@@ -20,6 +18,8 @@ export type PortalOptions = {
   address: string;
   /** TCP port; 0 takes a free one. */
   port: number;
+  /** Opens the address; the host's own, or a test's. */
+  listenHttp: ListenHttp;
   actions: PortalActions;
   logger: AgentLogger;
   clock: Clock;
@@ -86,20 +86,8 @@ function portOf(server: Server): number {
 }
 
 /** @throws the system's error (EADDRINUSE, EADDRNOTAVAIL, EACCES, …). */
-async function listen({ address, port, actions, logger }: PortalOptions): Promise<Server> {
-  const server = createServer({
-    maxHeaderSize: maxHeaderBytes,
-    // A probe without a name is a probe.
-    requireHostHeader: false,
-    headersTimeout: 10_000,
-    requestTimeout: 20_000,
-    connectionsCheckingInterval: 5000,
-    keepAliveTimeout: 5000,
-  });
-  server.maxConnections = maxConnections;
-  server.setTimeout(30_000);
-  server.listen({ host: address, port });
-  await once(server, 'listening');
+async function listen({ address, port, listenHttp, actions, logger }: PortalOptions): Promise<Server> {
+  const server = await listenHttp({ host: address, port });
   const place = { address, port: portOf(server) };
   const answers = createAnswers({ place, actions });
   const onError = (error: unknown): void =>

@@ -6,7 +6,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { nodeDisk, type Disk } from '@station/kit/durable-files';
 import type { Release } from '@station/protocol/release';
 import { adoptStack, imageName, type Adoption } from './adopt.ts';
-import type { ContainerFact, StackEngine } from './ports.ts';
+import type { ContainerFact, StackEngine } from './stack-ports.ts';
 import { overrideFile, stateFiles } from './state-files.ts';
 
 const id = (digit: string): string => `sha256:${digit.repeat(64)}`;

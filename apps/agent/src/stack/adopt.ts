@@ -6,7 +6,7 @@ import { readText, type Disk } from '@station/kit/durable-files';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { emptyJournal, type Journal } from './journal.ts';
-import type { ContainerFact, StackEngine } from './ports.ts';
+import type { ContainerFact, StackEngine } from './stack-ports.ts';
 import { readOverride, stateFiles } from './state-files.ts';
 
 /** Services that make up any release (specification, "Release manifest"); those that were pinned do too. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { ContainerFact } from './ports.ts';
+import type { ContainerFact } from './stack-ports.ts';
 import type { Watch } from './stack-facts.ts';
 import { addSample, judgeHealth, restartBaseline, startWatch, type Restarts } from './health-decide.ts';
 

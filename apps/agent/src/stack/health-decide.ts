@@ -1,4 +1,4 @@
-import type { ContainerFact, ProbeAnswer } from './ports.ts';
+import type { ContainerFact, ProbeAnswer } from './stack-ports.ts';
 import type { HealthGate, RestartsSeen, Watch } from './stack-facts.ts';
 
 /** Longest stretch without a failure that is asked for, whatever the stabilization wait is. */

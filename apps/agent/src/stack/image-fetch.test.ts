@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { AgentLogger } from '@station/kit/logger';
 import type { Release } from '@station/protocol/release';
-import type { PullAnswer, StackEngine } from './ports.ts';
+import type { PullAnswer, StackEngine } from './stack-ports.ts';
 import { fetchRelease, repullDamaged, type FetchParts } from './image-fetch.ts';
 
 const release: Release = {

@@ -10,7 +10,7 @@ import {
   type PullProgress,
   type RegistryFailure,
   type StackEngine,
-} from './ports.ts';
+} from './stack-ports.ts';
 
 export type FetchParts = {
   engine: StackEngine;

@@ -10,7 +10,7 @@ import type { Restarts } from './health-decide.ts';
 import { createProgressMeter, type ProgressMeter } from './image-fetch.ts';
 import { readJournal, writeJournal, type Journal, type JournalReading } from './journal.ts';
 import { changeJournal, type Change, type Moment, type ServiceImages } from './operation-decide.ts';
-import type { StackEngine } from './ports.ts';
+import type { StackEngine } from './stack-ports.ts';
 import { noAttempts, type Attempts, type Watch } from './stack-facts.ts';
 import { findStaleFiles, writeStateFiles } from './state-files.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
-import type { StackEngine } from './ports.ts';
+import type { StackEngine } from './stack-ports.ts';
 import { createPort80Lock, createProxyService, untilFree } from './proxy-service.ts';
 
 const signal = new AbortController().signal;

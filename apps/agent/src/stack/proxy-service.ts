@@ -2,12 +2,12 @@ import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import type { ProxyService } from '../core/stack-port.ts';
-import type { StackEngine } from './ports.ts';
-import type { Stack } from './stack.ts';
+import type { StackEngine } from './stack-ports.ts';
 
 export type ProxyServiceParts = {
   engine: StackEngine;
-  stack: Pick<Stack, 'untilProxyIsFree' | 'wake'>;
+  /** Of the update flow: when nothing needs the proxy any more, and that it may go on. */
+  stack: { untilProxyIsFree(signal: AbortSignal): Promise<void>; wake(): void };
   lock: Port80Lock;
   /** REVERSE_PROXY_SERVICE. */
   service: string;

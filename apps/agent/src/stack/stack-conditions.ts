@@ -3,7 +3,7 @@ import type { Release } from '@station/protocol/release';
 import type { AgentConditions } from '@station/kit/conditions';
 import type { Journal } from './journal.ts';
 import { rollbackTarget } from './operation-decide.ts';
-import type { StackEngine } from './ports.ts';
+import type { StackEngine } from './stack-ports.ts';
 
 export type LastError = { code: string; message: string; at: string };
 

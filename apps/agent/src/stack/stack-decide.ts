@@ -1,6 +1,6 @@
 import { judgeHealth } from './health-decide.ts';
 import type { OperationRecord } from './journal.ts';
-import type { ContainerFact } from './ports.ts';
+import type { ContainerFact } from './stack-ports.ts';
 import type { Facts, StepFailure, Watch } from './stack-facts.ts';
 import { wantedImages, type Change } from './operation-decide.ts';
 

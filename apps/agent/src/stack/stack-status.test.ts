@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ContainerFact } from './ports.ts';
+import type { ContainerFact } from './stack-ports.ts';
 import { createServiceList } from './stack-status.ts';
 import { emptyJournal } from './journal.ts';
 

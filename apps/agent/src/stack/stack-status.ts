@@ -3,7 +3,7 @@ import { isNewer } from '@station/protocol/version';
 import type { Journal } from './journal.ts';
 import type { JournalKeeper } from './journal-keeper.ts';
 import { rollbackTarget } from './operation-decide.ts';
-import type { ContainerFact, StackEngine } from './ports.ts';
+import type { ContainerFact, StackEngine } from './stack-ports.ts';
 import type { ReleasePoll } from './release-poll.ts';
 import type { LastError } from './stack-conditions.ts';
 

@@ -5,7 +5,7 @@ import type { Journal, OperationRecord } from './journal.ts';
 import type { JournalKeeper, KeeperParts } from './journal-keeper.ts';
 import { releaseToRun } from './operation-decide.ts';
 import { untilFree, type Port80Lock } from './proxy-service.ts';
-import type { ProbeAnswer, RegistryFailure } from './ports.ts';
+import type { ProbeAnswer, RegistryFailure } from './stack-ports.ts';
 import type { Step } from './stack-decide.ts';
 import type { Attempts, HealthGate, StepFailure } from './stack-facts.ts';
 import { writeStateFiles } from './state-files.ts';

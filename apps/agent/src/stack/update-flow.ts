@@ -22,7 +22,8 @@ import type { ReleasePoll, ReleasePollParts } from './release-poll.ts';
 import type { ReleaseCheck } from './release-source.ts';
 import type { StackConditions } from './stack-conditions.ts';
 import { decide, decideBringUp, runningPart, type RunningPart, type Step } from './stack-decide.ts';
-import { noAttempts, observe } from './stack-facts.ts';
+import { noAttempts } from './stack-facts.ts';
+import { observe } from './stack-observe.ts';
 import { apply, type StepContext } from './stack-steps.ts';
 
 /*

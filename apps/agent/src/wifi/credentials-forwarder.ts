@@ -16,7 +16,7 @@ import {
   type SsidHex,
 } from '../core/wifi-network.ts';
 
-export const credentialsFile = 'wifi-credentials.json';
+const credentialsFile = 'wifi-credentials.json';
 
 /** Hands the credentials of the last join to the backend, for devices that are provisioned later; tries until it has them. */
 export type CredentialsForwarder = {

@@ -154,7 +154,7 @@ export async function closePortal(run: WatchdogRun): Promise<Outcome> {
 }
 
 /** Asks how far the station reaches over a link, and notes it. */
-export async function probe(
+async function probe(
   { run, reachability, clock }: Context,
   link: { key: string; gateway: string | null },
   signal: AbortSignal,

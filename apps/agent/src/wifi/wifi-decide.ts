@@ -39,7 +39,6 @@ export type Step =
   | { kind: 'abandon_join' }
   | { kind: 'keep_candidate'; candidateId: string }
   | { kind: 'wait'; untilMs: number };
-export type StepKind = Step['kind'];
 
 export type Decision = NextState & { step: Step };
 

@@ -19,7 +19,7 @@ export type CloudSocket = {
   end(): void;
 };
 
-export type CloudSocketHandler = {
+type CloudSocketHandler = {
   onOpen(): void;
   /** @param text null for a binary frame. */
   onMessage(text: string | null, bytes: number): void;

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
 import type { Agent } from 'undici';
 
-export type WebhookCall = {
+type WebhookCall = {
   url: string;
   method: 'POST' | 'GET';
   /** Sent as JSON; null: no body. */

@@ -11,7 +11,7 @@ export type Effect = Extract<ActionData, { kind: 'device_command' | 'webhook' }>
 
 export type EffectResult = { status: 'done' | 'failed' | 'expired'; detail: string | null };
 
-export type EffectContext = {
+type EffectContext = {
   /** What a webhook is sent when its configuration names nothing else. */
   about: Readonly<Record<string, unknown>>;
   /** The backend stops: how it ends is not waited for. */

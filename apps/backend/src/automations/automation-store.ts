@@ -22,7 +22,7 @@ export type AutomationStore = {
   fingerprint(): Promise<string>;
 };
 
-export type AutomationChange = {
+type AutomationChange = {
   name?: string;
   mode?: RunMode;
   flow?: Flow;

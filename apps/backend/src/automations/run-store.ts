@@ -27,7 +27,7 @@ export type RunChange = {
   notifications: readonly NotificationRow[];
 };
 
-export type Opening =
+type Opening =
   | { kind: 'opened'; replaced: RunRow[] }
   | { kind: 'skipped'; reason: Extract<RunReason, 'rate_limited' | 'already_running' | 'too_many_parallel'> }
   /** Another process was quicker with this cause, or the automation is no longer there, or no longer published. */
@@ -71,7 +71,7 @@ export type RunStore = {
   abandoned(by: { leaseBefore: number } | { notBy: string }): Promise<RunRow[]>;
 };
 
-export type Claim = {
+type Claim = {
   owner: string;
   leaseUntil: number;
   /** Milliseconds since the epoch, as the run sees it. */

@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { isoTime, type Clock } from '@station/kit/clock';
+import { type Clock, isoTime } from '@station/kit/clock';
 import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclusive-runner';
+import type { BackendLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import type { CheckedFlow, CheckedNode } from '@station/protocol/automation-flow';
 import { maxRunsPerMinute, type RunReason } from '@station/protocol/automations';
-import type { BackendLogger } from '@station/kit/logger';
 import type { EffectResult, PerformEffect } from './actions.ts';
 import type { ConditionFacts } from './conditions.ts';
-import { progressRun, type BegunEffect, type RunTime } from './progress.ts';
-import { createRecordLimiter } from './record-limiter.ts';
-import { endStep, newRow, nowOf, publicTrigger, skippedRow, timeOf, triggersOf, type Start } from './run-rows.ts';
+import { type BegunEffect, progressRun, type RunTime } from './progress.ts';
+import { endStep, newRow, nowOf, publicTrigger, skippedRow, type Start, timeOf, triggersOf } from './run-rows.ts';
 import type { NotificationRow, RunChange, RunRow, RunStore, StepRow } from './run-store.ts';
 
 export type Runner = AsyncDisposable & {
@@ -32,7 +31,7 @@ export type Runner = AsyncDisposable & {
   owner: string;
 };
 
-export type RunnerParts = {
+type RunnerParts = {
   runs: RunStore;
   perform: PerformEffect;
   factsOf: (deviceId: string | null) => Promise<ConditionFacts>;
@@ -48,7 +47,7 @@ export type RunnerParts = {
   logger: BackendLogger;
 };
 
-export const leaseMs = 30_000;
+const leaseMs = 30_000;
 /** How long what is under way may take when the backend stops. */
 const settleMs = 1_000;
 
@@ -271,3 +270,27 @@ export function createRunner(parts: RunnerParts): Runner {
 
 const saveAttempts = 5;
 const saveRetryMs = 1_000;
+
+const windowMs = 60_000;
+
+/**
+ * Keeps what happens all the time from filling the records: says how often in a minute something of a kind may be written down.
+ * @returns whether it may be written down this time.
+ */
+function createRecordLimiter(clock: Clock): (key: string, perMinute: number) => boolean {
+  const windows = new Map<string, { sinceMs: number; count: number }>();
+  return (key, perMinute) => {
+    const now = clock.monotonic();
+    const known = windows.get(key);
+    const window = known !== undefined && now - known.sinceMs < windowMs ? known : { sinceMs: now, count: 0 };
+    windows.delete(key);
+    windows.set(key, window);
+    // Those that were not used for longest come first.
+    for (const [old, { sinceMs }] of windows) {
+      if (now - sinceMs < windowMs) break;
+      windows.delete(old);
+    }
+    window.count += 1;
+    return window.count <= perMinute;
+  };
+}

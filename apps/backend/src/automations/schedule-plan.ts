@@ -6,7 +6,7 @@ import { nextDue } from './schedule.ts';
 /** What is due longer ago is not done: people would not expect it any more. */
 const graceMs = 60_000;
 
-export type DueSchedule = { start: Start; isMissed: boolean };
+type DueSchedule = { start: Start; isMissed: boolean };
 
 export type SchedulePlan = {
   /** What is due by now. */

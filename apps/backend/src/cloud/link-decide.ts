@@ -63,7 +63,7 @@ export const pingEveryMs = 30_000;
 const connectTimeoutMs = 15_000;
 const authTimeoutMs = 15_000;
 /** A link that is lost sooner counts as one more failure. */
-export const stableAfterMs = 20_000;
+const stableAfterMs = 20_000;
 /** Close codes of a cloud that restarts or is full (IANA registry of RFC 6455). */
 const unavailableCodes: ReadonlySet<number | null> = new Set([1012, 1013]);
 /** The first wait after such a code, so that the stations of a cloud that restarted do not all return in the same second. */
@@ -249,7 +249,7 @@ function shownState({ phase, claimed, isRejected }: State): LinkView['state'] {
 }
 
 /** Why the next connection is needed. */
-export type LossKind =
+type LossKind =
   /** It could not be made, was closed or broke. */
   | 'lost'
   /** The cloud restarts or is full: all its stations lost it at the same moment. */

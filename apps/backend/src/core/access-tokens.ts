@@ -1,6 +1,7 @@
 import { jwtVerify, SignJWT } from 'jose';
 import { roles, type Role } from '@station/protocol/rest';
 import type { Clock } from '@station/kit/clock';
+import { createEmitter } from '@station/kit/emitter';
 
 export type AccessClaims = {
   userId: string;
@@ -31,7 +32,7 @@ export type AccessTokens = {
 };
 
 /** `at` in milliseconds since the epoch; `isOurs`: revoked here, not taken over. */
-export type RevokeListener = (userId: string, revocation: { at: number; isOurs: boolean }) => void;
+type RevokeListener = (userId: string, revocation: { at: number; isOurs: boolean }) => void;
 
 export const accessTokenLifetimeMs = 15 * 60 * 1000;
 const toleranceSeconds = 5;
@@ -46,7 +47,7 @@ export function createAccessTokens(options: { secret: string; clock: Clock }): A
   const { clock } = options;
   const key = new TextEncoder().encode(options.secret);
   const revokedAt = new Map<string, number>();
-  const listeners = new Set<RevokeListener>();
+  const revocations = createEmitter<Parameters<RevokeListener>>();
   /** Of the last revocation of anyone. */
   let newest = -1;
 
@@ -58,7 +59,7 @@ export function createAccessTokens(options: { secret: string; clock: Clock }): A
     for (const [id, revoked] of revokedAt) if (revoked < oldest) revokedAt.delete(id);
     revokedAt.set(userId, at);
     newest = Math.max(newest, at);
-    for (const listener of listeners) listener(userId, { at, isOurs });
+    revocations.emit([userId, { at, isOurs }]);
   };
 
   return {
@@ -85,10 +86,7 @@ export function createAccessTokens(options: { secret: string; clock: Clock }): A
     takeOver: (userId, at) => {
       if (at > (revokedAt.get(userId) ?? -1)) revoke(userId, at, false);
     },
-    onRevoke: (listener) => {
-      listeners.add(listener);
-      return { [Symbol.dispose]: () => void listeners.delete(listener) };
-    },
+    onRevoke: (listener) => revocations.subscribe((revocation) => listener(...revocation)),
   };
 }
 

@@ -10,7 +10,7 @@ export type CommandRequest = {
   userId: string | null;
 };
 
-export type ParamFault = {
+type ParamFault = {
   /** RFC 6901, into the parameters. */ pointer: string;
   message: string;
 };

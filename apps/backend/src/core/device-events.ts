@@ -1,3 +1,4 @@
+import { createEmitter } from '@station/kit/emitter';
 import { describeError } from '@station/kit/station-error';
 import type { ServerMessage } from '@station/protocol/socket';
 import type { BackendLogger } from '@station/kit/logger';
@@ -54,24 +55,10 @@ export type DeviceEvents = {
   subscribe(listener: (event: DeviceEvent) => void): Disposable;
 };
 
-export function createDeviceEvents(logger: BackendLogger): DeviceEvents {
-  const listeners = new Set<(event: DeviceEvent) => void>();
-  return {
-    emit: (event) => {
-      for (const listener of listeners) {
-        try {
-          listener(event);
-        } catch (error) {
-          logger.event('unexpected_error', { where: `device event ${event.kind}`, message: describeError(error) });
-        }
-      }
-    },
-    subscribe: (listener) => {
-      listeners.add(listener);
-      return { [Symbol.dispose]: () => void listeners.delete(listener) };
-    },
-  };
-}
+export const createDeviceEvents = (logger: BackendLogger): DeviceEvents =>
+  createEmitter<DeviceEvent>((error, { kind }) =>
+    logger.event('unexpected_error', { where: `device event ${kind}`, message: describeError(error) }),
+  );
 
 /** What came from a device, once its message was found good. `at` is when it was received, milliseconds since the epoch. */
 export type DeviceReport = { deviceId: string; at: number } &

@@ -1,3 +1,5 @@
+import { createEmitter } from '@station/kit/emitter';
+
 /** Which one of several backends does what only one may do. */
 export type Leadership = {
   /**
@@ -22,7 +24,7 @@ export type SettableLeadership = Leadership & {
 };
 
 export function createLeadership(): SettableLeadership {
-  const listeners = new Set<(isLeader: boolean) => void>();
+  const changes = createEmitter<boolean>();
   let current: number | null = null;
   return {
     isLeader: () => current !== null,
@@ -30,11 +32,8 @@ export function createLeadership(): SettableLeadership {
     set: (epoch) => {
       const changed = (epoch === null) !== (current === null);
       current = epoch;
-      if (changed) for (const listener of listeners) listener(epoch !== null);
+      if (changed) changes.emit(epoch !== null);
     },
-    subscribe: (listener) => {
-      listeners.add(listener);
-      return { [Symbol.dispose]: () => void listeners.delete(listener) };
-    },
+    subscribe: changes.subscribe,
   };
 }

@@ -1,6 +1,6 @@
 import type { Database, DeviceEventsTable, NotificationsTable } from '../store/schema.ts';
 
-export type ActivityQuery = {
+type ActivityQuery = {
   /** Null: of all devices. */
   deviceId: string | null;
   /** Id of the event before which to go on; null begins with the newest. */

@@ -11,7 +11,7 @@ import type { Database } from '../store/schema.ts';
  * Devices that were given their login beforehand (at the factory, by an installer, in a simulation) instead of over BLE. DEVICES_FILE names a
  * file of this form; it holds tokens, so only the station's user should be able to read it.
  */
-export const DevicesFile = Type.Object({
+const DevicesFile = Type.Object({
   devices: Type.Array(
     Type.Object({
       externalId: Type.String({ minLength: 1, maxLength: 64 }),
@@ -22,7 +22,7 @@ export const DevicesFile = Type.Object({
     { maxItems: 10_000 },
   ),
 });
-export type DevicesFile = Static<typeof DevicesFile>;
+type DevicesFile = Static<typeof DevicesFile>;
 
 export type FileLogin = { externalId: string; token: string };
 

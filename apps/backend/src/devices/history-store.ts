@@ -6,9 +6,9 @@ import { deleteRows, hourMs, sumUpHours } from './downsampling.ts';
 import { eventsKeptMs } from '../core/device-events.ts';
 
 /** A stretch of time in a device's history: its average, lowest and highest value. */
-export type HistoryPoint = { at: number; value: number; lowest: number; highest: number };
+type HistoryPoint = { at: number; value: number; lowest: number; highest: number };
 
-export type HistoryQuery = Stretch;
+type HistoryQuery = Stretch;
 
 export type HistoryStore = {
   /**
@@ -26,7 +26,7 @@ export type HistoryStore = {
 
 const dayMs = 24 * hourMs;
 export const samplesKeptMs = 7 * dayMs;
-export const hoursKeptMs = 2 * 365 * dayMs;
+const hoursKeptMs = 2 * 365 * dayMs;
 /** Only so that what became of one can be told; the record of a device are its events. */
 export const commandsKeptMs = 7 * dayMs;
 export const maxPoints = 600;

@@ -18,7 +18,7 @@ export type RolloutRecord = Rollout & {
   endedAt: number | null;
 };
 
-export type NewRollout = {
+type NewRollout = {
   image: ImageFacts & { type: string };
   state: 'running' | 'waiting_approval';
   settings: RolloutSettings;

@@ -21,14 +21,12 @@ export async function registerHealthRoute(
       const [database, mqtt] = await Promise.all([checks.database(), checks.mqtt()]);
       const isHealthy = database && mqtt;
       const replica = options.replica?.() ?? null;
-      return reply
-        .code(isHealthy ? 200 : 503)
-        .send({
-          status: isHealthy ? 'ok' : 'failing',
-          version,
-          checks: { database, mqtt },
-          ...(replica && { replica }),
-        });
+      return reply.code(isHealthy ? 200 : 503).send({
+        status: isHealthy ? 'ok' : 'failing',
+        version,
+        checks: { database, mqtt },
+        ...(replica && { replica }),
+      });
     },
   );
 }

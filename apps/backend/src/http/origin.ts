@@ -5,7 +5,7 @@ import { StationError } from '@station/kit/station-error';
  * Whether a request comes from a page of this station. Browsers send `Origin` with every WebSocket and every POST; programs that are not
  * browsers send none, and carry no cookie of a browser either.
  */
-export function isOwnOrigin(request: FastifyRequest['raw']): boolean {
+function isOwnOrigin(request: FastifyRequest['raw']): boolean {
   const { origin, host } = request.headers;
   if (origin === undefined) return true;
   // Compared by host and port alone: TLS may end at a proxy before us.

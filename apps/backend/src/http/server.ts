@@ -27,7 +27,7 @@ export type HttpServer = FastifyInstance<
 >;
 
 /** Contracts, section 0. */
-export const bodyLimitBytes = 256 * 1024;
+const bodyLimitBytes = 256 * 1024;
 /** A whole request must have arrived by then. */
 const requestTimeoutMs = 30_000;
 /** Only the reverse proxy beside us may say where a request came from; it is on loopback or a private network. */

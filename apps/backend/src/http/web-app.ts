@@ -4,7 +4,7 @@ import { StationError } from '@station/kit/station-error';
 import type { HttpServer } from './server.ts';
 
 /** No inline script, nothing from another host; WebSocket and REST of this one. */
-export const webAppPolicy = [
+const webAppPolicy = [
   "default-src 'self'",
   "img-src 'self' data:",
   "object-src 'none'",

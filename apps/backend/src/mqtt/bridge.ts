@@ -23,13 +23,7 @@ import type { BackendLogger } from '@station/kit/logger';
 import { findUnstorable, mayBeUnstorable } from '../core/storable-text.ts';
 import type { AvailabilityKeeper } from './availability-keeper.ts';
 import type { DroppedMessages, DropReason } from './dropped-messages.ts';
-
-export type IncomingMessage = {
-  topic: string;
-  payload: Buffer;
-  /** The earliest time it was said, when it may have waited at the broker while what was said after it came to another replica. */
-  saidAt?: number;
-};
+import type { IncomingMessage } from './broker-link.ts';
 
 export type Bridge = {
   /**

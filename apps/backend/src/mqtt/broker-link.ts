@@ -1,6 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '@station/kit/clock';
-import type { IncomingMessage } from './bridge.ts';
+
+export type IncomingMessage = {
+  topic: string;
+  payload: Buffer;
+  /** The earliest time it was said, when it may have waited at the broker while what was said after it came to another replica. */
+  saidAt?: number;
+};
 
 /** The station's end of a broker: the embedded one, or a connection to another. */
 export type BrokerLink = AsyncDisposable & {

@@ -1,5 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
+import { createRateLimitedCounter } from '@station/kit/rate-limited-counter';
 
 /** Why a message was not taken. */
 export const dropReasons = [
@@ -20,25 +21,26 @@ export type DroppedMessages = {
   count(reason: DropReason): number;
 };
 
-const reportEveryMs = 60_000;
-/** Of a topic, in the log: whoever sends bad ones chooses them. */
+/** Of a topic or a user name, in the log: whoever sends bad ones chooses them. */
 const topicLength = 120;
+const nameLength = 64;
 
-/** Counts what is dropped, and says so: the first at once, then at most once a minute for each reason, with how many there were. */
+/** Counts what is dropped, and logs it: the first at once, then at most once a minute for each reason. */
 export function createDroppedMessages({ clock, logger }: { clock: Clock; logger: BackendLogger }): DroppedMessages {
-  const all = new Map<DropReason, { total: number; untold: number; toldMs: number }>();
-  return {
-    drop: (reason, topic) => {
-      const entry = all.get(reason) ?? { total: 0, untold: 0, toldMs: -Infinity };
-      all.set(reason, entry);
-      entry.total += 1;
-      entry.untold += 1;
-      const nowMs = clock.monotonic();
-      if (nowMs - entry.toldMs < reportEveryMs) return;
-      logger.event('mqtt_message_dropped', { reason, count: entry.untold, topic: topic.slice(0, topicLength) });
-      entry.untold = 0;
-      entry.toldMs = nowMs;
-    },
-    count: (reason) => all.get(reason)?.total ?? 0,
-  };
+  const counter = createRateLimitedCounter<DropReason, string>({
+    clock,
+    report: ({ key: reason, sinceReport: count, detail: topic }) =>
+      logger.event('mqtt_message_dropped', { reason, count, topic: topic.slice(0, topicLength) }),
+  });
+  return { drop: counter.count, count: counter.total };
+}
+
+/** Logs that logins were refused: the first at once, then at most once a minute, with how many there were. */
+export function createRefusedLogins({ clock, logger }: { clock: Clock; logger: BackendLogger }) {
+  const counter = createRateLimitedCounter<'refused', string>({
+    clock,
+    report: ({ sinceReport: count, detail: externalId }) =>
+      logger.event('mqtt_login_refused', { count, externalId: externalId.slice(0, nameLength) }),
+  });
+  return (externalId: string): void => counter.count('refused', externalId);
 }

@@ -10,10 +10,9 @@ import { createBridge } from './bridge.ts';
 import { isReadyWithin, type BrokerLink, type BrokerLinkHandler } from './broker-link.ts';
 import { startBrokerLogins, type BrokerLogins } from './broker-logins.ts';
 import { createDeviceDirectory } from './device-directory.ts';
-import { createDroppedMessages, type DroppedMessages } from './dropped-messages.ts';
+import { createDroppedMessages, createRefusedLogins, type DroppedMessages } from './dropped-messages.ts';
 import type { DeviceLogin } from './dynsec.ts';
 import type { MqttDevices, MqttSharing, OnReports, RemovedLogins, WriteReports } from './ports.ts';
-import { createRefusedLogins } from './refused-logins.ts';
 import { createReportWriter, type ReportWriter } from './report-writer.ts';
 
 /** The broker inside the backend, or another one. */

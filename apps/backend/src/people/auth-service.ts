@@ -21,10 +21,10 @@ export type OpenedSession = {
   refreshExpiresAt: number;
 };
 export type Limited = { kind: 'limited'; retryAfterMs: number };
-export type SetupResult = OpenedSession | Limited | { kind: 'already_done' } | { kind: 'wrong_code' };
-export type LoginResult = OpenedSession | Limited | { kind: 'wrong_credentials' };
-export type RefreshResult = OpenedSession | { kind: 'ended' };
-export type PasswordResult = { kind: 'changed' } | Limited | { kind: 'wrong_password' };
+type SetupResult = OpenedSession | Limited | { kind: 'already_done' } | { kind: 'wrong_code' };
+type LoginResult = OpenedSession | Limited | { kind: 'wrong_credentials' };
+type RefreshResult = OpenedSession | { kind: 'ended' };
+type PasswordResult = { kind: 'changed' } | Limited | { kind: 'wrong_password' };
 
 export type AuthService = {
   isSetupNeeded(): Promise<boolean>;

@@ -1,7 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 
 /** Whether an attempt may be made. `retryAfterMs` is when the next one may. */
-export type LimiterDecision = { allowed: true } | { allowed: false; retryAfterMs: number };
+type LimiterDecision = { allowed: true } | { allowed: false; retryAfterMs: number };
 
 export type LoginLimiter = {
   /** Counts an attempt as failed before it is made, so that many at once cannot slip through. */

@@ -8,11 +8,11 @@ import { insertUser } from '../store/user-store.ts';
 import type { Database } from '../store/schema.ts';
 import { newCode } from '../core/secrets.ts';
 
-export type AddResult = { kind: 'added'; member: AddedMember } | { kind: 'exists' } | { kind: 'needs_owner' };
-export type ChangeResult = { kind: 'changed'; member: Member } | { kind: 'unknown' } | { kind: 'is_owner' };
+type AddResult = { kind: 'added'; member: AddedMember } | { kind: 'exists' } | { kind: 'needs_owner' };
+type ChangeResult = { kind: 'changed'; member: Member } | { kind: 'unknown' } | { kind: 'is_owner' };
 type Refused = { kind: 'unknown' } | { kind: 'is_owner' } | { kind: 'needs_owner' };
-export type RemoveResult = { kind: 'removed' } | Refused;
-export type PasswordMadeResult = { kind: 'made'; password: string } | Refused;
+type RemoveResult = { kind: 'removed' } | Refused;
+type PasswordMadeResult = { kind: 'made'; password: string } | Refused;
 
 /** People of the station. A person's global role and role on the station are kept the same. */
 export type MemberService = {

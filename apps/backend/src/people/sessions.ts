@@ -3,7 +3,7 @@ import type { Clock } from '@station/kit/clock';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import { hashToken, newToken } from '../core/secrets.ts';
 
-export type Rotation =
+type Rotation =
   | { kind: 'rotated'; token: string; userId: string; expiresAt: number }
   | { kind: 'unknown' }
   | { kind: 'expired' }
@@ -34,7 +34,7 @@ export type Sessions = {
 };
 
 /** A session that is not used for this long has ended. */
-export const sessionLifetimeMs = 30 * 24 * 60 * 60 * 1000;
+const sessionLifetimeMs = 30 * 24 * 60 * 60 * 1000;
 /**
  * How long a token may be exchanged again while the next one was not used. A thief gains that using it in these seconds is not noticed at
  * once: only when the next one is used twice, more than these seconds apart, as it will be.

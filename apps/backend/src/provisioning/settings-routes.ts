@@ -12,7 +12,7 @@ import type { SettingsStore } from './settings-store.ts';
 import type { HttpServer } from '../http/server.ts';
 
 /** Name of the setting that holds the Wi-Fi for new devices. */
-export const wifiSetting = 'wifi';
+const wifiSetting = 'wifi';
 
 /** What the agent forwards (specification, "Wi-Fi watchdog", 6), and what people set: the Wi-Fi that new devices get. */
 export async function registerSettingsRoutes(

@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import { sessionName, storeName } from '../store/postgres.ts';
+import type { DatabaseTransaction } from '../store/schema.ts';
 
 /**
  * Advisory locks of a station's database (PostgreSQL documentation, section 13.3.5), all in one class: the number is our own choice. Held by
@@ -34,3 +36,23 @@ export const endHanging = `
   where session.datname = current_database() and session.pid <> pg_backend_pid()
     and starts_with(session.application_name, '${sessionName}')
     and session.state_change < clock_timestamp() - $1 * interval '1 millisecond'`;
+
+/**
+ * Whether the transaction may write what only the leader of this term decides. True holds until the transaction ends: the next leader begins its
+ * term with a write to the same row, and waits for it.
+ */
+export async function isStillLeader(transaction: DatabaseTransaction, epoch: number | null): Promise<boolean> {
+  if (epoch === null) return false;
+  const { rows } = await sql<{ epoch: number }>`
+    select epoch from leadership where id = 'leader' for share`.execute(transaction);
+  return Number(rows[0]?.epoch) === epoch;
+}
+
+/** Whether some replica's broker session waits unheard: a device that seems silent may have spoken there. */
+export async function isAnyoneUnheard(
+  transaction: DatabaseTransaction,
+  takenOver: readonly string[],
+): Promise<boolean> {
+  const { rows } = await sql.raw<{ id: string }>(unheardReplicas).execute(transaction);
+  return rows.some(({ id }) => !takenOver.includes(id));
+}

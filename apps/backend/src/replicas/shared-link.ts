@@ -1,7 +1,12 @@
+import type { BackendLogger } from '@station/kit/logger';
+import { describeError } from '@station/kit/station-error';
+import type { DeviceReport, StatesBefore } from '../core/device-events.ts';
+import type { AvailabilityKeeper } from '../mqtt/availability-keeper.ts';
 import type { BrokerClientOptions, BrokerSession } from '../mqtt/broker-client.ts';
 import type { BrokerLink } from '../mqtt/broker-link.ts';
 import type { LastHeard } from '../mqtt/session-backlog.ts';
-import { createSharedHearing, type HearingParts } from './hearing.ts';
+import type { Replicas } from './replicas-port.ts';
+import { createTakeover } from './session-takeover.ts';
 
 /**
  * A replica's link to the broker: its own share of what devices say, and as leader also the shares of replicas that are away.
@@ -50,4 +55,108 @@ export function openSharedLink(
     await link[Symbol.asyncDispose]();
   };
   return { ...link, [Symbol.asyncDispose]: close };
+}
+
+/** Between a device's last will at one replica and its next word at another, the order may be lost for so long. */
+const willToleranceMs = 500;
+
+/** Hears the session of a replica that is away. */
+type OpenSession = (replicaId: string, lastHeard: LastHeard, onTaken: () => void) => BrokerSession;
+
+type SharedHearing = AsyncDisposable & {
+  /** This replica's own link to the broker hears, or no more. */
+  onListening(isListening: boolean): void;
+};
+
+type HearingParts = {
+  replicas: Replicas;
+  keeper: AvailabilityKeeper;
+  onReports: (reports: readonly DeviceReport[], before: StatesBefore | undefined) => void;
+  open: OpenSession;
+  /** Takes in what the session of a backend that was alone still has, and ends it. */
+  endSingle: () => Promise<void>;
+  logger: BackendLogger;
+};
+
+/**
+ * What devices say, where it comes to several replicas: each hears of all of it through the database, and only the leader decides who has gone,
+ * and only while every replica's share is heard by someone.
+ */
+function createSharedHearing(options: HearingParts): SharedHearing {
+  const { replicas, keeper, logger } = options;
+  const { leadership, clock } = replicas;
+  let isListening = false;
+  /** Null: this replica does not lead, or has not looked yet. */
+  let unheard: readonly string[] | null = null;
+  let isCovered = false;
+  /** Since when this replica hears of every last will, its own link's or another's. */
+  let linkedSinceMs: number | null = null;
+  const agoMs = (at: number): number => Math.max(0, clock.now() - at);
+
+  const takeover = createTakeover({
+    open: options.open,
+    mayTakeOver: () => isListening,
+    onRetired: replicas.forget,
+    clock,
+    logger,
+  });
+  let isSingleEnded = false;
+  /** A broker may keep messages from the time before there were replicas. */
+  const endSingle = (): void => {
+    isSingleEnded = true;
+    options.endSingle().catch((error: unknown) => {
+      isSingleEnded = false;
+      logger.event('unexpected_error', { where: 'emptying the session of before', message: describeError(error) });
+    });
+  };
+  const update = (): void => {
+    if (isListening && leadership.isLeader() && !isSingleEnded) endSingle();
+    const takenOver = takeover.takenOver();
+    const isAllHeard = unheard !== null && unheard.every((id) => takenOver.includes(id));
+    const isLinked = isListening && replicas.isListening();
+    linkedSinceMs = isLinked ? (linkedSinceMs ?? clock.monotonic()) : null;
+    const covered = linkedSinceMs !== null && leadership.isLeader() && isAllHeard;
+    if (covered === isCovered) return;
+    isCovered = covered;
+    // From here on silence counts, or does not.
+    keeper.listening(covered, linkedSinceMs ?? undefined);
+  };
+  replicas.attachBroker({
+    hears: () => isListening,
+    takenOver: takeover.takenOver,
+    onUnheard: (ids) => {
+      unheard = ids;
+      // Its own session comes back by itself.
+      takeover.look(ids.filter((id) => id !== replicas.id));
+      update();
+    },
+    onWill: ({ deviceId, at, ageMs }) => keeper.will(deviceId, agoMs(at), Math.max(ageMs, willToleranceMs)),
+    onReports: (reports, before) => {
+      for (const report of reports) {
+        if (report.kind !== 'status' || report.status === 'online') keeper.heard(report.deviceId, agoMs(report.at));
+      }
+      options.onReports(reports, before);
+    },
+  });
+  const stack = new DisposableStack();
+  stack.use(replicas.onListening(update));
+  stack.use(
+    leadership.subscribe((isLeader) => {
+      unheard = null;
+      isSingleEnded = false;
+      if (!isLeader) takeover.release();
+      update();
+    }),
+  );
+  return {
+    onListening: (now) => {
+      isListening = now;
+      if (!now) takeover.release();
+      update();
+    },
+    [Symbol.asyncDispose]: async () => {
+      stack.dispose();
+      await takeover[Symbol.asyncDispose]();
+    },
+  };
 }

@@ -1,11 +1,10 @@
 import { sql } from 'kysely';
 import type { DeviceReport, Written } from '../core/device-events.ts';
-import { foldReports, type FoldedReports } from '../store/fold-reports.ts';
 import { sampleRows } from '../store/device-samples.ts';
-import { externalIds, insertEvents, insertSamples, updateDevices, type WriteAlong } from '../store/report-store.ts';
+import { type FoldedReports, foldReports } from '../store/fold-reports.ts';
 import { jsonRows } from '../store/json-rows.ts';
+import { externalIds, insertEvents, insertSamples, updateDevices, type WriteAlong } from '../store/report-store.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
-import { inOrder, type StateTimes } from './state-order.ts';
 
 type DeviceFacts = {
   id: string;
@@ -112,4 +111,32 @@ function parseTimes(text: string | null): StateTimes {
   } catch {
     return {};
   }
+}
+
+/** When each capability of a device was reported last, milliseconds since the epoch. */
+export type StateTimes = Record<string, number>;
+
+/** A time that lies further ahead was written while the database's clock was wrong. */
+const maxAheadMs = 10 * 60_000;
+
+/**
+ * Takes out of reports what others have overtaken: states of one device come over several replicas. What may have waited counts from the
+ * earliest time it was said, other reports from when they were received. Pure, but
+ * that `times` goes on.
+ * @param times by device; a device that is not in it is left as it is.
+ */
+export function inOrder(reports: readonly DeviceReport[], times: ReadonlyMap<string, StateTimes>): DeviceReport[] {
+  return reports.flatMap((report) => {
+    const known = times.get(report.deviceId);
+    if (report.kind !== 'state' || known === undefined) return [report];
+    const at = report.saidAt ?? report.at;
+    const newer = Object.entries(report.state).filter(([capability]) => {
+      const aheadMs = (known[capability] ?? -Infinity) - at;
+      return aheadMs <= 0 || aheadMs > maxAheadMs;
+    });
+    for (const [capability] of newer) known[capability] = at;
+    const isWhole = newer.length === Object.keys(report.state).length;
+    if (isWhole) return [report];
+    return newer.length === 0 ? [] : [{ ...report, state: Object.fromEntries(newer) }];
+  });
 }

@@ -16,7 +16,7 @@ export type DeviceChange = {
   kitTag: string | null;
 };
 
-export type DeviceEventRow = {
+type DeviceEventRow = {
   id: string;
   deviceId: string;
   kind: string;

@@ -72,10 +72,10 @@ export type StationTable = {
 };
 
 /** Everyone but the owner, who stands in `station.owner_id`. */
-export type StationMembersTable = { user_id: string; role: Role; joined_at: number };
+type StationMembersTable = { user_id: string; role: Role; joined_at: number };
 
 /** One row a session; its token changes with each use. */
-export type RefreshTokensTable = {
+type RefreshTokensTable = {
   /** The session, called the token's family. */
   id: string;
   user_id: string;
@@ -86,12 +86,12 @@ export type RefreshTokensTable = {
   expires_at: number;
 };
 
-export type SettingsTable = { key: string; value: string; updated_at: number };
+type SettingsTable = { key: string; value: string; updated_at: number };
 
 export type ZonesTable = { id: string; name: string; created_at: number };
 
 /** Types beyond those that are built in. */
-export type DeviceTypesTable = { type: string; definition: string; updated_at: number };
+type DeviceTypesTable = { type: string; definition: string; updated_at: number };
 
 export type DevicesTable = {
   id: string;
@@ -116,7 +116,7 @@ export type DevicesTable = {
 };
 
 /** What the broker is still to be told (`mqtt/removed-logins.ts`). */
-export type RemovedLoginsTable = { device_id: string; external_id: string };
+type RemovedLoginsTable = { device_id: string; external_id: string };
 
 export type DeviceEventsTable = {
   /** UUIDv7: sorts by time. */
@@ -129,7 +129,7 @@ export type DeviceEventsTable = {
 };
 
 /** Every numeric value; kept for some days. */
-export type DeviceSamplesTable = {
+type DeviceSamplesTable = {
   device_id: string;
   capability: string;
   at: number;
@@ -139,7 +139,7 @@ export type DeviceSamplesTable = {
 };
 
 /** What became of the samples of an hour. */
-export type DeviceHoursTable = {
+type DeviceHoursTable = {
   device_id: string;
   capability: string;
   /** Milliseconds of its beginning. */
@@ -170,7 +170,7 @@ export type FirmwareImagesTable = {
 };
 
 /** How new firmware reaches the devices of a type; without a row by itself. */
-export type FirmwareModesTable = { type: string; mode: 'automatic' | 'approval'; updated_at: number };
+type FirmwareModesTable = { type: string; mode: 'automatic' | 'approval'; updated_at: number };
 
 export type FirmwareRolloutsTable = {
   id: string;
@@ -267,7 +267,7 @@ export type NotificationsTable = {
   at: number;
 };
 
-export type DeviceCommandsTable = {
+type DeviceCommandsTable = {
   id: string;
   device_id: string;
   action: string;
@@ -281,7 +281,7 @@ export type DeviceCommandsTable = {
 };
 
 /** Backends that share this database. */
-export type ReplicasTable = {
+type ReplicasTable = {
   id: string;
   /** Number of the server process behind its connection: backends of before know by it one that hangs. */
   process: number;
@@ -291,13 +291,13 @@ export type ReplicasTable = {
 };
 
 /** One row: whose term it is. */
-export type LeadershipTable = { id: 'leader'; epoch: number; replica_id: string };
+type LeadershipTable = { id: 'leader'; epoch: number; replica_id: string };
 
 /** Users whose access tokens were revoked, while such tokens may live; only where there are several backends. */
-export type TokenRevocationsTable = { user_id: string; at: number };
+type TokenRevocationsTable = { user_id: string; at: number };
 
 /** One row, or none while the station has never been near a cloud. */
-export type CloudConfigTable = {
+type CloudConfigTable = {
   /** Always 'cloud'. */
   id: 'cloud';
   /** Sealed by the secret box; null while nobody has claimed the station. */
@@ -316,7 +316,7 @@ export type CloudConfigTable = {
 };
 
 /** What the cloud has not acknowledged, in the order it happened. */
-export type CloudOutboxTable = {
+type CloudOutboxTable = {
   seq: Generated<number>;
   channel: string;
   /** Id of the row of `device_events` that has the content; else `content` has it. */
@@ -328,10 +328,10 @@ export type CloudOutboxTable = {
 };
 
 /** At which the cloud ended the link, again and again. */
-export type CloudSetAsideTable = { seq: number; channel: string; content: string; reason: string; at: number };
+type CloudSetAsideTable = { seq: number; channel: string; content: string; reason: string; at: number };
 
 /** Commands of the cloud by idempotency key; kept for a day. */
-export type CloudCommandsTable = {
+type CloudCommandsTable = {
   key: string;
   /** JSON; null while it is being carried out. */
   outcome: string | null;

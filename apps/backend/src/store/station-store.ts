@@ -2,7 +2,7 @@ import type { Role } from '@station/protocol/rest';
 import type { Clock } from '@station/kit/clock';
 import type { Database, DatabaseTransaction, StationTable } from './schema.ts';
 
-export type StationRow = StationTable;
+type StationRow = StationTable;
 
 export type StationStore = {
   read(): Promise<StationRow>;

@@ -1,18 +1,17 @@
 import { Value } from 'typebox/value';
-import { AgentEvent } from '@station/protocol/socket';
 import type { Clock } from '@station/kit/clock';
+import type { BackendLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
+import { AgentEvent } from '@station/protocol/socket';
 import type { AgentClient } from '../adapters/agent-client.ts';
-import type { BackendLogger } from '@station/kit/logger';
-import { createSseParser } from './sse-parser.ts';
 
-export type AgentLinkListener = {
+type AgentLinkListener = {
   onEvent(event: AgentEvent): void;
   onConnected(connected: boolean): void;
 };
 
-export type AgentLink = AsyncDisposable & { isConnected(): boolean };
+type AgentLink = AsyncDisposable & { isConnected(): boolean };
 
 /** Short, because the agent is on this machine and the page is waiting for news of an update. */
 const backoff = { initialMs: 500, maxMs: 15_000, jitter: 0.2 };
@@ -85,4 +84,34 @@ function parseEvent(data: string): AgentEvent | null {
     // Not ours to judge: whatever else the agent streams one day is passed over.
     return null;
   }
+}
+
+/** No event of the agent is nearly as long; what is longer is not one. */
+const maxEventChars = 1024 * 1024;
+
+/**
+ * Takes server-sent events apart (WHATWG HTML, section 9.2.6), as far as the agent uses them: the `data` of each event.
+ * @param onData called with the text of each complete event.
+ * @returns push, to be called with decoded text in pieces of any size.
+ * @throws from push, when an event is longer than 1 MiB.
+ */
+function createSseParser(onData: (data: string) => void): (text: string) => void {
+  let rest = '';
+  let data: string[] = [];
+  const onLine = (line: string): void => {
+    if (line === '') {
+      if (data.length > 0) onData(data.join('\n'));
+      data = [];
+    } else if (line.startsWith('data:')) {
+      data.push(line.slice(line[5] === ' ' ? 6 : 5));
+    }
+    // Comments keep the link alive; other fields are of no use here.
+  };
+  return (text) => {
+    const lines = (rest + text).split(/\r\n|\n|\r(?!$)/);
+    rest = lines.pop() ?? '';
+    for (const line of lines) onLine(line);
+    const held = data.reduce((sum, line) => sum + line.length, rest.length);
+    if (held > maxEventChars) throw new Error('The agent sent an event that is too long');
+  };
 }

@@ -1,14 +1,13 @@
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
+import type { Clock } from '@station/kit/clock';
+import { StationError } from '@station/kit/station-error';
 import { Accepted, CheckResult, Status, UpdateResult, Version } from '@station/protocol/agent-api';
 import { ErrorBody } from '@station/protocol/errors';
 import { SystemUpdateRequest } from '@station/protocol/rest';
-import type { Clock } from '@station/kit/clock';
-import { StationError } from '@station/kit/station-error';
 import type { AgentAnswer, AgentClient } from '../adapters/agent-client.ts';
-import type { AccessTokens } from '../core/access-tokens.ts';
-import { untilTokenEnds } from './token-end.ts';
+import type { AccessClaims, AccessTokens } from '../core/access-tokens.ts';
 import { userOf } from '../http/access.ts';
 import type { HttpServer } from '../http/server.ts';
 
@@ -19,7 +18,7 @@ const maxEventStreams = 32;
 
 const operators = { roles: ['owner', 'admin'] } as const;
 
-export type SystemRoutesParts = {
+type SystemRoutesParts = {
   agent: AgentClient;
   tokens: AccessTokens;
   clock: Clock;
@@ -130,4 +129,27 @@ function passOn(reply: FastifyReply, { statusCode, body }: AgentAnswer): Fastify
     throw new StationError('agent_unreachable', `The agent answered with status ${statusCode}.`);
   }
   return reply.code(statusCode).type('application/json; charset=utf-8').send(body);
+}
+
+/** The signal aborts when the token expires or is revoked, at once when it was already; until disposed. */
+function untilTokenEnds(
+  tokens: Pick<AccessTokens, 'holds' | 'onRevoke'>,
+  claims: AccessClaims,
+  clock: Clock,
+): { signal: AbortSignal } & Disposable {
+  const ending = new AbortController();
+  const end = (): void => {
+    stop();
+    ending.abort(new Error('The access token has ended'));
+  };
+  const timer = setTimeout(end, Math.max(0, claims.expiresAt - clock.now()));
+  const listening = tokens.onRevoke((userId) => {
+    if (userId === claims.userId) end();
+  });
+  function stop(): void {
+    clearTimeout(timer);
+    listening[Symbol.dispose]();
+  }
+  if (!tokens.holds(claims)) end();
+  return { signal: ending.signal, [Symbol.dispose]: stop };
 }

@@ -34,7 +34,7 @@ export const chain = (nodes: readonly FlowNode[]): { nodes: FlowNode[]; edges: F
 export const manual: RunTrigger = { kind: 'manual', nodeId: null, deviceId: null, userId: 'u', data: {} };
 
 /** One life of the backend, as far as automations go. */
-export type Life = AsyncDisposable & { runner: Runner; timer: Timer; told: RunRow[]; notified: NotificationRow[] };
+type Life = AsyncDisposable & { runner: Runner; timer: Timer; told: RunRow[]; notified: NotificationRow[] };
 
 export type AutomationWorld = AsyncDisposable & {
   store: Store;

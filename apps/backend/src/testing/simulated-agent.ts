@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 
-export type SeenRequest = { method: string; path: string; body: string; authorization: string | undefined };
+type SeenRequest = { method: string; path: string; body: string; authorization: string | undefined };
 
 /**
  * An HTTP server in the agent's place: answers what a test says, streams what a test emits. For how the backend behaves toward an agent

@@ -5,7 +5,7 @@ import { asProblem, isOutage, type Method, Problem, type Send, type SendOptions 
 import type { StationClock } from './station-clock.ts';
 import { createStore, type Store } from './store.ts';
 
-export type SessionState =
+type SessionState =
   | { kind: 'checking' }
   | { kind: 'unreachable'; problem: Problem }
   | { kind: 'setup_needed' }

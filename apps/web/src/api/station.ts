@@ -26,8 +26,7 @@ const silent: Record<OperationPhase, boolean> = {
   verifying_revert: true,
 };
 
-export const isPhase = (value: unknown): value is OperationPhase =>
-  typeof value === 'string' && Object.hasOwn(silent, value);
+const isPhase = (value: unknown): value is OperationPhase => typeof value === 'string' && Object.hasOwn(silent, value);
 
 /** Whether the operation is at a point where the backend itself is being replaced, so that silence is expected. */
 export const isSwitching = (operation: Operation | null): boolean => operation !== null && silent[operation.phase];

@@ -12,7 +12,7 @@ const icons: Record<Tone, LucideIcon> = {
   fault: CircleAlert,
 };
 
-export const toneText: Record<Tone, string> = {
+const toneText: Record<Tone, string> = {
   ok: 'text-ok',
   working: 'text-working',
   attention: 'text-attention',
@@ -26,7 +26,7 @@ export const toneBorder: Record<Tone, string> = {
   fault: 'border-fault',
 };
 
-export const toneSoft: Record<Tone, string> = {
+const toneSoft: Record<Tone, string> = {
   ok: 'bg-ok-soft',
   working: 'bg-working-soft',
   attention: 'bg-attention-soft',

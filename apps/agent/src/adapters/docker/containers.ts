@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { StationError } from '@station/kit/station-error';
-import type { ContainerFact } from '../../stack/ports.ts';
+import type { ContainerFact } from '../../stack/stack-ports.ts';
 import { type EngineApi, expectBody, fullDiskBytes, messageOf } from './engine-api.ts';
 
 /** Label of an image pin: a container that is never started and keeps its image from `docker image prune -a`. */

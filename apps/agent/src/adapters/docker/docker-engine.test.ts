@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
-import type { PullAnswer } from '../../stack/ports.ts';
+import type { PullAnswer } from '../../stack/stack-ports.ts';
 import { createDockerEngine, type DockerParts, fetchMissing } from './docker-engine.ts';
 
 // A `docker` whose `compose up` fails; one that works is shown on a real engine (e2e update).

@@ -9,7 +9,7 @@ import {
   registrySilent,
   type StackEngine,
   type UpAnswer,
-} from '../../stack/ports.ts';
+} from '../../stack/stack-ports.ts';
 import { type ComposeParts, createCompose, createProjectReader } from './compose.ts';
 import { listContainers, listPins, pinImage, projectLabel, setRunning, unpinImage } from './containers.ts';
 import { createEngineApi, createInfo, type EngineApi, freeBytes } from './engine-api.ts';

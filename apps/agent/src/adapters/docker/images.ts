@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { parseImageReference } from '@station/protocol/image-reference';
-import type { ImageCondition, LayersAnswer, PullAnswer, PullProgress } from '../../stack/ports.ts';
+import type { ImageCondition, LayersAnswer, PullAnswer, PullProgress } from '../../stack/stack-ports.ts';
 import { isPin, ListedContainer, pinLabel, projectLabel, removePin } from './containers.ts';
 import { type EngineApi, expectBody, freeBytes, fullDiskBytes, messageOf, type ReadInfo } from './engine-api.ts';
 import { readLayers, type RegistryCredentials } from './registry.ts';

@@ -1,7 +1,7 @@
 import { parseImageReference, type ImageReference } from '@station/protocol/image-reference';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
-import type { LayersAnswer } from '../../stack/ports.ts';
+import type { LayersAnswer } from '../../stack/stack-ports.ts';
 
 export type RegistryCredentials = { registry: string; username: string; password: string };
 

@@ -48,7 +48,7 @@ export function watchActivation(
 }
 
 /** True when NetworkManager, or the bus itself, has gone away. */
-export const isGone = ({ member, body }: BusSignal): boolean =>
+const isGone = ({ member, body }: BusSignal): boolean =>
   (member === 'NameOwnerChanged' && body[2] === '') || (member === 'ConnectionChanged' && body[0] === false);
 
 function evidenceOf(signal: BusSignal, target: { devicePath: string; supplicantPath: string | null }): Evidence[] {

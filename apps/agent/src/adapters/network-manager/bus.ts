@@ -61,7 +61,7 @@ export type Bus = AsyncDisposable & {
 };
 
 /** Told to listeners, beside the bus's own signals, when the connection has come or gone. */
-export const connectionSignal = { path: '/', interface: 'station.Bus', member: 'ConnectionChanged' } as const;
+const connectionSignal = { path: '/', interface: 'station.Bus', member: 'ConnectionChanged' } as const;
 
 const busName = 'org.freedesktop.DBus';
 const connectTimeoutMs = 5000;

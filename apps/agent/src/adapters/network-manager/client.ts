@@ -1,3 +1,4 @@
+import type { ConnectionSettings } from './profiles.ts';
 import { Variant } from '@jellybrick/dbus-next';
 import type { Bus, BusCall, BusSignal } from './bus.ts';
 import {
@@ -23,9 +24,6 @@ export const matchRules: readonly string[] = [
   `type='signal',sender='${supplicantName}',interface='${interfaces.supplicantInterface}',member='StationAdded'`,
   `type='signal',sender='${supplicantName}',interface='${interfaces.supplicantInterface}',member='StationRemoved'`,
 ];
-
-/** Settings of a connection as NetworkManager takes them (`a{sa{sv}}`): setting → key → `Variant`. May hold a password. */
-export type ConnectionSettings = Record<string, Record<string, unknown>>;
 
 const securitySetting = '802-11-wireless-security';
 

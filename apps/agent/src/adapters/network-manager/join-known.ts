@@ -90,11 +90,7 @@ const isClient = ({ state, activeMode }: Look): boolean =>
 const isOn = (look: Look): boolean => isClient(look) && look.state === deviceState.activated;
 
 /** Tries of known networks in reach: strongest first, silent ones last; of several profiles for one network the last that worked first. */
-export function choicesOf(
-  known: readonly Profile[],
-  points: readonly AccessPoint[],
-  silent: readonly SsidHex[],
-): Choice[] {
+function choicesOf(known: readonly Profile[], points: readonly AccessPoint[], silent: readonly SsidHex[]): Choice[] {
   const rank = ({ ssid }: Profile): number => (silent.includes(ssid) ? 1 : 0);
   return known
     .flatMap((profile) => {

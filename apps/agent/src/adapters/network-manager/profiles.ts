@@ -1,7 +1,6 @@
 import { Variant } from '@jellybrick/dbus-next';
 import { describeSsid, ssidFromBytes, type SsidHex, ssidToBytes, type Security } from '../../core/wifi-network.ts';
 import type { HotspotSettings } from '../../wifi/wifi-ports.ts';
-import type { ConnectionSettings } from './client.ts';
 import {
   bytes,
   devicesOf,
@@ -15,6 +14,9 @@ import {
   record,
   text,
 } from './objects.ts';
+
+/** Settings of a connection as NetworkManager takes them (`a{sa{sv}}`): setting → key → `Variant`. May hold a password. */
+export type ConnectionSettings = Record<string, Record<string, unknown>>;
 
 /** NMSettingsConnectionFlags: not (or not as it now is) on disk. */
 const unsavedFlag = 0x1;

@@ -14,7 +14,7 @@ import { socketFiles } from '../../adapters/unix-socket.ts';
 import { createHttpServer, type HttpServer } from '../server.ts';
 
 /** An agent behind the API that does what the test tells it to. */
-export type ScriptedAgent = AgentPort & {
+type ScriptedAgent = AgentPort & {
   /** What was asked for, in order: `update 1.2.0`, `update latest`, `rollback`, `check`. */
   asked: string[];
   /** The answer to the next update or rollback; by default one that is started and does not end. */

@@ -4,6 +4,7 @@ import { systemClock } from '@station/kit/clock';
 import { createLogger } from '@station/kit/logger';
 import { type JoinRequest, type Network, ssidFromText } from '../../core/wifi-network.ts';
 import type { PortalActions, PortalView } from '../../core/hotspot-ports.ts';
+import { listenForPortal } from '../../adapters/portal-listener.ts';
 import { openPortal } from '../portal-server.ts';
 
 export const network = (name: string, security: Network['security'], signal: number, isKnown = false): Network => ({
@@ -61,6 +62,7 @@ export async function startPortal(actions: PortalActions, port = 0) {
   logger.subscribe((event) => void events.push(event));
   const stop = new AbortController();
   const portal = await openPortal({
+    listenHttp: listenForPortal,
     address: '127.0.0.1',
     port,
     actions,

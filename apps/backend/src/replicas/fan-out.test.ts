@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createJoiner, maxPartLength, toParts } from './parts.ts';
+import { createJoiner, maxPartLength, toParts } from './fan-out.ts';
 
 test('a text of any length and any letters comes through in parts that PostgreSQL takes', () => {
   for (const text of ['{}', 'ї'.repeat(5_000), JSON.stringify({ a: 'x'.repeat(50_000), b: '\u0000 😀 "\\' })]) {

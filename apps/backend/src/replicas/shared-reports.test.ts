@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceReport } from '../core/device-events.ts';
-import { inOrder, type StateTimes } from './state-order.ts';
+import { inOrder, type StateTimes } from './shared-reports.ts';
 
 const said = (at: number, state: Record<string, unknown>, saidAt?: number): DeviceReport => ({
   kind: 'state',
