@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createBackoff, retry } from './retry.ts';
+import { constantBackoff, createBackoff, retry } from './retry.ts';
 
 const delays = (count: number, options: { jitter: number; random: () => number }): number[] => {
   const backoff = createBackoff({ initialMs: 2000, maxMs: 60_000, ...options });
@@ -30,6 +30,15 @@ describe('a backoff', () => {
     backoff.nextMs();
     backoff.reset();
     assert.deepEqual([backoff.nextMs(), backoff.nextMs()], [100, 200]);
+  });
+});
+
+describe('a constant backoff', () => {
+  it('gives the same delay after each failure', () => {
+    const backoff = constantBackoff(500);
+    assert.deepEqual([backoff.nextMs(), backoff.nextMs()], [500, 500]);
+    backoff.reset();
+    assert.equal(backoff.nextMs(), 500);
   });
 });
 

@@ -32,6 +32,11 @@ export function createBackoff(options: {
   };
 }
 
+/** The same pause after each failure. */
+export function constantBackoff(ms: number): Backoff {
+  return { nextMs: () => ms, reset: () => undefined };
+}
+
 /**
  * Does `work` until it succeeds, and returns its result. Between two attempts it waits as long as `backoff` says.
  * @param options.onFailure hears of each failure before the wait; what it throws ends the retrying.

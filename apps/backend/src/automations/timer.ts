@@ -1,5 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
+import { createWaker } from '@station/kit/wakeable';
 import type { BackendLogger } from '@station/kit/logger';
 import type { Leadership } from '../core/leadership.ts';
 import type { RunTime } from './progress.ts';
@@ -43,7 +44,7 @@ export function startTimer(parts: TimerParts): Timer {
   const plan = createSchedulePlan();
   const everyMs = parts.isShared ? lookEverySharedMs : lookEveryMs;
   const stopping = new AbortController();
-  let bell = new AbortController();
+  const waker = createWaker(clock);
 
   const recover = async (rows: readonly RunRow[]): Promise<void> => {
     for (const row of rows) if (!runner.isDoing(row.id)) await runner.recover(row);
@@ -103,26 +104,25 @@ export function startTimer(parts: TimerParts): Timer {
     // Alone on the database nobody else can be doing what was being done.
     if (!parts.isShared) await recover(await runs.abandoned({ notBy: runner.owner })).catch(report);
     while (!stopping.signal.aborted) {
-      bell = new AbortController();
       const sleepMs = await check().catch((error: unknown) => {
         report(error);
         return retryMs;
       });
-      await clock.sleep(sleepMs, AbortSignal.any([stopping.signal, bell.signal])).catch(() => undefined);
+      await waker.sleep(sleepMs, stopping.signal).catch(() => undefined);
     }
   };
   const report = (error: unknown): void => {
     if (stopping.signal.aborted) return;
     logger.event('unexpected_error', { where: 'the timer of automations', message: describeError(error) });
   };
-  const leading = leadership.subscribe(() => bell.abort());
+  const leading = leadership.subscribe(waker.wake);
   const running = run().catch(report);
   return {
     check,
-    nudge: () => bell.abort(),
+    nudge: waker.wake,
     noteWaiting: (runId, untilMs, time) => {
       anchors.set(runId, { untilMs, time });
-      bell.abort();
+      waker.wake();
     },
     [Symbol.asyncDispose]: async () => {
       leading[Symbol.dispose]();

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import type { ExclusiveRunner } from '@station/kit/exclusive-runner';
+import { constantBackoff, retry } from '@station/kit/retry';
 import type { LegacyMessage } from '@station/protocol/cloud-messages';
 import type { BackendLogger } from '@station/kit/logger';
 import type { PublishCommand } from '../core/commands.ts';
@@ -94,17 +95,13 @@ export function createStationReset(parts: {
 }): StationReset {
   const { config, devices, publish, clock, logger } = parts;
 
-  const send = async (externalId: string, patience: AbortSignal): Promise<boolean> => {
+  const send = (externalId: string, patience: AbortSignal): Promise<boolean> => {
     const command = { action: 'factory_reset', commandId: randomUUID() };
-    while (!patience.aborted) {
-      try {
-        await publish(externalId, command, keptForMs);
-        return true;
-      } catch {
-        await clock.sleep(retryMs, patience).catch(() => undefined);
-      }
-    }
-    return false;
+    const parts = { clock, signal: patience, backoff: constantBackoff(retryMs), onFailure: () => undefined };
+    return retry(() => publish(externalId, command, keptForMs), parts).then(
+      () => true,
+      () => false,
+    );
   };
 
   return {

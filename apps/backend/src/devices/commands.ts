@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
+import { constantBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import { commonCommands } from '@station/protocol/device-command-schemas';
 import { builtInDeviceTypes } from '@station/protocol/device-types';
@@ -60,15 +61,12 @@ export function createCommands(options: {
   const end = async (commandIds: readonly string[], how: Ending): Promise<void> => {
     if (commandIds.length === 0) return;
     commandIds.forEach(forget);
-    for (let attempt = 1; !ending.signal.aborted; attempt++) {
-      try {
-        return await store.end(commandIds, how, clock.now());
-      } catch (error) {
-        const message = describeError(error);
-        if (attempt === 1) logger.event('unexpected_error', { where: 'ending a command', message });
-        await clock.sleep(retryMs, ending.signal).catch(() => undefined);
-      }
-    }
+    const onFailure = ({ error, attempt }: { error: unknown; attempt: number }): void => {
+      const message = describeError(error);
+      if (attempt === 1) logger.event('unexpected_error', { where: 'ending a command', message });
+    };
+    const parts = { clock, signal: ending.signal, backoff: constantBackoff(retryMs), onFailure };
+    await retry(() => store.end(commandIds, how, clock.now()), parts).catch(() => undefined);
   };
   const follow = (change: CommandChange, expiresAt: number, expected = expectedUnknowing(change.action)): void => {
     if (pending.has(change.commandId)) return;

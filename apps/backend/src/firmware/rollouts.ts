@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '@station/kit/clock';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { describeError } from '@station/kit/station-error';
+import { createWaker } from '@station/kit/wakeable';
 import type { RolloutAction, RolloutState } from '@station/protocol/firmware-rollouts';
 import type { CommandChange, DeviceEvent, DeviceEvents, DeviceReport } from '../core/device-events.ts';
 import type { BackendLogger } from '@station/kit/logger';
@@ -78,23 +79,23 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
   const stopping = new AbortController();
   const listeningSince = clock.now();
   let words = new Map<string, DeviceWord[]>();
-  let wake = Promise.withResolvers<void>();
+  const waker = createWaker(clock);
   let isWelcomeDue = true;
 
   const hearWord = (deviceId: string, word: DeviceWord): void => {
     const said = words.get(deviceId) ?? [];
     if (!isSaidAgain(said.at(-1), word)) words.set(deviceId, [...said, word]);
-    wake.resolve();
+    waker.wake();
   };
   const listening = events.subscribe((event: DeviceEvent) => {
     for (const [deviceId, word] of wordsOf(event)) hearWord(deviceId, word);
-    if (event.kind === 'status' && event.status === 'online') wake.resolve();
+    if (event.kind === 'status' && event.status === 'online') waker.wake();
   });
 
   /** What was asked for may have been in the way of a newer image, and be so no more. */
   const lookAtNewest = (): void => {
     isWelcomeDue = true;
-    wake.resolve();
+    waker.wake();
   };
 
   const tellAll = async (id: string, changed: readonly Target[]): Promise<void> => {
@@ -144,7 +145,7 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
     const state = needsApproval ? 'waiting_approval' : 'running';
     const rollout = await store.create({ image, state, settings, requestedBy: by, isOnRequest });
     if (rollout !== null) await tellAll(rollout.id, []);
-    wake.resolve();
+    waker.wake();
     return rollout;
   };
 
@@ -179,7 +180,7 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
       isWelcomeDue = false;
       const busy = new Set<string>();
       for (const rollout of await store.active()) {
-        if (!(await look(rollout, { heard, busy, asking }))) wake.resolve();
+        if (!(await look(rollout, { heard, busy, asking }))) waker.wake();
       }
     } catch (error) {
       // What was heard is not lost: it counts in the next turn.
@@ -195,9 +196,7 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
         .catch((error: unknown) => {
           logger.event('unexpected_error', { where: 'firmware rollouts', message: describeError(error) });
         });
-      const pause = clock.sleep(lookEveryMs, stopping.signal).catch(() => undefined);
-      await Promise.race([wake.promise, pause]);
-      wake = Promise.withResolvers<void>();
+      await waker.sleep(lookEveryMs, stopping.signal).catch(() => undefined);
       await clock.sleep(gatherMs, stopping.signal).catch(() => undefined);
     }
   };
@@ -234,7 +233,6 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
     [Symbol.asyncDispose]: async () => {
       listening[Symbol.dispose]();
       stopping.abort();
-      wake.resolve();
       await running;
     },
   };

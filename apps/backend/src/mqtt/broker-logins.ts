@@ -1,5 +1,6 @@
 import type { Clock } from '@station/kit/clock';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
+import { constantBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { BackendLogger } from '@station/kit/logger';
 import type { DeviceLogin, Dynsec } from './dynsec.ts';
@@ -43,16 +44,14 @@ export function startBrokerLogins(options: {
   let isKept: boolean | null = null;
 
   const insist = async (where: string, work: () => Promise<void>): Promise<void> => {
-    for (let said = ''; !ending.signal.aborted;) {
-      try {
-        return await work();
-      } catch (error) {
-        const message = describeError(error);
-        if (message !== said && !ending.signal.aborted) logger.event('unexpected_error', { where, message });
-        said = message;
-      }
-      await clock.sleep(retryMs, ending.signal).catch(() => undefined);
-    }
+    let lastMessage = '';
+    const onFailure = ({ error }: { error: unknown }): void => {
+      const message = describeError(error);
+      if (message !== lastMessage) logger.event('unexpected_error', { where, message });
+      lastMessage = message;
+    };
+    const parts = { clock, signal: ending.signal, backoff: constantBackoff(retryMs), onFailure };
+    await retry(work, parts).catch(() => undefined);
   };
   const prepare = async (attempts: number): Promise<void> => {
     const was = isKept;

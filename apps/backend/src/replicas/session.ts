@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { constantBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
@@ -48,7 +49,7 @@ export async function openSession(options: {
   const startedMs = clock.monotonic();
   let connected = false;
   let hasStarted = false;
-  let said = '';
+  let lastReason = '';
 
   const serve = async (): Promise<void> => {
     const connection = await connect(options);
@@ -58,7 +59,7 @@ export async function openSession(options: {
       });
       await prepare(connection.query, replicaId);
       connected = true;
-      said = '';
+      lastReason = '';
       handler.onConnected();
       hasStarted = true;
       onStarted();
@@ -74,21 +75,15 @@ export async function openSession(options: {
       await connection.close();
     }
   };
-  const run = async (): Promise<void> => {
-    while (!ending.signal.aborted) {
-      try {
-        await serve();
-      } catch (error) {
-        const message = describeError(error);
-        const mayWait = error instanceof NameTakenError && clock.monotonic() - startedMs < takeOverMs;
-        if (!hasStarted && !mayWait) return onFailed(error);
-        if (message !== said) logger.event('replica_cut_off', { replicaId, reason: message });
-        said = message;
-      }
-      await clock.sleep(reconnectMs, ending.signal).catch(() => undefined);
-    }
+  const onFailure = ({ error }: { error: unknown }): void => {
+    const mayWait = error instanceof NameTakenError && clock.monotonic() - startedMs < takeOverMs;
+    if (!hasStarted && !mayWait) throw error;
+    const reason = describeError(error);
+    if (reason !== lastReason) logger.event('replica_cut_off', { replicaId, reason });
+    lastReason = reason;
   };
-  const running = run();
+  const backoff = constantBackoff(reconnectMs);
+  const running = retry(serve, { clock, signal: ending.signal, backoff, onFailure }).catch(onFailed);
   const dispose = async (): Promise<void> => {
     ending.abort();
     await running;

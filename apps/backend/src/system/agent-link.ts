@@ -1,7 +1,7 @@
 import { Value } from 'typebox/value';
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
-import { createBackoff } from '@station/kit/retry';
+import { createBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import { AgentEvent } from '@station/protocol/socket';
 import type { AgentClient } from '../adapters/agent-client.ts';
@@ -36,7 +36,7 @@ export function startAgentLink(dependencies: {
     listener.onConnected(next);
   };
 
-  const listen = async (): Promise<void> => {
+  const listen = async (): Promise<never> => {
     const stream = await client.openEvents(signal);
     logger.event('agent_link_up', {});
     delays.reset();
@@ -50,23 +50,16 @@ export function startAgentLink(dependencies: {
     throw new Error('The agent ended the stream');
   };
 
-  const run = async (): Promise<void> => {
-    let told = '';
-    while (!signal.aborted) {
-      const error: unknown = await listen().catch((reason: unknown) => reason);
-      const wasConnected = connected;
-      setConnected(false);
-      if (signal.aborted) return;
-      const retryInMs = delays.nextMs();
-      const reason = describeError(error);
-      // An agent that stays away is said once, not at each attempt.
-      if (wasConnected || reason !== told) logger.event('agent_link_down', { reason, retryInMs });
-      told = reason;
-      await clock.sleep(retryInMs, signal).catch(() => undefined);
-    }
+  let lastReason = '';
+  const onFailure = ({ error, retryInMs }: { error: unknown; retryInMs: number }): void => {
+    const wasConnected = connected;
+    setConnected(false);
+    const reason = describeError(error);
+    // An agent that stays offline is logged once, not at each attempt.
+    if (wasConnected || reason !== lastReason) logger.event('agent_link_down', { reason, retryInMs });
+    lastReason = reason;
   };
-
-  const running = run();
+  const running = retry(listen, { clock, signal, backoff: delays, onFailure }).catch(() => setConnected(false));
   return {
     isConnected: () => connected,
     [Symbol.asyncDispose]: async () => {
