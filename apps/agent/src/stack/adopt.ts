@@ -9,7 +9,7 @@ import { emptyJournal, type Journal } from './journal.ts';
 import type { ContainerFact, StackEngine } from './stack-ports.ts';
 import { readOverride, stateFiles } from './state-files.ts';
 
-/** Services that make up any release (specification, "Release manifest"); those that were pinned do too. */
+/** Services of every release (specification, "Release manifest"); pinned services belong to it too. */
 const releaseServices = ['backend', 'frontend'];
 
 const RollbackFile = Type.Object({
@@ -22,8 +22,8 @@ const RollbackFile = Type.Object({
 export type Adoption = { journal: Journal; repaired: { file: string; reason: string }[] };
 
 /**
- * Makes a journal where there is none (first start, an older agent's state, a damaged file): what really runs is what is
- * installed; the specification's files add what they still tell.
+ * Makes a journal when there is none (first start, an older agent's state, a damaged file): the running containers are the
+ * installed release; the specification's state files add what they still contain.
  */
 export async function adoptStack(parts: {
   engine: StackEngine;
@@ -62,10 +62,10 @@ export async function adoptStack(parts: {
 }
 
 /**
- * With the journal lost in the middle of an operation, what runs may be of two releases, or of one that does not work. The files
- * made from the journal still tell: the release to go back to is the installed one only while an operation is leaving it, and
- * something is pinned while nothing is installed only by a first install.
- * @returns the release that shall run; null when none was installed yet; undefined when nothing was under way.
+ * The journal was lost in the middle of an operation: the containers may be of two releases, or of a broken one. The state files
+ * still show it: the rollback target equals the installed release only during an operation, and a pin without an installed
+ * release exists only during a first install.
+ * @returns the release that must run; null when none was installed yet; undefined when no operation was under way.
  */
 function interruptedRelease(
   recordedVersion: string | null,
@@ -76,7 +76,7 @@ function interruptedRelease(
   return recordedVersion === null && earlier === null && Object.keys(pins).length > 0 ? null : undefined;
 }
 
-/** A file that the disk does not give out tells nothing; it is replaced later. */
+/** An unreadable file counts as missing; it is replaced later. */
 async function readOr<T>(otherwise: T, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
@@ -85,10 +85,10 @@ async function readOr<T>(otherwise: T, read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** In place of a boot: BOOTSTRAP_ON_START decides whether a stack that was found down is brought up. */
+/** Stands for a boot id: BOOTSTRAP_ON_START decides whether a stack that was found down is brought up. */
 const notSeenUp = 'none';
 
-/** A stack that was found up needs no bringing up. */
+/** A stack that was found up need not be brought up. */
 function isRunning(containers: readonly ContainerFact[], release: Release | null): boolean {
   const wanted = Object.entries(release?.imageIds ?? {});
   return wanted.every(([service, id]) => {
@@ -97,7 +97,7 @@ function isRunning(containers: readonly ContainerFact[], release: Release | null
   });
 }
 
-/** What a release calls a container's image: its reference, or its id where that names no one image (`eclipse-mosquitto`). */
+/** Name of a container's image in a release: its reference, or its id if the reference is ambiguous (`eclipse-mosquitto`). */
 export const imageName = ({ image, imageId }: Pick<ContainerFact, 'image' | 'imageId'>): string =>
   parseImageReference(image) ? image : imageId;
 
@@ -133,7 +133,7 @@ async function readRollback(engine: StackEngine, disk: Disk, dataDir: string): P
   for (const [service, reference] of Object.entries(parsed.images)) {
     if (!parseImageReference(reference) && !/^sha256:[0-9a-f]{64}$/.test(reference)) return 'damaged';
     const id = await engine.imageId(parsed.imageIds?.[service] ?? reference);
-    // A release whose images are gone cannot be gone back to without the network: it is no rollback target.
+    // A rollback must work without the network, so a release with missing images is no rollback target.
     if (id === null) return null;
     imageIds[service] = id;
   }

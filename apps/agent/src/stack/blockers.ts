@@ -6,18 +6,18 @@ import type { ErrorCode } from '@station/protocol/errors';
 import type { AgentConditions } from '@station/kit/conditions';
 import type { Step } from './stack-decide.ts';
 
-/** A fault outside of the stack that stands in the way of all work on it. At most one is known at a time. */
+/** A fault outside the stack that blocks all work on it. At most one is known at a time. */
 type Blocker = 'compose_project_unreadable' | 'state_not_writable' | 'engine_unreachable';
 
 export type Blockers = {
   current(): Blocker | null;
-  /** Takes note of a fault. @returns false when it is no blocker. */
+  /** Records a fault. @returns false when it is no blocker. */
   note(error: unknown): boolean;
-  /** Takes note of a step that worked: what would have blocked it is over, though the work may go on for long. */
+  /** Records a successful step: a fault that would have blocked this step is over. */
   stepTaken(step: Step['kind']): void;
   /**
-   * Does work until it succeeds, however long the engine or the disk do not let it.
-   * @param afterTry called after each try, once its outcome is noted.
+   * Retries work until it succeeds, however long the engine or the disk is unavailable.
+   * @param afterTry called after each try, once its outcome is recorded.
    */
   untilDone(work: () => Promise<void>, signal: AbortSignal, afterTry?: () => void): Promise<void>;
 };
@@ -27,14 +27,14 @@ type BlockersParts = {
   clock: Clock;
   logger: AgentLogger;
   random: () => number;
-  /** Takes the text for `lastError` of the status. */
+  /** Sets `lastError` of the status. */
   fail: (code: string, message: string) => void;
-  /** Called at each try: whoever waits for the end of a fault does not hang. */
+  /** Called at each try: a loop that waits until a fault is over is not stuck. */
   alive: () => void;
 };
 
 export function createBlockers(parts: BlockersParts): Blockers {
-  const state: State = { current: null, toldReason: null };
+  const state: State = { current: null, reportedReason: null };
   return {
     current: () => state.current,
     note: (error) => {
@@ -66,17 +66,17 @@ export function createBlockers(parts: BlockersParts): Blockers {
 
 type State = {
   current: Blocker | null;
-  /** Why the compose project cannot be read, as it was told last. */
-  toldReason: string | null;
+  /** Why the compose project cannot be read, as it was logged last. */
+  reportedReason: string | null;
 };
 
 const blockers = ['compose_project_unreadable', 'state_not_writable', 'engine_unreachable'] as const;
 
-/** The conditions follow the state; nobody reads them back. */
+/** Sets the state and the conditions that follow from it. */
 function enter({ conditions }: BlockersParts, state: State, next: Blocker | null): void {
   state.current = next;
   for (const blocker of blockers) conditions.set(blocker, blocker === next);
-  if (next !== 'compose_project_unreadable') state.toldReason = null;
+  if (next !== 'compose_project_unreadable') state.reportedReason = null;
 }
 
 function noteFault(parts: BlockersParts, state: State, error: unknown): void {
@@ -84,19 +84,19 @@ function noteFault(parts: BlockersParts, state: State, error: unknown): void {
   enter(parts, state, blocker);
   if (blocker === 'engine_unreachable') return parts.fail('unavailable', refusals.engine_unreachable.message);
   if (blocker === 'compose_project_unreadable') {
-    // Its causes may hold what is nobody's business.
+    // Its causes may contain secrets.
     const reason = error instanceof Error ? error.message : blocker;
     parts.fail(blocker, reason);
-    // It is tried again and again: only another reason is news.
-    if (reason !== state.toldReason) parts.logger.event('compose_project_unreadable', { reason });
-    state.toldReason = reason;
+    // The read is retried all the time: log only a new reason.
+    if (reason !== state.reportedReason) parts.logger.event('compose_project_unreadable', { reason });
+    state.reportedReason = reason;
     return;
   }
-  parts.fail('internal', 'Stack work failed; it is tried again.');
+  parts.fail('internal', 'Work on the stack failed. The agent tries again.');
   if (blocker === null) parts.logger.event('unexpected_error', { where: 'stack', message: describeError(error) });
 }
 
-/** What a request is answered while a blocker stands. */
+/** The answer to a request while a blocker exists. */
 export const refusals: Readonly<Record<Blocker, { code: ErrorCode; message: string }>> = {
   compose_project_unreadable: {
     code: 'compose_project_unreadable',
@@ -117,9 +117,9 @@ function blockerOf(error: unknown): Blocker | null {
   return error.code === 'unavailable' ? 'engine_unreachable' : null;
 }
 
-/** Steps that cannot be taken without the compose project. */
+/** Steps that need the compose project. */
 const projectSteps: readonly Step['kind'][] = ['up', 'probe'];
-/** Steps that ask nothing of the engine. */
+/** Steps that do not use the engine. */
 const writingSteps: readonly Step['kind'][] = ['write_journal', 'write_files', 'record', 'bring_up'];
 
 /** Faults of a disk that is full, broken or read-only. */

@@ -5,7 +5,7 @@ import type { Change } from './operation-decide.ts';
 
 type Context = { before: Journal; after: Journal; watch: Watch | null; nowMs: number; durationMs: number };
 
-/** Tells what a change of the journal means, after it is on disk. */
+/** Logs the events of a journal change, after the change is on disk. */
 export function reportChange(logger: AgentLogger, change: Change, context: Context): void {
   const { before, after, watch } = context;
   if (change.kind === 'begin' && after.operation) return reportBegin(logger, after.operation);

@@ -1,14 +1,14 @@
 import type { ContainerFact, ProbeAnswer } from './stack-ports.ts';
 import type { HealthGate, RestartsSeen, Watch } from './stack-facts.ts';
 
-/** Longest stretch without a failure that is asked for, whatever the stabilization wait is. */
-const longestStretchMs = 10_000;
-/** Restarts after which a service is taken as crash-looping: with the engine's doubling back-off about 3 s plus its run times. */
+/** Longest failure-free period that is required, whatever the stabilization wait is. */
+const longestRequiredPassMs = 10_000;
+/** A service with this many restarts is crash-looping. The engine's doubling back-off takes about 3 s for them. */
 const restartsOfALoop = 4;
-/** A slower loop: this many restarts, one of them after this time, or no health since by then. Starting up may take some. */
+/** A slower loop: this many restarts, and one of them after this time or no pass until then. Normal starts may need restarts. */
 const slowLoop = { restarts: 2, afterMs: 12_000 };
-/** Whatever was restarted must stand for so many times as long as it had before: the next restart of a loop is waited for. */
-const standsLonger = 2;
+/** After a restart a service must run this many times longer than before it, so that a loop shows its next restart. */
+const stableFactor = 2;
 
 export type Restarts = Readonly<Record<string, number>>;
 
@@ -26,7 +26,7 @@ export function startWatch(nowMs: number): Watch {
   };
 }
 
-/** Restart counts to compare with: containers that were there before the watch keep theirs. */
+/** Restart counts at the start of the watch, by container; later counts are compared with them. */
 export function restartBaseline(containers: readonly ContainerFact[], services: readonly string[]): Restarts {
   return Object.fromEntries(containers.filter((c) => services.includes(c.service)).map((c) => [c.id, c.restartCount]));
 }
@@ -48,7 +48,7 @@ export function addSample(
     .filter((c) => c.service in sample.imageIds)
     .map(({ id, restartCount }) => [id, restartCount - (baseline[id] ?? 0)] as const);
   const restartedNow = counts.filter(([id, count]) => count > (watch.restarts[id]?.count ?? 0));
-  // The proxy holds requests while a service restarts: the health address alone does not tell.
+  // The proxy holds requests while a service restarts, so the health address alone does not show a restart.
   const restarted = restartedNow.length > 0;
   const lastAfterMs = sample.nowMs - watch.startedMs;
   const restarts: [string, RestartsSeen][] = [
@@ -74,8 +74,8 @@ export function addSample(
 type HealthVerdict = { kind: 'wait' } | { kind: 'passed' } | { kind: 'failed'; reason: string };
 
 /**
- * Whether the release may be called healthy, must be given up, or is to be watched on. Only what was seen counts: while nobody
- * could look, nothing is known to have failed.
+ * Decides whether the release is healthy, has failed, or needs more time. Only samples count: without a sample
+ * nothing has failed.
  */
 export function judgeHealth(watch: Watch, gate: HealthGate): HealthVerdict {
   if (watch.lastSampleMs === null) return { kind: 'wait' };
@@ -85,10 +85,10 @@ export function judgeHealth(watch: Watch, gate: HealthGate): HealthVerdict {
   if (watch.ended !== null) return failed(`service "${watch.ended}" ended with an error`);
   if (restarts.some((seen) => isSlowLoop(seen, elapsed))) return failed('a service keeps crashing');
   if (watch.passingSinceMs !== null) {
-    const steady = watch.lastSampleMs - watch.passingSinceMs >= stretchMs(watch, gate);
+    const steady = watch.lastSampleMs - watch.passingSinceMs >= requiredPassMs(watch, gate);
     if (steady && elapsed >= gate.stabilizationMs) return { kind: 'passed' };
   }
-  // Whoever passes when the time is up is given the rest of the stretch.
+  // A release that passes when the time is up gets the rest of the required period.
   if (watch.passingSinceMs === null && elapsed >= gate.stabilizationMs + gate.timeoutMs)
     return failed(watch.lastReason ?? 'the health check did not stay passed');
   return { kind: 'wait' };
@@ -98,11 +98,11 @@ const isSlowLoop = ({ count, lastAfterMs, passedSince }: RestartsSeen, elapsedMs
   count >= slowLoop.restarts && (passedSince ? lastAfterMs : elapsedMs) >= slowLoop.afterMs;
 
 /** How long a release must pass without a gap. */
-function stretchMs({ restarts }: Watch, { stabilizationMs, timeoutMs }: HealthGate): number {
+function requiredPassMs({ restarts }: Watch, { stabilizationMs, timeoutMs }: HealthGate): number {
   const restartedAfterMs = Math.max(0, ...Object.values(restarts).map(({ lastAfterMs }) => lastAfterMs));
   return Math.max(
-    Math.min(stabilizationMs, longestStretchMs),
-    Math.min(standsLonger * restartedAfterMs, stabilizationMs + timeoutMs),
+    Math.min(stabilizationMs, longestRequiredPassMs),
+    Math.min(stableFactor * restartedAfterMs, stabilizationMs + timeoutMs),
   );
 }
 
@@ -125,7 +125,7 @@ function containerProblem(
   return null;
 }
 
-/** A container that exited with an error and stays so: the engine does not restart it. */
+/** A service whose container exited with an error; the engine does not restart it. */
 function endedService(containers: readonly ContainerFact[], imageIds: Readonly<Record<string, string>>): string | null {
   const ended = containers.find((c) => c.service in imageIds && c.state === 'exited' && c.exitCode !== 0);
   return ended?.service ?? null;

@@ -17,7 +17,7 @@ export type FetchParts = {
   logger: AgentLogger;
   clock: Clock;
   signal: AbortSignal;
-  /** Called at each sign that the work goes on: when a pull makes progress, and between looks at images. */
+  /** Called at each sign of progress: when a pull advances, and between checks of images. */
   alive: () => void;
   onProgress: (service: string, progress: PullProgress) => void;
 };
@@ -26,14 +26,14 @@ type FetchAnswer =
   | { kind: 'ok'; imageIds: Record<string, string>; digests: Record<string, string> }
   | (RegistryFailure & {
       fetched: Record<string, string>;
-      /** Ids of suspect images that there is no room to read through, where nothing else stands in the way of the release. */
+      /** Ids of suspect images that could not be verified for lack of space, when nothing else failed. */
       unread?: readonly string[];
     });
 
 /**
- * Fetches all images of a release side by side, pins each against pruning and makes them durable. A pin is also the proof
- * that the engine can use an image: one that a power cut broke is removed and fetched again.
- * @param suspect true when the power may have been cut while these images were being written: each is then read through.
+ * Fetches all images of a release in parallel, pins each against pruning and makes them durable. A pin also proves
+ * that the engine can use the image: an image that a power cut damaged is removed and fetched again.
+ * @param suspect true when the power may have been cut while these images were written: each one is then verified.
  */
 export async function fetchRelease(release: Release, suspect: boolean, parts: FetchParts): Promise<FetchAnswer> {
   const services = Object.entries(release.images);
@@ -56,23 +56,23 @@ export async function fetchRelease(release: Release, suspect: boolean, parts: Fe
   const failures = answers.map(({ answer }) => answer).filter((answer) => answer.kind === 'failed');
   const [failure] = failures;
   if (!failure) return { kind: 'ok', imageIds, digests };
-  const { imageId: _, unread: __, ...told } = failure;
+  const { imageId: _, unread: __, ...failureFacts } = failure;
   const unread = failures.flatMap((each) => (each.unread && each.imageId !== undefined ? [each.imageId] : []));
-  return { ...told, fetched, ...(suspect && unread.length === failures.length ? { unread } : {}) };
+  return { ...failureFacts, fetched, ...(suspect && unread.length === failures.length ? { unread } : {}) };
 }
 
 /**
- * Looks through images that are on this machine already, and fetches the broken ones again. One that can be had nowhere at the moment
- * stays as it is: damaged it may still run, and it is all there is to go back to.
+ * Verifies the images that are on this machine and re-pulls the damaged ones. An image that no registry offers now
+ * stays: a damaged image may still run, and there is no other to fall back to.
  */
 export async function repullDamaged(release: Release, parts: FetchParts): Promise<void> {
   for (const [service, imageId] of Object.entries(release.imageIds)) {
-    const condition = await look(imageId, true, parts);
+    const condition = await checkImage(imageId, true, parts);
     if (condition === 'whole' || condition === 'unknown') continue;
     const image = release.images[service] ?? imageId;
     const reference = release.digests[service] ?? image;
     if (condition === 'damaged') {
-      if (!(await canBeHad(service, reference, parts))) continue;
+      if (!(await isAvailable(service, reference, parts))) continue;
       await discard(imageId, parts);
     }
     parts.logger.event('image_healed', { service, image });
@@ -81,41 +81,41 @@ export async function repullDamaged(release: Release, parts: FetchParts): Promis
   await parts.engine.sync();
 }
 
-/** What the registry says; where the agent cannot ask it, a pull of what is here already tells whether the engine can. */
-async function canBeHad(service: string, reference: string, parts: FetchParts): Promise<boolean> {
+/** Asks the registry for the image; if the agent cannot ask it, a trial pull shows whether the engine can. */
+async function isAvailable(service: string, reference: string, parts: FetchParts): Promise<boolean> {
   const { kind } = await parts.engine.layers(reference, parts.signal);
   parts.alive();
   if (kind === 'unknown') return (await fetchOne(service, reference, parts)).kind !== 'failed';
   return kind === 'ok';
 }
 
-/** Removes an image with all that stands on it: that keeps its damaged layers, and the next pull would take them up again. */
+/** Removes an image and everything based on it; otherwise the next pull would reuse its damaged layers. */
 async function discard(imageId: string, { engine }: FetchParts): Promise<void> {
   await engine.unpinImage(imageId);
   await engine.removeImage(imageId, { force: true });
 }
 
-/** @param through whether it is read through; an image that has its pin already is not looked at by pinning it. */
-async function look(imageId: string, through: boolean, parts: FetchParts): Promise<ImageCondition | 'absent'> {
+/** @param through whether to verify all its bytes; pinning an image that is already pinned checks nothing. */
+async function checkImage(imageId: string, through: boolean, parts: FetchParts): Promise<ImageCondition | 'absent'> {
   const pin = await parts.engine.pinImage(imageId);
   if (pin !== 'pinned') return pin === 'broken' ? 'damaged' : pin;
   if (!through) return 'whole';
-  const condition = await readThrough(imageId, parts);
-  // An engine that breaks off in the middle answers like a damaged image, and an image once removed may not be had again.
-  return condition === 'damaged' ? readThrough(imageId, parts) : condition;
+  const condition = await verifyWhole(imageId, parts);
+  // An engine that stops half-way looks like a damaged image. Check twice: a removed image may not be available again.
+  return condition === 'damaged' ? verifyWhole(imageId, parts) : condition;
 }
 
-async function readThrough(imageId: string, { engine, signal, alive }: FetchParts): Promise<ImageCondition> {
+async function verifyWhole(imageId: string, { engine, signal, alive }: FetchParts): Promise<ImageCondition> {
   alive();
   const condition = await engine.verifyImage(imageId, signal);
   alive();
   return condition;
 }
 
-/** What a failure leaves on this machine all the same. */
+/** The result of one fetch; a failure may still leave an image on this machine. */
 type UsableAnswer =
   | Extract<PullAnswer, { kind: 'ok' }>
-  | (RegistryFailure & { imageId?: string; /** Nothing is known of it. */ unread?: true });
+  | (RegistryFailure & { imageId?: string; /** Its condition is unknown. */ unread?: true });
 
 async function fetchUsable(
   service: string,
@@ -128,18 +128,18 @@ async function fetchUsable(
     const answer = await fetchOne(service, reference, parts);
     if (answer.kind === 'failed') return answer;
     imageId = answer.kind === 'ok' ? answer.imageId : null;
-    const condition = answer.kind === 'ok' ? await look(answer.imageId, suspect, parts) : 'damaged';
+    const condition = answer.kind === 'ok' ? await checkImage(answer.imageId, suspect, parts) : 'damaged';
     if (answer.kind === 'ok' && condition === 'whole') return answer;
     if (condition === 'unknown') {
-      const reason = `there is no room to make sure that the image of "${service}" is whole`;
+      const reason = `there is not enough disk space to verify the image of "${service}"`;
       return { kind: 'failed', code: 'disk_space_low', reason, transient: false, unread: true, ...named(imageId) };
     }
     if (isLastTry) break;
     parts.logger.event('image_healed', { service, image: reference });
-    // The registry has just answered for it.
+    // The registry has just offered it, so it can be fetched again.
     await discard(imageId ?? reference, parts);
   }
-  const reason = `the image of "${service}" cannot be used after it was fetched twice`;
+  const reason = `the image of "${service}" is unusable after two fetches`;
   return { kind: 'failed', code: 'engine_failed', reason, transient: true, ...named(imageId) };
 }
 
@@ -158,14 +158,14 @@ async function fetchOne(service: string, reference: string, parts: FetchParts): 
     reportedMs = nowMs;
     logger.event('docker_pull', { service, image: reference, ...progress });
   };
-  const pull = (told: typeof onProgress, until: AbortSignal) => engine.pull(reference, told, until);
+  const pull = (onPull: typeof onProgress, until: AbortSignal) => engine.pull(reference, onPull, until);
   const answer = await unlessSilent(pull, { clock, signal, onProgress });
   return answer === 'silent' ? registrySilent : answer;
 }
 
-/** Adds up the progress of several pulls, weighted by bytes. It never goes back, also when one of them starts over. */
+/** Adds up the progress of several pulls, weighted by bytes. It never decreases, even when a pull starts again. */
 export type ProgressMeter = {
-  /** Expected bytes, when the registry told them before. */
+  /** Expected bytes, if the registry listed them before. */
   expect(totalBytes: number | null): void;
   update(service: string, progress: PullProgress): void;
   read(): Progress;
@@ -187,14 +187,14 @@ export function createProgressMeter(): ProgressMeter {
     read: () => {
       const parts = [...services.values()];
       const sum = parts.reduce((bytes, part) => bytes + part.doneBytes, 0);
-      const told = parts.reduce<number | null>(
+      const announced = parts.reduce<number | null>(
         (bytes, part) => (bytes === null || part.totalBytes === null ? null : bytes + part.totalBytes),
         0,
       );
-      // A layer that images share is expected once, and each of their pulls counts it: as much is not to be fetched at all.
-      const shared = expected === null || told === null ? 0 : Math.max(0, told - expected);
+      // Each pull counts a shared layer, but it is fetched only once: subtract the duplicates.
+      const shared = expected === null || announced === null ? 0 : Math.max(0, announced - expected);
       const done = Math.max(sum - shared, ...parts.map((part) => part.doneBytes), 0);
-      const totalBytes = expected ?? (parts.length === 0 ? null : told);
+      const totalBytes = expected ?? (parts.length === 0 ? null : announced);
       furthest = Math.max(furthest, totalBytes === null ? done : Math.min(done, totalBytes));
       const percent = totalBytes === null ? null : totalBytes === 0 ? 100 : Math.floor((100 * furthest) / totalBytes);
       return { doneBytes: furthest, totalBytes, percent };

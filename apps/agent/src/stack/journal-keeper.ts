@@ -28,43 +28,43 @@ export type KeeperParts = {
 
 export type OperationRequest = { kind: OperationKind; trigger: Trigger; to: Release };
 
-/** What one process knows beyond the journal; a new process starts without it. */
+/** State of one process beyond the journal; a new process starts without it. */
 type RunState = {
   journal: Journal | null;
-  /** True while a write of the journal has not succeeded: which of the two is on disk is not known. */
+  /** True after a failed write of the journal: the disk may hold the old or the new one. */
   journalInDoubt: boolean;
   attempts: Attempts;
   watch: Watch | null;
   baseline: Restarts;
   meter: ProgressMeter;
-  /** Monotonic start of the operation, when this process began it. */
+  /** Monotonic start of the operation, if this process began it. */
   startedMs: number | null;
   /** When a container of the stack was first stopped for the operation, and when health was first seen again; epoch ms. */
   stoppedAtMs: number | null;
   healthyAtMs: number | null;
 };
 
-/** The only writer of the journal: it reads it, records each change durably, and says what the change means. */
+/** The only writer of the journal: reads it, records each change durably, and logs its events. */
 export type JournalKeeper = {
   readonly run: RunState;
-  /** Reads the journal, or makes one from what runs. Must have resolved before anything else is called. */
+  /** Reads the journal, or makes one from the running containers. Must resolve before anything else is called. */
   load(): Promise<void>;
   /** False until the journal has been read. */
   isLoaded(): boolean;
   journal(): Journal;
-  /** Null when an operation is under way. Resolved means that the operation is written down: a crash will not lose it. */
+  /** Null when an operation is under way. Resolved means that the operation is on disk: a crash does not lose it. */
   begin(request: OperationRequest): Promise<{ id: string } | null>;
   record(change: Change): Promise<void>;
-  /** Writes the journal again as it is, when it is in doubt what is on disk. */
+  /** Writes the journal again, when it is unknown which version is on disk. */
   rewrite(): Promise<void>;
-  /** Records a fact that is no part of an operation (signed version, time floor). */
+  /** Records a fact outside any operation (signed version, time floor). */
   remember(facts: Partial<Pick<Journal, 'highestSignedVersion' | 'timeFloor'>>): Promise<void>;
-  /** True while there are steps to take that a crash, or a fault in `begin`, has left. */
+  /** True while an operation is unfinished after a crash or after a fault in `begin`. */
   isUnsettled(): boolean;
   /** The operation under way; null when there is none, and before the journal has been read. */
   operation(): Operation | null;
   outcome(id: string): HistoryEntry | null;
-  /** Calls `listener` when an operation has ended and its end is on disk, before the tidying up that follows. */
+  /** Calls `listener` when the end of an operation is on disk, before the clean-up that follows. */
   onEnd(listener: () => void): Disposable;
 };
 
@@ -107,17 +107,17 @@ const newRunState = (): RunState => ({
   healthyAtMs: null,
 });
 
-/** Tries to read the journal before it is given up. */
+/** Read attempts before the journal counts as damaged. */
 const readTries = 4;
 
 async function load(keeper: Keeper): Promise<void> {
   const { engine, disk, dataDir, clock, logger, bootId, run } = keeper;
   await makeDirectoryDurable(disk, dataDir, 0o755);
   const reading = await readJournal(disk, dataDir).catch((error: unknown): JournalReading => {
-    // A disk may fail once; a file that it never gives out is as good as damaged.
+    // A disk may fail once; a file that stays unreadable counts as damaged.
     keeper.unreadable += 1;
     if (keeper.unreadable < readTries) throw error;
-    return { kind: 'damaged', reason: 'the disk does not give it out' };
+    return { kind: 'damaged', reason: 'the disk cannot read it' };
   });
   if (reading.kind === 'ok') {
     run.journal = reading.journal;
@@ -142,7 +142,7 @@ async function begin(keeper: Keeper, { kind, trigger, to }: OperationRequest): P
   run.stoppedAtMs = null;
   run.healthyAtMs = null;
   run.meter.expect(null);
-  const beside = await pinBeside(engine, journal.installed, to);
+  const beside = await pinUnlisted(engine, journal.installed, to);
   await record(keeper, { kind: 'begin', operation: { kind, trigger, id, to }, beside });
   return { id };
 }
@@ -154,50 +154,50 @@ async function record(keeper: Keeper, change: Change): Promise<void> {
   const next = changeJournal(before, change, at);
   await write(keeper, next);
   try {
-    // Before anybody hears of the change: who reads the files then reads what is true.
+    // Before the change is announced: listeners that read the files must find the new state.
     await writeStateFiles(disk, dataDir, await findStaleFiles(disk, dataDir, next));
   } catch {
-    // The change is made all the same; the next decision sees the stale files, and says what blocks it.
+    // The change itself is on disk; the next decision sees the stale files and reports what blocks them.
   }
   run.journal = next;
   const { watch } = run;
-  // Images that went have left room: whether it is enough now is another question.
+  // Removed images have freed space, so check the space again.
   run.attempts = change.kind === 'forget_images' ? { ...run.attempts, space: null, pull: null } : noAttempts();
   if (change.kind !== 'verify' && change.kind !== 'verify_revert') run.watch = null;
   reportChange(logger, change, { before, after: next, watch, nowMs: clock.monotonic(), durationMs: at.durationMs });
   if (before.operation && !next.operation) keeper.ended.emit();
 }
 
-/** Should the write fail, then what is on disk may be either of the two journals, until one has been written. */
+/** After a failed write the disk may hold the old or the new journal, until a write succeeds. */
 async function write({ disk, dataDir, run }: Keeper, next: Journal): Promise<void> {
   run.journalInDoubt = true;
   await writeJournal(disk, dataDir, next);
   run.journalInDoubt = false;
 }
 
-/** What runs of the services that only `to` names, pinned: the way back must find it, and once replaced nothing else keeps it. */
-async function pinBeside(engine: StackEngine, from: Release | null, to: Release): Promise<ServiceImages> {
-  const beside: ServiceImages = { images: {}, imageIds: {} };
+/** Pins the running images of services that only `to` names. A rollback needs them, and nothing else keeps them. */
+async function pinUnlisted(engine: StackEngine, from: Release | null, to: Release): Promise<ServiceImages> {
+  const unlisted: ServiceImages = { images: {}, imageIds: {} };
   const services = Object.keys(to.images).filter((service) => from !== null && !Object.hasOwn(from.imageIds, service));
   const containers = services.length > 0 ? await engine.containers() : [];
   for (const service of services) {
     const own = containers.filter((container) => container.service === service);
     const found = own.find(({ state }) => state === 'running') ?? own[0];
-    // An image that cannot be kept cannot be named by the override either; then the compose file's tag is all there is.
+    // The override can only name an image that is pinned; otherwise the tag of the compose file applies.
     if (!found || (await engine.pinImage(found.imageId)) !== 'pinned') continue;
-    beside.images[service] = imageName(found);
-    beside.imageIds[service] = found.imageId;
+    unlisted.images[service] = imageName(found);
+    unlisted.imageIds[service] = found.imageId;
   }
-  return beside;
+  return unlisted;
 }
 
 function moment({ clock, bootId, keepReleases, run }: Keeper): Moment {
   const now = clock.now();
   const operation = run.journal?.operation;
-  // After a restart the time before it is only known by the wall clock, which may have jumped.
+  // After a restart only the wall clock covers the time before it, and it may have jumped.
   const sinceStart = operation ? Math.max(0, now - Date.parse(operation.startedAt)) : 0;
   const stoppedAt = run.stoppedAtMs ?? (operation?.switchedAt ? Date.parse(operation.switchedAt) : null);
-  // Where nothing ran before, there is no downtime.
+  // Nothing ran before, so there is no downtime.
   const nothingRan = !operation?.from;
   const downtime =
     nothingRan || stoppedAt === null || run.healthyAtMs === null ? null : Math.max(0, run.healthyAtMs - stoppedAt);

@@ -8,7 +8,7 @@ import { Type, type Static } from 'typebox';
 const MaybeText = Type.Union([Type.String(), Type.Null()]);
 const MaybeRelease = Type.Union([Release, Type.Null()]);
 
-/** An operation under way. Everything a crash must not lose about it stands here. */
+/** An operation under way, with all that a crash must not lose. */
 export const OperationRecord = Type.Object({
   id: Type.String(),
   kind: Type.Enum([...operationKinds]),
@@ -18,9 +18,9 @@ export const OperationRecord = Type.Object({
   from: MaybeRelease,
   to: Release,
   phase: Type.Enum([...operationPhases]),
-  /** The machine boot in which the phase was entered: another one means that the power may have been cut. */
+  /** The boot in which the phase was entered. A different boot now means that the power may have been cut. */
   phaseBootId: Type.String(),
-  /** How often the agent has taken this operation up again after it was interrupted; a loop breaker. */
+  /** How often the agent has resumed this operation after an interruption; it stops endless loops. */
   resumed: Type.Integer({ minimum: 0 }),
   /** When the stack was first touched; null before. */
   switchedAt: MaybeText,
@@ -33,35 +33,35 @@ export const Journal = Type.Object({
   format: Type.Literal(1),
   installed: MaybeRelease,
   /**
-   * Releases whose images are kept, the latest first, at most KEEP_RELEASES. The first that is not quarantined is the one to go back
-   * to.
+   * Releases whose images are kept, the latest first, at most KEEP_RELEASES. The first that is not quarantined is the rollback
+   * target.
    */
   kept: Type.Array(Type.Object({ release: Release, at: Type.String() })),
   operation: Type.Union([OperationRecord, Type.Null()]),
   quarantined: Type.Array(Quarantined),
   history: Type.Array(HistoryEntry),
-  /** Image id → reference of images that this agent installed and nobody needs any more. */
+  /** Image id → reference of images that this agent installed and that are no longer needed. */
   retired: Type.Record(Type.String(), Type.String()),
   /**
-   * Image id → reference of images fetched for a release that was not installed; retired with the next one that is, or removed
-   * when room is short.
+   * Image id → reference of images fetched for a release that was not installed; retired with the next installed one, or removed
+   * when disk space is short.
    */
   fetched: Type.Record(Type.String(), Type.String()),
   /**
-   * Boot since which images are being fetched without having been made durable: in a later boot, what is on this machine of any
-   * image may be damaged. Null when there is no such doubt.
+   * Boot in which an image fetch began that was not made durable yet: in a later boot any of its images
+   * may be damaged. Null when there is no doubt.
    */
   fetchingSince: MaybeText,
   /** Boot in which the installed release was last seen up and healthy; null when it must be brought up. */
   upInBoot: MaybeText,
   /**
-   * Version of a release that the engine could start as little as the previous one: it is not installed automatically until the stack
-   * runs again. Null, or not there, when there is none.
+   * Version of a release that the engine could not start, when it could not start the previous one either: it is not installed
+   * automatically until the stack runs again. Null or absent when there is none.
    */
   heldBack: Type.Optional(MaybeText),
   /** Highest version of a manifest whose signature verified (a signed but old manifest is refused). */
   highestSignedVersion: MaybeText,
-  /** The latest time this station has known: a clock behind it is wrong. */
+  /** The latest known time: a clock that is behind it is wrong. */
   timeFloor: MaybeText,
 });
 export type Journal = Static<typeof Journal>;
@@ -84,11 +84,11 @@ export const emptyJournal: Journal = {
 export type JournalReading =
   { kind: 'ok'; journal: Journal } | { kind: 'missing' } | { kind: 'damaged'; reason: string };
 
-/** `{ sha256, journal }`, so that a half-written or changed file is not believed. */
+/** `{ sha256, journal }`: the checksum reveals a half-written or changed file. */
 const journalFile = (disk: Disk, dataDir: string) =>
   createJsonFile({ disk, path: join(dataDir, 'journal.json'), schema: Journal, checksumKey: 'journal' });
 
-/** Reads `journal.json`. A damaged one is told apart from a missing one, so that the agent can say so. */
+/** Reads `journal.json`. Damaged and missing are different answers, because the agent logs a damaged file. */
 export async function readJournal(disk: Disk, dataDir: string): Promise<JournalReading> {
   const reading = await journalFile(disk, dataDir).read();
   return reading.kind === 'ok' ? { kind: 'ok', journal: reading.value } : reading;

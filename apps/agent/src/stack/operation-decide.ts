@@ -3,29 +3,29 @@ import type { Release } from '@station/protocol/release';
 import type { Journal, OperationRecord } from './journal.ts';
 
 /**
- * Every change of the journal, as data. `changeJournal` is the only code that makes a new journal of an old one; what a change
- * means for the world (events, files) follows from it.
+ * Every change of the journal, as data. Only `changeJournal` makes a new journal from an old one; events and files
+ * follow from the change.
  */
 export type Change =
   | {
       kind: 'begin';
       operation: { kind: OperationKind; trigger: Trigger; id: string; to: Release };
-      /** What runs of the services that only the new release names: a way back must restore them too. */
+      /** Running images of the services that only the new release names: a rollback must restore them too. */
       beside?: ServiceImages;
     }
   | { kind: 'resume' }
   | { kind: 'fetch'; layers: Record<string, number> }
-  /** What an earlier boot had fetched, and nobody could read through, is gone: the fetch begins again with nothing in doubt. */
+  /** Images of an earlier boot that could not be verified were removed: the fetch begins again. */
   | { kind: 'fetch_anew'; imageIds: readonly string[] }
   | { kind: 'switch'; imageIds: Record<string, string>; digests: Record<string, string> }
   | { kind: 'verify' }
   | { kind: 'revert'; failure: { code: string; reason: string } }
   | { kind: 'verify_revert' }
-  /** The release that was to run does: the operation ends well. */
+  /** The wanted release runs: the operation ends successfully. */
   | { kind: 'complete' }
   /** The previous release runs again: the operation ends rolled back. */
   | { kind: 'reverted' }
-  /** The operation ends without having reached either; what was installed is still what shall run. */
+  /** The operation ends with neither release reached; the installed release must still run. */
   | {
       kind: 'fail';
       failure: { code: string; reason: string };
@@ -71,7 +71,7 @@ export function changeJournal(journal: Journal, change: Change, moment: Moment):
       const { imageIds, digests } = change;
       const to = { ...operation.to, imageIds, digests: { ...operation.to.digests, ...digests } };
       return {
-        // Interruptions of the pull say nothing about the release.
+        // An interrupted pull is not the fault of the release.
         ...enter('switching', { to, switchedAt: operation.switchedAt ?? moment.now, resumed: 0 }),
         ...(operation.phase === 'pulling' ? { fetchingSince: null } : {}),
       };
@@ -102,21 +102,21 @@ function forgetImages(journal: Journal, imageIds: readonly string[]): Journal {
   return { ...journal, retired: without(journal.retired), fetched: without(journal.fetched) };
 }
 
-/** The release that the override file names at this moment. */
+/** The release that the override file must name now. */
 export function releaseToRun(journal: Journal): Release | null {
   const operation = journal.operation;
   if (operation && (operation.phase === 'switching' || operation.phase === 'verifying')) return operation.to;
   return operation ? operation.from : journal.installed;
 }
 
-/** Image ids that must not be pruned: of the release that runs, of the one to go back to, and of the one on its way. */
+/** Image ids that must not be pruned: of the installed release, the rollback targets and the release being installed. */
 export function wantedImages(journal: Journal): Set<string> {
   return new Set(namedReleases(journal).flatMap((release) => Object.values(release.imageIds)));
 }
 
 /**
- * The release to go back to: while another is being installed or gone back to the previous one, else the latest kept that has not
- * failed here and was not left manually. Null when there is none: a quarantined release is only installed by its name.
+ * The rollback target: during an operation the previous release, else the latest kept release that has not
+ * failed here and was not rolled back manually. Null when there is none: a quarantined release installs only by version.
  */
 export function rollbackTarget(journal: Journal): { release: Release; at: string } | null {
   const operation = journal.operation;
@@ -133,8 +133,8 @@ function namedReleases(journal: Journal): Release[] {
 }
 
 /**
- * Until now the releases here left these services to the compose file's tags. The new release's images may move the tags: from
- * here on each release names what ran beside it.
+ * Until now these services ran by the tags of the compose file. The new release's images may move those tags, so
+ * from here on each kept release names these images too.
  */
 function withServices(journal: Journal, beside: ServiceImages = { images: {}, imageIds: {} }): Journal {
   const wider = (release: Release): Release => ({
@@ -199,18 +199,18 @@ function fail(
   moment: Moment,
 ): Journal {
   const { failure, to } = operation;
-  // An engine that could start neither release is the station's fault (a port that is taken, say): nothing is known of the new one.
+  // If the engine could start neither release, the station is at fault (for example a taken port), not the new release.
   const neither = failure !== null && isEngineFault(failure) && isEngineFault(change.failure);
   const spared = neither ? imagesOf(to) : {};
   const ended = end(journal, operation, moment, 'failed', change.failure, {
-    // With the services that were found beside it: the fetch may have moved the tags they ran by.
+    // Include the services that were found running with it: the fetch may have moved their tags.
     installed: operation.from,
     fetched: { ...journal.fetched, ...change.fetched, ...spared },
-    // A fetch that came to its end, even to a bad one, was synced; what an earlier boot left is still in doubt.
+    // A finished fetch was synced, even a failed one; images of an earlier boot are still in doubt.
     fetchingSince: journal.fetchingSince === moment.bootId ? null : journal.fetchingSince,
     ...(change.bringUpAgain ? { upInBoot: null } : {}),
     ...(neither ? { heldBack: to.version } : {}),
-    // The release that was being left had failed, whatever became of going back.
+    // The new release had failed, whether or not the rollback worked.
     ...(failure && !neither ? { quarantined: quarantine(journal, to.version, failure, moment.now) } : {}),
   });
   const retired = Object.entries(ended.retired).filter(([id]) => !Object.hasOwn(spared, id));
@@ -250,8 +250,8 @@ function end(
 }
 
 /**
- * A bring-up is no news; only its failure is. Of a row of failures that come by themselves, of bring-ups or of one release for one
- * reason, only the last stays: they must not push out what happened before.
+ * Only failed bring-ups enter the history. Of consecutive automatic failures, of bring-ups or of one release for one
+ * reason, only the last stays: they must not push out older entries.
  */
 function withEntry(history: readonly HistoryEntry[], entry: HistoryEntry): HistoryEntry[] {
   const isFailedBringUp = (one: HistoryEntry | undefined): boolean =>
@@ -263,13 +263,13 @@ function withEntry(history: readonly HistoryEntry[], entry: HistoryEntry): Histo
   return [entry, ...(repeats ? history.slice(1) : history)].slice(0, keptHistory);
 }
 
-/** What somebody asked for stays on its own: its outcome is looked up there. */
+/** Manual operations are never merged: their outcome is looked up in the history. */
 const isSameFailure = (one: HistoryEntry, other: HistoryEntry): boolean =>
   [one, other].every(({ result, trigger }) => result === 'failed' && trigger === 'automatic') &&
   one.to === other.to &&
   one.code === other.code;
 
-/** Images that were wanted before the change and are not after it, besides those retired earlier. */
+/** Images that are no longer wanted after the change, together with those retired earlier. */
 function retire(before: Journal, after: Journal): Journal['retired'] {
   const wanted = wantedImages(after);
   const fetched = Object.keys(after.fetched).length === 0 ? before.fetched : {};

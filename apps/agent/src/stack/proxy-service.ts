@@ -6,7 +6,7 @@ import type { StackEngine } from './stack-ports.ts';
 
 export type ProxyServiceParts = {
   engine: StackEngine;
-  /** Of the update flow: when nothing needs the proxy any more, and that it may go on. */
+  /** The update flow: waits until no work needs the proxy, and wakes it afterwards. */
   stack: { untilProxyIsFree(signal: AbortSignal): Promise<void>; wake(): void };
   lock: Port80Lock;
   /** REVERSE_PROXY_SERVICE. */
@@ -15,11 +15,11 @@ export type ProxyServiceParts = {
   logger: AgentLogger;
 };
 
-/** An engine that does not answer has no proxy running either: it is not waited for longer than this. */
+/** The longest wait for an engine call; an engine that does not answer runs no proxy either. */
 const longestTryMs = 20_000;
 const retryMs = 1000;
 
-/** The stack's reverse proxy as the Wi-Fi watchdog needs it: away from port 80, and back. */
+/** Stops the stack's reverse proxy while the Wi-Fi watchdog needs port 80, and starts it again. */
 export function createProxyService(parts: ProxyServiceParts): ProxyService {
   const { engine, stack, lock, service, clock, logger } = parts;
 
@@ -48,14 +48,14 @@ export function createProxyService(parts: ProxyServiceParts): ProxyService {
     },
     start: async (signal) => {
       lock.release();
-      // What waited goes on now; it may bring up the whole stack, in which case the proxy comes with it.
+      // Blocked stack work continues now. It may bring up the whole stack, including the proxy.
       stack.wake();
       return (await set(true, signal)) ? 'started' : 'failed';
     },
   };
 }
 
-/** Who listens on port 80: the stack's reverse proxy or, while `isTaken`, the setup page of the hotspot. */
+/** The owner of port 80: the stack's reverse proxy or, while `isTaken`, the setup page of the hotspot. */
 export type Port80Lock = {
   isTaken(): boolean;
   take(): void;
@@ -77,7 +77,7 @@ export function createPort80Lock(): Port80Lock {
 
 const lookMs = 500;
 
-/** @param parts.alive is called while it waits: waiting is no standstill. */
+/** @param parts.alive called while it waits: a waiting loop is not stuck. */
 export async function untilFree(
   lock: Port80Lock,
   { clock, alive }: { clock: Clock; alive: () => void },

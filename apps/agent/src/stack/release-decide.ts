@@ -10,23 +10,23 @@ export type Circumstances = {
   journal: Journal;
   agentVersion: string;
   autoUpdate: boolean;
-  /** Nothing is installed and the stack is to be started: the first release is fetched whatever AUTO_UPDATE says. */
+  /** Nothing is installed and the stack must start: the first release is fetched even with AUTO_UPDATE off. */
   mustInstall: boolean;
   insideWindow: boolean;
-  /** Whether this station takes part in a rollout of that many per cent of the stations. */
+  /** Whether this station takes part in the manifest's rollout (per cent of all stations). */
   takesPart: boolean;
 };
 
 export type Choice =
   | { kind: 'current' }
   | { kind: 'install'; release: Release }
-  /** A newer release is there, and is left alone for now. */
+  /** A newer release is available but is not installed now. */
   | { kind: 'deferred'; reason: DeferralReason };
 
 type DeferralReason =
   'manual' | 'quarantined' | 'stack_not_running' | 'agent_too_old' | 'rollout' | 'maintenance_window';
 
-/** Whether the manifest's release is to be installed automatically: only ever forward (contracts, section 1). */
+/** Whether the manifest's release is installed automatically: only newer versions (contracts, section 1). */
 export function chooseAutomatic(manifest: ReleaseManifest, at: Circumstances): Choice {
   const { journal } = at;
   if (!isNewer(manifest.version, journal.installed?.version ?? null)) return { kind: 'current' };
@@ -46,12 +46,12 @@ type ManualChoice =
   | { kind: 'install'; release: Release }
   | { kind: 'refused'; code: ErrorCode; message: string };
 
-/** A release that is on this machine and can be installed by name without the manifest; null when there is none. */
+/** A release on this machine that can be installed by version without the manifest; null when there is none. */
 export function findKept(journal: Journal, version: string): Release | null {
   return journal.kept.find(({ release }) => release.version === version)?.release ?? null;
 }
 
-/** What a person's request means: the latest release, or the one of a version. */
+/** Which release a manual request installs: the latest one, or the one of a version. */
 export function chooseManual(manifest: ReleaseManifest, journal: Journal, requested: string | null): ManualChoice {
   const installed = journal.installed?.version ?? null;
   if (requested === null) {

@@ -25,16 +25,16 @@ export type ReleasePollParts = {
   random: () => number;
 };
 
-/** Asking for the release manifest, and what is to follow from it. */
+/** Polls the release manifest and decides what to do with it. */
 export type ReleasePoll = {
   check(signal: AbortSignal): Promise<ReleaseCheck>;
   /** Monotonic time of the next check. */
   dueMs(): number;
   lastCheckAt(): string | null;
   latest(): ReleaseManifest | null;
-  /** Version of the latest release when it is to be installed automatically, now or in the maintenance window; else null. */
+  /** Version of the latest release if it will be installed automatically, now or in the maintenance window; else null. */
   wanted(): string | null;
-  /** Whether the latest release is to be installed automatically; tells once when it is left alone. */
+  /** Decides whether the latest release is installed automatically; logs each new outcome once. */
   choose(manifest: ReleaseManifest): Choice;
 };
 
@@ -47,7 +47,7 @@ type Poll = ReleasePollParts & {
   state: {
     dueMs: number;
     lastCheckAt: string | null;
-    /** The release and what was said of it last. */ announced: string | null;
+    /** The release and the outcome that were logged last. */ announced: string | null;
   };
 };
 
@@ -83,7 +83,7 @@ async function check(poll: Poll, signal: AbortSignal): Promise<ReleaseCheck> {
   const answer = await source.check(keeper.journal().highestSignedVersion, signal);
   conditions.set('manifest_rejected', answer.kind === 'rejected');
   conditions.set('manifest_unreachable', answer.kind === 'unavailable');
-  // Spread, so that the stations of a fleet do not ask all at once.
+  // Jitter: the stations of a fleet must not all ask at the same time.
   let nextMs = checkIntervalMs * (1 + 0.1 * (2 * random() - 1));
   if (answer.kind === 'ok') {
     retry.reset();
@@ -99,7 +99,7 @@ async function check(poll: Poll, signal: AbortSignal): Promise<ReleaseCheck> {
   return answer;
 }
 
-/** Keeps what later checks are measured against; rarely, since an SD card wears. */
+/** Records the highest signed version and the time floor for later checks; rarely, because an SD card wears out. */
 async function remember({ keeper, source, clock }: Poll, manifest: ReleaseManifest): Promise<void> {
   const { highestSignedVersion, timeFloor } = keeper.journal();
   const higher = source.isSigned && isNewer(manifest.version, highestSignedVersion);

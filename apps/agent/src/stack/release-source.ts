@@ -6,7 +6,7 @@ import type { SigningKey } from '@station/kit/config-values';
 import { checkSignature, type FetchFile } from '../core/signature.ts';
 
 export type ReleaseCheck =
-  | { kind: 'ok'; manifest: ReleaseManifest; /** True when these bytes were not seen before. */ changed: boolean }
+  | { kind: 'ok'; manifest: ReleaseManifest; /** True when this content is new. */ changed: boolean }
   | { kind: 'rejected'; reason: string }
   | { kind: 'unavailable'; reason: string };
 
@@ -23,7 +23,7 @@ export function createReleaseSource({ url, publicKey, fetchFile, knownServices }
   let last: { etag: string | null; manifest: ReleaseManifest } | null = null;
   return {
     isSigned: publicKey !== null,
-    /** The manifest of the last good check; null before. */
+    /** The manifest of the last successful check; null before it. */
     latest: (): ReleaseManifest | null => last?.manifest ?? null,
     check: async (highestSignedVersion: string | null, signal: AbortSignal): Promise<ReleaseCheck> => {
       const answer = await fetchFile(url, { maxBytes: maxManifestBytes, etag: last?.etag ?? null, signal });
@@ -35,7 +35,7 @@ export function createReleaseSource({ url, publicKey, fetchFile, knownServices }
       const services = await readServices();
       const reading = readReleaseManifest(answer.bytes, services.kind === 'ok' ? services.names : null);
       if (reading.kind === 'rejected') return reading;
-      // What was checked in part is not remembered: the server would say "not modified", and nobody would check the rest.
+      // Do not keep the ETag of a partly checked manifest: "not modified" would then skip the rest of the checks.
       if (services.kind === 'unavailable') return services;
       if (publicKey) {
         const fault = await findSignatureFault(answer.bytes, reading.manifest, highestSignedVersion, signal);

@@ -7,21 +7,21 @@ import type { StackEngine } from './stack-ports.ts';
 
 export type LastError = { code: string; message: string; at: string };
 
-/** Says what is the matter with the stack: `lastError` of the status, and the conditions that follow from the journal. */
+/** Keeps `lastError` of the status and the stack's conditions up to date. */
 export type StackConditions = {
   fail(code: string, message: string): void;
   lastError(): LastError | null;
-  /** Says once what is the matter after the operation that ended last. */
+  /** Updates the conditions once for each operation that has ended. */
   noteEnd(journal: Journal): void;
-  /** Takes note of the version that is to be installed automatically, null when none is. */
+  /** Records which version will be installed automatically; null when none will. */
   noteWanted(version: string | null, journal: Journal): void;
-  /** Looks at the stack once it is settled. */
+  /** Checks the settled stack: its health and its rollback target. */
   noteSettled(journal: Journal): Promise<void>;
-  /** A clock may be set long after the start, and may go wrong long after it. */
+  /** Compares the clock with the time floor. The clock may be set, or go wrong, long after the start. */
   noteClock(journal: Journal): void;
 };
 
-/** What stands after an update that failed, by the code of the failure, for as long as that release is to be installed. */
+/** Condition → failure code of an update. The condition stays as long as that release will be installed. */
 const failures = [
   ['disk_space_low', 'disk_space_low'],
   ['registry_auth_failed', 'registry_auth_failed'],
@@ -35,7 +35,7 @@ export function createStackConditions(parts: {
 }): StackConditions {
   const { engine, conditions, clock } = parts;
   let lastError: LastError | null = null;
-  let toldId: string | null = null;
+  let reportedId: string | null = null;
   const fail = (code: string, message: string): void => {
     lastError = { code, message, at: isoTime(clock.now()) };
   };
@@ -43,13 +43,13 @@ export function createStackConditions(parts: {
     fail,
     lastError: () => lastError,
     noteEnd: ({ history: [last] }) => {
-      if (last === undefined || last.id === toldId) return;
-      toldId = last.id;
+      if (last === undefined || last.id === reportedId) return;
+      reportedId = last.id;
       if (last.result === 'failed' && last.reason !== null) fail(last.code ?? 'update_failed', last.reason);
       for (const [id, code] of failures) conditions.set(id, last.code === code);
     },
     noteWanted: (version, { history }) => {
-      // What nobody is to install any more has no fault left that stands.
+      // A release that will no longer be installed keeps no condition.
       if (version === null || history[0]?.to !== version) for (const [id] of failures) conditions.set(id, false);
     },
     noteSettled: async (journal) => {
@@ -64,7 +64,7 @@ export function createStackConditions(parts: {
 
 async function isMissingImages(engine: Pick<StackEngine, 'imageId'>, release: Release | null): Promise<boolean> {
   const ids = Object.values(release?.imageIds ?? {});
-  // An engine that does not answer is another condition; it says nothing of the images.
+  // An engine that does not answer has its own condition; the images count as present.
   const found = await Promise.all(ids.map((id) => engine.imageId(id).catch(() => id)));
   return found.some((id) => id === null);
 }

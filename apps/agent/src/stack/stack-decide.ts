@@ -4,16 +4,16 @@ import type { ContainerFact } from './stack-ports.ts';
 import type { Facts, StepFailure, Watch } from './stack-facts.ts';
 import { wantedImages, type Change } from './operation-decide.ts';
 
-/** The next thing to do, as data. Each is safe to do again: after a crash the same decision comes from the same facts. */
+/** The next step, as data. Each step can be repeated: after a crash the same facts give the same decision. */
 export type Step =
   | { kind: 'write_journal' }
   | { kind: 'write_files'; files: Readonly<Record<string, string | null>> }
   | { kind: 'record'; change: Change }
   | { kind: 'check_space'; delayMs: number }
   | { kind: 'pull'; delayMs: number; suspect: boolean }
-  /** Removes what a fetch has left in doubt, to fetch it again. */
+  /** Removes images that could not be verified, to fetch them again. */
   | { kind: 'discard'; imageIds: readonly string[] }
-  /** Looks the images of the release through for damage and fetches broken ones again. */
+  /** Verifies the images of the release and re-pulls the damaged ones. */
   | { kind: 'repull'; release: 'from' | 'to' }
   | { kind: 'up'; delayMs: number }
   | { kind: 'probe'; delayMs: number }
@@ -23,19 +23,19 @@ export type Step =
   | { kind: 'bring_up' }
   | { kind: 'idle' };
 
-/** Tries of one step inside an operation; the operation itself is tried again later, for ever. */
+/** Tries of one step inside an operation; the operation itself is retried later without limit. */
 const tries = 3;
-/** Images are read through, which takes long while the stack is down, only when trying again was not enough. */
+/** Verifying images is slow while the stack is down, so plain retries come first. */
 const failuresBeforeRepull = 2;
 const retryDelaysMs = [1000, 4000, 10_000] as const;
-/** Interruptions after which a release is given up: something about it may be what ends the machine or the agent. */
+/** After this many interruptions the release is given up: it may be what crashes the machine or the agent. */
 const interruptionsOfALoop = 5;
-/** Health is looked for often at first, since until then the station is offline; one that takes longer is left to its start. */
+/** Health is probed often at first, because the station is offline until then; a slow start is probed less often. */
 const probeFastMs = 100;
 const probeFastForMs = 10_000;
 const probeSlowMs = 1000;
 
-/** Decides purely from facts (docs/adr/0002): no clock, no module state, no side effect. */
+/** Decides from facts only (docs/adr/0002): no clock, no module state, no side effect. */
 export function decide(facts: Facts): Step {
   if (facts.journalInDoubt) return { kind: 'write_journal' };
   if (Object.keys(facts.staleFiles).length > 0) return { kind: 'write_files', files: facts.staleFiles };
@@ -74,14 +74,14 @@ function decidePulling(facts: Facts, operation: OperationRecord): Step {
   if (pull?.kind === 'ok') return record({ kind: 'switch', imageIds: pull.imageIds, digests: pull.digests });
   if (pull && isFinal(pull))
     return makeRoom(facts, pull) ?? endDoubt(facts, operation, pull) ?? failed(operation, pull);
-  // Layers that were fetched in another boot may not have reached the disk, also those of an earlier operation.
+  // Layers fetched in another boot may not have reached the disk, including those of an earlier operation.
   const { fetchingSince } = facts.journal;
   return { kind: 'pull', delayMs: delayAfter(pull), suspect: fetchingSince !== null && fetchingSince !== facts.bootId };
 }
 
 /**
- * A full disk: what failed tries of other releases have fetched, and what nobody needs any more, goes before the release is given
- * up for it. What this release has fetched before stays: it need not be fetched again.
+ * The disk is full: images of failed tries of other releases and unused images are removed before the release is given
+ * up. Images that this release has fetched stay.
  */
 function makeRoom({ journal, attempts }: Facts, failure: StepFailure): Step | null {
   if (failure.code !== 'disk_space_low') return null;
@@ -95,8 +95,8 @@ function makeRoom({ journal, attempts }: Facts, failure: StepFailure): Step | nu
 }
 
 /**
- * Suspect images that there never is the room to read through would keep every release from being installed: what came of the fetch
- * is thrown away instead, and fetched again. What the installed release uses was on disk before there was any doubt.
+ * Suspect images that never have enough space to be verified would block every release: they are removed and
+ * fetched again. Images of the installed release were on disk before the doubt began, so they stay.
  */
 function endDoubt({ journal, attempts }: Facts, { from }: OperationRecord, { unread }: StepFailure): Step | null {
   if (!unread) return null;
@@ -108,8 +108,8 @@ function endDoubt({ journal, attempts }: Facts, { from }: OperationRecord, { unr
 }
 
 /**
- * After a boot the installed release is brought up before anything is fetched: that may take long, or never come to an end,
- * and the engine may not have restarted the containers automatically. Once is enough: whatever fails is seen at the end.
+ * After a boot the installed release is brought up before anything is fetched: a fetch may take long or never end,
+ * and the engine may not have restarted the containers. Once is enough: failures show at the end.
  */
 const isStackFirst = (facts: Facts, operation: OperationRecord): boolean =>
   operation.from !== null && operation.phaseBootId !== facts.bootId && facts.attempts.up === null;
@@ -148,7 +148,7 @@ function decideVerifyingRevert(facts: Facts): Step {
   return next.step;
 }
 
-/** Brings the pinned release up if this process has not yet, then samples its health until it can be judged. */
+/** Brings the pinned release up, once in each process, then samples its health until there is a verdict. */
 function watchHealth(
   facts: Facts,
 ): { kind: 'passed' } | { kind: 'failed'; reason: string } | { kind: 'next'; step: Step } {
@@ -195,9 +195,9 @@ export function runningPart(containers: readonly ContainerFact[], services: read
 }
 
 /**
- * Whether the installed release is to be brought up: after a failed operation always, after a boot unless BOOTSTRAP_ON_START is off and
- * the stack was found down, and at each start of the agent when BOOTSTRAP_ON_START is on and not all of it runs.
- * @param found what ran at the agent's start; null: nobody has looked yet, and `look` asks for it.
+ * Whether the installed release must be brought up: after a failed operation always; after a boot unless BOOTSTRAP_ON_START is off and
+ * the stack was found down; at each start of the agent when BOOTSTRAP_ON_START is on and not all of it runs.
+ * @param found what ran at the agent's start; null: not read yet, and the answer `look` asks for it.
  */
 export function decideBringUp(
   at: { upInBoot: string | null; bootId: string; bootstrapOnStart: boolean; isStart: boolean },
@@ -212,7 +212,7 @@ export function decideBringUp(
   return found === null ? 'look' : found === 'none' ? 'not_due' : 'due';
 }
 
-/** The release does not work: back to the previous one, where there is one and it is another. */
+/** The release failed: roll back to the previous release, if there is a different one. */
 function giveUp(operation: OperationRecord, failure: { code: string; reason: string }): Step {
   const { code, reason } = failure;
   if (operation.kind === 'bootstrap' || operation.from === null) {
@@ -221,7 +221,7 @@ function giveUp(operation: OperationRecord, failure: { code: string; reason: str
   return record({ kind: 'revert', failure: { code, reason } });
 }
 
-/** Neither release could be shown healthy: the installed one stays pinned, and is brought up again and again. */
+/** Neither release became healthy: the installed one stays pinned and is brought up again repeatedly. */
 const stuck = ({ code, reason }: { code: string; reason: string }): Step =>
   record({ kind: 'fail', failure: { code, reason }, bringUpAgain: true });
 

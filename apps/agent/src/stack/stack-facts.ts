@@ -1,22 +1,22 @@
 import type { Journal } from './journal.ts';
 
-/** What the update engine knows when it decides. All of it is observed or read; nothing is remembered by the decision. */
+/** All that the update flow knows when it decides. The decision itself keeps no state. */
 export type Facts = {
   bootId: string;
   journal: Journal;
-  /** True when a write of the journal failed: which of the two is on disk is not known. */
+  /** True when a write of the journal failed: the disk may hold the old or the new one. */
   journalInDoubt: boolean;
-  /** Ids of the images that are on this machine, of those the journal names (looked at while no phase is under way that touches them). */
+  /** Ids of those images of the journal that are on this machine; read only in phases that do not change images. */
   presentImages: readonly string[];
   /** Ids of the images with a pin against pruning. */
   pinnedImages: readonly string[];
-  /** State files whose content is not what the journal implies: file name → wanted content, null for "no such file". */
+  /** State files that do not match the journal: file name → wanted content; null: the file must not exist. */
   staleFiles: Readonly<Record<string, string | null>>;
   /** Health seen since the stack was last brought up by this process; null before. */
   watch: Watch | null;
-  /** What came of the steps of the present phase in this process; a new process starts with none and does them again. */
+  /** Results of the steps of the current phase in this process; a new process starts with none and repeats them. */
   attempts: Attempts;
-  /** True when the installed release shall be brought up (again) now. */
+  /** True when the installed release must be brought up (again) now. */
   bringUpDue: boolean;
   gate: HealthGate;
 };
@@ -25,13 +25,13 @@ export type Attempts = {
   space: { kind: 'ok'; layers: Record<string, number> } | StepFailure | null;
   pull: { kind: 'ok'; imageIds: Record<string, string>; digests: Record<string, string> } | StepFailure | null;
   up: { kind: 'ok' } | StepFailure | null;
-  /** True once the images of this phase were looked through for damage. */
+  /** True once the images of this phase were checked for damage. */
   repulled: boolean;
-  /** Images that were to be pinned or removed since the last change, whatever came of it: they are not tried again at once. */
+  /** Images that this process has tried to pin or remove since the last change; they are not tried again at once. */
   tidied: Readonly<Record<'pin_images' | 'unpin_images' | 'remove_images', readonly string[]>>;
 };
 
-/** A new phase, and a new process, has tried nothing yet. */
+/** The start of a new phase or process: no step was tried. */
 export const noAttempts = (): Attempts => ({
   space: null,
   pull: null,
@@ -40,16 +40,16 @@ export const noAttempts = (): Attempts => ({
   tidied: { pin_images: [], unpin_images: [], remove_images: [] },
 });
 
-/** A step that did not work, how often so far, and whether trying again may help. */
+/** A failed step, how often it has failed, and whether a retry may help. */
 export type StepFailure = {
   kind: 'failed';
   failures: number;
   code: FailureCode;
   reason: string;
   transient: boolean;
-  /** Images that were fetched all the same: id → reference. */
+  /** Images that were fetched despite the failure: id → reference. */
   fetched?: Record<string, string>;
-  /** The suspect ones of them, where all that is amiss is the room to read them through. */
+  /** Suspect images among them, when the only problem is a lack of space to verify them. */
   unread?: readonly string[];
 };
 
@@ -81,13 +81,13 @@ export type RestartsSeen = {
 export type Watch = {
   startedMs: number;
   attempts: number;
-  /** Start of the present run of passes; null while it does not pass. */
+  /** Start of the current run of passes; null while the check fails. */
   passingSinceMs: number | null;
   firstPassMs: number | null;
   lastSampleMs: number | null;
   lastStatus: number | null;
   lastReason: string | null;
-  /** Container id → its restarts since the watch began; each is judged for itself. */
+  /** Container id → its restarts since the watch began; each container is judged separately. */
   restarts: Readonly<Record<string, RestartsSeen>>;
   /** A service whose container has ended and will not be restarted; null when there is none. */
   ended: string | null;

@@ -5,17 +5,17 @@ import type { Facts } from './stack-facts.ts';
 import type { StepContext } from './stack-steps.ts';
 import { findStaleFiles } from './state-files.ts';
 
-/** Looks at everything a decision needs. */
+/** Reads everything that a decision needs. */
 export async function observe(context: StepContext, bringUpDue: boolean): Promise<Facts> {
   const { engine, disk, dataDir, bootId, gate, keeper } = context;
   const { run } = keeper;
   const journal = keeper.journal();
   const isIdle = journal.operation === null;
-  const looksAtImages = isIdle || journal.operation?.phase === 'preparing';
+  const readsImages = isIdle || journal.operation?.phase === 'preparing';
   return {
     ...{ bootId, gate, journal, bringUpDue },
     journalInDoubt: run.journalInDoubt,
-    presentImages: looksAtImages ? await presentImages(engine, journal) : [],
+    presentImages: readsImages ? await presentImages(engine, journal) : [],
     pinnedImages: isIdle ? await engine.pinnedImages() : [],
     staleFiles: await findStaleFiles(disk, dataDir, journal),
     watch: run.watch,

@@ -1,5 +1,5 @@
 /**
- * What the stack needs of a container engine. Three implementations: Docker (`adapters/docker`), plain child processes
+ * What the stack needs from a container engine. Three implementations: Docker (`adapters/docker`), plain child processes
  * (`simulators/process-engine`), and the simulated one of the fault tests.
  *
  * An engine that cannot be reached makes any call throw a `StationError` with code `unavailable`.
@@ -12,34 +12,34 @@ export type StackEngine = {
   imageId(reference: string): Promise<string | null>;
   pinnedImages(): Promise<string[]>;
   /**
-   * Keeps an image from being pruned. `broken` when the engine has it but cannot use it (a power cut can do that), `unknown` when it
-   * may only lack the room to make a pin.
+   * Keeps an image from being pruned. `broken`: the engine has it but cannot use it (after a power cut). `unknown`: the engine
+   * may lack the space for a pin.
    */
   pinImage(imageId: string): Promise<'pinned' | 'absent' | 'broken' | 'unknown'>;
   unpinImage(imageId: string): Promise<void>;
   /**
-   * Removes an image with all its names; with `force` also the stack's stopped containers and the pins that stand on it, which
-   * would keep its layers. In use by a running container, or absent, is no error: it is told.
+   * Removes an image with all its names; with `force` also the stack's stopped containers and the pins that use it, which
+   * would keep its layers. An image in use or absent is no error: the answer says so.
    */
   removeImage(reference: string, options: { force: boolean }): Promise<'removed' | 'in_use' | 'absent'>;
-  /** Sizes of an image's layers, asked of its registry before anything is fetched. */
+  /** Sizes of an image's layers, read from its registry before anything is fetched. */
   layers(reference: string, signal: AbortSignal): Promise<LayersAnswer>;
   /** Free bytes where the engine keeps images; null when unknown. */
   freeBytes(): Promise<number | null>;
   pull(reference: string, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<PullAnswer>;
-  /** Reads the whole image and checks it against its digests: slow, and sure. */
+  /** Reads the whole image and checks it against its digests. Slow and reliable. */
   verifyImage(imageId: string, signal: AbortSignal): Promise<ImageCondition>;
   /**
-   * Brings the stack up with the releases the override file pins; never touches the network.
+   * Brings the stack up with the release that the override file pins; never uses the network.
    * @throws StationError `compose_project_unreadable` when it failed because the stack's own files cannot be read.
    */
   up(signal: AbortSignal): Promise<UpAnswer>;
   /**
-   * Starts or stops the containers of one service as they are. A stopped one stays so until it is started, or `up`. A service that
-   * has no container is no error: the next `up` makes it.
+   * Starts or stops the existing containers of one service. A stopped one stays stopped until a start or `up`. A service that
+   * has no container is no error: the next `up` creates it.
    */
   setRunning(service: string, running: boolean): Promise<void>;
-  /** Makes everything the engine said is done durable: what a pull or `up` wrote is not on disk before. */
+  /** Makes all finished engine work durable: what a pull or `up` wrote may not be on disk before. */
   sync(): Promise<void>;
 };
 
@@ -47,7 +47,7 @@ export type StackEngine = {
 export type ContainerFact = {
   id: string;
   service: string;
-  /** Reference or id the container was made from, as its configuration has it. */
+  /** Reference or id that the container was made from, as in its configuration. */
   image: string;
   imageId: string;
   /** Docker's states: created, running, paused, restarting, removing, exited, dead. */
@@ -59,10 +59,10 @@ export type ContainerFact = {
   exitCode: number;
 };
 
-/** `unknown`: the engine lacks the room to read it through. Nothing is thrown away for that. */
+/** `unknown`: the engine lacks the space to verify it. Nothing is removed for that. */
 export type ImageCondition = 'whole' | 'damaged' | 'unknown';
 
-/** Bytes by layer digest, compressed, as they are fetched. A layer that is on the machine already counts as done. */
+/** Compressed bytes of a pull. A layer that is already on the machine counts as done. */
 export type PullProgress = { doneBytes: number; totalBytes: number | null };
 
 export type RegistryFailure = {
@@ -72,21 +72,21 @@ export type RegistryFailure = {
   reason: string;
   /** For the log only. */
   detail?: string;
-  /** True when trying again may help without anybody's doing. */
+  /** True when an automatic retry may help. */
   transient: boolean;
 };
 
-/** What a pull that was broken off for its silence comes to. */
+/** The result of a pull that was cancelled because the registry stopped sending. */
 export const registrySilent: RegistryFailure = {
   kind: 'failed',
   code: 'registry_unavailable',
-  reason: 'the registry fell silent',
+  reason: 'the registry stopped sending data',
   transient: true,
 };
 
 export type LayersAnswer =
   | { kind: 'ok'; layers: Record<string, number> }
-  /** The registry does not tell sizes; the pull may still work. */
+  /** The registry does not list sizes; the pull may still work. */
   | { kind: 'unknown' }
   | RegistryFailure;
 
@@ -99,7 +99,7 @@ export type PullAnswer =
 export type UpAnswer =
   | {
       kind: 'ok';
-      /** When the first container of the stack was stopped for it, epoch milliseconds; null when none was. */ stoppedAtMs:
+      /** When the first container of the stack was stopped, epoch milliseconds; null when none was. */ stoppedAtMs:
         number | null;
     }
   | {
@@ -107,7 +107,7 @@ export type UpAnswer =
       reason: string;
       /** For the log only. */
       detail?: string;
-      /** True when it did not come to an end and was broken off: trying again would only take as long again. */
+      /** True when it was cancelled at the time limit: a retry would take as long again. */
       hung?: boolean;
     };
 

@@ -17,7 +17,7 @@ test('an engine that does not answer leaves the list empty, is asked once, and c
     asked += 1;
     return asked === 1 ? answer.promise : Promise.resolve([container]);
   };
-  const services = createServiceList({ engine: { containers }, keeper }, { patienceMs: 20 });
+  const services = createServiceList({ engine: { containers }, keeper }, { timeoutMs: 20 });
   assert.deepEqual(await services(), []);
   assert.deepEqual(await services(), []);
   assert.equal(asked, 1);

@@ -9,9 +9,9 @@ import type { LastError } from './stack-conditions.ts';
 
 export type StackStatus = {
   versions(): Pick<Status, 'currentVersion' | 'latestVersion'>;
-  /** True when a newer release is there that did not fail here. */
+  /** True when a newer release is available that has not failed here. */
   updateAvailable(): boolean;
-  /** The stack's part of the agent's status, looked up now. */
+  /** The stack's part of the agent's status, read now. */
   status(): Promise<Pick<Status, StackField>>;
 };
 
@@ -77,13 +77,13 @@ function isUpdateAvailable(journal: Journal | null, latest: string | null): bool
 
 type ServiceListParts = Pick<Parts, 'engine'> & { keeper: Pick<JournalKeeper, 'isLoaded' | 'journal'> };
 
-/** An engine may accept a call and never answer it; whoever looks at the station is not kept waiting for that. */
-const usualPatienceMs = 3000;
+/** An engine may accept a call and never answer it; the status must not wait for that. */
+const usualTimeoutMs = 3000;
 
-/** Lists the services as the engine sees them now; none when it does not answer, which is a condition of its own. */
-export function createServiceList({ engine, keeper }: ServiceListParts, { patienceMs = usualPatienceMs } = {}) {
+/** Lists the services as the engine reports them now; none when it does not answer (that has its own condition). */
+export function createServiceList({ engine, keeper }: ServiceListParts, { timeoutMs = usualTimeoutMs } = {}) {
   let asking: Promise<ContainerFact[]> | null = null;
-  // One question at a time, however many look.
+  // One engine call at a time, however many requests wait for it.
   const ask = (): Promise<ContainerFact[]> =>
     (asking ??= engine
       .containers()
@@ -96,7 +96,7 @@ export function createServiceList({ engine, keeper }: ServiceListParts, { patien
     const journal = keeper.isLoaded() ? keeper.journal() : null;
     const kept = (journal?.kept ?? []).map((entry) => entry.release);
     const releases = [journal?.operation?.to, journal?.installed, ...kept];
-    const containers = await within(patienceMs, ask());
+    const containers = await within(timeoutMs, ask());
     return (containers ?? []).map(({ service, image, imageId, state, health }) => {
       const known = releases.find((release) => release?.imageIds[service] === imageId)?.images[service];
       return { name: service, image: known ?? image, state, health };

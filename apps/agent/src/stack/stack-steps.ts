@@ -10,14 +10,14 @@ import type { Step } from './stack-decide.ts';
 import type { Attempts, HealthGate, StepFailure } from './stack-facts.ts';
 import { writeStateFiles } from './state-files.ts';
 
-/** What the steps work on. */
+/** What the steps use. */
 export type StepContext = KeeperParts & {
   keeper: JournalKeeper;
   lock: Port80Lock;
   /** One request to the health check address; never throws. */
   probe: (signal: AbortSignal) => Promise<ProbeAnswer>;
   gate: HealthGate;
-  /** Called at each sign that a step that takes long goes on. */
+  /** Called at each sign of progress of a long step. */
   alive: () => void;
 };
 type Executable = Exclude<Step, { kind: 'idle' }>;
@@ -27,12 +27,12 @@ type Executor<K extends Executable['kind']> = (
   signal: AbortSignal,
 ) => Promise<void>;
 
-/** Takes one step. */
+/** Executes one step. */
 export function apply(context: StepContext, step: Executable, signal: AbortSignal): Promise<void> {
   return executors[step.kind](context, step as never, signal);
 }
 
-/** One executor a step; a step without one does not compile. */
+/** One executor for each step; a missing one does not compile. */
 const executors: { readonly [K in Executable['kind']]: Executor<K> } = {
   write_journal: ({ keeper }) => keeper.rewrite(),
   write_files: ({ disk, dataDir }, { files }) => writeStateFiles(disk, dataDir, files),
@@ -73,7 +73,7 @@ const executors: { readonly [K in Executable['kind']]: Executor<K> } = {
   remove_images: (context, { imageIds }) => removeImages(context, imageIds),
 };
 
-/** Notes what came of a step of the present phase. */
+/** Records the result of a step of the current phase. */
 function note({ keeper: { run } }: StepContext, result: Partial<Attempts>): void {
   run.attempts = { ...run.attempts, ...result };
 }
@@ -97,13 +97,13 @@ async function pull(context: StepContext, suspect: boolean, signal: AbortSignal)
   note(context, { pull: answer.kind === 'ok' ? answer : failureAfter(run.attempts.pull, answer, context) });
 }
 
-/** Notes what was tried, whatever came of it, so that it is not tried again and again. */
+/** Records what was tried, with any result, so that it is not repeated at once. */
 function noteTidied(context: StepContext, step: keyof Attempts['tidied'], imageIds: readonly string[]): void {
   const before = context.keeper.run.attempts.tidied;
   note(context, { tidied: { ...before, [step]: [...before[step], ...imageIds] } });
 }
 
-/** Once all are gone, and durably so, nothing is left that a fetch could take up. */
+/** Once all are durably removed, a fetch cannot reuse any damaged layer. */
 async function discard(context: StepContext, imageIds: readonly string[]): Promise<void> {
   const { engine, logger, keeper } = context;
   const { pull } = keeper.run.attempts;
@@ -131,13 +131,13 @@ async function removeImages(context: StepContext, imageIds: readonly string[]): 
     }
     if (answer !== 'in_use') gone.push(id);
   }
-  // An image whose removal is lost in a power cut may come back damaged, and would then be taken for a good one.
+  // A power cut may undo the removal and leave the image damaged; a later check would take it for a good one.
   await engine.sync();
   if (gone.length > 0) await keeper.record({ kind: 'forget_images', imageIds: gone });
   noteTidied(context, 'remove_images', imageIds);
 }
 
-/** Room for a layer while it is fetched and unpacked, as a multiple of its compressed size, and what is to stay free. */
+/** Space for a layer while it is fetched and unpacked, as a multiple of its compressed size, and the space to keep free. */
 const roomPerByte = 3;
 const reserveBytes = 32 * 1024 * 1024;
 
@@ -170,7 +170,7 @@ async function checkSpace(context: StepContext, signal: AbortSignal): Promise<At
 const layersOfReleases = ({ installed, kept }: Journal): string[] =>
   [installed, ...kept.map(({ release }) => release)].flatMap((release) => Object.keys(release?.layers ?? {}));
 
-/** Whether an earlier try of the release has fetched an image that is still here. */
+/** Whether an earlier try has fetched an image of the release that is still on this machine. */
 async function wasFetched({ engine, keeper }: StepContext, image: string): Promise<boolean> {
   const ids = Object.entries(keeper.journal().fetched).filter(([, reference]) => reference === image);
   const found = await Promise.all(ids.map(([id]) => engine.imageId(id)));
@@ -183,14 +183,14 @@ async function bringUp(context: StepContext, signal: AbortSignal): Promise<void>
   const services = Object.keys(runningRelease(context).imageIds);
   logger.event('docker_restart', { services });
   const baseline = restartBaseline(await engine.containers(), services);
-  // It would start the proxy, which would find its port in use, and a good release would look like a bad one.
+  // `up` would start the proxy while its port is taken, and a good release would look broken.
   await untilFree(context.lock, context, signal);
   const answer = await engine.up(signal);
   if (answer.kind === 'failed') {
     const failure: RegistryFailure = { ...answer, code: 'engine_failed', transient: answer.hung !== true };
     return note(context, { up: failureAfter(run.attempts.up, failure, context) });
   }
-  // Before the switch it is the release that ran anyway that was brought up again.
+  // Before the switch the installed release was brought up again, so there is no downtime to record.
   if (run.journal?.operation?.switchedAt !== null) run.stoppedAtMs ??= answer.stoppedAtMs;
   await engine.sync();
   run.healthyAtMs = null;
@@ -203,7 +203,7 @@ async function sampleHealth(context: StepContext, signal: AbortSignal): Promise<
   const { engine, clock, probe } = context;
   const { run } = context.keeper;
   const watched = run.watch;
-  // Should the engine not answer, then nothing is known of the time without it: the watch begins anew.
+  // Nothing is known of the time in which the engine did not answer, so the watch begins again.
   run.watch = null;
   const [containers, answer] = await Promise.all([engine.containers(), probe(signal)]);
   run.watch = watched;
@@ -222,7 +222,7 @@ function failureAfter(
   const earlier = before?.kind === 'failed' ? before : null;
   const failures = (earlier?.failures ?? 0) + 1;
   const { code, reason, transient, detail, unread } = answer;
-  // An earlier try may have fetched what this one did not get to.
+  // Keep what an earlier try has fetched and this one has not.
   const fetched = { ...earlier?.fetched, ...answer.fetched };
   if (detail !== undefined) logger.event('engine_failed', { step: code, detail });
   logger.event('update_retry', { code, reason, attempt: failures });

@@ -8,31 +8,31 @@ import { createReleasePoll, firstRetryMs } from './release-poll.ts';
 import type { ReleaseCheck } from './release-source.ts';
 import { createStackConditions } from './stack-conditions.ts';
 import { createStackStatus, type StackStatus } from './stack-status.ts';
-import { checkNow, request, rollback, run, tellEnd, update, type Flow, type StackParts } from './update-flow.ts';
+import { checkNow, request, rollback, run, reportEnd, update, type Flow, type StackParts } from './update-flow.ts';
 
-/** The stack of this station: what the rest of the agent asks of it. */
+/** The stack of this station, as the rest of the agent uses it. */
 export type Stack = StackStatus & {
-  /** Recovers, then polls and brings up for ever. Ends when the signal aborts. */
+  /** Recovers, then polls for releases and keeps the stack up, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   update(version: string | null): Promise<StartAnswer>;
   rollback(): Promise<StartAnswer>;
   check(): Promise<ReleaseCheck>;
-  /** Looks now whether something is due. */
+  /** Makes the loop check now whether something is due. */
   wake(): void;
-  /** Resolves once no stack work is under way that needs the reverse proxy; after some minutes in any case. */
+  /** Resolves once no stack work needs the reverse proxy, after five minutes at the latest. */
   untilProxyIsFree(signal: AbortSignal): Promise<void>;
-  /** True while a release is on its way from the registry. */
+  /** True while a release is being fetched from the registry. */
   isFetching(): boolean;
   /** Monotonic time of the last sign of progress. */
   lastAliveMs(): number;
   alive(): void;
 };
 
-/** Puts the room together; how an update runs is told in `update-flow.ts`. */
+/** Builds the stack feature. How an update runs is in `update-flow.ts`. */
 export function createStack(parts: StackParts): Stack {
   const flow = createFlow(parts);
   const { poll, state, keeper, waker } = flow;
-  keeper.onEnd(() => tellEnd(flow));
+  keeper.onEnd(() => reportEnd(flow));
   return {
     run: (signal) => run(flow, signal),
     update: (text) => request(flow, () => update(flow, text)),
@@ -43,14 +43,14 @@ export function createStack(parts: StackParts): Stack {
     isFetching: () => isFetching(keeper),
     lastAliveMs: () => state.aliveMs,
     alive: flow.alive,
-    ...createStackStatus({ keeper, engine: parts.engine, poll, lastError: flow.told.lastError }),
+    ...createStackStatus({ keeper, engine: parts.engine, poll, lastError: flow.stackConditions.lastError }),
   };
 }
 
 function createFlow(parts: StackParts): Flow {
   const { clock, random, checkIntervalMs } = parts;
   const retry = (initialMs: number, maxMs: number) => createBackoff({ initialMs, maxMs, jitter: 0.2, random });
-  const told = createStackConditions(parts);
+  const stackConditions = createStackConditions(parts);
   const state: Flow['state'] = {
     ...{ signal: null, starting: false, isStart: true, foundAtStart: null },
     ...{ installDueMs: -Infinity, bringUpDueMs: -Infinity, aliveMs: clock.monotonic() },
@@ -59,21 +59,21 @@ function createFlow(parts: StackParts): Flow {
     state.aliveMs = clock.monotonic();
   };
   return {
-    ...{ ...parts, alive, told, state },
-    blockers: createBlockers({ ...parts, fail: told.fail, alive }),
+    ...{ ...parts, alive, stackConditions, state },
+    blockers: createBlockers({ ...parts, fail: stackConditions.fail, alive }),
     poll: createReleasePoll(parts),
     runner: createExclusiveRunner(),
     waker: createWaker(clock),
     installRetry: retry(firstRetryMs, Math.max(firstRetryMs, checkIntervalMs)),
     bringUpRetry: retry(5000, 5 * 60_000),
-    waiting: new Map(),
-    firstLook: Promise.withResolvers(),
+    waiters: new Map(),
+    firstRead: Promise.withResolvers(),
   };
 }
 
-/** A bring-up with its health gate and the way back from it; what takes longer is stuck. */
+/** Enough for a bring-up with its health gate and the rollback from it; work that takes longer is stuck. */
 const longestProxyUseMs = 5 * 60_000;
-const proxyLookMs = 250;
+const proxyPollMs = 250;
 
 async function untilProxyIsFree(flow: Flow, signal: AbortSignal): Promise<void> {
   const { clock, runner, blockers, keeper } = flow;
@@ -82,14 +82,14 @@ async function untilProxyIsFree(flow: Flow, signal: AbortSignal): Promise<void> 
   void runner.run(async () => {
     idle = true;
   });
-  // With a blocker nothing goes on that needs the proxy, but for a release that is being judged while the disk cannot be written.
+  // With a blocker nothing uses the proxy, with one exception: a health gate goes on while the disk cannot be written.
   const isFree = (): boolean => {
     const isJudging = keeper.operation() !== null && !isFetching(keeper);
     const blocker = blockers.current();
     if (blocker === 'state_not_writable') return idle || !isJudging;
     return idle || blocker !== null || isFetching(keeper);
   };
-  while (!isFree() && clock.monotonic() < until) await clock.sleep(proxyLookMs, signal);
+  while (!isFree() && clock.monotonic() < until) await clock.sleep(proxyPollMs, signal);
 }
 
 const isFetching = (keeper: JournalKeeper): boolean =>

@@ -19,13 +19,13 @@ export function wantedFiles(journal: Journal): Record<string, string | null> {
   return {
     [stateFiles.currentVersion]: version === null ? null : `${version}\n`,
     [stateFiles.rollback]: target && rollbackFile(target.release, target.at),
-    // The stack's environment file names this one: it must exist even when it pins nothing.
+    // The stack's environment file names this file: it must exist even when it pins nothing.
     [stateFiles.updateOverride]: overrideFile(releaseToRun(journal)),
     [stateFiles.rollbackOverride]: target && overrideFile(target.release),
   };
 }
 
-/** The wanted files whose content on disk is another. */
+/** The state files that differ from the wanted content. */
 export async function findStaleFiles(
   disk: Disk,
   dataDir: string,
@@ -33,7 +33,7 @@ export async function findStaleFiles(
 ): Promise<Record<string, string | null>> {
   const stale: Record<string, string | null> = {};
   for (const [name, wanted] of Object.entries(wantedFiles(journal))) {
-    // A file that cannot be read, as on a worn card, is replaced by a new one.
+    // An unreadable file (for example on a worn card) is replaced by a new one.
     const found = await disk.read(join(dataDir, name)).catch(() => undefined);
     const bytes = wanted === null ? null : new TextEncoder().encode(wanted);
     const same = found && bytes ? Buffer.compare(found, bytes) === 0 : found === bytes;
@@ -42,7 +42,7 @@ export async function findStaleFiles(
   return stale;
 }
 
-/** Makes state files what they are to be; each is whole at any moment. */
+/** Writes or removes state files; a crash leaves each one either old or new. */
 export async function writeStateFiles(
   disk: Disk,
   dataDir: string,
@@ -55,8 +55,8 @@ export async function writeStateFiles(
 }
 
 /**
- * Compose override that pins a release by image id: a tag that moves or is pruned changes nothing, and nothing is ever pulled.
- * One spelling for ever: Compose makes a container anew when only the spelling of its image changes.
+ * Compose override that pins a release by image id: a moved or pruned tag changes nothing, and Compose never pulls.
+ * The spelling must stay stable: Compose recreates a container when only the spelling of its image changes.
  */
 export function overrideFile(release: Release | null): string {
   const head = '# Written by station-agent: pins the installed release. Do not edit.\n';
@@ -71,7 +71,7 @@ export function overrideFile(release: Release | null): string {
   return `${head}# Release ${release.version ?? 'of unknown version'}\nservices:\n${services.join('\n')}\n`;
 }
 
-/** Image ids that an override of this agent pins, by service; none when it is not one. */
+/** Image ids that an override of this agent pins, by service; none for any other file. */
 export function readOverride(text: string | null): Record<string, string> {
   const pins = (text ?? '').matchAll(/^  "([^"\\]+)":\n(?:    #.*\n)?    image: "(sha256:[0-9a-f]{64})"$/gm);
   return Object.fromEntries([...pins].map(([, service, id]) => [service as string, id as string]));

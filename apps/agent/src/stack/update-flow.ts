@@ -28,7 +28,7 @@ import { apply, type StepContext } from './stack-steps.ts';
 
 /*
  * How an update runs, in reading order: the loop (`run`, `recover`, `tick`) and what it does (`check`, `install`, `bringUp`); what people ask
- * for (`request`, `update`, `rollback`); and how an operation is brought to its end (`operate`, `settle`: observe → decide → apply).
+ * for (`request`, `update`, `rollback`); and how an operation runs to its end (`operate`, `settle`: observe → decide → apply).
  */
 
 export type StackParts = Omit<StepContext, 'alive'> &
@@ -39,40 +39,40 @@ export type Flow = StackParts & {
   alive: () => void;
   blockers: Blockers;
   poll: ReleasePoll;
-  told: StackConditions;
+  stackConditions: StackConditions;
   /** Polls, requests and recovery never overlap. */
   runner: ExclusiveRunner;
   waker: Waker;
   installRetry: Backoff;
   bringUpRetry: Backoff;
-  /** Whoever waits for the end of an operation, by its id. */
-  waiting: Map<string, (entry: HistoryEntry | null) => void>;
-  /** Resolves when the journal was first read, or first could not be. */
-  firstLook: PromiseWithResolvers<void>;
+  /** Callers that wait for the end of an operation, by its id. */
+  waiters: Map<string, (entry: HistoryEntry | null) => void>;
+  /** Resolves when the first read of the journal has succeeded or failed. */
+  firstRead: PromiseWithResolvers<void>;
   state: {
     /** Null before the loop runs. */
     signal: AbortSignal | null;
-    /** A request is being answered; no other is let through meanwhile. */
+    /** A request is being answered; others are refused meanwhile. */
     starting: boolean;
     installDueMs: number;
     bringUpDueMs: number;
-    /** True until the loop has first looked whether the stack is to be brought up. */
+    /** True until the loop has first checked whether the stack must be brought up. */
     isStart: boolean;
-    /** How much of the stack ran at the agent's start; null when nobody had to look. */
+    /** How much of the stack ran when the agent started; null when this was not checked. */
     foundAtStart: RunningPart | null;
     aliveMs: number;
   };
 };
 
-// The loop: recover once, then look at what is due, for ever.
+// The loop: recover once, then do what is due, until the signal aborts.
 
-/** How often the loop looks whether something is due; nothing waits longer than this for its time. */
+/** The loop checks at least this often whether something is due. */
 const longestTickMs = 30_000;
 
 export async function run(flow: Flow, signal: AbortSignal): Promise<void> {
   const { runner, state, waker } = flow;
   state.signal = signal;
-  signal.addEventListener('abort', () => stopWaiting(flow), { once: true });
+  signal.addEventListener('abort', () => releaseWaiters(flow), { once: true });
   await runner.run(() => recover(flow, signal));
   for (;;) {
     await runner.run(() => tick(flow, signal));
@@ -81,37 +81,37 @@ export async function run(flow: Flow, signal: AbortSignal): Promise<void> {
   }
 }
 
-function stopWaiting({ waiting, firstLook }: Flow): void {
-  firstLook.resolve();
-  for (const resolve of waiting.values()) resolve(null);
-  waiting.clear();
+function releaseWaiters({ waiters, firstRead }: Flow): void {
+  firstRead.resolve();
+  for (const resolve of waiters.values()) resolve(null);
+  waiters.clear();
 }
 
-/** Reads the journal and ends what a crash has interrupted. */
+/** Reads the journal and finishes an operation that a crash interrupted. */
 async function recover(flow: Flow, signal: AbortSignal): Promise<void> {
-  const { keeper, blockers, told } = flow;
-  await blockers.untilDone(() => keeper.load(), signal, flow.firstLook.resolve);
-  told.noteClock(keeper.journal());
-  await settleAndTell(flow, signal);
+  const { keeper, blockers, stackConditions } = flow;
+  await blockers.untilDone(() => keeper.load(), signal, flow.firstRead.resolve);
+  stackConditions.noteClock(keeper.journal());
+  await settleAndReport(flow, signal);
 }
 
-/** The loop's own signal; requests before the loop runs do not come so far. */
+/** The loop's own signal. Requests wait for the first read, so they get here only after the loop has started. */
 function signalOf({ state }: Flow): AbortSignal {
   if (!state.signal) throw new Error('the loop does not run');
   return state.signal;
 }
 
 async function tick(flow: Flow, signal: AbortSignal): Promise<void> {
-  const { keeper, blockers, poll, told, lock, clock } = flow;
-  told.noteClock(keeper.journal());
+  const { keeper, blockers, poll, stackConditions, lock, clock } = flow;
+  stackConditions.noteClock(keeper.journal());
   if (lock.isTaken()) return;
-  // A request that failed half-way leaves its operation behind: it is ended like one that a crash has left.
-  if (keeper.isUnsettled()) await settleAndTell(flow, signal);
+  // A request that failed half-way leaves its operation unfinished: finish it as after a crash.
+  if (keeper.isUnsettled()) await settleAndReport(flow, signal);
   await blockers.untilDone(() => bringUp(flow, signal), signal);
   if (clock.monotonic() >= poll.dueMs()) {
     await blockers.untilDone(async () => void (await check(flow, signal)), signal);
-    // Somebody may have removed what is pinned, or what is kept to go back to.
-    await settleAndTell(flow, signal);
+    // Pinned images or images of the rollback target may have been removed manually.
+    await settleAndReport(flow, signal);
   }
   const manifest = poll.latest();
   if (manifest) await install(flow, manifest, signal);
@@ -120,22 +120,22 @@ async function tick(flow: Flow, signal: AbortSignal): Promise<void> {
 function nextTickMs({ clock, lock, poll, state }: Flow): number {
   const now = clock.monotonic();
   if (lock.isTaken()) return longestTickMs;
-  // The other two are only due when something failed before: their past times wait for nothing.
+  // The other two are retry times: once they have passed, there is nothing to wait for.
   const retries = [state.installDueMs, state.bringUpDueMs].filter((due) => due > now);
   const waits = [poll.dueMs(), ...retries].map((due) => due - now);
   return Math.max(10, Math.min(longestTickMs, ...waits));
 }
 
 /** Asks for the release manifest. */
-async function check({ poll, told, keeper }: Flow, signal: AbortSignal): Promise<ReleaseCheck> {
+async function check({ poll, stackConditions, keeper }: Flow, signal: AbortSignal): Promise<ReleaseCheck> {
   const answer = await poll.check(signal);
-  if (answer.kind === 'ok') told.noteWanted(poll.wanted(), keeper.journal());
-  if (answer.kind === 'rejected') told.fail('manifest_rejected', answer.reason);
-  if (answer.kind === 'unavailable') told.fail('manifest_unavailable', answer.reason);
+  if (answer.kind === 'ok') stackConditions.noteWanted(poll.wanted(), keeper.journal());
+  if (answer.kind === 'rejected') stackConditions.fail('manifest_rejected', answer.reason);
+  if (answer.kind === 'unavailable') stackConditions.fail('manifest_unavailable', answer.reason);
   return answer;
 }
 
-/** Installs the manifest's release, if that is to be done automatically and now. */
+/** Installs the manifest's release if it should be installed automatically and now. */
 async function install(flow: Flow, manifest: ReleaseManifest, signal: AbortSignal): Promise<void> {
   const { poll, clock, state, installRetry } = flow;
   const choice = poll.choose(manifest);
@@ -146,8 +146,8 @@ async function install(flow: Flow, manifest: ReleaseManifest, signal: AbortSigna
 }
 
 /**
- * Brings the installed release up when it must be: after a failed operation always, after a boot unless BOOTSTRAP_ON_START is off and
- * the stack was found down, and at each start of the agent when BOOTSTRAP_ON_START is on.
+ * Brings the installed release up when it is due: after a failed operation always; after a boot unless BOOTSTRAP_ON_START is off and
+ * the stack was found down; at each start of the agent when BOOTSTRAP_ON_START is on.
  */
 async function bringUp(flow: Flow, signal: AbortSignal): Promise<void> {
   const { keeper, clock, state, bringUpRetry } = flow;
@@ -155,7 +155,7 @@ async function bringUp(flow: Flow, signal: AbortSignal): Promise<void> {
   const isDue = installed !== null && (await isBringUpDue(flow, installed));
   state.isStart = false;
   if (!isDue || clock.monotonic() < state.bringUpDueMs) return;
-  await settleAndTell(flow, signal, { bringUpDue: true });
+  await settleAndReport(flow, signal, { bringUpDue: true });
   if (keeper.journal().upInBoot === null) state.bringUpDueMs = clock.monotonic() + bringUpRetry.nextMs();
   else bringUpRetry.reset();
 }
@@ -169,15 +169,15 @@ async function isBringUpDue({ keeper, engine, state, bootId, bootstrapOnStart }:
   return decideBringUp(at, state.foundAtStart) === 'due';
 }
 
-// Requests: what people and the web app ask for.
+// Requests of people and of the web app.
 
-/** Lets one request at a time through, and none while an operation is under way. */
+/** Runs one request at a time, and none while an operation is under way. */
 export async function request(flow: Flow, answer: () => Promise<StartAnswer>): Promise<StartAnswer> {
   const { keeper, blockers, lock, state, waker } = flow;
-  await untilFirstLook(flow);
+  await untilFirstRead(flow);
   if (state.signal?.aborted) return refused('shutting_down', 'The agent is stopping.');
   if (state.starting || keeper.operation()) return busy;
-  // A request would wait behind the loop, which waits for the end of the fault.
+  // The loop is waiting until the fault is over; a request would wait behind it.
   const refusal = findRefusal(flow);
   if (refusal) return refused(refusal.code, refusal.message);
   if (lock.isTaken()) return refused('unavailable', 'The hotspot is on: the station has no network now.');
@@ -186,7 +186,7 @@ export async function request(flow: Flow, answer: () => Promise<StartAnswer>): P
     return await answer();
   } catch (error) {
     if (!blockers.note(error)) throw error;
-    // What it left behind is put right by the loop, which waits for the end of the fault; later requests are told at once.
+    // The loop finishes the interrupted operation when the fault is over; until then requests are refused at once.
     waker.wake();
     const { code, message } = findRefusal(flow) ?? tryAgain;
     return refused(code, message);
@@ -196,25 +196,25 @@ export async function request(flow: Flow, answer: () => Promise<StartAnswer>): P
 }
 
 const busy = refused('update_in_progress', 'An update or a rollback is under way.');
-const tryAgain = { code: 'internal', message: 'It could not be begun. Try again.' } as const;
-const notLooked = { code: 'unavailable', message: 'The agent is still starting. Try again in a minute.' } as const;
+const tryAgain = { code: 'internal', message: 'The operation could not be started. Try again.' } as const;
+const stillStarting = { code: 'unavailable', message: 'The agent is still starting. Try again in a minute.' } as const;
 
-/** How long a request waits for the agent to know its state: an engine may take long to answer. */
-const longestFirstLookMs = 10_000;
+/** How long a request waits for the first read of the journal: an engine may answer slowly. */
+const longestFirstReadMs = 10_000;
 
-/** Right after the agent's start a request waits until the journal was read, or is known not to be readable now. */
-async function untilFirstLook({ keeper, blockers, firstLook, clock }: Flow): Promise<void> {
+/** Right after the agent's start a request waits until the journal was read or the read has failed. */
+async function untilFirstRead({ keeper, blockers, firstRead, clock }: Flow): Promise<void> {
   if (keeper.isLoaded() || blockers.current() !== null) return;
-  const looked = new AbortController();
-  void firstLook.promise.then(() => looked.abort());
-  await clock.sleep(longestFirstLookMs, looked.signal).catch(() => undefined);
+  const wasRead = new AbortController();
+  void firstRead.promise.then(() => wasRead.abort());
+  await clock.sleep(longestFirstReadMs, wasRead.signal).catch(() => undefined);
 }
 
-/** Why nothing can be asked of the stack now; null when something can. */
+/** Why requests must be refused now; null when they can be accepted. */
 function findRefusal({ keeper, blockers }: Flow): Pick<Refusal, 'code' | 'message'> | null {
   const blocker = blockers.current();
   if (blocker !== null) return refusals[blocker];
-  return keeper.isLoaded() ? null : notLooked;
+  return keeper.isLoaded() ? null : stillStarting;
 }
 
 export async function update(flow: Flow, text: string | null): Promise<StartAnswer> {
@@ -241,17 +241,17 @@ export async function rollback(flow: Flow): Promise<StartAnswer> {
   return start(flow, { kind: 'rollback', trigger: 'manual', to: target.release });
 }
 
-/** Answers once the operation is written down; its end may be far off. */
+/** Resolves once the operation is in the journal, not when it has ended. */
 function start(flow: Flow, wanted: OperationRequest): Promise<StartAnswer> {
-  const { keeper, runner, waiting } = flow;
+  const { keeper, runner, waiters } = flow;
   const signal = signalOf(flow);
   return new Promise((resolve, reject) => {
     const job = async (): Promise<void> => {
       const begun = await keeper.begin(wanted);
       if (!begun) return resolve(busy);
-      const ended = new Promise<HistoryEntry | null>((tell) => waiting.set(begun.id, tell));
+      const ended = new Promise<HistoryEntry | null>((resolveEnd) => waiters.set(begun.id, resolveEnd));
       resolve({ kind: 'started', operationId: begun.id, ended });
-      await settleAndTell(flow, signal);
+      await settleAndReport(flow, signal);
     };
     void runner.run(() => job().catch((error: unknown) => (signal.aborted ? undefined : reject(error as Error))));
   });
@@ -259,7 +259,7 @@ function start(flow: Flow, wanted: OperationRequest): Promise<StartAnswer> {
 
 export async function checkNow(flow: Flow): Promise<ReleaseCheck> {
   const { runner, state, waker } = flow;
-  await untilFirstLook(flow);
+  await untilFirstRead(flow);
   const refusal = findRefusal(flow);
   if (refusal) return { kind: 'unavailable', reason: refusal.message };
   const answer = await runner.run(() => check(flow, signalOf(flow)));
@@ -268,39 +268,39 @@ export async function checkNow(flow: Flow): Promise<ReleaseCheck> {
   return answer;
 }
 
-// Operations: each is brought to its end, however long the engine or the disk do not let it.
+// Operations: each one is retried until it ends, however long the engine or the disk is unavailable.
 
 async function operate(flow: Flow, wanted: OperationRequest, signal: AbortSignal): Promise<HistoryEntry | null> {
   let id: string | null = null;
   await flow.blockers.untilDone(async () => {
     id = (await flow.keeper.begin(wanted))?.id ?? id;
   }, signal);
-  await settleAndTell(flow, signal);
+  await settleAndReport(flow, signal);
   return id === null ? null : flow.keeper.outcome(id);
 }
 
-/** Settles the stack, then says what is the matter with it and who was waiting for it. */
-async function settleAndTell(flow: Flow, signal: AbortSignal, { bringUpDue = false } = {}): Promise<void> {
-  const { blockers, keeper, told } = flow;
+/** Settles the stack, then updates its conditions and resolves the callers that wait. */
+async function settleAndReport(flow: Flow, signal: AbortSignal, { bringUpDue = false } = {}): Promise<void> {
+  const { blockers, keeper, stackConditions } = flow;
   const onStep = blockers.stepTaken;
   await blockers.untilDone(() => settle(flow, { signal, bringUpDue, onStep }), signal);
-  tellEnd(flow);
-  await told.noteSettled(keeper.journal());
+  reportEnd(flow);
+  await stackConditions.noteSettled(keeper.journal());
 }
 
-/** Says what is the matter now that an operation has ended, then tells who waits for it. */
-export function tellEnd({ keeper, told, waiting }: Flow): void {
-  told.noteEnd(keeper.journal());
-  for (const [id, resolve] of waiting) {
+/** Updates the conditions after an operation has ended, then resolves the callers that wait for it. */
+export function reportEnd({ keeper, stackConditions, waiters }: Flow): void {
+  stackConditions.noteEnd(keeper.journal());
+  for (const [id, resolve] of waiters) {
     if (keeper.operation()?.id === id) continue;
-    waiting.delete(id);
+    waiters.delete(id);
     resolve(keeper.outcome(id));
   }
 }
 
 /**
- * Observe → decide → apply, until nothing is left to do: ends the operation under way, however it stands, then tidies up. After a crash
- * the same loop goes on from what the journal says.
+ * Observe → decide → apply until nothing is left to do: finishes the operation under way, then cleans up. After a crash
+ * the same loop continues from the journal.
  */
 export async function settle(
   context: StepContext,
@@ -309,7 +309,7 @@ export async function settle(
   const { keeper, alive } = context;
   const { signal, onStep = () => undefined } = options;
   let due = options.bringUpDue ?? false;
-  // Pins and images that could not be tidied before may have become others since.
+  // Pins and images that could not be cleaned up before get another try.
   if (!keeper.journal().operation) keeper.run.attempts = { ...keeper.run.attempts, tidied: noAttempts().tidied };
   for (;;) {
     signal.throwIfAborted();
