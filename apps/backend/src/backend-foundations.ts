@@ -25,18 +25,18 @@ import type { HttpServer } from './http/server.ts';
 import type { Mqtt } from './mqtt/mqtt.ts';
 
 export type BackendHooks = {
-  /** The database file proved damaged: stop and start again, and it is mended. */
+  /** The database file is damaged: stop and start again; the start repairs it. */
   onDamage(): void;
   /** The cloud reset the station: stop and start again, unclaimed. */
   onReset(): void;
-  /** The agent asked for it: stop and start again. */
+  /** The agent requested a restart: stop and start again. */
   onRestart(): void;
   cloudTuning?: CloudTuning;
-  /** Of tests. */
+  /** Used by tests only. */
   extraRoutes?: (app: HttpServer) => Promise<void>;
 };
 
-/** What the routes lead to. */
+/** The features that routes call. */
 export type Features = {
   mqtt: Mqtt;
   commands: Commands;
@@ -45,10 +45,10 @@ export type Features = {
   cloud: Cloud | null;
 };
 
-/** What every feature stands on. */
+/** What every feature uses. */
 export type Foundations = {
   config: BackendConfig;
-  /** With several backends its clock is the database's. */
+  /** With several backends, its clock follows the database's clock. */
   host: Host;
   store: Store;
   station: StationStore;
@@ -56,19 +56,19 @@ export type Foundations = {
   devices: DeviceStore;
   events: DeviceEvents;
   hub: SocketHub;
-  /** Hears what is told to everyone at `/ws`. */
+  /** Receives every message that is broadcast at `/ws`. */
   tap: BroadcastTap;
   tokens: AccessTokens;
   refreshKey: Buffer;
-  /** Random bytes that several backends make the same set-up code of; unset: this backend is alone. */
+  /** Random bytes from which all replicas derive the same set-up code; unset: there is one backend. */
   setupSeed: Buffer | undefined;
   settingsBox: SecretBox;
-  /** Null: this backend is the only one. */
+  /** Null: there is only this backend. */
   replicas: Replicas | null;
   leadership: Leadership;
 };
 
-/** Opens the database and what stands on it, and leaves closing to `opened`, which closes in reverse order. */
+/** Opens the database and what depends on it. `opened` closes them in reverse order. */
 export async function openFoundations(
   opened: AsyncDisposableStack,
   config: BackendConfig,
@@ -111,7 +111,7 @@ export async function openFoundations(
   };
 }
 
-/** Null for a backend that is alone: it loads nothing of them. */
+/** Null for a single backend: it does not load the code of the replicas. */
 async function startReplicas(
   { replicaId: id, database }: BackendConfig,
   { clock, logger }: Host,

@@ -76,7 +76,7 @@ export async function registerRoutes(
   return routes;
 }
 
-/** A link to the broker that ends comes back within it (each second it is tried): no reason to call a backend unhealthy. */
+/** The broker link reconnects once a second. A shorter gap does not make the backend unhealthy. */
 const linkGapMs = 2_000;
 
 async function registerHealth(app: HttpServer, foundations: Foundations, { mqtt }: Features): Promise<void> {
@@ -85,7 +85,7 @@ async function registerHealth(app: HttpServer, foundations: Foundations, { mqtt 
   metrics.gauge('station_socket_clients', 'Clients logged in at /ws.', () => hub.size());
   await registerMetrics(app, metrics);
   for (const reason of dropReasons) {
-    metrics.gauge(`station_mqtt_dropped_${reason}`, 'Messages that were not taken.', () => mqtt.dropped.count(reason));
+    metrics.gauge(`station_mqtt_dropped_${reason}`, 'Messages that were dropped.', () => mqtt.dropped.count(reason));
   }
   const checks = { database: () => store.answers(), mqtt: () => mqtt.isReadyWithin(linkGapMs) };
   const replica = () => replicas && { id: replicas.id, leader: replicas.leadership.isLeader() };

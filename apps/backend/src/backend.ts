@@ -27,13 +27,13 @@ import type { Database } from './store/schema.ts';
 import { startAgentEvents } from './system/agent-events.ts';
 
 export type Backend = AsyncDisposable & {
-  /** Where it listens, e.g. `http://127.0.0.1:3000`. */
+  /** The address on which it listens, e.g. `http://127.0.0.1:3000`. */
   url: string;
-  /** Of the embedded broker, e.g. `mqtt://127.0.0.1:1883`; null with another one. */
+  /** Address of the embedded broker, e.g. `mqtt://127.0.0.1:1883`; null with an external broker. */
   mqttAddress: string | null;
   http: HttpServer;
   deviceEvents: DeviceEvents;
-  /** Everything that is registered, with its access rule. */
+  /** Every registered route, with its access rule. */
   routes: readonly DescribedRoute[];
   db: Database;
 };
@@ -42,15 +42,15 @@ export type Backend = AsyncDisposable & {
 const brokerWaitMs = 2_000;
 
 /**
- * The composition root: foundations, features, routes, then it listens. Disposing it stops in reverse order: no new connections, requests
- * under way are finished, then the links and the database are closed.
+ * The composition root: opens foundations, features and routes, then listens. Disposing stops in reverse order: it accepts no new
+ * connections, finishes the current requests, then closes the links and the database.
  */
 export async function startBackend(config: BackendConfig, host: Host, hooks: BackendHooks): Promise<Backend> {
   await using starting = new AsyncDisposableStack();
   const foundations = await openFoundations(starting, config, host, () => hooks.onDamage());
   const { features, begin } = await startFeatures(starting, foundations, hooks);
   const app = createHttpServer({ logger: host.logger });
-  // Even when the start fails half way.
+  // Registered before the routes, so that the server also closes when the start fails.
   starting.defer(() => closeInTime(app));
   const routes = await registerRoutes(app, foundations, features, hooks);
   await begin();
@@ -67,7 +67,7 @@ export async function startBackend(config: BackendConfig, host: Host, hooks: Bac
   };
 }
 
-/** @returns also `begin`, which takes up what was under way, once everything listens. */
+/** @returns also `begin`, which resumes unfinished work once everything listens. */
 async function startFeatures(
   opened: AsyncDisposableStack,
   foundations: Foundations,
@@ -75,7 +75,7 @@ async function startFeatures(
 ): Promise<{ features: Features; begin(): Promise<void> }> {
   const { config, host, store, hub, devices, events, leadership, replicas } = foundations;
   const { clock, logger } = host;
-  // Before devices are heard: what they report goes to everyone at /ws.
+  // Starts before MQTT: it publishes each report of a device at /ws.
   const messages = opened.use(await startDeviceMessages({ hub, events, devices, clock }));
   const mqtt = opened.use(await startBrokerLink(foundations));
   const commands = opened.use(startCommands(foundations, mqtt));
@@ -90,7 +90,7 @@ async function startFeatures(
   const history = createHistoryStore({ store, clock });
   opened.use(startHousekeeping({ history, also: [automations.prune], leadership, clock, logger }));
   const begin = async (): Promise<void> => {
-    // Ready from the first answer; one whose broker is offline serves people all the same.
+    // Health is ready from the first answer. A backend without its broker still serves people.
     await mqtt.isReadyWithin(brokerWaitMs);
     replicas?.begin([messages.reload, commands.load]);
     await automations.begin();

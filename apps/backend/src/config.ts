@@ -17,22 +17,22 @@ export type BackendConfig = {
   database: DatabaseConfig;
   /** Null: one is generated and kept in the data directory. */
   jwtSecret: string | null;
-  /** Null: there is no agent to talk to, and /api/system answers 502. */
+  /** Null: there is no agent, and /api/system answers 502. */
   agent: AgentTarget | null;
   /** Null: routes for the agent are closed, never open. */
   agentToken: string | null;
-  /** Directory of the built web app, or null when something else serves it. */
+  /** Directory of the built web app; null when another server serves it. */
   webDir: string | null;
   /** The embedded broker, or the one that MQTT_URL names. */
   mqtt: MqttConfig;
-  /** Addresses and subnets that are not public and may be called by webhooks of automations all the same. */
+  /** Private addresses and subnets that webhooks of automations may call. */
   webhookAllow: string[];
-  /** File of devices that were given their login beforehand, or null (see `devices/devices-file.ts`). */
+  /** File of devices with preset logins, or null (see `devices/devices-file.ts`). */
   devicesFile: string | null;
   firmware: FirmwareConfig;
-  /** Null: there is no cloud, and everything at home works. */
+  /** Null: there is no cloud; everything local works. */
   cloud: CloudSettings | null;
-  /** Name of this backend among several on the same database and broker; null: it is alone. */
+  /** Name of this replica among backends on the same database and broker; null: there is one backend. */
   replicaId: string | null;
   /** Null: one is generated and kept in the database. */
   stationId: string | null;
@@ -91,7 +91,7 @@ function toConfig(values: BackendValues, dataDir: string): BackendConfig {
 
 type BackendValues = Values<typeof backendVariables>;
 
-/** What no variable shows alone. */
+/** Problems that only a combination of variables shows. */
 function contradictions({ isSet }: Reading<typeof backendVariables>, env: Environment): string[] {
   const problems: string[] = [];
   if (isSet('AGENT_SOCKET') && isSet('AGENT_URL')) problems.push('AGENT_SOCKET and AGENT_URL are both set: keep one');
@@ -99,7 +99,7 @@ function contradictions({ isSet }: Reading<typeof backendVariables>, env: Enviro
     problems.push('MQTT_CA_FILE needs an MQTT_URL that begins with mqtts://');
   }
   if (!isSet('REPLICA_ID')) return problems;
-  // What several backends share is in the database, at the broker, and in the secret that signs their tokens.
+  // Replicas share the database, the broker, and the secret that signs their tokens.
   const needs = {
     DATABASE_URL: 'the one PostgreSQL',
     MQTT_URL: 'the one broker',

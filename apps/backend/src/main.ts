@@ -11,7 +11,7 @@ import { envToConfig, secretsOf } from './config.ts';
 /** EX_CONFIG of sysexits.h. */
 const exitConfigInvalid = 78;
 const exitFailed = 1;
-/** The container runtime kills after 10 s; whatever hangs, the database is closed by then or safe as it is. */
+/** The container runtime kills the process after 10 s. The database is closed by then; if not, its file survives a kill. */
 const stopDeadlineMs = 4_500;
 
 const result = envToConfig(process.env);
@@ -25,7 +25,7 @@ if (result.ok) {
 
 async function run(config: Parameters<typeof secretsOf>[0]): Promise<number> {
   const logger = openLogger(config.logLevel, secretsOf(config));
-  // The process ends by it all the same; so the log, which holds no secrets, tells why.
+  // The process ends anyway. The log line keeps the cause.
   process.on('uncaughtExceptionMonitor', (error, origin) =>
     logger.event('unexpected_error', { where: origin, message: describeError(error) }),
   );
@@ -41,7 +41,7 @@ async function run(config: Parameters<typeof secretsOf>[0]): Promise<number> {
       });
       const backend = await startBackend(config, host, {
         onDamage: () => stop(exitFailed),
-        // The process manager starts it again, and nobody has claimed it then.
+        // The process manager restarts the backend; the station is unclaimed then.
         onReset: () => stop(0),
         onRestart: () => stop(0),
       });

@@ -13,19 +13,19 @@ export type AccessClaims = {
 
 export type AccessTokens = {
   /**
-   * Now, in milliseconds since the epoch, but always after the last revocation: what comes after it stays so when the clock is set back,
-   * and within a millisecond.
+   * Now, in milliseconds since the epoch, but always later than the last revocation. So the order holds when the clock is set back,
+   * and within one millisecond.
    */
   moment(): number;
-  /** @param since `moment()` before it was found out that the user may have it: what is revoked meanwhile ends this token too. */
+  /** @param since `moment()` before the login was checked: a revocation during the check also ends this token. */
   issue(user: { id: string; role: Role }, since: number): Promise<{ token: string; expiresAt: number }>;
-  /** Null for anything but a token of ours that is valid now. */
+  /** Null unless this station issued the token and it is valid now. */
   verify(token: string): Promise<AccessClaims | null>;
-  /** Whether what was verified before was not revoked since. */
+  /** Whether these verified claims are still not revoked. */
   holds(claims: AccessClaims): boolean;
-  /** Ends every token issued to this user until now: their role changed, or they are gone. */
+  /** Ends every token issued to this user until now: their role changed, or they were removed. */
   revoke(userId: string): void;
-  /** As `revoke`, of what another replica revoked at that time. */
+  /** Applies a revocation that another replica made at that time. */
   takeOver(userId: string, at: number): void;
   /** Calls `listener` with each user that is revoked, until disposed. */
   onRevoke(listener: RevokeListener): Disposable;
@@ -40,8 +40,8 @@ const toleranceSeconds = 5;
 /**
  * Access tokens: JWT, HS256, 15 minutes, with `userId` and `role` (contracts, section 9).
  *
- * Revocations are kept in memory for the life of a token. After a restart a revoked token lives on for what is left of its 15 minutes;
- * its session is gone from the database, so it is not renewed.
+ * Revocations are kept in memory for the lifetime of a token. After a restart a revoked token stays valid until its 15 minutes end.
+ * Its session was deleted from the database, so it cannot be renewed.
  */
 export function createAccessTokens(options: { secret: string; clock: Clock }): AccessTokens {
   const { clock } = options;
@@ -103,7 +103,7 @@ async function verifiedPayload(
     });
     return payload;
   } catch {
-    // Whatever is wrong with it, a token that does not verify is no token.
+    // The reason does not matter: a token that does not verify is refused.
     return null;
   }
 }

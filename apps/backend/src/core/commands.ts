@@ -6,7 +6,7 @@ export type CommandRequest = {
   deviceId: string;
   action: string;
   params: Readonly<Record<string, unknown>>;
-  /** Null when the station sends it by itself. */
+  /** Null when the station sends it automatically. */
   userId: string | null;
 };
 
@@ -17,8 +17,8 @@ type ParamFault = {
 
 export type CommandResult =
   /**
-   * Pending, or failed at once when the broker did not take it. How it goes on is told by `device-events`.
-   * `mayHaveEffect`: of one that failed, because the broker did not say whether it took it.
+   * Pending, or failed immediately when the broker did not accept it. `device-events` reports later changes.
+   * `mayHaveEffect`: the command failed because the broker did not confirm it; the device may still receive it.
    */
   | { kind: 'accepted'; command: CommandChange; mayHaveEffect?: true }
   | { kind: 'unknown_device' }
@@ -27,13 +27,13 @@ export type CommandResult =
 
 export type Commands = Disposable & {
   send(request: CommandRequest): Promise<CommandResult>;
-  /** Those that nobody has confirmed yet, oldest first. */
+  /** Commands without confirmation, oldest first. */
   pending(): readonly CommandChange[];
-  /** Follows what is pending on disk: at the start, and when something may have been missed. */
+  /** Loads the pending commands from disk: at the start, and after a gap in which events were lost. */
   load(): Promise<void>;
 };
 
-/** What is needed of the broker. @throws (rejects) when it did not take the command; UnansweredError when it did not say so. */
+/** @throws (rejects) when the broker refused the command; UnansweredError when the broker did not answer. */
 export type PublishCommand = (
   externalId: string,
   payload: Record<string, unknown>,
@@ -45,10 +45,10 @@ export type CommandTarget = { id: string; externalId: string; type: string };
 /** How long a device may take to confirm. */
 export const commandExpiryMs = 15_000;
 
-/** A message went out, and the broker did not say whether it took it: what it asks for may happen, or have happened. */
+/** The broker did not confirm a message that was sent: the command may still take effect. */
 export class UnansweredError extends Error {
   constructor() {
-    super('The broker did not answer, or went away before it did');
+    super('The broker did not answer, or its connection ended first');
     this.name = 'UnansweredError';
   }
 }
@@ -56,7 +56,7 @@ export class UnansweredError extends Error {
 type Checked =
   { kind: 'good' } | { kind: 'unknown_action'; known: string[] } | { kind: 'bad_params'; faults: ParamFault[] };
 
-/** Whether a device of this type understands it. Pure. */
+/** Whether a device of this type supports the command. Pure. */
 export function checkCommand(type: string, action: string, params: Readonly<Record<string, unknown>>): Checked {
   const schema = commandSchema(type, action);
   if (schema === null) return { kind: 'unknown_action', known: actionsOf(type) };

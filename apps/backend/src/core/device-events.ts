@@ -3,7 +3,7 @@ import { describeError } from '@station/kit/station-error';
 import type { ServerMessage } from '@station/protocol/socket';
 import type { BackendLogger } from '@station/kit/logger';
 
-/** `pending` is followed by one of the others, unless the backend ends before. */
+/** Another status follows `pending`, unless the backend ends first. */
 type CommandStatus = 'pending' | 'confirmed' | 'failed' | 'expired';
 
 export type CommandChange = {
@@ -11,47 +11,47 @@ export type CommandChange = {
   deviceId: string;
   action: string;
   status: CommandStatus;
-  /** Of one that failed, in English; never a secret. */
+  /** Why it failed, in English; never a secret. */
   reason: string | null;
-  /** Who sent it; null when the station did by itself. */
+  /** The user who sent it; null when the station sent it automatically. */
   userId: string | null;
-  /** Of this status, milliseconds since the epoch. */
+  /** Time of this status, milliseconds since the epoch. */
   at: number;
 };
 
-/** States as they were before a batch, JSON texts by device: of those whose state the batch reports. */
+/** States before a batch, as JSON text by device, for the devices whose state the batch reports. */
 export type StatesBefore = ReadonlyMap<string, string>;
 
-/** What writing a batch of reports gave. */
+/** Result of writing a batch of reports. */
 export type Written = {
-  /** As they were taken: without what their devices' states have no room for. */
+  /** The reports as written, without values that exceed the limits of a state. */
   reports: readonly DeviceReport[];
   before: StatesBefore;
-  /** External ids of the devices whose states had no room for all of it, once for each report. */
+  /** External ids of devices whose report exceeded the limits of a state, once for each report. */
   cut: readonly string[];
 };
 
-/** What happens to devices. Told after it is on disk, in the order it happened. */
+/** Events of devices. They are emitted after they are on disk, in the order they occurred. */
 export type DeviceEvent =
   /**
-   * Reports, as they were written; status reports among them come on every heartbeat: see `status` for changes. `before` comes with those
-   * that this process wrote itself: what may be done once only, on whichever replica, is done for them.
+   * Reports as written. Every heartbeat adds a status report; `status` events are the changes. `before` is set only on the replica that
+   * wrote the reports: work that one replica must do once happens there.
    */
   | { kind: 'reports'; reports: readonly DeviceReport[]; before?: StatesBefore }
   /** A device went online or offline. */
   | { kind: 'status'; deviceId: string; status: 'online' | 'offline'; at: number }
   | { kind: 'command'; command: CommandChange }
-  /** Provisioned, anew or again (then it has another token): whoever changes the device table tells. */
+  /** Provisioned for the first time or again (with a new token). The code that changes the device table emits it. */
   | { kind: 'added'; deviceId: string; externalId: string }
   | { kind: 'changed'; deviceId: string; externalId: string }
-  /** Removed: its connection is ended, its commands are dropped. */
+  /** Removed: listeners end its connection and drop its commands. */
   | { kind: 'removed'; deviceId: string; externalId: string }
-  /** For everyone at /ws, as it is. `key`: of several with the same one only the latest matters. */
+  /** A message for every client at /ws, unchanged. `key`: of several messages with the same key only the latest matters. */
   | { kind: 'message'; message: ServerMessage; key: string };
 
 export type DeviceEvents = {
   emit(event: DeviceEvent): void;
-  /** Listeners are called at once, one after another; one that throws is logged and does not stop the others. */
+  /** Calls the listeners synchronously, in order. An error of one is logged and does not stop the others. */
   subscribe(listener: (event: DeviceEvent) => void): Disposable;
 };
 
@@ -60,16 +60,16 @@ export const createDeviceEvents = (logger: BackendLogger): DeviceEvents =>
     logger.event('unexpected_error', { where: `device event ${kind}`, message: describeError(error) }),
   );
 
-/** What came from a device, once its message was found good. `at` is when it was received, milliseconds since the epoch. */
+/** Content of a valid message of a device. `at`: time of receipt, milliseconds since the epoch. */
 export type DeviceReport = { deviceId: string; at: number } &
-  /** `saidAt`: the earliest time it was said, when it may have waited at the broker while others of the device came another way. */
+  /** `saidAt`: earliest possible send time, set when the message may have waited at the broker and newer ones overtook it. */
   (
     | { kind: 'state'; state: Readonly<Record<string, unknown>>; saidAt?: number }
     | { kind: 'event'; eventKind: string; data: Readonly<Record<string, unknown>> }
-    /** `quietSince`: offline holds only if the device was not heard after this time. */
+    /** `quietSince`: offline is valid only if no message of the device arrived after this time. */
     | { kind: 'status'; status: 'online' | 'offline'; quietSince?: number }
     | { kind: 'handshake'; firmwareVersion: string; chip: string; kitTag: string | null }
   );
 
-/** How long events of devices, and what automations did, are kept. */
+/** How long events of devices and automation runs are kept. */
 export const eventsKeptMs = 90 * 24 * 60 * 60 * 1000;

@@ -1,23 +1,23 @@
 /** What a device has reported so far, by capability. */
 export type State = Readonly<Record<string, unknown>>;
 
-/** Of a whole state: every message of a device reads, writes and tells all of it. */
+/** Limit of a whole state: each message of a device reads, writes and broadcasts all of it. */
 export const maxStateKeys = 256;
-/** As JSON in UTF-8. */
+/** Size of a state as JSON in UTF-8. */
 export const maxStateBytes = 256 * 1024;
 
 /**
- * As long as numbers can make a full state: some 25 bytes each, where one was before. All of that is read again: what was left out here
- * would go without a word, and make room for something long.
+ * A full state still takes numbers of about 25 bytes each, so it can grow to this size. It is read whole: cutting it here would lose
+ * values silently.
  */
 const longestWithNumbers = maxStateBytes + maxStateKeys * 32;
 
-/** A state with more keys is longer: `"":0,` each, `{}` around them. */
+/** A state with more keys is always longer: each needs at least `"":0,`. */
 const longestSurelyFew = maxStateKeys * 5;
 
 /**
- * The one way to read a state that is kept as JSON. What a damaged disk has made unreadable is as good as nothing: the device says it anew, and
- * nobody else waits for it. Of one beyond the limits, from before there were any, what fits counts.
+ * The only way to read a stored state. Unreadable JSON (damaged disk) counts as empty: the device reports its state again.
+ * A state from before the limits is cut to what fits.
  */
 export const readState = (text: string): State => measured(text).state;
 
@@ -43,15 +43,15 @@ function parse(text: string): State | null {
 
 export type MergedState = {
   /**
-   * Merges what is reported over the state. What does not fit is left out: new capabilities when there is no room for them, and values that
-   * are longer than the ones they replace; a number has room wherever something is already.
-   * @returns what was taken; the given object itself when that is all of it.
+   * Merges a report into the state. It leaves out what does not fit: new capabilities, and values longer than those they replace.
+   * A number always fits in place of an existing value.
+   * @returns what was taken; the given object itself when nothing was left out.
    */
   add(reported: State): State;
   state(): State;
 };
 
-/** @param text the state before, as it is kept; none: nothing was reported yet. */
+/** @param text the stored state; omitted: nothing was reported yet. */
 export function createMergedState(text = '{}'): MergedState {
   let { state, bytes } = measured(text);
   let keys = Object.keys(state).length;
@@ -77,10 +77,10 @@ export function createMergedState(text = '{}'): MergedState {
   };
 }
 
-/** Numbers, true, false and null: some 25 bytes at most. */
+/** Numbers, true, false and null: about 25 bytes at most. */
 const isBrief = (value: unknown): boolean => value === null || typeof value === 'number' || typeof value === 'boolean';
 
-/** As JSON in UTF-8; numbers come with nearly every message, and for them this is quick. */
+/** Size as JSON in UTF-8. Nearly every message has numbers, so they take the fast path. */
 const sizeOf = (value: unknown): number =>
   isBrief(value) ? String(value).length : Buffer.byteLength(JSON.stringify(value));
 

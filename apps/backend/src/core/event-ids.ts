@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 const counterBits = 12;
 
 /**
- * Makes UUIDv7 ids that sort in the order they were made, which `crypto.randomUUIDv7` does not promise within a millisecond: the 12 bits after
- * the time are a counter (RFC 9562, section 6.2, method 1). When it runs over, or the clock goes back, the time of the last id goes on.
+ * Makes UUIDv7 ids that sort in the order they were made; `crypto.randomUUIDv7` does not guarantee it within a millisecond. The 12 bits
+ * after the time are a counter (RFC 9562, section 6.2, method 1). When it overflows or the clock is set back, the last id's time continues.
  * @param now milliseconds since the epoch.
  */
 export function createEventIds(now: () => number): () => string {

@@ -1,24 +1,24 @@
 import { createEmitter } from '@station/kit/emitter';
 
-/** Which one of several backends does what only one may do. */
+/** Of several backends, the leader does the work that only one may do. */
 export type Leadership = {
   /**
-   * False at once when the database connection that holds the leadership is known to be gone. It may have gone a moment before: whatever is
-   * decided and lasts is therefore fenced (see `fence.ts`), or harms nobody when two do it.
+   * False as soon as the database connection that holds the leadership is known to be lost. The loss may be noticed late, so every lasting
+   * decision is fenced by the term (see `replicas/term.ts`), or is harmless when two backends make it.
    */
   isLeader(): boolean;
   /** Calls `listener` with each change, until disposed. */
   subscribe(listener: (isLeader: boolean) => void): Disposable;
 };
 
-/** Of a backend that is alone. */
+/** For a single backend. */
 export const alwaysLeader: Leadership = {
   isLeader: () => true,
   subscribe: () => ({ [Symbol.dispose]: () => undefined }),
 };
 
 export type SettableLeadership = Leadership & {
-  /** The number of this term, which grows from leader to leader; null: not the leader. */
+  /** The number of the current term, which grows with each leader; null: not the leader. */
   epoch(): number | null;
   set(epoch: number | null): void;
 };

@@ -3,15 +3,15 @@ import { hash, hkdfSync, randomBytes, randomInt } from 'node:crypto';
 /** A new secret of 256 random bits, as text for headers and cookies. */
 export const newToken = (): string => randomBytes(32).toString('base64url');
 
-/** SHA-256 in hex: what is stored of a random token. Too fast for passwords, which people choose. */
+/** SHA-256 in hex: the stored form of a random token. Too fast for passwords, which people choose. */
 export const hashToken = (token: string): string => hash('sha256', token, 'hex');
 
-/** No letters and digits that look alike; no vowels, so that no words come out. */
+/** No letters and digits that look alike; no vowels, so that codes do not form words. */
 export const alphabet = 'BCDFGHJKLMNPQRSTVWXZ23456789';
 
 const groupLength = 4;
 
-/** A secret that is easy to read out and to type: "BCDF-2345-GHJK"; 19 bits a group. */
+/** A secret that is easy to read aloud and to type: "BCDF-2345-GHJK"; 19 bits a group. */
 export function newCode(groupCount: number): string {
   return codeOf(groupCount, () => randomInt(alphabet.length));
 }
@@ -23,11 +23,11 @@ export function codeOf(groupCount: number, letter: (index: number) => number): s
   return Array.from({ length: groupCount }, group).join('-');
 }
 
-/** What every replica must know alike, derived from JWT_SECRET (HKDF, RFC 5869), since each has a data directory of its own. */
+/** Secrets that all replicas share, derived from JWT_SECRET (HKDF, RFC 5869): each replica has its own data directory. */
 type SharedSecrets = {
   /** 32 bytes; encrypts the settings. */
   settingsKey: Buffer;
-  /** Bytes that the code of the first run is made of. */
+  /** Bytes from which the set-up code is derived. */
   setupSeed: Buffer;
 };
 

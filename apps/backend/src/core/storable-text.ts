@@ -1,16 +1,16 @@
-/** Escapes in JSON that may stand for a character which a database cannot keep. */
+/** JSON escapes of characters that a database may not store. */
 const suspicious = /\\u(?:0000|d[89a-f])/i;
 
 /**
- * Whether text that is JSON may hold what {@link findUnstorable} looks for; quick, for what comes often.
- * @param json as it was received, decoded from UTF-8: what is no character there has become U+FFFD.
+ * A fast pre-check for {@link findUnstorable}: whether the JSON text may hold such a character.
+ * @param json as received, decoded from UTF-8: invalid bytes have become U+FFFD.
  */
 export const mayBeUnstorable = (json: string): boolean => suspicious.test(json);
 
 /**
- * Looks for text that not every database keeps: PostgreSQL has no U+0000 in its texts (its manual, section 8.3), and half of a surrogate pair
- * is no character (RFC 8259, section 8.2).
- * @returns JSON pointer (RFC 6901) of the first value or key that holds such; null: none. Does not recurse, however deep the value is.
+ * Finds text that not every database can store: PostgreSQL has no U+0000 in texts (manual, section 8.3), and a lone surrogate is not a
+ * character (RFC 8259, section 8.2).
+ * @returns JSON pointer (RFC 6901) of the first such value or key; null: none. Does not recurse, however deep the value is.
  */
 export function findUnstorable(value: unknown): string | null {
   const rest: { value: unknown; pointer: string }[] = [{ value, pointer: '' }];

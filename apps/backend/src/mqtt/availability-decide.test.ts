@@ -33,36 +33,36 @@ const cases: {
     offline: true,
   },
   {
-    story: 'silent for a little less',
+    story: 'silent for one millisecond less',
     device: { heardMs: start },
     nowMs: start + silenceMs - 1,
     listeningSinceMs: 0,
     offline: false,
   },
   {
-    story: 'never heard, after a start of the backend',
+    story: 'no message yet after a start of the backend',
     device: {},
     nowMs: start + silenceMs - 1,
     listeningSinceMs: start,
     offline: false,
   },
   {
-    story: 'not heard within three minutes of it',
+    story: 'no message within three minutes after a start',
     device: {},
     nowMs: start + silenceMs,
     listeningSinceMs: start,
     offline: true,
   },
   {
-    story: 'not heard for an hour, because the broker was away until now',
+    story: 'no message for an hour, because the broker was offline until now',
     device: { heardMs: start - 3_600_000 },
     nowMs: start + 1,
     listeningSinceMs: start,
     offline: false,
   },
-  { story: 'the broker is away', device: { heardMs: 0 }, nowMs: start, listeningSinceMs: null, offline: false },
+  { story: 'the broker is offline', device: { heardMs: 0 }, nowMs: start, listeningSinceMs: null, offline: false },
   {
-    story: 'a device that was never seen is not gone',
+    story: 'a device that never connected',
     device: { status: 'unknown' },
     nowMs: start * 2,
     listeningSinceMs: 0,
@@ -76,49 +76,49 @@ const cases: {
     offline: true,
   },
   {
-    story: 'its last will a moment ago',
+    story: 'its last will, within the grace period',
     device: { heardMs: start - 1, willMs: start },
     nowMs: start + willGraceMs - 1,
     listeningSinceMs: 0,
     offline: false,
   },
   {
-    story: 'the will of a connection that it replaced',
+    story: 'the last will of a superseded connection',
     device: { heardMs: start + 1, willMs: start },
     nowMs: start + willGraceMs,
     listeningSinceMs: 0,
     offline: false,
   },
   {
-    story: 'the will that a broker published when it ended',
+    story: 'a last will that the broker published while it closed',
     device: { heardMs: start - 1, willMs: start },
     nowMs: start + willGraceMs,
     listeningSinceMs: start + 1,
     offline: false,
   },
   {
-    story: 'the will of a device that was not heard since the backend started',
+    story: 'the last will of a device without a message since the backend started',
     device: { status: 'unknown', willMs: start },
     nowMs: start + willGraceMs,
     listeningSinceMs: 0,
     offline: true,
   },
   {
-    story: 'a will that its last word may have followed',
+    story: 'a last will that may be older than its last message',
     device: { heardMs: start - 1, willMs: start, isWillDoubtful: true },
     nowMs: start + doubtfulWillGraceMs - 1,
     listeningSinceMs: 0,
     offline: false,
   },
   {
-    story: 'a will that its last word may have followed, and then nothing more',
+    story: 'a last will that may be older than its last message, then silence',
     device: { heardMs: start - 1, willMs: start, isWillDoubtful: true },
     nowMs: start + doubtfulWillGraceMs,
     listeningSinceMs: 0,
     offline: true,
   },
   {
-    story: 'shown so already',
+    story: 'already shown as offline',
     device: { status: 'offline', willMs: start },
     nowMs: start * 2,
     listeningSinceMs: 0,
@@ -133,7 +133,7 @@ for (const { story, device: facts, nowMs, listeningSinceMs, offline } of cases) 
   });
 }
 
-test('a will from before a gap at another replica counts once what waited there is heard', () => {
+test('a last will from before a gap of another replica counts after its waiting messages arrived', () => {
   const gone = device({ heardMs: start - 1, willMs: start });
   const facts = { listeningSinceMs: start + 5_000, willsSinceMs: start - 60_000, devices: [gone] };
   assert.deepEqual(decideOffline({ ...facts, nowMs: start + 5_000 + gapGraceMs - 1 }), []);

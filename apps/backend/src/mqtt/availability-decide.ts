@@ -1,21 +1,21 @@
-/** Which devices are to be shown as offline. Pure: times are monotonic milliseconds, and facts. */
+/** Decides which devices are shown as offline. Pure: times are monotonic milliseconds, passed in as facts. */
 
 export type HeardDevice = {
   id: string;
   status: 'unknown' | 'online' | 'offline';
-  /** Its last word of any kind; null: none since the backend started. */
+  /** Time of its last message of any kind; null: none since the backend started. */
   heardMs: number | null;
-  /** The broker published its last will. */
+  /** Time when the broker published its last will. */
   willMs: number | null;
-  /** It may have spoken after its will already: then only a longer silence tells. Unset: not so. */
+  /** A message may be newer than the will: then only a longer silence proves offline. Unset: false. */
   isWillDoubtful?: boolean;
 };
 
 export type AvailabilityFacts = {
   nowMs: number;
-  /** Since when the station hears what devices say without a gap; null: it does not. */
+  /** Since when the station receives messages of devices without a gap; null: it does not. */
   listeningSinceMs: number | null;
-  /** Since when last wills count; unset: since it listens. With other replicas there are gaps in which only some words are not heard. */
+  /** Since when last wills count; unset: since it listens. With replicas, a gap may lose only some of the messages. */
   willsSinceMs?: number;
   devices: Iterable<HeardDevice>;
 };
@@ -23,16 +23,16 @@ export type AvailabilityFacts = {
 /** Contracts, section 8: three minutes without a heartbeat. */
 export const silenceMs = 3 * 60_000;
 /**
- * A will that is followed by a word is of a connection that the device had replaced already; and one that comes because the broker is
- * ending is followed by a gap in listening.
+ * A last will followed by a message belongs to a superseded connection. A will that comes because the broker is closing is followed by
+ * a gap in listening.
  */
 export const willGraceMs = 3_000;
-/** After such a gap, what waited is heard first. */
+/** After such a gap, waiting messages are received first. */
 export const gapGraceMs = 10_000;
-/** Most devices let their heartbeat be heard twice in this time. */
+/** Most devices send two heartbeats in this time. */
 export const doubtfulWillGraceMs = 75_000;
 
-/** @returns ids of devices that are offline but not shown so. */
+/** @returns ids of devices that are offline but not yet shown as offline. */
 export function decideOffline(facts: AvailabilityFacts): string[] {
   const { nowMs, listeningSinceMs, devices } = facts;
   if (listeningSinceMs === null) return [];
@@ -44,7 +44,7 @@ export function decideOffline(facts: AvailabilityFacts): string[] {
     const usualGraceMs = willMs !== null && willMs < listeningSinceMs ? gapGraceMs : willGraceMs;
     const graceMs = isWillDoubtful ? doubtfulWillGraceMs : usualGraceMs;
     const isGone = isWillGood && nowMs - Math.max(willMs, listeningSinceMs) >= graceMs;
-    // What was said while nobody listened cannot be held against it.
+    // Messages sent while the station did not listen are lost, so silence counts from its return.
     const quietSinceMs = Math.max(heardMs ?? listeningSinceMs, listeningSinceMs);
     const isSilent = status === 'online' && nowMs - quietSinceMs >= silenceMs;
     if (isGone || isSilent) offline.push(id);

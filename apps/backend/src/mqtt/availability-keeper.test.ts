@@ -26,7 +26,7 @@ function keeperFor(status: 'online' | 'offline' | 'unknown', isShared = false) {
     clock,
     isShared,
   });
-  /** Lets time pass as it does: with a look every second. */
+  /** Lets time pass, with a check every second. */
   const pass = (ms: number): void => {
     for (let passed = 0; passed < ms; passed += 1_000) {
       clock.advance(1_000);
@@ -46,7 +46,7 @@ test('three minutes of silence show a device as offline, once, and not before', 
   assert.deepEqual([all.told, all.written.length], [['offline'], 1]);
 });
 
-test('the time in which the process stood still, or the broker was away, is not held against anyone', () => {
+test('time while the process was stopped or the broker was offline does not count as silence', () => {
   using stalled = keeperFor('online');
   stalled.keeper.listening(true);
   stalled.clock.advance(silenceMs * 2);
@@ -64,7 +64,7 @@ test('the time in which the process stood still, or the broker was away, is not 
   assert.deepEqual(away.told, ['offline']);
 });
 
-test('a last will counts after its grace, unless a word follows or the broker goes', () => {
+test('a last will counts after its grace period, unless a message follows or the broker closes', () => {
   using all = keeperFor('online');
   all.keeper.listening(true);
   all.keeper.will('d');
@@ -83,7 +83,7 @@ test('a last will counts after its grace, unless a word follows or the broker go
   assert.deepEqual(all.told, ['offline']);
 });
 
-test('what could not be written is decided again', async () => {
+test('a status that could not be written is decided again', async () => {
   using all = keeperFor('online');
   all.keeper.listening(true);
   all.fail(true);
@@ -96,7 +96,7 @@ test('what could not be written is decided again', async () => {
   assert.deepEqual(all.told, ['offline']);
 });
 
-test('with other replicas, what is decided says since when the device was quiet', () => {
+test('with other replicas, a decision contains the time since when the device was quiet', () => {
   using all = keeperFor('online', true);
   all.keeper.listening(true);
   all.pass(10_000);
@@ -108,7 +108,7 @@ test('with other replicas, what is decided says since when the device was quiet'
   assert.ok(report.quietSince >= heardAt && report.quietSince < heardAt + 1_000);
 });
 
-test('a will that may be older than the last word waits for a longer silence', () => {
+test('a last will that may be older than the last message waits for a longer silence', () => {
   using all = keeperFor('online', true);
   all.keeper.listening(true);
   all.pass(10_000);

@@ -5,43 +5,43 @@ import { decideOffline, type HeardDevice } from './availability-decide.ts';
 type Status = HeardDevice['status'];
 
 export type AvailabilityKeeper = Disposable & {
-  /** A word of the device came in, so long ago. */
+  /** A message of the device arrived, `agoMs` ago. */
   heard(deviceId: string, agoMs?: number): void;
-  /** The broker's word of its last will came in, so long ago. @param doubtMs a word that came so long before it may have followed it. */
+  /** The last will of the device arrived, `agoMs` ago. @param doubtMs a message up to this long before it may in fact be newer. */
   will(deviceId: string, agoMs?: number, doubtMs?: number): void;
-  /** The broker is heard from now on, or no more. @param willsSinceMs its last wills were heard before already, since then (monotonic). */
+  /** Receiving started or stopped. @param willsSinceMs last wills were received since this earlier time (monotonic). */
   listening(isListening: boolean, willsSinceMs?: number): void;
-  /** As it was last written, or is being written. */
+  /** The status that was last written, or is being written. */
   status(deviceId: string): Status;
-  /** Takes over statuses that are on disk now, and tells of those that changed. */
+  /** Takes over statuses that are on disk now, and emits the changes. */
   written(reports: readonly DeviceReport[]): void;
-  /** Looks who is offline by now, and has it written. Called every second. */
+  /** Finds devices that went offline and writes it. Called every second. */
   check(): void;
 };
 
 const checkEveryMs = 1_000;
-/** The process itself stood still so long (suspended, starved): whatever devices said meanwhile waits to be read. */
+/** The process was stopped this long (suspended, starved): messages sent meanwhile still wait to be read. */
 const stallMs = 10_000;
-/** How far the clocks of replicas that keep the database's time may differ. */
+/** How far the clocks of replicas may differ, although they follow the database's clock. */
 const clockToleranceMs = 100;
 
 /**
- * Keeps when each device was heard, and says who has gone.
- * @param devices statuses as they are on disk at the start.
- * @param write of a status; it is told of by `written` once it is on disk.
+ * Records when the last message of each device arrived, and finds devices that went offline.
+ * @param devices statuses that are on disk at the start.
+ * @param write writes a status; the caller passes it to `written` once it is on disk.
  */
 export function createAvailabilityKeeper(options: {
   devices: readonly { id: string; status: Status }[];
   write: (report: DeviceReport) => Promise<unknown>;
   events: DeviceEvents;
   clock: Clock;
-  /** Other replicas hear and write too: what is decided here says since when the device was quiet, and is checked where it is written. */
+  /** Other replicas receive and write too: a decision carries `quietSince`, and the writer checks it. */
   isShared?: boolean;
 }): AvailabilityKeeper {
   const { events, clock, write } = options;
   const devices = new Map<string, HeardDevice>();
   for (const { id, status } of options.devices) devices.set(id, { id, status, heardMs: null, willMs: null });
-  /** Said to be offline, and not yet written: is not said twice. */
+  /** Decided offline, not yet written: they are not reported twice. */
   const leaving = new Set<string>();
   let listeningSinceMs: number | null = null;
   let willsSinceMs: number | undefined;
@@ -66,7 +66,7 @@ export function createAvailabilityKeeper(options: {
       const at = clock.now();
       const quietSince = at - Math.floor(nowMs - lastWordMs(of(id), listeningSinceMs ?? nowMs)) + clockToleranceMs;
       const report: DeviceReport = { kind: 'status', deviceId: id, at, status: 'offline' };
-      // Whatever went wrong, or spoke against it, it is decided again the next time.
+      // After an error or an objection, the next check decides again.
       const decideAgain = (): void => void leaving.delete(id);
       write(options.isShared ? { ...report, quietSince } : report).then(decideAgain, decideAgain);
     }

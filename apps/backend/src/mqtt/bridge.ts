@@ -27,8 +27,8 @@ import type { IncomingMessage } from './broker-link.ts';
 
 export type Bridge = {
   /**
-   * Takes a message of a device. Resolves when the broker may be told that it arrived: what is good is on disk then, what is not was dropped.
-   * Messages that are written together are given the same promise. Never rejects; while nothing can be written it stays unresolved.
+   * Handles a message of a device. Resolves when it may be acknowledged: a valid message is on disk, an invalid one was dropped.
+   * Messages of one batch get the same promise. Never rejects; stays unresolved while the database cannot be written.
    */
   receive(message: IncomingMessage): Promise<void>;
 };
@@ -38,20 +38,20 @@ export type BridgeParts = {
   directory: DeviceDirectory;
   writer: Pick<ReportWriter, 'write'>;
   keeper: Pick<AvailabilityKeeper, 'heard' | 'status'>;
-  /** The broker published the last will of a device, so long ago or later. */
+  /** The broker published the last will of a device, at most `ageMs` ago. */
   will: (deviceId: string, ageMs: number) => void;
   dropped: DroppedMessages;
   /** Hands a message for a device to the broker. */
   publish: (topic: string, payload: string) => Promise<void>;
   clock: Clock;
   logger: BackendLogger;
-  /** Aborts when the backend ends: what could not be written then stays with the broker. */
+  /** Aborts when the backend ends: unwritten messages then stay at the broker. */
   signal: AbortSignal;
 };
 
 const retryMs = 1_000;
 
-/** Of whatever needs no writing. */
+/** For messages that write nothing. */
 const done = Promise.resolve();
 
 const checks = {
@@ -70,7 +70,7 @@ export function createBridge(parts: BridgeParts): Bridge {
 
   const acknowledge = (externalId: string, status: HandshakeAck['status']): void => {
     const topic = deviceTopic(stationId, externalId, 'handshake/ack');
-    // The device asks again when it hears nothing.
+    // Without an answer the device repeats its handshake.
     parts.publish(topic, JSON.stringify({ status })).catch(() => undefined);
   };
 
@@ -83,12 +83,12 @@ export function createBridge(parts: BridgeParts): Bridge {
     }
     keeper.heard(device.id);
     const report = reportOf(end, body, { deviceId: device.id, at, saidAt });
-    // Nearly every message is this; what it costs limits how many a second are taken.
+    // The fast path for nearly every message: its cost limits the message rate.
     if (report !== null && end !== 'handshake' && !isNews(end, device.id)) return write(report, topic);
     const reports = report === null ? [] : [report];
     if (isNews(end, device.id)) reports.push({ kind: 'status', deviceId: device.id, at, status: 'online' });
     if (end === 'handshake') reports.push(...differing(device, (body as Handshake).type, at));
-    // Handed over in one turn, so written in one transaction.
+    // Passed to the writer in one turn, so written in one transaction.
     const written = Promise.all(reports.map((one) => write(one, topic)));
     return written.then(() => {
       if (end === 'handshake') acknowledge(device.externalId, 'ok');
@@ -128,12 +128,12 @@ export function createBridge(parts: BridgeParts): Bridge {
   };
 }
 
-/** Undefined when it has not the shape. */
+/** Undefined when the payload does not match the schema. */
 function readBody(end: DeviceTopicEnd, payload: Buffer): unknown {
   try {
     const text = payload.toString('utf8');
     const body: unknown = JSON.parse(text);
-    // Else it would fail at the database again and again, and never be acknowledged.
+    // Otherwise the write would fail on every retry, and the message would never be acknowledged.
     if (mayBeUnstorable(text) && findUnstorable(body) !== null) return undefined;
     return checks[end].Check(body) ? body : undefined;
   } catch {
@@ -143,7 +143,7 @@ function readBody(end: DeviceTopicEnd, payload: Buffer): unknown {
 
 type Origin = { deviceId: string; at: number; saidAt: number | undefined };
 
-/** Null: it says no more than that the device is there. */
+/** Null: the message only shows that the device is online. */
 function reportOf(end: DeviceTopicEnd, body: unknown, { deviceId, at, saidAt }: Origin): DeviceReport | null {
   switch (end) {
     case 'state': {
@@ -164,8 +164,8 @@ function reportOf(end: DeviceTopicEnd, body: unknown, { deviceId, at, saidAt }: 
 }
 
 /**
- * Says that a device takes itself for another type than the station does, once for each type that it tells. The record stays: commands are
- * checked against what the device was added as, and whoever reads of it decides which of the two is wrong.
+ * Reports once for each type when a device claims a type other than the stored one. The record does not change: commands are checked
+ * against the stored type, and a person decides which of the two is wrong.
  */
 function createTypeCheck(
   logger: BackendLogger,
@@ -182,8 +182,8 @@ function createTypeCheck(
 }
 
 /**
- * Finds whose message it is, at once when the directory knows it. Asks until the database answers: "unknown" must be known, or a device would
- * lose what it said. Who comes while a device is asked for waits for the same answer, so that what it said stays in order.
+ * Finds the device of a message, synchronously when the directory knows it. Retries until the database answers: a wrong "unknown" would
+ * lose a message. Messages of a device that is being looked up wait for the same answer, so that they stay in order.
  */
 function createDeviceFinder(parts: BridgeParts): DeviceDirectory['find'] {
   const { directory, logger } = parts;
@@ -200,7 +200,7 @@ function createDeviceFinder(parts: BridgeParts): DeviceDirectory['find'] {
   };
   return (externalId) => {
     const waiting = asked.get(externalId);
-    // It may have been added since that was asked.
+    // The device may have been added since that query.
     if (waiting !== undefined) return waiting.then((device) => device ?? insist(externalId));
     const found = directory.find(externalId);
     if (!(found instanceof Promise)) return found;
@@ -210,7 +210,7 @@ function createDeviceFinder(parts: BridgeParts): DeviceDirectory['find'] {
   };
 }
 
-/** Counts what the writer sets aside. Reports that are written together share a promise, as the writer's do. */
+/** Counts the reports that the writer rejects. Reports of one batch share a promise, as in the writer. */
 function createCountedWrite({ writer, dropped }: BridgeParts): (report: DeviceReport, topic: string) => Promise<void> {
   type Writing = { writing: Promise<SetAside>; reports: DeviceReport[]; topics: string[]; done: Promise<void> };
   let last: Writing | null = null;
@@ -234,7 +234,7 @@ function createCountedWrite({ writer, dropped }: BridgeParts): (report: DeviceRe
   };
 }
 
-/** Does not return once the backend ends. */
+/** Never resolves once the backend ends. */
 async function pause({ clock, signal }: BridgeParts): Promise<void> {
   try {
     await clock.sleep(retryMs, signal);

@@ -9,58 +9,58 @@ import { createPublisher, NothingKept } from './publisher.ts';
 import { createSharedWait } from './shared-wait.ts';
 import { createSessionBacklog, type SessionBacklog, type SharedSession } from './session-backlog.ts';
 
-/** A link whose session the broker keeps while it is away. */
+/** A link whose session the broker keeps while the link is offline. */
 export type BrokerSession = BrokerLink & {
-  /** Takes in what the session still has, then ends it for good. @returns whether there was one. @throws (rejects) when the broker is away. */
+  /** Receives the rest of the session, then ends it. @returns whether there was one. @throws (rejects) when the broker is offline. */
   retire(): Promise<boolean>;
 };
 
 export type BrokerClientOptions = {
-  /** `mqtt://` or `mqtts://`; a login in it is used when none is given beside. */
+  /** `mqtt://` or `mqtts://`; its login is used when `username` and `password` are null. */
   url: string;
   username: string | null;
   password: string | null;
-  /** Certificates (PEM) that vouch for an `mqtts://` broker; null: those that Node knows. */
+  /** Certificates (PEM) of the authorities for an `mqtts://` broker; null: Node's default list. */
   authority: string | null;
-  /** Under which the broker keeps the session: that of a station, or of one of its replicas. */
+  /** The broker keeps the session under this id, which belongs to the station or to one of its replicas. */
   clientId: string;
-  /** Null: this backend is alone, all that devices say comes here. */
+  /** Null: there is only this backend, and it receives all messages of devices. */
   shared: SharedSession | null;
-  /** It is there to empty a session of before, and asks for nothing more. */
+  /** The link only empties a previous session and subscribes to nothing. */
   isLeaving?: boolean;
   /**
-   * The connection ended, as it does when another one takes the session over (not every broker says so); this one does not come back then.
-   * Unset: it does.
+   * Called when the connection ends, which also happens at a session takeover (not every broker reports it). The link then does not
+   * reconnect. Unset: it reconnects.
    */
   onTaken?: () => void;
   handler: BrokerLinkHandler;
-  /** Reports that wait to be written. */
+  /** Number of reports that wait to be written. */
   waiting: () => number;
   logger: BackendLogger;
 };
 
 const reconnectMs = 1_000;
 const connectTimeoutMs = 10_000;
-/** While the backend is away the broker keeps what devices say for so long, seconds. */
+/** How long the broker keeps messages of devices while the backend is offline, seconds. */
 const sessionExpirySeconds = 14 * 24 * 60 * 60;
-/** Messages that the broker may send without an acknowledgement: as many as one wait for the disk can take along. */
+/** Messages that the broker may send without an acknowledgement: as many as one batch can write. */
 const receiveMaximum = 5_000;
-/** Above either nothing more is read, until what was read is written. */
+/** Above either limit, reading pauses until what was read is written. */
 const maxWaiting = 20_000;
-/** Of their payloads: a message may have 256 KiB, and a gateway have memory for other things. */
+/** Limit of their payloads: a message may have 256 KiB, and the memory of a gateway is small. */
 const maxWaitingBytes = 32 * 1024 * 1024;
-/** Nothing comes any more. */
+/** After this time without a message, a session counts as empty. */
 const quietMs = 5_000;
-/** CONNACK of a broker that only speaks MQTT 3.1.1 (there, section 3.2.2.3), or says so as MQTT 5 does. */
+/** CONNACK codes of a broker that only supports MQTT 3.1.1 (its section 3.2.2.3), and the code of MQTT 5. */
 const wrongVersion: readonly unknown[] = [1, 0x84];
 
 /**
- * A connection to a broker of its own (Mosquitto or any other), by MQTT 5, or 3.1.1 where it knows no better. The session is kept by the
- * broker: what devices publish at QoS 1 while the backend is away comes when it is back.
+ * A connection to an external broker (Mosquitto or any other) by MQTT 5, or 3.1.1 if it supports nothing newer. The broker keeps the
+ * session: it delivers QoS 1 messages that devices sent while the backend was offline.
  */
 export function connectBroker(options: BrokerClientOptions): BrokerSession {
   const { handler, logger } = options;
-  // As in the embedded broker: 8 MB less.
+  // The number cache would take 8 MB of memory, as in the embedded broker.
   writeToStream.cacheNumbers = false;
   const broker = new URL(options.url).host;
   const client = connect(options.url, clientOptions(options));
@@ -100,7 +100,7 @@ export function connectBroker(options: BrokerClientOptions): BrokerSession {
   });
   const tell = (error: unknown): void => {
     const reason = describeError(error);
-    // A broker that is away says the same every second.
+    // An offline broker causes the same error every second.
     if (!isSubscribed && reason !== failure) logger.event('mqtt_disconnected', { broker, reason });
     failure = reason;
   };
@@ -119,18 +119,18 @@ export function connectBroker(options: BrokerClientOptions): BrokerSession {
     retire: async () => {
       if (!client.connected) await new Promise<void>((resolve) => client.once('connect', () => resolve()));
       if (isResumed) {
-        // What comes from now on goes to the others; what this session has comes still.
+        // New messages now go to the other replicas; this session still delivers what it holds.
         await client.unsubscribeAsync(topicsOf(options.shared));
         await quiet();
       }
       await client.endAsync(false, { properties: { sessionExpiryInterval: 0 } });
       return isResumed;
     },
-    // Its login is taken from it at the broker.
+    // The broker ends the connection when its login is removed.
     disconnect: () => undefined,
     [Symbol.asyncDispose]: async () => {
       listening(false);
-      // Waits for nothing: what the broker was not told of it sends again.
+      // Waits for nothing: the broker sends unacknowledged messages again.
       await client.endAsync(true);
     },
   };
@@ -150,7 +150,7 @@ function clientOptions({ clientId, username, password, authority }: BrokerClient
     ...(password === null ? {} : { password }),
     ...(authority === null ? {} : { ca: authority }),
     reconnectPeriod: reconnectMs,
-    // Also after the broker refused the login: it may be provisioned a moment later.
+    // Also after a refused login: the broker may get the login a moment later.
     reconnectOnConnackError: true,
     connectTimeout: connectTimeoutMs,
     queueQoSZero: false,
@@ -167,16 +167,15 @@ const topicsOf = (shared: SharedSession | null): string[] =>
 
 /** @throws (rejects) when the broker refuses one of the topics. */
 async function subscribe(client: MqttClient, topics: string[]): Promise<void> {
-  // A retained message says how it once was; only what happens is taken (`rh: 2`, MQTT 5, section 3.8.3.1).
+  // A retained message is out of date; only new messages are taken (`rh: 2`, MQTT 5, section 3.8.3.1).
   const granted = await client.subscribeAsync(topics, { qos: 1, rh: 2 });
   const refused = granted.filter(({ qos }) => (qos as number) >= 128).map(({ topic }) => topic);
   if (refused.length > 0) throw new Error(`The broker refuses ${refused.join(', ')}`);
 }
 
 /**
- * The client library handles one message at a time and acknowledges it before the next; with a wait for the disk each, that would be slow.
- * Here a message is handed over at once and its acknowledgement (PUBACK) sent when it is on disk, on the connection it came by, together
- * with those of all that were written with it.
+ * The client library acknowledges each message before it handles the next; waiting for the disk each time would be slow. Here a message is
+ * handled immediately, and its PUBACK is sent once its batch is on disk, on the same connection, together with those of the batch.
  */
 function acknowledgeWhenDone(
   client: MqttClient,
@@ -189,7 +188,7 @@ function acknowledgeWhenDone(
     if (packet.cmd === 'connack') backlog?.connected(packet.sessionPresent);
     backlog?.heard();
     if (packet.cmd !== 'publish' || packet.qos !== 1 || packet.messageId === undefined) return;
-    // So that the library owes nothing for it; its id is kept, which one of QoS 0 has not.
+    // The library then sends no acknowledgement; `messageId` stays, so that we can.
     packet.qos = 0;
   });
   const acknowledgementsBy = (stream: MqttClient['stream']) => {
@@ -238,12 +237,12 @@ function acknowledgeWhenDone(
   };
 }
 
-/** PUBACK of each id, in one: of success, so without a reason code (MQTT 5, section 3.4.2.1), as MQTT 3.1.1 knows it. */
+/** The PUBACKs of all ids in one buffer. Success needs no reason code (MQTT 5, section 3.4.2.1), which also suits MQTT 3.1.1. */
 function pubacks(ids: readonly (number | undefined)[]): Buffer {
   const packets = Buffer.allocUnsafe(ids.length * 4);
   let end = 0;
   for (const id of ids) {
-    // Of QoS 0.
+    // QoS 0 has no id.
     if (id === undefined) continue;
     packets.writeUInt16BE(0x4002, end);
     packets.writeUInt16BE(id, end + 2);

@@ -7,32 +7,32 @@ import type { DeviceLogin, Dynsec } from './dynsec.ts';
 import type { RemovedLogins } from './ports.ts';
 
 export type BrokerLogins = AsyncDisposable & {
-  /** Gives a device its login, or a new one. @throws (rejects) when the broker is away or refuses. */
+  /** Adds or replaces the login of a device. @throws (rejects) when the broker is offline or refuses. */
   add(login: DeviceLogin): Promise<void>;
-  /** A device was removed, and its login noted as one to go: tried until the broker has done it. */
+  /** Removes the login of a removed device; retries until the broker has done it. */
   remove(externalId: string): void;
-  /** The link to the broker is there again, maybe of another one: asks anew who keeps the logins, if it seemed that others do. */
+  /** The link is back, perhaps to another broker. If others seemed to manage the logins, it checks again. */
   lookAgain(): void;
 };
 
 const retryMs = 5_000;
-/** At the start the broker may have much to do. */
+/** At the start the broker may be busy. */
 const firstAttempts = 3;
 
 /**
- * Keeps the logins of devices at a broker of its own in step with the station. What happened while it was not there is made good at the start.
- * Only what was noted as removed goes: that a device is not in the database says nothing, for that may be a new one, or an older copy.
- * @param known logins that were given beforehand: made at the broker when they are not there.
+ * Keeps the device logins of an external broker in step with the station, and catches up at the start. It removes only logins noted as
+ * removed: a device missing from the database proves nothing, because the database may be new or an older copy.
+ * @param known preset logins: added at the broker when they are missing.
  */
 export function startBrokerLogins(options: {
   dynsec: Dynsec;
   known: readonly DeviceLogin[];
-  /** External ids of the devices that the station has. */
+  /** External ids of the station's devices. */
   externalIds: () => Promise<readonly string[]>;
   removed: RemovedLogins;
-  /** Where several backends look after the same broker: one at a time. */
+  /** With several backends on one broker: runs one at a time. */
   exclusively?: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Whether a login may go: the device was not added again meanwhile. */
+  /** Whether a login may be removed: the device was not added again meanwhile. */
   isGone: (externalId: string) => Promise<boolean>;
   clock: Clock;
   logger: BackendLogger;
@@ -61,7 +61,7 @@ export function startBrokerLogins(options: {
   };
   const straighten = async (): Promise<void> => {
     const there = await dynsec.list();
-    // Read after it: a device is in the table before it has a login.
+    // Read after the broker's list: a device is in the table before it has a login.
     const present = new Set(await options.externalIds());
     const isMissing = ({ externalId }: DeviceLogin): boolean => !there.has(externalId) && present.has(externalId);
     await dynsec.add([...known.values()].filter(isMissing));
@@ -75,7 +75,7 @@ export function startBrokerLogins(options: {
   };
   const look = (attempts: number) => insist('preparing the broker', () => exclusively(() => prepare(attempts)));
   const preparing = look(firstAttempts);
-  /** One at a time: it takes all that is noted. */
+  /** One run at a time: each run handles all noted logins. */
   const taking = createExclusiveRunner();
   const removing = new Set<Promise<void>>();
   let looking: Promise<void> | null = null;

@@ -11,7 +11,7 @@ import type { DroppedMessages } from './dropped-messages.ts';
 
 export type BrokerOptions = {
   host: string;
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   port: number;
   stationId: string;
   /** @returns SHA-256 (hex) of the token of the device with this external id. */
@@ -19,47 +19,47 @@ export type BrokerOptions = {
   handler: BrokerLinkHandler;
   dropped: DroppedMessages;
   onRefused: (externalId: string) => void;
-  /** Something failed that concerns no single device. */
+  /** An error that does not belong to one device. */
   onError: (error: unknown) => void;
 };
 
-/** A device that does not read for so long is disconnected: else it would hold up the others. */
+/** A device that does not read for this long is disconnected: otherwise it would block the others. */
 const drainTimeoutMs = 10_000;
 const maxConnections = 10_000;
 /** A packet of the largest payload with its topic and header. */
 const maxPacketBytes = maxPayloadBytes + 70_000;
 /** CONNECT return code 4 (MQTT 3.1.1, section 3.2.2.3): bad user name or password. */
 const badLogin = 4;
-/** Where nobody listens: what a device publishes is for the station alone, and has been handed over by then. */
+/** A topic without subscribers: the station has handled the message by then, and no device may receive it. */
 const nowhere = '$station/taken';
 
-/** Who is connected, and what waits for whom. */
+/** Connected clients, and deadlines of waiting messages. */
 type BrokerState = {
-  /** By client: who it has logged in as. */
+  /** User name of each client's login. */
   names: WeakMap<Client, string>;
   clients: Map<string, Set<Client>>;
-  /** When what waits for an offline device is not worth sending any more, by payload; monotonic milliseconds. */
+  /** When a message for an offline device expires, by payload; monotonic milliseconds. */
   deadlines: WeakMap<object, number>;
   isClosing: boolean;
 };
 
 /**
- * The broker inside the backend (MQTT 3.1.1), for stations without another. Devices log in with their external id and token; what one
- * publishes is acknowledged when the station has it on disk.
+ * The embedded broker (MQTT 3.1.1), for stations without an external one. Devices log in with their external id and token. A message of a
+ * device is acknowledged once it is on disk.
  */
 export async function startBroker(options: BrokerOptions): Promise<BrokerLink> {
   const { handler, dropped, onError } = options;
   const state: BrokerState = { names: new WeakMap(), clients: new Map(), deadlines: new WeakMap(), isClosing: false };
-  // Else it makes the two bytes of every number there is beforehand: 8 MB of them.
+  // The number cache would take 8 MB of memory.
   writeToStream.cacheNumbers = false;
   const broker = await Aedes.createBroker(brokerRules(options, state));
-  // Without a listener either of them would end the process: when no more files can be opened, for one.
+  // Without a listener an error would end the process, for example when no more files can be opened.
   (broker as EventEmitter).on('error', onError);
   followClients(broker, state);
   const onTooLarge = (): void => dropped.drop('too_large', '');
   const listening = { ...options, broker, maxConnections, maxPacketBytes, onTooLarge };
   const server = await listenForMqtt(listening).catch(async (error: unknown) => {
-    // Its timers would keep the process.
+    // Its timers would keep the process running.
     await closed(broker);
     throw error;
   });
@@ -83,13 +83,13 @@ export async function startBroker(options: BrokerOptions): Promise<BrokerLink> {
 
 const closed = (broker: Aedes): Promise<void> => new Promise((resolve) => broker.close(resolve));
 
-/** Who may connect, subscribe, publish. */
+/** The rules for connect, subscribe and publish. */
 function brokerRules(options: BrokerOptions, state: BrokerState): AedesOptions {
   const { stationId } = options;
   const { names, deadlines } = state;
   return {
     drainTimeout: drainTimeoutMs,
-    // A device's session is its own, whatever client id another one chooses.
+    // The user name is part of the client id, so that no device can take over another device's session.
     preConnect: (_client, packet, done) => {
       packet.clientId = `${packet.username ?? ''}/${packet.clientId}`;
       done(null, true);
@@ -119,7 +119,7 @@ function brokerRules(options: BrokerOptions, state: BrokerState): AedesOptions {
   };
 }
 
-/** Called before the acknowledgement, which therefore waits for the disk; and for last wills, after their client has closed. */
+/** The broker calls it before it acknowledges, so the acknowledgement waits for the disk. Also called for last wills, after a client closed. */
 function takePublished(
   { handler, dropped }: BrokerOptions,
   state: BrokerState,
@@ -133,7 +133,7 @@ function takePublished(
     packet.topic = nowhere;
     packet.retain = false;
     packet.payload = Buffer.alloc(0);
-    // The broker goes, not the devices: that says nothing about them.
+    // The broker is closing, so these last wills do not mean that devices are offline.
     if (state.isClosing && client?.closed === true) return done();
     const parsed = parseDeviceTopic(topic);
     const name = client === null ? undefined : state.names.get(client);

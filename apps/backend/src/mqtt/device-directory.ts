@@ -5,11 +5,11 @@ import type { MqttDevices } from './ports.ts';
 export type KnownDevice = { id: string; externalId: string; type: string };
 
 export type DeviceDirectory = Disposable & {
-  /** Whom a topic speaks of; null when there is no such device. At once when it was looked up lately. */
+  /** The device with this external id; null when there is none. Synchronous when it was looked up recently. */
   find(externalId: string): KnownDevice | Promise<KnownDevice | null>;
 };
 
-/** Another replica may have removed a device or added it again, and not have come to tell it. */
+/** Another replica may have removed or re-added a device, and its event may be lost. */
 const freshMs = 5_000;
 
 /** Devices by their external id, without asking the database for every message. */
@@ -20,11 +20,11 @@ export function createDeviceDirectory(options: {
 }): DeviceDirectory {
   const { devices, events, clock } = options;
   const known = new Map<string, { device: KnownDevice; untilMs: number }>();
-  /** Being looked up: after a start thousands of messages of a few devices come at once, and must not be as many queries. */
+  /** Lookups in progress: thousands of messages of a few devices after a start must not cause as many queries. */
   const asked = new Map<string, Promise<KnownDevice | null>>();
   const forget = (externalId: string): void => {
     known.delete(externalId);
-    // Its answer may be of before; whoever comes now asks anew.
+    // The answer may be out of date, so the next message queries again.
     asked.delete(externalId);
   };
   const listening = events.subscribe((event) => {

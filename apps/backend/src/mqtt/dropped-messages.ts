@@ -2,7 +2,7 @@ import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { createRateLimitedCounter } from '@station/kit/rate-limited-counter';
 
-/** Why a message was not taken. */
+/** Why a message was dropped. */
 export const dropReasons = [
   'bad_topic',
   'foreign_station',
@@ -11,7 +11,7 @@ export const dropReasons = [
   'bad_shape',
   'unknown_device',
   'not_written',
-  /** Only in part: the state of its device has no room for the rest. */
+  /** Dropped in part: the rest exceeds the limits of the device's state. */
   'state_full',
 ] as const;
 export type DropReason = (typeof dropReasons)[number];
@@ -21,7 +21,7 @@ export type DroppedMessages = {
   count(reason: DropReason): number;
 };
 
-/** Of a topic or a user name, in the log: whoever sends bad ones chooses them. */
+/** Longest topic and user name in the log: the sender of a bad message chooses them. */
 const topicLength = 120;
 const nameLength = 64;
 
@@ -35,7 +35,7 @@ export function createDroppedMessages({ clock, logger }: { clock: Clock; logger:
   return { drop: counter.count, count: counter.total };
 }
 
-/** Logs that logins were refused: the first at once, then at most once a minute, with how many there were. */
+/** Logs refused logins with their count: the first at once, then at most once a minute. */
 export function createRefusedLogins({ clock, logger }: { clock: Clock; logger: BackendLogger }) {
   const counter = createRateLimitedCounter<'refused', string>({
     clock,

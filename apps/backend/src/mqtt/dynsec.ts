@@ -2,25 +2,25 @@ import { connectAsync, type MqttClient } from 'mqtt';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { deviceTopic, deviceTopicEnds, stationTopicEnds } from '@station/protocol/topics';
 
-/** A login that a device was given. */
+/** The login of a device. */
 export type DeviceLogin = { externalId: string; token: string };
 
 /**
- * Logins and rights of devices at a Mosquitto with its dynamic-security plugin, which is told by messages to `$CONTROL/dynamic-security/v1`
+ * Logins and rights of devices at Mosquitto's dynamic-security plugin, controlled by messages to `$CONTROL/dynamic-security/v1`
  * (mosquitto.org, "Dynamic Security Plugin").
  */
 export type Dynsec = {
   /**
    * Gives the backend its own rights.
-   * @param attempts how often it asks a broker that does not answer: one that has much to do answers late.
-   * @returns false when the broker has no such plugin: then someone else keeps the logins.
+   * @param attempts how often it asks a broker that does not answer: a busy broker answers late.
+   * @returns false when the broker has no such plugin: then another system manages the logins.
    */
   prepare(attempts: number, signal: AbortSignal): Promise<boolean>;
   /** Adds or renews logins, each with the right to its own topics alone. @throws (rejects) when the broker refuses. */
   add(logins: readonly DeviceLogin[]): Promise<void>;
-  /** Takes a login back; its connection is ended by the broker. One that is not there is no failure. */
+  /** Removes a login; the broker ends its connection. A missing login is not an error. */
   remove(externalId: string): Promise<void>;
-  /** User names that there are. */
+  /** All user names at the broker. */
   list(): Promise<Set<string>>;
 };
 
@@ -43,14 +43,14 @@ const answerTopic = `${controlTopic}/response`;
 const answerWithinMs = 5_000;
 const connectMs = 5_000;
 const backendRole = 'station-backend';
-/** So many devices in one message, well within what a broker takes. */
+/** Devices in one message, well below the broker's packet limit. */
 const chunk = 50;
 
 export function createDynsec(options: DynsecOptions): Dynsec {
   const { stationId, username } = options;
   const { run } = createExclusiveRunner();
   const ask = (commands: readonly Command[]): Promise<Answer[]> => run(() => askBroker(options, commands));
-  /** Fails when one did, but for those that say it is so already. */
+  /** Fails when a command failed, unless its goal was already reached. */
   const tell = async (commands: readonly Command[]): Promise<void> => {
     const failed = (await ask(commands)).filter((answer) => answer.error !== undefined && !isSoAlready(answer));
     if (failed[0]) throw new Error(`The broker refuses ${failed[0].command}: ${failed[0].error}`);
@@ -73,12 +73,12 @@ export function createDynsec(options: DynsecOptions): Dynsec {
         }
       }
       await tell([
-        // What is not granted is refused, reading too: a client that takes over another's session learns nothing by it.
+        // Everything not granted is refused, also reading: a session takeover by another client reveals nothing.
         { command: 'setDefaultACLAccess', acls: closedByDefault },
         { command: 'createRole', rolename: backendRole },
         { command: 'modifyRole', rolename: backendRole, acls: allTopics },
       ]);
-      // Whoever's rights change is disconnected, here the one who asks; so its answer may be lost.
+      // The broker disconnects a client whose rights change, here this one. So the answer may be lost.
       const granting = ask([{ command: 'addClientRole', username, rolename: backendRole }]);
       await granting.catch(() => undefined);
       if (!(await hasRole())) throw new Error('The broker does not grant the backend its rights');
@@ -108,7 +108,7 @@ const closedByDefault = ['publishClientSend', 'publishClientReceive', 'subscribe
   allow: false,
 }));
 
-/** Made anew, so that nothing of what was there before remains. */
+/** Removes and re-creates them, so that no previous rights remain. */
 function addingOf(stationId: string, { externalId, token }: DeviceLogin): Command[] {
   const rolename = roleOf(externalId);
   const acls = [
@@ -130,7 +130,7 @@ const removingOf = (externalId: string): Command[] => [
   { command: 'deleteRole', rolename: roleOf(externalId) },
 ];
 
-/** What is to be made is there, what is to go is not. The plugin has no codes, only these words. */
+/** The goal is already reached. The plugin has no error codes, only these texts. */
 const isSoAlready = ({ command, error }: Answer): boolean =>
   (command === 'createRole' && error === 'Role already exists') ||
   (command === 'deleteClient' && error === 'Client not found') ||
@@ -138,7 +138,7 @@ const isSoAlready = ({ command, error }: Answer): boolean =>
 
 class NoAnswer extends Error {}
 
-/** Over a connection of its own: it is needed seldom, and the other one is for devices. */
+/** Uses its own connection: it is rarely needed, and the other one serves devices. */
 async function askBroker(
   { url, username, password, authority, answerMs = answerWithinMs }: DynsecOptions,
   commands: readonly Command[],
@@ -153,7 +153,7 @@ async function askBroker(
       await client.publishAsync(controlTopic, JSON.stringify({ commands }), { qos: 1 });
       return answer;
     };
-    // When the connection ends, what waits for the broker is never settled.
+    // When the connection ends, the pending calls never settle.
     return await Promise.race([asking(), answer]);
   } finally {
     await client.endAsync(true);
@@ -162,7 +162,7 @@ async function askBroker(
 
 function nextAnswer(client: MqttClient, answerMs: number): Promise<Answer[]> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new NoAnswer('The broker does not keep logins')), answerMs);
+    const timer = setTimeout(() => reject(new NoAnswer('The broker did not answer; it may have no dynamic-security plugin')), answerMs);
     const end = (error: Error): void => {
       clearTimeout(timer);
       reject(error);
@@ -174,7 +174,7 @@ function nextAnswer(client: MqttClient, answerMs: number): Promise<Answer[]> {
       try {
         resolve((JSON.parse(payload.toString('utf8')) as { responses: Answer[] }).responses);
       } catch (error) {
-        reject(new Error('The broker answered in another form', { cause: error }));
+        reject(new Error('The answer of the broker could not be read', { cause: error }));
       }
     });
   });

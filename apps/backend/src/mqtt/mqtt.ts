@@ -15,7 +15,7 @@ import type { DeviceLogin } from './dynsec.ts';
 import type { MqttDevices, MqttSharing, OnReports, RemovedLogins, WriteReports } from './ports.ts';
 import { createReportWriter, type ReportWriter } from './report-writer.ts';
 
-/** The broker inside the backend, or another one. */
+/** The embedded broker, or an external one. */
 export type MqttConfig =
   /** Port 0 takes a free one. */
   | { kind: 'embedded'; host: string; port: number }
@@ -24,22 +24,22 @@ export type MqttConfig =
       url: string;
       username: string | null;
       password: string | null;
-      /** PEM file of those who vouch for an `mqtts://` broker; null: those that Node knows. */
+      /** PEM file of the certificate authorities for an `mqtts://` broker; null: Node's default list. */
       caFile: string | null;
     };
 
 export type Mqtt = AsyncDisposable & {
   publishCommand: PublishCommand;
   /**
-   * Makes a new login known to the broker, where that keeps logins of its own: before the device is told it.
-   * @throws (rejects) when the broker is away or refuses.
+   * Adds a new login at a broker that stores its own logins. Call it before the device receives the login.
+   * @throws (rejects) when the broker is offline or refuses.
    */
   addLogin(login: DeviceLogin): Promise<void>;
-  /** Whether what devices say is heard. */
+  /** Whether messages of devices are being received. */
   isReady(): boolean;
-  /** As {@link isReady}, of a link that may take so long, milliseconds, to come. */
+  /** As {@link isReady}, but waits up to `waitMs` milliseconds for the link. */
   isReadyWithin(waitMs: number): Promise<boolean>;
-  /** Of the embedded broker, `mqtt://host:port`; else null. */
+  /** Address of the embedded broker, `mqtt://host:port`; else null. */
   address: string | null;
   dropped: DroppedMessages;
 };
@@ -47,9 +47,9 @@ export type Mqtt = AsyncDisposable & {
 export type MqttParts = {
   config: MqttConfig;
   stationId: string;
-  /** Null: this backend is alone. */
+  /** Null: there is only this backend. */
   sharing: MqttSharing | null;
-  /** Logins that were given beforehand. */
+  /** Preset logins (DEVICES_FILE). */
   logins: readonly DeviceLogin[];
   devices: MqttDevices;
   removedLogins: RemovedLogins;
@@ -60,12 +60,12 @@ export type MqttParts = {
   logger: BackendLogger;
 };
 
-/** How long the broker keeps an answer to a handshake for a device that has gone again. */
+/** How long the broker keeps a handshake answer for a device that went offline again. */
 const ackExpiresInMs = 60_000;
 
 /**
- * Everything between devices and the database: broker, bridge, writer, and who is online. Disposing it stops hearing first, then writes what
- * was heard.
+ * Everything between devices and the database: broker, bridge, writer, and availability. Disposing first stops receiving, then writes what
+ * was received.
  */
 export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
   const { stationId, sharing, devices, events, clock, logger } = parts;
@@ -123,7 +123,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
   };
 }
 
-/** What the rest of the backend does with the broker. */
+/** How the rest of the backend uses the broker. */
 const accessTo = (link: BrokerLink, logins: BrokerLogins | null, { stationId, clock }: MqttParts) => ({
   address: link.address,
   isReady: link.isReady,
@@ -142,7 +142,7 @@ function createWriter(
     writeBatch: writeReports,
     onWritten: (_given, { reports, before, cut }) => {
       for (const externalId of cut) dropped.drop('state_full', deviceTopic(stationId, externalId, 'state'));
-      // With others it is told at all of them at once.
+      // With replicas, the fan-out emits it on all of them.
       if (sharing === null) onReports(reports, before);
     },
     onFailure: (error) => logger.event('unexpected_error', { where: 'writing reports', message: describeError(error) }),
@@ -150,7 +150,7 @@ function createWriter(
   });
 }
 
-/** Other backends may have changed them unheard. */
+/** Other replicas may have changed them during the gap. */
 async function rereadStatuses(keeper: AvailabilityKeeper, { devices, clock }: MqttParts): Promise<void> {
   for (const { id: deviceId, status, status_at: at } of await devices.list()) {
     if (status === 'unknown') continue;
@@ -159,14 +159,14 @@ async function rereadStatuses(keeper: AvailabilityKeeper, { devices, clock }: Mq
   }
 }
 
-/** A device that is provisioned again has another login; one that is removed has none. */
+/** A device that is provisioned again gets a new login; a removed device loses its login. */
 const followDevices = (events: DeviceEvents, link: BrokerLink, logins: BrokerLogins | null): Disposable =>
   events.subscribe((event) => {
     if (event.kind === 'added' || event.kind === 'removed') link.disconnect(event.externalId);
     if (event.kind === 'removed') logins?.remove(event.externalId);
   });
 
-/** Null when the broker asks the station for each login, or lets someone else keep them. */
+/** Null when the embedded broker checks logins itself, or when MQTT_URL has no login to manage them with. */
 async function openLogins(
   { config, stationId, logins: known, removedLogins: removed, sharing, devices, clock, logger }: MqttParts,
   authority: string | null,
@@ -193,7 +193,7 @@ type LinkParts = {
   authority: string | null;
 };
 
-/** Only the link that is used is loaded: each comes with a library of its own. */
+/** Loads only the link that is used: each needs its own library. */
 async function openLink(
   { config, stationId, sharing, devices, clock, logger }: MqttParts,
   { handler, keeper, dropped, waiting, onReports, authority }: LinkParts,
@@ -214,8 +214,8 @@ async function openLink(
 }
 
 /**
- * Certificates (PEM) that the backend trusts for the broker of an `mqtts://` address; null: those that Node knows.
- * @throws {Error} when the file is missing or holds none: every connection would fail and name another cause.
+ * Certificates (PEM) that the backend trusts for an `mqtts://` broker; null: Node's default list.
+ * @throws {Error} when the file is missing or holds none: otherwise every connection would fail with a misleading error.
  */
 async function readBrokerAuthority(config: MqttConfig, disk: Disk): Promise<string | null> {
   if (config.kind === 'embedded' || config.caFile === null) return null;

@@ -3,7 +3,7 @@ import type { AvailabilityKeeper } from './availability-keeper.ts';
 import type { BrokerClientOptions, BrokerSession } from './broker-client.ts';
 import type { BrokerLink } from './broker-link.ts';
 
-/** What is needed of the records of devices; `store/device-store.ts` has it. */
+/** What MQTT needs of the device records; `store/device-store.ts` implements it. */
 export type MqttDevices = {
   list(): Promise<
     { id: string; external_id: string; status: 'unknown' | 'online' | 'offline'; status_at: number | null }[]
@@ -11,10 +11,10 @@ export type MqttDevices = {
   findByExternalId(externalId: string): Promise<{ id: string; type: string; device_token: string } | null>;
 };
 
-/** Logins that the broker is still to be told to take back. They are noted where devices are removed. */
+/** Logins that still have to be removed at the broker. They are noted when devices are removed. */
 export type RemovedLogins = {
   list(): Promise<RemovedLogin[]>;
-  /** It is gone from the broker, or belongs to a device that was added since. */
+  /** The login was removed at the broker, or belongs to a device that was added again. */
   forget(login: RemovedLogin): Promise<void>;
 };
 type RemovedLogin = { deviceId: string; externalId: string };
@@ -22,23 +22,23 @@ type RemovedLogin = { deviceId: string; externalId: string };
 /** Writes a batch as a whole or not at all. Resolved means on disk. */
 export type WriteReports = (reports: readonly DeviceReport[]) => Promise<Written>;
 
-/** `before` comes with those that this process wrote itself. */
+/** `before` is set for reports that this process wrote itself. */
 export type OnReports = (reports: readonly DeviceReport[], before: StatesBefore | undefined) => void;
 
-/** What several backends at the same broker do together; `replicas/` has it. Reports that one writes are told at all of them. */
+/** What several backends on one broker share; `replicas/` implements it. Reports that one writes are emitted on all. */
 export type MqttSharing = {
-  /** Reads again what may have changed unheard; called after each gap. */
+  /** Reloads what may have changed during a gap; called after each gap. */
   onGap(reload: () => Promise<void>): Disposable;
-  /** Tells all that the broker published a device's last will, so long ago or later. */
+  /** Tells all replicas that the broker published a device's last will, at most `ageMs` ago. */
   tellWill(deviceId: string, ageMs: number): void;
-  /** One backend at a time, for what concerns the broker's logins. */
+  /** Runs in one backend at a time; protects the broker's logins. */
   exclusively<T>(work: () => Promise<T>): Promise<T>;
   openLink(parts: SharedLinkParts): BrokerLink;
 };
 
 export type SharedLinkParts = {
   connect: (options: BrokerClientOptions) => BrokerSession;
-  /** How a backend that is alone would connect. */
+  /** How a single backend would connect. */
   own: BrokerClientOptions;
   stationId: string;
   keeper: AvailabilityKeeper;

@@ -2,16 +2,16 @@ import { Store, type MqttClient } from 'mqtt';
 import { UnansweredError } from '../core/commands.ts';
 
 /**
- * Publishes at QoS 1, not retained. What the broker did not acknowledge when the connection ended is sent again if it is back in time, with
- * what is left of its expiry; what has failed is never sent afterwards.
- * @throws (rejects) when the broker is away or refuses; UnansweredError when it was given the message and did not answer in time.
+ * Publishes at QoS 1, not retained. After a reconnect it sends an unacknowledged message again, with the rest of its expiry.
+ * A message that failed is never sent later.
+ * @throws (rejects) when the broker is offline or refuses; UnansweredError when the message was sent and no answer came in time.
  */
 export type Publish = (topic: string, payload: string, expiresInMs: number) => Promise<void>;
 
 const timeoutMs = 5_000;
 const maxWaiting = 1_000;
 
-/** For the client's `outgoingStore`: from a store the library sends again whatever the broker did not acknowledge, however late that is. */
+/** The client's `outgoingStore`. A real store would make the library resend unacknowledged messages, however late. */
 export class NothingKept extends Store {
   override put(...[, done]: Parameters<Store['put']>): this {
     done();
@@ -23,7 +23,7 @@ export class NothingKept extends Store {
   }
 }
 
-/** @param client has {@link NothingKept} for its outgoing store, so that each message is handed to the connection at once or not at all. */
+/** @param client its outgoing store is {@link NothingKept}, so that it sends each message immediately or never. */
 export function createPublisher(client: MqttClient): Publish {
   const unconfirmed = new Set<number>();
   let waiting = 0;
@@ -33,7 +33,7 @@ export function createPublisher(client: MqttClient): Publish {
     back = Promise.withResolvers();
   });
   client.on('close', () => {
-    // Their answers do not come any more.
+    // Their answers will not arrive any more.
     for (const id of [...unconfirmed]) client.removeOutgoingMessage(id);
   });
 
@@ -52,12 +52,12 @@ export function createPublisher(client: MqttClient): Publish {
   };
 
   return async (topic, payload, expiresInMs) => {
-    if (!client.connected || waiting >= maxWaiting) throw away();
+    if (!client.connected || waiting >= maxWaiting) throw offline();
     const startedMs = performance.now();
     const late = Promise.withResolvers<never>();
     late.promise.catch(() => undefined);
     let isLate = false;
-    /** Given to a connection that ended without an answer. */
+    /** Sent on a connection that ended without an answer. */
     let mayHaveArrived = false;
     const giveUp = (): void => {
       isLate = true;
@@ -81,7 +81,7 @@ export function createPublisher(client: MqttClient): Publish {
         }
         await Promise.race([back.promise, late.promise]);
       }
-      throw mayHaveArrived ? new UnansweredError() : away();
+      throw mayHaveArrived ? new UnansweredError() : offline();
     } finally {
       waiting -= 1;
       clearTimeout(timer);
@@ -89,4 +89,4 @@ export function createPublisher(client: MqttClient): Publish {
   };
 }
 
-const away = (): Error => new Error('The broker is away');
+const offline = (): Error => new Error('The broker is offline');

@@ -2,40 +2,38 @@ import { setImmediate as afterReading, setTimeout as sleep } from 'node:timers/p
 import type { Clock } from '@station/kit/clock';
 import type { DeviceReport } from '../core/device-events.ts';
 
-/** Reports that were set aside, since they themselves cannot be written; empty: all that were written together are on disk. */
+/** Reports of a batch that were rejected because their content cannot be written; empty: the whole batch is on disk. */
 export type SetAside = ReadonlySet<DeviceReport>;
 
 export type ReportWriter = AsyncDisposable & {
   /**
-   * Resolves when the report is on disk, or was set aside: the device's message may be acknowledged then. Reports that are written together are
-   * given the same promise, so that whoever waits for thousands of them waits once. It never rejects; while nothing can be written it stays
-   * unresolved, also when the writer is disposed then.
+   * Resolves when the report is on disk or rejected: then the device's message may be acknowledged. Reports of one batch get the same
+   * promise. It never rejects; it stays unresolved while the database cannot be written, also after the writer is disposed.
    */
   write(report: DeviceReport): Promise<SetAside>;
-  /** Reports that wait: whoever reads from the broker stops reading while there are many. */
+  /** Number of waiting reports: the broker client pauses reading while there are many. */
   waiting(): number;
 };
 
 type Batch = { reports: DeviceReport[]; written: Promise<SetAside>; resolve: (setAside: SetAside) => void };
 
-/** As many as one transaction takes without holding up other queries for long. */
+/** As many as one transaction can write without blocking other queries for long. */
 const maxBatch = 5_000;
 
 /** How long reports are gathered at most after a transaction. */
 const maxGatherMs = 10;
 
 const retryMs = 1_000;
-/** A report that failed so often, while what is left without its content was written, is itself what is wrong. */
+/** After so many failures, while the same report without content could be written, the report is rejected. */
 const maxRefusals = 3;
 
 /**
- * Writes all reports that came in the meantime in one transaction: one wait for the disk, and one visit to each page, is shared by all of
- * them. The first report after a pause is written at once. A transaction holds up reading, so after one as much time goes to reading as went
- * to writing, up to 10 ms: else the next would begin with the first few that are read.
+ * Writes all reports that arrived meanwhile in one transaction: they share one disk sync. The first report after a pause is written at once.
+ * After a transaction it gathers for as long as writing took, up to 10 ms: otherwise the next batch would be very small.
  *
- * Whatever fails, reports are written in the order they came: while the database is away or full all wait for the first of them.
+ * Reports are always written in order of arrival: while the database is offline or full, all wait for the first one.
  * @param writeBatch writes a batch as a whole or not at all.
- * @param onWritten called with each batch, and what writing it gave, once it is on disk, before its writers know.
+ * @param onWritten called with each batch and its result once it is on disk, before the promises resolve.
  * @param onFailure called when writing begins to fail.
  */
 export function createReportWriter<T>(options: {
@@ -44,14 +42,14 @@ export function createReportWriter<T>(options: {
   onFailure: (error: unknown) => void;
   clock: Pick<Clock, 'sleep'>;
 }): ReportWriter {
-  /** In the order they came; only the last one may have room. */
+  /** In order of arrival; only the last batch may have room. */
   const batches: Batch[] = [];
   const closing = new AbortController();
   let waiting = 0;
   let running: Promise<void> | null = null;
   let isFailing = false;
 
-  /** @returns what went wrong; null: it is on disk. */
+  /** @returns the error; null: it is on disk. */
   const tryToWrite = async (reports: readonly DeviceReport[]): Promise<{ error: unknown } | null> => {
     let result: T;
     try {
@@ -65,7 +63,7 @@ export function createReportWriter<T>(options: {
     return null;
   };
 
-  /** A batch that fails is halved until what cannot be written stands alone. */
+  /** Splits a failed batch in halves until the report that cannot be written is alone. */
   const writeParts = async (reports: readonly DeviceReport[], setAside: Set<DeviceReport>): Promise<void> => {
     const failure = await tryToWrite(reports);
     if (failure === null) return;
@@ -79,7 +77,7 @@ export function createReportWriter<T>(options: {
     }
   };
 
-  /** @returns false: it is to be set aside. @throws (rejects) when the writer is disposed before that is clear. */
+  /** @returns false: the report is rejected. @throws (rejects) when the writer is disposed before that is clear. */
   const insist = async (report: DeviceReport, error: unknown): Promise<boolean> => {
     let refusals = 0;
     for (let failure: { error: unknown } | null = { error }; failure !== null; failure = await tryToWrite([report])) {
@@ -93,7 +91,7 @@ export function createReportWriter<T>(options: {
     }
     return true;
   };
-  /** Whether the database takes what is true anyway: the device was heard. Then it is well, and the content is what it does not take. */
+  /** Whether the database accepts an empty report of the device. Then the database works, and the content is the cause. */
   const isTakenWithoutContent = ({ deviceId, at }: DeviceReport): Promise<boolean> =>
     options.writeBatch([{ kind: 'state', deviceId, at, state: {} }]).then(
       () => true,
@@ -113,12 +111,12 @@ export function createReportWriter<T>(options: {
     }
   };
   const run = async (): Promise<void> => {
-    // What is handed over together is written together, and so is all that can be read right now.
+    // Reports that arrive in the same turn, and all that can be read now, join one batch.
     await afterReading();
     try {
       await writeAll();
     } catch (error) {
-      // What could not be written is told to nobody as written.
+      // After an abort, unwritten reports stay unresolved.
       if (!closing.signal.aborted) throw error;
     }
     running = null;
@@ -145,7 +143,7 @@ export function createReportWriter<T>(options: {
   };
 }
 
-/** Then less may still be taken: SQLITE_FULL (sqlite.org/rescode.html), disk_full (PostgreSQL, appendix A). */
+/** A smaller write may still fit: SQLITE_FULL (sqlite.org/rescode.html), disk_full (PostgreSQL, appendix A). */
 const isFull = (error: unknown): boolean =>
   error instanceof Error &&
   (('errcode' in error && error.errcode === 13) || ('code' in error && error.code === '53100'));

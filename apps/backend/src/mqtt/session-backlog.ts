@@ -1,6 +1,6 @@
-/** A session at the broker of one of several backends. */
+/** The broker session of one of several backends. */
 export type SharedSession = {
-  /** Replicas of one group share what devices say: each message goes to one of them (MQTT 5, section 4.8.2). */
+  /** The replicas of a group share the messages of devices: each message goes to one of them (MQTT 5, section 4.8.2). */
   group: string;
   /** Topic by which this session finds the end of what the broker kept for it. */
   markerTopic: string;
@@ -10,28 +10,28 @@ export type SharedSession = {
 };
 
 /**
- * When the session was last heard before: it was at `sureAt`, and was no more at `goneAt`, as far as is known. What the broker began to send
- * before that was said after `sureAt`, what it kept meanwhile after `goneAt`; what came another way since then may be newer.
+ * When the session last received: it still did at `sureAt`, and no longer at `goneAt`. Messages that the broker sends again were sent
+ * after `sureAt`, those it kept meanwhile after `goneAt`. Messages that another replica received since then may be newer.
  */
 export type LastHeard = { sureAt: number; goneAt: number };
 
 export type SessionBacklog = {
-  /** A connection was accepted; @param isResumed the broker has the session of before. */
+  /** A connection was accepted. @param isResumed the broker still has the previous session. */
   connected(isResumed: boolean): void;
-  /** Anything came by the connection. */
+  /** A packet arrived on the connection. */
   heard(): void;
-  /** What to publish, once subscribed, to the marker's topic: it comes back after all that was kept. */
+  /** Payload to publish to the marker topic after subscribing: it comes back after all kept messages. */
   marker(): string;
-  /** The marker came. */
+  /** The marker arrived. */
   marked(payload: string): void;
-  /** The earliest time that a message was said, when it may have waited; else undefined. */
+  /** Earliest possible send time of a message that may have waited at the broker; else undefined. */
   saidAt(isRepeated: boolean): number | undefined;
 };
 
-/** How surely a connection that broke was heard before: a message under way takes as long at most. */
+/** The longest time that a message is in transit before a connection breaks. */
 const underWayMs = 1_000;
 
-/** Tells what a session kept while nobody heard it from what is said now. A broker sends in the order it took (MQTT 5, section 4.6). */
+/** Separates messages that a session kept while offline from new ones. A broker sends in the order it received (MQTT 5, section 4.6). */
 export function createSessionBacklog({ now, lastHeard }: Pick<SharedSession, 'now' | 'lastHeard'>): SessionBacklog {
   let last = lastHeard;
   let heardAt: number | null = null;
@@ -48,7 +48,7 @@ export function createSessionBacklog({ now, lastHeard }: Pick<SharedSession, 'no
     },
     marker: () => String(connections),
     marked: (payload) => {
-      // One of an earlier connection says nothing about this one.
+      // A marker of an earlier connection does not count for this one.
       if (payload === String(connections)) isBehind = false;
     },
     saidAt: (isRepeated) => {

@@ -1,8 +1,8 @@
 /**
- * Waits for promises of which many in a row are one and the same, as those of messages that are written together: once for all of them,
- * since a promise for each of thousands of messages costs more than the messages themselves.
- * @param onDone called with what waited for one promise, in the order it came.
- * @returns adds what waits for a promise, which never rejects.
+ * Waits once for a promise that many messages in a row share, as the messages of one batch do. A promise for each of thousands of
+ * messages would cost more than the messages themselves.
+ * @param onDone called with the items that waited for one promise, in order.
+ * @returns adds an item that waits for a promise; the promise must never reject.
  */
 export function createSharedWait<T>(onDone: (items: readonly T[]) => void): (promise: Promise<void>, item: T) => void {
   let last: { promise: Promise<void>; items: T[] } | null = null;
@@ -14,7 +14,7 @@ export function createSharedWait<T>(onDone: (items: readonly T[]) => void): (pro
     const mine = { promise, items: [item] };
     last = mine;
     void promise.then(() => {
-      // Whoever comes with the same promise from now on would come too late.
+      // An item added to this list from now on would be missed.
       if (last === mine) last = null;
       onDone(mine.items);
     });
