@@ -22,7 +22,7 @@ export type AgentClient = {
 
 /** Time until the head of the answer to an event stream. */
 const connectTimeoutMs = 5_000;
-/** The agent writes at least a comment every 15 s: silence for this long is a link that is dead without saying so. */
+/** The agent writes at least a comment every 15 s: after this much silence the link is dead. */
 const eventsIdleMs = 60_000;
 /** A full /status with its history is some tens of kilobytes. */
 const maxAnswerBytes = 4 * 1024 * 1024;
@@ -69,7 +69,7 @@ export function createAgentClient(target: AgentTarget | null, token: string | nu
       const timer = setTimeout(() => early.abort(new Error('no answer in time')), connectTimeoutMs);
       try {
         const request = start('GET', '/events', { signal: AbortSignal.any([signal, early.signal]) });
-        // Half of a broken TCP link would otherwise stay for ever.
+        // Otherwise a half-open TCP connection would never end.
         request.setSocketKeepAlive(true, 30_000);
         const response = await headOf(request, undefined);
         if (response.statusCode === 200) {

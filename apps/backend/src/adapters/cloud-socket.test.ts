@@ -7,7 +7,7 @@ import { createCloudSockets, type CloudLoss } from './cloud-socket.ts';
 
 const nothing = (): void => undefined;
 
-test('a cloud that floods the station with pongs or pings is let go of; one that pings now and then is not', async () => {
+test('a cloud that floods the station with pongs or pings is disconnected; one that pings normally is not', async () => {
   for (const [kind, count] of [
     ['pong', 5_000],
     ['ping', 5_000],

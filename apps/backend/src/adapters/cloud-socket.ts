@@ -7,15 +7,15 @@ import { gatherWrites } from './gather-writes.ts';
 
 /** One connection to the cloud. */
 export type CloudSocket = {
-  /** Bytes handed over and not yet taken by the kernel. */
+  /** Bytes that were sent here but not yet accepted by the kernel. */
   readonly bufferedAmount: number;
-  /** @param done when it was handed to the kernel, or never will be. */
+  /** @param done called when the kernel accepted the frame, or never will. */
   send(text: string, done?: (error?: Error) => void): void;
   ping(): void;
   /** Stops reading, so that the other side has to wait. */
   pause(): void;
   resume(): void;
-  /** Says that it ends, and cuts the connection soon after, whatever the other side does. Nothing is heard of it any more. */
+  /** Sends a closing frame and cuts the connection soon after, whatever the other side does. It emits no more events. */
   end(): void;
 };
 
@@ -33,16 +33,16 @@ export type CloudLoss = {
   /** Null without a closing frame. */
   code: number | null;
   reason: string;
-  /** The other side could not prove who it is; `clock`: since its certificate is not valid yet. */
+  /** The other side could not prove its identity; `clock`: its certificate is not valid yet. */
   trouble: 'certificate' | 'clock' | null;
 };
 
 export type OpenCloudSocket = (handler: CloudSocketHandler) => CloudSocket;
 
 export type CloudSocketOptions = {
-  /** `wss://…`; `ws://` for a loopback address only, which the configuration sees to. */
+  /** `wss://…`; `ws://` only for a loopback address, which the configuration checks. */
   url: string;
-  /** PEM of certificates to trust instead of those that Node brings; null for those. */
+  /** PEM of certificates to trust instead of Node's default list; null: the default list. */
   ca: string | null;
   /** SHA-256 of public keys (SPKI, base64), one of which must be in the chain; empty: any chain that verifies. */
   pins: readonly string[];
@@ -50,15 +50,15 @@ export type CloudSocketOptions = {
 
 const handshakeTimeoutMs = 10_000;
 const cutOffMs = 1_000;
-/** Pings and pongs that nobody asked for cost as much as other frames, and no budget knows them: a cloud pings every few seconds. */
+/** Unexpected pings and pongs cost as much as other frames, but the budget does not count them. A cloud pings every few seconds. */
 const maxControlFrames = 200;
 const controlWindowMs = 10_000;
-/** The network's own errors; any other end of an open connection is the doing of the other side. */
+/** Errors of the network; any other end of an open connection was caused by the other side. */
 const networkErrors = new Set(['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN', 'ECONNABORTED', 'ENOTCONN']);
 
 const notYetValid = 'CERT_NOT_YET_VALID';
 const noPinnedKey = 'STATION_NO_PINNED_KEY';
-/** What Node calls a chain that does not verify (nodejs.org/api/tls.html, "X509 certificate error codes"), and a name that is not in it. */
+/** Node's codes for a chain that does not verify (nodejs.org/api/tls.html, "X509 certificate error codes"), and for a wrong name. */
 const distrustCodes = new Set([
   'CERT_CHAIN_TOO_LONG',
   'CERT_HAS_EXPIRED',
@@ -89,7 +89,7 @@ export function createCloudSockets({ url, ca, pins }: CloudSocketOptions): OpenC
       maxPayload: maxCloudFrameBytes,
       perMessageDeflate: false,
       followRedirects: false,
-      // Whatever NODE_TLS_REJECT_UNAUTHORIZED says: without the chain nobody looks at the name or the pins.
+      // Overrides NODE_TLS_REJECT_UNAUTHORIZED: without the chain check, neither name nor pins would be checked.
       rejectUnauthorized: true,
       checkServerIdentity: ((host: string, certificate: PeerCertificate) =>
         checkServerIdentity(host, certificate) ?? checkPins(certificate, pins)) as never,
@@ -165,7 +165,7 @@ export function createCloudSockets({ url, ca, pins }: CloudSocketOptions): OpenC
   };
 }
 
-/** @returns whether one more is within so many in so many milliseconds. */
+/** @returns a function that tells whether one more frame is within the limit for the period. */
 function createWindow(most: number, ms: number): () => boolean {
   let count = 0;
   let endMs = 0;
@@ -177,7 +177,7 @@ function createWindow(most: number, ms: number): () => boolean {
   };
 }
 
-/** In place of them where nobody can be trusted: each attempt fails, for the same reason. */
+/** Replaces the sockets when no certificates can be trusted: each attempt fails with the same reason. */
 export function createNoSockets(reason: string): OpenCloudSocket {
   const nothing = (): void => undefined;
   return (handler) => {
@@ -204,7 +204,7 @@ function checkPins(certificate: PeerCertificate, pins: readonly string[]): Error
   return Object.assign(new Error('No certificate of the cloud has a pinned key.'), { code: noPinnedKey });
 }
 
-/** The chain as it was presented and verified; a root is its own issuer. */
+/** The presented and verified chain; a root is its own issuer. */
 function chainOf(certificate: PeerCertificate): PeerCertificate[] {
   const chain: PeerCertificate[] = [];
   let at: PeerCertificate | undefined = certificate;

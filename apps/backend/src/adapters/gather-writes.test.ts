@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { gatherWrites } from './gather-writes.ts';
 
-/** A connection that notes what goes out together. */
+/** A connection that records which writes are sent together. */
 function connection() {
   const packets: string[][] = [];
   const stream = new PassThrough({
@@ -19,7 +19,7 @@ function connection() {
   return { stream, packets };
 }
 
-test('what is written in one turn goes out together, at most eight at once, and nothing stays behind', async () => {
+test('writes of one turn are sent together, at most eight at once, and none is left over', async () => {
   const { stream, packets } = connection();
   const gather = gatherWrites(stream);
   const write = (text: string): void => {

@@ -1,11 +1,11 @@
 import type { Duplex } from 'node:stream';
 
-/** More at once would let the other end wait for work while this one is still at its own. */
+/** A larger block would leave the other side idle while this side still works. */
 const mostAtOnce = 8;
 
 /**
- * Lets what is written to a connection in one turn go out in few system calls: frames that answer a packet full of calls would else cost one
- * each. Call the result before each write.
+ * Sends what is written to a connection in one turn with few system calls. Otherwise each answer to a packet of many calls would cost one.
+ * Call the result before each write.
  */
 export function gatherWrites(connection: Pick<Duplex, 'cork' | 'uncork'>): () => void {
   let held = 0;
@@ -19,7 +19,7 @@ export function gatherWrites(connection: Pick<Duplex, 'cork' | 'uncork'>): () =>
     held += 1;
     if (held > 1) return;
     connection.cork();
-    // After what was promised in this turn, which the answers are, and before anything else is read.
+    // Runs after the promises of this turn (the answers), and before more is read.
     process.nextTick(release);
   };
 }

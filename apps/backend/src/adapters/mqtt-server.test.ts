@@ -6,12 +6,12 @@ import { Aedes } from 'aedes';
 import ownPackage from '../../package.json' with { type: 'json' };
 import { listenForMqtt } from './mqtt-server.ts';
 
-test('the libraries have the versions whose private fields are read', () => {
+test('the libraries have the versions whose private fields the adapter reads', () => {
   const { aedes, 'mqtt-packet': mqttPacket } = ownPackage.dependencies;
   assert.deepEqual([aedes, mqttPacket], ['1.2.0', '9.0.2']);
 });
 
-test('a packet over the limit ends its connection while it is still coming in; one below does not', async () => {
+test('a packet over the limit ends its connection while it arrives; one below the limit does not', async () => {
   const broker = await Aedes.createBroker();
   let tooLarge = 0;
   const server = await listenForMqtt({

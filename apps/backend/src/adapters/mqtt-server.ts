@@ -5,24 +5,24 @@ import type { Aedes, Client } from 'aedes';
 export type MqttServerOptions = {
   broker: Pick<Aedes, 'handle'>;
   host: string;
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   port: number;
   maxConnections: number;
-  /** Of a packet with its topic and header. */
+  /** Largest packet with its topic and header. */
   maxPacketBytes: number;
   onTooLarge: () => void;
-  /** Something failed that concerns no single connection. */
+  /** An error that does not belong to one connection. */
   onError: (error: unknown) => void;
 };
 
-/** Disposing it takes no more connections; it is over when the broker has ended those that there are. */
+/** Disposing stops accepting connections, and resolves when the broker has ended the existing ones. */
 export type MqttServer = AsyncDisposable & {
   /** `mqtt://host:port`. */
   address: string;
   isListening(): boolean;
 };
 
-/** Takes MQTT connections over TCP for a broker of the library aedes. @throws (rejects) when the port is taken. */
+/** Accepts MQTT connections over TCP for an aedes broker. @throws (rejects) when the port is in use. */
 export async function listenForMqtt(options: MqttServerOptions): Promise<MqttServer> {
   const { broker, maxConnections, maxPacketBytes, onTooLarge, onError } = options;
   const server = createServer((socket) => boundPackets(socket, broker.handle(socket), maxPacketBytes, onTooLarge));
@@ -49,8 +49,8 @@ async function listen(server: Server, { host, port }: MqttServerOptions): Promis
 }
 
 /**
- * Ends a connection that sends a packet over the limit while it is still coming in. The broker itself would gather up to the 256 MiB that
- * MQTT allows, from anyone, before they have logged in. aedes offers nothing for it: this reads private fields of aedes 1.2 (`_parser`) and
+ * Ends a connection while it sends a packet over the limit. The broker itself would buffer up to the 256 MiB that MQTT allows, even
+ * before login. aedes offers nothing for it: this reads private fields of aedes 1.2 (`_parser`) and
  * mqtt-packet 9 (`_list`), which the test beside this file checks.
  */
 function boundPackets(socket: Socket, client: Client, maxPacketBytes: number, onTooLarge: () => void): void {

@@ -2,23 +2,23 @@ import { performance, type EventLoopUtilization } from 'node:perf_hooks';
 import type { Clock } from '@station/kit/clock';
 
 const lookEveryMs = 15_000;
-/** Collecting stops everything for a moment: not again at once. */
+/** A collection blocks the process for a moment, so there is a minimum interval. */
 const leastPauseMs = 60_000;
-/** Part of the time that the program may be busy and still count as quiet. */
+/** The program counts as quiet up to this share of busy time. */
 const quietShare = 0.2;
-/** The heap is collected when it is this many times what the last collection left. */
+/** A collection runs when the heap is this many times larger than after the last one. */
 const worthwhileGrowth = 1.15;
 
 export type Quietness = { busyShare: number; heapBytes: number; leftBytes: number; sinceMs: number };
 
-/** Whether now is the time to collect: nobody is waiting, it was not done lately, and there is something to be had. Pure. */
+/** Whether to collect now: the program is quiet, the last collection is long ago, and the heap has grown. Pure. */
 export function isTimeToCollect({ busyShare, heapBytes, leftBytes, sinceMs }: Quietness): boolean {
   return busyShare < quietShare && sinceMs >= leastPauseMs && heapBytes > leftBytes * worthwhileGrowth;
 }
 
 /**
- * Gives memory back when nothing is going on. V8 keeps the heap that a burst made it take (five hundred devices that connect)
- * for as long as it can; on a small computer others need it. Without `--expose-gc` nothing happens.
+ * Returns memory to the system when the program is quiet. V8 keeps the heap of a burst (500 devices that connect) for as long as it can;
+ * on a small computer, other programs need it. Without `--expose-gc` nothing happens.
  */
 export function startQuietCollection({ clock }: { clock: Clock }): AsyncDisposable {
   const collect = globalThis.gc;

@@ -20,7 +20,7 @@ export type SqliteDatabase = DatabaseSync;
 
 /** How long a write waits for another process (an old backend that is still stopping) before it fails. */
 const busyTimeoutMs = 5_000;
-/** Reading more than this at start would cost seconds on an SD card; larger files are read in full only after a sign of damage. */
+/** Reading more at start would take seconds on an SD card; larger files are fully read only after a sign of damage. */
 const alwaysCheckedBytes = 64 * 1024 * 1024;
 
 /**
@@ -34,7 +34,7 @@ export function openSqliteFile(file: string): DatabaseSync {
     defensive: true,
   });
   try {
-    // Counts for a new file only, and must come first: what was deleted can be given back to the disk bit by bit.
+    // Only affects a new file, and must come first: lets the file return deleted pages to the disk step by step.
     database.exec(`
       pragma auto_vacuum = incremental;
       pragma journal_mode = wal;
@@ -53,7 +53,7 @@ export function openSqliteFile(file: string): DatabaseSync {
 /**
  * Looks for damage.
  * @param thorough reads every page whatever the size of the file.
- * @returns what is wrong, or null.
+ * @returns a description of the damage, or null.
  * @throws errors that are not damage, such as a file that may not be read.
  */
 export function findDamage(database: DatabaseSync, thorough: boolean): string | null {
@@ -89,7 +89,7 @@ export function isEmpty(database: DatabaseSync): boolean {
   return database.prepare('select 1 from sqlite_schema limit 1').get() === undefined;
 }
 
-/** Copies a database that nobody has open, page by page. Durable once `to` is synced. */
+/** Copies a closed database page by page. Durable once `to` is synced. */
 export async function copySqliteFile(from: string, to: string): Promise<void> {
   using source = new DatabaseSync(from, { readOnly: true });
   await backup(source, to);
@@ -163,7 +163,7 @@ function createDriver(database: DatabaseSync, onDamage: (error: Error) => void):
       run(settings.accessMode === 'read only' ? 'begin' : 'begin immediate'),
     commitTransaction: () => run('commit'),
     rollbackTransaction: async () => {
-      // Some errors (disk full, I/O) roll back by themselves; a second rollback would hide them.
+      // Some errors (disk full, I/O) roll back automatically; a second rollback would hide them.
       if (database.isTransaction) await run('rollback');
     },
     savepoint: (_, name, compile) => onSavepoint('savepoint', name, compile),
@@ -193,7 +193,7 @@ function createConnection(database: DatabaseSync, onDamage: (error: Error) => vo
         return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
       }),
     streamQuery: async function* <R>({ sql, parameters }: CompiledQuery, chunkSize: number) {
-      // A statement of its own: the cached one may be used again while this one is being read.
+      // A separate statement: the cached one may be reused while this one is still read.
       let rows: R[] = [];
       for (const row of database.prepare(sql).iterate(...parameters.map(toSqlite))) {
         rows.push(row as R);
@@ -208,7 +208,7 @@ function createConnection(database: DatabaseSync, onDamage: (error: Error) => vo
 
 type Prepared = { statement: StatementSync; returnsRows: boolean };
 
-/** Statements by their text, the least recently used thrown out first. */
+/** Statements by their text; the least recently used is evicted first. */
 function createStatementCache(database: DatabaseSync): (sql: string) => Prepared {
   const cache = new Map<string, Prepared>();
   return (sql) => {

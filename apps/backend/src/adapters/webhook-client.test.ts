@@ -43,7 +43,7 @@ const refused = (answer: WebhookAnswer): void => {
   assert.ok(answer.kind === 'failed' && /not a public one/.test(answer.reason), JSON.stringify(answer));
 };
 
-test('a webhook is posted as JSON, with the login of its address, and its status is told', async () => {
+test('a webhook is posted as JSON, with the login of its address, and its status is returned', async () => {
   await using server = await listener(ok);
   const url = `http://anna:s3cret%21@127.0.0.1:${server.port}/hook?key=abc`;
   assert.deepEqual(await call(url, { allow: ['127.0.0.0/8'] }), { kind: 'answered', statusCode: 200 });
@@ -55,7 +55,7 @@ test('a webhook is posted as JSON, with the login of its address, and its status
   assert.deepEqual([server.seen[1]?.method, server.seen[1]?.body], ['GET', '']);
 });
 
-test('no address that is not public is called, however it is written', async () => {
+test('a private address is never called, in whatever notation', async () => {
   await using server = await listener(ok);
   for (const host of [
     '127.0.0.1',
@@ -83,7 +83,7 @@ test('no address that is not public is called, however it is written', async () 
   assert.equal(server.connections(), 0);
 });
 
-test('a name is refused when any of its addresses is not public', async () => {
+test('a name is refused when any of its addresses is private', async () => {
   await using server = await listener(ok);
   const resolve: ResolveName = async () => [
     { address: '93.184.216.34', family: 4 },
@@ -93,10 +93,10 @@ test('a name is refused when any of its addresses is not public', async () => {
   assert.equal(server.connections(), 0);
 });
 
-test('a name that changes its address is connected to where it was found good, or not at all', async () => {
+test('a name that changes its address is connected at the checked address, or not at all', async () => {
   await using server = await listener(ok);
   let asked = 0;
-  // Good the first time it is asked for, the machine itself from then on.
+  // The first lookup gives a public address, later ones the machine itself.
   const resolve: ResolveName = async () => [{ address: asked++ === 0 ? '127.0.0.2' : '127.0.0.1', family: 4 }];
   const answer = await call(`http://rebind.example:${server.port}/`, { resolve, allow: ['127.0.0.2'] });
   assert.ok(answer.kind === 'failed', 'nobody listens where it was found good');
@@ -115,7 +115,7 @@ test('a redirect is not followed', async () => {
   assert.equal(inner.connections(), 0);
 });
 
-test('an answer without an end is not read to its end', async () => {
+test('an endless answer is not read to its end', async () => {
   let written = 0;
   await using server = await listener((_request, response) => {
     const part = Buffer.alloc(64 * 1024);
@@ -130,7 +130,7 @@ test('an answer without an end is not read to its end', async () => {
   assert.ok(written < 32 * 1024 * 1024, `${written} bytes were taken`);
 });
 
-test('one that does not answer is left when the backend stops; one that cuts the connection has failed', async () => {
+test('a call without an answer is aborted when the backend stops; a call whose connection is cut fails', async () => {
   await using silent = await listener(() => undefined);
   const stopping = new AbortController();
   const waiting = call(`http://127.0.0.1:${silent.port}/`, { allow: ['127.0.0.1'], signal: stopping.signal });
@@ -143,7 +143,7 @@ test('one that does not answer is left when the backend stops; one that cuts the
   assert.doesNotMatch(answer.reason, /secret|abc/);
 });
 
-test('what may be allowed is an address or a subnet', () => {
+test('the allow list takes addresses and subnets only', () => {
   const entries = ['10.0.0.1', '192.168.1.0/24', 'fd00::/8', 'fe80::1', 'lan', '10.0.0.0/33', '10.0.0.0/', '1/2/3', ''];
   assert.deepEqual(entries.filter(isAddressOrSubnet), ['10.0.0.1', '192.168.1.0/24', 'fd00::/8', 'fe80::1']);
 });

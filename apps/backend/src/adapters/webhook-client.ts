@@ -12,26 +12,25 @@ type WebhookCall = {
 
 export type WebhookAnswer =
   | { kind: 'answered'; statusCode: number }
-  /** In English, for people; names neither path, query nor login of the address. */
+  /** In English, for people; without path, query and login of the address. */
   | { kind: 'failed'; reason: string };
 
 export type WebhookClient = AsyncDisposable & {
-  /** @throws (rejects) the signal's reason when it aborts; anything else is told in the answer. */
+  /** @throws (rejects) the signal's reason when it aborts; all other failures are in the answer. */
   call(call: WebhookCall): Promise<WebhookAnswer>;
 };
 
-/** Addresses of a name, as the system resolves it. */
+/** Resolves a name to addresses, as the system does. */
 export type ResolveName = (host: string) => Promise<{ address: string; family: number }[]>;
 
 const timeoutMs = 10_000;
-/** Of an answer; nobody reads it, and it must not fill anything. */
+/** Limit of an answer: its content is not used and must not fill memory. */
 const maxAnswerBytes = 64 * 1024;
 
 /**
- * Calls addresses that people put into automations, without becoming a way into the network of the station: a name is resolved once, every
- * address of it is checked, and the connection goes to a checked one (so a name that changes its address in between gains nothing). A
- * redirect is not followed. Calls need no state between them.
- * @param allow addresses and subnets (`192.168.1.0/24`) that may be called although they are not public.
+ * Calls addresses from automations without opening a way into the station's network (SSRF). It resolves a name once, checks every address
+ * of it, and connects to a checked one, so that DNS rebinding has no effect. It does not follow redirects. Calls share no state.
+ * @param allow private addresses and subnets (`192.168.1.0/24`) that may be called.
  */
 export function createWebhookClient(options: { allow: readonly string[]; resolve?: ResolveName }): WebhookClient {
   const allowed = addressList(options.allow);
@@ -80,7 +79,7 @@ export function createWebhookClient(options: { allow: readonly string[]; resolve
   };
 }
 
-/** Whether an entry of the allow list can be read. */
+/** Whether an entry of the allow list is valid. */
 export function isAddressOrSubnet(entry: string): boolean {
   try {
     addressList([entry]);
@@ -96,14 +95,14 @@ class NotPublicError extends Error {}
 
 const notPublic = 'The address is not a public one, and the configuration of the station does not allow it.';
 
-/** Before anything is connected; an address that stands in the URL itself is never looked up. */
+/** Checks before any connection; an address in the URL itself is never looked up. */
 function whyRefused(target: URL, allowed: BlockList): string | null {
   if (target.protocol !== 'http:' && target.protocol !== 'https:') return 'Only http and https are called.';
   const host = target.hostname.replace(/^\[|\]$/g, '');
   return isIP(host) !== 0 && !mayCall(host, allowed) ? notPublic : null;
 }
 
-/** In the place of `dns.lookup` of a connection: what it answers is what is connected to. */
+/** Replaces `dns.lookup` of a connection, so that it connects to the checked address. */
 function checkedLookup({ allowed, resolve }: Guard): LookupFunction {
   return (host, options, callback) => {
     resolve(host).then(
@@ -146,7 +145,7 @@ const notGlobal4 = addressList([
   '203.0.113.0/24',
   '224.0.0.0/3',
 ]);
-/** Global unicast (RFC 4291, section 2.4): everything else, also IPv4 in IPv6 clothes, is refused. */
+/** Global unicast (RFC 4291, section 2.4): everything else, also IPv4-mapped IPv6, is refused. */
 const global6 = addressList(['2000::/3']);
 const notGlobal6 = addressList(['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20']);
 
@@ -186,7 +185,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The codes of the system and of the client say enough, and no address. */
+/** The error codes of system and client are clear, and contain no address. */
 function failureOf(error: unknown): string {
   for (let at = error; at instanceof Error; at = at.cause) {
     if (at instanceof NotPublicError) return notPublic;

@@ -8,7 +8,7 @@ import { createDeviceStore } from '../store/device-store.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import { writeReports } from '../store/report-store.ts';
 
-test('what devices say of their own working takes no place among what happened', async () => {
+test('technical events of devices are not in the activity list', async () => {
   await using store = await openTestStore();
   const devices = createDeviceStore({ db: store.db, clock: systemClock });
   const { id } = await devices.provision({ externalId: 'x', type: 'light', name: 'lamp', zoneId: null });

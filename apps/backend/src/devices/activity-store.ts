@@ -1,9 +1,9 @@
 import type { Database, DeviceEventsTable, NotificationsTable } from '../store/schema.ts';
 
 type ActivityQuery = {
-  /** Null: of all devices. */
+  /** Null: events of all devices. */
   deviceId: string | null;
-  /** Id of the event before which to go on; null begins with the newest. */
+  /** Continues before the event with this id; null starts with the newest. */
   before: string | null;
   limit: number;
 };
@@ -11,11 +11,11 @@ type ActivityQuery = {
 export type ActivityRow = Omit<DeviceEventsTable, 'device_id'> & { device_id: string | null };
 
 export type ActivityStore = {
-  /** Newest first; of all devices also what automations said. Without what devices say of their own working. */
+  /** Newest first. For all devices it includes notifications of automations. It leaves out technical events of devices. */
   page(query: ActivityQuery): Promise<ActivityRow[]>;
 };
 
-/** Actions of events that tell nobody anything: answers to commands, and each step of a download. */
+/** Technical actions that do not interest people: answers to commands, and each step of a download. */
 const ownWorking = ['command_ack', 'ota_progress'];
 
 export function createActivityStore(db: Database): ActivityStore {
@@ -26,7 +26,7 @@ export function createActivityStore(db: Database): ActivityStore {
   return {
     page: async ({ deviceId, before, limit }) => {
       let query = db.selectFrom('device_events').selectAll();
-      // Left out here and not by who reads it: an update of one device would fill whole pages with them.
+      // Filtered here and not by the client: one update would fill whole pages with them.
       for (const action of ownWorking) query = query.where('data', 'not like', `%"action":"${action}"%`);
       if (deviceId !== null) query = query.where('device_id', '=', deviceId);
       if (before !== null) query = query.where('id', '<', before);

@@ -17,7 +17,7 @@ const lampId = '01890000-0000-7000-8000-000000000001';
 const turnOn = { action: 'set_power', params: { power: true } };
 const nobody = '01890000-0000-7000-8000-000000000000';
 
-/** The routes with real commands, and a broker that takes them or does not. */
+/** The routes with real commands, and a broker that accepts or refuses them. */
 async function withLamp({ role = 'member', status = 'online' }: { role?: 'member' | 'admin'; status?: string } = {}) {
   const published: unknown[] = [];
   const broker = { takes: true };
@@ -26,7 +26,7 @@ async function withLamp({ role = 'member', status = 'online' }: { role?: 'member
   const commands = createCommands({
     findDevice: async (id) => (id === lampId ? { id, externalId: 'c0ffee', type: 'light' } : null),
     publish: async (externalId, payload) => {
-      if (!broker.takes) throw new Error('away');
+      if (!broker.takes) throw new Error('offline');
       published.push({ externalId, ...payload });
     },
     store: createCommandStore({ db: store.db, tell: tellHere(store.db, events) }),
@@ -92,7 +92,7 @@ test('a command that the type does not have is refused with the pointer of each 
   assert.deepEqual(lamp.published, []);
 });
 
-test('a device that is not there, is offline, or cannot be reached is told apart', async () => {
+test('a missing, an offline and an unreachable device get different errors', async () => {
   await using lamp = await withLamp();
   assert.equal((await lamp.command(turnOn, nobody)).statusCode, 404);
   lamp.broker.takes = false;
@@ -105,7 +105,7 @@ test('a device that is not there, is offline, or cannot be reached is told apart
   assert.deepEqual(offline.published, []);
 });
 
-test('what every device understands, such as a reset, is not for members', async () => {
+test('members may not send common commands such as a reset', async () => {
   for (const action of ['reboot', 'factory_reset']) {
     await using member = await withLamp({ role: 'member' });
     assert.equal((await member.command({ action })).statusCode, 403);
@@ -115,7 +115,7 @@ test('what every device understands, such as a reset, is not for members', async
   }
 });
 
-test('the types of devices are told, and a change or removal of a device is made known', async () => {
+test('device types are listed, and a change or removal of a device is emitted', async () => {
   await using running = await runBackend();
   const headers = bearer((await running.setUp()).accessToken satisfies Session['accessToken']);
   const types = (await running.http.inject({ url: '/api/device-types', headers })).json<DeviceType[]>();

@@ -91,7 +91,7 @@ test('a command goes out with its id, is pending, and is confirmed by the device
   assert.deepEqual(all.commands.pending(), []);
 });
 
-test('a device that never confirms by event does so by its next state; one that does, only so', async () => {
+test('a device that never confirms by event confirms by its next state; others confirm by event only', async () => {
   await using all = await commandsFor();
   await all.send('a');
   await all.hear(state('b'));
@@ -105,7 +105,7 @@ test('a device that never confirms by event does so by its next state; one that 
   assert.equal(all.statuses().at(-1), 'pending');
 });
 
-test('a state that is another than the one that was asked for confirms nothing', async () => {
+test('a state other than the requested one confirms nothing', async () => {
   await using all = await commandsFor();
   await all.send('a');
   await all.hear(state('a', { power: false, brightness: 5 }));
@@ -115,12 +115,12 @@ test('a state that is another than the one that was asked for confirms nothing',
   await all.send('a', 'set_brightness', { brightness: 40 });
   await all.hear(state('a', { brightness: 60 }));
   assert.equal(all.statuses().at(-1), 'pending');
-  // One that counts to 255.
+  // A lamp with 255 steps.
   await all.hear(state('a', { brightness: 39.6 }));
   assert.equal(all.statuses().at(-1), 'confirmed');
 });
 
-test('a lamp that counts in coarse steps confirms with the one next to what was asked for', async () => {
+test('a lamp with coarse steps confirms with the step nearest to the requested value', async () => {
   await using all = await commandsFor();
   for (const [asked, said] of [
     [43, 40],
@@ -133,7 +133,7 @@ test('a lamp that counts in coarse steps confirms with the one next to what was 
   }
 });
 
-test('a greeting confirms what makes a device start anew, and nothing else', async () => {
+test('a handshake confirms commands that restart a device, and no others', async () => {
   await using all = await commandsFor();
   const power = await all.send('a');
   const reboot = await all.send('a', 'reboot', {});
@@ -146,7 +146,7 @@ test('a greeting confirms what makes a device start anew, and nothing else', asy
   );
 });
 
-test('a device that acknowledges is known as such after a restart', async () => {
+test('after a restart it is known which devices confirm by event', async () => {
   await using on = await openTestStore();
   {
     await using before = await commandsFor({ on });
@@ -163,7 +163,7 @@ test('a device that acknowledges is known as such after a restart', async () => 
   assert.deepEqual(ended, ['b']);
 });
 
-test('of a command of an earlier run it is not known what it brings: a state or a greeting confirms nothing', async () => {
+test('a state or a handshake does not confirm a command of an earlier run, whose parameters are unknown', async () => {
   await using on = await openTestStore();
   {
     await using before = await commandsFor({ on });
@@ -176,7 +176,7 @@ test('of a command of an earlier run it is not known what it brings: a state or 
   assert.equal(after.commands.pending().length, 1);
 });
 
-test('a command that nobody confirms expires; a confirmation after that changes nothing', async () => {
+test('a command without confirmation expires; a later confirmation changes nothing', async () => {
   await using all = await commandsFor({ expiryMs: 10 });
   const { commandId } = await all.send('a');
   await until('it expires', () => all.statuses().length === 2);
@@ -184,8 +184,8 @@ test('a command that nobody confirms expires; a confirmation after that changes 
   assert.deepEqual(all.statuses(), ['pending', 'expired']);
 });
 
-test('a command that the broker does not take has failed at once, also when the device is removed meanwhile', async () => {
-  await using refused = await commandsFor({ publish: () => Promise.reject(new Error('away')) });
+test('a command that the broker refuses fails immediately, also when the device is removed meanwhile', async () => {
+  await using refused = await commandsFor({ publish: () => Promise.reject(new Error('offline')) });
   const command = await refused.send('a');
   assert.equal(command.status, 'failed');
   assert.deepEqual(refused.statuses(), ['pending', 'failed']);
@@ -195,7 +195,7 @@ test('a command that the broker does not take has failed at once, also when the 
   assert.deepEqual(removed.statuses(), ['pending', 'failed']);
 });
 
-test('what the type does not understand is not sent, and it is said what is wrong', async () => {
+test('a command that the type does not support is not sent, and the error names the fault', async () => {
   await using all = await commandsFor();
   const send = (deviceId: string, action: string, params: Record<string, unknown>) =>
     all.commands.send({ deviceId, action, params, userId: null });
@@ -211,7 +211,7 @@ test('what the type does not understand is not sent, and it is said what is wron
   assert.deepEqual([all.published, all.told], [[], []]);
 });
 
-test('a command that is under way when the backend ends is followed by the next one, until confirmed or expired', async () => {
+test('a command that is pending when the backend ends is tracked by the next run until confirmed or expired', async () => {
   await using on = await openTestStore();
   const sent: CommandChange[] = [];
   {
@@ -236,7 +236,7 @@ test('a command that is under way when the backend ends is followed by the next 
   assert.deepEqual(await after.store.pending(), []);
 });
 
-test('of two that follow the same command one ends it, and only that one tells', async () => {
+test('of two replicas that track the same command one ends it, and only that one emits it', async () => {
   await using on = await openTestStore();
   await using one = await commandsFor({ on });
   await using other = await commandsFor({ on });
@@ -246,7 +246,7 @@ test('of two that follow the same command one ends it, and only that one tells',
   assert.deepEqual([...one.statuses(), ...other.statuses()].sort(), ['confirmed', 'pending']);
 });
 
-test('commands that have ended are removed after some days, those under way are not', async () => {
+test('finished commands are deleted after some days, pending ones are not', async () => {
   await using on = await openTestStore();
   await using all = await commandsFor({ on });
   const { commandId } = await all.send('a');

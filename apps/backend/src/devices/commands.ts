@@ -16,12 +16,12 @@ import {
 import type { CommandChange, DeviceEvent, DeviceEvents, DeviceReport } from '../core/device-events.ts';
 import { acknowledged, type CommandStore, type Ending } from '../store/command-store.ts';
 
-/** More than all devices of a large station at once; beyond it something is wrong with the broker. */
+/** More than one command for each device of a large station; beyond it the broker has a fault. */
 const maxPending = 10_000;
 
 type Pending = {
   change: CommandChange;
-  /** Null: what it brings is not known here, for parameters are not kept. */
+  /** Null: the expected state is unknown, because parameters are not stored. */
   expected: readonly ExpectedValue[] | null;
   timer: NodeJS.Timeout;
 };
@@ -34,9 +34,9 @@ const expired: Ending = { status: 'expired', reason: null };
 const retryMs = 1_000;
 
 /**
- * Sends commands to devices: validated against the type's registry, followed until the device confirms (`command_ack` with the id, or, from a
- * device that never does so, its next state or handshake: see `command-signs.ts`) or the command expires. What is under way is on disk: `load` takes up what an
- * earlier run, or another replica, has sent.
+ * Sends commands to devices: validates them by device type and tracks them until they are confirmed or expire. A device confirms by a
+ * `command_ack` event; a device that never sends one, by its next state or handshake (see `isSignOf`). Pending commands are on disk:
+ * `load` resumes those of an earlier run or of another replica.
  */
 export function createCommands(options: {
   findDevice: (deviceId: string) => Promise<CommandTarget | null>;
@@ -49,7 +49,7 @@ export function createCommands(options: {
 }): Commands {
   const { store, events, clock, logger, expiryMs = commandExpiryMs } = options;
   const pending = new Map<string, Pending>();
-  /** Devices that confirm with an event, also before the latest start: a state of theirs confirms nothing. */
+  /** Devices that confirm by event, also in earlier runs: their states confirm nothing. */
   const confirming = new Set<string>();
   const ending = new AbortController();
 
@@ -57,7 +57,7 @@ export function createCommands(options: {
     clearTimeout(pending.get(commandId)?.timer);
     pending.delete(commandId);
   };
-  /** Ends them on disk, whoever does it first, and tells so. Tried until it is done: a command must not stay pending for ever. */
+  /** Ends them on disk and emits it, unless another replica was first. Retries until done: no command may stay pending. */
   const end = async (commandIds: readonly string[], how: Ending): Promise<void> => {
     if (commandIds.length === 0) return;
     commandIds.forEach(forget);
@@ -86,7 +86,7 @@ export function createCommands(options: {
         confirming.add(deviceId);
         const { commandId } = report.data;
         const command = typeof commandId === 'string' ? pending.get(commandId) : undefined;
-        // By its id alone a device could confirm what another was told.
+        // Checks the device too: otherwise a device could confirm a command of another one.
         if (command?.change.deviceId === deviceId) acks.add(command.change.commandId);
       } else if (!confirming.has(deviceId) && (report.kind === 'state' || report.kind === 'handshake')) {
         for (const { change, expected } of pending.values()) {
@@ -101,7 +101,7 @@ export function createCommands(options: {
     if (event.kind === 'reports' && pending.size > 0) {
       hear(event.reports);
     } else if (event.kind === 'command') {
-      // Also of another replica: whoever hears the device confirm ends it.
+      // Also for commands of another replica: the replica that receives the confirmation ends it.
       const { command } = event;
       if (command.status === 'pending') follow(command, command.at + expiryMs);
       else forget(command.commandId);
@@ -121,7 +121,7 @@ export function createCommands(options: {
       const at = clock.now();
       const change: CommandChange = { commandId, deviceId, action, status: 'pending', reason: null, userId, at };
       if (pending.size >= maxPending) return { kind: 'accepted', command: { ...change, ...notTaken } };
-      // Before it is sent: the device may be quicker than the broker's answer.
+      // Tracked before it is sent: the device may answer before the broker does.
       follow(change, at + expiryMs, expectedOf(device.type, action, params));
       try {
         await store.add(change, at + expiryMs);
@@ -157,13 +157,13 @@ export function createCommands(options: {
   };
 }
 
-/** Share of the range: lamps may know no more than ten steps from dark to bright, and take one next to what was asked for. */
+/** Share of the range: some lamps have only ten brightness steps and choose the nearest one. */
 const coarsestStep = 0.1;
 
-/** A value of the state that a command brings. `give`: how far from it a device may be that counts in steps of its own. */
+/** A state value that a command should cause. `give`: tolerance for devices that round to their own steps. */
 type ExpectedValue = { capability: string; value: unknown; give: number };
 
-/** What a command that was carried out makes of the state. */
+/** The state values after a command was carried out. */
 function expectedOf(type: string, action: string, params: Readonly<Record<string, unknown>>): readonly ExpectedValue[] {
   const command = builtInDeviceTypes
     .find((known) => known.type === type)
@@ -174,13 +174,13 @@ function expectedOf(type: string, action: string, params: Readonly<Record<string
   });
 }
 
-/** As {@link expectedOf}, of a command whose parameters are not known any more; null when they matter. */
+/** As {@link expectedOf}, for a command whose parameters are no longer known; null when they matter. */
 const expectedUnknowing = (action: string): readonly ExpectedValue[] | null =>
   Object.hasOwn(commonCommands, action) ? [] : null;
 
 /**
- * Whether what a device said by itself, one that never confirms by event, may stand for a confirmation: a state that is not another than the
- * one that the command brings; a greeting, only of what makes a device start anew: it greets after each connect, whatever it was told.
+ * Whether a report counts as a confirmation, for a device that never confirms by event: a state that does not contradict the command.
+ * A handshake confirms only commands that restart the device, because each connect causes a handshake.
  */
 function isSignOf(report: DeviceReport, action: string, expected: readonly ExpectedValue[] | null): boolean {
   if (report.kind === 'handshake') return Object.hasOwn(commonCommands, action);

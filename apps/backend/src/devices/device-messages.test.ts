@@ -25,7 +25,7 @@ async function withMessages(clients = 1) {
   return { events, sent, listening, watch };
 }
 
-test('a state goes out whole, once a device and batch, under the key of its device', async () => {
+test('a state is sent whole, once for each device and batch, under the key of its device', async () => {
   const { events, sent } = await withMessages();
   events.emit({
     kind: 'reports',
@@ -45,7 +45,7 @@ test('a state goes out whole, once a device and batch, under the key of its devi
   );
 });
 
-test('what was reported while nobody watched is in the next state', async () => {
+test('a report that arrived without clients is part of the next state', async () => {
   const { events, sent, watch } = await withMessages(0);
   const report = (state: object) =>
     events.emit({ kind: 'reports', reports: [{ kind: 'state', deviceId: 'lamp', at: 1_000, state: { ...state } }] });
@@ -62,7 +62,7 @@ test('what was reported while nobody watched is in the next state', async () => 
   });
 });
 
-test('events, changes of status, commands and removals are told; the confirmation of a command only as the command', async () => {
+test('events, status changes, commands and removals are broadcast; a confirmation only as a command message', async () => {
   const { events, sent } = await withMessages();
   const event = (action: string) =>
     ({ kind: 'event', deviceId: 'lamp', at: 1_000, eventKind: 'device_event', data: { action } }) as const;
@@ -95,7 +95,7 @@ test('events, changes of status, commands and removals are told; the confirmatio
   );
 });
 
-test('disposed, it tells nothing more', async () => {
+test('after disposal it broadcasts nothing more', async () => {
   const { events, sent, listening } = await withMessages();
   listening[Symbol.dispose]();
   events.emit({ kind: 'status', deviceId: 'lamp', status: 'online', at: 1 });

@@ -5,8 +5,8 @@ import type { SocketHub } from '../socket/hub.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 
 /**
- * Tells everyone at `/ws` what happens to devices. A state goes out whole, under the key of its device, so that a client that is behind can
- * be given the latest one only; for that the states are held here, merged as they were written.
+ * Broadcasts device events at `/ws`. A state is sent whole, under the key of its device, so that a slow client receives only the latest
+ * one. For that, this module keeps the merged states in memory.
  */
 export async function startDeviceMessages(dependencies: {
   hub: Pick<SocketHub, 'broadcast' | 'size'>;
@@ -19,7 +19,7 @@ export async function startDeviceMessages(dependencies: {
   const now = (): string => isoTime(clock.now());
 
   const tellReports = (reports: readonly DeviceReport[]): void => {
-    /** Of several states in one batch only the last is told. */
+    /** Of several states in one batch only the last is broadcast. */
     const changed = new Map<string, number>();
     for (const report of reports) {
       const { deviceId, at } = report;
@@ -66,13 +66,13 @@ export async function startDeviceMessages(dependencies: {
     }
   };
 
-  // First listen, then read: what is reported in between is newer than what is read.
+  // Subscribes before it reads: a report in between is newer than what is read.
   const listening = events.subscribe(tell);
   for (const { id, state } of await devices.list()) {
     states.set(id, { ...readState(state), ...states.get(id) });
   }
   return {
-    /** After reports may have been missed. None are told meanwhile. */
+    /** Call it after a gap in which reports may be lost. No report may arrive meanwhile. */
     reload: async () => {
       const rows = await devices.list();
       states.clear();

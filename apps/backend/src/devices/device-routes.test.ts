@@ -25,7 +25,7 @@ async function withDevices() {
   return { running, add, call, report, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() };
 }
 
-test('devices are listed by name with what they last told, and without their token', async () => {
+test('devices are listed by name with their latest reports, and without their token', async () => {
   await using all = await withDevices();
   const [porch, hall] = [await all.add('Porch'), await all.add('Hall')];
   const state = { temperature: 20.5, on: true, mode: 'auto', nested: { a: [1, 'x', null] }, nothing: null };
@@ -59,7 +59,7 @@ test('devices are listed by name with what they last told, and without their tok
   assert.equal(list[1]?.status, 'unknown');
 });
 
-test('a device is renamed, put into a zone and removed; a zone that goes leaves its devices', async () => {
+test('a device is renamed, put into a zone and removed; removing a zone keeps its devices', async () => {
   await using all = await withDevices();
   const id = await all.add('Hall');
   const zone = (await all.call('POST', '/api/zones', { name: ' Ground floor ' })).json<Zone>();
@@ -83,7 +83,7 @@ test('a device is renamed, put into a zone and removed; a zone that goes leaves 
   assert.deepEqual((await all.call('GET', '/api/devices')).json(), []);
 });
 
-test('two zones cannot be given one name, however it is written; zones of one name from before stay as they are', async () => {
+test('two zones cannot get one name, ignoring case; old zones with one name stay unchanged', async () => {
   await using all = await withDevices();
   const { db } = all.running.backend;
   const add = async (name: string): Promise<number> => (await all.call('POST', '/api/zones', { name })).statusCode;
@@ -102,7 +102,7 @@ test('two zones cannot be given one name, however it is written; zones of one na
   assert.equal((await all.call('GET', '/api/zones')).json<Zone[]>().length, 4);
 });
 
-test('what no database can keep as text is refused, wherever it stands', async () => {
+test('text that a database cannot store is refused in every field', async () => {
   await using all = await withDevices();
   const id = await all.add('Hall');
   const nul = await all.call('PATCH', `/api/devices/${id}`, { name: 'a\u0000b' });
@@ -117,7 +117,7 @@ test('what no database can keep as text is refused, wherever it stands', async (
   assert.equal((await all.call('POST', '/api/auth/login', login)).statusCode, 400);
 });
 
-test('events are read page by page, of one device and of all', async () => {
+test('events are read page by page, for one device and for all', async () => {
   await using all = await withDevices();
   const [hall, porch] = [await all.add('Hall'), await all.add('Porch')];
   for (let n = 0; n < 5; n++) {
@@ -151,7 +151,7 @@ test('events are read page by page, of one device and of all', async () => {
   }
 });
 
-test('the history of a capability is read for a stretch of time', async () => {
+test('the history of a capability is read for a time range', async () => {
   await using all = await withDevices();
   const hall = await all.add('Hall');
   const now = Date.now();

@@ -28,7 +28,7 @@ export type DeviceRoutesParts = {
   zones: ZoneStore;
   activity: ActivityStore;
   history: HistoryStore;
-  /** Told of what is changed and removed here. */
+  /** Receives an event for each device that is changed or removed here. */
   events: DeviceHub;
   clock: Clock;
 };
@@ -112,7 +112,7 @@ export async function registerDeviceRoutes(app: HttpServer, parts: DeviceRoutesP
       const { capability, from, to } = request.query;
       const [fromMs, toMs] = [Date.parse(from), to === undefined ? clock.now() : Date.parse(to)];
       if (!(fromMs < toMs))
-        throw new StationError('bad_request', '"from" and "to" must be times, and "from" the earlier one.');
+        throw new StationError('bad_request', '"from" and "to" must be times, and "from" must be earlier.');
       const { id: deviceId } = await find(request.params.id);
       const points = await history.read({ deviceId, capability, fromMs, toMs });
       return points.map(({ at, ...values }) => ({ at: isoTime(at), ...values }));

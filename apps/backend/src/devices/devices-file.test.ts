@@ -49,7 +49,7 @@ test('a device that the station knows keeps its token, also when the file has an
   assert.equal((await all.devices.findByExternalId('a'))?.device_token, hashToken(token));
 });
 
-test('a file that is missing or of another form is refused, without a word of what is in it', async () => {
+test('a missing or invalid file is refused, and the error repeats none of its content', async () => {
   await using all = await setUp();
   await assert.rejects(all.read(), /no file/);
   const secret = newToken();

@@ -8,8 +8,8 @@ import { hashToken } from '../core/secrets.ts';
 import type { Database } from '../store/schema.ts';
 
 /**
- * Devices that were given their login beforehand (at the factory, by an installer, in a simulation) instead of over BLE. DEVICES_FILE names a
- * file of this form; it holds tokens, so only the station's user should be able to read it.
+ * Devices that got their login in advance (at the factory, from an installer, in a simulation) and not over BLE. DEVICES_FILE names a file
+ * of this form. It holds tokens, so only the station's user should be able to read it.
  */
 const DevicesFile = Type.Object({
   devices: Type.Array(
@@ -29,10 +29,10 @@ export type FileLogin = { externalId: string; token: string };
 const settingKey = 'devices_file';
 
 /**
- * Adds the devices of a file that the station does not know yet. The same content is read once, so that a device which someone removed does
- * not come back with the next start.
- * @returns how many were added, and the logins of all in the file that the station has as they stand there.
- * @throws {Error} when the file is missing or not of the form.
+ * Adds the devices of the file that the station does not have. The same content is imported only once, so that a removed device does not
+ * return at the next start.
+ * @returns how many were added, and the logins of the file that are the current logins of their devices.
+ * @throws {Error} when the file is missing or does not match the schema.
  */
 export async function importDevices(options: {
   db: Database;
@@ -91,7 +91,7 @@ function parse(text: string): DevicesFile {
   try {
     body = JSON.parse(text);
   } catch {
-    // Not with the parser's own words: they repeat a piece of the text.
+    // The parser's own message would repeat a piece of the text, perhaps a token.
     throw new Error('The file of DEVICES_FILE is not JSON');
   }
   if (!Value.Check(DevicesFile, body)) {

@@ -21,7 +21,7 @@ async function withSamples(hours: number) {
   for (const externalId of ['a', 'b', 'c']) {
     const { id: deviceId } = await devices.provision({ externalId, type: 'climate', name: 'Hall', zoneId: null });
     for (let n = 0; n < hours * 60; n++) {
-      // Two within a second, so that one row takes the other along; the second hour has none.
+      // Two within a second, so that they share a row; the second hour has none.
       for (const at of [start + n * 60_000, start + n * 60_000 + 400]) {
         const state = Object.fromEntries(capabilities.map((capability, index) => [capability, at % (97 + index)]));
         if (Math.floor(n / 60) !== 1) reports.push({ kind: 'state', deviceId, at, state });
@@ -47,7 +47,7 @@ async function withSamples(hours: number) {
   return { store, clock, reports, written, history, read, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 }
 
-/** What all samples come to, counted here. */
+/** The aggregates of all samples, computed by the test. */
 function hoursOf(reports: readonly DeviceReport[], before: number) {
   const groups = new Map<string, { device_id: string; capability: string; hour: number; values: number[] }>();
   for (const report of reports) {
@@ -67,7 +67,7 @@ function hoursOf(reports: readonly DeviceReport[], before: number) {
   });
 }
 
-test('hours are summed up one value and hour at a time, with a turn between: together they are what all samples come to', async () => {
+test('hours are aggregated one value at a time, with a turn between; together they match all samples', async () => {
   await using all = await withSamples(4);
   all.clock.advance(3 * hourMs);
   let turns = 0;
@@ -86,7 +86,7 @@ test('hours are summed up one value and hour at a time, with a turn between: tog
   assert.ok(turns >= expected.length, `${turns} turns`);
 });
 
-test('where it was ended after some pieces, the next time makes the rest, and nothing is removed before', async () => {
+test('after an interruption the next run does the rest, and nothing is deleted before', async () => {
   await using all = await withSamples(3);
   all.clock.advance(samplesKeptMs + 4 * hourMs);
   const expected = hoursOf(all.reports, all.clock.now());
@@ -109,7 +109,7 @@ test('where it was ended after some pieces, the next time makes the rest, and no
   assert.deepEqual(await all.store.db.selectFrom('device_samples').selectAll().execute(), []);
 });
 
-test('much that is too old goes, some rows at a time', async () => {
+test('many expired rows are deleted in blocks', async () => {
   await using all = await withSamples(20);
   const before = await all.store.db.selectFrom('device_samples').select('at').execute();
   assert.ok(before.length > 2 * rowsAtOnce);
@@ -128,7 +128,7 @@ const others = <T extends { device_id: string; capability: string; hour: number 
     (hour) => hour.device_id !== first.device_id || hour.capability !== first.capability || hour.hour !== first.hour,
   );
 
-test('what is damaged is left out, the rest is summed up, and what is too old goes all the same', async () => {
+test('damaged values are left out, the rest is aggregated, and expired rows are still deleted', async () => {
   await using all = await withSamples(3);
   all.clock.advance(samplesKeptMs + 4 * hourMs);
   const expected = hoursOf(all.reports, all.clock.now());
@@ -140,7 +140,7 @@ test('what is damaged is left out, the rest is summed up, and what is too old go
     .where('at', '<', first.hour + hourMs)
     .execute();
   const failure = await all.history.downsample().catch((error: unknown) => error);
-  // SQLite can tell what it cannot read, and takes the rest of the row.
+  // SQLite skips what it cannot read, and uses the rest of the row.
   assert.equal(failure instanceof Error, all.store.kind === 'postgres', String(failure));
   assert.deepEqual(others(await all.read(), first), others(expected, first));
   assert.deepEqual(await all.store.db.selectFrom('device_samples').selectAll().execute(), []);

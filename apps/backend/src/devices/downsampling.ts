@@ -6,18 +6,18 @@ import { samplesOf } from './stored-samples.ts';
 type Parts = Pick<Store, 'db' | 'kind'>;
 
 export const hourMs = 60 * 60 * 1000;
-/** Rows that one statement removes. */
+/** Rows that one statement deletes. */
 export const rowsAtOnce = 2_000;
 
 /**
- * Makes hours of samples whose hour is over, one value of one device and one hour at a time: on SQLite a statement holds up everything else.
- * Between two there is a turn of the event loop.
+ * Aggregates the samples of finished hours, one value of one device and one hour at a time, because a SQLite statement blocks the process.
+ * It yields to the event loop between two statements.
  *
- * All of one hour come before those of the next. Where it ended, or the process did, it goes on: from the last hour that is there, that one
- * again, for it may not be whole. Times are those of receipt, so nothing is added to an hour before.
- * @param before milliseconds since the epoch, where an hour begins.
- * @returns why values were left out that cannot be summed up, the first of the reasons; null: none were.
- * @throws (rejects) when the database fails; then it is not known what was summed up.
+ * It finishes one hour before the next. After an interruption it continues at the last stored hour and repeats it, because that hour may be
+ * incomplete. Times are times of receipt, so no sample arrives for an earlier hour.
+ * @param before end of the range, milliseconds since the epoch; the start of an hour.
+ * @returns the first error of values that could not be aggregated; null: all were.
+ * @throws (rejects) when the database fails.
  */
 export async function sumUpHours(parts: Parts, before: number, signal?: AbortSignal): Promise<Error | null> {
   let leftOut: Error | null = null;
@@ -33,7 +33,7 @@ export async function sumUpHours(parts: Parts, before: number, signal?: AbortSig
       try {
         await sumUp(parts, value, hour);
       } catch (error) {
-        // Else one value would end all of it, again and again; a database that is away would have everything left out.
+        // A bad value must not stop the run every time. A failing database must stop it: otherwise all values would be left out.
         if (!isOfData(error)) throw error;
         leftOut ??= new Error(`Values of device ${value.deviceId} cannot be summed up`, { cause: error });
       }
@@ -42,13 +42,13 @@ export async function sumUpHours(parts: Parts, before: number, signal?: AbortSig
   }
 }
 
-/** What is read is wrong, not the database: class 22, data exceptions (PostgreSQL, appendix A). SQLite has none such. */
+/** The data is wrong, not the database: class 22, data exceptions (PostgreSQL, appendix A). SQLite has no such errors. */
 const isOfData = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && /^22...$/.test(error.code);
 
 type Value = { deviceId: string; capability: string };
 
-/** Hop by hop over the key of the table: to go through all samples would take as long as what is to be split. */
+/** Skips from key to key: a scan of all samples would block for as long as the work that is split here. */
 async function valuesWithSamples({ db }: Parts): Promise<Value[]> {
   const values: Value[] = [];
   for (const { id: deviceId } of await db.selectFrom('devices').select('id').orderBy('id').execute()) {
@@ -69,7 +69,7 @@ async function valuesWithSamples({ db }: Parts): Promise<Value[]> {
   return values;
 }
 
-/** Of the first sample from then on. */
+/** Hour of the first sample at or after `from`. */
 async function nextHour({ db }: Parts, from: number): Promise<number | null> {
   const query = sql<{ at: number | null }>`select min(at) as at from device_samples where at >= ${from}`;
   const at = (await query.execute(db)).rows[0]?.at ?? null;
@@ -77,7 +77,7 @@ async function nextHour({ db }: Parts, from: number): Promise<number | null> {
 }
 
 async function sumUp({ db, kind }: Parts, { deviceId, capability }: Value, hour: number): Promise<void> {
-  // A sample never goes beyond the second of its row's first, so it stands in the hour of its row.
+  // All samples of a row lie in one second, so they belong to the hour of the row.
   await sql`
     insert into device_hours (device_id, capability, hour, samples, total, lowest, highest)
     select ${deviceId}, ${capability}, cast(${hour} as bigint), count(*), sum(value), min(value), max(value)
@@ -88,14 +88,14 @@ async function sumUp({ db, kind }: Parts, { deviceId, capability }: Value, hour:
     where excluded.samples >= device_hours.samples`.execute(db);
 }
 
-/** Removes rows, some at a time, with a turn of the event loop between. Removing part of them is right at any time. */
+/** Deletes rows in blocks and yields to the event loop between them. A partial deletion is harmless. */
 export async function deleteRows(
   { db, kind }: Parts,
   table: 'device_samples' | 'device_hours' | 'device_events' | 'device_commands',
   where: RawBuilder<unknown>,
   signal?: AbortSignal,
 ): Promise<void> {
-  // Where a row lies: sqlite.org/rowidtable.html; PostgreSQL's manual, section 5.6.
+  // Physical row ids: sqlite.org/rowidtable.html; PostgreSQL's manual, section 5.6.
   const place = kind === 'postgres' ? sql`ctid` : sql`rowid`;
   const rows = sql`select ${place} from ${sql.table(table)} where ${where} limit ${sql.lit(rowsAtOnce)}`;
   const statement = sql`delete from ${sql.table(table)} where ${place} in (${rows})`;

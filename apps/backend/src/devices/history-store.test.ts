@@ -28,7 +28,7 @@ async function withHistory() {
   return { store, clock, deviceId, history, record, read, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 }
 
-test('a short stretch is read as it was measured, a longer one as averages between lowest and highest', async () => {
+test('a short range is read as measured, a longer one as averages with lowest and highest', async () => {
   await using all = await withHistory();
   const start = all.clock.now() - day;
   await all.record(Array.from({ length: 1_440 }, (_, n) => ({ at: start + n * minute, value: n % 2 === 0 ? 20 : 22 })));
@@ -51,7 +51,7 @@ test('a short stretch is read as it was measured, a longer one as averages betwe
   );
 });
 
-test('old samples go, their hours stay, and doing it again changes nothing', async () => {
+test('old samples are deleted, their hours stay, and a second run changes nothing', async () => {
   await using all = await withHistory();
   const start = all.clock.now() - (all.clock.now() % hour);
   await all.record([0, 10, 20].map((minutes, index) => ({ at: start + minutes * minute, value: 10 * (index + 1) })));
@@ -84,7 +84,7 @@ test('old samples go, their hours stay, and doing it again changes nothing', asy
   assert.deepEqual(await hours(), []);
 });
 
-test('a stretch that begins before samples are kept ends with the newest value: hours as far as there are, samples after', async () => {
+test('a range that begins before the oldest sample has hours first, then samples up to the newest value', async () => {
   await using all = await withHistory();
   const start = all.clock.now() - (all.clock.now() % hour);
   await all.record([{ at: start, value: 10 }]);
@@ -102,14 +102,14 @@ test('a stretch that begins before samples are kept ends with the newest value: 
   assert.deepEqual(await values(start + hour, all.clock.now() + 1), [20, 30, 40]);
 });
 
-test('an hour that is not over yet is not summed up', async () => {
+test('an unfinished hour is not aggregated', async () => {
   await using all = await withHistory();
   await all.record([{ at: all.clock.now(), value: 1 }]);
   await all.history.downsample();
   assert.deepEqual(await all.store.db.selectFrom('device_hours').selectAll().execute(), []);
 });
 
-test('values that share a row are told apart: by a stretch that begins or ends between them, and by the hour', async () => {
+test('values that share a row are separated by the limits of a range and by the hour', async () => {
   await using all = await withHistory();
   const start = all.clock.now() - (all.clock.now() % hour);
   const at = (ms: number): number => start + hour + ms;

@@ -5,21 +5,21 @@ import { samplesOf, type Stretch } from './stored-samples.ts';
 import { deleteRows, hourMs, sumUpHours } from './downsampling.ts';
 import { eventsKeptMs } from '../core/device-events.ts';
 
-/** A stretch of time in a device's history: its average, lowest and highest value. */
+/** A time interval in a device's history: its average, lowest and highest value. */
 type HistoryPoint = { at: number; value: number; lowest: number; highest: number };
 
 type HistoryQuery = Stretch;
 
 export type HistoryStore = {
   /**
-   * At most `maxPoints` points in order of time: from the samples while they are kept; where it begins before, from the hours, and
-   * from samples after the last of them.
+   * At most `maxPoints` points in order of time. They come from samples if those still cover the range; otherwise from hours, and from
+   * samples after the last hour.
    */
   read(query: HistoryQuery): Promise<HistoryPoint[]>;
   /**
-   * Makes hours of samples whose hour is over, and removes what is older than it is kept for; in pieces, so that others get their turn.
-   * Repeating it changes nothing; when the signal aborts, the rest is left for the next time.
-   * @throws (rejects) at the end, when all else is done, if there were values that cannot be summed up; at once, if the database fails.
+   * Aggregates the samples of finished hours and deletes expired rows, in small steps. It is idempotent; when the signal aborts, the next
+   * run does the rest.
+   * @throws (rejects) at the end, if some values could not be aggregated; immediately, if the database fails.
    */
   downsample(signal?: AbortSignal): Promise<void>;
 };
@@ -27,7 +27,7 @@ export type HistoryStore = {
 const dayMs = 24 * hourMs;
 export const samplesKeptMs = 7 * dayMs;
 const hoursKeptMs = 2 * 365 * dayMs;
-/** Only so that what became of one can be told; the record of a device are its events. */
+/** Kept to answer what happened to a command. The lasting record of a device is its events. */
 export const commandsKeptMs = 7 * dayMs;
 export const maxPoints = 600;
 
@@ -41,7 +41,7 @@ export function createHistoryStore({
   const pointsOfSamples = async (query: HistoryQuery): Promise<HistoryPoint[]> => {
     const { fromMs, toMs } = query;
     const width = Math.max(1, Math.ceil((toMs - fromMs) / maxPoints));
-    // Whole numbers, so that the division cuts; SQLite would take a parameter for a fraction.
+    // Integers, so that the division truncates; SQLite would treat a parameter as a fraction.
     const { rows } = await sql<HistoryPoint>`
       select min(at) as at, avg(value) as value, min(value) as lowest, max(value) as highest
       from ${samplesOf(kind, query)}
@@ -49,7 +49,7 @@ export function createHistoryStore({
     return rows;
   };
 
-  /** Hours up to the last that is summed up, samples after it. */
+  /** Hours up to the last aggregated one, samples after it. */
   const pointsOfHours = async (query: HistoryQuery): Promise<HistoryPoint[]> => {
     const { deviceId, capability, fromMs, toMs } = query;
     const ofValue = sql`device_id = ${deviceId} and capability = ${capability}`;
@@ -79,7 +79,7 @@ export function createHistoryStore({
     downsample: async (signal) => {
       const now = clock.now();
       const leftOut = await sumUpHours({ db, kind }, now - (now % hourMs), signal);
-      // What is not summed up must stay.
+      // Samples that are not aggregated yet must stay.
       if (signal?.aborted) return;
       await deleteRows({ db, kind }, 'device_samples', sql`at < ${now - samplesKeptMs}`, signal);
       await deleteRows({ db, kind }, 'device_hours', sql`hour < ${now - hoursKeptMs}`, signal);

@@ -5,15 +5,15 @@ import { alwaysLeader, type Leadership } from '../core/leadership.ts';
 import type { HistoryStore } from './history-store.ts';
 
 const everyMs = 60 * 60 * 1000;
-/** Not while the backend is starting. */
+/** A delay, so that it does not slow down the start. */
 const firstAfterMs = 5 * 60 * 1000;
 
-/** Thins out the history once an hour until it is disposed. A failure is said and tried again the next hour. */
+/** Downsamples the history once an hour until disposed. A failure is logged; the next hour tries again. */
 export function startHousekeeping(dependencies: {
   history: Pick<HistoryStore, 'downsample'>;
-  /** What else is thinned out then. */
+  /** Further clean-up work of the same hour. */
   also?: readonly (() => Promise<void>)[];
-  /** Of several backends one does it; that two did for a moment would change nothing. */
+  /** Of several backends only the leader does it; two at the same time would be harmless. */
   leadership?: Leadership;
   clock: Clock;
   logger: BackendLogger;
@@ -26,7 +26,7 @@ export function startHousekeeping(dependencies: {
     while (!stopping.signal.aborted) {
       for (const downsample of leadership.isLeader() ? [history.downsample, ...also] : []) {
         await downsample(stopping.signal).catch((error: unknown) => {
-          logger.event('unexpected_error', { where: 'thinning out the history', message: describeError(error) });
+          logger.event('unexpected_error', { where: 'downsampling the history', message: describeError(error) });
         });
       }
       await sleep(everyMs);

@@ -2,15 +2,15 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Store } from '../store/database.ts';
 import { secondMs } from '../store/device-samples.ts';
 
-/** One value of one device in a stretch of time, milliseconds since the epoch; `toMs` is not in it. */
+/** One value of one device in a time range, milliseconds since the epoch; `toMs` is exclusive. */
 export type Stretch = { deviceId: string; capability: string; fromMs: number; toMs: number };
 
-/** No device measures more. Numbers near the end of a double have no sum, and their squares, which PostgreSQL's `avg` adds up, end long before. */
+/** No device measures more. Sums of numbers near the limit of a double overflow; so do squares, which PostgreSQL's `avg` adds up. */
 const largest = 1e100;
 
 /**
- * Samples one by one, `given(at, value)`, from rows that take those of a second along (`SampleRow`). What is too large to be added up is left
- * out; so is, on SQLite, what a damaged row took along. PostgreSQL refuses to read that (data exceptions, its manual's appendix A).
+ * Single samples, `given(at, value)`, from rows that hold all samples of a second (`SampleRow`). It leaves out values too large to add up
+ * and, on SQLite, unreadable parts of damaged rows. PostgreSQL fails on those (data exceptions, its manual's appendix A).
  */
 export function samplesOf(kind: Store['kind'], stretch: Stretch): RawBuilder<unknown> {
   const { deviceId, capability, fromMs, toMs } = stretch;
@@ -21,7 +21,7 @@ export function samplesOf(kind: Store['kind'], stretch: Stretch): RawBuilder<unk
   const after = sql`cast(later_one.value ->> 0 as bigint)`;
   const laterValue = sql`cast(later_one.value ->> 1 as double precision)`;
   const where = sql`device_id = ${deviceId} and capability = ${capability}`;
-  // A row may begin before what it takes along is asked for, or after it where the clock was set.
+  // A row may start before the range and still hold samples in it; or after it, when the clock was set back.
   const rows = sql`${where} and at > ${fromMs - secondMs} and at < ${toMs + secondMs}`;
   return sql`(
     select at, value from device_samples

@@ -5,14 +5,14 @@ import type { Database, DatabaseTransaction, ZonesTable } from '../store/schema.
 export type ZoneRow = ZonesTable;
 
 export type ZoneStore = {
-  /** By name. */
+  /** Sorted by name. */
   list(): Promise<ZoneRow[]>;
   has(id: string): Promise<boolean>;
-  /** No two zones have the same name, however it is written: people could not tell them apart. */
+  /** Two zones cannot have the same name, ignoring case: people could not distinguish them. */
   add(name: string): Promise<ZoneRow | 'name_taken'>;
   /** Null when there is no such zone. */
   rename(id: string, name: string): Promise<ZoneRow | 'name_taken' | null>;
-  /** Its devices stay, without a zone. @returns false when there is no such zone. */
+  /** Its devices remain, without a zone. @returns false when there is no such zone. */
   remove(id: string): Promise<boolean>;
 };
 
@@ -39,11 +39,11 @@ export function createZoneStore({ db, clock }: { db: Database; clock: Clock }): 
 }
 
 /**
- * Whether another zone has this name. No index says so: stations may have two from before, and those must go on. Lower case is made here, for
- * SQLite knows it of ASCII alone.
+ * Whether another zone has this name. There is no unique index, because old stations may have duplicates. The lower case is computed here,
+ * because SQLite only does it for ASCII.
  */
 async function isTaken(transaction: DatabaseTransaction, name: string, exceptId: string | null): Promise<boolean> {
-  // Both databases let only one at a time do this; so two that come together do not both find the name free.
+  // This statement serialises concurrent requests, so that two of them cannot both find the name free.
   await transaction
     .updateTable('station')
     .set(({ ref }) => ({ name: ref('name') }))

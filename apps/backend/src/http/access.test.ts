@@ -12,7 +12,7 @@ const password = 'a long enough password';
 
 type Caller = 'nobody' | 'bad token' | 'member' | 'admin' | 'owner' | 'agent' | 'device' | 'former member';
 
-/** A route of each kind that the backend itself has none of yet. */
+/** One route for each access rule that the backend does not use yet. */
 async function moreRoutes(app: HttpServer): Promise<void> {
   app.get('/api/matrix/agent', { config: { access: 'agent' } }, async () => ({}));
   app.get('/api/matrix/device', { config: { access: 'device' } }, async () => ({}));
@@ -20,13 +20,13 @@ async function moreRoutes(app: HttpServer): Promise<void> {
   app.get('/api/matrix/station-member', { config: { access: { station: 'member' } } }, async () => ({}));
 }
 
-/** How many routes Fastify's own list has, to prove that none is left out. */
+/** Number of routes in Fastify's own list, to prove that the test leaves none out. */
 function countPrinted(app: HttpServer): number {
   const lists = app.printRoutes({ commonPrefix: false }).matchAll(/ \(([A-Z, ]+)\)$/gm);
   return [...lists].reduce((sum, [, methods]) => sum + (methods ?? '').split(', ').length, 0);
 }
 
-/** Says of each rule who gets past it: written anew here, so that the table and the code check each other. */
+/** Who passes each rule: written independently here, so that the table and the code check each other. */
 function mayPass(rule: AccessRule, caller: Caller): boolean {
   const person = caller === 'member' || caller === 'admin' || caller === 'owner';
   const rank = ['member', 'admin', 'owner'].indexOf(caller);
@@ -81,11 +81,11 @@ async function makeDevice(running: RunningBackend): Promise<string> {
   return (await devices.provision({ externalId: 'c0ffee', type: 'climate', name: 'Hall', zoneId: null })).token;
 }
 
-/** Valid enough to get past the hooks; what lies behind them answers 4xx or 2xx, but never 401 or 403. */
+/** Valid enough to pass the hooks; the handlers answer 4xx or 2xx, but never 401 or 403. */
 const urlOf = (url: string): string =>
   url.replace(/:(userId|id)/, '01890000-0000-7000-8000-000000000000').replace('*', 'index.html');
 
-test('every route lets in exactly whom its rule names', async () => {
+test('every route admits exactly the callers that its rule names', async () => {
   await using running = await runBackend({ env: { AGENT_TOKEN: agentToken }, extraRoutes: moreRoutes });
   const callers = await headersOfCallers(running);
   const seen = running.backend.routes.flatMap(({ method, url, access }) =>
@@ -108,7 +108,7 @@ test('every route lets in exactly whom its rule names', async () => {
   let checks = 0;
   for (const { method, url, access } of seen) {
     for (const [caller, headers] of Object.entries(callers) as [Caller, Record<string, string>][]) {
-      // As through the proxy: a program on this machine may read the metrics.
+      // As if through the proxy: a local program may read the metrics without a token.
       const all = { ...headers, 'x-forwarded-for': '192.0.2.9' };
       const { statusCode, body } = await running.http.inject({
         method: method as 'GET',
@@ -124,7 +124,7 @@ test('every route lets in exactly whom its rule names', async () => {
   assert.equal(checks, seen.length * Object.keys(callers).length);
 });
 
-/** The renewal of a session answers 401 to someone without one: that is its own word, not a rule's. */
+/** Renewing a session without one answers 401: the handler does that, not the access rule. */
 function isAnswered(url: string, statusCode: number): boolean {
   return statusCode !== 403 && (statusCode !== 401 || url === '/api/auth/refresh');
 }
@@ -156,7 +156,7 @@ test('X-Device-Token wins over Device-Token, and either sets the device of the r
   assert.deepEqual((await ask({ 'x-device-token': again })).json(), { deviceId: id });
 });
 
-test('an agent token that is off by one character is refused', async () => {
+test('an agent token with one wrong character is refused', async () => {
   const extraRoutes = async (app: HttpServer): Promise<void> => {
     app.get('/api/matrix/agent', { config: { access: 'agent' } }, async () => ({}));
   };
@@ -176,7 +176,7 @@ test('a route that declares no access rule stops the start', async () => {
   await assert.rejects(runBackend({ extraRoutes }), /GET \/api\/forgotten declares no access rule/);
 });
 
-test('a HEAD or OPTIONS route stops the start unless it is public, for the token check skips them', async () => {
+test('a HEAD or OPTIONS route stops the start unless it is public, because the token check skips it', async () => {
   for (const method of ['HEAD', 'OPTIONS'] as const) {
     const extraRoutes = async (app: HttpServer): Promise<void> => {
       app.route({ method, url: '/api/peek', config: { access: 'user' }, handler: async () => ({}) });
@@ -185,7 +185,7 @@ test('a HEAD or OPTIONS route stops the start unless it is public, for the token
   }
 });
 
-test('a program on this machine may read the metrics, someone from elsewhere may not', async () => {
+test('a local program may read the metrics, a remote one may not', async () => {
   await using running = await runBackend();
   const here = await running.http.inject('/metrics');
   assert.equal(here.statusCode, 200);

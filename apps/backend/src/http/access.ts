@@ -8,10 +8,10 @@ import { NoBody, NoQuery } from '@station/kit/validation';
 /**
  * Who may use a route. Every route declares one in `config.access`; one that does not stops the start (deny by default).
  * - `public`: anyone, also without a token
- * - `user`: anyone who is logged in; `{ roles }`: whose global role is one of them
- * - `{ station }`: who has at least this role on the station (owner over admin over member); `orFormerOwner`: and who was the owner before the
- *   cloud named another
- * - `agent`, `device`: who has the agent's token, a device's token
+ * - `user`: any logged-in user; `{ roles }`: any user with one of these global roles
+ * - `{ station }`: any user with at least this role on the station (owner, admin, member); `orFormerOwner`: also the user who was the owner
+ *   before the cloud named another
+ * - `agent`, `device`: a caller with the agent's token, or with a device's token
  * - `operator`: a program on this machine (not through a proxy), or an owner or admin
  */
 export type AccessRule =
@@ -35,7 +35,7 @@ declare module 'fastify' {
   }
 }
 
-/** The hooks that the rules are made of. */
+/** The hooks that implement the rules. */
 export type AccessHooks = {
   verifyToken: RequestHook;
   requireStationRole: (role: Role, orFormerOwner: boolean) => RequestHook;
@@ -44,8 +44,8 @@ export type AccessHooks = {
 };
 
 /**
- * Puts the hooks of its declared rule before every route that is registered from now on, and refuses, by throwing, a
- * route without a rule. Undeclared query and body are closed too.
+ * Adds the hooks of its declared rule to every route that is registered from now on, and throws for a route without a rule. It also refuses
+ * an undeclared query or body.
  */
 export function enforceAccess(app: FastifyInstance, hooks: AccessHooks): void {
   app.decorateRequest('user', null);
@@ -102,7 +102,7 @@ function operatorHook(verifyToken: RequestHook): RequestHook {
 
 const loopback = /^(127\.|::1$|::ffff:127\.)/;
 
-/** By the connection itself, not by what a header claims; what comes through the reverse proxy is not local. */
+/** Judged by the connection, not by a header; a request through the reverse proxy is not local. */
 function isLocalProgram(request: FastifyRequest): boolean {
   const { headers, socket } = request.raw;
   const forwarded = headers['x-forwarded-for'] ?? headers['forwarded'];

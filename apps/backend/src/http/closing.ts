@@ -1,20 +1,20 @@
 import type { HttpServer } from './server.ts';
 
-/** How long requests that are under way may take when the backend stops; with the rest it must be over within 5 s. */
+/** How long current requests may still take when the backend stops; the whole stop must end within 5 s. */
 const drainMs = 3_000;
 
-/** Aborts when the server begins to close: streams without an end would hold it up. Answers then end their connections. */
+/** Aborts when the server begins to close: endless streams would block it. Answers then close their connections. */
 export function closingSignal(app: HttpServer): AbortSignal {
   const controller = new AbortController();
   app.addHook('preClose', async () => controller.abort());
   app.addHook('onSend', async (_request, reply) => {
-    // Else the connection of the last request would stay open, and the server with it.
+    // Otherwise the connection of the last request would keep the server open.
     if (controller.signal.aborted) void reply.header('connection', 'close');
   });
   return controller.signal;
 }
 
-/** Stops listening and answers what is under way, for a while. */
+/** Stops listening, and answers current requests within the time limit. */
 export async function closeInTime(app: HttpServer): Promise<void> {
   const timer = setTimeout(() => app.server.closeAllConnections(), drainMs);
   try {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runBackend } from '../testing/running-backend.ts';
 
-test('the description is OpenAPI 3.1 and knows every route of the API', async () => {
+test('the description is OpenAPI 3.1 and contains every route of the API', async () => {
   await using running = await runBackend();
   const response = await running.http.inject('/api/openapi.json');
   const document = response.json();
@@ -18,7 +18,7 @@ test('the description is OpenAPI 3.1 and knows every route of the API', async ()
   assert.deepEqual((await running.http.inject('/api/openapi.json')).json(), document, 'again');
 });
 
-test('the reference page has its script here and may talk to no other host', async () => {
+test('the reference page loads its script from the station and may contact no other host', async () => {
   await using running = await runBackend();
   const moved = await running.http.inject('/api/docs');
   assert.equal(moved.statusCode, 301);

@@ -3,14 +3,14 @@ import type { FastifyInstance, RouteOptions } from 'fastify';
 import type { AccessRule } from './access.ts';
 import { compilersFactory, type HttpServer } from './server.ts';
 
-/** A route as its description and its tests need it. */
+/** A route with the fields that documentation and tests need. */
 export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema'> & { access: AccessRule };
 
 const documentPath = '/api/openapi.json';
 const pagePath = '/api/docs';
 const noncePlace = 'nonce-goes-here';
 
-/** The page has inline styles and one inline script; it talks to no other host. */
+/** The page has inline styles and one inline script; it contacts no other host. */
 const pagePolicy = (nonce: string): string =>
   [
     "default-src 'none'",
@@ -26,8 +26,8 @@ const pagePolicy = (nonce: string): string =>
 /**
  * GET /api/openapi.json and the reference page /api/docs.
  *
- * Both are asked for rarely, and what makes them weighs several megabytes: it is loaded at the first request, into an instance of
- * its own, from the routes noted by `collectRoutes`.
+ * Both are rarely requested, and their libraries take several megabytes. They are loaded at the first request, into a separate Fastify
+ * instance, from the routes that `collectRoutes` recorded.
  */
 export async function registerDocsRoutes(
   app: HttpServer,
@@ -60,7 +60,7 @@ export async function registerDocsRoutes(
   });
 }
 
-/** Notes every route that is registered from now on. */
+/** Records every route that is registered from now on. */
 export function collectRoutes(app: HttpServer): readonly DescribedRoute[] {
   const routes: DescribedRoute[] = [];
   app.addHook('onRoute', ({ method, url, schema, config }) => {
@@ -137,7 +137,7 @@ async function createReferencePage(): Promise<FastifyInstance> {
       nonce: noncePlace,
       withDefaultFonts: false,
       telemetry: false,
-      // Parts that would send the reader, or what they read, to services elsewhere.
+      // Features that would send the reader, or the content, to external services.
       showDeveloperTools: 'never',
       agent: { disabled: true },
       mcp: { disabled: true },

@@ -6,7 +6,7 @@ import { enforceAccess } from './access.ts';
 import { createHttpServer } from './server.ts';
 import { registerHealthRoute } from './health.ts';
 
-test('a backend that works says so, with the release’s version, also to HEAD', async () => {
+test('a healthy backend answers 200 with the release’s version, also to HEAD', async () => {
   await using running = await runBackend({ env: { STATION_VERSION: 'v3.1.4' } });
   const response = await running.http.inject('/api/health');
   assert.equal(response.statusCode, 200);

@@ -1,10 +1,10 @@
 import { BackendHealth, type BackendHealth as HealthBody } from '@station/protocol/rest';
 import type { HttpServer } from './server.ts';
 
-/** Each answers in about two seconds at most, and never throws. A part that is not configured is well. */
+/** Each check answers within about two seconds and never throws. A part that is not configured is healthy. */
 export type HealthChecks = Record<keyof HealthBody['checks'], () => Promise<boolean>>;
 
-/** GET /api/health: what the agent asks after an update (contracts, section 7). */
+/** GET /api/health: the agent requests it after an update (contracts, section 7). */
 export async function registerHealthRoute(
   app: HttpServer,
   options: { checks: HealthChecks; version: string; replica?: () => HealthBody['replica'] | null },

@@ -3,7 +3,7 @@ import type { HttpServer } from './server.ts';
 
 export type Metrics = {
   registry: Registry;
-  /** Sets a gauge that is read when someone asks. */
+  /** Adds a gauge whose value is read at each request. */
   gauge(name: string, help: string, read: () => number): void;
   counter(name: string, help: string): Counter;
 };
@@ -19,7 +19,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** GET /metrics in the form of Prometheus, and the times of requests that it shows. */
+/** GET /metrics in the Prometheus format, and the request durations that it shows. */
 export async function registerMetrics(app: HttpServer, { registry }: Metrics): Promise<void> {
   const durations = new Histogram({
     name: 'station_http_request_seconds',
@@ -29,13 +29,13 @@ export async function registerMetrics(app: HttpServer, { registry }: Metrics): P
     registers: [registry],
   });
   app.addHook('onResponse', async (request, reply) => {
-    // By the route's pattern: what people type would make a series of each path.
+    // Labelled by the route's pattern: the real path would create a series for each path.
     const route = request.routeOptions.url ?? '(none)';
     durations.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000);
   });
   let hasDefaults = false;
   app.get('/metrics', { config: { access: 'operator' }, schema: { tags: ['system'] } }, async (_request, reply) => {
-    // The process metrics keep an observer running; whoever never asks does not pay for it.
+    // The process metrics need a running observer, so it starts at the first request.
     if (!hasDefaults) collectDefaultMetrics({ register: registry });
     hasDefaults = true;
     return reply.type(registry.contentType).send(await registry.metrics());

@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import { bearer, owner, runBackend } from '../testing/running-backend.ts';
 import type { HttpServer } from './server.ts';
 
-test('every fault of a request is told with its JSON pointer, unknown keys included', async () => {
+test('every fault of a request is reported with its JSON pointer, also unknown keys', async () => {
   await using running = await runBackend();
   const payload = { email: 'no-address', name: 7, extra: true, 'sl/ash': 1 };
   const response = await running.http.inject({ method: 'POST', url: '/api/auth/setup', payload });
@@ -27,7 +27,7 @@ test('every fault of a request is told with its JSON pointer, unknown keys inclu
   ]);
 });
 
-test('what a route does not declare is refused: a body, a query, a path that is no id', async () => {
+test('an undeclared body or query, and a path that is not an id, are refused', async () => {
   await using running = await runBackend();
   const headers = bearer((await running.setUp()).accessToken);
   const { http } = running;
@@ -39,7 +39,7 @@ test('what a route does not declare is refused: a body, a query, a path that is 
   assert.deepEqual(path.json().details.faults[0].in, 'params');
 });
 
-test('errors of every kind have the one form', async () => {
+test('all errors have the same form', async () => {
   await using running = await runBackend();
   const cases = [
     { status: 413, code: 'payload_too_large', options: { payload: { email: 'x'.repeat(300_000) } } },
@@ -76,7 +76,7 @@ test('errors of every kind have the one form', async () => {
   }
 });
 
-test('bytes that are no HTTP get an answer in the same form', async () => {
+test('bytes that are not HTTP get an error of the same form', async () => {
   await using running = await runBackend();
   const { hostname, port } = new URL(running.backend.url);
   const socket = connect(Number(port), hostname);
@@ -89,7 +89,7 @@ test('bytes that are no HTTP get an answer in the same form', async () => {
   assert.equal((JSON.parse(text.split('\r\n\r\n')[1] ?? '') as { code: string }).code, 'bad_request');
 });
 
-test('what a route throws unexpectedly is logged with the request and kept from the client', async () => {
+test('an unexpected error of a route is logged with the request and hidden from the client', async () => {
   const extraRoutes = async (app: HttpServer): Promise<void> => {
     app.get('/api/broken', { config: { access: 'public' } }, async () => {
       throw new Error('the secret plan is in /var/lib/plan');
@@ -105,7 +105,7 @@ test('what a route throws unexpectedly is logged with the request and kept from 
   assert.equal(failed?.['requestId'], response.headers['x-request-id']);
 });
 
-test('an answer carries only what its schema declares', async () => {
+test('an answer contains only what its schema declares', async () => {
   const extraRoutes = async (app: HttpServer): Promise<void> => {
     const schema = { response: { 200: Type.Object({ name: Type.String() }) } };
     const row: { name: string } = { name: 'Olena', passwordHash: 'x' } as { name: string };

@@ -33,11 +33,11 @@ const requestTimeoutMs = 30_000;
 /** Only the reverse proxy beside us may say where a request came from; it is on loopback or a private network. */
 const trustedProxies = ['loopback', 'linklocal', 'uniquelocal'];
 
-/** Given beforehand: Fastify loads its own ones otherwise, even when they are replaced right afterwards. */
+/** Passed to the constructor: otherwise Fastify loads its own compilers, even if they are replaced immediately. */
 export const compilersFactory = {
-  // Its types only know those of Ajv.
+  // Fastify's types only know the compilers of Ajv.
   buildValidator: (() => createValidatorCompiler({ findUnstorable })) as never,
-  // Only what the schema declares goes out: a column added to a table does not appear in an answer by itself.
+  // Sends only what the schema declares: a new table column does not appear in answers.
   buildSerializer:
     () =>
     ({ schema }: { schema?: unknown }) =>
@@ -53,8 +53,7 @@ const apiHeaders = {
 };
 
 /**
- * The HTTP server without any route: limits, one form for errors, validation and answers by TypeBox schemas, request ids and
- * the log of requests.
+ * The HTTP server without routes: limits, one error format, validation and answers by TypeBox schemas, request ids and the request log.
  */
 export function createHttpServer({ logger }: { logger: BackendLogger }): HttpServer {
   const app = fastify({
@@ -71,7 +70,7 @@ export function createHttpServer({ logger }: { logger: BackendLogger }): HttpSer
     clientErrorHandler: answerUnreadable,
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  // JSON is the only kind of body that is read.
+  // The server only reads JSON bodies.
   app.removeContentTypeParser('text/plain');
 
   app.addHook('onRequest', async (request, reply) => {
@@ -106,7 +105,7 @@ const named = (request: FastifyRequest): { requestId: string; method: string; ur
 
 function sendError(error: unknown, reply: FastifyReply): boolean {
   const { body, headers, isFault } = toErrorResponse(error);
-  // A route's own serializers are for its answers, not for this.
+  // A route's own serializers are for its answers, not for errors.
   reply.serializer(JSON.stringify).code(body.statusCode).headers(headers);
   void reply.type('application/json; charset=utf-8').send(body);
   return isFault;
@@ -114,7 +113,7 @@ function sendError(error: unknown, reply: FastifyReply): boolean {
 
 type ClientSocket = Parameters<NonNullable<FastifyServerOptions['clientErrorHandler']>>[1];
 
-/** Bytes that are no HTTP request never reach a route. */
+/** Bytes that are not an HTTP request never reach a route. */
 function answerUnreadable(error: Error & { code?: string }, socket: ClientSocket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

@@ -17,7 +17,7 @@ async function builtApp() {
   return { web, [Symbol.asyncDispose]: folder[Symbol.asyncDispose] };
 }
 
-test('pages and files are served with a strict policy and caches that fit them', async () => {
+test('pages and files are served with a strict content policy and suitable cache headers', async () => {
   await using built = await builtApp();
   await using running = await runBackend({ env: { WEB_DIR: built.web } });
   for (const url of ['/', '/devices', '/station/updates?from=1', '/index.html']) {
@@ -39,7 +39,7 @@ test('pages and files are served with a strict policy and caches that fit them',
   assert.equal(again.statusCode, 304);
 });
 
-test('what is not there is not there: no page in place of an API answer or a script', async () => {
+test('a missing path answers 404: no page replaces an API answer or a script', async () => {
   await using built = await builtApp();
   await using running = await runBackend({ env: { WEB_DIR: built.web } });
   for (const url of [
@@ -59,7 +59,7 @@ test('what is not there is not there: no page in place of an API answer or a scr
   assert.equal((await running.http.inject('/api/health')).statusCode, 200);
 });
 
-test('a per cent sign in an address is one, and nothing is decoded twice', async () => {
+test('a percent sign in an address is kept, and nothing is decoded twice', async () => {
   await using built = await builtApp();
   await using running = await runBackend({ env: { WEB_DIR: built.web } });
   for (const url of ['/%25', '/100%25', '/devices/%2525', '/favicon%252esvg', '/%252e%252e%252fsecret%252etxt']) {
@@ -72,7 +72,7 @@ test('a per cent sign in an address is one, and nothing is decoded twice', async
   assert.deepEqual(running.logger.events('request_failed'), []);
 });
 
-test('a folder without a built app is told at start', async () => {
+test('a folder without a built app fails at start', async () => {
   await using folder = await temporaryFolder();
   await assert.rejects(runBackend({ env: { WEB_DIR: folder.path } }), /build the web app first/);
 });

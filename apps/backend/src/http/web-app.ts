@@ -3,7 +3,7 @@ import { exists } from '@station/kit/durable-files';
 import { StationError } from '@station/kit/station-error';
 import type { HttpServer } from './server.ts';
 
-/** No inline script, nothing from another host; WebSocket and REST of this one. */
+/** No inline script, nothing from another host; WebSocket and REST only to this host. */
 const webAppPolicy = [
   "default-src 'self'",
   "img-src 'self' data:",
@@ -16,18 +16,18 @@ const webAppPolicy = [
 /** Vite puts a hash of the content into names below /assets: those never change. */
 const forEver = 'public, max-age=31536000, immutable';
 const checkedEachTime = 'no-cache';
-/** Paths of ours that are never a page of the web app. */
+/** Paths of the backend that are never a page of the web app. */
 const notPages = /^\/(api|ws|provisioning|metrics|firmware|assets)(\/|$)/;
 
 /**
- * Serves the built web app, for development and `npm start`; in the stack the frontend's container does that. Addresses of pages, which
- * have no file, get index.html.
+ * Serves the built web app, for development and `npm start`; in the stack the frontend's container does that. Page addresses have no file
+ * and get index.html.
  */
 export async function registerWebApp(app: HttpServer, { directory }: { directory: string }): Promise<void> {
-  // Said at start, not to the first visitor.
+  // Fails at start, not at the first request.
   if (!(await exists(join(directory, 'index.html'))))
     throw new Error('WEB_DIR holds no index.html: build the web app first');
-  // Only here, not in the stack: what it comes with takes its place.
+  // Loaded only here: the stack does not need it, and the library takes memory.
   const { default: staticFiles } = await import('@fastify/static');
   await app.register(staticFiles, {
     root: directory,

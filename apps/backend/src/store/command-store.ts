@@ -3,24 +3,24 @@ import type { CommandChange, DeviceEvents } from '../core/device-events.ts';
 
 export type Ending = Pick<CommandChange, 'status' | 'reason'>;
 
-/** The device said so by an event. Told as any confirmation: the reason stays on disk. */
+/** The device confirmed by event. Emitted like any confirmation; the reason stays on disk. */
 export const acknowledged = { status: 'confirmed', reason: 'acknowledged' } as const satisfies Ending;
 
 export type CommandStore = {
-  /** Writes a command that is about to be sent, and tells of it. */
+  /** Writes a command before it is sent, and publishes it. */
   add(command: CommandChange, expiresAt: number): Promise<void>;
-  /** Ends those of them that are pending still, and tells of these: of several that end one, only the first does. */
+  /** Ends the ones that are still pending, and publishes those. If several replicas end a command, only the first succeeds. */
   end(commandIds: readonly string[], ending: Ending, at: number): Promise<void>;
   /** Oldest first. */
   pending(): Promise<{ command: CommandChange; expiresAt: number }[]>;
-  /** Ids of the devices that have acknowledged one of the commands that are on disk still. */
+  /** Ids of devices that acknowledged a command which is still on disk. */
   acknowledging(): Promise<string[]>;
 };
 
-/** Runs `work` in a transaction, and tells everyone of what it gives once that is on disk. */
+/** Runs `work` in a transaction, and publishes its result once it is on disk. */
 export type TellCommands = (work: (db: DatabaseTransaction) => Promise<CommandChange[]>) => Promise<void>;
 
-/** Of a backend that is alone. */
+/** For a single backend. */
 export function tellHere(db: Database, events: DeviceEvents): TellCommands {
   return async (work) => {
     const commands = await db.transaction().execute(work);
@@ -28,7 +28,7 @@ export function tellHere(db: Database, events: DeviceEvents): TellCommands {
   };
 }
 
-/** Commands on disk, so that one that is under way is followed to its end whatever happens to the backend. Parameters are not kept. */
+/** Commands on disk, so that the next run can finish pending ones. Parameters are not stored. */
 export function createCommandStore({ db, tell }: { db: Database; tell: TellCommands }): CommandStore {
   const rowsPending = () => db.selectFrom('device_commands').selectAll().where('status', '=', 'pending');
   return {

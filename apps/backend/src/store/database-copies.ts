@@ -3,7 +3,7 @@ import { isoTime, type Clock } from '@station/kit/clock';
 import { temporaryPath, type Disk } from '@station/kit/durable-files';
 import { findDamageInCopy, type SqliteDatabase, copyOpenDatabase } from '../adapters/sqlite.ts';
 
-/** Why a copy was taken; each kind is kept and thinned out by itself. */
+/** Why a copy was taken. Each kind has its own limit of copies. */
 export type CopyKind = 'migration' | 'daily';
 export type DatabaseCopy = { path: string; name: string; kind: CopyKind; takenAt: string };
 
@@ -12,14 +12,14 @@ export type DatabaseCopies = {
   take(database: SqliteDatabase, kind: CopyKind): Promise<DatabaseCopy>;
   /** Newest first. */
   list(): Promise<DatabaseCopy[]>;
-  /** The newest copy that is not damaged itself; null when there is none. */
+  /** The newest undamaged copy; null when there is none. */
   newestGood(): Promise<DatabaseCopy | null>;
 };
 
 const keptOfEachKind = 3;
 const copyName = /^station-(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z-(migration|daily)\.sqlite$/;
 
-/** Copies of the SQLite file, in a directory beside it. They hold what the database holds, so only the owner may read them. */
+/** Copies of the SQLite file, in a directory beside it. They hold the same secrets, so only the owner may read them. */
 export function createDatabaseCopies(options: { directory: string; disk: Disk; clock: Clock }): DatabaseCopies {
   const { directory, disk, clock } = options;
 
@@ -31,7 +31,7 @@ export function createDatabaseCopies(options: { directory: string; disk: Disk; c
   const removeOld = async (kind: CopyKind): Promise<void> => {
     const old = (await list()).filter((copy) => copy.kind === kind).slice(keptOfEachKind);
     for (const { path } of old) await disk.remove(path);
-    // What a copy that was cut short left behind.
+    // Remains of an interrupted copy.
     const cut = (await disk.list(directory)).filter((name) => name.startsWith('.station-'));
     for (const name of cut) await disk.remove(join(directory, name));
     await disk.sync(directory);
@@ -72,7 +72,7 @@ export async function removeWithSides(disk: Disk, file: string): Promise<void> {
   for (const suffix of databaseSuffixes) await disk.remove(file + suffix);
 }
 
-/** What SQLite keeps beside a database file; the log before the file it belongs to. */
+/** The files that SQLite keeps beside a database file; the log is listed before the database. */
 export const databaseSuffixes = ['-wal', '-shm', '-journal', ''] as const;
 
 /** Where the copies of a database file are kept. */

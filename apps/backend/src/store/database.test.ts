@@ -41,7 +41,7 @@ async function filesIn(folder: string): Promise<string[]> {
   return (await readdir(folder)).sort();
 }
 
-test('a new database is made with every commit on disk, readable by its owner alone', async () => {
+test('a new database syncs every commit to disk and only its owner can read it', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'data', 'station.sqlite');
   await using store = await open(file);
@@ -80,7 +80,7 @@ test('a copy is taken before a pending migration, and an older release starts on
   assert.deepEqual(await readSettings(older), ['after', 'before']);
 });
 
-test('only the last three copies are kept, and remains of one that was cut short go', async () => {
+test('only the last three copies are kept, and remains of an interrupted copy are deleted', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'station.sqlite');
   const known = [...migrations];
@@ -111,7 +111,7 @@ async function breakPages(file: string): Promise<void> {
 }
 
 for (const { what, break: damage } of damages) {
-  test(`a database file with ${what} is put aside and the latest copy takes its place`, async () => {
+  test(`a database file with ${what} is renamed and the latest copy replaces it`, async () => {
     await using folder = await temporaryFolder();
     const file = join(folder.path, 'station.sqlite');
     {
@@ -133,7 +133,7 @@ for (const { what, break: damage } of damages) {
     assert.equal(restored?.level, 'error');
     assert.match(String(restored?.['copy']), /migration\.sqlite$/);
     const aside = join(folder.path, String(restored?.['damaged']));
-    // An empty one gets a header as soon as it is opened.
+    // SQLite writes a header to an empty file as soon as it opens it.
     if (damagedContent.length > 0) assert.deepEqual(await readFile(aside), damagedContent);
     assert.deepEqual(
       (await filesIn(folder.path)).filter((name) => /replacing|restored|suspected|tmp/.test(name)),
@@ -142,7 +142,7 @@ for (const { what, break: damage } of damages) {
   });
 }
 
-test('a damaged copy is passed over for an older good one', async () => {
+test('a damaged copy is skipped in favour of an older good one', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'station.sqlite');
   const known = [...migrations];
@@ -160,7 +160,7 @@ test('a damaged copy is passed over for an older good one', async () => {
   assert.deepEqual(await readSettings(store), ['first']);
 });
 
-test('without any copy the damaged file is kept and the empty start is said at level error', async () => {
+test('without any copy the damaged file is kept and the empty start is logged at level error', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'station.sqlite');
   await writeFile(file, 'not a database at all, certainly not one');
@@ -171,14 +171,14 @@ test('without any copy the damaged file is kept and the empty start is said at l
   assert.match(await readFile(join(folder.path, String(event?.['damaged'])), 'utf8'), /certainly not one/);
 });
 
-test('a power cut in the middle of putting a damaged file aside is finished at the next start', async () => {
+test('after a power cut, the next start finishes the replacement of a damaged file', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'station.sqlite');
   {
     await using store = await open(file);
     await writeSetting(store, 'kept');
   }
-  // As replaceBy leaves it after its marker: the log is moved already, the damaged file is not.
+  // The state that replaceBy leaves after its marker: the log is moved, the damaged file is not.
   await copyFile(file, `${file}.restored`);
   await writeFile(`${file}.replacing`, `${file}.damaged-20260101T000000000Z`);
   await writeFile(`${file}.damaged-20260101T000000000Z-wal`, 'log of the damaged file');
@@ -195,7 +195,7 @@ test('a power cut in the middle of putting a damaged file aside is finished at t
   assert.ok(!names.some((name) => /replacing|restored/.test(name)));
 });
 
-test('a disk that may not be read is an error, not a reason to replace the file', async () => {
+test('a file without read permission is an error, not a reason to replace it', async () => {
   await using folder = await temporaryFolder();
   await assert.rejects(open(join(folder.path, 'station.sqlite', 'is', 'a', 'file', '\0')));
   const directory = join(folder.path, 'station.sqlite');
@@ -204,7 +204,7 @@ test('a disk that may not be read is an error, not a reason to replace the file'
   assert.ok(!(await filesIn(folder.path)).some((name) => name.includes('damaged')), directory);
 });
 
-test('damage that shows while the database is in use is said, and mended at the next start', async () => {
+test('damage found while the database is in use is logged, and repaired at the next start', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'station.sqlite');
   {
@@ -238,7 +238,7 @@ test('damage that shows while the database is in use is said, and mended at the 
   assert.equal((await readSettings(store)).length, 2_000);
 });
 
-/** More than the page cache holds, so that reading it means reading the file. */
+/** Larger than the page cache, so that a query reads the file. */
 async function fill(store: Store): Promise<void> {
   const rows = Array.from({ length: 2_000 }, (_, index) => ({
     key: `k${index}`,

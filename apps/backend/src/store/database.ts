@@ -14,12 +14,12 @@ import { openOrRestore, suspectDamage } from './sqlite-recovery.ts';
 export type Store = AsyncDisposable & {
   db: Database;
   kind: DatabaseConfig['kind'];
-  /** True when a query comes back. Never throws. */
+  /** True when a query succeeds. Never throws. */
   answers(): Promise<boolean>;
 };
 
 const copyEveryMs = 24 * 60 * 60 * 1000;
-/** Not at once: starting up is busy enough. */
+/** A delay, so that it does not slow down the start. */
 const firstCopyAfterMs = 10 * 60 * 1000;
 
 /**
@@ -30,12 +30,12 @@ const firstCopyAfterMs = 10 * 60 * 1000;
 export async function openStore(options: {
   config: DatabaseConfig;
   migrations: readonly StationMigration[];
-  /** Name of this backend among several on the same PostgreSQL. */
+  /** Name of this replica among backends on the same PostgreSQL. */
   replicaId?: string | null;
   clock: Clock;
   disk: Disk;
   logger: BackendLogger;
-  /** Called when the file proves damaged while in use: the next start mends it. */
+  /** Called when damage is found while the file is in use: the next start repairs it. */
   onDamage: () => void;
 }): Promise<Store> {
   const { config, migrations, replicaId = null, logger } = options;
@@ -94,7 +94,7 @@ async function openSqlite(
   };
 }
 
-/** A copy a day, counted from the newest one, so that a station that is often restarted takes no more than that. */
+/** One copy a day, counted from the newest copy, so that restarts cause no further copies. */
 function startDailyCopies(
   copy: (kind: CopyKind) => Promise<void>,
   copies: DatabaseCopies,
@@ -105,7 +105,7 @@ function startDailyCopies(
     while (!stopping.signal.aborted) {
       const [newest] = await copies.list();
       const age = newest === undefined ? copyEveryMs : clock.now() - Date.parse(newest.takenAt);
-      // A clock that was set back must not put the next copy off for ever.
+      // A clock that was set back must not postpone the next copy without limit.
       const untilNext = Math.min(copyEveryMs, copyEveryMs - age);
       await clock.sleep(Math.max(firstCopyAfterMs, untilNext), stopping.signal);
       await copy('daily').catch((error: unknown) =>

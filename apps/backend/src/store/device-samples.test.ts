@@ -10,7 +10,7 @@ const state = (at: number, given: Readonly<Record<string, unknown>>, deviceId = 
   state: given,
 });
 
-test('values of one second share a row, in the order they came; the next second has a row of its own', () => {
+test('values of one second share a row, in order of arrival; the next second has its own row', () => {
   const rows = sampleRows([
     state(5_990, { t: 1, h: 40 }),
     state(5_995, { t: 2 }, 'b'),
@@ -35,12 +35,12 @@ test('values of one second share a row, in the order they came; the next second 
   ]);
 });
 
-test('of two values in one millisecond the later one counts', () => {
+test('of two values in one millisecond the later one is kept', () => {
   const reports = [state(10, { t: 1 }), state(10, { t: 2 }), state(12, { t: 3 }), state(12, { t: 4 })];
   assert.deepEqual(sampleRows(reports), [{ deviceId: 'a', capability: 't', at: 10, value: 2, later: [[2, 4]] }]);
 });
 
-test('a clock that was set back gives no two rows with one key', () => {
+test('a clock that was set back does not cause two rows with one key', () => {
   const rows = sampleRows([5_500, 4_900, 5_400, 5_500].map((at) => state(at, { t: at })));
   assert.deepEqual(
     rows.map(({ at, later }) => [at, later]),
@@ -57,7 +57,7 @@ test('a clock that was set back gives no two rows with one key', () => {
   );
 });
 
-test('true and false are 1 and 0; what is no number is left out', () => {
+test('true and false become 1 and 0; other values are left out', () => {
   const rows = sampleRows([state(1, { on: true, off: false, colour: 'red', nothing: null, far: Infinity })]);
   assert.deepEqual(
     rows.map(({ capability, value }) => [capability, value]),

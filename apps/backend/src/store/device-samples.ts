@@ -1,21 +1,21 @@
 import type { DeviceReport } from '../core/device-events.ts';
 
-/** Numbers that a capability of a device had within one second, as they stand in one row. */
+/** The numbers of one capability of a device within one second, stored in one row. */
 export type SampleRow = {
   deviceId: string;
   capability: string;
-  /** Of the first, milliseconds since the epoch. */
+  /** Time of the first, milliseconds since the epoch. */
   at: number;
   value: number;
-  /** The others: how many milliseconds after the first, and the value. Never beyond the second of the first: hours need not be split. */
+  /** The others: milliseconds after the first, and the value. All lie in the second of the first, so no row spans two hours. */
   later?: [afterMs: number, value: number][];
 };
 
 export const secondMs = 1_000;
 
 /**
- * The numbers among the values of states, in few rows: a row costs far more than what stands in it. True and false are 1 and 0; of two values
- * in one millisecond the later one counts.
+ * Packs the numbers of states into few rows, because a row costs far more than a value. True and false become 1 and 0; of two values in
+ * one millisecond the later one is kept.
  * @returns no two rows with the same device, capability and time.
  */
 export function sampleRows(reports: readonly DeviceReport[]): SampleRow[] {

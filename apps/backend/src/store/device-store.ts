@@ -10,19 +10,19 @@ export type DeviceRow = DevicesTable;
 type NewDevice = { externalId: string; type: string; name: string; zoneId: string | null };
 
 export type DeviceStore = {
-  /** By name. */
+  /** Sorted by name. */
   list(): Promise<DeviceRow[]>;
   findById(id: string): Promise<DeviceRow | null>;
   findByExternalId(externalId: string): Promise<DeviceRow | null>;
   /** @returns id of the device whose token has this hash. */
   findByTokenHash(tokenHash: string): Promise<string | null>;
   /**
-   * Adds a device, or gives the one with this external id a new token: it is being provisioned again.
-   * @returns the token in the clear, for the device itself; only its hash is kept.
+   * Adds a device. If the external id exists, the device is provisioned again and gets a new token.
+   * @returns the token in plain text, for the device itself; only its hash is stored.
    */
   provision(device: NewDevice): Promise<{ id: string; token: string }>;
   change(id: string, patch: { name?: string; zoneId?: string | null }): Promise<boolean>;
-  /** Notes with it that its login at the broker is to go. */
+  /** In the same transaction it notes that the login at the broker must be removed. */
   remove(id: string): Promise<boolean>;
 };
 
@@ -83,7 +83,7 @@ export function createDeviceStore({ db, clock }: { db: Database; clock: Clock })
   };
 }
 
-/** What people may know of a device. */
+/** The fields of a device that people may see. */
 export function toDevice(row: DeviceRow): DeviceBody {
   const time = (at: number | null): string | null => (at === null ? null : isoTime(at));
   return {
@@ -103,7 +103,7 @@ export function toDevice(row: DeviceRow): DeviceBody {
   };
 }
 
-/** Logins that the broker is still to be told to take back. They are noted where devices are removed. */
+/** Logins that still have to be removed at the broker. They are noted when devices are removed. */
 export const createRemovedLogins = (db: Database) => ({
   list: (): Promise<{ deviceId: string; externalId: string }[]> =>
     db
@@ -111,7 +111,7 @@ export const createRemovedLogins = (db: Database) => ({
       .select(['device_id as deviceId', 'external_id as externalId'])
       .orderBy('device_id')
       .execute(),
-  /** It is gone from the broker, or belongs to a device that was added since. */
+  /** The login was removed at the broker, or belongs to a device that was added again. */
   forget: async ({ deviceId }: { deviceId: string }): Promise<void> => {
     await db.deleteFrom('removed_logins').where('device_id', '=', deviceId).execute();
   },

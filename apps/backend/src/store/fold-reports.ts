@@ -2,11 +2,11 @@ import type { DeviceReport } from '../core/device-events.ts';
 import { sampleRows, type SampleRow } from './device-samples.ts';
 import { createMergedState, type MergedState, type State } from '../core/device-state.ts';
 
-/** What a batch of reports makes of one device; null leaves a column as it is. */
+/** The changes of one device by a batch of reports; null leaves a column unchanged. */
 export type DeviceChange = {
   id: string;
   lastSeenAt: number | null;
-  /** The capabilities that were reported, merged over the ones that were not: the whole state. */
+  /** The whole state: reported capabilities merged into the previous state. */
   state: State | null;
   stateAt: number | null;
   status: 'online' | 'offline' | null;
@@ -24,20 +24,20 @@ type DeviceEventRow = {
   at: number;
 };
 
-/** A batch of reports as the few rows that it comes to. */
+/** The few rows that result from a batch of reports. */
 export type FoldedReports = {
   changes: DeviceChange[];
   events: DeviceEventRow[];
   samples: SampleRow[];
-  /** The reports without what their devices' states have no room for. */
+  /** The reports without values that exceed the limits of a state. */
   taken: DeviceReport[];
-  /** Ids of the devices of which something was left out, once for each report. */
+  /** Ids of devices with left-out values, once for each report. */
   cut: string[];
 };
 
 /**
- * Folds reports, in the order they came, into rows: one change a device, every event, every numeric value that has room in the state.
- * @param before states as they are kept, JSON texts by device.
+ * Folds reports, in order of arrival, into rows: one change a device, every event, every numeric value that fits into the state.
+ * @param before stored states, as JSON text by device.
  * @param newId makes the ids of events; they must sort by time.
  */
 export function foldReports(
@@ -82,7 +82,7 @@ export function foldReports(
         break;
     }
     taken.push(kept);
-    // The last will of a device is not a word of its own.
+    // A last will is not a message that the device itself sent.
     if (report.kind !== 'status' || report.status === 'online') change.lastSeenAt = at;
   }
   return { changes: [...changes.values()], events, samples: sampleRows(taken), taken, cut };

@@ -3,8 +3,8 @@ import { sql, type RawBuilder } from 'kysely';
 export type ColumnType = 'text' | 'bigint' | 'double precision';
 
 /**
- * Many rows as one parameter: a table expression named `given` over a JSON array of objects. One statement with one text, however many
- * rows: it is compiled once, and no limit on the number of parameters is met.
+ * Many rows as one parameter: a table expression named `given` over a JSON array of objects. The statement text is the same for any number
+ * of rows, so it is compiled once, and no limit on parameters applies.
  * @param columns name of each key, which becomes the column's name, and its type.
  */
 export function jsonRows(

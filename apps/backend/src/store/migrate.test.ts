@@ -73,7 +73,7 @@ test('runs what is pending, once', async () => {
   assert.deepEqual(await migrate(db, [createNotes, addColour]), ['0003-colour']);
 });
 
-test('an older release reads and writes the schema of a newer one, and the newer one goes on afterwards', async () => {
+test('an older release reads and writes the schema of a newer one, and the newer one still works afterwards', async () => {
   await using opened = await openDatabase();
   const { db } = opened;
   await migrate(db, [createNotes, addColour]);
@@ -89,7 +89,7 @@ test('an older release reads and writes the schema of a newer one, and the newer
   assert.deepEqual({ ...rows.rows[0] }, { text: 'written by the older one', colour: 'white' });
 });
 
-test('a migration that a fix of the older release brings is run on the newer schema', async () => {
+test('a migration from a fix of the older release runs on the newer schema', async () => {
   await using opened = await openDatabase();
   await migrate(opened.db, [createNotes, addColour]);
   assert.deepEqual(await migrate(opened.db, [createNotes, fixOfOlderRelease]), ['0002-index']);

@@ -3,9 +3,8 @@ import { Migrator, type Migration } from 'kysely/migration';
 
 /**
  * A step of the schema. The rule is expand, then contract: an agent rolls a station back to an older backend at any moment, and
- * that backend must find its way in the newer schema. So a migration may add tables, indices, and columns that are nullable or
- * have a default. What an older release still reads or writes is only taken away in a later release, once nobody can
- * roll back past the one that stopped using it; that migration names it in `requires`.
+ * that backend must work with the newer schema. So a migration may add tables, indices, and columns that are nullable or have a default.
+ * A later release removes what older releases still use, once no rollback can reach those releases; that migration sets `requires`.
  */
 export type StationMigration = {
   /** `NNNN-name`; sorts in order of age. */
@@ -33,9 +32,9 @@ export class SchemaTooNewError extends Error {
 }
 
 const executedTable = 'kysely_migration';
-/** What unknown migrations ask of older code; written by those migrations, read by that code. */
+/** What unknown migrations require of older code; those migrations write it, the older code reads it. */
 const requirementsTable = 'schema_requirements';
-/** Another release may migrate between our look and our turn; then we look again. */
+/** Another release may migrate between our comparison and our migration; then we compare again. */
 const attempts = 3;
 
 /** Compares the database with the migrations this release knows. Changes nothing. */
@@ -52,9 +51,8 @@ export async function readSchemaState(db: Kysely<unknown>, known: readonly Stati
 /**
  * Runs the pending migrations in one transaction.
  *
- * Kysely's Migrator refuses a database with migrations it was not given. After a rollback that is the ordinary case, so
- * the unknown ones are handed to it as already done; a release that runs into one which `requires` more than it knows is
- * refused here instead, in words.
+ * Kysely's Migrator refuses a database with unknown migrations. After a rollback that is the normal case, so the unknown ones are
+ * declared as done. If one of them `requires` more than this release knows, it is refused here with a clear error.
  * @returns names of the migrations that were run.
  * @throws SchemaTooNewError, or the database's error; nothing was changed then.
  */

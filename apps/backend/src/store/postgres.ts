@@ -6,19 +6,19 @@ import type { Database, Schema } from './schema.ts';
 const connections = 10;
 const connectTimeoutMs = 5_000;
 
-/** `application_name` of the connection that a replica's locks hang on, before its id. */
+/** Prefix of the `application_name` of the connection that holds a replica's locks; the replica id follows. */
 export const sessionName = 'station-replica ';
-/** `application_name` of the connections that a replica reads and writes with, before its id. */
+/** Prefix of the `application_name` of a replica's other connections; the replica id follows. */
 export const storeName = 'station-backend ';
 
 /**
- * What each connection begins with: a machine that vanished is noticed within seconds, whether the server waits for it or has something to tell
- * it. What it had locked is free then.
+ * Settings of each connection: the server notices a lost machine within seconds, both while it waits and while it sends. Then it releases
+ * the machine's locks.
  */
 export const connectionSettings =
   'set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3; set tcp_user_timeout = 11000';
 
-/** @param replicaId null: this backend is alone. */
+/** @param replicaId null: there is only this backend. */
 export async function openPostgres(options: {
   url: string;
   replicaId: string | null;
@@ -39,14 +39,14 @@ export async function openPostgres(options: {
         id === int8 ? Number : (pg.types.getTypeParser(id, format) as (text: string) => unknown),
     },
   });
-  // An idle connection that the server ends is not an error of anyone's query; the pool opens another.
+  // When the server ends an idle connection, no query fails; the pool opens another one.
   pool.on('error', (error) =>
     logger.event('unexpected_error', { where: 'database connection', message: describeError(error) }),
   );
   pool.on('connect', (client) => {
-    // While it is being closed a connection has left the pool already: its error would be nobody's and end the process.
+    // A connection that is closing has left the pool. Without this listener its error would end the process.
     client.on('error', () => undefined);
-    // Goes before whatever the connection was opened for. One that fails here fails there too.
+    // Queued before the first query of the connection. If it fails, that query fails too.
     client.query(connectionSettings).catch(() => undefined);
   });
   return new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });

@@ -5,7 +5,7 @@ import { createDeviceStore } from '../store/device-store.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { createRemovedLogins } from './device-store.ts';
 
-test('the login of a device is noted with its removal, each time anew, until it is gone', async () => {
+test('removing a device notes its login, each time again, until the login is removed', async () => {
   await using store = await openTestStore();
   const devices = createDeviceStore({ db: store.db, clock: systemClock });
   const removed = createRemovedLogins(store.db);

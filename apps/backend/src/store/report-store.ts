@@ -6,15 +6,15 @@ import { foldReports, type DeviceChange, type FoldedReports } from './fold-repor
 
 type Kind = 'sqlite' | 'postgres';
 
-/** Keeps more of a batch in its transaction, before the devices are updated. */
+/** Writes further rows in the transaction of a batch, before the devices are updated. */
 export type WriteAlong = (transaction: DatabaseTransaction, kind: Kind, folded: FoldedReports) => Promise<void>;
 
 /**
- * Writes a batch of reports in one transaction, in five statements whatever its size. What belongs to a device that was removed meanwhile
- * is left out. Resolved means on disk.
+ * Writes a batch of reports in one transaction with five statements, whatever its size. It leaves out reports of devices that were removed
+ * meanwhile. Resolved means on disk.
  * @param newId of events; see `createEventIds`.
- * @param writeAlong what else must be on disk with it or not at all.
- * @returns also the states that it found: what became different is known exactly, whichever replica wrote before.
+ * @param writeAlong further writes of the same transaction.
+ * @returns also the states before, so that changes are known exactly, whichever replica wrote last.
  */
 export async function writeReports(
   { db, kind }: { db: Database; kind: Kind },
@@ -37,8 +37,8 @@ export async function writeReports(
 type FoundState = { id: string; external_id: string; state: string };
 
 /**
- * Of the devices that report a state. Read and written in the same transaction; in PostgreSQL the rows are locked in between, always in the
- * same order, so that replicas wait for each other instead of losing a value or locking each other out.
+ * States of the devices that report one. PostgreSQL locks the rows until they are written, always in the same order, so that replicas wait
+ * for each other and neither lose a value nor deadlock.
  */
 async function readStates(
   transaction: DatabaseTransaction,

@@ -46,16 +46,16 @@ export type UsersTable = {
   /** Lower case; unique. */
   email: string;
   name: string;
-  /** Global role, as it goes into the access token. */
+  /** Global role; the access token contains it. */
   role: Role;
-  /** PHC string (argon2id); null for someone who only comes in through the cloud. */
+  /** PHC string (argon2id); null for a user who only logs in through the cloud. */
   station_password_hash: string | null;
   cloud_user_id: string | null;
-  /** The address before the cloud linked itself to someone who was known here already; null for everyone else. */
+  /** The address before the cloud linked a local user; null for all others. */
   home_email: string | null;
-  /** The password of such a user from before the cloud replaced it; null while it has not, or someone set another one here. */
+  /** Such a user's password before the cloud replaced it; null if it did not, or if a new one was set locally. */
   home_password_hash: string | null;
-  /** The role before the cloud gave such a user, or the owner at home, another one; null while it has not, or another one was set here. */
+  /** Role of such a user, or of the local owner, before the cloud changed it; null if it did not, or if one was set locally. */
   home_role: Role | null;
   created_at: number;
 };
@@ -63,7 +63,7 @@ export type UsersTable = {
 export type StationTable = {
   /** Always 'station': there is one row. */
   id: 'station';
-  /** UUID in topics; the one of STATION_ID wins over it. */
+  /** UUID in topics; STATION_ID overrides it. */
   station_id: string;
   name: string;
   time_zone: string;
@@ -71,7 +71,7 @@ export type StationTable = {
   created_at: number;
 };
 
-/** Everyone but the owner, who stands in `station.owner_id`. */
+/** All members except the owner, whose id is in `station.owner_id`. */
 type StationMembersTable = { user_id: string; role: Role; joined_at: number };
 
 /** One row a session; its token changes with each use. */
@@ -90,7 +90,7 @@ type SettingsTable = { key: string; value: string; updated_at: number };
 
 export type ZonesTable = { id: string; name: string; created_at: number };
 
-/** Types beyond those that are built in. */
+/** Device types that are not built in. */
 type DeviceTypesTable = { type: string; definition: string; updated_at: number };
 
 export type DevicesTable = {
@@ -102,7 +102,7 @@ export type DevicesTable = {
   zone_id: string | null;
   /** SHA-256 (hex) of the token. */
   device_token: string;
-  /** Unknown until it was heard for the first time. */
+  /** Unknown until its first message. */
   status: 'unknown' | 'online' | 'offline';
   status_at: number | null;
   last_seen_at: number | null;
@@ -115,7 +115,7 @@ export type DevicesTable = {
   created_at: number;
 };
 
-/** What the broker is still to be told (`mqtt/removed-logins.ts`). */
+/** Logins that still have to be removed at the broker (`RemovedLogins` in `mqtt/ports.ts`). */
 type RemovedLoginsTable = { device_id: string; external_id: string };
 
 export type DeviceEventsTable = {
@@ -138,11 +138,11 @@ type DeviceSamplesTable = {
   later: string | null;
 };
 
-/** What became of the samples of an hour. */
+/** The aggregated samples of an hour. */
 type DeviceHoursTable = {
   device_id: string;
   capability: string;
-  /** Milliseconds of its beginning. */
+  /** Start of the hour, milliseconds since the epoch. */
   hour: number;
   samples: number;
   total: number;
@@ -150,7 +150,7 @@ type DeviceHoursTable = {
   highest: number;
 };
 
-/** Complete files that the proxy serves, as the agent handed them over. */
+/** Complete files that the proxy serves, as reported by the agent. */
 export type FirmwareImagesTable = {
   /** Name of the firmware, which is the device type. */
   type: string;
@@ -169,7 +169,7 @@ export type FirmwareImagesTable = {
   ready_at: number;
 };
 
-/** How new firmware reaches the devices of a type; without a row by itself. */
+/** How new firmware reaches the devices of a type; without a row, automatically. */
 type FirmwareModesTable = { type: string; mode: 'automatic' | 'approval'; updated_at: number };
 
 export type FirmwareRolloutsTable = {
@@ -181,7 +181,7 @@ export type FirmwareRolloutsTable = {
   settings: string;
   wave: number;
   reason: string | null;
-  /** Null when the station began it by itself. */
+  /** Null when the station started it automatically. */
   requested_by: string | null;
   created_at: number;
   ended_at: number | null;
@@ -208,9 +208,9 @@ export type AutomationsTable = {
   id: string;
   name: string;
   mode: RunMode;
-  /** JSON, as it is edited. */
+  /** JSON of the flow as the editor saved it. */
   flow: string;
-  /** As they are run; null in a draft. */
+  /** The triggers and flow that run; null in a draft. */
   published_mode: RunMode | null;
   published_flow: string | null;
   revision: number;
@@ -225,26 +225,26 @@ export type AutomationRunsTable = {
   automation_id: string;
   status: RunStatus;
   reason: RunReason | null;
-  /** What started it, unique for the automation: two processes that see the same cause start one run. */
+  /** The cause, unique for each automation: two processes that see the same cause start only one run. */
   cause: string;
   /** JSON of `RunTrigger`. */
   trigger: string;
-  /** JSON: the flow as it was when the run began, which is what it ends by; empty when it never began. */
+  /** JSON of the flow at the start of the run, which is used to its end; empty when the run never started. */
   flow: string;
-  /** The process that does it while it is `running`, and until when that process needs to have said so again. */
+  /** The process that executes it while it is `running`, and the time by which that process must renew its claim. */
   owner: string | null;
   lease_until: number | null;
-  /** When the next delay of one that is `waiting` is over. */
+  /** End of the current delay of a `waiting` run. */
   wake_at: number | null;
   started_at: number;
   ended_at: number | null;
 };
 
-/** A node of a run, from when it is begun. */
+/** A node of a run, stored when it starts. */
 export type AutomationStepsTable = {
   run_id: string;
   node_id: string;
-  /** In the order they were begun. */
+  /** Order in which the nodes started. */
   position: number;
   kind: string;
   status: RunStep['status'];
@@ -256,7 +256,7 @@ export type AutomationStepsTable = {
   detail: string | null;
 };
 
-/** What automations said to people; stands in the activity. */
+/** Notifications of automations for people; the activity list shows them. */
 export type NotificationsTable = {
   /** UUIDv7: sorts by time, also among the events of devices. */
   id: string;
@@ -271,11 +271,11 @@ type DeviceCommandsTable = {
   id: string;
   device_id: string;
   action: string;
-  /** Null when the station sent it by itself. */
+  /** Null when the station sent it automatically. */
   user_id: string | null;
   status: 'pending' | 'confirmed' | 'failed' | 'expired';
   reason: string | null;
-  /** Of this status. */
+  /** Time of this status. */
   at: number;
   expires_at: number;
 };
@@ -283,39 +283,39 @@ type DeviceCommandsTable = {
 /** Backends that share this database. */
 type ReplicasTable = {
   id: string;
-  /** Number of the server process behind its connection: backends of before know by it one that hangs. */
+  /** Process id of the server behind its connection: older backends identify a hanging backend by it. */
   process: number;
-  /** 1: it hears what devices say; 0: no more; -1: it has never done so yet. */
+  /** 1: it receives messages of devices; 0: it stopped; -1: it never did yet. */
   hears: number;
   seen_at: number;
 };
 
-/** One row: whose term it is. */
+/** One row: the current leader's term. */
 type LeadershipTable = { id: 'leader'; epoch: number; replica_id: string };
 
-/** Users whose access tokens were revoked, while such tokens may live; only where there are several backends. */
+/** Users whose access tokens were revoked, until those tokens expire; only used with several backends. */
 type TokenRevocationsTable = { user_id: string; at: number };
 
-/** One row, or none while the station has never been near a cloud. */
+/** One row; none while the station never used a cloud. */
 type CloudConfigTable = {
   /** Always 'cloud'. */
   id: 'cloud';
-  /** Sealed by the secret box; null while nobody has claimed the station. */
+  /** Encrypted by the secret box; null while the station is unclaimed. */
   station_token: string | null;
   claimed_at: number | null;
-  /** Sealed as well: shown to whoever claims the station. */
+  /** Also encrypted: shown to the person who claims the station. */
   claim_secret: string | null;
   /** JSON array of channels. */
   active_channels: string;
-  /** States from before are known to have reached the cloud. */
+  /** States before this time have reached the cloud. */
   states_sent_at: number;
-  /** Messages lost for want of room, waiting or set aside. */
+  /** Messages dropped because a limit was reached, from the outbox or the dead letters. */
   dropped: number;
-  /** A reset was asked for then and is not over. */
+  /** Time when an unfinished reset was requested. */
   reset_at: number | null;
 };
 
-/** What the cloud has not acknowledged, in the order it happened. */
+/** Messages that the cloud has not acknowledged, in the order they occurred. */
 type CloudOutboxTable = {
   seq: Generated<number>;
   channel: string;
@@ -323,20 +323,20 @@ type CloudOutboxTable = {
   ref: string | null;
   /** JSON object. */
   content: string | null;
-  /** Null where `ref` leads to it. */
+  /** Null when `ref` names the row with the content. */
   at: number | null;
 };
 
-/** At which the cloud ended the link, again and again. */
+/** Dead letters: the cloud repeatedly ended the link at them. */
 type CloudSetAsideTable = { seq: number; channel: string; content: string; reason: string; at: number };
 
-/** Commands of the cloud by idempotency key; kept for a day. */
+/** Commands of the cloud by idempotency key, kept for a day. */
 type CloudCommandsTable = {
   key: string;
   /** JSON; null while it is being carried out. */
   outcome: string | null;
   at: number;
-  /** The run of the backend that it came to, and when by the clock of that run that only goes forward. */
+  /** The backend run that received it, and the time by that run's monotonic clock. */
   life: Generated<string>;
   monotonic_at: Generated<number>;
 };

@@ -2,9 +2,9 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { readText, writeDurable, type Disk } from '@station/kit/durable-files';
 
 export type SecretBox = {
-  /** @param purpose bound to the text: it opens for the same purpose only. */
+  /** @param purpose bound to the text: it can only be opened for the same purpose. */
   seal(text: string, purpose: string): string;
-  /** Null when it was sealed with another key or for another purpose, or was changed since. */
+  /** Null when it was sealed with another key or purpose, or was modified. */
   open(sealed: string, purpose: string): string | null;
 };
 
@@ -13,13 +13,13 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /**
- * Encrypts what is kept in the database with AES-256-GCM (NIST SP 800-38D, random 96-bit nonces). The key is made once, in a file that only
- * its owner may read: a copy of the database alone tells nothing.
+ * Encrypts values of the database with AES-256-GCM (NIST SP 800-38D, random 96-bit nonces). The key is made once, in a file that only its
+ * owner may read: a copy of the database alone reveals nothing.
  */
 export async function openSecretBox(options: {
   disk: Disk;
   path: string;
-  /** 32 bytes, where several backends share the settings; then there is no file. */
+  /** 32 bytes, when several backends share the settings; then there is no key file. */
   key?: Buffer | undefined;
 }): Promise<SecretBox> {
   const key = options.key ?? (await readKey(options.disk, options.path));
@@ -41,7 +41,7 @@ export async function openSecretBox(options: {
         const text = [decipher.update(bytes.subarray(nonceBytes + tagBytes)), decipher.final()];
         return Buffer.concat(text).toString('utf8');
       } catch {
-        // The one thing that final() throws for: the tag does not fit.
+        // final() only throws when the authentication tag does not match.
         return null;
       }
     },

@@ -15,15 +15,14 @@ import { type DatabaseCopies, type DatabaseCopy, databaseSuffixes, removeWithSid
 type Dependencies = { file: string; disk: Disk; clock: Clock; copies: DatabaseCopies; logger: BackendLogger };
 
 /**
- * Opens the database file whatever state it is in. A damaged one is put aside under a dated name, never deleted, and the newest good
- * copy takes its place; a missing one is restored too. All of it is said at level error, and a power cut at any point is
- * finished at the next start.
- * @throws errors that are not damage: a disk that is full, read-only or not permitted is not mended by replacing the file.
+ * Opens the database file in any condition. A damaged file is renamed with the date, never deleted, and the newest good copy replaces it;
+ * a missing file is restored too. All of it is logged at level error. After a power cut at any point, the next start finishes the work.
+ * @throws errors that are not damage: replacing the file does not repair a full, read-only or forbidden disk.
  */
 export async function openOrRestore(dependencies: Dependencies): Promise<SqliteDatabase> {
   const { file, disk, logger, copies } = dependencies;
   await finishReplacement(dependencies);
-  // Made here when missing, because SQLite would let everyone read it.
+  // Created here when missing, because SQLite would make it readable for everyone.
   if (!(await has(disk, file))) await disk.write(file, new Uint8Array(), 0o600);
   const opened = openAndCheck(file, await has(disk, suspicion(file)));
   if (opened.database !== null && (!isEmpty(opened.database) || (await copies.list()).length === 0)) {
@@ -40,7 +39,7 @@ export async function openOrRestore(dependencies: Dependencies): Promise<SqliteD
   return openSqliteFile(file);
 }
 
-/** Notes that the file gave a sign of damage while in use: the next start then reads it in full. */
+/** Notes a sign of damage while the file was in use: the next start then checks the whole file. */
 export async function suspectDamage(disk: Disk, file: string, reason: string): Promise<void> {
   await writeDurable(disk, suspicion(file), `${reason}\n`);
 }
@@ -67,9 +66,8 @@ const replacement = (file: string): string => `${file}.restored`;
 const marker = (file: string): string => `${file}.replacing`;
 
 /**
- * The replacement is prepared in full and on disk before a marker says that the exchange began. From then on it is only
- * renames, which `finishReplacement` repeats after a crash. Without the marker, a crash after the log was moved could leave the
- * file looking sound while its last commits are gone.
+ * The complete replacement is on disk before a marker starts the exchange. From then on there are only renames, which `finishReplacement`
+ * repeats after a crash. Without the marker, a crash after moving the log could leave a file that seems intact but lost its last commits.
  */
 async function replaceBy(dependencies: Dependencies, copy: DatabaseCopy | null): Promise<void> {
   const { file, disk, clock, logger } = dependencies;
@@ -92,7 +90,7 @@ async function finishReplacement({ file, disk }: Dependencies): Promise<void> {
     await removeWithSides(disk, replacement(file));
     return;
   }
-  // Once the replacement has taken its place, the files of that name are the good ones.
+  // After the exchange, the files with this name are the good ones.
   if (await has(disk, replacement(file))) {
     for (const suffix of databaseSuffixes) {
       if (await has(disk, file + suffix)) await disk.rename(file + suffix, damaged + suffix);
@@ -103,7 +101,7 @@ async function finishReplacement({ file, disk }: Dependencies): Promise<void> {
   await removeDurable(disk, marker(file));
 }
 
-/** By the directory's names: reading a database to see whether it is there would take as much memory as it is long. */
+/** Looks at the directory listing: reading the whole database file would need as much memory as its size. */
 async function has(disk: Disk, path: string): Promise<boolean> {
   return (await disk.list(dirname(path))).includes(basename(path));
 }

@@ -7,7 +7,7 @@ type StationRow = StationTable;
 export type StationStore = {
   read(): Promise<StationRow>;
   change(patch: { name?: string; timeZone?: string }): Promise<void>;
-  /** Role on the station: of the owner by the station record, of others by station_members; null for anyone else. */
+  /** Role on the station: owner by the station record, others by station_members; null for anyone else. */
   roleOf(userId: string): Promise<Role | null>;
   /** Whether the user was the owner before the cloud named another one. */
   wasOwner(userId: string): Promise<boolean>;
@@ -37,7 +37,7 @@ export function createStationStore(db: Database): StationStore {
   };
 }
 
-/** Makes the one row of the station at the first start; later, STATION_ID from the configuration wins over what was kept. */
+/** Creates the station's only row at the first start. Later, a configured STATION_ID overrides the stored one. */
 export async function ensureStation(
   db: Database,
   options: { stationId: string | null; generateId: () => string; timeZone: string; clock: Clock },
@@ -58,7 +58,7 @@ export async function ensureStation(
   await db.updateTable('station').set({ station_id: options.stationId }).where('id', '=', 'station').execute();
 }
 
-/** @returns false when the station has an owner already. */
+/** @returns false when the station already has an owner. */
 export async function claimOwnership(
   db: DatabaseTransaction,
   owner: { userId: string; stationName: string | undefined },

@@ -24,7 +24,7 @@ export function createUserStore(db: Database): UserStore {
 
 export type NewUser = { id: string; email: string; name: string; role: Role; passwordHash: string; createdAt: number };
 
-/** @returns false when someone has this address already. */
+/** @returns false when another user has this address. */
 export async function insertUser(db: DatabaseTransaction, user: NewUser): Promise<boolean> {
   const inserted = await db
     .insertInto('users')
@@ -44,7 +44,7 @@ export async function insertUser(db: DatabaseTransaction, user: NewUser): Promis
 
 export const normalEmail = (email: string): string => email.trim().toLowerCase();
 
-/** What others may know of a user. */
+/** The fields of a user that others may see. */
 export const toUser = ({ id, email, name, role, created_at, home_role }: UserRow): User => ({
   id,
   email,

@@ -10,7 +10,7 @@ export function createVerifyAgentToken(agentToken: string | null): RequestHook {
   const expected = agentToken === null ? null : Buffer.from(hashToken(agentToken));
   return async function verifyAgentToken(request) {
     const token = bearerToken(request);
-    // Hashes have one length, which timingSafeEqual asks for.
+    // Hashes have equal length, which timingSafeEqual requires.
     if (token !== null && expected !== null && timingSafeEqual(Buffer.from(hashToken(token)), expected)) return;
     throw unauthorized('The agent token is missing or not right.');
   };

@@ -6,7 +6,7 @@ export type FindDeviceByTokenHash = (tokenHash: string) => Promise<string | null
 
 /**
  * Sets `request.deviceId` from the header `X-Device-Token`, or `Device-Token` when that is not there (specification, "Backend hooks", 4);
- * else 401. The database compares hashes of 256-bit random tokens, so its timing tells nothing about a token.
+ * else 401. The database compares hashes of 256-bit random tokens, so its timing reveals nothing about a token.
  */
 export function createVerifyDeviceToken(findDevice: FindDeviceByTokenHash): RequestHook {
   return async function verifyDeviceToken(request) {
