@@ -5,7 +5,7 @@
 import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { failuresOf, printTotals, runTests, type TestRun } from '../tests/rig/test-run.ts';
+import { failuresOf, isInterrupted, printTotals, runTests, type TestRun } from '../tests/rig/test-run.ts';
 
 const everything = ['packages', 'apps', 'simulators', 'tests/faults', 'tests/rig'];
 const memoryFolder = '/dev/shm';
@@ -21,21 +21,31 @@ async function temporaryFolder(): Promise<string> {
 async function main(files: readonly string[]): Promise<number> {
   const started = performance.now();
   const patterns = files.length > 0 ? files : everything.map((folder) => `${folder}/**/*.test.ts`);
+  // More parts than processes: whoever is done early takes another.
   const lanes = files.length > 0 ? 1 : Math.max(3, 2 * availableParallelism());
+  const parts = files.length > 0 ? 1 : 3 * lanes;
   const folder = await temporaryFolder();
-  const runLane = async (lane: number): Promise<TestRun> => {
-    const options = ['--test-isolation=none', '--test-timeout=180000', `--test-shard=${lane}/${lanes}`];
+  const runPart = async (part: number): Promise<TestRun> => {
+    const options = ['--test-isolation=none', '--test-timeout=180000', `--test-shard=${part}/${parts}`];
     const run = await runTests([...options, ...patterns], { TMPDIR: folder });
     const { pass, fail, cancelled } = run.totals;
     const isGood = fail + cancelled === 0;
     process.stdout.write(
-      `part ${lane} of ${lanes}: ${pass} passed, ${fail + cancelled} failed (${run.seconds.toFixed(1)} s)\n`,
+      `part ${part} of ${parts}: ${pass} passed, ${fail + cancelled} failed (${run.seconds.toFixed(1)} s)\n`,
     );
     if (!isGood || files.length > 0) process.stdout.write(isGood ? run.output : failuresOf(run.output));
     return run;
   };
+  const queue = Array.from({ length: parts }, (_, index) => index + 1);
+  const runs: TestRun[] = [];
+  const runLane = async (): Promise<void> => {
+    for (let part = queue.shift(); part !== undefined && !isInterrupted(); part = queue.shift()) {
+      runs.push(await runPart(part));
+    }
+  };
   try {
-    return printTotals(await Promise.all(Array.from({ length: lanes }, (_, index) => runLane(index + 1))), started);
+    await Promise.all(Array.from({ length: lanes }, runLane));
+    return printTotals(runs, started);
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   }

@@ -9,22 +9,32 @@ export type Waker = {
 };
 
 export function createWaker(clock: Pick<Clock, 'sleep'>): Waker {
-  let waking = new AbortController();
+  let isWoken = false;
+  let sleeping: AbortController | null = null;
   return {
-    wake: () => waking.abort(new Error('woken')),
+    wake: () => {
+      isWoken = true;
+      sleeping?.abort();
+    },
     sleep: async (ms, signal) => {
       signal.throwIfAborted();
+      // Not AbortSignal.any: a signal that lives for years would gather one dependent signal a sleep.
+      const controller = new AbortController();
+      const end = (): void => controller.abort();
+      signal.addEventListener('abort', end, { once: true });
+      sleeping = controller;
       try {
-        waking.signal.throwIfAborted();
-        await clock.sleep(ms, AbortSignal.any([signal, waking.signal]));
-        return 'elapsed';
+        if (!isWoken) await clock.sleep(ms, controller.signal);
       } catch (error) {
         signal.throwIfAborted();
-        if (!waking.signal.aborted) throw error;
-        return 'woken';
+        if (!controller.signal.aborted) throw error;
       } finally {
-        if (waking.signal.aborted) waking = new AbortController();
+        signal.removeEventListener('abort', end);
+        sleeping = null;
       }
+      const outcome = isWoken ? 'woken' : 'elapsed';
+      isWoken = false;
+      return outcome;
     },
   };
 }
