@@ -24,6 +24,10 @@ const sweeps: Record<string, Sweep> = {
     about: 'a hundred times kill -9 of the backend under load, on both kinds of installation',
     files: ['tests/e2e/backend/kills.test.ts'],
   },
+  'backend-restarts': {
+    about: 'restarts of broker and backend with 1,000 devices, none of which is ever shown as offline',
+    files: ['tests/e2e/backend/restarts.test.ts'],
+  },
   postgres: {
     about: 'every unit test that opens a database, on PostgreSQL',
     files: ['tests/e2e/backend/postgres.test.ts'],

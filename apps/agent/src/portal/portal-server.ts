@@ -5,15 +5,14 @@ import type { AgentLogger } from '@station/kit/logger';
 import { createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { ListenHttp, PortalActions, PortalServer } from '../core/hotspot-ports.ts';
-import { createAnswers, type Answers, type Response } from './answers.ts';
-import { readBody } from './body.ts';
+import { type Answers, createAnswers, type Response } from './answers.ts';
 import { decide, type Place, type RequestFacts } from './portal-decide.ts';
 
 const maxBodyBytes = 4096;
 /** How long answers that are under way may take to leave when the portal closes. */
 const farewellMs = 1000;
 
-export type PortalOptions = {
+type PortalOptions = {
   /** IPv4 of the hotspot: what is listened on, and the only name under which the page is shown. */
   address: string;
   /** TCP port; 0 takes a free one. */
@@ -148,4 +147,22 @@ async function close(server: Server, clock: Clock): Promise<void> {
   left.abort();
   server.closeAllConnections();
   await closed;
+}
+
+/** What is read and thrown away of a body that is too large, so that the sender gets to read the answer. */
+const mostBytesDiscarded = 1_048_576;
+
+/**
+ * A request's body; null when it has more than `limit` bytes.
+ * @throws when the sender goes away or falls silent before the end (the server's time limits end its connection).
+ */
+async function readBody(request: IncomingMessage, limit: number): Promise<Uint8Array | null> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size <= limit) chunks.push(chunk);
+    else if (size > mostBytesDiscarded) return null;
+  }
+  return size > limit ? null : Buffer.concat(chunks);
 }
