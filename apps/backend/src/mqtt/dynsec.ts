@@ -162,7 +162,10 @@ async function askBroker(
 
 function nextAnswer(client: MqttClient, answerMs: number): Promise<Answer[]> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new NoAnswer('The broker did not answer; it may have no dynamic-security plugin')), answerMs);
+    const timer = setTimeout(
+      () => reject(new NoAnswer('The broker did not answer; it may have no dynamic-security plugin')),
+      answerMs,
+    );
     const end = (error: Error): void => {
       clearTimeout(timer);
       reject(error);

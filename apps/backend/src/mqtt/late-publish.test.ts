@@ -64,5 +64,5 @@ test('what waits for a broker that is away ends with the link', async () => {
   broker.acknowledges = false;
   const publishing = link.publish('lock/command', 'lock', 15_000);
   await until('it is under way', () => broker.heard.length === 1);
-  await Promise.all([assert.rejects(publishing, /away/), link[Symbol.asyncDispose]()]);
+  await Promise.all([assert.rejects(publishing, /offline/), link[Symbol.asyncDispose]()]);
 });
