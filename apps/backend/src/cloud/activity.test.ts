@@ -11,7 +11,7 @@ const open = () => {
   return { record, changes: () => changes };
 };
 
-test('what is asked over and over is one line with its number; something else begins a new one', () => {
+test('repeated requests are one line with a count; another request begins a new line', () => {
   const { record, changes } = open();
   for (let n = 0; n < 3; n += 1) record.note('devices.snapshot', 'done');
   record.note('devices.snapshot', 'failed');
@@ -29,14 +29,14 @@ test('what is asked over and over is one line with its number; something else be
   assert.equal(changes(), 6);
 });
 
-test('only the latest are kept', () => {
+test('only the latest entries are kept', () => {
   const { record } = open();
   for (let n = 0; n < 200; n += 1) record.note('device.command', 'done', { deviceId: String(n), action: 'toggle' });
   assert.equal(record.latest().length, 50);
   assert.equal(record.latest()[0]?.deviceId, '199');
 });
 
-test('a call is noted with what came of it, and answered as without', async () => {
+test('a call is recorded with its outcome, and its answer is unchanged', async () => {
   const { record } = open();
   let failure: Error | null = null;
   const run = async (): Promise<unknown> => {

@@ -3,7 +3,7 @@ import type { CloudActivity, CloudRequest } from '@station/protocol/cloud-activi
 import type { DeviceCommandParams } from '@station/protocol/cloud-rpc';
 import { RpcError, type RpcMethod } from './rpc-server.ts';
 
-/** What the cloud asked lately, in memory. */
+/** Recent requests of the cloud, in memory. */
 export type ActivityRecord = {
   note(request: CloudRequest, outcome: CloudActivity['outcome'], command?: { deviceId: string; action: string }): void;
   /** Newest first. */
@@ -21,7 +21,7 @@ export function createActivityRecord(parts: { clock: Clock; onChange(): void }):
       const [last, ...earlier] = entries;
       const isSame =
         last?.request === request && last.outcome === outcome && last.deviceId === deviceId && last.action === action;
-      // A cloud that asks for the same every second is one line, not all of them.
+      // Repeated requests share one line, so that a cloud that asks every second does not fill the list.
       if (isSame) entries = [{ ...last, at, times: last.times + 1 }, ...earlier];
       else entries = [{ at, request, deviceId, action, outcome, times: 1 }, ...entries].slice(0, kept);
       parts.onChange();
@@ -30,7 +30,7 @@ export function createActivityRecord(parts: { clock: Clock; onChange(): void }):
   };
 }
 
-/** The same methods, each noting that it was called and what came of it. */
+/** Wraps the methods, so that each call and its outcome are recorded. */
 export function noteCalls<Name extends CloudRequest>(
   methods: Record<Name, RpcMethod>,
   record: Pick<ActivityRecord, 'note'>,

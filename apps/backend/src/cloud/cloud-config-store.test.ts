@@ -8,7 +8,7 @@ import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { createCloudConfigStore } from './cloud-config-store.ts';
 
-test('whoever asks for the code of the station at the same time gets the same one, also after the key was lost', async () => {
+test('concurrent requests for the station code get the same one, also after the key was lost', async () => {
   await using folder = await temporaryFolder();
   await using store = await openTestStore();
   const open = async (key: string) => {

@@ -6,36 +6,36 @@ import { restoreHomeAccounts } from './home-accounts.ts';
 import { newCode } from '../core/secrets.ts';
 
 export type CloudConfig = {
-  /** Null while nobody has claimed the station, or when the key it was sealed with is gone. */
+  /** Null while the station is unclaimed, or when its encryption key was lost. */
   stationToken: string | null;
   claimedAt: number | null;
   activeChannels: readonly EventChannel[];
-  /** States from before are known to have reached the cloud, epoch milliseconds. */
+  /** States before this time have reached the cloud, epoch milliseconds. */
   statesSentAt: number;
   dropped: number;
-  /** A reset was asked for then and is not over. */
+  /** Time when an unfinished reset was requested. */
   resetAt: number | null;
 };
 
-/** The one row of `cloud_config`; secrets in it are sealed. */
+/** The only row of `cloud_config`; its secrets are encrypted. */
 export type CloudConfigStore = {
   read(): Promise<CloudConfig>;
-  /** What proves that someone stands before the station; made when there is none, the same for all who ask. */
+  /** The claim secret, which proves physical access to the station. Created when missing; all callers get the same. */
   claimSecret(): Promise<string>;
   claim(stationToken: string): Promise<void>;
   setChannels(channels: readonly EventChannel[]): Promise<void>;
   setStatesSentAt(at: number): Promise<void>;
   beginReset(): Promise<void>;
   /**
-   * Forgets the cloud and all that was kept for it, and gives accounts of the house what they had before it.
-   * @returns whose tokens no longer tell the truth.
+   * Deletes all data of the cloud, and restores local accounts to their state before it.
+   * @returns ids of users whose tokens are out of date.
    */
   wipe(): Promise<string[]>;
 };
 
 const tokenPurpose = 'cloud station token';
 const secretPurpose = 'cloud claim secret';
-/** Of four letters: 134 bits, and it can be read aloud and typed. */
+/** Groups of four letters: 134 bits in total, easy to read aloud and type. */
 const secretGroups = 7;
 const nothing: CloudConfig = {
   stationToken: null,
@@ -83,14 +83,14 @@ export function createCloudConfigStore(options: { db: Database; box: SecretBox; 
         const sealed = (await row())?.claim_secret ?? null;
         const kept = sealed === null ? null : box.open(sealed, secretPurpose);
         if (kept !== null) return kept;
-        // Whoever writes first has made it; the others read it.
+        // The first writer creates the secret; all others read it.
         await write({ claim_secret: box.seal(newCode(secretGroups), secretPurpose) }, { secretIsStill: sealed });
       }
     },
     claim: async (stationToken) => {
       const sealed = box.seal(stationToken, tokenPurpose);
       const fresh = { states_sent_at: 0, dropped: 0, active_channels: JSON.stringify(eventChannels), reset_at: null };
-      // The secret has served: who saw it must not be able to claim the station a second time.
+      // The secret is used up: a person who saw it must not be able to claim the station again.
       await write({ station_token: sealed, claimed_at: clock.now(), claim_secret: null, ...fresh });
     },
     setChannels: (channels) => write({ active_channels: JSON.stringify([...new Set(channels)]) }),

@@ -21,10 +21,10 @@ test('without a cloud: disabled, nothing to claim, and everything else works', a
   assert.equal(again.statusCode, 409);
 });
 
-test('an owner to whom the cloud gave another password comes in with the one of home once the station is started without a cloud', async () => {
+test('an owner whose password the cloud changed can use the local one once the station starts without a cloud', async () => {
   await using folder = await temporaryFolder();
   const dataDir = `${folder.path}/data`;
-  // Else the first backend takes it with it.
+  // Otherwise the first backend deletes it.
   await using _database = postgresUrl === null ? null : await postgresDatabase(postgresUrl, dataDir);
   {
     await using running = await runBackend({ dataDir });
@@ -40,7 +40,7 @@ test('an owner to whom the cloud gave another password comes in with the one of 
   assert.equal(login.statusCode, 200);
 });
 
-test('what was set aside is listed, told as a condition, and sent again by whoever may; who did it is in the log', async () => {
+test('dead letters are listed, shown as a condition, and resent by permitted users; the log names the user', async () => {
   const env = { CLOUD_HOST: `ws://127.0.0.1:${await findFreePort()}` };
   await using running = await runBackend({ env });
   const session = await running.setUp();
@@ -64,7 +64,7 @@ test('what was set aside is listed, told as a condition, and sent again by whoev
   assert.ok(logged.includes(session.user.id), logged);
 });
 
-test('without the certificates that were named there is no link, whoever else may be trusted', async () => {
+test('without the configured certificates there is no link, even if Node would trust the cloud', async () => {
   await using running = await runBackend({ env: { CLOUD_HOST: 'localhost:9', CLOUD_CA_FILE: '/nowhere/ca.pem' } });
   const headers = bearer((await running.setUp()).accessToken);
   const read = async () => (await running.http.inject({ url: '/api/cloud/status', headers })).json<CloudStatus>();
@@ -75,7 +75,7 @@ test('without the certificates that were named there is no link, whoever else ma
   );
 });
 
-test('with a cloud that is away: unclaimed, why, and when it is tried again; the code to claim it stays the same', async () => {
+test('with an unreachable cloud: unclaimed, the reason, and the next attempt; the claim code stays the same', async () => {
   const env = { CLOUD_HOST: `ws://127.0.0.1:${await findFreePort()}` };
   await using running = await runBackend({ env });
   const headers = bearer((await running.setUp()).accessToken);
@@ -95,7 +95,7 @@ test('with a cloud that is away: unclaimed, why, and when it is tried again; the
   assert.ok(!running.logger.lines.join('\n').includes(first.claimSecret));
 });
 
-/** The owner, whom the cloud made an admin, and those of whom it knows or not. */
+/** The owner, whom the cloud made an admin, and users that the cloud knows or does not know. */
 async function peopleOf(running: RunningBackend): Promise<Record<string, Record<string, string>>> {
   const { accessToken, user } = await running.setUp();
   const headers = bearer(accessToken);
@@ -122,7 +122,7 @@ async function peopleOf(running: RunningBackend): Promise<Record<string, Record<
   return { nobody: {}, 'owner at home': headers, ...Object.fromEntries(all) };
 }
 
-test('who sees the code and ends remote access: the owner, and who was it before the cloud named another', async () => {
+test('only the owner, and the owner before the cloud named another, may see the code and end remote access', async () => {
   const env = { CLOUD_HOST: `ws://127.0.0.1:${await findFreePort()}` };
   const allowed = {
     'GET /api/cloud/status': ['member', 'admin', 'owner at home', 'owner'],
@@ -160,7 +160,7 @@ test('who sees the code and ends remote access: the owner, and who was it before
   }
 });
 
-test('a person is told that they were the owner before the cloud named another', async () => {
+test('a person sees that they were the owner before the cloud named another', async () => {
   await using running = await runBackend();
   const people = await peopleOf(running);
   const me = async (who: string) =>

@@ -21,7 +21,7 @@ test('plain text only on this machine', () => {
   }
 });
 
-test('everything that is wrong is said at once', () => {
+test('all problems are reported at once', () => {
   const { problems } = read({
     CLOUD_HOST: 'https://cloud.example.org/x',
     CLOUD_TLS_PINS: `${pin},nonsense`,

@@ -2,10 +2,10 @@ import * as is from '@station/kit/config-values';
 import { group, readVariables, type Check, type Environment, type Values } from '@station/kit/env-config';
 
 export type CloudSettings = {
-  /** Host, with a port if it is not the usual one. */
+  /** Host, with a port unless it is the default port. */
   host: string;
   url: string;
-  /** PEM file of whoever vouches for a cloud of one's own; null: those that Node knows. */
+  /** PEM file of the certificate authorities for a private cloud; null: Node's default list. */
   caFile: string | null;
   /** SHA-256 of public keys (SPKI), base64; empty: any certificate that verifies. */
   pins: string[];

@@ -23,7 +23,7 @@ import { startCloud, type CloudOthers } from './cloud.ts';
 
 const token = 'a token that is long enough';
 
-/** Backends on one database, and a cloud that lets everyone in and keeps what they say first. */
+/** Backends on one database, and a cloud that accepts everyone and records their first message. */
 async function setUp() {
   await using starting = new AsyncDisposableStack();
   const folder = starting.use(await temporaryFolder());
@@ -94,7 +94,7 @@ async function setUp() {
   return { store, config, box, hellos, open, backend, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
-test('disconnected at one backend, the one that holds the link ends it and shows the new code', async () => {
+test('a disconnect at one backend makes the link holder end the link and show the new code', async () => {
   await using all = await setUp();
   await all.config.claim(token);
   const leader = await all.backend(true);
@@ -108,7 +108,7 @@ test('disconnected at one backend, the one that holds the link ends it and shows
   assert.equal((await leader.cloud.status()).state, 'unclaimed');
 });
 
-test('a disconnect that fails leaves the link as it was; tried again, it is done', async () => {
+test('a failed disconnect leaves the link unchanged; a second attempt succeeds', async () => {
   await using all = await setUp();
   await all.config.claim(token);
   const { cloud } = await all.backend(true);
@@ -125,7 +125,7 @@ test('a disconnect that fails leaves the link as it was; tried again, it is done
   assert.equal((await cloud.status()).state, 'unclaimed');
 });
 
-test('claimed while the leadership goes to another backend: the token is kept, and only the other one uses it', async () => {
+test('a claim during a change of leadership: the token is stored, and only the new leader uses it', async () => {
   await using all = await setUp();
   let onSeal = (): void => undefined;
   const box = {
@@ -137,7 +137,7 @@ test('claimed while the leadership goes to another backend: the token is kept, a
   };
   const first = await all.backend(true, box);
   await until('the station says its code', () => all.hellos.length === 1);
-  // In the middle of keeping the token.
+  // While the token is being stored.
   onSeal = () => first.leadership.set(null);
   for (const socket of all.open) socket.send(JSON.stringify({ type: 'claim_success', stationToken: token }));
   await until('the token is kept', async () => (await all.config.read()).stationToken === token);

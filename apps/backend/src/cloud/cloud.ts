@@ -49,19 +49,19 @@ export type Cloud = AsyncDisposable & {
   status(): Promise<CloudStatus>;
   /** Null when there is no cloud or the station is claimed. */
   claim(): Promise<CloudClaim | null>;
-  /** Forgets the cloud. */
+  /** Ends the link and deletes the data of the cloud. */
   unclaim(): Promise<void>;
-  /** What the cloud asked lately, newest first. */
+  /** Recent requests of the cloud, newest first. */
   activity(): readonly CloudActivity[];
-  /** Messages at which the cloud closed the link, newest first. */
+  /** Dead letters (messages at which the cloud closed the link), newest first. */
   deadLetters(): Promise<CloudSetAside[]>;
-  /** Sends those once more. @returns how many. */
+  /** Sends the dead letters again. @returns how many. */
   resendDeadLetters(userId: string): Promise<number>;
 };
 
 /** The other backends on the same database. */
 export type CloudOthers = {
-  /** Another cloud, or none, is stored now: all of them and this one are notified. */
+  /** The stored cloud configuration changed: notifies all backends, also this one. */
   tellCloudChanged(): void;
   onCloudChanged(listener: () => void): Disposable;
 };
@@ -79,29 +79,29 @@ export type CloudParts = {
   tap: BroadcastTap;
   tokens: Pick<AccessTokens, 'revoke'>;
   leadership: CloudLeadership;
-  /** Null: there are none. */
+  /** Null: there are no other backends. */
   others: CloudOthers | null;
   clock: Clock;
   disk: Disk;
   logger: BackendLogger;
   random: () => number;
-  /** The station was reset: the backend has to end and to be started again. */
+  /** The station was reset: the backend must stop and start again. */
   onReset(): void;
   tuning?: CloudTuning;
 };
 
-/** For tests and benches that cannot wait, or measure without limits. */
+/** For tests and benches with short waits or without limits. */
 export type CloudTuning = {
   open?: OpenCloudSocket;
   limits?: BudgetLimits;
   reconnect?: Reconnect;
-  /** Of the connection alone: its pings, its deadlines, its waits. */
+  /** For the connection only: its pings, deadlines and waits. */
   clock?: Clock;
 };
 
 const shownDeadLetters = 100;
 
-/** What the parts of the room share. */
+/** What the parts of the cloud link share. */
 type Base = {
   parts: CloudParts;
   config: CloudConfigStore;
@@ -116,8 +116,8 @@ type Base = {
 };
 
 /**
- * The link to the cloud (contracts, section 12). What happens at home goes: notifications → outbox → delivery → link → connection. What the cloud
- * sends goes: connection → inbound queue → peer → methods (calls) or legacy messages (people, name, reset). Nothing at home waits for it.
+ * The link to the cloud (contracts, section 12). Outbound: notifications → outbox → delivery → link → connection. Inbound: connection →
+ * inbound queue → peer → methods (calls) or legacy messages (people, name, reset). No local function waits for the cloud.
  */
 export async function startCloud(parts: CloudParts): Promise<Cloud> {
   const { settings, leadership, events, tap, hub, clock, logger } = parts;
@@ -203,7 +203,7 @@ async function openBase(parts: CloudParts, onActivity: () => void): Promise<Base
   };
 }
 
-/** What the cloud asks for, as it is stored. */
+/** The stored choices of the cloud. */
 type ActiveChannels = { has(channel: EventChannel): boolean; set(channels: readonly EventChannel[]): void };
 
 function createActiveChannels(initial: readonly EventChannel[]): ActiveChannels {
@@ -256,9 +256,9 @@ async function linkPartsOf({ parts, config, channels, record, run, failed }: Bas
   };
 }
 
-/** What the link is to show the cloud, as it is stored now. */
+/** The stored credentials that the link presents to the cloud. */
 async function readCredentials({ parts, config, channels, reset }: Base): Promise<Credentials> {
-  // A reset that was cut short comes before anything is said to the cloud.
+  // An interrupted reset is finished before the link opens.
   if ((await config.read()).resetAt !== null) await reset.finish();
   const { stationToken, activeChannels } = await config.read();
   channels.set(activeChannels);
@@ -269,12 +269,12 @@ async function readCredentials({ parts, config, channels, reset }: Base): Promis
     : { kind: 'claimed', stationToken };
 }
 
-/** A person claimed the station: from here on it has a token. */
+/** A person claimed the station: from now on it has a token. */
 function keepToken({ parts, config, failed }: Base, link: Link, keeper: LinkKeeper, token: string): void {
   const { logger, settings } = parts;
   const before = link.credentials();
   const keep = async (): Promise<void> => {
-    // The code that it answers was made void meanwhile.
+    // The code of this claim was invalidated meanwhile.
     if (link.credentials() !== before) return;
     logger.keepSecret(token);
     await config.claim(token);
@@ -307,7 +307,7 @@ function legacyMessagesOf({ parts, reset, run, record }: Base, link: Link) {
     revoke: (userId) => parts.tokens.revoke(userId),
     send: link.send,
     onReset: () => {
-      // Until the process ends: it must not come back as the station that it was.
+      // Stays stopped until the process ends: it must not reconnect with the old identity.
       link.stop();
       parts.onReset();
     },
@@ -344,7 +344,7 @@ async function openerOf({ settings, disk }: CloudParts): Promise<OpenCloudSocket
   const { url, caFile, pins } = settings;
   if (caFile === null) return createCloudSockets({ url, pins, ca: null });
   const ca = await readText(disk, caFile).catch(() => null);
-  // Never fall back to the authorities that Node trusts: the link stays down and says why, and the house goes on.
+  // Never falls back to Node's default authorities: the link stays down and shows the reason; local functions still work.
   return ca === null || ca.trim() === ''
     ? createNoSockets('CLOUD_CA_FILE cannot be read, or is empty.')
     : createCloudSockets({ url, pins, ca });

@@ -12,43 +12,43 @@ export type ConnectionParts = {
   open: OpenCloudSocket;
   limits: BudgetLimits;
   methods: Readonly<Record<string, RpcMethod>>;
-  /** Frames that mean nothing here. */
+  /** Number of ignored frames. */
   ignored: Pick<RateLimitedCounter<IgnoredReason>, 'count'>;
   delivery: Pick<Delivery, 'ponged'>;
   clock: Clock;
   logger: BackendLogger;
 };
 
-/** What the link learns from its connection; nothing after `end`. */
+/** Events of a connection for the link; none after `end`. */
 export type ConnectionListener = {
-  /** JSON-RPC calls are answered only while this holds. */
+  /** JSON-RPC calls are only answered while this is true. */
   isAuthenticated(): boolean;
   onOpen(): void;
-  /** Something came. `isPong`: it is the first thing since the last ping. */
+  /** A frame arrived. `isPong`: it is the first one since the last ping. */
   onHeard(atMs: number, isPong: boolean): void;
-  /** @returns what the next frame waits for; must not reject. */
+  /** @returns a promise that the next frame waits for; must not reject. */
   onMessage(message: CloudMessage): Promise<void> | undefined;
-  /** The connection is of no use any more. */
+  /** The connection is unusable. */
   onUseless(reason: string): void;
   onClose(loss: CloudLoss): void;
 };
 
-/** One connection to the cloud: socket, budget of what comes in, and JSON-RPC peer. */
+/** One connection to the cloud: socket, inbound budget, and JSON-RPC peer. */
 export type Connection = {
   ping(): void;
   /** Sends a plain message. */
   send(message: object): void;
-  /** The frame that is being handled costs as much as so many calls. */
+  /** The current frame costs as much as this many calls. */
   charge(calls: number): void;
-  /** The frame that is being handled costs nothing. */
+  /** The current frame costs nothing. */
   forgive(): void;
-  /** The station does not read now. */
+  /** Whether the station has paused reading. */
   isHeld(): boolean;
   delivering(acks: boolean): Delivering;
   end(): void;
 };
 
-/** More than this, and the cloud does not read: the connection is ended, what mattered is sent again on the next one. */
+/** Above this the cloud is not reading: the connection ends, and the next one resends important messages. */
 const maxBacklogBytes = 8 * 1024 * 1024;
 
 export function openConnection(parts: ConnectionParts, listener: ConnectionListener): Connection {
@@ -72,7 +72,7 @@ export function openConnection(parts: ConnectionParts, listener: ConnectionListe
         hear();
         parts.delivery.ponged();
       }),
-    // Also counts as an answer to the ping: the pong may be behind a thousand frames that wait for their turn.
+    // Also counts as an answer to the ping: the pong may wait behind a thousand frames.
     onMessage: (text, bytes) =>
       whileCurrent(() => {
         hear();
@@ -139,7 +139,7 @@ function peerOf(
   });
 }
 
-/** @returns false when it is larger than a frame may be: then it is not sent. */
+/** @returns false when it is larger than a frame may be; then it is not sent. */
 function sendNotification(socket: CloudSocket, notification: object, done?: () => void): boolean {
   const text = JSON.stringify(notification);
   if (!fitsFrame(text)) return false;

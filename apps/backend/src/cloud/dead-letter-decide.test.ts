@@ -6,7 +6,7 @@ const lose = (watch: DeadLetterWatch, seq: number, times: number): (number | nul
   Array.from({ length: times }, () => watch.lost(1011, seq));
 const never = (times: number) => Array.from({ length: times }, () => null);
 
-test('after five losses another is tried; when the cloud takes it, the next loss makes the first a dead letter', () => {
+test('after five losses another message is tried; if the cloud accepts it, the next loss makes the first a dead letter', () => {
   const watch = createDeadLetterWatch();
   assert.deepEqual([watch.window(9), watch.isSuspecting(), watch.held()], [9, false, null]);
   assert.deepEqual(lose(watch, 7, 4), never(4));
@@ -19,7 +19,7 @@ test('after five losses another is tried; when the cloud takes it, the next loss
   assert.deepEqual([watch.window(9), watch.isSuspecting(), watch.held()], [9, false, null]);
 });
 
-test('a cloud that ends the link at the other one too is at fault: no dead letter, and each time a further one is tried', () => {
+test('a cloud that ends the link at other messages too is at fault: no dead letter, and each time another is tried', () => {
   const watch = createDeadLetterWatch();
   for (const [triedUpTo, other] of [
     [0, 8],
@@ -34,7 +34,7 @@ test('a cloud that ends the link at the other one too is at fault: no dead lette
   assert.equal(watch.isSuspecting(), false);
 });
 
-test('one that is taken after all is not suspected any more, also when the cloud took another one', () => {
+test('a message that is accepted later is no longer suspected, also after another was accepted', () => {
   const watch = createDeadLetterWatch();
   lose(watch, 7, 5);
   watch.took();
@@ -43,7 +43,7 @@ test('one that is taken after all is not suspected any more, also when the cloud
   assert.deepEqual(lose(watch, 7, 5), never(5));
 });
 
-test('with nothing to compare it with one is set aside, and no second one before the cloud has taken anything', () => {
+test('without a message to compare, one becomes a dead letter, and no second one until the cloud accepts something', () => {
   const watch = createDeadLetterWatch();
   lose(watch, 7, 5);
   watch.nothingElse();
@@ -58,7 +58,7 @@ test('with nothing to compare it with one is set aside, and no second one before
   assert.deepEqual(lose(watch, 9, 1), [9]);
 });
 
-test('a link that just breaks, or at which nothing was under way, says nothing', () => {
+test('a link that breaks, or had nothing in flight, makes no message suspect', () => {
   const watch = createDeadLetterWatch();
   for (const [code, oldest] of [
     [null, 7],

@@ -1,27 +1,27 @@
 /**
- * Finds the message at which the cloud ends the link each time, so that it does not block all others for ever. A cloud that ends the link at
- * others too has a fault of its own: then no message becomes a dead letter.
+ * Finds the message at which the cloud ends the link each time, so that it does not block all others. A cloud that ends the link at other
+ * messages too is itself faulty: then no message becomes a dead letter.
  */
 export type DeadLetterWatch = {
   /** How many messages may be in flight: one while a message is suspected. */
   window(usual: number): number;
-  /** A message is suspected. Until it has arrived it has the link to itself, so that nothing else can be the cause. */
+  /** A message is suspected. It is sent alone until it arrives, so that no other message can be the cause. */
   isSuspecting(): boolean;
-  /** The suspect is not sent now: another message is tried in its place, one behind those that were tried before. */
+  /** The suspect is held: another message is tried instead, the one after those tried before. */
   held(): { seq: number; triedUpTo: number } | null;
-  /** Nothing but the held message waits: there is nothing to try. */
+  /** Only the held message waits: there is nothing to try. */
   nothingElse(): void;
   /** The cloud acknowledged something. */
   took(): void;
-  /** Nothing waits any more. */
+  /** The outbox is empty. */
   drained(): void;
-  /** @param code of the cloud's closing frame. @param oldest not acknowledged. @returns the number of the dead letter, or null. */
+  /** @param code of the cloud's closing frame. @param oldest number of the oldest unacknowledged message. @returns the dead letter's number or null. */
   lost(code: number | null, oldest: number | null): number | null;
 };
 
 /**
- * Close codes that blame what was sent (RFC 6455, section 7.4.1): protocol error, unacceptable data, bad encoding, policy, too big, server error.
- * A link that just breaks blames nothing.
+ * Close codes that point to the sent data (RFC 6455, section 7.4.1): protocol error, unacceptable data, bad encoding, policy, too big,
+ * server error. A broken link does not point to any message.
  */
 const blamingCodes: ReadonlySet<number> = new Set([1002, 1003, 1007, 1008, 1009, 1011]);
 const maxLosses = 5;
@@ -30,7 +30,7 @@ type Suspect = { seq: number; losses: number; triedUpTo: number; stage: 'counted
 
 export function createDeadLetterWatch(): DeadLetterWatch {
   let suspect: Suspect | null = null;
-  /** Since the last dead letter without another message to compare with. A cloud with a fault of its own gets no second one in this way. */
+  /** A dead letter was made without a message to compare. A faulty cloud must not cause a second one this way. */
   let hasTaken = true;
   return {
     window: (usual) => (suspect === null ? usual : 1),
@@ -51,7 +51,7 @@ export function createDeadLetterWatch(): DeadLetterWatch {
     lost: (code, oldest) => {
       if (code === null || !blamingCodes.has(code) || oldest === null) return null;
       if (suspect?.stage === 'held') {
-        // The next time another one is tried: this one may be as bad.
+        // The next attempt uses another message: this one may also be bad.
         suspect = { ...suspect, losses: 0, triedUpTo: oldest, stage: 'counted' };
         return null;
       }

@@ -45,7 +45,7 @@ const status = (deviceId: string, to: 'online' | 'offline', at: number): DeviceR
   status: to,
 });
 
-test('dead letters leave the outbox, and can be sent again with the ids they had', async () => {
+test('dead letters leave the outbox, and can be sent again with their ids', async () => {
   await using all = await open();
   await all.write(status(all.id, 'online', 1), event(all.id, 1), event(all.id, 2));
   const before = await all.outbox.read(0, 10);
@@ -69,7 +69,7 @@ test('dead letters leave the outbox, and can be sent again with the ids they had
   assert.equal(await all.deadLetters.resend(), 0);
 });
 
-test('dead letters beyond those that are kept count as dropped', async () => {
+test('dead letters above the limit count as dropped', async () => {
   await using all = await open();
   const values = Array.from({ length: 1_000 }, (_, n) => ({
     seq: n + 1,

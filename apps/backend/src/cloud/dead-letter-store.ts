@@ -3,14 +3,14 @@ import { isoTime, type Clock } from '@station/kit/clock';
 import type { CloudSetAside, EventChannel } from '@station/protocol/cloud';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 
-/** Messages at which the cloud closed the link each time: the table `cloud_set_aside`. */
+/** Dead letters (messages at which the cloud always closed the link): the table `cloud_set_aside`. */
 export type DeadLetterStore = {
   /** Moves a message out of the outbox. The newest 1,000 are kept; older ones are counted in `cloud_config.dropped`. */
   add(seq: number, reason: string): Promise<void>;
   size(): Promise<{ count: number; oldestAt: number | null }>;
   /** Newest first. */
   list(limit: number): Promise<CloudSetAside[]>;
-  /** Puts all of them back at the end of the outbox, each message with the `id` it had. @returns how many. */
+  /** Moves all of them to the end of the outbox, each with its previous `id`. @returns how many. */
   resend(): Promise<number>;
 };
 
@@ -50,7 +50,7 @@ export function createDeadLetterStore({ db, clock }: { db: Database; clock: Cloc
     },
     resend: () =>
       db.transaction().execute(async (transaction) => {
-        // What begins with a brace is the content, everything else the id of the event that has it; an empty message is not sent.
+        // Text that begins with a brace is the content; any other text is the id of its event. An empty message is not sent.
         const { numAffectedRows = 0n } = await sql`
           insert into cloud_outbox (channel, ref, content, at)
           select channel, case when content like '{%' then null else content end,
@@ -62,7 +62,7 @@ export function createDeadLetterStore({ db, clock }: { db: Database; clock: Cloc
   };
 }
 
-/** `cloud_config.dropped`: what was lost for want of room. */
+/** `cloud_config.dropped`: messages lost because a limit was reached. */
 export async function countDropped(transaction: DatabaseTransaction, number: number): Promise<void> {
   await sql`update cloud_config set dropped = dropped + cast(${number} as bigint)`.execute(transaction);
 }

@@ -90,7 +90,7 @@ async function setUp(clock: Clock = systemClock) {
 const upTo = (count: number, from: number): number[] => Array.from({ length: count }, (_, index) => from + index);
 const numbers = (sent: readonly Sent[]): number[] => sent.flatMap(({ seq }) => seq ?? []);
 
-test('a state that the database did not give is sent as soon as it does', async () => {
+test('a state that could not be read is sent as soon as the database answers', async () => {
   await using all = await setUp();
   const id = await all.addDevice('lamp');
   const sent = all.connect();
@@ -103,9 +103,9 @@ test('a state that the database did not give is sent as soon as it does', async 
   await until('it is sent again', () => sent.length === 2);
 });
 
-test('a state that no frame can hold is left out and said once, the others are sent', async () => {
+test('a state too large for a frame is left out and logged once, the others are sent', async () => {
   await using all = await setUp();
-  // Within what a state may hold, but each number is longer as the station writes it.
+  // Within the limits of a state, but the station writes each number in a longer form.
   const state = `{"list":[${Array.from({ length: 50_000 }, () => '1e20').join()}]}`;
   const large = await all.addDevice('large', state);
   const small = await all.addDevice('small');
@@ -121,7 +121,7 @@ test('a state that no frame can hold is left out and said once, the others are s
   );
 });
 
-test('a message that no frame can hold is set aside at once, and holds up nobody', async () => {
+test('a message too large for a frame becomes a dead letter at once, and blocks no other', async () => {
   await using all = await setUp();
   await all.addMessages(1, 2, 3);
   const content = JSON.stringify({ id: 'm2', text: 'x'.repeat(1_048_576) });
@@ -141,7 +141,7 @@ test('a cloud that ends the link at states: no message of the outbox becomes a d
     const sent = all.connect();
     const isBroken = () => sent.some(({ method }) => method === 'device.stateChanged');
     await until('the state is sent', () => {
-      // It takes what comes before the state, and nothing after it.
+      // It accepts messages before the state, and none after it.
       for (const { seq } of isBroken() ? [] : [...sent]) {
         if (seq !== undefined && all.delivery.acknowledge(seq)) arrived.add(seq);
       }
@@ -157,10 +157,10 @@ test('a cloud that ends the link at states: no message of the outbox becomes a d
 
 for (const { losses, order } of [
   { losses: 30, order: [1, 2, 3, 4] },
-  // Well again when the third is tried in place of the first.
+  // Healthy again when the third is tried instead of the first.
   { losses: 11, order: [3, 1, 2, 4] },
 ]) {
-  test(`a cloud that ends the link at every message, ${losses} times: none is set aside, and all arrive`, async () => {
+  test(`a cloud that ends the link at every message, ${losses} times: no dead letter, and all arrive`, async () => {
     await using all = await setUp();
     await all.addMessages(1, 2, 3, 4);
     for (let connection = 0; connection < losses; connection++) {
@@ -179,7 +179,7 @@ for (const { losses, order } of [
 }
 
 for (const poisonous of [[2], [2, 3], [4]]) {
-  test(`what the cloud ends the link at again and again is set aside, and nothing else: ${poisonous.join()} of 4`, async () => {
+  test(`only messages at which the cloud always ends the link become dead letters: ${poisonous.join()} of 4`, async () => {
     await using all = await setUp();
     await all.addMessages(1, 2, 3, 4);
     const arrived: number[] = [];
@@ -202,7 +202,7 @@ for (const poisonous of [[2], [2, 3], [4]]) {
   });
 }
 
-test('what was committed late with a smaller number is sent while others are always under way, and nothing twice', async () => {
+test('a late commit with a smaller number is sent while others are always in flight, and nothing twice', async () => {
   await using all = await setUp();
   await all.addMessages(...upTo(5, 100));
   const sent = all.connect();
@@ -211,7 +211,7 @@ test('what was committed late with a smaller number is sent while others are alw
   let next = 105;
   await until('the late one is sent', async () => {
     await all.addMessages(next++);
-    // All but the latest have arrived: something is under way at any time.
+    // All but the latest have arrived: some message is always in flight.
     for (const seq of numbers(sent).slice(0, -1)) all.delivery.acknowledge(seq);
     return numbers(sent).includes(7);
   });
@@ -219,14 +219,14 @@ test('what was committed late with a smaller number is sent while others are alw
   assert.equal(new Set(numbers(sent)).size, sent.length);
 });
 
-/** A connection on which as much waits as the test says, and that counts how often it is asked. */
+/** A connection with a backlog set by the test, which counts how often it is queried. */
 function pressedConnection() {
   const pressure = { bytes: 0, asked: 0 };
   const bufferedBytes = (): number => {
     pressure.asked += 1;
     return pressure.bytes;
   };
-  /** More than one whole round of sending, begun after what the test did before. */
+  /** Waits longer than one whole round of sending. */
   const rounds = async (delivery: { wake(): void }): Promise<void> => {
     const enough = pressure.asked + 6;
     await until('it looks for room', () => {
@@ -237,7 +237,7 @@ function pressedConnection() {
   return { pressure, bufferedBytes, rounds };
 }
 
-test('256 KiB wait: the outbox waits as well, and states go on; it follows, in order, when there is room', async () => {
+test('with a backlog of 256 KiB the outbox waits and states are still sent; then the outbox follows in order', async () => {
   await using all = await setUp();
   const lamp = await all.addDevice('lamp');
   const { pressure, bufferedBytes, rounds } = pressedConnection();
@@ -255,7 +255,7 @@ test('256 KiB wait: the outbox waits as well, and states go on; it follows, in o
   assert.deepEqual(numbers(sent), [1, 2, 3]);
 });
 
-test('1 MiB waits: no state is sent; of each device the latest is, when there is room', async () => {
+test('with a backlog of 1 MiB no state is sent; later the latest of each device is', async () => {
   await using all = await setUp();
   const lamp = await all.addDevice('lamp');
   const fan = await all.addDevice('fan');
@@ -277,7 +277,7 @@ test('1 MiB waits: no state is sent; of each device the latest is, when there is
   assert.deepEqual([sent.length, states.get(lamp), states.get(fan)], [4, { n: 5 }, { n: 50 }]);
 });
 
-test('a cloud that does not acknowledge is given up after a minute; each acknowledgement begins a new one, and without messages none passes', async () => {
+test('a cloud without acknowledgements is disconnected after a minute; each one restarts it, and it needs waiting messages', async () => {
   const clock = manualClock();
   await using all = await setUp(clock);
   const givenUp: string[] = [];

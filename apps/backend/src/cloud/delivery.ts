@@ -11,14 +11,14 @@ import { createDeadLetterWatch, type DeadLetterWatch } from './dead-letter-decid
 import type { DeadLetterStore } from './dead-letter-store.ts';
 import type { OutboxMessage, OutboxStore } from './outbox-store.ts';
 
-/** An authenticated connection, as far as sending needs it. */
+/** The part of an authenticated connection that sending needs. */
 export type Delivering = {
-  /** @param done when it was handed to the kernel. @returns false when it is larger than a frame may be: then it is not sent. */
+  /** @param done called when the kernel accepted it. @returns false when it is larger than a frame may be; then it is not sent. */
   notify(method: CloudNotification, params: Record<string, unknown>, done?: () => void): boolean;
   bufferedBytes(): number;
-  /** The cloud promised to acknowledge. */
+  /** The cloud supports acknowledgements. */
   acks: boolean;
-  /** Ends the connection, which is of no use. */
+  /** Ends an unusable connection. */
   giveUp(reason: string): void;
 };
 
@@ -28,11 +28,11 @@ export type Delivery = AsyncDisposable & {
   end(code: number | null): void;
   /** There may be more to send. */
   wake(): void;
-  /** Everything up to this number has arrived. @returns false when it was not expected. */
+  /** The cloud acknowledged all messages up to this number. @returns false when the acknowledgement was not expected. */
   acknowledge(seq: number): boolean;
   /** The state of a device changed; the latest is sent as soon as there is room. */
   stateChanged(deviceId: string): void;
-  /** A ping went out; what was sent before it has arrived when its pong comes. */
+  /** A ping was sent; its pong proves that all earlier messages arrived. */
   pinged(): void;
   ponged(): void;
 };
@@ -44,26 +44,26 @@ export type DeliveryParts = {
   isActive(channel: EventChannel): boolean;
   statesSentAt(): Promise<number>;
   setStatesSentAt(at: number): Promise<void>;
-  /** The cloud has acknowledged all that waited. */
+  /** The cloud has acknowledged all messages. */
   onDrained?(): void;
   clock: Clock;
   logger: BackendLogger;
 };
 
-/** So many messages may wait for the cloud's acknowledgement. */
+/** Maximum number of unacknowledged messages. */
 const windowSize = 2_000;
 const readAtOnce = 250;
-/** Above it nothing of the outbox is sent: live states must not wait behind old events. */
+/** Above this backlog the outbox waits: live states must not queue behind old events. */
 const outboxBacklogBytes = 256 * 1024;
-/** Contracts, section 10, and the same for the cloud: from here on only the latest state of each device is kept. */
+/** Above this backlog only the latest state of each device is kept (as in contracts, section 10). */
 const stateBacklogBytes = 1024 * 1024;
-/** Finds what another replica wrote, and whatever else was not announced. */
+/** Finds messages of other replicas, and messages without a wake-up. */
 const lookEveryMs = 1_000;
-/** Another replica may commit a smaller number later than what was read since. */
+/** Another replica may commit a smaller number after larger ones were read. */
 const lookBackEveryMs = 2_000;
-/** A cloud that promised to acknowledge and does not counts as offline. */
+/** A cloud that supports acknowledgements but sends none counts as offline. */
 const ackPatienceMs = 60_000;
-/** States that were on disk a little later than their time says are sent once more. */
+/** States may reach the disk a little later than their time, so this margin is sent again. */
 const stateMarginMs = 60_000;
 
 const methodOf: Readonly<Record<EventChannel, CloudNotification>> = {
@@ -77,7 +77,7 @@ const methodOf: Readonly<Record<EventChannel, CloudNotification>> = {
   system: 'station.event',
 };
 
-/** A delivery that ends is woken. */
+/** Wakes a delivery when it ends. */
 const neverEnding = new AbortController().signal;
 
 type State = {
@@ -85,14 +85,14 @@ type State = {
   connection: Delivering | null;
   running: Promise<void>;
   waker: Waker;
-  /** Sent on this connection and not acknowledged, in the order of sending. */
+  /** Unacknowledged messages of this connection, in the order of sending. */
   inFlight: number[];
-  /** Acknowledged, or not wanted, and still in the outbox. */
+  /** Acknowledged or unwanted, but still in the outbox. */
   arrived: number[];
   readUpTo: number;
   lookedBackAt: number;
   progressAt: number;
-  /** Devices whose state is to be sent. */
+  /** Devices whose state must be sent. */
   dirty: Set<string>;
   /** Devices whose state does not fit into a frame. */
   oversize: Set<string>;
@@ -102,8 +102,8 @@ type State = {
 };
 
 /**
- * Sends the cloud what it has not got yet: the outbox in order, at most `windowSize` ahead of its acknowledgements, and beside it the latest state
- * of each device. What is not acknowledged when the connection ends is sent again on the next one.
+ * Sends the outbox to the cloud in order, with at most `windowSize` unacknowledged messages, and in parallel the latest state of each
+ * device. The next connection resends what was not acknowledged.
  */
 export function createDelivery(parts: DeliveryParts): Delivery {
   const state: State = {
@@ -161,7 +161,7 @@ function end(state: State, code: number | null): void {
   state.running = state.running.then(() => addDeadLetter(state.parts, deadLetter, reason));
 }
 
-/** The life of one connection: until it ends, states and outbox are sent whenever there is something and there is room. */
+/** Runs until the connection ends: sends states and outbox messages whenever there is room. */
 async function deliver(state: State, to: Delivering): Promise<void> {
   const { parts } = state;
   let isBegun = false;
@@ -173,7 +173,7 @@ async function deliver(state: State, to: Delivering): Promise<void> {
       await removeArrived(state);
       const didSomething = await sendSome(state, to);
       if (!didSomething) await rest(state);
-      // Others are served in between, however much there is to send.
+      // Yields to other work, however much there is to send.
       else await new Promise<void>((resolve) => setImmediate(resolve));
     } catch (error) {
       parts.logger.event('unexpected_error', { where: 'sending to the cloud', message: describeError(error) });
@@ -207,7 +207,7 @@ async function removeArrived(state: State): Promise<void> {
   });
 }
 
-/** @returns false when there was nothing to do. */
+/** @returns false when there was nothing to send. */
 async function sendSome(state: State, to: Delivering): Promise<boolean> {
   const { watch, inFlight } = state;
   const room = Math.min(readAtOnce, watch.window(windowSize) - inFlight.length);
@@ -237,12 +237,12 @@ async function sendSome(state: State, to: Delivering): Promise<boolean> {
   return true;
 }
 
-/** In order; now and then, and while a message is suspected, from the beginning without what was sent already. */
+/** Reads in order. Sometimes, and while a message is suspected, it reads from the start and skips sent messages. */
 async function read(state: State, limit: number): Promise<OutboxMessage[]> {
   const { outbox, clock } = state.parts;
   const sent = [...state.inFlight, ...state.arrived];
   if (state.watch.isSuspecting()) {
-    // Others were tried before their turn: the next read is from the beginning, too.
+    // Other messages were tried out of order: the next read also starts at the beginning.
     state.lookedBackAt = -Infinity;
     return outbox.read(0, limit, sent);
   }
@@ -253,7 +253,7 @@ async function read(state: State, limit: number): Promise<OutboxMessage[]> {
   return messages;
 }
 
-/** What is tried in place of the message that is held: one behind those that were tried, or the first one again. */
+/** The message to try instead of the held one: the next after those tried, or the first one again. */
 async function readOther(
   { parts: { outbox }, arrived }: State,
   limit: number,
@@ -263,7 +263,7 @@ async function readOther(
   return others.length > 0 || triedUpTo === 0 ? others : outbox.read(0, limit, [...arrived, seq]);
 }
 
-/** @param isLast of what was read: once it is handed over there is room for more. @returns false when it does not fit into a frame. */
+/** @param isLast the last message of a read: once it is sent there is room for more. @returns false when it does not fit into a frame. */
 function send(state: State, to: Delivering, { seq, channel, params }: OutboxMessage, isLast: boolean): boolean {
   if (params === null || !state.parts.isActive(channel)) {
     state.arrived.push(seq);
@@ -321,7 +321,7 @@ function sendState({ parts, statesAt, oversize }: State, to: Delivering, row: St
 }
 
 async function markStatesSince({ parts: { db, clock }, dirty }: State, sentAt: number): Promise<void> {
-  // A clock that went back makes new states look old.
+  // After the clock was set back, new states have old times.
   const since = sentAt > clock.now() ? 0 : sentAt - stateMarginMs;
   for (const { id } of await db.selectFrom('devices').select('id').where('state_at', '>', since).execute()) {
     dirty.add(id);

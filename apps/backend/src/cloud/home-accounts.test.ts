@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openHousehold, person, sync } from '../testing/cloud-household.ts';
 
-test('when the cloud is forgotten everyone from home comes in as before it, and who is of the cloud alone stays', async () => {
+test('when the cloud is removed, local users log in as before, and cloud-only users stay', async () => {
   await using all = await openHousehold();
   const home = await all.local('home@example.org', 'owner');
   await all.local('granny@example.org', 'member');
@@ -26,7 +26,7 @@ test('when the cloud is forgotten everyone from home comes in as before it, and 
   assert.deepEqual(await all.config.wipe(), []);
 });
 
-test('the owner of home, whom the cloud made an admin, is the owner again when it is forgotten, however it went on meanwhile', async () => {
+test('the local owner, whom the cloud made an admin, becomes the owner again when the cloud is removed', async () => {
   const ways: Record<string, (all: Awaited<ReturnType<typeof openHousehold>>) => Promise<unknown>> = {
     'another address': (all) => all.apply(sync('x', person('x', 'owner'))),
     'two owners one after another': async (all) => {
@@ -76,7 +76,7 @@ test('the owner of home, whom the cloud made an admin, is the owner again when i
   }
 });
 
-test('without the owner of home the one whom the cloud named stays the owner', async () => {
+test('if the local owner no longer exists, the owner named by the cloud stays the owner', async () => {
   await using all = await openHousehold();
   await all.local('home@example.org', 'owner');
   await all.local('granny@example.org', 'member');

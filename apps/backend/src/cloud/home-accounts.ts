@@ -1,11 +1,11 @@
 import type { Role } from '@station/protocol/rest';
 import type { DatabaseTransaction, UsersTable } from '../store/schema.ts';
 
-/** Accounts that were known here before the cloud linked itself to them, and what they get back of it. */
+/** Local accounts that the cloud linked later, and how they are restored. */
 
 export const isFromHome = (user: UsersTable): boolean => user.home_email !== null;
 
-/** Someone who was known here before the cloud stays, and comes in as then. */
+/** A user from before the cloud stays, with the previous login. */
 export async function unlink(
   db: DatabaseTransaction,
   user: UsersTable,
@@ -13,13 +13,13 @@ export async function unlink(
   revoked: Set<string>,
 ): Promise<void> {
   const address = user.home_email ?? user.email;
-  // Someone may have been added here with it meanwhile.
+  // Another user with this address may have been added meanwhile.
   const other = db.selectFrom('users').select('id').where('email', '=', address).where('id', '!=', user.id);
   const email = (await other.executeTakeFirst()) === undefined ? address : user.email;
   if (user.home_password_hash !== null) await setPassword(db, user, user.home_password_hash, revoked);
   const set = { email, cloud_user_id: null, home_email: null, home_password_hash: null };
   await db.updateTable('users').set(set).where('id', '=', user.id).execute();
-  // Whose the station is, the cloud says for as long as it is there.
+  // While the station is linked, the cloud decides who owns it.
   const { home_role: role } = user;
   if (role === null || role === 'owner' || user.id === (await ownerOf(db))) return;
   await changeRole(db, user, role, now, revoked);
@@ -40,7 +40,7 @@ export async function setPassword(
   revoked.add(user.id);
 }
 
-/** Makes the role of someone another one; what an account of the house was before is remembered. */
+/** Changes a user's role; for a local account it remembers the previous role. */
 export async function changeRole(
   db: DatabaseTransaction,
   user: UsersTable,
@@ -60,7 +60,7 @@ export async function changeRole(
   revoked.add(user.id);
 }
 
-/** Global role and role on the station are kept the same. The owner stands in the station's record instead of among the members. */
+/** Keeps global role and station role equal. The owner is in the station's record and not among the members. */
 export async function setRole(db: DatabaseTransaction, userId: string, role: Role, now: number): Promise<void> {
   await db.updateTable('users').set({ role }).where('id', '=', userId).execute();
   if (role === 'owner') {
@@ -79,12 +79,12 @@ export async function ownerOf(db: DatabaseTransaction): Promise<string | null> {
   return (await station.executeTakeFirstOrThrow()).owner_id;
 }
 
-/** The role of the new owner, and of the one before, is to be set too. */
+/** The caller must also set the roles of the new and the previous owner. */
 export async function setOwnership(db: DatabaseTransaction, userId: string): Promise<void> {
   await db.updateTable('station').set({ owner_id: userId }).where('id', '=', 'station').execute();
 }
 
-/** From here to the end of the transaction nobody else, also at another backend, makes someone the owner. */
+/** Until the transaction ends, no other transaction can change the owner, also in another backend. */
 export async function lockStation(db: DatabaseTransaction): Promise<void> {
   await db
     .updateTable('station')
@@ -94,9 +94,9 @@ export async function lockStation(db: DatabaseTransaction): Promise<void> {
 }
 
 /**
- * The cloud is forgotten: everyone who was known here before it comes in as then, and who was the owner is it again. If they are here no more, the
- * one whom the cloud named stays the owner.
- * @returns whose tokens no longer tell the truth.
+ * The cloud is removed: local users log in as before, and the previous owner is the owner again. If that user no longer exists, the owner
+ * named by the cloud stays.
+ * @returns ids of users whose tokens are out of date.
  */
 export async function restoreHomeAccounts(db: DatabaseTransaction, now: number): Promise<string[]> {
   const revoked = new Set<string>();

@@ -6,7 +6,7 @@ import { maxMembers, type CloudMember } from '@station/protocol/cloud-messages';
 import { openHousehold, person, sync } from '../testing/cloud-household.ts';
 import { createIdentity } from './identity.ts';
 
-test('a full list: who is on it is there, who is not is gone, who was only known here stays', async () => {
+test('a full list: listed users exist, other cloud users are removed, local users stay', async () => {
   await using all = await openHousehold();
   await all.local('granny@example.org', 'admin');
   await all.apply(sync('a', person('a', 'owner'), person('b', 'admin'), person('c')));
@@ -25,7 +25,7 @@ test('a full list: who is on it is there, who is not is gone, who was only known
   assert.deepEqual(await all.people(), ['b@example.org owner owner b', 'granny@example.org admin admin -']);
 });
 
-test('the owner at home becomes the owner of the cloud when the address is the same, and an admin when it is not', async () => {
+test('the local owner becomes the cloud owner if the address is equal, and an admin if not', async () => {
   await using same = await openHousehold();
   await same.local('a@example.org', 'owner');
   await same.apply(sync('a', person('a', 'owner', 'A@Example.org')));
@@ -37,7 +37,7 @@ test('the owner at home becomes the owner of the cloud when the address is the s
   assert.ok(result.kind === 'applied' && result.revoked.includes('home@example.org'));
 });
 
-test('an owner at home whom the cloud linked to itself and then drops stays, as an admin, and comes in as before', async () => {
+test('a local owner whom the cloud linked and then dropped stays as an admin, with the previous login', async () => {
   await using all = await openHousehold();
   await all.local('home@example.org', 'owner');
   const mine = person('h', 'owner', 'Home@example.org');
@@ -58,7 +58,7 @@ test('an owner at home whom the cloud linked to itself and then drops stays, as 
   assert.ok(result.kind === 'applied' && result.revoked.includes('home@example.org'));
 });
 
-test('someone from home whom the cloud removes stays, with a password that was set here meanwhile; they can be linked again', async () => {
+test('a local user whom the cloud removes stays, with a password set locally meanwhile, and can be linked again', async () => {
   await using all = await openHousehold();
   const userId = await all.local('granny@example.org', 'member');
   await all.apply(sync('a', person('a', 'owner'), person('g', 'member', 'granny@example.org')));
@@ -72,7 +72,7 @@ test('someone from home whom the cloud removes stays, with a password that was s
   assert.deepEqual(await all.people(), ['a@example.org owner owner a', 'granny@example.org admin admin g3']);
 });
 
-test('a list that contradicts itself changes nothing', async () => {
+test('a contradictory list changes nothing', async () => {
   await using all = await openHousehold();
   await all.apply(sync('a', person('a', 'owner'), person('b')));
   const before = await all.people();
@@ -87,7 +87,7 @@ test('a list that contradicts itself changes nothing', async () => {
   assert.equal((await all.db.selectFrom('station').select('name').executeTakeFirst())?.name, 'Home');
 });
 
-test('a list of which the last one is refused changes nothing of what comes before', async () => {
+test('a list whose last user is refused changes none of the users before', async () => {
   await using all = await openHousehold();
   await all.local('home@example.org', 'owner');
   await all.local('granny@example.org', 'member');
@@ -110,7 +110,7 @@ test('two people swap their addresses', async () => {
   assert.deepEqual(await all.people(), ['a@example.org member member b', 'b@example.org owner owner a']);
 });
 
-test('one member more, changed, gone; nobody takes another’s address, and ownership does not pass by the way', async () => {
+test('a member is added, changed, removed; no one takes another’s address, and the owner does not change', async () => {
   await using all = await openHousehold();
   await all.apply(sync('a', person('a', 'owner')));
   await all.apply({ type: 'member_added', member: person('b', 'owner') });
@@ -134,7 +134,7 @@ test('a new password ends the sessions; the same one again does not', async () =
   assert.deepEqual(await all.apply(change), { kind: 'applied', revoked: [] });
 });
 
-test('a list that says what is so already writes nobody; whatever is other than it says is written', async () => {
+test('a list without changes writes no user; each difference is written', async () => {
   await using all = await openHousehold();
   await all.local('granny@example.org', 'member');
   const granny = { ...person('g', 'member', 'granny@example.org'), stationPasswordHash: 'of the cloud' };
@@ -169,7 +169,7 @@ test('a list that says what is so already writes nobody; whatever is other than 
   }
 });
 
-test('a station has as many members of the cloud as a list may have', async () => {
+test('a station has at most as many cloud members as a list may have', async () => {
   await using all = await openHousehold();
   await all.apply(sync('m0', ...Array.from({ length: maxMembers }, (_, index) => person(`m${index}`))));
   assert.equal((await all.people()).length, maxMembers);

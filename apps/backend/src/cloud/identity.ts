@@ -18,12 +18,12 @@ import {
 export type IdentityMessage = Exclude<LegacyMessage, { type: 'station_reset' }>;
 
 export type IdentityResult =
-  /** `revoked`: whose tokens no longer tell the truth. */
+  /** `revoked`: ids of users whose tokens are out of date. */
   | { kind: 'applied'; revoked: string[] }
   /** Nothing was changed. */
   | { kind: 'refused'; reason: string };
 
-/** Takes over what the cloud says of people and the station, each message as a whole or not at all. */
+/** Applies the cloud's messages about people and the station, each one completely or not at all. */
 export type Identity = { apply(message: IdentityMessage): Promise<IdentityResult> };
 
 /** Ends the transaction with nothing changed. */
@@ -77,7 +77,7 @@ async function apply(db: DatabaseTransaction, message: IdentityMessage, now: num
   return revoked;
 }
 
-/** A full list: people of the cloud who are not on it go; those who were known here before stay, so that nobody is locked out of their home. */
+/** Applies a full list: removes cloud users who are not on it. Local users stay, so that nobody is locked out of their home. */
 async function synchronise(
   db: DatabaseTransaction,
   { station, ownerId, members }: IdentitySync,
@@ -93,7 +93,7 @@ async function synchronise(
     linked.set(user.cloud_user_id ?? '', user);
   }
   for (const cloudId of linked.keys()) if (!ids.has(cloudId)) await remove(db, cloudId, now, revoked, true);
-  // Two people may have swapped their addresses: first nobody has one.
+  // Two people may have swapped addresses, so all addresses are cleared first.
   for (const member of members) {
     const user = linked.get(member.cloudUserId);
     if (user === undefined || normalEmail(member.email) === user.email) continue;
@@ -111,14 +111,14 @@ async function synchronise(
     revoked,
   );
   for (const member of members) {
-    // The house waits while the database writes: most lists say what is so already.
+    // Other queries wait during writes, and most lists contain no change.
     if (member.cloudUserId === ownerId || isAsBefore(linked.get(member.cloudUserId), member)) continue;
     await upsert(db, member, now, revoked);
   }
   await rename(db, station.name);
 }
 
-/** Nothing about an account that the cloud knows is other than it says. The owner's role is another matter. */
+/** Whether a linked account already equals the cloud's data. It does not check the owner's role. */
 function isAsBefore(user: UsersTable | undefined, member: CloudMember): boolean {
   if (user?.email !== normalEmail(member.email) || user.name !== member.name.trim()) return false;
   const hash = member.stationPasswordHash;
@@ -146,13 +146,13 @@ async function setOwner(
   }
 }
 
-/** What someone whom the list dropped was at home; null for someone who is on it, and for the owner of home. */
+/** The local role of a user whom the list dropped; null for listed users and for the local owner. */
 const dropped = ({ cloud_user_id: cloudId, home_role: role }: UsersTable): Role | null =>
   cloudId === null && role !== 'owner' ? role : null;
 
 /**
- * The password of someone who was known here before stays: a message that may link them is not to replace it by the way.
- * @returns id of the user: the one of this cloud id, or whoever has the address and no cloud id yet, or a new one.
+ * A local user keeps the password: a message that links the user must not replace it.
+ * @returns id of the user: with this cloud id; else with this address and no cloud id; else a new one.
  */
 async function upsert(
   db: DatabaseTransaction,
@@ -162,7 +162,7 @@ async function upsert(
 ): Promise<string> {
   const email = normalEmail(member.email);
   const known = await byCloudId(db, member.cloudUserId);
-  // An address that is to be given back is nobody else's.
+  // No other user may take an address that will be restored.
   const sameAddress = await db
     .selectFrom('users')
     .selectAll()
@@ -215,14 +215,14 @@ async function remove(
 ): Promise<void> {
   const user = await byCloudId(db, cloudUserId);
   if (user === null) return;
-  // A station without an owner is nobody's: another one comes first, by identity_sync.
+  // A station always needs an owner: identity_sync must name another one first.
   if (!ownerToo && user.id === (await ownerOf(db))) throw new Refusal('The owner cannot be removed.');
   if (isFromHome(user)) return unlink(db, user, now, revoked);
   await db.deleteFrom('users').where('id', '=', user.id).execute();
   revoked.add(user.id);
 }
 
-/** Ownership passes by `ownerId` of identity_sync alone. */
+/** Only `ownerId` of identity_sync changes the owner. */
 const wantedRole = ({ role }: CloudMember): Role => (role === 'owner' ? 'admin' : role);
 
 async function rename(db: DatabaseTransaction, name: string): Promise<void> {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { until } from '../testing/until.ts';
 import { createInboundBudget, createInboundQueue, noLimits, usualLimits } from './inbound-queue.ts';
 
-/** Deals with frames as fast as it may. @returns how many in so many seconds. */
+/** Handles frames as fast as allowed. @returns how many in this many seconds. */
 function flood(bytes: number, seconds: number): number {
   const budget = createInboundBudget(usualLimits);
   let frames = 0;
@@ -15,12 +15,12 @@ function flood(bytes: number, seconds: number): number {
   return frames;
 }
 
-test('what people do is not held up', () => {
+test('normal use by people is not delayed', () => {
   const budget = createInboundBudget(usualLimits);
   for (let now = 0; now < 60_000; now += 20) assert.equal(budget.take(300, now), 0);
 });
 
-test('a flood is dealt with at the pace of the budget, in frames or in bytes', () => {
+test('a flood is handled at the rate of the budget, in frames or in bytes', () => {
   const frames = flood(50, 60);
   assert.ok(frames <= usualLimits.frames + 60 * usualLimits.framesPerSecond, `${frames} small ones`);
   const large = flood(1_000_000, 60);
@@ -39,7 +39,7 @@ test('a batch is paid for call by call', () => {
   assert.ok(calls <= usualLimits.frames + 60 * usualLimits.framesPerSecond + 100, `${calls} calls`);
 });
 
-test('what was asked for costs nothing', () => {
+test('requested frames cost nothing', () => {
   const budget = createInboundBudget(usualLimits);
   for (let frame = 0; frame < 100_000; frame++) {
     assert.equal(budget.take(30, 0), 0);
@@ -47,7 +47,7 @@ test('what was asked for costs nothing', () => {
   }
 });
 
-/** Its time stands still until it is set. */
+/** Its clock stands still until the test sets it. */
 function queue(limits: typeof usualLimits, deal: (text: string | null) => Promise<void> | undefined = () => undefined) {
   const time = { nowMs: 0 };
   const dealt: (string | null)[] = [];
@@ -65,7 +65,7 @@ function queue(limits: typeof usualLimits, deal: (text: string | null) => Promis
   return { inbound, dealt, calls, time };
 }
 
-test('frames are dealt with in order, and nothing more is read while some wait', async () => {
+test('frames are handled in order, and reading pauses while some wait', async () => {
   const { inbound, dealt, calls, time } = queue({ ...usualLimits, frames: 2, framesPerSecond: 1_000 });
   for (const text of ['a', 'b', 'c', null, 'e']) inbound.push(text, 10);
   assert.deepEqual(dealt, ['a', 'b']);
@@ -79,7 +79,7 @@ test('frames are dealt with in order, and nothing more is read while some wait',
   assert.deepEqual(calls, ['pause', 'resume']);
 });
 
-test('without limits nothing waits; when it is closed nothing more is dealt with', async () => {
+test('without limits nothing waits; after closing nothing more is handled', async () => {
   const free = queue(noLimits);
   for (let frame = 0; frame < 1_000; frame++) free.inbound.push('x', 1_000_000);
   assert.equal(free.dealt.length, 1_000);
@@ -91,7 +91,7 @@ test('without limits nothing waits; when it is closed nothing more is dealt with
   assert.deepEqual(closed.dealt, ['a']);
 });
 
-test('what takes several turns is waited for: nothing behind it is dealt with, and nothing is read, before it is over', async () => {
+test('a frame that takes several turns blocks later frames and reading until it is done', async () => {
   const begun = Array.from({ length: 2 }, () => Promise.withResolvers<void>());
   const { inbound, dealt, calls } = queue(noLimits, (text) => begun[Number(text)]?.promise);
   for (const text of ['0', '1', '2']) inbound.push(text, 10);

@@ -1,30 +1,30 @@
 export type InboundQueue = {
   /** @param text null for a binary frame. */
   push(text: string | null, bytes: number): void;
-  /** The frame that is being dealt with holds so many calls, or people. */
+  /** The current frame holds this many calls or people. */
   charge(calls: number): void;
-  /** Whether what comes next has to wait. */
+  /** Whether the next frame must wait. */
   isHeld(): boolean;
-  /** The frame that is being dealt with was something that the station had asked for: it costs nothing. */
+  /** The station requested the current frame, so it costs nothing. */
   forgive(): void;
   close(): void;
 };
 
-/** So long at a stretch; whoever is at home is served in between. */
+/** Longest work in one turn; local requests are served between turns. */
 const sliceMs = 2;
 
 /**
- * Deals with the cloud's frames in their order, a little at a time and no faster than the budget allows. While any wait, nothing more is read:
- * TCP holds a cloud back that floods the station, and those at home do not notice. Nothing is thrown away.
+ * Handles the cloud's frames in order, in small steps and no faster than the budget allows. Reading pauses while frames wait, so TCP slows
+ * down a cloud that floods the station, and local users do not notice. No frame is dropped.
  */
 export function createInboundQueue(parts: {
   limits: BudgetLimits;
   /** Stops and goes on reading. */
   pause(): void;
   resume(): void;
-  /** What it returns is waited for, before the next one: must not reject. */
+  /** The next frame waits for the returned promise, which must not reject. */
   deal(text: string | null): Promise<void> | undefined;
-  /** Milliseconds that only go forward. */
+  /** Monotonic milliseconds. */
   monotonic?: () => number;
 }): InboundQueue {
   const budget = createInboundBudget(parts.limits);
@@ -88,10 +88,10 @@ export function createInboundQueue(parts: {
   };
 }
 
-/** What the cloud may have dealt with in a second, and how much more in one go. Each call of a batch is as a frame. */
+/** Budget of the cloud: a rate per second and a burst. Each call of a batch counts as a frame. */
 export type BudgetLimits = { framesPerSecond: number; frames: number; bytesPerSecond: number; bytes: number };
 
-/** A house of some hundred devices with everyone tapping is below it; dealing with that much costs a percent or two of a small computer. */
+/** Above the use of a busy house with some hundred devices; this rate costs one or two percent of a small computer. */
 export const usualLimits: BudgetLimits = {
   framesPerSecond: 100,
   frames: 200,
@@ -106,15 +106,15 @@ export const noLimits: BudgetLimits = {
 };
 
 type InboundBudget = {
-  /** Takes a frame off the budget if there is room for it. @returns milliseconds to wait for that; 0: taken. */
+  /** Takes a frame from the budget if there is room. @returns milliseconds to wait; 0: taken. */
   take(bytes: number, nowMs: number): number;
-  /** What was taken held so many calls more than the one it was taken for: paid for afterwards. */
+  /** The frame held this many additional calls: they are charged afterwards. */
   charge(calls: number): void;
-  /** It was something that the station had asked for. */
+  /** The station requested the frame: its cost is refunded. */
   giveBack(bytes: number): void;
 };
 
-/** Two buckets, frames and bytes, that fill up as time goes by. A large frame is let through and paid for afterwards. */
+/** Two token buckets, frames and bytes, that refill over time. A large frame passes and is charged afterwards. */
 export function createInboundBudget(limits: BudgetLimits): InboundBudget {
   let frames = limits.frames;
   let bytes = limits.bytes;

@@ -57,7 +57,7 @@ async function setUp(clock: Clock = systemClock) {
   return { db, config, apply, isReached, sent, answers, done, logger, name, [Symbol.asyncDispose]: dispose };
 }
 
-test('a reset that is asked for again, while it goes on or after it, is acknowledged again and done once; nothing else has an effect', async () => {
+test('a repeated reset request is acknowledged again and done once; other messages have no effect', async () => {
   await using all = await setUp();
   const { apply, sent, answers, done, logger } = all;
   const before = await all.name();
@@ -84,7 +84,7 @@ test('a reset that is asked for again, while it goes on or after it, is acknowle
   );
 });
 
-test('a reset that failed can be asked for again, and until then messages are applied', async () => {
+test('a failed reset can be requested again, and messages are applied until then', async () => {
   await using all = await setUp();
   const { db, apply, done } = all;
   all.isReached.resolve();
@@ -99,14 +99,14 @@ test('a reset that failed can be asked for again, and until then messages are ap
   assert.equal((await all.config.read()).stationToken, null);
 });
 
-test('what a cloud sent before its link was ended has no effect when its turn comes', async () => {
+test('a queued message has no effect once its link was ended', async () => {
   await using all = await setUp();
   const before = await all.name();
   await Promise.all([all.apply(rename, false), all.apply(reset, false)]);
   assert.deepEqual([await all.name(), all.sent, all.answers, all.done.resets], [before, [], [], 0]);
 });
 
-test('devices that the broker does not reach are waited for ten seconds, and the reset is done without them', async () => {
+test('the reset waits ten seconds for devices that the broker cannot reach, then continues without them', async () => {
   const asked = Promise.withResolvers<void>();
   const elapsed = Promise.withResolvers<void>();
   const sleep: Clock['sleep'] = (ms, signal) => {

@@ -10,17 +10,17 @@ import type { ActivityRecord } from './activity.ts';
 import type { CloudConfigStore } from './cloud-config-store.ts';
 import type { Identity, IdentityMessage, IdentityResult } from './identity.ts';
 
-/** Applies one message. @param isOurs asked when its turn has come: the owner may have ended the link, or another backend have taken it over. */
+/** Applies one message. @param isOurs checked before it is applied: the link may have ended or moved to another backend. */
 export type ApplyLegacy = (message: LegacyMessage, isOurs: () => boolean) => Promise<void>;
 
 /**
- * Applies the legacy messages of the cloud, one after another. Once a reset has begun the station belongs to nobody: the cloud, which may not
- * have got the acknowledgement, gets it again, and nothing else that it sends has an effect.
+ * Applies the legacy messages of the cloud, one after another. After a reset has begun, the station is unclaimed: a repeated reset is
+ * acknowledged again, because the first acknowledgement may be lost, and all other messages have no effect.
  */
 export function createLegacyMessages(parts: {
   identity: Identity;
   reset: StationReset;
-  /** The tokens of this user no longer hold. */
+  /** The tokens of this user are revoked. */
   revoke(userId: string): void;
   /** Sends a plain message. */
   send(message: object): void;
@@ -62,7 +62,7 @@ export function createLegacyMessages(parts: {
     else logger.event('cloud_identity_refused', { type: message.type, reason: result.reason });
   };
   return async (message, isOurs) => {
-    // At once: sending to the devices may take seconds.
+    // Sent immediately: commands to the devices may take seconds.
     if (isReset && message.type === 'station_reset') return acknowledgeReset();
     return parts.run(async () => {
       if (isOurs()) await apply(message);
@@ -71,22 +71,22 @@ export function createLegacyMessages(parts: {
 }
 
 export type StationReset = {
-  /** On disk from here on: if the backend ends, the reset goes on at its next start. */
+  /** Stores the reset: if the backend stops, the next start continues it. */
   begin(): Promise<void>;
-  /** Sends `factory_reset` to every device, and forgets the cloud. */
+  /** Sends `factory_reset` to every device, and deletes the data of the cloud. */
   finish(): Promise<void>;
 };
 
 /** How long the broker may take to acknowledge (contracts, section 12). */
 const patienceMs = 10_000;
 const retryMs = 500;
-/** A device that is offline now gets it when it comes back, if the broker keeps its session. */
+/** An offline device receives it later, if the broker keeps its session. */
 const keptForMs = 7 * 24 * 60 * 60 * 1000;
 
-/** station_reset (specification, "Cloud legacy messages"). If the broker is down, the devices get nothing and the rest is done. */
+/** station_reset (specification, "Cloud legacy messages"). If the broker is offline, the devices get no command; the rest is done. */
 export function createStationReset(parts: {
   config: Pick<CloudConfigStore, 'beginReset' | 'wipe'>;
-  /** The tokens of this user no longer hold. */
+  /** The tokens of this user are revoked. */
   revoke(userId: string): void;
   devices: Pick<DeviceStore, 'list'>;
   publish: PublishCommand;

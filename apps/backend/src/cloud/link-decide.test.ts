@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLinkMachine, createReconnect, type LinkAction, type LinkEvent, pingEveryMs } from './link-decide.ts';
 
-/** A machine on a clock of its own. @param luck what the dice say, 0.5 is no jitter. */
+/** A state machine with its own clock. @param luck the random number; 0.5 is no jitter. */
 function start(claimed = true, luck = 0.5) {
   const machine = createLinkMachine(createReconnect(() => luck));
   let now = 0;
   const on = (event: LinkEvent): LinkAction[] => machine.on(event, now);
   const log: string[] = on({ kind: 'start', claimed }).map((action) => `0 ${action}`);
-  /** Lets the time pass, waking it whenever it asks for that. */
+  /** Lets time pass, and sends each requested `time` event. */
   const pass = (ms: number, answer: (action: LinkAction) => void = () => undefined): void => {
     const end = now + ms;
     for (;;) {
@@ -32,7 +32,7 @@ function start(claimed = true, luck = 0.5) {
 const closed = (by: 'cloud' | 'network', code: number | null = null) =>
   ({ kind: 'closed', by, code, reason: 'gone' }) as const;
 
-test('a claimed station shows its token, an unclaimed one its secret', () => {
+test('a claimed station presents its token, an unclaimed one its secret', () => {
   const claimed = start(true);
   assert.deepEqual(claimed.log, ['0 connect']);
   assert.equal(claimed.machine.view().state, 'connecting');
@@ -42,20 +42,20 @@ test('a claimed station shows its token, an unclaimed one its secret', () => {
   const unclaimed = start(false);
   assert.deepEqual(unclaimed.on({ kind: 'opened' }), ['send_claim']);
   assert.equal(unclaimed.machine.view().state, 'unclaimed');
-  // An hour later nobody has claimed it: the link stays, as long as it answers.
+  // An hour later it is still unclaimed: the link stays, as long as the cloud answers.
   unclaimed.pass(3_600_000, () => unclaimed.on({ kind: 'pong' }));
   assert.equal(unclaimed.log.filter((line) => line.includes('ping')).length, 120);
   assert.deepEqual(unclaimed.on({ kind: 'start', claimed: true }), ['end', 'connect']);
   assert.deepEqual(unclaimed.on({ kind: 'opened' }), ['send_auth']);
 });
 
-test('an unclaimed station is not let in by an auth_ok', () => {
+test('an auth_ok does not authenticate an unclaimed station', () => {
   const link = start(false);
   link.authenticate();
   assert.equal(link.machine.view().state, 'unclaimed');
 });
 
-test('a cloud that is away is asked after 2, 4, 8 … 60 seconds', () => {
+test('an unreachable cloud is retried after 2, 4, 8 … 60 seconds', () => {
   const link = start();
   const waits: number[] = [];
   for (let attempt = 0; attempt < 8; attempt++) {
@@ -77,7 +77,7 @@ test('the waits vary by a fifth and never go beyond 60 seconds', () => {
   assert.equal(high.nextMs('lost'), 60_000);
 });
 
-test('a close code of a cloud that restarts or is full is followed by 5 to 30 seconds first, then by the usual waits', () => {
+test('after the close code of a restarting or full cloud, the first wait is 5 to 30 seconds, then the usual waits follow', () => {
   for (const code of [1012, 1013]) {
     for (const [luck, first, second] of [
       [0, 5_000, 1_600],
@@ -95,7 +95,7 @@ test('a close code of a cloud that restarts or is full is followed by 5 to 30 se
   }
 });
 
-test('any other close code, a reset and a lost ping are followed by the usual wait alone', () => {
+test('after any other close code, a reset or a lost ping, only the usual wait follows', () => {
   for (const code of [1000, 1001, 1006, 1008, 1011, 1014, 4400, null]) {
     const link = start();
     link.authenticate();
@@ -108,7 +108,7 @@ test('any other close code, a reset and a lost ping are followed by the usual wa
   assert.equal(silent.machine.view().nextAttemptAtMs, 2 * pingEveryMs + 2_000);
 });
 
-test('only a link that lasted 20 seconds makes the waits short again', () => {
+test('only a link that lasted 20 seconds resets the waits', () => {
   const link = start();
   const flap = (lastsMs: number): number => {
     link.authenticate();
@@ -124,7 +124,7 @@ test('only a link that lasted 20 seconds makes the waits short again', () => {
   );
 });
 
-test('a half-open link is found within 60 seconds, whenever it dies', () => {
+test('a half-open link is detected within 60 seconds, whenever it breaks', () => {
   for (let diesAt = 1; diesAt < 120_000; diesAt += 997) {
     const link = start();
     link.authenticate();
@@ -136,7 +136,7 @@ test('a half-open link is found within 60 seconds, whenever it dies', () => {
   }
 });
 
-test('a rejected token is tried again after 5 minutes, at most 12 times an hour, for ever, and seldom in the end', () => {
+test('a rejected token is retried after 5 minutes, at most 12 times an hour, without end, and less often over time', () => {
   const link = start(true, 0);
   let attempts = 0;
   const refuse = (action: LinkAction): void => {
@@ -154,7 +154,7 @@ test('a rejected token is tried again after 5 minutes, at most 12 times an hour,
   assert.ok(attempts >= 23 && attempts <= 31, `${attempts} in a day`);
 });
 
-test('a cloud that lets the station in before it refuses it is asked no more often than one that refuses at once', () => {
+test('a cloud that accepts and then refuses is retried no more often than one that refuses at once', () => {
   const refusals: LinkEvent[] = [{ kind: 'refused', reason: 'revoked' }, closed('cloud', 4401)];
   for (const refusal of refusals) {
     const link = start(true, 0);
@@ -172,7 +172,7 @@ test('a cloud that lets the station in before it refuses it is asked no more oft
   }
 });
 
-test('as long as the station itself does not read, a ping without an answer says nothing of the cloud', () => {
+test('while the station has paused reading, a missing pong does not count against the cloud', () => {
   const link = start();
   link.authenticate();
   for (let turn = 0; turn < 5; turn++) {
@@ -187,7 +187,7 @@ test('as long as the station itself does not read, a ping without an answer says
   assert.deepEqual(machine.on({ kind: 'time' }, machine.wakeAtMs() ?? 0), ['end'], 'now it reads, and hears nothing');
 });
 
-test('close code 4401 is a rejection; the link heals by itself when the token is accepted again', () => {
+test('close code 4401 is a rejection; the link recovers automatically when the token is accepted again', () => {
   const link = start();
   link.on({ kind: 'opened' });
   link.on(closed('cloud', 4401));
@@ -200,7 +200,7 @@ test('close code 4401 is a rejection; the link heals by itself when the token is
   assert.equal(link.machine.view().lastError, null);
 });
 
-test('a connection that never opens and a log-in that is never answered come to an end', () => {
+test('a connection that never opens and a log-in without an answer time out', () => {
   const silent = start();
   silent.pass(15_000);
   assert.deepEqual(silent.log, ['0 connect', '15000 end']);
@@ -210,7 +210,7 @@ test('a connection that never opens and a log-in that is never answered come to 
   assert.deepEqual(mute.log, ['0 connect', '15000 end']);
 });
 
-test('whatever comes in whatever order, it goes on and holds one connection at most', () => {
+test('any events in any order: it continues and holds one connection at most', () => {
   let seed = 7;
   const random = (): number => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
   const kinds: LinkEvent[] = [
@@ -245,7 +245,7 @@ test('whatever comes in whatever order, it goes on and holds one connection at m
   }
 });
 
-test('it knows since when it is down, and what stands in the way of a secure connection', () => {
+test('it knows since when the link is down, and why a secure connection fails', () => {
   const machine = createLinkMachine(createReconnect(() => 0.5));
   machine.on({ kind: 'start', claimed: true }, 100);
   assert.equal(machine.view().downSinceMs, 100);
@@ -265,7 +265,7 @@ test('it knows since when it is down, and what stands in the way of a secure con
   assert.deepEqual([machine.view().downSinceMs, machine.view().trouble], [null, null]);
 });
 
-test('a cloud that is reached again, and waits for a person to claim the station, is no error any more', () => {
+test('a cloud that is reachable again and waits for a claim is no longer an error', () => {
   const machine = createLinkMachine(createReconnect(() => 0.5));
   machine.on({ kind: 'start', claimed: false }, 0);
   machine.on({ kind: 'closed', by: 'network', code: null, reason: 'ECONNREFUSED' }, 10);

@@ -2,14 +2,14 @@ import { createBackoff } from '@station/kit/retry';
 import type { CloudState } from '@station/protocol/cloud';
 import { tokenRejectedCode } from '@station/protocol/cloud-messages';
 
-/** What makes a secure connection impossible. */
+/** Why a secure connection is impossible. */
 export type LinkTrouble =
   /** The other side cannot prove that it is the cloud. */
   | 'certificate'
   /** Its certificate is not valid yet, by the clock of this machine. */
   | 'clock';
 
-/** What happened to the link. */
+/** Events of the link. */
 export type LinkEvent =
   /** Connect, or connect again with other credentials; `claimed`: with a token. */
   | { kind: 'start'; claimed: boolean }
@@ -18,33 +18,33 @@ export type LinkEvent =
   | { kind: 'opened' }
   | { kind: 'accepted' }
   | { kind: 'refused'; reason: string }
-  /** The cloud was heard after a ping: its pong or anything else. */
+  /** A frame of the cloud arrived after a ping: the pong or any other. */
   | { kind: 'pong' }
   /** `by`: who ended it; `cloud` also for a connection that was reset. */
   | { kind: 'closed'; by: 'cloud' | 'network'; code: number | null; reason: string; trouble?: LinkTrouble | null }
   /** The cloud does not read or does not acknowledge. */
   | { kind: 'given_up'; reason: string }
-  /** The time of `wakeAtMs` has come. `isDeaf`: the station itself does not read now, so that nothing is heard says nothing. */
+  /** The time `wakeAtMs` is reached. `isDeaf`: the station has paused reading, so silence proves nothing. */
   | { kind: 'time'; isDeaf?: boolean };
 
-/** What is to be done about it. */
+/** Actions for the caller to execute. */
 export type LinkAction = 'connect' | 'send_claim' | 'send_auth' | 'ping' | 'end';
 
 export type LinkView = {
   state: Exclude<CloudState, 'disabled'>;
   authenticatedAtMs: number | null;
   lastError: string | null;
-  /** Of the latest attempt. */
+  /** Error of the latest attempt. */
   trouble: LinkTrouble | null;
-  /** Since when it is not authenticated; null while it is, or when nobody tries. */
+  /** Since when it is not authenticated; null while it is, or while stopped. */
   downSinceMs: number | null;
   nextAttemptAtMs: number | null;
 };
 
 export type LinkMachine = {
-  /** @param nowMs of a clock that only goes forward. */
+  /** @param nowMs of a monotonic clock. */
   on(event: LinkEvent, nowMs: number): LinkAction[];
-  /** When it needs the next `time` event; null while it only waits for others. */
+  /** When it needs the next `time` event; null while it only waits for other events. */
   wakeAtMs(): number | null;
   view(): LinkView;
 };
@@ -81,8 +81,8 @@ type State = {
 type EventOf<Kind extends LinkEvent['kind']> = Extract<LinkEvent, { kind: Kind }>;
 
 /**
- * The life of the link: facts in, actions out, without socket, timer or clock. Whatever it is told, also out of turn, it has one
- * connection at most and a time at which it goes on.
+ * The state machine of the link: facts in, actions out, without socket, timer or clock. For any order of events it has at most one
+ * connection, and a time at which it continues.
  */
 export function createLinkMachine(reconnect: Reconnect): LinkMachine {
   const state: State = {
@@ -156,7 +156,7 @@ function opened(state: State, nowMs: number): LinkAction[] {
   if (state.phase.kind !== 'connecting') return [];
   const { claimed } = state;
   state.trouble = null;
-  // The cloud is reached; the rest is up to the person who claims the station.
+  // The cloud is reached; now a person must claim the station.
   if (!claimed) state.lastError = null;
   const ping = { nextMs: nowMs + pingEveryMs, isAwaited: false };
   state.phase = { kind: 'handshake', deadlineMs: claimed ? nowMs + authTimeoutMs : null, ping };
@@ -177,7 +177,7 @@ function closed(state: State, event: EventOf<'closed'>, nowMs: number): LinkActi
   const isRejected = event.code === tokenRejectedCode;
   const lost = unavailableCodes.has(event.code) ? 'cloud_unavailable' : 'lost';
   wait(state, isRejected ? 'rejected' : lost, event.reason, nowMs);
-  // It has ended already.
+  // The connection has already ended.
   return [];
 }
 
@@ -187,7 +187,7 @@ function wait(state: State, kind: LossKind, reason: string, nowMs: number): Link
   state.lastError = reason;
   state.downSinceMs ??= nowMs;
   state.isRejected ||= kind === 'rejected';
-  // One that was rejected stays in the slow lane, whatever goes wrong next.
+  // After a rejection the slow rate stays, whatever fails next.
   const untilMs = nowMs + state.reconnect.nextMs(state.isRejected ? 'rejected' : kind);
   state.phase = { kind: 'waiting', untilMs };
   return actions;
@@ -242,7 +242,7 @@ function wakeAt(phase: Phase): number | null {
 
 function shownState({ phase, claimed, isRejected }: State): LinkView['state'] {
   if (phase.kind === 'authenticated') return 'authenticated';
-  // Also during the next attempt, which is not a cure.
+  // The error stays during the next attempt, until one succeeds.
   if (isRejected) return 'rejected';
   if (!claimed) return 'unclaimed';
   return phase.kind === 'stopped' || phase.kind === 'waiting' ? 'offline' : 'connecting';
@@ -260,7 +260,7 @@ type LossKind =
 export type Reconnect = {
   /** Milliseconds to wait before the next attempt. */
   nextMs(kind: LossKind): number;
-  /** The link has been up for long enough: the next loss starts from the shortest wait. */
+  /** The link was up long enough: the next loss starts with the shortest wait. */
   stable(): void;
 };
 

@@ -7,7 +7,7 @@ import { type Credentials, startLinkKeeper } from './link.ts';
 
 const unclaimed = (claimSecret: string): Credentials => ({ kind: 'unclaimed', chipId: 'chip', claimSecret });
 
-/** A link that only notes how it stands, beside a store whose answers a test may hold back; time passes when the test says so. */
+/** A link that only records its state, with a store whose answers the test may delay, and a manual clock. */
 function setUp() {
   const leadership = createLeadership();
   leadership.set(1);
@@ -57,7 +57,7 @@ function setUp() {
   return { keeper, leadership, state, run, settled, held: () => held, starts: () => starts };
 }
 
-/** What is stored is being read when this resolves; it goes on with `answer`. */
+/** Resolves while the store is being read; `answer` lets the read continue. */
 function holdBack({ state }: ReturnType<typeof setUp>): { asked: Promise<void>; answer: () => void } {
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<void>();
@@ -68,7 +68,7 @@ function holdBack({ state }: ReturnType<typeof setUp>): { asked: Promise<void>; 
   return { asked: asked.promise, answer: answer.resolve };
 }
 
-test('another backend changed what is stored: the link is made anew when that is told, and otherwise at the next look', async () => {
+test('after another backend changed the store, the link restarts when notified, or else at the next check', async () => {
   const all = setUp();
   await using keeper = all.keeper;
   await all.settled();
@@ -85,7 +85,7 @@ test('another backend changed what is stored: the link is made anew when that is
   assert.deepEqual(all.held(), unclaimed('third'));
 });
 
-test('the leadership is lost while it is read what is stored: the link stays down', async () => {
+test('if the leadership is lost while the store is read, the link stays down', async () => {
   const all = setUp();
   await using keeper = all.keeper;
   await all.settled();
@@ -101,7 +101,7 @@ test('the leadership is lost while it is read what is stored: the link stays dow
   assert.equal(all.starts(), 1);
 });
 
-test('the backend ends while it is read what is stored: the link is not started any more', async () => {
+test('if the backend stops while the store is read, the link does not start', async () => {
   const all = setUp();
   const reading = holdBack(all);
   await reading.asked;
@@ -112,7 +112,7 @@ test('the backend ends while it is read what is stored: the link is not started 
   assert.equal(all.starts(), 0);
 });
 
-test('a change that fails leaves the link as it was; one that is stored is followed as soon as the database can be read', async () => {
+test('a failed change leaves the link unchanged; a stored one is applied as soon as the database can be read', async () => {
   const all = setUp();
   await using keeper = all.keeper;
   await all.settled();

@@ -18,26 +18,26 @@ export type LinkParts = Omit<ConnectionParts, 'delivery'> & {
   host: string;
   reconnect: Reconnect;
   delivery: Pick<Delivery, 'begin' | 'end' | 'acknowledge' | 'pinged' | 'ponged'>;
-  /** The cloud gave a claimed station its token; whoever keeps it starts the link again with it. */
+  /** The cloud sent the token after a claim; the receiver stores it and restarts the link with it. */
   onClaimed(stationToken: string): void;
-  /** Messages that change the station, in order. @returns when it is applied: nothing more is read before. Must not reject. */
+  /** Messages that change the station, in order. Resolves when applied; reading pauses until then. Must not reject. */
   onLegacy(message: LegacyMessage): Promise<void>;
   /** `view()` may have changed. */
   onChange(): void;
 };
 
-/** What to show the cloud: the token of a claimed station, or what proves that someone stands in front of it. */
+/** Credentials for the cloud: the token of a claimed station, or the claim secret of an unclaimed one. */
 export type Credentials =
   { kind: 'claimed'; stationToken: string } | { kind: 'unclaimed'; chipId: string; claimSecret: string };
 
 export type Link = {
-  /** Connects with these, also in place of a connection there is. */
+  /** Connects with these, and replaces an existing connection. */
   start(credentials: Credentials): void;
   stop(): void;
-  /** What it was started with; null while it is stopped. */
+  /** The credentials it was started with; null while it is stopped. */
   credentials(): Credentials | null;
   view(): LinkView;
-  /** When the cloud was heard last, by the monotonic clock. */
+  /** Time of the last frame of the cloud, by the monotonic clock. */
   heardAtMs(): number | null;
   /** Sends a plain message, if the link is up. */
   send(message: object): void;
@@ -55,10 +55,10 @@ type State = {
   heardAtMs: number | null;
 };
 
-/** Each person on a list of members may have to be written: as much work as a few calls. */
+/** Each person on a list of members may need a write, which costs as much as a few calls. */
 const callsPerPerson = 4;
 
-/** What people see; a change of one of these is logged and broadcast. */
+/** The visible state; a change of it is logged and broadcast. */
 const shownKeys = ['state', 'nextAttemptAtMs', 'lastError', 'trouble'] as const;
 
 /** Executes what `link-decide.ts` decides, with a real socket and a real clock. */
@@ -90,7 +90,7 @@ export function createLink(parts: LinkParts): Link {
   };
 }
 
-/** One event: decide, act, and wake up again in time. */
+/** Handles one event: decides, acts, and sets the next timer. */
 function advance(state: State, event: LinkEvent): void {
   const { parts, machine } = state;
   const before = state.shown;
@@ -179,7 +179,7 @@ function receive(state: State, message: CloudMessage): Promise<void> | undefined
   return parts.onLegacy(message);
 }
 
-/** What the cloud says to the log-in, the claim and the messages of the station. */
+/** Answers of the cloud to log-in, claim and messages of the station. */
 function receiveAnswer(state: State, message: Exclude<CloudMessage, LegacyMessage>): void {
   const { parts } = state;
   switch (message.type) {
@@ -193,7 +193,7 @@ function receiveAnswer(state: State, message: Exclude<CloudMessage, LegacyMessag
       if (state.credentials?.kind !== 'unclaimed') return parts.ignored.count('too_early', undefined);
       return parts.onClaimed(message.stationToken);
     case 'ack':
-      // As many as the station sent messages: a flood is not made of them.
+      // There is one for each message of the station, so they cannot flood it.
       if (parts.delivery.acknowledge(message.seq)) state.connection?.forgive();
       return;
   }
@@ -212,29 +212,28 @@ const closeCodeOf = (event: LinkEvent): number | null =>
 const isLegacy = (message: CloudMessage): message is LegacyMessage =>
   (legacyMessageTypes as readonly string[]).includes(message.type);
 
-/** Which one of several backends holds the link. */
+/** Decides which of several backends holds the link. */
 export type CloudLeadership = {
   isLeader(): boolean;
   subscribe(listener: (isLeader: boolean) => void): Disposable;
 };
 
 export type LinkKeeper = AsyncDisposable & {
-  /** What is stored may have changed, also through another backend. */
+  /** The stored credentials may have changed, also by another backend. */
   look(): Promise<void>;
   /**
-   * Changes what is stored, and lets the link follow.
-   * @throws (rejects) what `work` throws; the link is then as it was.
+   * Changes the stored credentials and updates the link.
+   * @throws (rejects) the error of `work`; the link is then unchanged.
    */
   change(work: () => Promise<void>): Promise<void>;
 };
 
-/** Finds what no message announced: one of another backend may be lost, the database may have been offline. */
+/** Detects changes without a notification: one may be lost, or the database was offline. */
 const lookEveryMs = 5_000;
 
 /**
- * Keeps the link as it should be: at the backend that leads, with what is stored, and nowhere else. Nothing else starts it, so that a start that
- * was overtaken by a stop cannot come after it.
- * @param parts.credentials what is stored now.
+ * Runs the link on the leading backend only, with the stored credentials. No other code starts it, so a late start cannot follow a stop.
+ * @param parts.credentials reads the stored credentials.
  */
 export function startLinkKeeper(parts: {
   link: Pick<Link, 'start' | 'stop' | 'credentials'>;
@@ -256,7 +255,7 @@ export function startLinkKeeper(parts: {
     try {
       const wanted = mayHold() ? await parts.credentials() : null;
       lastFault = null;
-      // Asked again: the leadership may have gone while that was read.
+      // Checked again: the leadership may be lost during the read.
       if (wanted === null || !mayHold()) return link.stop();
       if (!isDeepStrictEqual(wanted, link.credentials())) link.start(wanted);
     } catch (error) {

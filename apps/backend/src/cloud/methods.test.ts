@@ -40,7 +40,7 @@ async function deviceCommand(publish: PublishCommand) {
   return { call, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
-test('a command that the broker was given and did not answer is not sent a second time under its key', async () => {
+test('a command that was sent to the broker without an answer is not sent again under its key', async () => {
   let sent = 0;
   await using all = await deviceCommand(async () => {
     sent += 1;
@@ -51,7 +51,7 @@ test('a command that the broker was given and did not answer is not sent a secon
   assert.equal(sent, 1);
 });
 
-test('one that the broker was never given may be tried again', async () => {
+test('a command that was never sent to the broker may be retried', async () => {
   let sent = 0;
   await using all = await deviceCommand(async () => {
     sent += 1;

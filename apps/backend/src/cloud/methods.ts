@@ -13,7 +13,7 @@ export type MethodParts = {
   setChannels(channels: readonly EventChannel[]): Promise<void>;
 };
 
-/** What the cloud may call (specification, "Cloud JSON-RPC methods"). */
+/** Methods that the cloud may call (specification, "Cloud JSON-RPC methods"). */
 export function createMethods(parts: MethodParts): Record<CloudMethod, RpcMethod> {
   const { devices, remembered } = parts;
   return {
@@ -23,7 +23,7 @@ export function createMethods(parts: MethodParts): Record<CloudMethod, RpcMethod
         const { action, ...params } = command;
         const device = await devices.findById(deviceId);
         if (device === null) throw unknownDevice();
-        // Before anything else is done with it: what passes is small and flat.
+        // Checked first: valid parameters are small and flat.
         const checked = checkCommand(device.type, action, params);
         if (checked.kind !== 'good') throw refusalOf(checked);
         const key = commandKey(idempotencyKey, id, { deviceId, command });
@@ -58,7 +58,8 @@ async function sendCommand(
   const result = await commands.send({ ...command, userId: null });
   if (result.kind !== 'accepted') throw refusalOf(result);
   const { status, reason } = result.command;
-  if (result.mayHaveEffect) throw new RpcError(rpcErrors.outcomeUnknown, reason ?? 'It may have had its effect.');
+  if (result.mayHaveEffect)
+    throw new RpcError(rpcErrors.outcomeUnknown, reason ?? 'The command may have taken effect.');
   if (status === 'failed') throw new RpcError(rpcErrors.failed, reason ?? 'The command could not be sent.');
   return { status: 'ok' };
 }

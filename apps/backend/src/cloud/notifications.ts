@@ -7,19 +7,19 @@ import type { DeviceEvents, DeviceEvent } from '../core/device-events.ts';
 import type { SocketHub } from '../socket/hub.ts';
 import type { Delivery } from './delivery.ts';
 
-/** Goes into the outbox; `method` is taken out again before it is sent. */
+/** Content of an outbox row; `method` is removed before it is sent. */
 type Message = {
   channel: EventChannel;
   content: { method: CloudNotification } & Record<string, unknown>;
   at: number;
 };
 
-/** Agent events that the cloud does not get: progress and retries, not results. */
+/** Agent events that are not sent to the cloud: progress and retries. */
 const quietAgentEvents: ReadonlySet<string> = new Set(['docker_pull', 'firmware_check_retry']);
 
 /**
- * Queues what happens at the station for the cloud. Device events and status changes are in the outbox already, written with the reports
- * themselves; the rest is added here, by the one backend that holds the link.
+ * Queues station events for the cloud. Device events and status changes are already in the outbox, written together with the reports. The
+ * backend that holds the link adds the rest here.
  */
 export function followEvents(parts: {
   events: DeviceEvents;
@@ -62,7 +62,7 @@ function messageOfEvent(event: DeviceEvent, now: number): Message | null {
   return { channel: 'commands', content, at };
 }
 
-/** What other rooms broadcast at `/ws`. */
+/** Messages that other features broadcast at `/ws`. */
 function messageOfBroadcast(message: ServerMessage): Message | null {
   const at = Date.parse('at' in message ? message.at : '');
   if (message.type === 'automation_run') {
@@ -84,7 +84,7 @@ function messageOfBroadcast(message: ServerMessage): Message | null {
   return null;
 }
 
-/** Gets what is broadcast at `/ws`, also while no client is connected. */
+/** Receives all broadcasts at `/ws`, also while no client is connected. */
 export type BroadcastTap = {
   /** The hub with the tap on it. */
   on(hub: SocketHub): SocketHub;

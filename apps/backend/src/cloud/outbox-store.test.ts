@@ -40,7 +40,7 @@ const status = (deviceId: string, to: 'online' | 'offline', at: number): DeviceR
   status: to,
 });
 
-test('events and changes of status are kept in the order they happened, each with an id that stays', async () => {
+test('events and status changes are stored in the order they occurred, each with a stable id', async () => {
   await using all = await open();
   const { id, outbox } = all;
   await all.write(status(id, 'online', 1), event(id, 1));
@@ -56,7 +56,7 @@ test('events and changes of status are kept in the order they happened, each wit
   assert.equal(new Set(messages.map(({ params }) => params?.['id'])).size, 4);
 });
 
-test('what was acknowledged is gone, and its number is not used again', async () => {
+test('acknowledged messages are deleted, and their numbers are not reused', async () => {
   await using all = await open();
   await all.write(event(all.id, 1), event(all.id, 2));
   const seqs = (await all.outbox.read(0, 10)).map(({ seq }) => seq);
@@ -70,7 +70,7 @@ test('what was acknowledged is gone, and its number is not used again', async ()
   assert.ok(bytes > 50 && bytes < 200, `${bytes}`);
 });
 
-test('nothing is kept for a cloud that is not there or did not ask', async () => {
+test('nothing is stored for a missing cloud or an unrequested channel', async () => {
   await using unclaimed = await open({ claimed: false });
   await unclaimed.write(status(unclaimed.id, 'online', 1), event(unclaimed.id, 1));
   assert.equal((await unclaimed.outbox.size()).pending, 0);
@@ -97,7 +97,7 @@ test('a batch that cannot be written leaves nothing in the outbox', async () => 
   assert.equal((await all.outbox.size()).pending, 0);
 });
 
-test('what a removed device told is removed with it', async () => {
+test('messages of a removed device are deleted with it', async () => {
   await using all = await open();
   await all.write(event(all.id, 1));
   await all.devices.remove(all.id);
@@ -126,7 +126,7 @@ for (const [what, smallFirst] of [
   ['small rows with large ones at the end', true],
   ['large rows with small ones at the end', false],
 ] as const) {
-  test(`${what} are measured one by one: not one more is dropped than must be`, async () => {
+  test(`${what} are measured one by one: no more are dropped than necessary`, async () => {
     await using all = await open();
     const count = 12_000;
     const isLarge = (n: number): boolean => n >= count - 100 === smallFirst;
@@ -150,7 +150,7 @@ for (const [what, smallFirst] of [
   });
 }
 
-test('what is taken away beyond one that stays at the front is no longer measured', async () => {
+test('messages removed behind a remaining front message are no longer counted', async () => {
   await using all = await open();
   const count = 16_000;
   for (let from = 0; from < count; from += 2_000) {
@@ -171,7 +171,7 @@ test('what is taken away beyond one that stays at the front is no longer measure
   assert.equal((await all.outbox.size()).pending, 4_000);
 });
 
-test('one that was committed late stands far in front of the others: it is counted as one, and not dropped', async () => {
+test('a late commit with a much smaller number counts as one message, and is not dropped', async () => {
   await using all = await open();
   const seqs = [1, ...Array.from({ length: 12_000 }, (_, index) => 1_000_000 + index)];
   for (let from = 0; from < seqs.length; from += 2_000) {

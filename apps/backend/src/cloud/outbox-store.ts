@@ -9,29 +9,29 @@ import { jsonRows } from '../store/json-rows.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import { countDropped } from './dead-letter-store.ts';
 
-/** A message for the cloud. `params` are those of its notification without `seq`; null when what it told of was removed. */
+/** A message for the cloud. `params` are those of its notification without `seq`; null when their source was deleted. */
 export type OutboxMessage = { seq: number; channel: EventChannel; params: Record<string, unknown> | null };
 
-/** `bytes` as {@link OutboxAmount} has it. */
+/** `bytes` as in {@link OutboxAmount}. */
 type OutboxSize = { pending: number; oldestAt: number | null; bytes: OutboxAmount['bytes'] };
 
 export type OutboxStore = {
-  /** Keeps a message, if the cloud asks for its channel. @param content has an `id` of its own. */
+  /** Stores a message, if the cloud subscribed to its channel. @param content has its own `id`. */
   add(message: { channel: EventChannel; content: { id: string } & Record<string, unknown>; at: number }): Promise<void>;
-  /** In order, from after this number on. @param except numbers to leave out. */
+  /** Messages after this number, in order. @param except numbers to leave out. */
   read(afterSeq: number, limit: number, except?: readonly number[]): Promise<OutboxMessage[]>;
   remove(seqs: readonly number[]): Promise<void>;
   size(): Promise<OutboxSize>;
-  /** Drops the oldest while it takes more than so many bytes; counted in `cloud_config.dropped`. @returns how many. */
+  /** Drops the oldest messages while the outbox is larger than this; counted in `cloud_config.dropped`. @returns how many. */
   trim(maxBytes: number): Promise<number>;
-  /** Gives free pages of the SQLite file back to the disk, a few at a time. @returns false when there is nothing more to give. */
+  /** Returns free pages of the SQLite file to the disk, a few at a time. @returns false when there are none left. */
   giveBack(): Promise<boolean>;
 };
 
 const trimChunk = 2_000;
 /** Pages of 4 KiB in one transaction: some milliseconds. */
 const pagesAtOnce = 128;
-/** Fewer are soon written to again. */
+/** Fewer free pages are soon used again. */
 const pagesKeptFree = 256;
 
 type Row = {
@@ -54,7 +54,7 @@ export function createOutboxStore(options: { db: Database; kind: 'sqlite' | 'pos
       { seq: 'bigint' },
     );
   const measure = createOutboxMeasure(db);
-  /** The oldest, as many as take so many bytes, but not more than a few at a time. @returns how many. */
+  /** Drops the oldest messages of about this many bytes, in small blocks. @returns how many. */
   const dropOldest = (excess: number): Promise<number> =>
     db.transaction().execute(async (transaction) => {
       const gone = await sql`
@@ -100,7 +100,7 @@ export function createOutboxStore(options: { db: Database; kind: 'sqlite' | 'pos
         const number = excess > 0 ? await dropOldest(excess) : 0;
         if (number === 0) return dropped;
         dropped += number;
-        // Others are served in between, however much there is to drop.
+        // Yields to other work, however much there is to drop.
         await new Promise<void>((resolve) => setImmediate(resolve));
       }
     },
@@ -110,10 +110,10 @@ export function createOutboxStore(options: { db: Database; kind: 'sqlite' | 'pos
       const free = (rows[0]?.freelist_count ?? 0) - pagesKeptFree;
       if (free <= 0) return false;
       const { rows: modes } = await sql<{ auto_vacuum: number }>`pragma auto_vacuum`.execute(db);
-      // A file from before this could be asked of it keeps its size; its free pages are used again.
+      // An old file without incremental vacuum keeps its size; its free pages are reused.
       if (modes[0]?.auto_vacuum !== 2) return false;
       await db.transaction().execute(async (transaction) => {
-        // One page a call, whatever number is named: the driver asks for the first row only.
+        // Frees one page for each call, whatever the number: the driver reads only the first row.
         for (let page = 0; page < Math.min(free, pagesAtOnce); page++) {
           await sql`pragma incremental_vacuum(1)`.execute(transaction);
         }
@@ -129,15 +129,14 @@ function paramsOf({ content, id, deviceId, kind, data, eventAt }: Row): Record<s
   return { id, deviceId, kind, data: JSON.parse(data) as unknown, at: isoTime(eventAt) };
 }
 
-/** True in the database while the station is claimed and the cloud asks for the channel: nothing is kept for nobody. */
+/** SQL condition: the station is claimed and the cloud subscribed to the channel. Otherwise nothing is stored. */
 const isWanted = (channel: EventChannel): RawBuilder<boolean> =>
   sql<boolean>`exists (select 1 from cloud_config
     where station_token is not null and active_channels like ${`%"${channel}"%`})`;
 
 /**
- * Puts what the cloud must not miss of a batch of reports into the outbox, in the transaction that writes the reports: either both are on disk
- * or neither is. To be called before the devices are updated: only then it can be seen whose status changes. Of an event just its id goes
- * in; its content stands in `device_events`.
+ * Adds the important part of a batch of reports to the outbox, in the transaction that writes the reports. Call it before the devices are
+ * updated: only then status changes are visible. For an event it stores only the id; `device_events` has the content.
  */
 export async function enqueueReports(
   transaction: DatabaseTransaction,
@@ -165,22 +164,22 @@ export async function enqueueReports(
     join devices on devices.id = given."deviceId" where ${isWanted('events')} order by given.id`.execute(transaction);
 }
 
-/** `bytes` is the sum over the rows: what each takes on the disk, but for what a page has left over. */
+/** `bytes`: sum of the rows' sizes on disk, without unused space in pages. */
 type OutboxAmount = { rows: number; bytes: number };
 
-/** What a row takes beside its texts: its number, header, place in the page, time. */
+/** Size of a row without its texts: number, header, page entry, time. */
 const rowOverheadBytes = 24;
-/** In one statement: a millisecond or two. */
+/** Rows in one statement, which takes one or two milliseconds. */
 const blockRows = 5_000;
 
 const rowBytes: RawBuilder<number> = sql`(${sql.lit(rowOverheadBytes)} + octet_length(channel) + coalesce(octet_length(ref), 0) + coalesce(octet_length(content), 0))`;
 
-/** A stretch of numbers that ends here, full when it was measured. */
+/** A range of numbers that ends here; it was full when it was measured. */
 type Block = OutboxAmount & { last: number };
 
 /**
- * Measures the outbox row by row: neither its ends nor its mean tell how large what lies between is. Rows come in at the end and leave
- * from the front, so what is between is measured once and remembered. Others are served between two blocks.
+ * Measures the outbox row by row, because sizes differ too much to estimate. Rows are added at the end and removed at the front, so the
+ * middle is measured once and remembered. It yields to other work between two blocks.
  */
 function createOutboxMeasure(db: Database): () => Promise<OutboxAmount> {
   const blocks: Block[] = [];
@@ -202,7 +201,7 @@ function createOutboxMeasure(db: Database): () => Promise<OutboxAmount> {
       await new Promise<void>((resolve) => setImmediate(resolve));
       open = await measureBlock(open.last, null);
     }
-    // From the front as far as something was taken away, also behind one that was left there. After the end: meanwhile more was.
+    // Measures again from the front as far as rows were removed, and after the end, where rows were added.
     for (let block = blocks[0], after = 0; block !== undefined;) {
       const { rows, bytes } = await measureBlock(after, block.last);
       if (rows === blockRows && bytes === block.bytes) break;
@@ -220,10 +219,10 @@ function createOutboxMeasure(db: Database): () => Promise<OutboxAmount> {
 }
 
 const everyMs = 10_000;
-/** Between two small steps of giving space back: queries of people come in between. */
+/** Pause between two small steps of returning space, so that other queries can run. */
 const stepMs = 50;
 
-/** Keeps the outbox within its limit, and gives the disk back what it does not need any more. */
+/** Keeps the outbox within its limit, and returns unused space to the disk. */
 export function startOutboxKeeper(parts: {
   outbox: Pick<OutboxStore, 'trim' | 'giveBack'>;
   maxBytes: number;

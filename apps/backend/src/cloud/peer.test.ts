@@ -58,14 +58,14 @@ const call = (method: string, params?: unknown, id: unknown = 1) => ({ jsonrpc: 
 const errorOf = (answer: unknown): number | undefined =>
   (answer as { error?: { code: number } } | undefined)?.error?.code;
 
-test('a call is answered under its id, whatever kind that is', async () => {
+test('a call is answered under its id, whatever the type of the id', async () => {
   const { receive } = peerWith();
   for (const id of [1, 0, -1.5, 'a', '', null]) {
     assert.deepEqual(await receive(call('add', { a: 1, b: 2 }, id)), { jsonrpc: '2.0', id, result: 3 });
   }
 });
 
-test('each fault has its code, and what broke inside is told to the log alone', async () => {
+test('each fault has its code, and internal errors appear only in the log', async () => {
   const { receive, faults } = peerWith();
   assert.equal(errorOf(await receive(call('sing'))), rpcErrors.unknownMethod);
   assert.equal(errorOf(await receive(call('add', { a: '1', b: 2 }))), rpcErrors.badParams);
@@ -79,7 +79,7 @@ test('each fault has its code, and what broke inside is told to the log alone', 
   assert.equal(errorOf(await receive({ jsonrpc: '2.0', id: {}, method: 'add' })), rpcErrors.invalidRequest);
 });
 
-test('before the log-in every call gets -32001, also of an unknown method, and nothing is done', async () => {
+test('before the log-in every call gets -32001, also with an unknown method, and has no effect', async () => {
   const { receive, ran } = peerWith({ isAuthenticated: () => false });
   for (const method of ['add', 'sing', 'toString', '__proto__']) {
     assert.equal(errorOf(await receive(call(method, { a: 1, b: 2 }))), rpcErrors.notAuthenticated);
@@ -88,7 +88,7 @@ test('before the log-in every call gets -32001, also of an unknown method, and n
   assert.deepEqual(ran, []);
 });
 
-test('names of the language are no methods and no messages', async () => {
+test('names of JavaScript object properties are not methods or messages', async () => {
   const { receive, ignored } = peerWith();
   for (const method of ['constructor', 'toString', '__proto__', 'hasOwnProperty']) {
     assert.equal(errorOf(await receive(call(method))), rpcErrors.unknownMethod);
@@ -97,7 +97,7 @@ test('names of the language are no methods and no messages', async () => {
   assert.deepEqual(ignored, ['unknown', 'unknown', 'unknown', 'unknown']);
 });
 
-test('a batch is answered as a batch, without answers to what asks for none', async () => {
+test('a batch is answered as a batch, without answers to notifications', async () => {
   const { receive } = peerWith();
   const good = call('add', { a: 1, b: 1 }, 'x');
   assert.deepEqual(await receive([good]), [{ jsonrpc: '2.0', id: 'x', result: 2 }]);
@@ -111,7 +111,7 @@ test('a batch is answered as a batch, without answers to what asks for none', as
   assert.equal(errorOf(await receive(Array.from({ length: maxBatchCalls + 1 }, () => good))), rpcErrors.invalidRequest);
 });
 
-test('what is neither JSON-RPC nor a known message is counted and ignored', async () => {
+test('a frame that is neither JSON-RPC nor a known message is counted and ignored', async () => {
   const { peer, receive, ignored, sent } = peerWith();
   for (const text of [
     '',
@@ -135,7 +135,7 @@ test('what is neither JSON-RPC nor a known message is counted and ignored', asyn
   assert.deepEqual(sent, []);
 });
 
-test('an answer is nobody’s, for the station calls nobody: nothing is sent, nothing is counted', async () => {
+test('an answer is ignored, because the station calls no methods: nothing is sent or counted', async () => {
   const { receive, sent, ignored } = peerWith();
   const answers = [
     { jsonrpc: '2.0', id: 1, result: 42 },
@@ -146,7 +146,7 @@ test('an answer is nobody’s, for the station calls nobody: nothing is sent, no
   assert.deepEqual([sent, ignored], [[], []]);
 });
 
-test('after the connection has ended nothing is sent any more', async () => {
+test('nothing is sent after the connection has ended', async () => {
   const { peer, receive, sent } = peerWith();
   peer.close();
   await receive(call('add', { a: 1, b: 2 }));
@@ -166,7 +166,7 @@ test('identity_sync may call its list users instead of members', async () => {
   assert.deepEqual(ignored, ['bad_shape', 'bad_shape']);
 });
 
-test('text that not every database can keep goes no further', async () => {
+test('text that a database cannot store is refused', async () => {
   const { receive, ran, ignored } = peerWith();
   assert.equal(
     errorOf(await receive('{"jsonrpc":"2.0","id":1,"method":"add","params":{"a":1,"b":2,"c":"\\u0000"}}')),
@@ -178,7 +178,7 @@ test('text that not every database can keep goes no further', async () => {
   assert.deepEqual(ran, []);
 });
 
-test('too many calls under way are refused, not queued', async () => {
+test('too many concurrent calls are refused, not queued', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const slow = { params: Type.Unknown(), run: () => promise };
   const { receive, sent } = peerWith({ methods: { slow } });
@@ -189,7 +189,7 @@ test('too many calls under way are refused, not queued', async () => {
   assert.equal(sent.length, 257);
 });
 
-test('an answer that no frame can hold gives way to an error; in a batch only the largest do', async () => {
+test('an answer too large for a frame is replaced by an error; in a batch only the largest ones are', async () => {
   const mebibyte = 1_048_576;
   const texts: string[] = [];
   const { receive } = peerWith({ send: (text) => void texts.push(text) });
@@ -206,7 +206,7 @@ test('an answer that no frame can hold gives way to an error; in a batch only th
   assert.equal(errorOf(longId), rpcErrors.internal);
 });
 
-test('calls of a batch begin in their order, each in a turn of its own, and need not wait for the ends of those before', async () => {
+test('calls of a batch start in order, each in its own turn, and do not wait for earlier ones to finish', async () => {
   const { promise, resolve } = Promise.withResolvers<number>();
   let turn = 0;
   const begun: { n: number; turn: number }[] = [];
@@ -240,7 +240,7 @@ test('calls of a batch begin in their order, each in a turn of its own, and need
   );
 });
 
-test('once the answer to a batch is full, no more of what fills it is made; what is small is still done', async () => {
+test('once the answer to a batch is full, large answers are no longer computed; small calls still run', async () => {
   let made = 0;
   const fifth = {
     params: Type.Unknown(),
@@ -261,7 +261,7 @@ test('once the answer to a batch is full, no more of what fills it is made; what
   assert.ok(codes.every((code) => code === undefined || code === rpcErrors.failed));
 });
 
-test('when the link ends in the middle of a batch, the rest of it is not begun', async () => {
+test('when the link ends during a batch, the remaining calls do not start', async () => {
   let begun = 0;
   const { peer, sent } = peerWith({
     methods: {

@@ -17,20 +17,20 @@ import { createRpcServer, isObject, refusal, type RpcServer, type RpcServerParts
 export type IgnoredReason = 'binary' | 'not_json' | 'unknown' | 'bad_shape' | 'too_early';
 
 export type PeerParts = RpcServerParts & {
-  /** Hands a frame over; the caller watches the backlog. */
+  /** Sends a frame; the caller checks the backlog. */
   send(text: string): void;
-  /** @returns what the next frame has to wait for; must not reject. */
+  /** @returns a promise that the next frame waits for; must not reject. */
   onMessage(message: CloudMessage): Promise<void> | undefined;
-  /** Before the first of so many calls in one frame is answered. */
+  /** Called with the number of calls in a frame, before the first is answered. */
   onBatch(calls: number): void;
   onIgnored(reason: IgnoredReason): void;
 };
 
-/** Sorts the frames of one connection: JSON-RPC calls are answered, plain messages handed on (contracts, section 12). */
+/** Routes the frames of one connection: answers JSON-RPC calls, passes on plain messages (contracts, section 12). */
 export type Peer = {
-  /** @returns what the next frame is to wait for: the last call of a batch has begun, a message was applied. Does not reject. */
+  /** @returns a promise that the next frame waits for: the last call of a batch started, or a message was applied. Never rejects. */
   receive(text: string | null): Promise<void> | undefined;
-  /** What is under way is finished and not answered. */
+  /** Running calls finish without an answer. */
   close(): void;
 };
 
@@ -50,7 +50,7 @@ export function createPeer(parts: PeerParts): Peer {
     answer(call).then((answered) => send(answered && frameOfOne(answered)), onFault);
   };
   const receiveBatch = (batch: readonly unknown[]): Promise<void> | undefined => {
-    // Without a single item of the protocol it is not a batch, and nobody waits for an answer.
+    // Without a valid item it is not a batch, and no caller waits for an answer.
     if (!batch.some(isRpc)) return void onIgnored('unknown');
     parts.onBatch(Math.min(batch.length, maxBatchCalls));
     const calls = batch.filter((item) => !isAnswer(item));
@@ -69,7 +69,7 @@ export function createPeer(parts: PeerParts): Peer {
       }
       if (Array.isArray(frame)) return receiveBatch(frame);
       if (!isObject(frame)) return void onIgnored('unknown');
-      // The station calls nobody, so an answer belongs to nobody.
+      // The station calls no methods, so answers are ignored.
       if (isRpc(frame)) return isAnswer(frame) ? undefined : void receiveCall(frame);
       return receivePlain(frame, parts);
     },
@@ -79,7 +79,7 @@ export function createPeer(parts: PeerParts): Peer {
   };
 }
 
-/** One call a turn of the event loop: the users at home are served in between. */
+/** Starts one call in each turn of the event loop, so that local users are served in between. */
 async function answerBatch(parts: {
   calls: readonly unknown[];
   answer: RpcServer;
@@ -101,7 +101,7 @@ async function answerBatch(parts: {
     if (id !== undefined && frame.isFullFor(method)) frame.add(slot, noRoom(id), method);
     else underWay.push(answer(call).then((one) => void (one && frame.add(slot, one, method)), onFault));
   }
-  // Not awaited: the next frame waits only until the last call has begun.
+  // Not awaited: the next frame only waits until the last call has started.
   Promise.all(underWay)
     .then(() => send(frame.text()))
     .catch(onFault);
@@ -119,14 +119,14 @@ function receivePlain(frame: Record<string, unknown>, { onIgnored, onMessage }: 
 const withMembers = (frame: Record<string, unknown>): Record<string, unknown> =>
   frame['members'] === undefined ? { ...frame, members: frame['users'] } : frame;
 
-/** Text that not every database can keep goes no further. @returns null when nobody waits for an answer. */
+/** Refuses text that a database cannot store. @returns null when no caller waits for an answer. */
 function refusalOfUnstorable(frame: unknown, isAuthenticated: boolean): JSONRPCResponse | null {
   if (!isRpc(frame) || frame['id'] === undefined) return null;
   const code = isAuthenticated ? rpcErrors.badParams : rpcErrors.notAuthenticated;
   return refusal(frame, code, 'It holds text that cannot be stored (U+0000, half a surrogate pair).');
 }
 
-/** @returns undefined for what is not JSON. */
+/** @returns undefined when the text is not JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -135,7 +135,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Of a call of a batch; whether it is one, and the id an id, is not checked yet. */
+/** Method and id of a batch item that is not yet validated. */
 function namesOf(call: unknown): { method: string; id: JSONRPCID | undefined } {
   if (!isObject(call)) return { method: '', id: undefined };
   const { method, id } = call;
@@ -149,11 +149,11 @@ const isAnswer = (frame: unknown): boolean => isRpc(frame) && isJSONRPCResponse(
 const maxBytesACharacter = 3;
 const tooLarge = 'The answer would be larger than a frame may be.';
 
-/** Whether the cloud takes it: at a larger one it ends the link. */
+/** Whether the cloud accepts it: the cloud ends the link at a larger frame. */
 export const fitsFrame = (text: string): boolean =>
   text.length * maxBytesACharacter <= maxCloudFrameBytes || Buffer.byteLength(text) <= maxCloudFrameBytes;
 
-/** The frame that answers a call; instead of one larger than a frame may be, an error with the code `failed`. */
+/** The frame that answers a call; an error with the code `failed` if the answer is too large for a frame. */
 function frameOfOne(answer: JSONRPCResponse): string {
   const text = JSON.stringify(answer);
   if (fitsFrame(text)) return text;
@@ -161,19 +161,19 @@ function frameOfOne(answer: JSONRPCResponse): string {
   return fitsFrame(instead) ? instead : unanswerable();
 }
 
-/** The frame that answers a batch, as it fills. */
+/** Collects the frame that answers a batch. */
 type AnswersFrame = {
-  /** @param slot place of the call in the batch. @param method what was called. */
+  /** @param slot position of the call in the batch. @param method the called method. */
   add(slot: number, answer: JSONRPCResponse, method: string): void;
-  /** Nothing more fits, and answers of this method are what it is full of: another one would be made for nothing. */
+  /** The frame is full, mostly of answers of this method: another answer would be discarded. */
   isFullFor(method: string): boolean;
-  /** @returns null when nothing is answered. */
+  /** @returns null when there are no answers. */
   text(): string | null;
 };
 
 /**
- * As long as it is larger than a frame may be, the largest answer gives way to an error with the code `failed`: only what was asked for, and is
- * only read, is large.
+ * While the frame is too large, an error with the code `failed` replaces the largest answer. Only answers of read-only calls are large,
+ * so no command result is lost.
  */
 function createAnswersFrame(): AnswersFrame {
   const answers: { slot: number; id: JSONRPCID; text: string; bytes: number }[] = [];
@@ -206,9 +206,9 @@ function createAnswersFrame(): AnswersFrame {
   };
 }
 
-/** Instead of an answer that no frame has room for. */
+/** Replaces an answer that is too large for a frame. */
 const noRoom = (id: JSONRPCID): JSONRPCResponse => createJSONRPCErrorResponse(id, rpcErrors.failed, tooLarge);
 
-/** It is the ids themselves that are too large. */
+/** The ids themselves are too large. */
 const unanswerable = (): string => failure(null, rpcErrors.internal);
 const failure = (id: JSONRPCID, code: number): string => JSON.stringify(createJSONRPCErrorResponse(id, code, tooLarge));

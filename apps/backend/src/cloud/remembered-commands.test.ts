@@ -6,7 +6,7 @@ import { rpcErrors } from '@station/protocol/cloud-rpc';
 import { RpcError } from './rpc-server.ts';
 import { commandKey, createRememberedCommands } from './remembered-commands.ts';
 
-/** One whose time on the wall can be set, as it is when the network brings the right one. */
+/** A clock whose wall time the test can set, as NTP does. */
 function settableClock() {
   const clock = manualClock();
   const wall = { setBy: 0 };
@@ -36,7 +36,7 @@ async function setUp() {
 const dayMs = 24 * 60 * 60 * 1000;
 const content = { deviceId: 'd', command: { action: 'reboot' } };
 
-test('the same key again has no second effect, for a day', async () => {
+test('a repeated key has no second effect, for a day', async () => {
   await using all = await setUp();
   const key = commandKey('k', 1, content);
   assert.deepEqual(await all.remembered.once(key, all.act), { n: 1 });
@@ -45,12 +45,12 @@ test('the same key again has no second effect, for a day', async () => {
   assert.deepEqual(await all.remembered.once(key, all.act), { n: 2 });
 });
 
-test('a clock that is set makes no command older or younger', async () => {
+test('setting the clock does not change the age of a command', async () => {
   await using all = await setUp();
   const [key, other] = [commandKey('k', 1, content), commandKey('other', 2, content)];
   await all.remembered.once(key, all.act);
   all.clock.set(2 * dayMs);
-  // Another command makes the station forget what is old.
+  // Another command makes the station delete old keys.
   await all.remembered.once(other, all.act);
   assert.deepEqual(await all.remembered.once(key, all.act), { n: 1 });
   all.clock.set(-4 * dayMs);
@@ -59,7 +59,7 @@ test('a clock that is set makes no command older or younger', async () => {
   assert.deepEqual(await all.remembered.once(key, all.act), { n: 3 });
 });
 
-test('what came before a restart is as old as the clock on the wall says', async () => {
+test('commands from before a restart age by the wall clock', async () => {
   await using all = await setUp();
   const key = commandKey('k', 1, content);
   await all.remembered.once(key, all.act);
@@ -70,14 +70,14 @@ test('what came before a restart is as old as the clock on the wall says', async
   assert.deepEqual(await afterRestart.once(key, all.act), { n: 2 });
 });
 
-test('at the same time it is done once, and both get the outcome', async () => {
+test('two concurrent calls with one key run once, and both get the outcome', async () => {
   await using all = await setUp();
   const key = commandKey('k', 1, content);
   const both = await Promise.all([all.remembered.once(key, all.act), all.remembered.once(key, all.act)]);
   assert.deepEqual(both, [{ n: 1 }, { n: 1 }]);
 });
 
-test('without a key the id counts, together with what is asked for; a short one for two minutes', async () => {
+test('without a key, id and request count as the key; a short id for two minutes', async () => {
   await using all = await setUp();
   const { remembered, act, clock, state } = all;
   await remembered.once(commandKey(undefined, 7, content), act);
@@ -97,7 +97,7 @@ test('without a key the id counts, together with what is asked for; a short one 
   assert.equal(commandKey(undefined, null, content), null);
 });
 
-test('what was refused had no effect, and may be tried again', async () => {
+test('a refused command had no effect, and may be retried', async () => {
   await using all = await setUp();
   const key = commandKey('k', 1, content);
   await assert.rejects(
@@ -106,7 +106,7 @@ test('what was refused had no effect, and may be tried again', async () => {
   assert.deepEqual(await all.remembered.once(key, all.act), { n: 1 });
 });
 
-test('after an end in the middle nobody knows, and it is not done a second time', async () => {
+test('after an interruption the outcome is unknown, and the command does not run again', async () => {
   await using all = await setUp();
   const key = commandKey('k', 1, content);
   void all.remembered.once(key, () => new Promise<never>(() => undefined)).catch(() => undefined);
@@ -116,7 +116,7 @@ test('after an end in the middle nobody knows, and it is not done a second time'
   assert.equal(all.state.done, 0);
 });
 
-test('what was done and could not be written down is not done a second time', async () => {
+test('a command whose outcome could not be stored does not run again', async () => {
   await using all = await setUp();
   const { schema } = all.store.db;
   const key = commandKey('k', 1, content);

@@ -6,24 +6,24 @@ import { type CallId, RpcError } from './rpc-server.ts';
 
 export type RememberedCommands = {
   /**
-   * Carries out what was not carried out under this key before, and answers the rest from memory. What is refused, by throwing, had no effect
-   * and is not remembered; but for outcomeUnknown.
-   * @throws RpcError outcomeUnknown when nobody knows the outcome of the last time.
+   * Runs the command unless this key ran before; then it returns the stored outcome. A command that throws had no effect and is not stored,
+   * except for outcomeUnknown.
+   * @throws RpcError outcomeUnknown when the outcome of the previous run is unknown.
    */
   once<T>(key: CommandKey | null, action: () => Promise<T>): Promise<T>;
 };
 
 export type CommandKey = { text: string; lifetimeMs: number };
 
-/** A repeated command has no second effect for so long. */
+/** How long a repeated command has no second effect. */
 const rememberedMs = 24 * 60 * 60 * 1000;
-/** A cloud that numbers its calls anew on each connection will soon use a number again. */
+/** A cloud that restarts its numbering on each connection soon reuses a number. */
 const shortIdRememberedMs = 2 * 60 * 1000;
 const shortIdLength = 8;
 
 /**
- * What makes two commands the same one: the key that the cloud gives, or else the id of the call together with what it asks for.
- * Null when it gave neither.
+ * The identity of a command: the key that the cloud sent, or else the id of the call together with its request.
+ * Null when it sent neither.
  */
 export function commandKey(idempotencyKey: string | undefined, id: CallId, content: unknown): CommandKey | null {
   if (idempotencyKey !== undefined) return { text: `key:${idempotencyKey}`, lifetimeMs: rememberedMs };
@@ -35,12 +35,12 @@ export function commandKey(idempotencyKey: string | undefined, id: CallId, conte
 }
 
 /**
- * The table `cloud_commands`: a key is on disk before its command goes out, its outcome after. What this run of the backend wrote ages by the
- * clock that only goes forward: a clock on the wall that is set right would have it forgotten at once. What earlier ones wrote has the wall only.
+ * The table `cloud_commands`: a key is on disk before its command is sent, its outcome after. Keys of this run age by the monotonic clock,
+ * because setting the wall clock could expire them at once. Keys of earlier runs age by the wall clock.
  */
 export function createRememberedCommands(options: {
   db: Database;
-  /** Something could not be written down. */
+  /** A key or outcome could not be written. */
   onFault(error: unknown): void;
   clock: Clock;
 }): RememberedCommands {
@@ -74,10 +74,7 @@ export function createRememberedCommands(options: {
   const recall = async (text: string): Promise<unknown> => {
     const row = await db.selectFrom('cloud_commands').select('outcome').where('key', '=', text).executeTakeFirst();
     if (row?.outcome == null) {
-      throw new RpcError(
-        rpcErrors.outcomeUnknown,
-        'The station did not keep what came of it; it may have had its effect.',
-      );
+      throw new RpcError(rpcErrors.outcomeUnknown, 'The outcome was not stored; the command may have taken effect.');
     }
     return JSON.parse(row.outcome) as unknown;
   };
@@ -89,12 +86,12 @@ export function createRememberedCommands(options: {
       outcome = await action();
     } catch (error) {
       if (error instanceof RpcError && error.code === rpcErrors.outcomeUnknown) throw error;
-      // A key that stays only means that nobody knows any more that nothing was done.
+      // If the key stays, a repeated command gets outcomeUnknown, although nothing was done.
       await db.deleteFrom('cloud_commands').where('key', '=', text).execute().catch(onFault);
       throw error;
     }
     const written = db.updateTable('cloud_commands').set({ outcome: JSON.stringify(outcome) });
-    // The key stays whatever happens: it was done.
+    // The key stays in any case: the command ran.
     await written.where('key', '=', text).execute().catch(onFault);
     return outcome;
   };

@@ -31,18 +31,18 @@ export class RpcError extends Error {
 
 export type RpcServerParts = {
   methods: Readonly<Record<string, RpcMethod>>;
-  /** Calls are answered only while this holds. */
+  /** Calls are only answered while this is true. */
   isAuthenticated(): boolean;
   onFault(where: string, message: string): void;
 };
 
-/** Answers one call, whatever it looks like. @returns null for what asks for no answer. Does not reject. */
+/** Answers one call, valid or not. @returns null for a notification. Never rejects. */
 export type RpcServer = (call: unknown) => PromiseLike<JSONRPCResponse | null>;
 
-/** Calls under way at once; a command waits for the broker for seconds. */
+/** Maximum concurrent calls; a command may wait seconds for the broker. */
 const maxCalls = 256;
 
-/** The methods behind json-rpc-2.0, with what this station asks of a call: logged in, room for it, and parameters of the right shape. */
+/** The methods behind json-rpc-2.0. Each call needs a log-in, a free slot, and valid parameters. */
 export function createRpcServer({ methods, isAuthenticated, onFault }: RpcServerParts): RpcServer {
   const errorListener = (_text: string, error: unknown): void => {
     if (!(error instanceof RpcError)) onFault('a call of the cloud', describeError(error));
@@ -55,7 +55,7 @@ export function createRpcServer({ methods, isAuthenticated, onFault }: RpcServer
   for (const [name, method] of Object.entries(methods)) {
     const check = Compile(method.params);
     server.addMethod(name, async (given: unknown, id) => {
-      // Left out they are the same as empty (JSON-RPC 2.0, section 4.2).
+      // Omitted parameters count as empty (JSON-RPC 2.0, section 4.2).
       const params: unknown = given ?? {};
       if (!check.Check(params)) throw new RpcError(rpcErrors.badParams, faultsOf(check, params));
       return method.run(params as never, id);
@@ -64,7 +64,7 @@ export function createRpcServer({ methods, isAuthenticated, onFault }: RpcServer
   let running = 0;
   server.applyMiddleware(async (next, request, id) => {
     if (!isAuthenticated()) throw new RpcError(rpcErrors.notAuthenticated, 'The station is not authenticated.');
-    if (running >= maxCalls) throw new RpcError(rpcErrors.busy, 'Too many calls are under way.');
+    if (running >= maxCalls) throw new RpcError(rpcErrors.busy, 'Too many calls are running.');
     running += 1;
     try {
       return await next(request, id);
@@ -78,7 +78,7 @@ export function createRpcServer({ methods, isAuthenticated, onFault }: RpcServer
   };
 }
 
-/** @param call gives the id, if it has one. */
+/** @param call the call, from which the id is taken if there is one. */
 export function refusal(call: unknown, code: number, message: string): JSONRPCResponse {
   const id = isObject(call) && isJSONRPCID(call['id']) ? call['id'] : null;
   return createJSONRPCErrorResponse(id, code, message);

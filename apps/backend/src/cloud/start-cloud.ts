@@ -4,13 +4,13 @@ import type { CloudSettings } from './cloud-settings.ts';
 import { restoreHomeAccounts } from './home-accounts.ts';
 import { enqueueReports } from './outbox-store.ts';
 
-/** What is written with each batch of reports; nothing without a cloud. */
+/** Writes the outbox together with each batch of reports; does nothing without a cloud. */
 export const cloudWriteAlong = (settings: CloudSettings | null): WriteAlong | undefined =>
   settings === null ? undefined : enqueueReports;
 
 /**
- * The cloud link as the configuration wants it; null without one: then nothing of it is loaded, and the accounts of the house are as before it.
- * That is also the way back in for someone whom the cloud locked out: whoever has the machine starts the station without it.
+ * Starts the configured cloud link. Null without one: then its code is not loaded, and local accounts are restored. This is also the way
+ * back for an owner whom the cloud locked out: start the station without CLOUD_HOST.
  */
 export async function startCloudOf(
   settings: CloudSettings | null,

@@ -46,7 +46,7 @@ async function open() {
   return { configWith, reader, read, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 }
 
-test('a backend that does not hold the link says so, and pretends to know nothing of it', async () => {
+test('a backend that does not hold the link says so, and shows no link details', async () => {
   await using all = await open();
   const key = randomBytes(32);
   await (await all.configWith(key)).claim('token');
@@ -56,7 +56,7 @@ test('a backend that does not hold the link says so, and pretends to know nothin
   assert.equal((await all.read(key, view({ state: 'authenticated' }))).isHeldHere, true);
 });
 
-test('without the key the log-in was kept with, the station is nobody’s, and says what happened', async () => {
+test('without the encryption key of the log-in the station is unclaimed, and shows the reason', async () => {
   await using all = await open();
   await (await all.configWith(randomBytes(32))).claim('token');
   const { state, claimedAt, conditions } = await all.read(randomBytes(32), view({ state: 'unclaimed' }));
@@ -67,7 +67,7 @@ test('without the key the log-in was kept with, the station is nobody’s, and s
   );
 });
 
-test('read again while nothing happens, it is the same to the millisecond', async () => {
+test('without events, a second read gives the same times to the millisecond', async () => {
   await using all = await open();
   const key = randomBytes(32);
   const seen = view({ state: 'offline', downSinceMs: clock.monotonic(), nextAttemptAtMs: clock.monotonic() + 1.7 });
@@ -130,7 +130,7 @@ for (const [name, facts, expected] of cases) {
   });
 }
 
-test('a condition keeps the time at which it began, and is logged as it comes and goes', () => {
+test('a condition keeps its start time, and its start and end are logged', () => {
   const logger = recordedLog();
   const clock = { ...systemClock, now: () => now };
   const standing = createCloudConditions({ clock, logger });
@@ -151,7 +151,7 @@ function openWall() {
   return { time, wall };
 }
 
-test('a moment keeps its time while the clocks drift, and gets another when the clock is set', () => {
+test('a moment keeps its time while clocks drift, and gets a new time when the clock is set', () => {
   const { time, wall } = openWall();
   assert.equal(wall('connected', 400), 999_900);
   Object.assign(time, { now: 1_000_101, monotonic: 600 });
@@ -160,7 +160,7 @@ test('a moment keeps its time while the clocks drift, and gets another when the 
   assert.equal(wall('connected', 400), 4_599_901);
 });
 
-test('another moment has another time, and none has none', () => {
+test('another moment has another time, and null stays null', () => {
   const { wall } = openWall();
   assert.equal(wall('heard', 400), 999_900);
   assert.equal(wall('heard', 401), 999_901);

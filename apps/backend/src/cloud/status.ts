@@ -10,7 +10,7 @@ import type { LinkTrouble, LinkView } from './link-decide.ts';
 import type { DeadLetterStore } from './dead-letter-store.ts';
 import type { OutboxStore } from './outbox-store.ts';
 
-/** What people are shown (contracts, section 9), read anew at each call. */
+/** The status for people (contracts, section 9), read again at each call. */
 export function createStatusReader(parts: {
   host: string;
   maxBytes: number;
@@ -68,7 +68,7 @@ export function createStatusReader(parts: {
 
 const iso = (epochMs: number | null): string | null => (epochMs === null ? null : isoTime(epochMs));
 
-/** Of a station without a cloud. */
+/** Status of a station without a cloud. */
 export const disabledStatus: CloudStatus = {
   state: 'disabled',
   host: null,
@@ -87,17 +87,17 @@ export const disabledStatus: CloudStatus = {
 export type StatusBroadcaster = Disposable & {
   /** Reads the status and broadcasts it at `/ws` if it changed. */
   broadcast(): void;
-  /** Broadcasts it in any case: there is another code to claim the station, which the status does not hold. */
+  /** Always broadcasts it: the claim code changed, which is not part of the status. */
   broadcastAlways(): void;
-  /** The same as `broadcast`, a little later: what changes many times a second is broadcast a few times. */
+  /** As `broadcast`, but delayed: frequent changes cause only a few broadcasts. */
   broadcastSoon(): void;
-  /** Nothing waits for the cloud any more: broadcast soon, if the last status said that something does. */
+  /** The outbox is empty: broadcasts soon, if the last status showed waiting messages. */
   drained(): void;
 };
 
 const soonMs = 500;
 
-/** @param parts.latest as it is now; who connects to `/ws` gets the one that was read last. */
+/** @param parts.latest the current status; a new client at `/ws` gets the one that was read last. */
 export function createStatusBroadcaster(parts: {
   latest: CloudStatus;
   read(): Promise<CloudStatus>;
@@ -136,11 +136,11 @@ export function createStatusBroadcaster(parts: {
   };
 }
 
-/** What conditions follow from. Times are milliseconds since the epoch. */
+/** Facts for the conditions. Times are milliseconds since the epoch. */
 export type CloudFacts = {
   now: number;
   isClaimed: boolean;
-  /** It was claimed, but the log-in can no longer be read. */
+  /** The station was claimed, but its log-in can no longer be read. */
   isKeyLost: boolean;
   /** Null: another backend holds the link. */
   link: { isRejected: boolean; trouble: LinkTrouble | null; downSince: number | null } | null;
@@ -148,13 +148,13 @@ export type CloudFacts = {
   deadLetters: { count: number; oldestAt: number | null };
 };
 
-/** A home line that is down while its router restarts is not worth a condition. */
+/** A short outage, such as a router restart, raises no condition. */
 export const unreachableAfterMs = 15 * 60_000;
 const nearlyFull = 0.8;
-/** What is trimmed to the limit is just below it. */
+/** A trimmed outbox is just below the limit. */
 const full = 0.98;
 
-/** The conditions that follow from these facts. `since` is null where the facts do not say it. */
+/** The conditions that follow from these facts. `since` is null when it is unknown. */
 export function conditionsOf(facts: CloudFacts): { id: CloudConditionId; since: number | null }[] {
   const { now, isClaimed, isKeyLost, link, outbox, deadLetters } = facts;
   const found: { id: CloudConditionId; since: number | null }[] = [];
@@ -175,7 +175,7 @@ export function conditionsOf(facts: CloudFacts): { id: CloudConditionId; since: 
   return found;
 }
 
-/** Follows the facts; each change is logged. */
+/** Updates the conditions from the facts, and logs each change. */
 type CloudConditions = { update(facts: CloudFacts): CloudCondition[] };
 
 export function createCloudConditions({ clock, logger }: { clock: Clock; logger: BackendLogger }): CloudConditions {
@@ -200,9 +200,9 @@ export function createCloudConditions({ clock, logger }: { clock: Clock; logger:
 const toleranceMs = 1_000;
 
 /**
- * Converts monotonic to wall-clock time. Asked again for the same moment it answers the same to the millisecond, so that a status that did not
- * change is not broadcast again.
- * @param name of the moment, of which there is one at a time. @returns milliseconds since the epoch.
+ * Converts monotonic to wall-clock time. The same moment always gives the same millisecond, so that an unchanged status is not broadcast
+ * again.
+ * @param name of the moment; there is one moment for each name. @returns milliseconds since the epoch.
  */
 export function createWallTimes(clock: Clock): (name: string, monotonicMs: number | null) => number | null {
   const known = new Map<string, { monotonicMs: number; wallMs: number }>();
