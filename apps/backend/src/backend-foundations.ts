@@ -1,15 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { closeCodes } from '@station/protocol/socket';
-import { createBroadcastTap, type BroadcastTap } from './cloud/notifications.ts';
+import type { Automations } from './automations/automations.ts';
+import type { Cloud, CloudTuning } from './cloud/cloud.ts';
+import { type BroadcastTap, createBroadcastTap } from './cloud/notifications.ts';
 import type { BackendConfig } from './config.ts';
-import { createAccessTokens, type AccessTokens } from './core/access-tokens.ts';
+import { type AccessTokens, createAccessTokens } from './core/access-tokens.ts';
+import type { Commands } from './core/commands.ts';
 import { createDeviceEvents, type DeviceEvents } from './core/device-events.ts';
 import type { Host } from './core/host.ts';
 import { alwaysLeader, type Leadership } from './core/leadership.ts';
 import { deriveSecrets } from './core/secrets.ts';
-import { readJwtSecret } from './people/jwt-secret.ts';
-import { refreshKeyOf } from './people/sessions.ts';
+import type { Firmware } from './firmware/firmware.ts';
+import type { HttpServer } from './http/server.ts';
+import type { Mqtt } from './mqtt/mqtt.ts';
+import { readJwtSecret, refreshKeyOf } from './people/sessions.ts';
 import type { Replicas } from './replicas/replicas-port.ts';
 import { createSocketHub, type SocketHub } from './socket/hub.ts';
 import { openStore, type Store } from './store/database.ts';
@@ -17,12 +22,6 @@ import { createDeviceStore, type DeviceStore } from './store/device-store.ts';
 import { migrations } from './store/migrations/all.ts';
 import { openSecretBox, type SecretBox } from './store/secret-box.ts';
 import { createStationStore, ensureStation, type StationStore } from './store/station-store.ts';
-import type { Automations } from './automations/automations.ts';
-import type { Cloud, CloudTuning } from './cloud/cloud.ts';
-import type { Commands } from './core/commands.ts';
-import type { Firmware } from './firmware/firmware.ts';
-import type { HttpServer } from './http/server.ts';
-import type { Mqtt } from './mqtt/mqtt.ts';
 
 export type BackendHooks = {
   /** The database file is damaged: stop and start again; the start repairs it. */

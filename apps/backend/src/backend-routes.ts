@@ -1,31 +1,29 @@
 import { createAgentClient } from './adapters/agent-client.ts';
 import { registerAutomationRoutes } from './automations/automation-routes.ts';
-import type { BackendHooks, Features } from './backend-foundations.ts';
-import type { Foundations } from './backend-foundations.ts';
+import type { BackendHooks, Features, Foundations } from './backend-foundations.ts';
 import { registerCloudRoutes } from './cloud/cloud-routes.ts';
 import { createActivityStore } from './devices/activity-store.ts';
 import { registerDeviceCommandRoutes } from './devices/command-routes.ts';
 import { registerDeviceRoutes } from './devices/device-routes.ts';
 import { createHistoryStore } from './devices/history-store.ts';
-import { registerZoneRoutes } from './devices/zone-routes.ts';
-import { createZoneStore } from './devices/zone-store.ts';
+import { createZoneStore, registerZoneRoutes } from './devices/zones.ts';
 import { registerFirmwareRoutes } from './firmware/firmware-routes.ts';
 import { enforceAccess } from './http/access.ts';
-import { closingSignal } from './http/closing.ts';
-import { collectRoutes, registerDocsRoutes, type DescribedRoute } from './http/docs.ts';
+import {
+  createRequireStationRole,
+  createVerifyAgentToken,
+  createVerifyDeviceToken,
+  createVerifyToken,
+} from './http/caller.ts';
+import { collectRoutes, type DescribedRoute, registerDocsRoutes } from './http/docs.ts';
 import { registerHealthRoute } from './http/health.ts';
-import { createRequireStationRole } from './http/hooks/require-station-role.ts';
-import { createVerifyAgentToken } from './http/hooks/verify-agent-token.ts';
-import { createVerifyDeviceToken } from './http/hooks/verify-device-token.ts';
-import { createVerifyToken } from './http/hooks/verify-token.ts';
 import { createMetrics, registerMetrics } from './http/metrics.ts';
-import type { HttpServer } from './http/server.ts';
+import { closingSignal, type HttpServer } from './http/server.ts';
 import { registerWebApp } from './http/web-app.ts';
 import { dropReasons } from './mqtt/dropped-messages.ts';
 import { registerPeopleRoutes } from './people/people.ts';
-import { registerSettingsRoutes } from './provisioning/settings-routes.ts';
-import { createSettingsStore } from './provisioning/settings-store.ts';
-import { registerSocketRoute } from './socket/route.ts';
+import { createSettingsStore, registerSettingsRoutes } from './provisioning/settings.ts';
+import { registerSocketRoute } from './socket/connection.ts';
 import { registerSystemRoutes } from './system/system-routes.ts';
 
 /** Registers every route. @returns all of them, with their access rules. */

@@ -1,6 +1,5 @@
-import type { BackendHooks, Features } from './backend-foundations.ts';
-import { createAutomations, type Automations } from './automations/automations.ts';
-import { openFoundations, type Foundations } from './backend-foundations.ts';
+import { type Automations, createAutomations } from './automations/automations.ts';
+import { type BackendHooks, type Features, type Foundations, openFoundations } from './backend-foundations.ts';
 import { registerRoutes } from './backend-routes.ts';
 import type { Cloud } from './cloud/cloud.ts';
 import { cloudWriteAlong, startCloudOf } from './cloud/start-cloud.ts';
@@ -11,20 +10,19 @@ import { createEventIds } from './core/event-ids.ts';
 import type { Host } from './core/host.ts';
 import { createCommands } from './devices/commands.ts';
 import { startDeviceMessages } from './devices/device-messages.ts';
-import { importDevices, type FileLogin } from './devices/devices-file.ts';
+import { type FileLogin, importDevices } from './devices/devices-file.ts';
 import { createHistoryStore } from './devices/history-store.ts';
-import { startHousekeeping } from './devices/housekeeping.ts';
+import { startHousekeeping } from './devices/downsampling.ts';
 import { startFirmware } from './firmware/firmware.ts';
-import { closeInTime } from './http/closing.ts';
 import type { DescribedRoute } from './http/docs.ts';
-import { createHttpServer, type HttpServer } from './http/server.ts';
-import { startMqtt, type Mqtt } from './mqtt/mqtt.ts';
+import { closeInTime, createHttpServer, type HttpServer } from './http/server.ts';
+import { type Mqtt, startMqtt } from './mqtt/mqtt.ts';
 import type { WriteReports } from './mqtt/ports.ts';
 import { createCommandStore, tellHere } from './store/command-store.ts';
 import { createRemovedLogins } from './store/device-store.ts';
 import { writeReports } from './store/report-store.ts';
 import type { Database } from './store/schema.ts';
-import { startAgentEvents } from './system/agent-events.ts';
+import { startAgentEvents } from './system/agent-link.ts';
 
 export type Backend = AsyncDisposable & {
   /** The address on which it listens, e.g. `http://127.0.0.1:3000`. */

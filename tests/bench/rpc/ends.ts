@@ -4,9 +4,8 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Type } from 'typebox';
-import { WebSocketServer, type WebSocket } from 'ws';
-import { createCloudSockets } from '../../../apps/backend/src/adapters/cloud-socket.ts';
-import { gatherWrites } from '../../../apps/backend/src/adapters/gather-writes.ts';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { createCloudSockets, gatherWrites } from '../../../apps/backend/src/adapters/cloud-socket.ts';
 import { createPeer } from '../../../apps/backend/src/cloud/peer.ts';
 
 export type Call = (value: number) => Promise<unknown>;

@@ -1,9 +1,9 @@
 import { hash, X509Certificate } from 'node:crypto';
+import type { Duplex } from 'node:stream';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import { WebSocket } from 'ws';
-import { maxCloudFrameBytes, tokenRejectedCode } from '@station/protocol/cloud-messages';
 import { describeError } from '@station/kit/station-error';
-import { gatherWrites } from './gather-writes.ts';
+import { maxCloudFrameBytes, tokenRejectedCode } from '@station/protocol/cloud-messages';
 
 /** One connection to the cloud. */
 export type CloudSocket = {
@@ -39,7 +39,7 @@ export type CloudLoss = {
 
 export type OpenCloudSocket = (handler: CloudSocketHandler) => CloudSocket;
 
-export type CloudSocketOptions = {
+type CloudSocketOptions = {
   /** `wss://…`; `ws://` only for a loopback address, which the configuration checks. */
   url: string;
   /** PEM of certificates to trust instead of Node's default list; null: the default list. */
@@ -218,4 +218,28 @@ function chainOf(certificate: PeerCertificate): PeerCertificate[] {
 /** @param der a certificate. @returns SHA-256 of its SubjectPublicKeyInfo, base64. */
 export function pinOf(der: Uint8Array): string {
   return hash('sha256', new X509Certificate(der).publicKey.export({ type: 'spki', format: 'der' }), 'base64');
+}
+
+/** A larger block would leave the other side idle while this side still works. */
+const mostAtOnce = 8;
+
+/**
+ * Sends what is written to a connection in one turn with few system calls. Otherwise each answer to a packet of many calls would cost one.
+ * Call the result before each write.
+ */
+export function gatherWrites(connection: Pick<Duplex, 'cork' | 'uncork'>): () => void {
+  let held = 0;
+  const release = (): void => {
+    if (held === 0) return;
+    held = 0;
+    connection.uncork();
+  };
+  return () => {
+    if (held === mostAtOnce) release();
+    held += 1;
+    if (held > 1) return;
+    connection.cork();
+    // Runs after the promises of this turn (the answers), and before more is read.
+    process.nextTick(release);
+  };
 }

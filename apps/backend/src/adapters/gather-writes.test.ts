@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import { gatherWrites } from './gather-writes.ts';
+import { gatherWrites } from './cloud-socket.ts';
 
 /** A connection that records which writes are sent together. */
 function connection() {

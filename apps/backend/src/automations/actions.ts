@@ -1,10 +1,9 @@
-import type { ActionData } from '@station/protocol/automation-flow';
 import type { Clock } from '@station/kit/clock';
+import type { ActionData } from '@station/protocol/automation-flow';
 import type { WebhookClient } from '../adapters/webhook-client.ts';
+import { commandExpiryMs, type Commands } from '../core/commands.ts';
 import type { CommandChange, DeviceEvents } from '../core/device-events.ts';
 import type { DeviceStore } from '../store/device-store.ts';
-import type { Reach } from './reach.ts';
-import { commandExpiryMs, type Commands } from '../core/commands.ts';
 
 /** Actions that reach out of the station's own records. A delay and a notification are rows. */
 export type Effect = Extract<ActionData, { kind: 'device_command' | 'webhook' }>;
@@ -21,7 +20,7 @@ type EffectContext = {
 /** @throws (rejects) the signal's reason when it aborts. */
 export type PerformEffect = (effect: Effect, context: EffectContext) => Promise<EffectResult>;
 
-export type EffectParts = {
+type EffectParts = {
   devices: Pick<DeviceStore, 'findById'>;
   commands: Pick<Commands, 'send'>;
   events: DeviceEvents;
@@ -122,6 +121,55 @@ function listenForEndings(
         }
       } finally {
         patience.abort();
+      }
+    },
+    [Symbol.dispose]: () => listening[Symbol.dispose](),
+  };
+}
+
+/** Whether a command can come to a device, as far as the station knows. */
+type Reach = Disposable & {
+  /**
+   * Resolves when it can, or when there is no use in waiting any longer.
+   * @throws (rejects) the signal's reason when it aborts.
+   */
+  wait(deviceId: string, signal: AbortSignal): Promise<void>;
+};
+
+/** Devices come back to a broker that was away within seconds. */
+const settleMs = 30_000;
+const brokerPatienceMs = 10_000;
+const lookEveryMs = 100;
+
+/**
+ * Just after a start a delay may be over before the devices are back: what is sent to nobody is lost.
+ * @param comesBack whether the broker starts and ends with the backend, so that every device has to come back.
+ */
+export function createReach(options: {
+  events: DeviceEvents;
+  isReady: () => boolean;
+  comesBack: boolean;
+  clock: Clock;
+}): Reach {
+  const { events, isReady, comesBack, clock } = options;
+  const startedMs = clock.monotonic();
+  const heard = new Set<string>();
+  const isSettled = (): boolean => !comesBack || clock.monotonic() - startedMs > settleMs;
+  const listening = events.subscribe((event) => {
+    if (event.kind !== 'reports' || isSettled()) return;
+    for (const report of event.reports) {
+      // A last will is not a word of the device.
+      if (report.kind !== 'status' || report.status === 'online') heard.add(report.deviceId);
+    }
+  });
+  return {
+    wait: async (deviceId, signal) => {
+      const sinceMs = clock.monotonic();
+      for (;;) {
+        signal.throwIfAborted();
+        const isThere = isReady() || clock.monotonic() - sinceMs > brokerPatienceMs;
+        if (isThere && (isSettled() || heard.has(deviceId))) return;
+        await clock.sleep(lookEveryMs, signal);
       }
     },
     [Symbol.dispose]: () => listening[Symbol.dispose](),

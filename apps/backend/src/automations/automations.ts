@@ -1,27 +1,25 @@
+import { type Clock, isoTime } from '@station/kit/clock';
+import type { BackendLogger } from '@station/kit/logger';
 import { keptRuns } from '@station/protocol/automations';
 import type { ServerMessage } from '@station/protocol/socket';
-import { isoTime, type Clock } from '@station/kit/clock';
 import { createWebhookClient } from '../adapters/webhook-client.ts';
+import type { Commands } from '../core/commands.ts';
 import { type DeviceEvents, eventsKeptMs } from '../core/device-events.ts';
 import { readState } from '../core/device-state.ts';
-import type { DeviceStore } from '../store/device-store.ts';
 import { createEventIds } from '../core/event-ids.ts';
-import type { BackendLogger } from '@station/kit/logger';
 import type { Leadership } from '../core/leadership.ts';
 import type { Store } from '../store/database.ts';
-import { createEffects } from './actions.ts';
-import { createAutomationService, type AutomationService } from './automation-service.ts';
+import type { DeviceStore } from '../store/device-store.ts';
+import { createEffects, createReach } from './actions.ts';
+import { type AutomationService, createAutomationService } from './automation-service.ts';
 import { createAutomationStore } from './automation-store.ts';
 import { toRunSummary } from './bodies.ts';
-import type { ConditionFacts } from './conditions.ts';
-import { localTime } from './local-time.ts';
-import { createReach } from './reach.ts';
+import { type ConditionFacts, localTime } from './conditions.ts';
 import { createRegistry } from './registry.ts';
 import { createRunStore, type NotificationRow, type RunRow } from './run-store.ts';
 import { createRunner } from './runner.ts';
 import { startTimer, type Timer } from './timer.ts';
 import { listenForTriggers } from './trigger-listener.ts';
-import type { Commands } from '../core/commands.ts';
 
 export type Automations = AsyncDisposable & {
   service: AutomationService;

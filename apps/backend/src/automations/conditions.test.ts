@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compare, judge } from './conditions.ts';
-import { localTime } from './local-time.ts';
-import { fireOnEvent, fireOnState } from './triggers.ts';
+import { compare, judge, localTime } from './conditions.ts';
+import { fireOnEvent, fireOnState } from './trigger-listener.ts';
 
 const deviceId = '01890000-0000-7000-8000-000000000001';
 const midnight = { weekday: 'mon', minutes: 0 } as const;

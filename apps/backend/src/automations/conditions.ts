@@ -1,6 +1,10 @@
-import type { ConditionData, Operator, StateValue, Weekday } from '@station/protocol/automation-flow';
-import { weekdays } from '@station/protocol/automation-flow';
-import type { LocalTime } from './local-time.ts';
+import {
+  type ConditionData,
+  type Operator,
+  type StateValue,
+  type Weekday,
+  weekdays,
+} from '@station/protocol/automation-flow';
 
 /** What conditions are judged by. */
 export type ConditionFacts = {
@@ -10,7 +14,7 @@ export type ConditionFacts = {
   time: LocalTime;
 };
 
-export type Judgement = { met: boolean; detail: string };
+type Judgement = { met: boolean; detail: string };
 
 /** Whether a condition is met, and by what. Pure. */
 export function judge({ kind, config }: ConditionData, { state, time }: ConditionFacts): Judgement {
@@ -68,3 +72,49 @@ const minutesOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Numb
 const clockFace = (minutes: number): string =>
   `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
 const dayBefore = (day: Weekday): Weekday => weekdays[(weekdays.indexOf(day) + 6) % 7] ?? day;
+
+/** The time on a wall clock. */
+type LocalTime = { weekday: Weekday; /** Since midnight by the clock. */ minutes: number };
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/**
+ * @param timeZone IANA name; one that is unknown counts as UTC.
+ * @param epochMs milliseconds since the epoch.
+ */
+export function localTime(epochMs: number, timeZone: string): LocalTime {
+  const parts = new Map(
+    formatOf(timeZone)
+      .formatToParts(epochMs)
+      .map(({ type, value }) => [type, value]),
+  );
+  const name = parts.get('weekday')?.toLowerCase();
+  return {
+    weekday: weekdays.find((day) => day === name) ?? 'mon',
+    minutes: Number(parts.get('hour')) * 60 + Number(parts.get('minute')),
+  };
+}
+
+/** A format costs far more to make than to use. */
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  const known = formats.get(timeZone);
+  if (known !== undefined) return known;
+  const format = makeFormat(timeZone) ?? makeFormat('UTC')!;
+  if (formats.size > 10) formats.clear();
+  formats.set(timeZone, format);
+  return format;
+}
+
+function makeFormat(timeZone: string): Intl.DateTimeFormat | null {
+  try {
+    return new Intl.DateTimeFormat('en-US', {
+      timeZone,
+      weekday: 'short',
+      hour: '2-digit',
+      minute: '2-digit',
+      hourCycle: 'h23',
+    });
+  } catch {
+    return null;
+  }
+}

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ArmedTrigger } from './registry.ts';
-import { cronProblem, nextDue } from './schedule.ts';
-import { createSchedulePlan } from './schedule-plan.ts';
+import { createSchedulePlan, cronProblem, nextDue } from './schedule.ts';
 
 const zone = 'Europe/Kyiv';
 function dues(schedule: Parameters<typeof nextDue>[0], after: string, count: number): string[] {

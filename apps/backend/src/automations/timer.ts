@@ -8,7 +8,7 @@ import type { Registry } from './registry.ts';
 import { nowOf, timeOf } from './run-rows.ts';
 import type { RunRow, RunStore } from './run-store.ts';
 import type { Runner } from './runner.ts';
-import { createSchedulePlan } from './schedule-plan.ts';
+import { createSchedulePlan } from './schedule.ts';
 
 export type TimerParts = {
   runs: RunStore;

@@ -2,7 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
 import { maxMembers, type CloudMember, type IdentitySync, type LegacyMessage } from '@station/protocol/cloud-messages';
 import type { Role } from '@station/protocol/rest';
-import { normalEmail } from '../store/user-store.ts';
+import { normalEmail } from '../store/station-store.ts';
 import type { Database, DatabaseTransaction, UsersTable } from '../store/schema.ts';
 import {
   changeRole,

@@ -1,11 +1,10 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
-import { isoTime, type Clock } from '@station/kit/clock';
+import { type Clock, isoTime } from '@station/kit/clock';
+import type { BackendLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import type { EventChannel } from '@station/protocol/cloud';
-import type { BackendLogger } from '@station/kit/logger';
-import type { FoldedReports } from '../store/fold-reports.ts';
-import { jsonRows } from '../store/json-rows.ts';
+import { type FoldedReports, jsonRows } from '../store/fold-reports.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import { countDropped } from './dead-letter-store.ts';
 

@@ -16,7 +16,7 @@ import type { ActivityRow, ActivityStore } from './activity-store.ts';
 import type { DeviceEvents as DeviceHub } from '../core/device-events.ts';
 import { type DeviceRow, type DeviceStore, toDevice } from '../store/device-store.ts';
 import type { HistoryStore } from './history-store.ts';
-import type { ZoneStore } from './zone-store.ts';
+import type { ZoneStore } from './zones.ts';
 import type { HttpServer } from '../http/server.ts';
 import { RequestInvalidError } from '@station/kit/validation';
 

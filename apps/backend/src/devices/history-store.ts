@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
 import type { Clock } from '@station/kit/clock';
-import type { Store } from '../store/database.ts';
-import { samplesOf, type Stretch } from './stored-samples.ts';
-import { deleteRows, hourMs, sumUpHours } from './downsampling.ts';
 import { eventsKeptMs } from '../core/device-events.ts';
+import type { Store } from '../store/database.ts';
+import { deleteRows, hourMs, samplesOf, type Stretch, sumUpHours } from './downsampling.ts';
 
 /** A time interval in a device's history: its average, lowest and highest value. */
 type HistoryPoint = { at: number; value: number; lowest: number; highest: number };

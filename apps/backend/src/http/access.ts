@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import { StationError } from '@station/kit/station-error';
+import { NoBody, NoQuery } from '@station/kit/validation';
 import type { Role } from '@station/protocol/rest';
 import type { AccessClaims } from '../core/access-tokens.ts';
-import { authorize } from './hooks/authorize.ts';
-import type { RequestHook } from './caller.ts';
-import { NoBody, NoQuery } from '@station/kit/validation';
+import { authorize, type RequestHook } from './caller.ts';
 
 /**
  * Who may use a route. Every route declares one in `config.access`; one that does not stops the start (deny by default).
@@ -36,7 +36,7 @@ declare module 'fastify' {
 }
 
 /** The hooks that implement the rules. */
-export type AccessHooks = {
+type AccessHooks = {
   verifyToken: RequestHook;
   requireStationRole: (role: Role, orFormerOwner: boolean) => RequestHook;
   verifyDeviceToken: RequestHook;
@@ -115,4 +115,21 @@ function closeUndeclared(route: RouteOptions, methods: string[]): void {
   if (methods.some((method) => method === 'POST' || method === 'PUT' || method === 'PATCH' || method === 'DELETE')) {
     route.schema.body ??= NoBody;
   }
+}
+
+/**
+ * Whether a request comes from a page of this station. Browsers send `Origin` with every WebSocket and every POST. Other programs send
+ * none, and have no browser cookies.
+ */
+function isOwnOrigin(request: FastifyRequest['raw']): boolean {
+  const { origin, host } = request.headers;
+  if (origin === undefined) return true;
+  // Compares only host and port: TLS may end at a proxy before the backend.
+  return host !== undefined && URL.parse(origin)?.host === host;
+}
+
+/** 403 for a request that a page of another site makes with the cookies of this one. */
+export async function refuseForeignOrigin(request: FastifyRequest): Promise<void> {
+  if (isOwnOrigin(request.raw)) return;
+  throw new StationError('origin_not_allowed', 'Only pages of this station may send this request.');
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, {
   type FastifyBaseLogger,
+  type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
   type FastifyServerOptions,
@@ -9,12 +10,11 @@ import fastify, {
   type RawRequestDefaultExpression,
   type RawServerDefault,
 } from 'fastify';
-import type { FastifyInstance } from 'fastify';
 import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
-import { describeError } from '@station/kit/station-error';
 import { discardUnreadBody, errorBody, toErrorResponse } from '@station/kit/http-errors';
 import type { BackendLogger } from '@station/kit/logger';
+import { describeError } from '@station/kit/station-error';
 import { createValidatorCompiler } from '@station/kit/validation';
 import { findUnstorable } from '../core/storable-text.ts';
 
@@ -123,4 +123,28 @@ function answerUnreadable(error: Error & { code?: string }, socket: ClientSocket
   socket.end(
     `HTTP/1.1 400 Bad Request\r\nContent-Length: ${Buffer.byteLength(body)}\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n${body}`,
   );
+}
+
+/** How long current requests may still take when the backend stops; the whole stop must end within 5 s. */
+const drainMs = 3_000;
+
+/** Aborts when the server begins to close: endless streams would block it. Answers then close their connections. */
+export function closingSignal(app: HttpServer): AbortSignal {
+  const controller = new AbortController();
+  app.addHook('preClose', async () => controller.abort());
+  app.addHook('onSend', async (_request, reply) => {
+    // Otherwise the connection of the last request would keep the server open.
+    if (controller.signal.aborted) void reply.header('connection', 'close');
+  });
+  return controller.signal;
+}
+
+/** Stops listening, and answers current requests within the time limit. */
+export async function closeInTime(app: HttpServer): Promise<void> {
+  const timer = setTimeout(() => app.server.closeAllConnections(), drainMs);
+  try {
+    await app.close();
+  } finally {
+    clearTimeout(timer);
+  }
 }

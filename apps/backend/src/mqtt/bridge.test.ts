@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { systemClock, type Clock } from '@station/kit/clock';
+import { type Clock, systemClock } from '@station/kit/clock';
 import { deviceTopic } from '@station/protocol/topics';
-import type { KnownDevice } from './device-directory.ts';
 import type { DeviceReport } from '../core/device-events.ts';
-import { createReportWriter } from './report-writer.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { until } from '../testing/until.ts';
-import { createBridge } from './bridge.ts';
+import { createBridge, type KnownDevice } from './bridge.ts';
 import { createDroppedMessages } from './dropped-messages.ts';
+import { createReportWriter } from './report-writer.ts';
 
 /** A clock whose sleepers wake at once. */
 const hasty: Clock = { ...systemClock, sleep: () => new Promise((resolve) => setImmediate(resolve)) };

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
 import { writeToStream } from 'mqtt-packet';
+import type { BackendLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import { maxPayloadBytes, subscriptions } from '@station/protocol/topics';
-import type { BackendLogger } from '@station/kit/logger';
-import type { BrokerLink, BrokerLinkHandler } from './broker-link.ts';
+import { type BrokerLink, type BrokerLinkHandler, createSharedWait } from './broker-link.ts';
 import { createPublisher, NothingKept } from './publisher.ts';
-import { createSharedWait } from './shared-wait.ts';
 import { createSessionBacklog, type SessionBacklog, type SharedSession } from './session-backlog.ts';
 
 /** A link whose session the broker keeps while the link is offline. */

@@ -3,10 +3,9 @@ import type { EventEmitter } from 'node:events';
 import { Aedes, type AedesOptions, type AuthenticateError, type Client } from 'aedes';
 import { writeToStream } from 'mqtt-packet';
 import { deviceTopic, maxPayloadBytes, parseDeviceTopic, stationTopicEnds } from '@station/protocol/topics';
-import { hashToken } from '../core/secrets.ts';
 import { listenForMqtt } from '../adapters/mqtt-server.ts';
-import { createSharedWait } from './shared-wait.ts';
-import type { BrokerLink, BrokerLinkHandler } from './broker-link.ts';
+import { hashToken } from '../core/secrets.ts';
+import { type BrokerLink, type BrokerLinkHandler, createSharedWait } from './broker-link.ts';
 import type { DroppedMessages } from './dropped-messages.ts';
 
 export type BrokerOptions = {

@@ -1,24 +1,23 @@
 import cookie from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
+import { type Clock, isoTime } from '@station/kit/clock';
+import type { RetryDetails } from '@station/kit/http-errors';
+import { StationError } from '@station/kit/station-error';
 import {
   LoginRequest,
   PasswordChange,
   Session,
+  type Session as SessionBody,
   SetupRequest,
   SetupState,
   User,
-  type Session as SessionBody,
 } from '@station/protocol/rest';
-import { isoTime, type Clock } from '@station/kit/clock';
-import { StationError } from '@station/kit/station-error';
-import type { AuthService, Limited, OpenedSession } from './auth-service.ts';
-import { toUser, type UserStore } from '../store/user-store.ts';
-import { userOf } from '../http/access.ts';
+import { refuseForeignOrigin, userOf } from '../http/access.ts';
 import { unauthorized } from '../http/caller.ts';
-import type { RetryDetails } from '@station/kit/http-errors';
-import { refuseForeignOrigin } from '../http/origin.ts';
 import type { HttpServer } from '../http/server.ts';
+import { toUser, type UserStore } from '../store/station-store.ts';
+import type { AuthService, Limited, OpenedSession } from './auth-service.ts';
 
 const cookieName = 'station_refresh';
 const cookiePath = '/api/auth';

@@ -1,15 +1,22 @@
-import { randomUUIDv7 } from 'node:crypto';
-import type { SetupRequest } from '@station/protocol/rest';
+import { randomUUIDv7, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
+import { type Disk, readText, removeDurable, writeDurable } from '@station/kit/durable-files';
 import type { BackendLogger } from '@station/kit/logger';
-import { claimOwnership, type StationStore } from '../store/station-store.ts';
-import type { Database } from '../store/schema.ts';
+import type { SetupRequest } from '@station/protocol/rest';
 import type { AccessTokens } from '../core/access-tokens.ts';
+import { alphabet, codeOf, hashToken, newCode } from '../core/secrets.ts';
+import type { Database } from '../store/schema.ts';
+import {
+  claimOwnership,
+  insertUser,
+  normalEmail,
+  type StationStore,
+  type UserRow,
+  type UserStore,
+} from '../store/station-store.ts';
 import type { LoginLimiter } from './login-limiter.ts';
 import type { Passwords } from './passwords.ts';
 import type { Sessions } from './sessions.ts';
-import type { SetupCode } from './setup-code.ts';
-import { insertUser, normalEmail, type UserRow, type UserStore } from '../store/user-store.ts';
 
 /** A person who is logged in now: what the answer's body and cookie are made of. */
 export type OpenedSession = {
@@ -171,3 +178,39 @@ async function createOwner(
 
 /** Rolls the transaction back. */
 class OwnedAlready extends Error {}
+
+export type SetupCode = {
+  /** The code, made at the first call and kept in the file until set-up is done. */
+  read(): Promise<string>;
+  /** Case, spaces and dashes do not matter. */
+  matches(given: string): Promise<boolean>;
+  /** Set-up is done. */
+  remove(): Promise<void>;
+};
+/** 12 of 28 letters: 57 bits. */
+const groups = 3;
+
+/** The code that proves that whoever sets the station up can see it: on its console, or through the agent, which reads the file. */
+export function createSetupCode(options: {
+  disk: Disk;
+  path: string;
+  /** Random bytes that the code is made of where several backends share it; else each has its own. */
+  seed?: Buffer | undefined;
+}): SetupCode {
+  const { disk, path, seed } = options;
+  const read = async (): Promise<string> => {
+    const kept = (await readText(disk, path))?.trim();
+    const shared = seed && codeOf(groups, (index) => seed.readUInt16BE(2 * index) % alphabet.length);
+    if (kept !== undefined && kept !== '' && (shared === undefined || kept === shared)) return kept;
+    const code = shared ?? newCode(groups);
+    await writeDurable(disk, path, `${code}\n`);
+    return code;
+  };
+  return {
+    read,
+    matches: async (given) => timingSafeEqual(comparable(given), comparable(await read())),
+    remove: () => removeDurable(disk, path),
+  };
+}
+
+const comparable = (code: string): Buffer => Buffer.from(hashToken(code.toUpperCase().replaceAll(/[\s-]/g, '')));

@@ -4,7 +4,7 @@ import { isoTime, type Clock } from '@station/kit/clock';
 import type { AccessTokens } from '../core/access-tokens.ts';
 import type { Passwords } from './passwords.ts';
 import type { Sessions } from './sessions.ts';
-import { insertUser } from '../store/user-store.ts';
+import { insertUser } from '../store/station-store.ts';
 import type { Database } from '../store/schema.ts';
 import { newCode } from '../core/secrets.ts';
 

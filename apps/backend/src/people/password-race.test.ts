@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nodeDisk } from '@station/kit/durable-files';
-import { createMemberService } from './member-service.ts';
-import { createStationStore, ensureStation } from '../store/station-store.ts';
+import { createAccessTokens } from '../core/access-tokens.ts';
+import { createStationStore, createUserStore, ensureStation } from '../store/station-store.ts';
 import { manualClock } from '../testing/manual-clock.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { openTestStore } from '../testing/test-store.ts';
-import { createAccessTokens } from '../core/access-tokens.ts';
-import { createAuthService } from './auth-service.ts';
+import { createAuthService, createSetupCode } from './auth-service.ts';
 import { createLoginLimiter } from './login-limiter.ts';
+import { createMemberService } from './member-service.ts';
 import { createPasswords } from './passwords.ts';
 import { createSessions, refreshKeyOf } from './sessions.ts';
-import { createSetupCode } from './setup-code.ts';
-import { createUserStore } from '../store/user-store.ts';
 
 const email = 'maria@example.org';
 const old = 'the password of before';

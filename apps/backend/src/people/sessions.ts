@@ -1,7 +1,8 @@
 import { createHmac, hkdfSync, randomUUIDv7, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
-import type { Database, DatabaseTransaction } from '../store/schema.ts';
+import { type Disk, readText, writeDurable } from '@station/kit/durable-files';
 import { hashToken, newToken } from '../core/secrets.ts';
+import type { Database, DatabaseTransaction } from '../store/schema.ts';
 
 type Rotation =
   | { kind: 'rotated'; token: string; userId: string; expiresAt: number }
@@ -147,3 +148,13 @@ export const refreshKeyOf = (jwtSecret: string): Buffer =>
 const tokenForm = /^([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})\.[\w-]{43}$/;
 const parseToken = (token: string): string | null => tokenForm.exec(token)?.[1] ?? null;
 const sameHash = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(a), Buffer.from(b));
+
+/** The secret from the configuration, else the one in the file, which is made once and only its owner may read. */
+export async function readJwtSecret(options: { configured: string | null; disk: Disk; path: string }): Promise<string> {
+  if (options.configured !== null) return options.configured;
+  const kept = (await readText(options.disk, options.path))?.trim();
+  if (kept !== undefined && kept.length >= 32) return kept;
+  const secret = newToken();
+  await writeDurable(options.disk, options.path, `${secret}\n`);
+  return secret;
+}

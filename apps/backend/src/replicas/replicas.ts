@@ -1,4 +1,4 @@
-import type { Replicas, BrokerSide } from './replicas-port.ts';
+import { sql } from 'kysely';
 import type { Clock } from '@station/kit/clock';
 import { createEmitter } from '@station/kit/emitter';
 import type { BackendLogger } from '@station/kit/logger';
@@ -9,10 +9,10 @@ import { createLeadership } from '../core/leadership.ts';
 import type { LastHeard } from '../mqtt/session-backlog.ts';
 import type { SocketHub } from '../socket/hub.ts';
 import type { Database } from '../store/schema.ts';
-import { startDatabaseClock } from './database-clock.ts';
 import { createFanOut, type FanOut, shareEvents } from './fan-out.ts';
 import { isAnyoneUnheard, isStillLeader } from './locks.ts';
 import { createRecovery } from './recovery.ts';
+import type { BrokerSide, Replicas } from './replicas-port.ts';
 import { openSession } from './session.ts';
 import { openSharedLink } from './shared-link.ts';
 import { writeSharedReports } from './shared-reports.ts';
@@ -197,4 +197,49 @@ async function writeAndTell({ fanOut, ...writing }: Writing): Promise<Written> {
   }
   fanOut.settled(name, true);
   return written;
+}
+
+const measureEveryMs = 60_000;
+/** A smaller difference is of the measuring, not of the clocks. */
+const toleranceMs = 20;
+
+type DatabaseClock = AsyncDisposable & { clock: Clock };
+
+/**
+ * The time of day of the database, so that times which different replicas wrote can be compared. Measured at the start and once a minute;
+ * in between the machine's own clock goes on.
+ * @throws (rejects) when the database does not answer.
+ */
+async function startDatabaseClock(db: Database, base: Clock): Promise<DatabaseClock> {
+  let offset = await measureOffset(db, base);
+  const stopping = new AbortController();
+  const measuring = (async () => {
+    while (!stopping.signal.aborted) {
+      await base.sleep(measureEveryMs, stopping.signal).catch(() => undefined);
+      if (stopping.signal.aborted) return;
+      // A database that is away says nothing about the time.
+      const measured = await measureOffset(db, base).catch(() => offset);
+      if (Math.abs(measured - offset) > toleranceMs) offset = measured;
+    }
+  })();
+  return {
+    clock: { ...base, now: () => Math.round(base.now() + offset) },
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort();
+      await measuring;
+    },
+  };
+}
+
+/** The quickest of three answers tells best. */
+async function measureOffset(db: Database, base: Clock): Promise<number> {
+  let best = { tookMs: Infinity, offset: 0 };
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const before = base.monotonic();
+    const query = sql<{ now: string | number }>`select extract(epoch from clock_timestamp()) * 1000 as now`;
+    const { rows } = await query.execute(db);
+    const tookMs = base.monotonic() - before;
+    if (tookMs < best.tookMs) best = { tookMs, offset: Number(rows[0]?.now) + tookMs / 2 - base.now() };
+  }
+  return best.offset;
 }

@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import type { DeviceReport, Written } from '../core/device-events.ts';
 import { sampleRows } from '../store/device-samples.ts';
-import { type FoldedReports, foldReports } from '../store/fold-reports.ts';
-import { jsonRows } from '../store/json-rows.ts';
+import { type FoldedReports, foldReports, jsonRows } from '../store/fold-reports.ts';
 import { externalIds, insertEvents, insertSamples, updateDevices, type WriteAlong } from '../store/report-store.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 

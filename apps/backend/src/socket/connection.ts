@@ -1,20 +1,25 @@
 import type { Writable } from 'node:stream';
+import websocket from '@fastify/websocket';
 import { Value } from 'typebox/value';
 import type { RawData, WebSocket } from 'ws';
+import { type Clock, isoTime } from '@station/kit/clock';
+import type { BackendLogger } from '@station/kit/logger';
+import { StationError } from '@station/kit/station-error';
 import {
   authDeadlineMs,
   ClientMessage,
   closeCodes,
   type HelloMessage,
+  maxFrameBytes,
   type ServerMessage,
 } from '@station/protocol/socket';
-import { isoTime, type Clock } from '@station/kit/clock';
 import type { AccessClaims, AccessTokens } from '../core/access-tokens.ts';
-import type { BackendLogger } from '@station/kit/logger';
+import { refuseForeignOrigin } from '../http/access.ts';
+import type { HttpServer } from '../http/server.ts';
 import type { HubClient, SocketHub } from './hub.ts';
 import { batchOf, createOutbox, outgoing, type SendingSocket } from './outbox.ts';
 
-export type ConnectionDependencies = {
+type ConnectionDependencies = {
   hub: SocketHub;
   tokens: Pick<AccessTokens, 'verify' | 'holds'>;
   /** What `hello` tells besides the user. */
@@ -34,7 +39,7 @@ const maxTimerMs = 2 ** 31 - 1;
  * would make them anew for each, and write each by itself. Its own frames (ping, pong, close) go there as a whole too.
  * @returns ends the connection; `ended` resolves when it is gone.
  */
-export function serveConnection(
+function serveConnection(
   socket: WebSocket,
   connection: Pick<Writable, 'write'>,
   dependencies: ConnectionDependencies,
@@ -128,4 +133,62 @@ function parse(data: RawData): ClientMessage | null {
   } catch {
     return null;
   }
+}
+
+const pingEveryMs = 30_000;
+const maxConnections = 1_000;
+/** For the closing handshakes when the backend stops. */
+const stopGraceMs = 1_000;
+
+/** GET /ws (contracts, section 10). Open to any page of this station; the first message then logs in. */
+export async function registerSocketRoute(app: HttpServer, dependencies: ConnectionDependencies): Promise<void> {
+  const connections = new Map<WebSocket, { close(code: number, reason: string): void; alive: boolean }>();
+
+  const pinging = setInterval(() => {
+    for (const [socket, connection] of connections) {
+      if (!connection.alive) socket.terminate();
+      connection.alive = false;
+      socket.ping();
+    }
+  }, pingEveryMs);
+
+  await app.register(websocket, {
+    // A larger frame is answered with close 1009 by the library.
+    options: { maxPayload: maxFrameBytes, perMessageDeflate: false },
+    preClose: (done) => {
+      clearInterval(pinging);
+      for (const { close } of connections.values()) close(closeCodes.goingAway, 'The backend is stopping');
+      const timer = setTimeout(() => {
+        for (const socket of connections.keys()) socket.terminate();
+      }, stopGraceMs);
+      app.websocketServer.close(() => {
+        clearTimeout(timer);
+        done();
+      });
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/ws',
+    config: { access: 'public' },
+    schema: { hide: true },
+    onRequest: refuseForeignOrigin,
+    handler: async () => {
+      throw new StationError('bad_request', 'This address speaks WebSocket only.');
+    },
+    wsHandler: (socket, request) => {
+      if (connections.size >= maxConnections) {
+        socket.on('error', () => undefined);
+        socket.close(1013, 'Too many connections');
+        return;
+      }
+      const connection = { ...serveConnection(socket, request.raw.socket, dependencies), alive: true };
+      connections.set(socket, connection);
+      socket.on('pong', () => {
+        connection.alive = true;
+      });
+      socket.on('close', () => connections.delete(socket));
+    },
+  });
 }

@@ -8,7 +8,7 @@ import { createAccessTokens } from '../core/access-tokens.ts';
 import { createHttpServer } from '../http/server.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { createSocketHub } from './hub.ts';
-import { registerSocketRoute } from './route.ts';
+import { registerSocketRoute } from './connection.ts';
 
 test('someone who is revoked while being let in stays outside', async () => {
   const logger = recordedLog();

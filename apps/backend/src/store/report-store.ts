@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
-import type { Database, DatabaseTransaction } from './schema.ts';
-import { jsonRows } from './json-rows.ts';
 import type { DeviceReport, Written } from '../core/device-events.ts';
-import { foldReports, type DeviceChange, type FoldedReports } from './fold-reports.ts';
+import { type DeviceChange, type FoldedReports, foldReports, jsonRows } from './fold-reports.ts';
+import type { Database, DatabaseTransaction } from './schema.ts';
 
 type Kind = 'sqlite' | 'postgres';
 

@@ -1,10 +1,12 @@
 import { Value } from 'typebox/value';
-import type { Clock } from '@station/kit/clock';
+import { type Clock, isoTime } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { createBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import { AgentEvent } from '@station/protocol/socket';
-import type { AgentClient } from '../adapters/agent-client.ts';
+import { type AgentClient, type AgentTarget, createAgentClient } from '../adapters/agent-client.ts';
+import type { Host } from '../core/host.ts';
+import type { SocketHub } from '../socket/hub.ts';
 
 type AgentLinkListener = {
   onEvent(event: AgentEvent): void;
@@ -17,7 +19,7 @@ type AgentLink = AsyncDisposable & { isConnected(): boolean };
 const backoff = { initialMs: 500, maxMs: 15_000, jitter: 0.2 };
 
 /** Listens to the agent's events for as long as it is not disposed, through restarts of the agent. */
-export function startAgentLink(dependencies: {
+function startAgentLink(dependencies: {
   client: AgentClient;
   clock: Clock;
   logger: BackendLogger;
@@ -106,5 +108,38 @@ function createSseParser(onData: (data: string) => void): (text: string) => void
     for (const line of lines) onLine(line);
     const held = data.reduce((sum, line) => sum + line.length, rest.length);
     if (held > maxEventChars) throw new Error('The agent sent an event that is too long');
+  };
+}
+
+/** The agent's events for everyone at /ws, and whether the agent is heard. */
+export function startAgentEvents(
+  config: { agent: AgentTarget | null; agentToken: string | null },
+  { clock, logger, random }: Host,
+  hub: SocketHub,
+): AsyncDisposable {
+  if (config.agent === null) return { [Symbol.asyncDispose]: async () => undefined };
+  const now = (): string => isoTime(clock.now());
+  const linkMessage = (connected: boolean) => ({ type: 'agent_link', at: now(), connected }) as const;
+  const link = startAgentLink({
+    client: createAgentClient(config.agent, config.agentToken),
+    clock,
+    logger,
+    random,
+    listener: {
+      onConnected: (connected) => hub.broadcast(linkMessage(connected), 'agent_link'),
+      onEvent: (event) => {
+        // Of the progress of a pull only the latest matters.
+        const { service } = event as { service?: unknown };
+        const key = event.event === 'docker_pull' ? `docker_pull ${String(service)}` : undefined;
+        hub.broadcast({ type: 'agent_event', at: now(), event }, key);
+      },
+    },
+  });
+  const replaying = hub.replay(() => [linkMessage(link.isConnected())]);
+  return {
+    [Symbol.asyncDispose]: async () => {
+      replaying[Symbol.dispose]();
+      await link[Symbol.asyncDispose]();
+    },
   };
 }
