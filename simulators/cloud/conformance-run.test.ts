@@ -13,7 +13,7 @@ import type { Check } from './conformance.ts';
 import { runConformance, type ConformanceTarget } from './conformance-run.ts';
 import { startReferenceCloud } from './reference-cloud.ts';
 
-/** A claimed station that is started again when it ends by itself, and what the program would be told of it. */
+/** A claimed station that is restarted when it exits, and the options of the program for it. */
 async function station() {
   await using starting = new AsyncDisposableStack();
   const cloud = starting.use(await startReferenceCloud({}));
@@ -43,7 +43,7 @@ async function station() {
     home: `http://127.0.0.1:${port}`,
     ...owner,
     device: { mqtt: `mqtt://127.0.0.1:${mqttPort}`, ...login },
-    patienceMs: 60_000,
+    timeoutMs: 60_000,
   };
   const lines: string[] = [];
   const running = starting.move();
@@ -63,9 +63,9 @@ test('the program’s checks of this station: what is missing is said, then all 
     return all.lines.slice(1).join('\n');
   };
   const device = all.target.device!;
-  assert.equal(await saysOf({ device: null, patienceMs: 50 }), 'failed  No device is online.');
+  assert.equal(await saysOf({ device: null, timeoutMs: 50 }), 'failed  No device is online.');
   const nowhere = { ...device, mqtt: 'mqtt://127.0.0.1:1' };
-  assert.equal(await saysOf({ device: nowhere, patienceMs: 50 }), 'failed  The broker does not answer the device.');
+  assert.equal(await saysOf({ device: nowhere, timeoutMs: 50 }), 'failed  The broker does not answer the device.');
   const stranger = { ...device, token: 'another' };
   assert.match(await saysOf({ device: stranger }), /^failed {2}The device of the login cannot connect: .+$/);
   const elsewhere = { ...device, stationId: 'another' };

@@ -15,7 +15,7 @@ export type ConformanceTarget = {
   /** URL of the station's broker and the login of a device there; null: what devices see is not looked at. */
   device: { mqtt: string; stationId: string; externalId: string; token: string } | null;
   /** How long the station may take until it can be looked at. */
-  patienceMs: number;
+  timeoutMs: number;
 };
 
 /** What each check waits for has a limit of its own, far below this one; an answer to a call has none. */
@@ -26,7 +26,7 @@ const requestLimitMs = 20_000;
  * All checks, one after another, against the station that is or will be connected.
  * @param parts.checks all of them when left out.
  * @param parts.checkMs after which a check has failed, whatever it waits for.
- * @param parts.onReset the last one waits for the station to knock unclaimed: nobody may claim it from here on.
+ * @param parts.onReset the last check waits until the station connects unclaimed; it must stay unclaimed from here on.
  * @returns true when everything was looked at, and is in order.
  */
 export async function runConformance(parts: {
@@ -76,7 +76,7 @@ async function homeWhenReady(
   target: ConformanceTarget,
   opened: AsyncDisposableStack,
 ): Promise<Home | string> {
-  const deadline = performance.now() + target.patienceMs;
+  const deadline = performance.now() + target.timeoutMs;
   const inTime = <T>(coming: Promise<T>): Promise<T | null> =>
     Promise.race([coming, sleep(Math.max(1, deadline - performance.now()), null, { ref: false })]);
   /** The station is on the link a little before the rest of it is there. */
@@ -130,7 +130,7 @@ async function listen(
   };
 }
 
-/** A station in the making may send anything: what is no command is one that no check looks for. */
+/** A station under development may send anything; an invalid command becomes one that no check expects. */
 function readCommand(text: string): { action: string } {
   try {
     const command = JSON.parse(text) as { action?: unknown } | null;
@@ -143,7 +143,7 @@ function readCommand(text: string): { action: string } {
 function homeOverRest(target: ConformanceTarget): Pick<Home, 'stationName' | 'members' | 'canLogIn'> {
   const ask = (path: string, init: RequestInit): Promise<Response> =>
     fetch(`${target.home}${path}`, { ...init, signal: AbortSignal.timeout(requestLimitMs) });
-  /** @returns null when it is refused; to be sent away for other reasons says nothing about the password. */
+  /** @returns null when the password is refused; other refusals do not concern the password. */
   const logIn = async (email: string, password: string): Promise<string | null> => {
     const headers = { 'content-type': 'application/json' };
     const response = await ask('/api/auth/login', {
@@ -159,7 +159,7 @@ function homeOverRest(target: ConformanceTarget): Pick<Home, 'stationName' | 'me
   const get = async (path: string): Promise<unknown> => {
     const attempt = () => ask(path, { headers: { authorization: `Bearer ${token ?? ''}` } });
     let response = await attempt();
-    // The cloud makes someone else the owner: whoever it was logs in again.
+    // The cloud transfers the ownership: the former owner logs in again.
     if (response.status === 401) {
       token = await logIn(target.email, target.password);
       response = await attempt();

@@ -15,7 +15,7 @@ let backend: RunningBackend;
 let setting: Setting;
 const checks = new Map<string, Check>();
 
-/** A station at home, seen as its owner sees it; started again whenever it ends by itself. */
+/** A station at home, from its owner's view; restarted whenever it exits. */
 describe('the conformance checks', () => {
   before(async () => {
     const cloud = running.use(await startReferenceCloud({}));
@@ -31,7 +31,7 @@ describe('the conformance checks', () => {
       });
     };
     await start();
-    // The cloud hears of a station that is back a little before that is all there.
+    // The cloud sees a returning station a little before it is fully ready.
     running.defer(() => isStarted.then(() => backend[Symbol.asyncDispose]()));
     const { accessToken } = await backend.setUp();
     const { backend: inside } = backend;
@@ -58,7 +58,7 @@ describe('the conformance checks', () => {
     ownerToken: string,
   ): Pick<Home, 'stationName' | 'members' | 'canLogIn'> {
     let headers = bearer(ownerToken);
-    /** The cloud makes someone else the owner: whoever it was logs in again. */
+    /** The cloud transfers the ownership: the former owner logs in again. */
     const get = async (url: string) => {
       const answer = await current().http.inject({ url, headers });
       if (answer.statusCode !== 401) return answer.json();

@@ -7,7 +7,7 @@ export type Setting = {
   home: Home;
 };
 
-/** A look at the station from inside the house. */
+/** Access to the station from inside the house. */
 export type Home = {
   stationName(): Promise<string>;
   /** By address. */
@@ -15,9 +15,9 @@ export type Home = {
   canLogIn(email: string, password: string): Promise<boolean>;
   /** External id of the device that is looked at; without it any that is online will do. */
   device?: string;
-  /** Commands that the device has got, oldest first; null where there is no device to look at. */
+  /** Commands that the device has received, oldest first; null without a device. */
   deviceCommands(): Promise<{ action: string }[]> | null;
-  /** Makes the device say something, as an event. */
+  /** Makes the device send an event. */
   deviceSays?: (data: Record<string, unknown>) => Promise<void>;
 };
 
@@ -28,7 +28,7 @@ export type Check = {
   run(setting: Setting): Promise<void>;
 };
 
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 /** argon2id of "from the cloud 1" and "from the cloud 2", so that a check needs no hasher of its own. */
 export type KnownPasswords = { password: string; hash: string }[];
 
@@ -221,7 +221,7 @@ async function expectRefusal(call: Promise<unknown>, code: number): Promise<void
 }
 
 async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + patienceMs;
+  const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`Waited in vain until ${what}.`);
     await sleep(20);

@@ -43,7 +43,7 @@ const claimAll = (): void => {
     console.log(`claimed ${chipId}`);
   }
 };
-// By hand somebody looks at the code of the station first.
+// In manual use a person reads the station's code first.
 const claiming = values['by-hand'] ? undefined : setInterval(claimAll, 200);
 
 if (values.conformance) process.exitCode = await runChecks(cloud);
@@ -56,14 +56,14 @@ async function runChecks(of: ReferenceCloud): Promise<number> {
   const device = mqtt === undefined ? null : { mqtt, ...login };
   const isGood = await runConformance({
     cloud: of,
-    target: { home, email, password, device, patienceMs: Number(values.patience) * 1000 },
+    target: { home, email, password, device, timeoutMs: Number(values.patience) * 1000 },
     onReset: () => clearInterval(claiming),
     print: console.log,
   });
   return isGood ? 0 : 1;
 }
 
-/** Prints what is heard, and sends what is typed. */
+/** Prints received messages and sends typed ones. */
 async function converse(to: ReferenceCloud): Promise<void> {
   let [heard, states, misfits] = [0, 0, 0];
   const telling = setInterval(() => {
@@ -78,7 +78,7 @@ async function converse(to: ReferenceCloud): Promise<void> {
       console.log(error instanceof Error ? error.message : String(error));
     }
   }
-  // Without anyone at the keyboard it goes on until it is ended.
+  // Without a terminal it runs until it is stopped.
   if (!process.stdin.isTTY) for (;;) await sleep(60_000);
   clearInterval(telling);
 }

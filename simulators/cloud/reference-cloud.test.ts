@@ -5,7 +5,7 @@ import { WebSocket } from 'ws';
 import { cloudPath } from '@station/protocol/cloud-messages';
 import { startReferenceCloud } from './reference-cloud.ts';
 
-/** What a station in the making may say. */
+/** Messages that a station under development may send. */
 const misfits = [
   'not json',
   '',

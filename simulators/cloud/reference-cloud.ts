@@ -7,7 +7,7 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import { cloudPath, maxCloudFrameBytes, tokenRejectedCode } from '@station/protocol/cloud-messages';
 import { createLine } from './line.ts';
 
-/** A message of a station that was told apart from those before by its `id`. */
+/** A message of a station; its `id` distinguishes it from repeats. */
 type Heard = { method: string; params: Record<string, unknown>; at: number };
 
 /**
@@ -26,7 +26,7 @@ export type CloudConnection = {
   /** @throws (rejects) RpcRefusal, or when the connection ends first. @param id of the call; a new one when it is left out. */
   call(method: string, params?: unknown, id?: string | number): Promise<unknown>;
   close(code: number, reason?: string): void;
-  /** Without a word. */
+  /** Without a close message. */
   cut(): void;
   /** Reads no more: what the station sends piles up. */
   stall(): void;
@@ -62,7 +62,7 @@ export type ReferenceCloud = AsyncDisposable & {
   /** Stations that wait for a person to claim them. */
   waiting(): { chipId: string; claimSecret: string }[];
   /**
-   * What a person does who scanned the code. A station that shows the same code again has not got its token, and gets it once more.
+   * Claims a station like a person who scanned the code. A station that shows the same code again has no token yet and gets it again.
    * @returns the token; null when no such station waits.
    */
   claim(chipId: string, claimSecret: string): string | null;
@@ -78,7 +78,7 @@ export type ReferenceCloud = AsyncDisposable & {
 };
 
 export type CloudBehaviour = {
-  /** Acknowledges what carries a `seq`, and says so in auth_ok. */
+  /** Acknowledges messages with a `seq`, and announces that in auth_ok. */
   acks: boolean;
   /** Answers connections and log-ins at all. */
   isMute: boolean;
@@ -297,7 +297,7 @@ function keep(frames: { text: string; at: number }[], text: string): void {
   if (frames.length > keptFrames) frames.shift();
 }
 
-/** @returns null for what is no message: a station in the making may say anything. */
+/** @returns null for an invalid message: a station under development may send anything. */
 function readFrame(text: string): Record<string, unknown> | null {
   try {
     const frame = JSON.parse(text) as Record<string, unknown>;

@@ -94,7 +94,7 @@ test('a cloud that stops reading: what happens waits at home, the link is given 
   assert.deepEqual(numbers(cloud.states, 'state'), [3]);
 });
 
-/** For a long answer that nobody reads. */
+/** A limit for a long answer that is not read. */
 function ask(link: CloudConnection): void {
   link.call('devices.snapshot').catch(() => undefined);
 }

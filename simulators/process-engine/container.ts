@@ -5,7 +5,7 @@ import { killedExitCode, startGuarded, type GuardedProcess } from './guard.ts';
 import type { LocalImage } from './image-store.ts';
 import type { ServiceDefinition } from './stack-file.ts';
 
-/** What stays of a container when its process is gone; the engine keeps it on disk. */
+/** The record of a container that outlives its process; the engine keeps it on disk. */
 export type ContainerRecord = {
   id: string;
   service: string;
@@ -85,7 +85,7 @@ export function createContainer(record: ContainerRecord, options: { found: boole
       const waited = await delay(backoffMs, true, { signal }).catch(() => false);
       if (!waited) break;
       backoffMs = Math.min(backoffMs * 2, longestBackoffMs);
-      // When no process can be had now (EAGAIN, ENOMEM, the image's folder gone) that counts as one more end.
+      // A failed start (EAGAIN, ENOMEM, a missing image folder) counts as one more exit.
       child = await launch(image, definition).catch(() => null);
     }
     state = 'exited';

@@ -33,7 +33,7 @@ echo "$?" >&3
 kill -s KILL -- "-$$"
 `;
 
-/** Exit code of a program that was killed (128 + SIGKILL), as shells and Docker tell it. */
+/** Exit code of a killed program (128 + SIGKILL), as in shells and Docker. */
 export const killedExitCode = 137;
 const defaultGraceMs = 10_000;
 
@@ -79,7 +79,7 @@ export async function startGuarded(
     await toldAll;
     const [, code] = heard;
     if (code !== undefined) return code;
-    // The shell itself was killed: what it guarded must not stay. The end of its output tells that it is gone.
+    // The shell itself was killed (its output has ended): its program must not stay.
     kill(-pid);
     await Promise.race([outputEnded, delay(1000, undefined, { ref: false })]);
     return killedExitCode;

@@ -25,9 +25,9 @@ export type ImageStore = {
   read(id: string): Promise<ImageReading>;
   /** Reads all of the image and compares it with its id. */
   verify(id: string, signal: AbortSignal): Promise<boolean>;
-  /** Id that a reference or an id stands for; null when there is no such image. */
+  /** The image id of a reference or an id; null when there is no such image. */
   resolve(reference: string): Promise<string | null>;
-  /** Path of a local file with that content, as far as sizes tell; null when there is none. */
+  /** Path of a local file with that content, judged by its size; null when there is none. */
   findFile(digest: string): Promise<string | null>;
   /** Runs what changes one image after all else that does: two services may have the same image. */
   exclusively<T>(id: string, work: () => Promise<T>): Promise<T>;
@@ -181,7 +181,7 @@ async function syncPath(path: string): Promise<void> {
     await using handle = await open(path);
     await handle.sync();
   } catch (error) {
-    // Removed since: then its folder, which is synced as well, says so.
+    // It was removed meanwhile; the sync of its folder records that.
     if (!isMissingFile(error)) throw error;
   }
 }

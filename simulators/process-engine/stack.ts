@@ -97,7 +97,7 @@ export async function openStack(directory: string, store: ImageStore): Promise<S
     [Symbol.asyncDispose]: async () => {
       closed = true;
       await stopAll();
-      // And what a bring-up that was under way has started meanwhile.
+      // Also stop what a running bring-up has started meanwhile.
       await runner.run(stopAll);
       await owned.disposeAsync();
     },
@@ -173,7 +173,7 @@ async function planStack(
   return plan;
 }
 
-/** Rejects with the signal's reason as soon as it aborts; the work goes on by itself. */
+/** Rejects with the signal's reason as soon as it aborts; the work continues in the background. */
 async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
@@ -202,7 +202,7 @@ async function readRecords(path: string): Promise<ContainerRecord[]> {
     const records: unknown = JSON.parse(text ?? '[]');
     return Value.Check(Records, records) ? records : [];
   } catch {
-    // Then nothing is known of earlier containers: their processes have ended all the same.
+    // Without the file earlier containers are unknown; their processes have ended anyway.
     return [];
   }
 }

@@ -28,7 +28,7 @@ type TestImage = {
   announcedBytes?: number;
 };
 
-/** A service that answers every request on PORT with VERSION, and tells what it got. */
+/** A service that answers every request on PORT with VERSION, and reports what it received. */
 export const httpService = `
 import { createServer } from 'node:http';
 const server = createServer((request, response) => {

@@ -6,7 +6,7 @@ import type { Status } from '@station/protocol/agent-api';
 export type AgentClient = {
   /** Null while the agent does not answer. */
   status(): Promise<Status | null>;
-  /** Has it look for a new release now. */
+  /** Makes the agent check for a new release now. */
   check(): Promise<void>;
 };
 
@@ -24,7 +24,7 @@ export function createAgentClient(socketPath: string, token: string): AgentClien
   return {
     status: async () => (await call('GET', '/status').catch(() => null)) as Status | null,
     check: async () => {
-      // One that is not there will look by itself.
+      // An agent that is not running checks at its start.
       await call('POST', '/check').catch(() => undefined);
     },
   };

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 
-/** What `npm start` is told by its environment. */
+/** Configuration of `npm start` from its environment. */
 export type StationConfig = {
   root: string;
   /** Everything it writes, but the built web app. */

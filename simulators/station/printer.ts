@@ -2,7 +2,7 @@
 export type Printer = {
   line(text?: string): void;
   /**
-   * Says what is being done while `work` runs. On a terminal the line is drawn anew with its progress; elsewhere it is printed
+   * Shows what is being done while `work` runs. On a terminal the line is redrawn with its progress; elsewhere it is printed
    * once, and once more at the end.
    */
   during<T>(what: string, work: (progress: (step: ProgressStep) => void) => Promise<T>): Promise<T>;

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** Says to whoever asks that this station runs, and where. */
+/** Lets other processes find out that this station runs, and where. */
 export type RunningMark = AsyncDisposable & { tell(address: string): void };
 
 /**

@@ -124,7 +124,7 @@ const phases: Record<OperationPhase, string> = {
   verifying_revert: 'checking its health',
 };
 
-/** Waits until the agent says that a release is up. */
+/** Waits until the agent reports that a release is up. */
 async function untilUp(parts: {
   client: AgentClient;
   agent: AgentProcess;

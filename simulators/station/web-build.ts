@@ -17,7 +17,7 @@ export async function isWebStale(root: string): Promise<boolean> {
 
 /**
  * Builds the web app into `dist/web`.
- * @throws with the last lines of what the build said when it fails.
+ * @throws with the last lines of the build's output when it fails.
  */
 export async function buildWeb(options: {
   root: string;

@@ -52,7 +52,7 @@ const someDevices = (): Device[] => [
   device(8, 'pir', 'Cellar', null, { status: 'unknown', stateAt: null, lastSeenAt: null }),
 ];
 
-/** A day of values that looks like weather, or like somebody coming and going. */
+/** A day of values that looks like weather or like a person's presence. */
 function day(capability: string): HistoryPoint[] {
   return Array.from({ length: 288 }, (_, n) => {
     const at = ago((288 - n) * 5 * minute);

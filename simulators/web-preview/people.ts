@@ -51,7 +51,7 @@ export function addMembersAndSettings(
     const { user, status } = facts();
     return { id: status.stationId, ...settings, ownerId: user.id, version: status.currentVersion ?? '0.0.0' };
   };
-  /** Whoever looks is the owner, or takes the place of the one with that role. */
+  /** The viewer is the owner, or replaces the person with that role. */
   const all = (): Member[] => {
     const { id: userId, email, name, role } = facts().user;
     const own: Member = { userId, email, name, role, joinedAt: ago(200 * day), isFromCloud: false };

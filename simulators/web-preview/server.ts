@@ -22,7 +22,7 @@ const user = {
   createdAt: ago(0),
 };
 
-/** How the double treats whoever asks, beside the scene: what the station knows of people, and whether it answers. */
+/** Settings of the simulated station besides the scene: the people it knows, and whether it answers. */
 type Mood = {
   setUp: boolean;
   signedIn: boolean;

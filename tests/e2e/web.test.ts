@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { look, openBrowser, openPerson, patienceMs, recordChanges, textOn, type Person } from './web/browser.ts';
+import { look, openBrowser, openPerson, timeoutMs, recordChanges, textOn, type Person } from './web/browser.ts';
 import { startRunningStation, type RunningStation } from './web/running-station.ts';
 
 const owner = { name: 'Olena Kovalenko', email: 'olena@example.org', password: 'correct horse battery' };
@@ -19,7 +19,7 @@ describe('the web app, in a real Chromium, with a real agent and backend', { tim
   const press = (name: string | RegExp) => page.getByRole('button', { name }).click();
   const go = (name: string) => page.getByRole('navigation').getByRole('link', { name }).click();
   const headlineIs = (text: string | RegExp) =>
-    page.getByRole('heading', { level: 1, name: text }).waitFor({ timeout: patienceMs });
+    page.getByRole('heading', { level: 1, name: text }).waitFor({ timeout: timeoutMs });
 
   before(async () => {
     station = evening.use(await startRunningStation());

@@ -24,7 +24,7 @@ export function applyCrash(world: World, crash: Crash, scenario: Scenario): void
   if (crash.kind === 'cut') cutPower(world, crash.variant);
   else killAgent(world, crash.kind === 'orphan');
   if (crash.kind === 'damage') damageStateFile(world, crash.variant);
-  // Somebody frees disk space while the agent is stopped.
+  // A person frees disk space while the agent is stopped.
   if (crash.variant % 2 === 1) pruneImages(world.engine);
   world.engine.registry = scenario.recovery;
 }

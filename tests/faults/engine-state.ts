@@ -17,7 +17,7 @@ export type Behaviour =
   | 'good'
   | 'unhealthy'
   | 'crash-looping'
-  /** Its container starts, and Compose waits for ever for it to be ready. */
+  /** Its container starts, but Compose waits without end until it is ready. */
   | 'never-ready'
   /** Healthy only after a while, or only for a while. */
   | { kind: 'healthy-after' | 'unhealthy-after'; ms: number };
@@ -78,7 +78,7 @@ export const copyEngine = (state: EngineState): EngineState => ({
   durable: copyStorage(state.durable),
 });
 
-/** `docker image prune --all --force`: what no container and no pin stands on is removed. */
+/** `docker image prune --all --force`: removes every image without a container or a pin. */
 export function pruneImages(state: EngineState): void {
   const used = new Set([...state.live.pins, ...[...state.live.containers.values()].map((one) => one.imageId)]);
   for (const id of [...state.live.images.keys()]) if (!used.has(id)) state.live.images.delete(id);

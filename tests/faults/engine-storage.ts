@@ -4,7 +4,7 @@ import type { Choose } from './choice.ts';
 export type EngineStorage = {
   /** Image id → its names. The record of an image, without its content. */
   images: Map<string, { references: readonly string[] }>;
-  /** Image id → its unpacked content. It outlives the record as long as a container stands on it. */
+  /** Image id → its unpacked content. It outlives the record as long as a container uses it. */
   layers: Map<string, Layers>;
   /** Image ids that a pin keeps. */
   pins: Set<string>;
@@ -56,7 +56,7 @@ export function isStorageOpen(live: EngineStorage, durable: EngineStorage): bool
 }
 
 /**
- * What is found after a power cut and a boot at `nowMs`. Whatever was not synced may be there, gone, or damaged; containers
+ * The state after a power cut and a boot at `nowMs`. Unsynced content may be present, missing or damaged; containers
  * that are durably known as started run again, others do not.
  */
 export function cutStorage(live: EngineStorage, durable: EngineStorage, choose: Choose, nowMs: number): EngineStorage {
@@ -109,7 +109,7 @@ function survivingContainers(
   return durable ? [durable, exited(durable), null] : [null];
 }
 
-/** Docker starts again what it knows as started; a container whose image is damaged cannot be. */
+/** Docker restarts its running containers, except those with a damaged image. */
 function restarted(container: StoredContainer, found: EngineStorage, nowMs: number): StoredContainer {
   if (container.status !== 'started') return container;
   const condition = found.layers.get(container.imageId)?.condition ?? 'unusable';

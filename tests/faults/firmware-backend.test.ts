@@ -219,7 +219,7 @@ describe('the manifest', () => {
     assert.match('reason' in failed ? String(failed.reason) : '', /signature does not verify/);
     publish('1.1.0', true);
     await duty.checkUntil('firmware_handed_over');
-    // Also when the cache is gone: what was seen once is remembered elsewhere.
+    // This holds even without the cache: the highest seen version is stored elsewhere.
     await duty.stop();
     for (const name of await readdir(duty.cacheDir)) await writeFile(join(duty.cacheDir, name), '');
     publish('1.0.0', true);

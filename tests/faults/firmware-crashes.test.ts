@@ -186,7 +186,7 @@ describe('a file that the disk cannot read', () => {
         });
         assert.deepEqual(findRestFaults(world, run), []);
         const repaired = run.events.filter(({ event }) => event === 'state_repaired');
-        assert.equal(repaired.at(-1)?.reason, 'the disk does not give it out');
+        assert.equal(repaired.at(-1)?.reason, 'the disk cannot read it');
         // The next start has nothing more to report.
         const next = await runFirmware(world);
         assert.ok(!next.events.some(({ event }) => event === 'state_repaired'));
@@ -211,7 +211,7 @@ describe('a file that the disk cannot read', () => {
       assert.ok(worn !== undefined, `${unfinished} was read`);
       assert.deepEqual(findRestFaults(world, run), [], unfinished);
       assert.ok(world.sentBytes <= 3.1 * 40_000, `${unfinished}: ${world.sentBytes} bytes for two images`);
-      const isTold = run.events.some(({ reason }) => reason === 'the disk does not give it out');
+      const isTold = run.events.some(({ reason }) => reason === 'the disk cannot read it');
       assert.ok(isTold || unfinished === '.part.json');
     }
   });

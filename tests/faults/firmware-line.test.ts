@@ -95,7 +95,7 @@ describe('a download', () => {
   for (const [name, [fault, reason]] of Object.entries<[Fault, RegExp]>({
     'has nothing': [{ kind: 'status', status: 404 }, /answered 404/],
     fails: [{ kind: 'status', status: 500 }, /answered 500/],
-    'falls silent': [{ kind: 'stall', afterBytes: 50_000 }, /nothing came/],
+    'falls silent': [{ kind: 'stall', afterBytes: 50_000 }, /no data/],
   })) {
     it(`from a server that ${name} is retried later`, async () => {
       await using duty = await createDuty({ silenceMs: 300 });
@@ -175,7 +175,7 @@ describe('what must not be published', () => {
     'an image for another chip than the version before': [
       (duty) =>
         void duty.server.offer('lamp', '1.1.0', buildImage({ project: 'lamp', version: '1.1.0', chip: 'esp32s3' })),
-      /for esp32s3, while the version before is for esp32/,
+      /for esp32s3, but the previous version is for esp32/,
     ],
     'something that is no image': [
       (duty) => void duty.server.offer('lamp', '1.1.0', Buffer.from('<html>Sign in</html>')),
@@ -197,7 +197,7 @@ describe('what must not be published', () => {
     ],
     'a version that goes back': [
       (duty) => void duty.server.offer('lamp', '0.9.0', imageOf('0.9.0')),
-      /not newer than 1.0.0/,
+      /not newer than the cached 1.0.0/,
     ],
     'other content under the version that is here': [
       (duty) => void duty.server.offer('lamp', '1.0.0', imageOf('1.0.0', size + 400)),

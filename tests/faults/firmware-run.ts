@@ -27,7 +27,7 @@ export type FirmwareRunOptions = {
   endAt?: number | null;
   onPoint?: (index: number, label: string) => void;
   diskFault?: DiskFault;
-  /** Stands between the agent and the disk: a place for a flaw. */
+  /** Wraps the disk: a place for a flaw. */
   wrapDisk?: (disk: CacheDisk) => CacheDisk;
   /** The firmware server cannot be reached. */
   isServerDown?: boolean;
@@ -39,7 +39,7 @@ export type FirmwareRunResult = {
   outcome: 'quiet' | 'ended' | 'endless';
   points: number;
   events: { event: string; reason?: string }[];
-  /** AgentConditions that were raised, and those that stand in the end. */
+  /** Conditions that were set, and those still set at the end. */
   raised: string[];
   conditions: string[];
   status: Status['firmware'];

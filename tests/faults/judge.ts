@@ -139,7 +139,7 @@ function judgeImages(journal: Journal, world: World, expected: Expectation): str
   const { live } = world.engine;
   const releases = [journal.installed, ...journal.kept.map(({ release }) => release)];
   const wanted = releases.flatMap((release) => Object.values(release?.imageIds ?? {}));
-  // What somebody removed before the agent had ever run is not there to be pinned, and a condition reports it.
+  // An image that was removed before the agent's first run cannot be pinned; a condition reports it.
   // The agent cannot know whether the others are complete until it rolls back to them.
   for (const id of expected.start === 'older' ? Object.values(journal.installed?.imageIds ?? {}) : wanted) {
     if (!live.images.has(id) || conditionOf(live, id) !== 'whole') faults.push(`a wanted image is not whole`);

@@ -207,7 +207,7 @@ export const scenarios: readonly Scenario[] = [
 /** The two releases every station of the scenarios starts from; a scenario may make one of them unhealthy later. */
 const established: readonly ReleaseDefinition[] = [{ version: '1.0.0' }, { version: '1.1.0' }];
 
-/** @param operationsBefore operations of the station's past, which the judge does not look at. */
+/** @param operationsBefore earlier operations of the station, which the judge ignores. */
 export function expectationOf(scenario: Scenario, operationsBefore: number): Expectation {
   const all = releasesOf(scenario);
   const works = ({ behaviour, frontend, mqtt, missing }: ReleaseDefinition): boolean =>

@@ -120,7 +120,7 @@ describe('the simulated disk', () => {
     await disk.remove('/data/a');
     assert.equal(after(state, '/data/a', nothing), 'one');
     await removeDurable(disk, '/data/a');
-    // Removing what is gone changes nothing; the sync of the directory is what counts.
+    // Removing a missing file changes nothing; only the sync of the directory counts.
     assert.equal(after(state, '/data/a', nothing), null);
   });
 

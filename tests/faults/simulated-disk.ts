@@ -29,7 +29,7 @@ type Inode =
       durableBytes?: number;
     };
 
-/** Fault to be thrown instead of an operation; null: it works. */
+/** The fault to throw instead of an operation; null: the operation works. */
 export type DiskFault = (operation: string, path: string) => NodeJS.ErrnoException | null;
 
 const nothing = new Uint8Array(0);
@@ -202,7 +202,7 @@ function changeContent(state: DiskState, path: string, before: FileInode, conten
     state.inodes.set(id, { kind: 'file', content: Uint8Array.from(content), earlier, durableBytes });
 }
 
-/** What POSIX says of fsync: of a file its content, of a directory the names in it; neither does the other. */
+/** POSIX fsync: of a file it syncs the content, of a directory the names in it, and never both. */
 function syncPath(state: DiskState, path: string): void {
   const id = state.names.get(path);
   const inode = id === undefined ? undefined : state.inodes.get(id);

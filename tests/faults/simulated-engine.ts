@@ -13,7 +13,7 @@ export type EngineParts = {
   process: SimulatedProcess;
   /** The compose project as Compose would read it now. */
   readProject: () => Desired;
-  /** Thrown in place of a call; null: it works. */
+  /** Thrown instead of a call; null: the call works. */
   fault?: (call: string) => Error | null;
 };
 
@@ -48,7 +48,7 @@ export function createSimulatedEngine(parts: EngineParts): StackEngine {
     },
     pinImage: async (imageId) => {
       call('pinImage', 50);
-      // The engine says "name in use" to a second pin, and looks at the image no more.
+      // The engine answers "name in use" to a second pin and no longer checks the image.
       if (state.live.pins.has(imageId)) return 'pinned';
       if (!state.live.images.has(imageId)) return 'absent';
       if (conditionOf(state.live, imageId) === 'unusable') return 'broken';

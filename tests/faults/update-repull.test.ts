@@ -8,7 +8,7 @@ import { expectationOf, prepare, scenarios } from './scenarios.ts';
 import { cutPower, imageIdOf, type World } from './world.ts';
 
 /**
- * Images that were complete before a boot and are damaged after it: somebody else's pull was not synced, or the SD card is
+ * Images that were complete before a boot and are damaged after it: the pull of another program was not synced, or the SD card is
  * worn. This cannot happen to images that the agent pulled.
  */
 const scenario = scenarios.find((one) => one.name === 'bring-up-at-boot');

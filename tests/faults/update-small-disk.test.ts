@@ -10,7 +10,7 @@ import { imageIdOf, type World } from './world.ts';
 const imageBytes = 3_000_000;
 const reserveBytes = 32 * 1024 * 1024;
 
-/** An engine whose disk has space for so many images only. */
+/** An engine whose disk has space only for a given number of images. */
 const smallEngine =
   (world: World, images: number) =>
   (engine: StackEngine): StackEngine => {
@@ -36,7 +36,7 @@ const scenario: Scenario = {
   afterwards: '3.0.0',
 };
 
-/** A station with 1.1.0, and 1.0.0 to go back to, whose update to 2.0.0 lost its registry half-way. */
+/** A station with 1.1.0 and the rollback target 1.0.0, whose update to 2.0.0 lost its registry half-way. */
 async function halfFetched(): Promise<World> {
   const world = await prepare(scenario);
   world.engine.pullsLeft = 1;

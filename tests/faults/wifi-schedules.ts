@@ -180,7 +180,7 @@ function randomEvents(random: () => number, startMs: number): WorldEvent[] {
   return events.sort((a, b) => a.atMs - b.atMs);
 }
 
-/** Somebody with a phone: looks at the page every few seconds for a while, and then asks for a network, rightly or not. */
+/** A person with a phone: views the page every few seconds for a while, then requests a join, with the right password or not. */
 function addPhone(
   add: (atMs: number, name: string, happen: WorldEvent['happen']) => void,
   atMs: number,

@@ -129,7 +129,7 @@ export function takeRadio({ air, time }: WifiWorld, isOut: boolean): void {
   settle(air, time.monotonicMs);
 }
 
-/** Somebody activates a saved network in a terminal; a hotspot ends for it. */
+/** A person activates a saved network in a terminal; a hotspot ends for it. */
 export function activate({ air, time }: WifiWorld, ssid: string): void {
   settle(air, time.monotonicMs);
   const chosen = air.profiles.find((each) => each.isSaved && each.ssid === ssid);

@@ -116,7 +116,7 @@ export function addImage(world: World, name: string): void {
   live.layers.set(image.id, { condition: 'whole', serial: world.engine.nextSerial++ });
 }
 
-/** A file whose content the disk does not give out any more. */
+/** A file that the disk can no longer read. */
 function putBadSector(disk: DiskState, path: string): void {
   const id = disk.nextInode++;
   disk.inodes.set(id, { kind: 'unreadable' });
@@ -212,7 +212,7 @@ const damageModes = 5;
 /** How many different damages `damageStateFile` can do. */
 export const damages = damageModes * (1 + Object.keys(stateFiles).length);
 
-/** Damages a state file as nothing in the agent's own doing can: a worn card, or somebody's hand. */
+/** Damages a state file as a worn card or a person could, but never the agent itself. */
 export function damageStateFile(world: World, variant: number): void {
   const names = ['journal.json', ...Object.values(stateFiles)];
   const name = names[variant % names.length] as string;

@@ -31,10 +31,10 @@ import { createStatus } from './status.ts';
 import { agentVersion } from './version.ts';
 import { createWifiDuty } from './wifi-duty.ts';
 
-/** What an engine is made of besides the configuration. `overrideFile` pins the release that is meant to run. */
+/** What an engine needs besides the configuration. `overrideFile` pins the release that must run. */
 type EngineParts = { overrideFile: string; conditions: AgentConditions; clock: Clock; alive: () => void };
 
-/** An engine other than Docker, for simulators. Its processes end with the agent, so for them each start is a boot. */
+/** Creates an engine other than Docker, for simulators. Its processes end with the agent, so each start counts as a boot. */
 export type CreateEngine = (config: Config, parts: EngineParts) => Promise<StackEngine & AsyncDisposable>;
 
 /**
@@ -93,11 +93,11 @@ export async function startAgent(
     });
     stopping.abort(new Stopping('stop'));
     await running;
-    // One that has something to put back takes longer than the others.
+    // A duty that cleans up (such as the hotspot) ends later than the others.
     await Promise.allSettled(duties);
   });
   logger.event('agent_ready', { addresses: server.addresses() });
-  serviceManager.ready('Looking after the stack');
+  serviceManager.ready('Watching the stack');
   return stack.move();
 }
 
@@ -153,7 +153,7 @@ function createSystemd(
   return createServiceManager({ ...parts, notifySocket, watchdogMs, path: childEnv['PATH'] ?? '/usr/bin:/bin' });
 }
 
-/** The loop turns at least every half minute; an engine call may take minutes on a slow card. */
+/** The loop runs at least every half minute; an engine call may take minutes on a slow card. */
 const longestSilenceMs = 15 * 60_000;
 
 async function createDocker(

@@ -19,7 +19,7 @@ export type Config = {
     readonly publicKey: SigningKey | null;
     readonly checkIntervalMs: number;
     readonly autoUpdate: boolean;
-    /** Null, the default: automatic updates as soon as a release is found, as the specification has it. */
+    /** Null, the default: automatic updates as soon as a release is found (specification). */
     readonly maintenanceWindow: MaintenanceWindow | null;
     readonly keepReleases: number;
   };
@@ -57,23 +57,23 @@ export type Config = {
   };
   readonly wifi: WifiConfig;
   readonly systemd: {
-    /** Where the service manager listens for notices (sd_notify(3)); null: there is none. */
+    /** Socket of the service manager for notifications (sd_notify(3)); null: there is none. */
     readonly notifySocket: string | null;
-    /** The service manager restarts the agent when no sign of life comes for this long; null: it does not watch. */
+    /** The service manager restarts the agent after this time without a keep-alive; null: no watchdog. */
     readonly watchdogMs: number | null;
   };
-  /** The environment that programs started by the agent get, before what they need beyond. */
+  /** The base environment of programs that the agent starts. */
   readonly childEnv: Readonly<Record<string, string>>;
   /** Values that must never appear in a log line. */
   readonly secrets: readonly string[];
 };
 
-/** Of the Wi-Fi watchdog and its hotspot (contracts, section 3). */
+/** Configuration of the Wi-Fi watchdog and its hotspot (contracts, section 3). */
 type WifiConfig = {
   readonly watchdog: 'auto' | 'on' | 'off';
   readonly interface: string | null;
   readonly country: string | null;
-  /** Asked whether the internet is there; any answer from its host will do. Null: nobody is asked. */
+  /** Requested to check the internet; any answer from its host counts. Null: no check. */
   readonly connectivityUrl: URL | null;
   /** Where people find the station in their own network; the setup page names it. */
   readonly stationUrl: URL;
@@ -92,15 +92,15 @@ export type ConfigReading =
   /** Each problem names a variable and what it has to be; never its value. */
   | { kind: 'invalid'; problems: string[]; warnings: string[] };
 
-/** What defaults are derived from. */
+/** The facts that defaults are derived from. */
 export type Defaults = { homeDirectory: string; hostname: string; pid: number };
 
-/** Below this a token can be guessed by trying. */
+/** A shorter token can be guessed. */
 const shortTokenLength = 16;
 
 /**
- * Reads the environment file (none is no fault) and the process environment, which wins over it. The only place of the agent
- * that looks at its environment. Never throws.
+ * Reads the environment file (it may be missing) and the process environment, which takes precedence. The only place of the agent
+ * that reads the environment. Never throws.
  * @param envFile path; by default `.env` in `directory`, where the executable is.
  */
 export async function loadConfig(options: { envFile?: string; directory: string }): Promise<ConfigReading> {
@@ -120,13 +120,13 @@ export async function loadConfig(options: { envFile?: string; directory: string 
   return { ...reading, warnings: [...file.warnings, ...unknownNames(file.values), ...reading.warnings] };
 }
 
-/** The file's variables under those of the process. An empty one counts as unset: it hides nothing. */
+/** The variables of the file, overridden by those of the process. An empty variable counts as unset. */
 export function mergeEnvironment(file: Environment, processEnvironment: Environment): Environment {
   const set = Object.entries(processEnvironment).filter(([, value]) => value !== undefined && value.trim() !== '');
   return { ...file, ...Object.fromEntries(set) };
 }
 
-/** Another name in the environment file is probably a slip of the pen. */
+/** An unknown name in the environment file is probably a typing error. */
 function unknownNames(file: Environment): string[] {
   const unknown = Object.keys(file).filter((key) => !Object.hasOwn(agentVariables, key));
   return unknown.map((key) => `${key} in the environment file is not a variable of the agent`);
@@ -225,10 +225,10 @@ function shortTokens(values: AgentValues): string[] {
     .map((key) => `${key} is shorter than ${shortTokenLength} characters`);
 }
 
-/** Where the firmware manifest is when nobody says: beside the release manifest. */
+/** Default address of the firmware manifest: beside the release manifest. */
 export const usualFirmwareManifest = (releaseUrl: URL): URL => new URL('firmware/manifest.json', releaseUrl);
 
-/** The server that releases come from: nobody else learns that this station is there. */
+/** Default for the internet check: the update server, so that no other server learns about this station. */
 const usualConnectivityUrl = (releaseUrl: URL): URL | null =>
   ['http:', 'https:'].includes(releaseUrl.protocol) ? new URL('/', releaseUrl) : null;
 

@@ -16,7 +16,7 @@ export type StatusParts = {
   agentVersion: string;
 };
 
-/** What the agent says of itself over its API, put together from its rooms at each request. */
+/** The agent's status for its API, collected from the features at each request. */
 export function createStatus(parts: StatusParts): AgentPort {
   const { stack, config, conditions, wifi, firmware, startedAt, agentVersion } = parts;
   return {

@@ -24,7 +24,7 @@ type Parts = Omit<ProxyServiceParts, 'service'> &
     signal: AbortSignal;
   };
 
-/** The Wi-Fi duty of the agent: NetworkManager, watchdog and setup page put together (docs/adr/0016). */
+/** Builds the Wi-Fi part of the agent: NetworkManager, watchdog and setup page (docs/adr/0016). */
 export function createWifiDuty(config: Config, parts: Parts): WifiDuty {
   const { watchdog: mode, hotspot, country, connectivityUrl, stationUrl } = config.wifi;
   const { conditions, clock, logger, random, bootId, signal } = parts;
@@ -57,7 +57,7 @@ export function createWifiDuty(config: Config, parts: Parts): WifiDuty {
   };
 }
 
-/** WIFI_WATCHDOG=false: somebody else looks after the network. */
+/** WIFI_WATCHDOG=false: the agent does not manage the network. */
 const idleDuty = (since: string, run: WifiDuty['run']): WifiDuty => ({
   run,
   status: () => ({

@@ -6,15 +6,15 @@ import { buildWeb, isWebStale } from '@station/simulators/station/web-build';
 import { startFleet } from '@station/simulators/devices/fleet';
 import { needPackages } from '../../rig/debian.ts';
 import { systemEnv, waitFor } from '../../rig/program.ts';
-import { look, openBrowser, openPerson, patienceMs, recordChanges } from '../web/browser.ts';
+import { look, openBrowser, openPerson, timeoutMs, recordChanges } from '../web/browser.ts';
 import { install, owner, stationId, type Installation } from './installation.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const devices = 20;
-/** How many tiles there are, and whether anything on the page says "offline". */
+/** The number of tiles, and whether any text on the page is "offline". */
 const tilesNow = `document.querySelectorAll('main li').length + ' ' + /offline/i.test(document.body.innerText)`;
 
-/** A lamp that is switched over REST is seen to be switched: the page hears of the station again. */
+/** Switches a lamp over REST and waits until the page shows it: the page is connected again. */
 async function seesWhatHappens(page: Page, station: Installation): Promise<void> {
   const lamp = station.logins[3];
   const rows = await station.query<{ id: string; external_id: string }>('select id, external_id from devices');
@@ -28,7 +28,7 @@ async function seesWhatHappens(page: Page, station: Installation): Promise<void>
     body: JSON.stringify({ action: 'set_power', params: { power } }),
   });
   assert.equal(answer.status, 202);
-  await waitFor('the lamp to be switched in the browser', async () => (await isOn()) === String(power), patienceMs);
+  await waitFor('the lamp to be switched in the browser', async () => (await isOn()) === String(power), timeoutMs);
 }
 
 test('a browser keeps its tiles through restarts of backend and broker, shows none as offline, and reconnects', async () => {
@@ -41,7 +41,7 @@ test('a browser keeps its tiles through restarts of backend and broker, shows no
   await using station = await install('Mosquitto and PostgreSQL', { devices, env });
   await station.startBackend();
   await using fleet = startFleet({ url: station.mqttUrl, stationId, logins: station.logins, heartbeatMs: 2_000 });
-  await waitFor('all devices to be known', () => fleet.known() === devices, patienceMs);
+  await waitFor('all devices to be known', () => fleet.known() === devices, timeoutMs);
   await station.logIn();
 
   await using browser = await openBrowser();
@@ -52,7 +52,7 @@ test('a browser keeps its tiles through restarts of backend and broker, shows no
   await page.getByLabel('Password', { exact: true }).fill(owner.password);
   await page.getByRole('button', { name: 'Log in' }).click();
   const tiles = page.locator('main li');
-  await waitFor('all tiles', async () => (await tiles.count()) === devices, patienceMs);
+  await waitFor('all tiles', async () => (await tiles.count()) === devices, timeoutMs);
   const lost = page.getByText('Connection lost', { exact: true });
   const recording = await recordChanges(page, tilesNow);
 
@@ -71,9 +71,9 @@ test('a browser keeps its tiles through restarts of backend and broker, shows no
 
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     await station.mosquitto?.stop(signal);
-    await waitFor('all devices to have noticed', () => fleet.known() === 0, patienceMs);
+    await waitFor('all devices to have noticed', () => fleet.known() === 0, timeoutMs);
     await station.mosquitto?.start();
-    await waitFor('all devices to be back', () => fleet.known() === devices, patienceMs);
+    await waitFor('all devices to be back', () => fleet.known() === devices, timeoutMs);
     await seesWhatHappens(page, station);
   }
   await look(page, '61-after-restarts');

@@ -9,9 +9,9 @@ import { startNumberedDevice, type NumberedDevice } from './numbered-device.ts';
 /** Of each kind. */
 const kills = extent(10, 50);
 const deviceCount = 4;
-/** What the devices say between two kills. The broker must not gather more than the backend takes in between: that would be another test. */
+/** Numbers of each device between two kills. The backend must keep up with the broker; a backlog would be another test. */
 const saidEach = 120;
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 
 type Stored = { events: Map<string, Set<number>>; states: Map<string, number> };
 
@@ -32,7 +32,7 @@ async function readStored(station: Installation): Promise<Stored> {
   return { events, states: new Map(devices.map(({ name, state }) => [name, numberOf(state)])) };
 }
 
-/** What was acknowledged to the devices and is not in the database, in words. */
+/** The acknowledged numbers that are missing from the database, as text. */
 function lostOf(devices: readonly NumberedDevice[], { events, states }: Stored): string[] {
   return devices.flatMap((device) => {
     const { externalId, acknowledged } = device;
@@ -61,7 +61,7 @@ for (const kind of kinds) {
       for (let kill = 0; kill < kills; kill++) {
         const enough = acknowledged() + 1 + Math.floor(random() * (saidEach - 30) * deviceCount);
         for (const device of devices) device.allow(saidEach);
-        await waitFor('more to be acknowledged', () => acknowledged() >= enough || null, patienceMs);
+        await waitFor('more to be acknowledged', () => acknowledged() >= enough || null, timeoutMs);
         const wasUnderWay = underWay();
         await station.stopBackend('SIGKILL');
         const stored = await readStored(station);
@@ -76,7 +76,7 @@ for (const kind of kinds) {
       const isComplete = async (): Promise<true | null> =>
         lostOf(devices, await readStored(station)).length === 0 || null;
       // Mosquitto keeps for the backend what it acknowledged in its place.
-      if (station.mosquitto !== null) await waitFor('all to be written', isComplete, patienceMs).catch(() => undefined);
+      if (station.mosquitto !== null) await waitFor('all to be written', isComplete, timeoutMs).catch(() => undefined);
       const stored = await readStored(station);
       assert.deepEqual(lostOf(devices, stored).slice(0, 20), []);
       for (const device of devices) {

@@ -181,7 +181,7 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
         '$CONTROL/dynamic-security/v1',
       ];
       for (const topic of topics) {
-        // A broker may take what it does not pass on (MQTT 3.1.1, section 3.3.5.2); by MQTT 5 it says so.
+        // A broker may acknowledge a message and drop it (MQTT 3.1.1, section 3.3.5.2); with MQTT 5 it reports that.
         await assert.rejects(client.publishAsync(topic, forged, { qos: 1 }), /Not authorized|Topic/i, topic);
       }
       await client.publishAsync(deviceTopic(stationId, externalId, 'event'), forged.replace('forged', 'own'), {

@@ -2,7 +2,7 @@ import { connect, type MqttClient } from 'mqtt';
 import { deviceTopic } from '@station/protocol/topics';
 import type { DeviceLogin } from '@station/simulators/devices/virtual-device';
 
-/** A device that says numbers, one after another: as an event, which is kept, and as a state, of which the latest is. */
+/** A device that sends numbers, one after another: as events, which are all kept, and as state, of which only the latest is kept. */
 export type NumberedDevice = AsyncDisposable & {
   externalId: string;
   client: MqttClient;
@@ -10,18 +10,18 @@ export type NumberedDevice = AsyncDisposable & {
   acknowledged: ReadonlySet<number>;
   /** The highest number of a state that it has acknowledged; -1: none. */
   acknowledgedState(): number;
-  /** Said and not yet acknowledged. */
+  /** Sent and not yet acknowledged. */
   underWay(): number;
-  /** It may say so many numbers more. */
+  /** Allows it to send this many more numbers. */
   allow(count: number): void;
-  /** Says nothing new from now on; resolves when all it said is acknowledged. */
+  /** Stops sending new numbers; resolves when all sent ones are acknowledged. */
   finish(): Promise<void>;
 };
 
 const windowSize = 20;
 const reconnectMs = 50;
 
-/** Has so many messages at QoS 1 under way while it may say something; after a broken connection it says those that were not acknowledged again, as MQTT wants. */
+/** Messages at QoS 1 in flight at the same time; after a broken connection it repeats the unacknowledged ones, as MQTT requires. */
 export function startNumberedDevice(url: string, stationId: string, login: DeviceLogin): NumberedDevice {
   const { externalId, token } = login;
   const client = connect(url, {
@@ -47,7 +47,7 @@ export function startNumberedDevice(url: string, stationId: string, login: Devic
     });
   };
   const fill = (): void => {
-    // What is said without a connection would wait in this process: that is no load.
+    // Messages sent without a connection would only queue in this process, which is no load.
     while (next < end && !isEnding && client.connected && underWay < windowSize) {
       const n = next++;
       say('event', { event: 'device_event', data: { action: 'counted', n } }, () => acknowledged.add(n));

@@ -9,9 +9,9 @@ import { watchStatuses } from './watcher.ts';
 
 const devices = extent(300, 1_000);
 const simulator = join(import.meta.dirname, '../../../simulators/devices/main.ts');
-const patienceMs = 120_000;
+const timeoutMs = 120_000;
 
-/** How many of the devices were heard at or after a moment, milliseconds since the epoch. */
+/** How many devices have sent a message since a moment, milliseconds since the epoch. */
 async function heardSince(station: Installation, moment: number): Promise<number> {
   const [row] = await station.query<{ n: number | string }>(
     `select count(*) as n from devices where status = 'online' and last_seen_at >= ${moment}`,
@@ -20,7 +20,7 @@ async function heardSince(station: Installation, moment: number): Promise<number
 }
 
 const allHeardSince = (what: string, station: Installation, moment: number): Promise<true> =>
-  waitFor(what, async () => (await heardSince(station, moment)) === devices || null, patienceMs);
+  waitFor(what, async () => (await heardSince(station, moment)) === devices || null, timeoutMs);
 
 type Restart = { of: 'backend' | 'broker'; signal: NodeJS.Signals };
 
@@ -68,7 +68,7 @@ for (const kind of kinds) {
       }
       assert.deepEqual(watcher.seen.slice(0, 20), []);
       assert.ok(watcher.looks() > 50, `the database was looked at ${watcher.looks()} times`);
-      // Whatever nobody watched: the moment in which a status last became another.
+      // Without a watcher, the time of the last status change shows it.
       const changed = await station.query(`select external_id, status_at from devices where status_at > ${settled}`);
       assert.deepEqual(changed, []);
       assert.deepEqual(await station.logged('not a log line'), []);

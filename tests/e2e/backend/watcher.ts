@@ -3,7 +3,7 @@ import WebSocket from 'ws';
 import type { Installation } from './installation.ts';
 
 export type Watcher = AsyncDisposable & {
-  /** What was said of devices that is not "online", at /ws and in the database; empty when there is nothing. */
+  /** Statuses other than "online", from /ws and the database; empty when there are none. */
   seen: string[];
   /** Logged in at /ws right now. */
   isListening(): boolean;

@@ -130,7 +130,7 @@ test('what no frame can hold is not sent: the link stays, the calls are answered
   const { cloud, device, backend, deviceId } = station;
   const { db } = backend.backend;
   const large = await addDevice(db, 'attic', 'pir');
-  // Each number is longer in the words of the station than in those of the device.
+  // Each number takes more bytes in the station's messages than in the device's.
   const long = `[${Array.from({ length: 50_000 }, () => '1e20').join()}]`;
   const state = `{"list":${long}}`;
   await db.updateTable('devices').set({ state, state_at: Date.now() }).where('id', '=', large.id).execute();

@@ -8,13 +8,13 @@ import type { CloudConnection, ReferenceCloud } from '../../../simulators/cloud/
 export type Household = {
   /** All of it, as the station gets it after each log-in. */
   list(): IdentitySync;
-  /** Changes it, and tells the station if a connection is there, as far as the cloud knows. */
+  /** Changes it, and sends the change to the station if the cloud sees a connection. */
   change(message: IdentityMessage): void;
-  /** The station has done all that was said to it before, on whichever connection. */
+  /** Resolves when the station has applied all earlier messages, on any connection. */
   settled(): Promise<void>;
 };
 
-/** Makes a cloud say who is who: each change when it is made, and everything after each log-in, since plain messages are not acknowledged. */
+/** Makes a cloud send the members: each change at once, and all of them after each log-in, because plain messages have no acknowledgement. */
 export function createHousehold(cloud: ReferenceCloud, first: Omit<IdentitySync, 'type'>): Household {
   let { station, ownerId } = first;
   let members = new Map(first.members.map((member) => [member.cloudUserId, member]));
@@ -62,7 +62,7 @@ export function createHousehold(cloud: ReferenceCloud, first: Omit<IdentitySync,
       const params = { channels: ['system'] };
       for (let isSettled = false; !isSettled;) {
         const connection = await cloud.connection();
-        // It waits in the station until what was said before is done. A connection that fell silent never answers: then there is another log-in.
+        // The station answers after it has applied earlier messages. A dead connection never answers; then the next log-in follows.
         const answer = connection.call('station.setActiveChannels', params).then(
           () => true,
           () => false,
@@ -75,7 +75,7 @@ export function createHousehold(cloud: ReferenceCloud, first: Omit<IdentitySync,
 
 export type Person = { cloudUserId: string | null; email: string; name: string; role: string; hash: string | null };
 
-/** Everyone at the station, by address, with the role that stands in its record. */
+/** All members in the station's records, by address, with their role. */
 export async function peopleAtHome(db: Database): Promise<{ station: string; people: Person[] }> {
   const { name: station, owner_id: ownerId } = await db.selectFrom('station').selectAll().executeTakeFirstOrThrow();
   const rows = await db
@@ -92,7 +92,7 @@ export async function peopleAtHome(db: Database): Promise<{ station: string; peo
   return { station, people };
 }
 
-/** The same as the cloud has it: whoever is not the owner but was made one is an admin. */
+/** The same in the cloud's records: a former owner is an admin. */
 export function peopleInCloud({ station, ownerId, members }: IdentitySync): { station: string; people: Person[] } {
   const people = members.map(({ cloudUserId, email, name, role, stationPasswordHash: hash = null }) => {
     const here = cloudUserId === ownerId ? 'owner' : role === 'owner' ? 'admin' : role;

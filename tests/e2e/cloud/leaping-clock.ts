@@ -2,9 +2,9 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { systemClock, type Clock } from '@station/kit/clock';
 import { pingEveryMs } from '../../../apps/backend/src/cloud/link-decide.ts';
 
-/** Goes as time does, and leaps forward when it is told to. */
+/** Follows real time, and leaps forward on request. */
 export type LeapingClock = Clock & {
-  /** Whoever sleeps until then wakes. */
+  /** Wakes all sleepers that are due by then. */
   leap(ms: number): Promise<void>;
 };
 

@@ -41,7 +41,7 @@ test('whichever message of a claim the network fails at, the station is claimed 
   const { get, post } = await logIn(station, owner.email, owner.password);
   const swept = await sweep({
     ...station,
-    // The code and the token; the token and the word that it is good.
+    // The code and the token; then the token and its acceptance.
     least: { from_station: 2, to_station: 2 },
     round: async (round) => {
       await post('/api/cloud/unclaim');
@@ -118,7 +118,7 @@ test('whichever message about people the network fails at, after the next list t
 
   const swept = await sweep({
     ...station,
-    // The log-in and an answer; the word that it is good, the list, six changes, and a question.
+    // The log-in and an answer; then its acceptance, the list, six changes, and a request.
     least: { from_station: 2, to_station: 9 },
     round: async ({ number, fate, heal }) => {
       const refused = events('cloud_identity_refused').length;

@@ -21,7 +21,7 @@ export type LivingStation = {
   restart(): Promise<void>;
 };
 
-/** A backend in this process that nobody has claimed yet, its link with a clock that leaps, and a cloud over TLS. */
+/** An unclaimed backend in this process, its cloud link with a clock that leaps, and a cloud over TLS. */
 export async function livingStation(workspace: Workspace): Promise<LivingStation> {
   const { tls, caFile, pin } = await makeCertificates(workspace.folder);
   const clock = createLeapingClock();
@@ -55,7 +55,7 @@ export async function livingStation(workspace: Workspace): Promise<LivingStation
   };
 }
 
-/** Whoever stands before the station claims it. @returns its token. */
+/** Claims the station with its code. @returns its token. */
 export async function claimBy(cloud: ReferenceCloud): Promise<string> {
   const waiting = await waitFor('a station that waits to be claimed', () => cloud.waiting()[0]);
   const token = cloud.claim(waiting.chipId, waiting.claimSecret);

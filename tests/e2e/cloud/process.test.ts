@@ -53,7 +53,7 @@ const statusOf = (backend: Supervised, token: string): Promise<CloudStatus> =>
 const conditionsOf = async (backend: Supervised, token: string): Promise<string[]> =>
   (await statusOf(backend, token)).conditions.map(({ id }) => id);
 
-/** A device that says each event until the station has it, through every restart. */
+/** A device that sends each event again until the station has it, through every restart. */
 async function sayEvents(mqttPort: number, count: number, between: (n: number) => Promise<void>): Promise<void> {
   const topic = `station/${stationId}/device/${login.externalId}/event`;
   const connect = () =>
@@ -182,7 +182,7 @@ describe('a backend that is a process of its own', { concurrency: 2 }, () => {
 
   it('a certificate that does not verify, or has no pinned key, ends the attempt; the house goes on, and says why', async () => {
     await using workspace = await createWorkspace();
-    // Somebody's cure for another program's trouble must not open the house.
+    // A workaround for another program (disabled TLS checks) must not open the station.
     const blind = { CLOUD_CA_FILE: '', NODE_TLS_REJECT_UNAUTHORIZED: '0' };
     const { backend: stranger } = await processStation(workspace, blind);
     const token = await ownerToken(stranger);

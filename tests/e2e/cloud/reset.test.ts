@@ -30,7 +30,7 @@ test('whichever message of a reset the network fails at, the devices are told on
       const told = () => device.heard.filter(({ body }) => body['action'] === 'factory_reset').length;
       const before = cloud.frames.length;
       const since = () => cloud.frames.slice(before).map(({ text }) => text);
-      // Until it is acknowledged, a cloud says it after each log-in.
+      // Until the acknowledgement a cloud sends it after each log-in.
       cloud.options.onAuthenticated = (link) => void (since().includes(ack) || link.send({ type: 'station_reset' }));
       (await cloud.connection()).send({ type: 'station_reset' });
       await waitFor('the device to be told', () => told() > 0);

@@ -14,7 +14,7 @@ export type ClaimedStation = {
   deviceId: string;
   certificates: Certificates;
   token: string;
-  /** Numbers of the events that the cloud has heard, in the order of arrival. */
+  /** Numbers of the events that the cloud has received, in the order of arrival. */
   heardEvents(): number[];
   /** Ids of the commands that the device has got. */
   commandIds(): string[];

@@ -13,7 +13,7 @@ const fates: { name: string; fate: Fate }[] = [
 /** Whether it lets a message come after those that were sent later. */
 export const isOvertaking = (fate: Fate): boolean => typeof fate === 'object' && 'overtakenMs' in fate;
 const directions: Direction[] = ['from_station', 'to_station'];
-/** More messages than any round has by itself. */
+/** More messages than any round sends. */
 const enough = 14;
 
 export type Round = {

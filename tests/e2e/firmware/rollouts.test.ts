@@ -17,7 +17,7 @@ const longestMs = 60_000;
 const imageOf = (project: string, version: string, bytes = imageBytes): Uint8Array =>
   buildImage({ project, version, bytes, chip: 'esp32' });
 
-/** Share of the way that all devices of a version have gone, 0 to 100. */
+/** Progress of all devices of a version, 0 to 100. */
 function progressOf(rows: readonly TargetRow[], version: string): number {
   const mine = rows.filter((row) => row.version === version);
   const sum = mine.reduce((total, { state, percent }) => total + (state === 'updated' ? 100 : (percent ?? 0)), 0);

@@ -34,7 +34,7 @@ export type FirmwareStation = AsyncDisposable & {
   killDevices(): Promise<void>;
   /** Every device of every rollout, as the database has it. */
   targets(): Promise<TargetRow[]>;
-  /** Version that each device said last, by its external id. */
+  /** Last reported version of each device, by its external id. */
   versions(): Promise<Map<string, string | null>>;
 };
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { patienceMs, seriousFaults } from '../web/browser.ts';
+import { timeoutMs, seriousFaults } from '../web/browser.ts';
 
 const output = join(import.meta.dirname, '../../output/portal');
 
@@ -21,7 +21,7 @@ export async function openSheet(
     viewport: { width: 320, height: 568 },
     hasTouch: true,
   });
-  context.setDefaultTimeout(patienceMs);
+  context.setDefaultTimeout(timeoutMs);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));

@@ -28,7 +28,7 @@ test('the start of the agent on a real engine', async (t) => {
     const before = agent.events.length;
     await agent.start();
     await agent.idle();
-    // The first look at the stack comes before the first check for releases.
+    // The agent observes the stack before its first check for releases.
     assert.equal((await agent.call('POST', '/check')).status, 200);
     assert.deepEqual(await statesOf(story), ['exited', 'exited']);
     assert.deepEqual(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { look, openBrowser, openPerson, patienceMs, textOn, type Person } from './browser.ts';
+import { look, openBrowser, openPerson, timeoutMs, textOn, type Person } from './browser.ts';
 import { startRunningStation, type RunningStation } from './running-station.ts';
 
 const owner = { name: 'Olena Kovalenko', email: 'olena@example.org', password: 'correct horse battery' };
@@ -19,13 +19,13 @@ describe('automations in the web app, in a real Chromium', { timeout: 600_000 },
   const press = (name: string | RegExp) => page.getByRole('button', { name }).click();
   const see = (text: string | RegExp) => textOn(page, text);
   const headlineIs = (name: string | RegExp) =>
-    page.getByRole('heading', { level: 1, name }).waitFor({ timeout: patienceMs });
+    page.getByRole('heading', { level: 1, name }).waitFor({ timeout: timeoutMs });
   const part = (name: string) => page.getByRole('group', { name, exact: true });
   const choose = async (name: string, subject: string, what?: string): Promise<void> => {
     await part(name).getByLabel('Which device').selectOption({ label: subject });
     if (what !== undefined) await part(name).getByLabel('What', { exact: true }).selectOption({ label: what });
   };
-  /** The page holds words and arrows together with spaces that do not break. */
+  /** The page joins words and arrows with non-breaking spaces. */
   const words = async (): Promise<string> => (await page.getByRole('main').innerText()).replaceAll('\u00a0', ' ');
   const reads = async (text: string): Promise<void> =>
     assert.ok((await words()).includes(text), `${text}\n${await words()}`);
@@ -36,7 +36,7 @@ describe('automations in the web app, in a real Chromium', { timeout: 600_000 },
   const is = (name: string, on: boolean): Promise<void> =>
     page.getByRole('switch', { name, exact: true, checked: on }).and(page.locator(':not([aria-busy])')).waitFor();
 
-  /** Switches a lamp at home, and waits until the lamp itself says so. */
+  /** Switches a lamp at home, and waits until the lamp confirms it. */
   const turn = async (name: string, on: boolean): Promise<void> => {
     await theSwitch(name).waitFor();
     if ((await theSwitch(name).getAttribute('aria-checked')) === String(on)) return;
@@ -136,7 +136,7 @@ describe('automations in the web app, in a real Chromium', { timeout: 600_000 },
     await headlineIs('Edit Both lamps');
     await press('Add a condition');
     await choose('Condition 1', 'A time of day');
-    // Half a day away on the clock of this machine, which the station took for its own.
+    // Twelve hours from now on this machine's clock, which the station uses too.
     const soon = (hours: number): string =>
       new Date(Date.now() + hours * 3_600_000).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
     await part('Condition 1').getByLabel('From').fill(soon(11));

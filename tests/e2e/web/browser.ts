@@ -8,11 +8,11 @@ import { chromium, type Browser, type BrowserContext, type Locator, type Page } 
 const output = join(import.meta.dirname, '../../output/web');
 
 /** How long a step of a journey may take on a busy machine before it counts as failed. */
-export const patienceMs = 60_000;
+export const timeoutMs = 60_000;
 
-/** Waits until the text can be seen: a page has some words twice, for narrow and for wide screens. */
+/** Waits until the text is visible: a page contains some texts twice, for narrow and wide screens. */
 export const textOn = (on: Page | Locator, text: string | RegExp): Promise<void> =>
-  on.getByText(text).filter({ visible: true }).first().waitFor({ timeout: patienceMs });
+  on.getByText(text).filter({ visible: true }).first().waitFor({ timeout: timeoutMs });
 
 export type Person = AsyncDisposable & {
   page: Page;
@@ -39,7 +39,7 @@ export async function openBrowser(): Promise<Browser & AsyncDisposable> {
 /** A person with a browser of their own: nothing is remembered from anybody else. */
 export async function openPerson(browser: Browser, url: string, locale: 'en-GB' | 'uk-UA'): Promise<Person> {
   const context = await browser.newContext({ baseURL: url, locale, viewport: desk });
-  context.setDefaultTimeout(patienceMs);
+  context.setDefaultTimeout(timeoutMs);
   const page = await context.newPage();
   return { page, context, complaints: collectComplaints(page), [Symbol.asyncDispose]: () => context.close() };
 }

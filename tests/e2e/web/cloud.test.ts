@@ -10,12 +10,12 @@ import { addDevice, connectDevice, type TestDevice } from '../../../apps/backend
 import { startReferenceCloud, type ReferenceCloud } from '../../../simulators/cloud/reference-cloud.ts';
 import { needPackages } from '../../rig/debian.ts';
 import { systemEnv, waitFor } from '../../rig/program.ts';
-import { look, openBrowser, openPerson, patienceMs, textOn, type Person } from './browser.ts';
+import { look, openBrowser, openPerson, timeoutMs, textOn, type Person } from './browser.ts';
 import { readQrCode } from './qr-reader.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
-/** From the first code to the end of remote access; each journey goes on where the one before has ended. */
+/** From the first code to the end of remote access; each journey continues from the previous one. */
 describe('remote access in the web app, in a real Chromium', { timeout: 600_000 }, () => {
   const day = new AsyncDisposableStack();
   let cloud: ReferenceCloud;
@@ -87,16 +87,16 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
     await press('Make a new code');
     await page.getByRole('dialog').getByRole('button', { name: 'Make a new code' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await waitFor('another code', async () => (await shownCode()).claimSecret !== old.claimSecret, patienceMs);
+    await waitFor('another code', async () => (await shownCode()).claimSecret !== old.claimSecret, timeoutMs);
     const { claimSecret } = await shownCode();
     const waitsWithNew = () => cloud.waiting().every((one) => one.claimSecret === claimSecret) && cloud.waiting()[0];
-    await waitFor('the station to wait with it alone', waitsWithNew, patienceMs);
+    await waitFor('the station to wait with it alone', waitsWithNew, timeoutMs);
     assert.equal(cloud.claim(old.chipId, old.claimSecret), null);
   });
 
   it('I confirm at the cloud, and the page is connected without my doing anything', async () => {
     const { chipId, claimSecret } = await shownCode();
-    const given = await waitFor('the cloud to take it', () => cloud.claim(chipId, claimSecret), patienceMs);
+    const given = await waitFor('the cloud to take it', () => cloud.claim(chipId, claimSecret), timeoutMs);
     token = given;
     await see(`Connected to ${nameOfCloud()}`);
     await seeIn('Waiting for the cloud', 'Nothing waits. The cloud has heard everything.');
@@ -116,8 +116,8 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
     await seeIn('What the cloud asked', /2 times/);
     await seeIn('What the cloud asked', 'Added a member');
     const person = card('People').getByRole('listitem').filter({ hasText: 'Maria' });
-    await person.getByText('Known to the cloud').waitFor({ timeout: patienceMs });
-    await card('What the cloud is told').getByText('not asked for').nth(4).waitFor({ timeout: patienceMs });
+    await person.getByText('Known to the cloud').waitFor({ timeout: timeoutMs });
+    await card('What the cloud is told').getByText('not asked for').nth(4).waitFor({ timeout: timeoutMs });
     await look(page, '81-cloud-connected');
   });
 
@@ -139,16 +139,16 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
     cloud.restore(token);
     await see(`Connected to ${nameOfCloud()}, with 1 thing to look at`);
     const events = () => cloud.heard.filter(({ method }) => method === 'device.event');
-    await waitFor('the events', () => events().length === 3, patienceMs);
+    await waitFor('the events', () => events().length === 3, timeoutMs);
     await seeIn('Waiting for the cloud', '1 message put aside');
     await press('Show them');
     await seeIn('Waiting for the cloud', reason);
     await look(page, '83-cloud-set-aside');
     await press('Send again');
     await seeIn('Waiting for the cloud', '1 message is sent again.');
-    await waitFor('it to arrive', () => cloud.heard.some(({ params }) => params['id'] === 'kept'), patienceMs);
-    // And no more than that: there is nothing to look at any more.
-    await page.getByText(`Connected to ${nameOfCloud()}`, { exact: true }).waitFor({ timeout: patienceMs });
+    await waitFor('it to arrive', () => cloud.heard.some(({ params }) => params['id'] === 'kept'), timeoutMs);
+    // Nothing else is shown.
+    await page.getByText(`Connected to ${nameOfCloud()}`, { exact: true }).waitFor({ timeout: timeoutMs });
   });
 
   it('the cloud turns the station away: home calls for a look, and I end it by keyboard alone', async () => {
@@ -170,7 +170,7 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
       const { claimSecret } = await shownCode();
       return cloud.waiting().some((one) => one.claimSecret === claimSecret);
     };
-    await waitFor('the station to wait again, with the code that is shown', waitsWithShown, patienceMs);
+    await waitFor('the station to wait again, with the code that is shown', waitsWithShown, timeoutMs);
     assert.deepEqual(olena.complaints, []);
   });
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { look, openBrowser, openPerson, patienceMs, type Person } from './browser.ts';
+import { look, openBrowser, openPerson, timeoutMs, type Person } from './browser.ts';
 import { startRunningStation, type RunningStation } from './running-station.ts';
 
 const owner = { name: 'Olena Kovalenko', email: 'olena@example.org', password: 'correct horse battery' };
 
-/** A morning with devices that speak real MQTT to the real backend; each journey goes on where the one before has ended. */
+/** A morning with devices that use real MQTT and the real backend; each journey continues from the previous one. */
 describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () => {
   const morning = new AsyncDisposableStack();
   let station: RunningStation;
@@ -21,7 +21,7 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
   const theSwitch = (name: string) => page.getByRole('switch', { name, exact: true });
   const press = (name: string | RegExp) => page.getByRole('button', { name }).click();
   const heading = (name: string | RegExp) =>
-    page.getByRole('heading', { name }).first().waitFor({ timeout: patienceMs });
+    page.getByRole('heading', { name }).first().waitFor({ timeout: timeoutMs });
 
   before(async () => {
     station = morning.use(await startRunningStation());
@@ -59,10 +59,10 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
     const confirmed = page
       .getByRole('switch', { name: lamp, exact: true, checked: wanted === 'true' })
       .and(page.locator(':not([aria-busy])'));
-    await confirmed.waitFor({ timeout: patienceMs });
-    // What the station itself says, not what this page believes.
+    await confirmed.waitFor({ timeout: timeoutMs });
+    // Checks the station's state, not the state of this page.
     await page.reload();
-    await confirmed.waitFor({ timeout: patienceMs });
+    await confirmed.waitFor({ timeout: timeoutMs });
   });
 
   it('I dim it with the keyboard alone', async () => {
@@ -136,7 +136,7 @@ describe('devices in the web app, in a real Chromium', { timeout: 600_000 }, () 
     const settled = page
       .getByRole('switch', { name: lamp, exact: true, checked: !before })
       .and(page.locator(':not([aria-busy])'));
-    await settled.waitFor({ timeout: patienceMs });
+    await settled.waitFor({ timeout: timeoutMs });
     assert.equal(await tile(lamp).getByRole('alert').textContent(), '');
   });
 

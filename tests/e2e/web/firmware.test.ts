@@ -6,7 +6,7 @@ import { buildWeb, isWebStale } from '@station/simulators/station/web-build';
 import { install, owner, stationId, type Installation } from '../backend/installation.ts';
 import { needPackages } from '../../rig/debian.ts';
 import { systemEnv, waitFor } from '../../rig/program.ts';
-import { look, openBrowser, openPerson, patienceMs, textOn, type Person } from './browser.ts';
+import { look, openBrowser, openPerson, timeoutMs, textOn, type Person } from './browser.ts';
 import { startScriptedDevice, type ScriptedDevice } from './scripted-device.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -15,7 +15,7 @@ const taras = { name: 'Taras', email: 'taras@example.org', password: 'a password
 /** Four of each type, so that there are three waves: one, two, four. */
 const count = 16;
 
-/** A day of new firmware, with devices that do what the story wants; each journey goes on where the one before has ended. */
+/** A day of new firmware with scripted devices; each journey continues from the previous one. */
 describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, () => {
   const day = new AsyncDisposableStack();
   let station: Installation;
@@ -54,10 +54,10 @@ describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, ()
     assert.equal(response.status, 204, await response.text());
   };
   const told = async (name: string, version: string): Promise<void> =>
-    void (await waitFor(`${name} to be told`, () => device(name).take(version), patienceMs));
-  /** Who of these is told first, which only the station knows. */
+    void (await waitFor(`${name} to be told`, () => device(name).take(version), timeoutMs));
+  /** Which of these gets the command first; only the station decides it. */
   const firstTold = async (names: readonly string[], version: string): Promise<ScriptedDevice> =>
-    waitFor('the first to be told', () => names.map(device).find((one) => one.take(version)) ?? false, patienceMs);
+    waitFor('the first to be told', () => names.map(device).find((one) => one.take(version)) ?? false, timeoutMs);
   const namesOf = (type: string): string[] =>
     station.logins.filter((login) => login.type === type).map(({ name }) => name);
 
@@ -119,23 +119,23 @@ describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, ()
 
   it('I approve: one device tries it first, and I watch its bar', async () => {
     await device('Cellar climate').sleep();
-    await card('Climate sensor: 2.0.0').getByText('Asleep or switched off').waitFor({ timeout: patienceMs });
+    await card('Climate sensor: 2.0.0').getByText('Asleep or switched off').waitFor({ timeout: timeoutMs });
     await press('Approve');
     const first = await firstTold(namesOf('climate'), '2.0.0');
     first.progress(40);
     await seeIn('Climate sensor: 2.0.0', 'Trying the first device');
-    await page.locator('[role=progressbar][aria-valuenow="40"]').waitFor({ timeout: patienceMs });
+    await page.locator('[role=progressbar][aria-valuenow="40"]').waitFor({ timeout: timeoutMs });
     assert.equal(await bar(first.name).getAttribute('aria-valuetext'), 'Downloading, 40%');
     await look(page, '73-firmware-first');
     await row(first.name).getByRole('link', { name: first.name }).click();
     await see('From 1.0.0 to 2.0.0');
     first.progress(70);
-    await page.locator('[role=progressbar][aria-valuenow="70"]').waitFor({ timeout: patienceMs });
+    await page.locator('[role=progressbar][aria-valuenow="70"]').waitFor({ timeout: timeoutMs });
     await look(page, '74-device-updating');
     first.progress(100);
     first.restartWith('2.0.0');
     await see('2.0.0');
-    await page.locator('[role=progressbar]').waitFor({ state: 'detached', timeout: patienceMs });
+    await page.locator('[role=progressbar]').waitFor({ state: 'detached', timeout: timeoutMs });
     await page.goBack();
     await seeIn('Climate sensor: 2.0.0', /^1 of 4 updated/);
   });
@@ -235,7 +235,7 @@ describe('firmware in the web app, in a real Chromium', { timeout: 600_000 }, ()
     } finally {
       process.kill(station.pid(), 'SIGCONT');
     }
-    await page.getByText('Live', { exact: true }).waitFor({ timeout: patienceMs });
+    await page.getByText('Live', { exact: true }).waitFor({ timeout: timeoutMs });
   });
 
   it('Taras, a member, reads the same on his phone in Ukrainian, and is told that it is not his to change', async () => {

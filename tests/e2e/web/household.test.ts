@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { look, openBrowser, openPerson, patienceMs, textOn, type Person } from './browser.ts';
+import { look, openBrowser, openPerson, timeoutMs, textOn, type Person } from './browser.ts';
 import { startRunningStation, type RunningStation } from './running-station.ts';
 
 const owner = { name: 'Olena Kovalenko', email: 'olena@example.org', password: 'correct horse battery' };
 const maria = { name: 'Maria', email: 'maria@example.org', password: 'a password of my own' };
 
-/** An afternoon on which a household moves in; each journey goes on where the one before has ended. */
+/** An afternoon on which a household moves in; each journey continues from the previous one. */
 describe('people and settings in the web app, in a real Chromium', { timeout: 600_000 }, () => {
   const afternoon = new AsyncDisposableStack();
   let station: RunningStation;
@@ -22,7 +22,7 @@ describe('people and settings in the web app, in a real Chromium', { timeout: 60
   const press = (name: string | RegExp) => page.getByRole('button', { name }).click();
   const see = (text: string | RegExp, on = page) => textOn(on, text);
   const headlineIs = (name: string | RegExp, on = page) =>
-    on.getByRole('heading', { level: 1, name }).waitFor({ timeout: patienceMs });
+    on.getByRole('heading', { level: 1, name }).waitFor({ timeout: timeoutMs });
   const dialog = (name: string) => page.getByRole('dialog', { name });
   const row = (name: string) => page.getByRole('listitem').filter({ hasText: name });
   const made = async (): Promise<string> => {
@@ -188,7 +188,7 @@ describe('people and settings in the web app, in a real Chromium', { timeout: 60
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await row(maria.email).getByText('Administrator').filter({ visible: true }).waitFor();
     await marias.page.goto('/members');
-    await marias.page.getByRole('button', { name: 'Додати учасника' }).waitFor({ timeout: patienceMs });
+    await marias.page.getByRole('button', { name: 'Додати учасника' }).waitFor({ timeout: timeoutMs });
     assert.equal(
       await marias.page.getByRole('button', { name: /^Змінити/ }).count(),
       0,
@@ -231,7 +231,7 @@ describe('people and settings in the web app, in a real Chromium', { timeout: 60
     assert.equal(await page.getByRole('button', { name: 'Add member' }).getAttribute('aria-disabled'), 'true');
     await look(page, '39-members-stale');
     station.setFrozen(false);
-    await page.getByText('Live', { exact: true }).waitFor({ timeout: patienceMs });
+    await page.getByText('Live', { exact: true }).waitFor({ timeout: timeoutMs });
   });
 
   it('all afternoon long, neither browser had anything to complain about', () => {

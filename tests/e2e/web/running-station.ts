@@ -12,7 +12,7 @@ export type RunningStation = AsyncDisposable & {
   setupCode: string;
   /** Publishes the next release; resolves to its version. */
   offer(behaviour: 'good' | 'crashes'): Promise<string>;
-  /** Unplugged, the release server answers nobody. */
+  /** Unplugged, the release server does not answer. */
   setPlugged(plugged: boolean): Promise<void>;
   /** Stops the whole station, as a power switch does, or lets it go on. */
   setFrozen(frozen: boolean): void;

@@ -1,18 +1,18 @@
 import { connect, type MqttClient } from 'mqtt';
 import { deviceTopic } from '@station/protocol/topics';
 import type { DeviceLogin } from '@station/simulators/devices/virtual-device';
-import { patienceMs } from './browser.ts';
+import { timeoutMs } from './browser.ts';
 import { waitFor } from '../../rig/program.ts';
 
-/** A device on a real connection whose update goes as the test wants it, step by step. */
+/** A device on a real connection; the test controls each step of its update. */
 export type ScriptedDevice = AsyncDisposable & {
   name: string;
-  /** Whether it was told to install this version; each time it was counts once. */
+  /** Takes one command to install this version; false when there is none. */
   take(version: string): boolean;
   /** It has downloaded so much. */
   progress(percent: number): void;
   refuse(reason: string): void;
-  /** It starts anew with this version. */
+  /** Restarts with this version. */
   restartWith(version: string): void;
   sleep(): Promise<void>;
   wake(): Promise<void>;
@@ -78,11 +78,11 @@ export function startScriptedDevice(options: {
       firmwareVersion = version;
       client.stream.destroy();
     },
-    // Without a farewell, so that the broker publishes its last will.
+    // Without DISCONNECT, so that the broker publishes its last will.
     sleep: async () => void (await client.endAsync(true)),
     wake: async () => {
       client = open();
-      await waitFor(`${name} to be awake`, () => client.connected, patienceMs);
+      await waitFor(`${name} to be awake`, () => client.connected, timeoutMs);
     },
     [Symbol.asyncDispose]: async () => {
       clearInterval(beating);

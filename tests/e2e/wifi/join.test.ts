@@ -81,7 +81,7 @@ describe('a new station', () => {
   test('a new station: the phone finds the hotspot, its sheet opens, a wrong password is reported, the right one works', async (t) => {
     const { agent, machine, phone } = story;
     const ssid = 'Дім №2';
-    // A profile that somebody made for the same network: whatever happens, it stays as it is.
+    // A person's own profile for the same network must stay unchanged.
     await machine.must(
       `nmcli connection add type wifi con-name Old ssid '${ssid}' connection.autoconnect no wifi-sec.key-mgmt wpa-psk wifi-sec.psk 'an older one' >/dev/null`,
     );

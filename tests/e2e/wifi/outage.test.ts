@@ -122,7 +122,7 @@ describe('a station in use', () => {
     await story.pageOnPhone();
     const sent = await story.now();
     assert.equal((await story.submit({ ssid, password })).status, 200);
-    // The agent stands still from when NetworkManager begins until it has joined.
+    // The agent is paused from the start of NetworkManager until it has joined.
     await machine.must(
       `for try in $(seq 200); do
       nmcli -g GENERAL.CONNECTION device show wlan0 | grep -q '^Station.*${ssid}' &&

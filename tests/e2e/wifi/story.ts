@@ -5,7 +5,7 @@ import type { Machine } from '../../vstation/machine.ts';
 import { createPhone, type PageAnswer, type Phone } from '../../vstation/phone.ts';
 import { renewMachine, sharedMachine } from './shared-machine.ts';
 
-/** A station in somebody's home: the machine with the agent installed, not started; the router, the phone, the cable. */
+/** A station at home: the machine with the agent installed but not started; the router, the phone, the cable. */
 export type Story = AsyncDisposable & {
   machine: Machine;
   agent: StationAgent;
@@ -102,7 +102,7 @@ function describeStory(machine: Machine, agent: StationAgent): Story {
   };
 }
 
-/** What a browser says that a person sits in front of. */
+/** Request headers of a person's browser. */
 export const browser = { Accept: 'text/html,application/xhtml+xml', 'Accept-Language': 'en' };
 
 async function isPageOpen(machine: Machine): Promise<boolean> {
@@ -110,7 +110,7 @@ async function isPageOpen(machine: Machine): Promise<boolean> {
   return stdout === 'ready' || stdout === 'joining';
 }
 
-/** Looks, about once a second, for words in what every program of the machine shows of itself: arguments and environment. */
+/** Searches the arguments and environment of every process for words, about once a second. */
 export async function watchForSecrets(
   machine: Machine,
   words: readonly string[],

@@ -20,7 +20,7 @@ export function createOtaBackend({ url, agentToken }: { url: URL; agentToken: st
     try {
       const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
       const headers = { accept: 'application/json', ...authorization(agentToken), ...init.headers };
-      // A redirect would carry the token to somebody else.
+      // A redirect would send the token to another server.
       const options: RequestInit = { ...init, headers, signal: bounded, redirect: 'manual' };
       const response = await fetch(new URL(`api/ota/${path}`, base), options);
       if (response.ok) return await read(response);
@@ -67,12 +67,12 @@ async function readJson(response: Response): Promise<unknown> {
   }
 }
 
-/** Of the answers that say no, those that another time or another token may change. */
+/** Refusals that may change later or with another token. */
 const passing = new Set([401, 403, 408, 429]);
 
 /**
- * Tells the backend the Wi-Fi that the station has joined: `POST /api/settings/agent` with BACKEND_AGENT_TOKEN (contracts, section 9).
- * Reasons name neither the token nor anything that was sent.
+ * Sends the backend the credentials of the joined Wi-Fi: `POST /api/settings/agent` with BACKEND_AGENT_TOKEN (contracts, section 9).
+ * Reasons contain neither the token nor any sent value.
  */
 export function createSettingsBackend(backend: { url: URL; agentToken: string | null }): CredentialsBackend {
   const { url, agentToken } = backend;
@@ -91,7 +91,7 @@ export function createSettingsBackend(backend: { url: URL; agentToken: string | 
             ...authorization(agentToken),
           },
           signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-          // A redirect would carry the token and the password to somebody else.
+          // A redirect would send the token and the password to another server.
           redirect: 'manual',
         });
         await response.body?.cancel();

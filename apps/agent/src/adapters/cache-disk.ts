@@ -5,8 +5,8 @@ import { nodeDisk } from '@station/kit/durable-files';
 import type { CacheDisk } from '../firmware/firmware-ports.ts';
 
 /**
- * The firmware cache on the real disk. Its files are for others too (the proxy runs as another user): modes are what they are said to
- * be, whatever the umask.
+ * The firmware cache on the real disk. Other users read its files (the proxy runs as another user), so modes are set
+ * explicitly, independent of the umask.
  */
 export const cacheDisk: CacheDisk = {
   ...nodeDisk,
@@ -50,7 +50,7 @@ async function setMode(path: string, mode: number): Promise<void> {
   try {
     await chmod(path, mode);
   } catch (error) {
-    // File systems of sticks and cards (vfat) have one mode for all their files.
+    // File systems of USB sticks and cards (vfat) have one mode for all files.
     if (codeOf(error) !== 'EPERM') throw error;
   }
 }

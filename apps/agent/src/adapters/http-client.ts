@@ -6,7 +6,7 @@ const totalTimeoutMs = 30_000;
 
 /**
  * Fetches a small file whole, by https, http or file (contracts, section 1): conditional, bounded, redirects only to the same
- * scheme or to https. The connection must stand after 10 s, the whole must be there after 30 s.
+ * scheme or to https. The connection may take 10 s, the whole transfer 30 s.
  */
 export async function fetchSmallFile(
   address: URL,
@@ -57,7 +57,7 @@ async function readLocal(address: URL, maxBytes: number): Promise<Fetched> {
   }
 }
 
-/** All that comes, as one; null when it is more than `maxBytes`. */
+/** The whole body; null when it is larger than `maxBytes`. */
 export async function collect(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   maxBytes: number,
@@ -77,9 +77,9 @@ const mostRedirects = 5;
 type Followed<T> = { kind: 'answer'; answer: T; url: URL } | { kind: 'rejected'; reason: string };
 
 /**
- * Asks at an address and follows redirects to the same scheme or to https, and no others (contracts, section 1).
+ * Requests an address and follows redirects only to the same scheme or to https (contracts, section 1).
  * @param ask one request; `location` of its answer as the server wrote it.
- * @param leave ends an answer whose body nobody reads.
+ * @param leave ends a response whose body is not read.
  */
 export async function follow<T extends { status: number; location: string | null }>(
   address: URL,
@@ -112,10 +112,10 @@ export function faultOf(error: unknown): string {
   return innermost;
 }
 
-/** Below this a held request of a proxy still counts: it waits while the backend starts. */
+/** Long enough for a proxy that holds the request while the backend starts. */
 const timeoutMs = 5000;
 
-/** One request to the health check address: 2xx is a pass. Never throws, but for the caller's abort. */
+/** One request to the health check address: 2xx passes. Throws only when the caller aborts. */
 export function createHttpProbe(url: URL): (signal: AbortSignal) => Promise<ProbeAnswer> {
   return async (signal) => {
     try {

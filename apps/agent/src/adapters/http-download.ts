@@ -6,9 +6,9 @@ import { get as getHttps } from 'node:https';
 import { LineBroken, type Opened } from '../firmware/firmware-ports.ts';
 import { faultOf, follow } from './http-client.ts';
 
-/** Longest silence of a server before it counts as gone. */
+/** A server that sends nothing for this long counts as unreachable. */
 const usualSilenceMs = 20_000;
-/** What has arrived and is not read yet; more is left to the kernel. */
+/** Limit of received but unread bytes; more stays in the kernel. */
 const mostWaitingBytes = 128 * 1024;
 
 export type DownloadRequest = {
@@ -21,8 +21,8 @@ export type DownloadRequest = {
 
 /**
  * Opens a file at an http, https or file address from `offset` on (RFC 9110, section 14). A server that ignores the range, or has
- * another content by now, sends the whole: `offset` of the answer is then 0. Not by fetch: when a connection breaks, that loses what has
- * arrived and was not read yet, which would have to be fetched again.
+ * other content by now, sends the whole: `offset` of the answer is then 0. Does not use fetch: when a connection breaks, fetch loses
+ * bytes that were received but not read yet.
  */
 export async function openDownload(url: URL, request: DownloadRequest): Promise<Opened> {
   if (url.protocol === 'file:') return openLocal(url, request.offset);
@@ -51,17 +51,17 @@ async function ask(url: URL, headers: Record<string, string>, signal: AbortSigna
   const sent = get(url, { headers, agent: false, signal });
   sent.setTimeout(silenceMs, () => sent.destroy(new Error('no answer in time')));
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
-  // From here on, errors are the answer's; the request repeats them.
+  // From here on the response reports errors; the request repeats them.
   sent.on('error', () => undefined);
   sent.setTimeout(0);
   return { status: response.statusCode ?? 0, location: response.headers.location ?? null, response };
 }
 
 function rangeHeaders({ offset, etag }: DownloadRequest): Record<string, string> {
-  // Content that is compressed on its way has other offsets.
+  // Compressed content would have other offsets.
   const plain = { 'accept-encoding': 'identity' };
   if (offset === 0) return plain;
-  // Without a name for the content the range is asked for all the same: the checksum over the whole has the last word.
+  // Request the range even without an ETag: the checksum of the whole file decides in the end.
   return { ...plain, range: `bytes=${offset}-`, ...(etag === null ? {} : { 'if-range': etag }) };
 }
 
@@ -71,14 +71,14 @@ function readHead(status: number, headers: IncomingHttpHeaders, offset: number):
   if (status === 416 && offset > 0) return { kind: 'past_end' };
   if (status !== 200 && status !== 206) return { kind: 'unavailable', reason: `the server answered ${status}` };
   if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
-    return { kind: 'rejected', reason: 'the server compresses the file on its way' };
+    return { kind: 'rejected', reason: 'the server sends the file compressed' };
   }
   const range = status === 206 ? readRange(headers['content-range']) : { first: 0, total: lengthOf(headers) };
   if (range === null || (range.first !== offset && range.first !== 0)) {
-    return { kind: 'rejected', reason: 'the server sends another part than was asked for' };
+    return { kind: 'rejected', reason: 'the server sends a different range than requested' };
   }
   const { etag } = headers;
-  // A weak one says nothing of single bytes (RFC 9110, section 13.1.5).
+  // A weak ETag does not guarantee equal bytes (RFC 9110, section 13.1.5).
   const strong = etag === undefined || etag.startsWith('W/') ? null : etag;
   return { kind: 'ok', offset: range.first, totalBytes: range.total, etag: strong };
 }
@@ -95,8 +95,8 @@ function lengthOf(headers: IncomingHttpHeaders): number | null {
 }
 
 /**
- * Every byte that arrives, also those just before the connection breaks: it is listened from now on, not from the first read. Time in which
- * nobody reads is no silence.
+ * Yields every received byte, including those just before the connection breaks: it listens from now on, not from the first read. Time
+ * without a reader does not count as silence.
  */
 function arrived(response: IncomingMessage, signal: AbortSignal, silenceMs: number): AsyncIterable<Uint8Array> {
   const line: Line = { waiting: [], waitingBytes: 0, end: null, wake: () => undefined };
@@ -112,9 +112,9 @@ function arrived(response: IncomingMessage, signal: AbortSignal, silenceMs: numb
   });
   response.on('end', () => finish(null));
   response.on('error', finish);
-  response.on('close', () => finish(new Error('the server broke off')));
+  response.on('close', () => finish(new Error('the connection to the server broke')));
   const news = async (): Promise<void> => {
-    const timer = setTimeout(() => finish(new Error(`nothing came for ${silenceMs} ms`)), silenceMs);
+    const timer = setTimeout(() => finish(new Error(`no data for ${silenceMs} ms`)), silenceMs);
     try {
       await new Promise<void>((resolve) => (line.wake = resolve));
     } finally {

@@ -5,7 +5,7 @@ import type { ListenHttp } from '../core/hotspot-ports.ts';
 const maxHeaderBytes = 8192;
 const maxConnections = 64;
 
-/** A small HTTP server for strangers: few connections, short headers, and nobody may hold a connection for long. */
+/** A small HTTP server for untrusted clients: few connections, short headers, and strict time limits. */
 export const listenForPortal: ListenHttp = async (where) => {
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,

@@ -3,18 +3,18 @@ import { nodeDisk, readText } from '@station/kit/durable-files';
 import type { Reachability } from '../wifi/wifi-ports.ts';
 
 /**
- * A neighbour that is gone counts as known for 5 s after somebody speaks to it (`delay_first_probe_time`) and for three questions of 1 s
- * (`ucast_solicit`, `retrans_time_ms`; arp(7)): asked sooner, the table would still show it as complete.
+ * The kernel keeps an absent neighbour as known for 5 s after traffic to it (`delay_first_probe_time`) and for three probes of 1 s
+ * (`ucast_solicit`, `retrans_time_ms`; arp(7)): an earlier read would still show it as complete.
  */
 const gatewayMs = 9000;
 const internetMs = 8000;
-/** Name service, web pages: what routers answer on, be it with a refusal. */
+/** Ports that routers answer on (DNS and web), even if only with a refusal. */
 const usualPorts = [53, 80, 443];
 
 /**
- * How far the station reaches. A gateway is alive when it accepts or refuses a TCP connection, or when the kernel has its hardware
- * address after the attempt; the internet is there when one small request is answered, by whatever but a redirect to another host.
- * @param options.internetUrl null: nobody is asked, a living gateway is all that can be known (`local`).
+ * What the station can reach. A gateway is alive when it accepts or refuses a TCP connection, or when the kernel has its hardware
+ * address after the attempt. The internet is reachable when one small request gets any answer except a redirect to another host.
+ * @param options.internetUrl null: no request; the best result is then `local` (the gateway is alive).
  * @param options.arpFile the kernel's neighbour table (proc(5), /proc/net/arp).
  */
 export function createReachability(options: {
@@ -58,7 +58,7 @@ export function createReachability(options: {
   }
 }
 
-/** True when the other end accepts or refuses; false when nobody answers until the signal aborts. */
+/** True when the other end accepts or refuses; false when nothing answers until the signal aborts. */
 function answersTcp(host: string, port: number, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port });

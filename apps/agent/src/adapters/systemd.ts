@@ -3,26 +3,26 @@ import { runCommand } from '@station/kit/command';
 import type { AgentLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 
-/** What the service manager is told. Nothing here throws or waits for it: the agent works without one as well. */
+/** Notifications to the service manager. Nothing here throws or waits: the agent also works without one. */
 export type ServiceManager = AsyncDisposable & {
-  /** The agent is up (`READY=1`); from here on it gives signs of life. */
+  /** The agent is ready (`READY=1`); from here on it sends keep-alives. */
   ready(status: string): void;
-  /** One line for `systemctl status` (`STATUS=…`). Of several in a row the last is sent. */
+  /** One line for `systemctl status` (`STATUS=…`). Of several in a row only the last is sent. */
   status(text: string): void;
   /** The agent ends on purpose (`STOPPING=1`). */
   stopping(): void;
 };
 
 export type ServiceManagerParts = {
-  /** NOTIFY_SOCKET; null: nobody listens and nothing is sent. */
+  /** NOTIFY_SOCKET; null: nothing is sent. */
   notifySocket: string | null;
-  /** Silence after which the agent is restarted; null: nobody watches. */
+  /** Time without a keep-alive after which the agent is restarted; null: no watchdog. */
   watchdogMs: number | null;
   /** PATH on which `systemd-notify` is found. */
   path: string;
   clock: Clock;
   logger: AgentLogger;
-  /** Whether the agent's work makes progress. The sign of life is withheld while it does not. */
+  /** Whether the agent's work makes progress. Without progress no keep-alive is sent. */
   isAlive: () => boolean;
 };
 
@@ -30,7 +30,7 @@ const program = 'systemd-notify';
 const sendTimeoutMs = 20_000;
 
 /**
- * Notices to systemd (sd_notify(3)) through the program `systemd-notify`, because Node has no Unix datagram sockets; the unit
+ * Notifications to systemd (sd_notify(3)) through the program `systemd-notify`, because Node has no Unix datagram sockets; the unit
  * needs `NotifyAccess=all` for it. A program that is missing or fails is reported once, until it works again.
  */
 export function createServiceManager(parts: ServiceManagerParts): ServiceManager {
@@ -53,7 +53,7 @@ export function createServiceManager(parts: ServiceManagerParts): ServiceManager
       reportOnce.tell(describeError(error));
     }
   };
-  /** One after the other, so that they arrive in their order. */
+  /** Sent one after the other, so that they arrive in order. */
   const enqueue = (assignments: () => readonly string[]): void => {
     queue = queue.then(() => send(assignments()));
   };
@@ -73,7 +73,7 @@ export function createServiceManager(parts: ServiceManagerParts): ServiceManager
   return {
     ready: (status) => {
       enqueue(() => ['READY=1', statusLine(status)]);
-      // Half the time, as sd_watchdog_enabled(3) recommends: one lost sign does no harm.
+      // Half the time, as sd_watchdog_enabled(3) recommends: one lost keep-alive does no harm.
       if (notifySocket !== null && watchdogMs !== null) watching = watch(watchdogMs / 2);
     },
     status: (text) => {
@@ -98,7 +98,7 @@ export function createServiceManager(parts: ServiceManagerParts): ServiceManager
 /** A line feed would begin another assignment. */
 const statusLine = (text: string): string => `STATUS=${text.replace(/\s+/g, ' ').trim().slice(0, 200)}`;
 
-/** Says a thing once until it is reset. */
+/** Logs a message once until it is reset. */
 function createOnce(say: (message: string) => void): { tell: (message: string) => void; reset: () => void } {
   let said = false;
   return {

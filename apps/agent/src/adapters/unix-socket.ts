@@ -7,9 +7,9 @@ import { dirname } from 'node:path';
 const socketMode = 0o660;
 
 /**
- * Makes way for a socket to be listened on at `path`: makes its directory, and removes a socket that a process left which
- * ended without cleaning up.
- * @throws when somebody answers there, or when something else than a socket stands there.
+ * Prepares `path` for a new socket: creates its directory, and removes the socket of a process that
+ * ended without clean-up.
+ * @throws when another process serves the socket, or when the file is no socket.
  */
 async function prepareSocketPath(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o755 });
@@ -20,7 +20,7 @@ async function prepareSocketPath(path: string): Promise<void> {
   await rm(path, { force: true });
 }
 
-/** Lets the owner and the group of the socket connect, and nobody else. */
+/** Allows only the owner and the group of the socket to connect. */
 const restrictSocket = (path: string): Promise<void> => chmod(path, socketMode);
 
 export const socketFiles = { prepare: prepareSocketPath, restrict: restrictSocket };
@@ -32,7 +32,7 @@ async function answers(path: string): Promise<boolean> {
     return true;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    // A full backlog (EAGAIN) or a refused permission is still somebody there.
+    // With a full backlog (EAGAIN) or a refused permission, a process still serves the socket.
     return code !== 'ECONNREFUSED' && code !== 'ENOENT';
   } finally {
     socket.destroy();

@@ -2,7 +2,7 @@ import type { CheckResult, Status, Version, WifiStatus } from '@station/protocol
 import type { Static } from 'typebox';
 import type { StartAnswer } from './stack-port.ts';
 
-/** What the HTTP API needs of the agent. Expected outcomes are values; only surprises are thrown. */
+/** What the HTTP API needs from the agent. Expected outcomes are values; only unexpected errors are thrown. */
 export type AgentPort = {
   status(): Promise<Status>;
   version(): Static<typeof Version>;

@@ -3,12 +3,12 @@ import type { JoinFailure, JoinRequest, Network, Security, SsidHex } from './wif
 
 /** The setup page on the hotspot, while it is up. */
 export type PortalServer = AsyncDisposable & {
-  /** Null while it does not listen; `portTaken` says whether somebody else has the port. */
+  /** Null while it does not listen; `portTaken`: another program uses the port. */
   address(): string | null;
   isPortTaken(): boolean;
 };
 
-/** How a join from the portal failed; `security` is the one that was chosen, null: the station was to find out. */
+/** How a join from the portal failed; `security` is the chosen one; null: the station had to detect it. */
 export type LastJoin = { ssid: SsidHex; isHidden: boolean; security: Security | null; failure: JoinFailure };
 
 /** Listens for HTTP on an address of this machine; port 0 takes a free one. @throws the system's error (EADDRINUSE, …). */
@@ -18,23 +18,23 @@ export type ListenHttp = (where: { host: string; port: number }) => Promise<Serv
 export type PortalView = {
   hotspotSsid: SsidHex;
   networks: readonly Network[];
-  /** The join that is being tried; the hotspot goes away for it in a moment. */
+  /** The join that is being tried; the hotspot ends for it in a moment. */
   joining: SsidHex | null;
   /** How the last join from here ended; its name is filled in again. */
   lastJoin: LastJoin | null;
-  /** A first look around is still under way: an empty list says nothing yet. */
+  /** The first scan is still running: an empty list means nothing yet. */
   isLooking: boolean;
   /** Where the station will be found after a join that works, e.g. `http://station.local/`. */
   stationAddress: string;
 };
 
-/** What the portal asks of the watchdog. */
+/** What the portal needs from the watchdog. */
 export type PortalActions = {
   view(): PortalView;
   /** Resolves when fresh results are in `view`, or after 15 s. */
   rescan(): Promise<void>;
-  /** The answer's page goes out before the hotspot ends (some seconds). `busy`: another join is being tried. */
+  /** The response reaches the phone before the hotspot ends (some seconds). `busy`: another join is being tried. */
   join(request: JoinRequest): 'accepted' | 'busy';
-  /** Somebody looks at the page now: the hotspot is in use. */
+  /** A person views the page now: the hotspot is in use. */
   seen(): void;
 };

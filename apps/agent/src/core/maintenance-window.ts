@@ -1,7 +1,7 @@
-/** A stretch of the day in local time, in minutes since midnight: from `start` until before `end`. It may cross midnight. */
+/** A part of the day in local time, in minutes since midnight: `start` inclusive, `end` exclusive. It may cross midnight. */
 export type MaintenanceWindow = { readonly startMinute: number; readonly endMinute: number };
 
-/** Reads `HH:MM-HH:MM`; null when it is not one. A window of no length is none. */
+/** Reads `HH:MM-HH:MM`; null when it is invalid or empty. */
 export function parseMaintenanceWindow(text: string): MaintenanceWindow | null {
   const match = /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)$/.exec(text);
   if (!match) return null;

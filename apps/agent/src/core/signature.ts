@@ -4,9 +4,9 @@ import type { SigningKey } from '@station/kit/config-values';
 export type Fetched =
   | { kind: 'ok'; bytes: Uint8Array; etag: string | null; url: string }
   | { kind: 'not_modified' }
-  /** `rejected`: what came must not be used; `unavailable`: nothing came, later it may. Reasons name no secret and no path. */
+  /** `rejected`: the content must not be used; `unavailable`: try later. Reasons contain no secret and no path. */
   | { kind: 'rejected'; reason: string }
-  | { kind: 'unavailable'; reason: string; /** There is nothing under this address. */ missing?: true };
+  | { kind: 'unavailable'; reason: string; /** No file exists at this address. */ missing?: true };
 
 /** Fetches a small file whole; `etag`: only when it has changed. */
 export type FetchFile = (
@@ -17,7 +17,7 @@ export type FetchFile = (
 /** Largest signature file read: four short lines. */
 const maxSignatureBytes = 8 * 1024;
 
-/** Fetches `<url>.minisig` and verifies it over exactly these bytes (contracts, section 1). Null: it is good. */
+/** Fetches `<url>.minisig` and verifies it over exactly these bytes (contracts, section 1). Null: the signature is valid. */
 export async function checkSignature(
   { url, publicKey, fetchFile }: { url: URL; publicKey: SigningKey; fetchFile: FetchFile },
   bytes: Uint8Array,
@@ -43,7 +43,7 @@ const signatureLength = 64;
 /** SubjectPublicKeyInfo header of an Ed25519 key (RFC 8410, section 4), before its 32 bytes. */
 const spkiHead = Buffer.from('302a300506032b6570032100', 'hex');
 
-/** True when the signature file is this key's over exactly these bytes. Never throws. */
+/** True when the file is a signature of exactly these bytes by this key. Never throws. */
 export function verifyMinisign(content: Uint8Array, signatureFile: string, key: SigningKey): boolean {
   const lines = signatureFile.split('\n').map((line) => line.replace(/\r$/, ''));
   const [untrusted, signatureLine = '', trusted, globalLine = ''] = lines;

@@ -1,7 +1,7 @@
 import type { HistoryEntry } from '@station/protocol/agent-api';
 import type { ErrorCode } from '@station/protocol/errors';
 
-/** What a request to update or roll back is answered at once. */
+/** The immediate answer to a request to update or roll back. */
 export type StartAnswer =
   | {
       kind: 'started';
@@ -12,10 +12,10 @@ export type StartAnswer =
   | { kind: 'already_current'; version: string | null }
   | { kind: 'refused'; code: ErrorCode; message: string };
 
-/** The stack's reverse proxy: away from port 80 while the hotspot's setup page uses it. */
+/** The stack's reverse proxy: stopped while the hotspot's setup page uses port 80. */
 export type ProxyService = {
-  /** Waits for stack work that needs the proxy, keeps new such work from starting, and stops the service. At most some minutes. */
+  /** Waits for stack work that needs the proxy, blocks new such work, and stops the service. Takes a few minutes at most. */
   stop(signal: AbortSignal): Promise<'stopped' | 'failed'>;
-  /** Lets stack work go on and starts the service, unless the stack is not meant to run. */
+  /** Unblocks stack work and starts the service, unless the stack must not run. */
   start(signal: AbortSignal): Promise<'started' | 'failed'>;
 };

@@ -1,14 +1,14 @@
 import type { Clock } from '@station/kit/clock';
 
-/** Work that makes no progress for so long is broken off: its connection is dead, and nobody says so. */
+/** Work without progress for so long is cancelled: its connection is dead without an error. */
 const stalledAfterMs = 5 * 60_000;
 const lookEveryMs = 30_000;
 
 /**
- * Lets work take as long as it makes progress: on a slow line a large image takes hours, and one that is broken off is fetched
- * from its beginning again.
+ * Lets work run as long as it makes progress: on a slow line a large image takes hours, and a cancelled pull starts
+ * from the beginning again.
  * @param onProgress at each sign of progress.
- * @returns what the work returns, or `silent` when it was broken off.
+ * @returns what the work returns, or `silent` when it was cancelled.
  */
 export async function unlessSilent<Progress, Answer>(
   work: (onProgress: (progress: Progress) => void, signal: AbortSignal) => Promise<Answer>,

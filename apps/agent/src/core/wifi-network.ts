@@ -15,7 +15,7 @@ export const isSsidHex = (text: string): boolean =>
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** For people: the name as text, bytes that are none (and control characters) as `\xNN`. Not reversible; never used to join. */
+/** For people: the name as text, invalid bytes and control characters as `\xNN`. Not reversible; never used to join. */
 export function describeSsid(ssid: SsidHex): string {
   const bytes = ssidToBytes(ssid);
   try {
@@ -36,7 +36,7 @@ export type Security = (typeof securities)[number];
 /** Joined without a password. */
 export const isFree = (security: Security | null): boolean => security === 'open' || security === 'owe';
 
-/** One network in reach: its strongest access point stands for all of the same name and security. */
+/** One network in range: its strongest access point represents all of the same name and security. */
 export type Network = {
   ssid: SsidHex;
   security: Security;
@@ -46,14 +46,14 @@ export type Network = {
   isKnown: boolean;
 };
 
-/** What somebody asks for on the portal's page. */
+/** A join request from the portal's page. */
 export type JoinRequest = {
   ssid: SsidHex;
-  /** Null: as the last scan saw it; for a hidden network it is chosen on the page or tried. */
+  /** Null: as in the last scan; for a hidden network it is chosen on the page or detected. */
   security: Security | null;
   /** Null for an open network. */
   password: string | null;
-  /** Its name was typed: access points do not tell it. */
+  /** Its name was typed: access points do not broadcast it. */
   isHidden: boolean;
 };
 
@@ -64,9 +64,9 @@ export const joinFailures = [
   'no_address',
   /** Joined and got an address, but nothing answers there, not even the gateway. */
   'no_gateway',
-  /** This radio, or this station, cannot do this kind of security. */
+  /** This radio or station does not support this kind of security. */
   'unsupported',
-  /** The access point turned the station away. */
+  /** The access point rejected the station. */
   'refused',
   'timed_out',
   'failed',

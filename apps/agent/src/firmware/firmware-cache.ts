@@ -6,7 +6,7 @@ import { firmwareFileName, isFirmwareName, parseFirmwareFileName } from '@statio
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { CachedFile, CachedFirmware } from './firmware-decide.ts';
-import { clearPath, lostReason, type Patience } from './unreadable-files.ts';
+import { clearPath, lostReason, type TolerantRead } from './unreadable-files.ts';
 import type { CacheDisk } from './firmware-ports.ts';
 import type { ImageFacts } from './image-decide.ts';
 
@@ -29,30 +29,30 @@ const Metadata = Type.Object({
 export type CacheContents = {
   items: CachedFirmware[];
   files: CachedFile[];
-  /** Metadata that was not believed, and why; `isLost`: it cannot be read at all. */
+  /** Invalid metadata and the reason; `isLost`: it cannot be read at all. */
   damaged: { file: string; reason: string; isLost: boolean }[];
 };
 
 /**
- * The firmware cache in its folder, as the specification names its files. A `.bin` stands under its name only when it is complete, verified
+ * The firmware cache in its folder, with the specification's file names. A `.bin` gets its name only when it is complete, verified
  * and on disk; metadata follows it.
  */
 export type Cache = {
-  /** What is there. Unreadable metadata is left out, and said. */
+  /** The items of the cache. Unreadable metadata is left out and reported. */
   read(): Promise<CacheContents>;
-  /** Why the file of an item is not what its metadata says, byte for byte; null when it is. */
+  /** How the file of an item differs from its metadata, checked over all bytes; null when it matches. */
   faultOf(item: CachedFirmware): Promise<string | null>;
   /**
-   * A complete file under its name that no metadata names: left by a crash between the two. Null when there is none that fits; `lost`
+   * A complete file under its name without metadata: left by a crash between the two writes. Null when there is none that fits; `lost`
    * when there is one that cannot be read.
    */
   findComplete(entry: FirmwareEntry): Promise<Uint8Array | 'lost' | null>;
-  /** Makes a verified file (`from`; null when it stands under its name already) the one that devices get. Resolved means on disk. */
+  /** Publishes a verified file (`from`; null when it already has its name) to devices. Resolved means on disk. */
   publish(
     entry: FirmwareEntry,
     file: { from: string | null; size: number; facts: ImageFacts; now: string },
   ): Promise<CachedFirmware>;
-  /** Takes a damaged firmware out of the cache: first the metadata that vouches for it. */
+  /** Removes a damaged firmware from the cache, its metadata first. */
   withdraw(item: CachedFirmware): Promise<void>;
   removeFile(file: CachedFile): Promise<void>;
   /** Removes metadata that cannot be read. */
@@ -67,25 +67,25 @@ export type CacheParts = {
   /** URL path under which the reverse proxy serves the directory (FIRMWARE_FOLDER). */
   folder: string;
   /** With files that the disk does not give out. */
-  patience: Patience;
+  tolerantRead: TolerantRead;
 };
 
 export function createCache(parts: CacheParts): Cache {
-  const { disk, directory, folder, patience } = parts;
+  const { disk, directory, folder, tolerantRead } = parts;
   const pathOf = (file: string): string => join(directory, file);
   const metadataPath = (name: string): string => pathOf(`${name}.json`);
   return {
     prepare: () => makeDirectoryDurable(disk, directory, directoryMode),
     read: () => readCache(parts),
     faultOf: async ({ file, checksum }) => {
-      const reading = await patience(pathOf(file), () => disk.read(pathOf(file)));
+      const reading = await tolerantRead(pathOf(file), () => disk.read(pathOf(file)));
       if (reading.kind === 'lost') return lostReason;
       const isWhole = reading.value !== null && checksumOf(reading.value) === checksum;
       return isWhole ? null : 'its checksum does not match';
     },
     findComplete: async ({ name, version, checksum }) => {
       const path = pathOf(firmwareFileName(name, version));
-      const reading = await patience(path, () => disk.read(path));
+      const reading = await tolerantRead(path, () => disk.read(path));
       if (reading.kind === 'lost') return 'lost';
       return reading.value !== null && checksumOf(reading.value) === checksum ? reading.value : null;
     },
@@ -124,14 +124,14 @@ export function createCache(parts: CacheParts): Cache {
   };
 }
 
-async function readCache({ disk, directory, folder, patience }: CacheParts): Promise<CacheContents> {
+async function readCache({ disk, directory, folder, tolerantRead }: CacheParts): Promise<CacheContents> {
   const contents: CacheContents = { items: [], files: [], damaged: [] };
   for (const file of (await disk.list(directory)).sort()) {
     const complete = parseFirmwareFileName(file);
     if (complete) contents.files.push(complete);
     const name = file.endsWith('.json') ? file.slice(0, -'.json'.length) : '';
     if (!isFirmwareName(name)) continue;
-    const reading = await patience(join(directory, file), () => readItem({ disk, directory, folder }, name));
+    const reading = await tolerantRead(join(directory, file), () => readItem({ disk, directory, folder }, name));
     if (reading.kind === 'lost') contents.damaged.push({ file, reason: lostReason, isLost: true });
     else if (typeof reading.value !== 'string') contents.items.push(reading.value);
     else contents.damaged.push({ file, reason: reading.value, isLost: false });
@@ -139,9 +139,9 @@ async function readCache({ disk, directory, folder, patience }: CacheParts): Pro
   return contents;
 }
 
-/** The item, or why its metadata is not believed. */
+/** The item, or why its metadata is invalid. */
 async function readItem(
-  { disk, directory, folder }: Omit<CacheParts, 'patience'>,
+  { disk, directory, folder }: Omit<CacheParts, 'tolerantRead'>,
   name: string,
 ): Promise<CachedFirmware | string> {
   let parsed: unknown;

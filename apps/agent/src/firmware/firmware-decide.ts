@@ -2,7 +2,7 @@ import type { FirmwareEntry, FirmwareRefusal } from '@station/protocol/firmware-
 import type { OtaDeviceTypes } from '@station/protocol/firmware';
 import { compareVersions, parseVersion } from '@station/protocol/version';
 
-/** A firmware as the cache's metadata names it: the one that devices get. */
+/** A firmware named by the cache's metadata: the one that devices get. */
 export type CachedFirmware = {
   name: string;
   version: string;
@@ -21,9 +21,9 @@ export type CachedFirmware = {
 /** A complete file in the cache, whether metadata names it or not. */
 export type CachedFile = { name: string; version: string };
 
-/** How fetching an entry went so far. */
+/** The failed fetches of an entry so far. */
 export type Attempt = {
-  /** `refused`: what came must not reach a device; `failed`: it only did not come. */
+  /** `refused`: the file must not reach a device; `failed`: it did not arrive. */
   kind: 'failed' | 'refused' | 'disk_full';
   reason: string;
   failures: number;
@@ -31,7 +31,7 @@ export type Attempt = {
   dueMs: number;
 };
 
-/** How handing over an item went so far: what the backend refuses must not hold up the others. */
+/** The failed hand-overs of an item so far: an item that the backend refuses must not block the others. */
 export type HandOverAttempt = {
   failures: number;
   /** Monotonic time of the next try. */
@@ -39,7 +39,7 @@ export type HandOverAttempt = {
   reason: string;
 };
 
-/** What was handed over, as it is written down. */
+/** What was handed over, as in the records. */
 export type HandedOver = Readonly<Record<string, { version: string; checksum: string; path?: string }>>;
 
 export type Facts = {
@@ -59,7 +59,7 @@ export type Facts = {
   /** By {@link attemptKey}. */
   attempts: ReadonlyMap<string, Attempt>;
   handedOver: HandedOver;
-  /** What the backend said last; null when it has not yet. */
+  /** The last answer of the backend; null before the first. */
   types: OtaDeviceTypes | null;
   /** Monotonic time at which to ask the backend next. */
   askDueMs: number;
@@ -78,11 +78,11 @@ export type Step =
 
 /** How long an old file is kept at most for devices that have not reported the new version (contracts, section 2). */
 export const oldKeptMs = 30 * 24 * 3600_000;
-/** What is older was written by a clock that had not been set yet: it says nothing of how long ago that was. */
+/** An older time was written by a clock that was not set yet, so it gives no age. */
 const earliestMs = Date.parse('2025-01-01T00:00:00.000Z');
 
 /**
- * The next thing to do. What is quick goes before what may take long: a slow download holds up no hand-over that is due before it.
+ * The next step. Quick steps come before slow ones: a slow download delays no hand-over that is due before it.
  */
 export function decide(facts: Facts): Step {
   const { nowMs } = facts;
@@ -95,7 +95,7 @@ export function decide(facts: Facts): Step {
   if (unwanted !== undefined) return { kind: 'remove_partial', checksum: unwanted };
   const wanted = (facts.entries ?? []).filter((entry) => chooseEntry(entry, facts).kind === 'fetch');
   const dueOf = (entry: FirmwareEntry): number => facts.attempts.get(attemptKey(entry))?.dueMs ?? -Infinity;
-  // Whoever failed least goes first: one that never comes must not starve the others.
+  // The item with the fewest failures goes first: one that always fails must not starve the others.
   const [next] = wanted
     .filter((entry) => dueOf(entry) <= nowMs)
     .sort((a, b) => failuresOf(a, facts) - failuresOf(b, facts));
@@ -104,7 +104,7 @@ export function decide(facts: Facts): Step {
   return { kind: 'wait', untilMs: Math.min(...waits) };
 }
 
-/** Brings the backend to know what is cached: asks what it knows, hands over what it lacks, and asks again from time to time. */
+/** Keeps the backend's records equal to the cache: asks what it knows, hands over the rest, and asks again periodically. */
 function decideBackend(facts: Facts): Step & { kind: 'ask_backend' | 'hand_over' | 'wait' } {
   const { types, items, nowMs, askDueMs, handOvers } = facts;
   if (items.length === 0) return { kind: 'wait', untilMs: Infinity };
@@ -117,7 +117,7 @@ function decideBackend(facts: Facts): Step & { kind: 'ask_backend' | 'hand_over'
   return { kind: 'wait', untilMs: Math.min(askDueMs, ...missing.map(dueOf)) };
 }
 
-/** Both sides must know of it: the backend may have been set back to an older state of its own, the agent too. */
+/** Both sides must have the record: the backend, or the agent, may have been restored to an older state. */
 export function isHandedOver(item: CachedFirmware, handedOver: HandedOver, types: OtaDeviceTypes): boolean {
   const noted = Object.hasOwn(handedOver, item.name) ? handedOver[item.name] : undefined;
   // With another FIRMWARE_FOLDER the backend has to learn the new path.
@@ -128,7 +128,7 @@ export function isHandedOver(item: CachedFirmware, handedOver: HandedOver, types
 
 export type EntryChoice = { kind: 'current' } | { kind: 'fetch' } | { kind: 'refused'; reason: string };
 
-/** Whether an entry is to be fetched: only ever forward, and never other content under a version that is here. */
+/** Whether an entry must be fetched: only newer versions, and never other content under a cached version. */
 export function chooseEntry(
   entry: FirmwareEntry,
   { items, signedFloors }: Pick<Facts, 'items' | 'signedFloors'>,
@@ -143,14 +143,14 @@ export function chooseEntry(
     if (item.checksum === entry.checksum) return { kind: 'current' };
     return {
       kind: 'refused',
-      reason: `${entry.version} is here already with other content; a change needs a new version`,
+      reason: `${entry.version} is already cached with other content; changed content needs a new version`,
     };
   }
   if (order(entry.version, item.version) > 0) return { kind: 'fetch' };
-  return { kind: 'refused', reason: `not newer than ${item.version}, which is here` };
+  return { kind: 'refused', reason: `not newer than the cached ${item.version}` };
 }
 
-/** Entries that are not fetched, and why: those that the manifest has wrong, and those that would go back. */
+/** Entries that are not fetched, and why: faulty ones, and older versions. */
 export const refusedEntries = (
   ofManifest: readonly FirmwareRefusal[],
   facts: Pick<Facts, 'entries' | 'items' | 'signedFloors'>,
@@ -162,22 +162,22 @@ export const refusedEntries = (
   }),
 ];
 
-/** Images that came and must not reach a device. */
+/** Fetched images that must not reach a device. */
 export const refusedImages = ({ entries, attempts }: Pick<Facts, 'entries' | 'attempts'>): FirmwareRefusal[] =>
   (entries ?? []).flatMap((entry) => {
     const attempt = attempts.get(attemptKey(entry));
     return attempt?.kind === 'refused' ? [{ name: entry.name, version: entry.version, reason: attempt.reason }] : [];
   });
 
-/** An image that was published anew under the same version is another one to try. */
+/** New content under the same version is a new attempt. */
 export const attemptKey = ({ name, version, checksum }: Pick<FirmwareEntry, 'name' | 'version' | 'checksum'>): string =>
   `${name}@${version} ${checksum}`;
 
 const failuresOf = (entry: FirmwareEntry, facts: Facts): number => facts.attempts.get(attemptKey(entry))?.failures ?? 0;
 
 /**
- * A file is old when its name has a newer version that the backend knows, and every device reports that one; or after 30 days. A newer one
- * that metadata does not name yet is not old.
+ * A file is old when the backend knows a newer version of its name and every device reports that one, or after 30 days. A newer file
+ * without metadata is not old.
  */
 function isOld({ name, version }: CachedFile, { items, types, wallMs }: Facts): boolean {
   const item = items.find((each) => each.name === name);
@@ -188,7 +188,7 @@ function isOld({ name, version }: CachedFile, { items, types, wallMs }: Facts): 
   return known?.cached === item.version && known.installed.every((installed) => installed === item.version);
 }
 
-/** Of something that is still to be fetched; before the manifest was read nothing is thrown away. */
+/** Whether the download is still needed; before the manifest was read nothing is removed. */
 const isWantedPartial = (checksum: string, facts: Facts): boolean =>
   facts.entries === null ||
   facts.entries.some((entry) => entry.checksum === `sha256:${checksum}` && chooseEntry(entry, facts).kind === 'fetch');

@@ -11,7 +11,7 @@ import {
 } from './firmware-decide.ts';
 import type { OtaBackend } from './firmware-ports.ts';
 
-/** The backend's knowledge of the cache, kept true: it is asked what it knows, and told what it lacks, again and again. */
+/** Keeps the backend's records of the cache up to date: reads them and sends what is missing, repeatedly. */
 export type FirmwareDelivery = {
   types(): OtaDeviceTypes | null;
   askDueMs(): number;
@@ -20,16 +20,16 @@ export type FirmwareDelivery = {
   ask(isPending: boolean, signal: AbortSignal): Promise<void>;
   /** True when the backend has accepted it. */
   handOver(item: CachedFirmware, signal: AbortSignal): Promise<boolean>;
-  /** What the backend does not know yet, as far as that is known. */
+  /** Items that the backend does not know yet, as far as the agent knows. */
   isPending(items: readonly CachedFirmware[], handedOver: HandedOver): boolean;
-  /** From now on without delay: something new is there, or somebody asks. */
+  /** Ends the delay: there is a new item, or a check was requested. */
   hurry(): void;
-  /** Tries in a row that failed: of asking, or of the item with the most. */
+  /** Failed tries in a row: of reading the records, or of the item with the most. */
   failures(items: readonly CachedFirmware[]): number;
   lastError(items: readonly CachedFirmware[]): string | null;
 };
 
-/** It is on this machine: asking costs little, and a backend that lost its records is told soon. */
+/** The backend is on this machine: reading is cheap, and a backend that lost its records gets them back soon. */
 const reconcileMs = 5 * 60_000;
 
 export function createFirmwareDelivery(parts: {
@@ -62,7 +62,7 @@ export function createFirmwareDelivery(parts: {
     const dueMs = retryAfter(backoff, failures, reason, true);
     records.set(attemptKey(item), { name: item.name, attempt: { failures, dueMs, reason }, backoff });
   };
-  /** Of a name only one version is in the cache. */
+  /** The cache holds one version of each name. */
   const forget = (name: string): void => {
     for (const [key, record] of records) if (record.name === name) records.delete(key);
   };
@@ -81,11 +81,11 @@ export function createFirmwareDelivery(parts: {
       if (answer.kind === 'failed') {
         askFailures += 1;
         askError = answer.reason;
-        // A backend that restarts is no news while there is nothing to hand over.
+        // Do not log a restarting backend while there is nothing to hand over.
         askDueMs = retryAfter(askBackoff, askFailures, answer.reason, isPending);
         return;
       }
-      // It was away: what failed meanwhile may have failed for that.
+      // The backend was down: earlier failures may come from that.
       if (askFailures > 0) hurryAll();
       askFailures = 0;
       askError = null;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { cacheDisk } from '../adapters/cache-disk.ts';
-import { createPatience } from './unreadable-files.ts';
+import { createTolerantRead } from './unreadable-files.ts';
 import { createPartial, listPartials } from './firmware-download.ts';
 
 const checksum = 'ab'.repeat(32);
@@ -16,8 +16,8 @@ it('a folder in the place of an unfinished download, or of its note, goes aside 
       await writeFile(join(folder, `.${checksum}.part`), 'x').then(() => rm(join(folder, name), { force: true }));
       await mkdir(join(folder, name));
       const partial = createPartial(cacheDisk, folder, checksum);
-      const patience = createPatience();
-      const open = () => partial.open('boot', patience);
+      const tolerantRead = createTolerantRead();
+      const open = () => partial.open('boot', tolerantRead);
       const tries = name.endsWith('.json') ? 2 : 0;
       for (let time = 0; time < tries; time += 1) await assert.rejects(open, { code: 'EISDIR' });
       assert.deepEqual(await open(), { bytes: 0, note: null });

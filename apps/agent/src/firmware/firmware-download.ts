@@ -6,7 +6,7 @@ import { readText, temporaryPath, writeDurable } from '@station/kit/durable-file
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
 import { type CacheDisk, LineBroken, type OpenDownload, type Opened } from './firmware-ports.ts';
 import { checksumOf } from './firmware-cache.ts';
-import { clearPath, lostReason, type Patience } from './unreadable-files.ts';
+import { clearPath, lostReason, type TolerantRead } from './unreadable-files.ts';
 
 type DownloadParts = {
   disk: CacheDisk;
@@ -14,11 +14,11 @@ type DownloadParts = {
   open: OpenDownload;
   clock: Clock;
   bootId: string;
-  /** With files that the disk does not give out. */
-  patience: Patience;
+  /** Retries for unreadable files. */
+  tolerantRead: TolerantRead;
   /** Largest file, bytes. */
   maxBytes: number;
-  /** Resolves when the line is free for firmware. */
+  /** Resolves when firmware may use the connection. */
   lineIsFree: (signal: AbortSignal) => Promise<void>;
   onStart: (start: { doneBytes: number; totalBytes: number | null }) => void;
   onProgress: (doneBytes: number, totalBytes: number | null) => void;
@@ -27,22 +27,22 @@ type DownloadParts = {
 export type DownloadOutcome =
   /** `path`: the whole file, synced, with the checksum it is to have; `bytes`: its content. */
   | { kind: 'ok'; path: string; bytes: Uint8Array; discard: () => Promise<void> }
-  /** Nothing wrong with the firmware: later it may come. What is here is kept, unless the disk is full. */
+  /** The firmware is not at fault: try later. The partial file is kept, unless the disk is full. */
   | { kind: 'failed'; doneBytes: number; reason: string; diskFull: boolean }
-  /** What came, or was about to, must not reach a device. */
+  /** The firmware must not reach a device. */
   | { kind: 'refused'; reason: string };
 
 /** Free space that firmware must leave to the rest of the station. */
 const reservedBytes = 32 * 2 ** 20;
-/** One stretch at the line: whoever is slower than this makes way for others, and goes on later. */
+/** Longest single download: a slower one makes way for others and continues later. */
 const longestStretchMs = 30 * 60_000;
-/** A power cut costs at most this part of the file, or so many bytes of a small one. */
+/** A power cut loses at most this part of the file, or so many bytes of a small one. */
 const syncShare = 0.04;
 const leastSyncBytes = 16 * 1024;
 
 /**
- * Fetches a file into the cache's folder, going on with what an earlier attempt has left, and proves the checksum over the whole of what
- * is on disk.
+ * Fetches a file into the cache's folder, continuing an earlier attempt, and verifies the checksum of the whole file
+ * on disk.
  * @throws what the disk throws, except when it is full.
  */
 export async function download(
@@ -53,12 +53,12 @@ export async function download(
   const partial = createPartial(parts.disk, parts.directory, entry.checksum.slice('sha256:'.length));
   const first = await fetchWhole(entry, partial, parts, signal);
   if (first.kind !== 'ok') return first;
-  const readWhole = () => parts.patience(partial.path, () => parts.disk.read(partial.path));
+  const readWhole = () => parts.tolerantRead(partial.path, () => parts.disk.read(partial.path));
   const isRight = (bytes: Uint8Array | null): bytes is Uint8Array =>
     bytes !== null && checksumOf(bytes) === entry.checksum;
   let reading = await readWhole();
   if (reading.kind === 'ok' && reading.value !== null && !isRight(reading.value) && first.resumed) {
-    // One of the pieces may have been of another content: the whole in one go decides.
+    // The pieces may be of different contents: fetch the whole file at once.
     await partial.discard();
     const again = await fetchWhole(entry, partial, parts, signal);
     if (again.kind !== 'ok') return again;
@@ -68,7 +68,7 @@ export async function download(
     return { kind: 'ok', path: partial.path, bytes: reading.value, discard: partial.discard };
   }
   await partial.discard();
-  // Nothing is known against the firmware: fetched anew, it comes to lie elsewhere on the disk.
+  // The firmware is not at fault: a new download uses other blocks of the disk.
   if (reading.kind === 'lost') return failed(0, lostReason);
   return { kind: 'refused', reason: 'the checksum is not that of the manifest' };
 }
@@ -81,14 +81,14 @@ async function fetchWhole(
   parts: DownloadParts,
   signal: AbortSignal,
 ): Promise<Fetched> {
-  const kept = await partial.open(parts.bootId, parts.patience);
+  const kept = await partial.open(parts.bootId, parts.tolerantRead);
   const progress = { doneBytes: kept.bytes };
   try {
     return await fetchRest(entry, partial, { ...parts, signal, kept, progress });
   } catch (error) {
     if (error instanceof LineBroken) return failed(progress.doneBytes, error.message);
     if (!isDiskFull(error)) throw error;
-    // The space is more useful to the rest of the station.
+    // The rest of the station needs the space more.
     await partial.discard();
     return { kind: 'failed', doneBytes: 0, reason: 'the disk is full', diskFull: true };
   }
@@ -109,10 +109,10 @@ async function fetchRest(entry: FirmwareEntry, partial: Partial, run: Run): Prom
   }
   const scarce = await findLackOfSpace(run, (known ?? 0) - kept.bytes);
   if (scarce) return scarce;
-  // A stretch that is left early must not go on behind it.
+  // A download that is left early must not continue in the background.
   const leaving = new AbortController();
   try {
-    // Another address may have another content under the same name.
+    // Another address may serve other content under the same name.
     const etag = kept.note?.url === entry.url ? kept.note.etag : null;
     const opened = await run.open(new URL(entry.url), {
       offset: kept.bytes,
@@ -122,13 +122,13 @@ async function fetchRest(entry: FirmwareEntry, partial: Partial, run: Run): Prom
     if (opened.kind === 'unavailable') return failed(kept.bytes, opened.reason);
     if (opened.kind === 'rejected' && kept.bytes === 0) return { kind: 'refused', reason: opened.reason };
     if (opened.kind === 'rejected') {
-      // A server that is at odds with ranges may still send the whole.
+      // A server with broken range support may still send the whole file.
       await partial.discard();
       return failed(0, opened.reason);
     }
     if (opened.kind === 'past_end') {
       await partial.discard();
-      return failed(0, 'the server has less of the file than is here');
+      return failed(0, 'the file on the server is shorter than the partial download');
     }
     return await receive(entry, partial, run, opened);
   } finally {
@@ -154,7 +154,7 @@ async function receive(
   const scarce = await findLackOfSpace(run, (total ?? 0) - offset);
   if (scarce) return scarce;
   const note = { url: entry.url, etag, totalBytes: total, bootId: run.bootId, syncedBytes: offset };
-  // Of an earlier attempt in this boot the last bytes may not have reached the disk yet.
+  // The last bytes of an earlier attempt in this boot may not be on disk yet.
   if (offset > 0) await disk.sync(partial.path);
   await partial.note(note);
   run.onStart({ doneBytes: offset, totalBytes: total });
@@ -179,7 +179,8 @@ async function receive(
     if (clock.monotonic() > untilMs) return failed(progress.doneBytes, 'slow; it makes way for others');
     await run.lineIsFree(signal);
   }
-  if (total !== null && progress.doneBytes < total) return failed(progress.doneBytes, 'the server broke off');
+  if (total !== null && progress.doneBytes < total)
+    return failed(progress.doneBytes, 'the connection to the server broke');
   if (progress.doneBytes === 0) return { kind: 'refused', reason: 'empty' };
   await disk.sync(partial.path);
   await disk.sync(run.directory);
@@ -215,22 +216,22 @@ const failed = (doneBytes: number, reason: string): Exclude<Fetched, { kind: 'ok
 const isDiskFull = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 
-/** What must be known to go on with a download after the agent, or the machine, has ended in the middle of it. */
+/** What is needed to continue a download after a stop of the agent or the machine. */
 const Note = Type.Object({
   url: Type.String(),
   etag: Type.Union([Type.String(), Type.Null()]),
   totalBytes: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
-  /** Boot in which it was written. In a later one only what was synced is believed: the power may have been cut. */
+  /** Boot in which it was written. A later boot trusts only synced bytes: the power may have been cut. */
   bootId: Type.String(),
   syncedBytes: Type.Integer({ minimum: 0 }),
 });
 type PartialNote = Static<typeof Note>;
 
-/** An unfinished download in the cache's folder: `.<sha256>.part` and its note. The name is the content it is to have. */
+/** An unfinished download in the cache's folder: `.<sha256>.part` and its note. The name is the wanted checksum. */
 type Partial = {
   path: string;
-  /** Bytes that may be built on, and the note that belongs to them; the file is cut to them. A note that is lost takes them with it. */
-  open(bootId: string, patience: Patience): Promise<{ bytes: number; note: PartialNote | null }>;
+  /** The trusted bytes and their note; the file is cut to them. Without a readable note there are none. */
+  open(bootId: string, tolerantRead: TolerantRead): Promise<{ bytes: number; note: PartialNote | null }>;
   note(note: PartialNote): Promise<void>;
   discard(): Promise<void>;
 };
@@ -240,7 +241,7 @@ export function createPartial(disk: CacheDisk, directory: string, checksum: stri
   const path = join(directory, `.${checksum}.part`);
   const notePath = `${path}.json`;
   const discard = async (): Promise<void> => {
-    // The note last: without it the rest counts for nothing.
+    // Write the note last: without it the bytes do not count.
     await clearPath(disk, path);
     await clearPath(disk, temporaryPath(notePath));
     await clearPath(disk, notePath);
@@ -249,8 +250,8 @@ export function createPartial(disk: CacheDisk, directory: string, checksum: stri
     path,
     discard,
     note: (note) => writeDurable(disk, notePath, `${JSON.stringify(note)}\n`),
-    open: async (bootId, patience) => {
-      const reading = await patience(notePath, () => readNote(disk, notePath));
+    open: async (bootId, tolerantRead) => {
+      const reading = await tolerantRead(notePath, () => readNote(disk, notePath));
       if (reading.kind === 'lost') await discard();
       const note = reading.kind === 'lost' ? null : reading.value;
       const size = await disk.size(path);

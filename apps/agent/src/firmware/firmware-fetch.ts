@@ -9,7 +9,7 @@ import { type Attempt, attemptKey, type CachedFirmware } from './firmware-decide
 import { download, type DownloadOutcome } from './firmware-download.ts';
 import type { CacheDisk, OpenDownload } from './firmware-ports.ts';
 import { verifyFirmware } from './image-decide.ts';
-import { lostReason, type Patience } from './unreadable-files.ts';
+import { lostReason, type TolerantRead } from './unreadable-files.ts';
 
 type FetchingParts = {
   disk: CacheDisk;
@@ -20,15 +20,15 @@ type FetchingParts = {
   clock: Clock;
   logger: AgentLogger;
   bootId: string;
-  patience: Patience;
+  tolerantRead: TolerantRead;
   maxBytes: number;
-  /** True while something else, that matters more, is fetched. */
+  /** True while something more important is being fetched. */
   isLineTaken: () => boolean;
 };
 
-/** Fetching, checking and publishing what the manifest offers. */
+/** Fetches, checks and publishes the firmware of the manifest. */
 export type Fetching = {
-  /** Brings the firmware into the cache, which holds `items` now. True when it is there. */
+  /** Fetches the firmware into the cache, which holds `items` now. True when it is cached. */
   fetch(entry: FirmwareEntry, items: readonly CachedFirmware[], signal: AbortSignal): Promise<boolean>;
   current(): { name: string; version: string; progress: Progress } | null;
 };
@@ -104,12 +104,12 @@ export function createFetching(parts: FetchingParts): Fetching {
   };
 }
 
-/** What stands complete under its name already, but for its metadata. */
+/** A file that is complete under its name and lacks only its metadata. */
 const adopted = (bytes: Uint8Array) => ({ kind: 'ok', path: null, bytes, discard: async () => undefined }) as const;
 
 /**
- * Firmware waits while the images of a release are fetched: an update must not take longer for it. Not for ever: a registry that does not
- * answer must not keep devices from theirs.
+ * Firmware waits while the images of a release are fetched, so that it does not slow down the update. The wait is limited: a registry
+ * that does not answer must not block firmware.
  */
 function createLineWait({ clock, isLineTaken }: FetchingParts): (signal: AbortSignal) => Promise<void> {
   let waitedMs = 0;
@@ -121,26 +121,26 @@ function createLineWait({ clock, isLineTaken }: FetchingParts): (signal: AbortSi
   };
 }
 
-/** How fetching went so far, and when it is tried again. */
+/** The failed fetches so far, and the times of their next tries. */
 export type Attempts = {
   all(): ReadonlyMap<string, Attempt>;
   /** Tries of an entry that failed so far. */
   failures(entry: FirmwareEntry): number;
   /**
-   * Notes a failure.
-   * @param doneBytes how much of the file is here: one that comes in pieces is tried again soon as long as pieces come.
+   * Records a failure.
+   * @param doneBytes how much of the file is here: as long as it grows, the next try comes soon.
    * @returns milliseconds until the next try.
    */
   note(entry: FirmwareEntry, kind: Attempt['kind'], reason: string, doneBytes: number): number;
   forget(entry: FirmwareEntry): void;
-  /** Forgets attempts at what is not offered any more. */
+  /** Forgets attempts at entries that are no longer offered. */
   keepOnly(entries: readonly FirmwareEntry[]): void;
   /** Everything may be tried again now. */
   hurry(): void;
 };
 
 const firstRetryMs = 15_000;
-/** Bad content at a server stays bad for a while; asking for all of it again and again helps nobody. */
+/** Bad content at a server stays bad for a while, so do not download it again soon. */
 const firstRefusalRetryMs = 3600_000;
 const longestRefusalRetryMs = 24 * 3600_000;
 

@@ -7,7 +7,7 @@ import { maxManifestBytes } from '@station/protocol/release-manifest';
 import type { SigningKey } from '@station/kit/config-values';
 import { checkSignature, type FetchFile } from '../core/signature.ts';
 
-/** Asking for the firmware manifest: when, and what is said when it does not come. */
+/** Polls the firmware manifest and reports failed checks. */
 export type FirmwarePoll = {
   check(signal: AbortSignal): Promise<FirmwareCheck>;
   /** Monotonic time of the next check. */
@@ -17,7 +17,7 @@ export type FirmwarePoll = {
 };
 
 const firstRetryMs = 15_000;
-/** Quick tries after a failure; then the next one is at the usual time. */
+/** Quick retries after a failure; then the next check is at the usual time. */
 const retries = 3;
 
 export function createFirmwarePoll(parts: {
@@ -26,7 +26,7 @@ export function createFirmwarePoll(parts: {
   clock: Clock;
   logger: AgentLogger;
   checkIntervalMs: number;
-  /** The operator named no address: where none is published at the usual one, there is no firmware. */
+  /** The operator set no address: a missing manifest at the default one means no firmware. */
   isUsualAddress: boolean;
   random: () => number;
 }): FirmwarePoll {
@@ -54,7 +54,7 @@ export function createFirmwarePoll(parts: {
   return {
     check: async (signal) => {
       const answer = await source.check(signal);
-      // Spread, so that the stations of a fleet do not ask all at once.
+      // Jitter: the stations of a fleet must not all ask at the same time.
       let nextMs = checkIntervalMs * (1 + 0.1 * (2 * random() - 1));
       if (answer.kind === 'ok') {
         failures = 0;
@@ -103,12 +103,12 @@ export function createFirmwareSource(parts: {
       const answer = await fetchFile(url, { maxBytes: maxManifestBytes, etag: last?.etag ?? null, signal });
       if (answer.kind === 'not_modified') {
         if (last) return last.check;
-        const reason = 'the server says "not modified" to a first request';
+        const reason = 'the server answered "not modified" to a first request';
         return { kind: 'unavailable', reason, missing: false };
       }
       if (answer.kind === 'unavailable') return { ...answer, missing: answer.missing === true };
       if (answer.kind === 'rejected') return answer;
-      // After a redirect, files are beside where the manifest really is.
+      // After a redirect, relative file addresses start from the final address.
       const reading = readFirmwareManifest(answer.bytes, { manifestUrl: answer.url, maxBytes });
       if (reading.kind === 'rejected') return reading;
       const fault = publicKey && (await checkSignature({ url, publicKey, fetchFile }, answer.bytes, signal));

@@ -15,7 +15,7 @@ import { listPartials } from './firmware-download.ts';
 import { type Attempts, createAttempts, createFetching, type Fetching } from './firmware-fetch.ts';
 import { createFirmwarePoll, type FirmwarePoll, type FirmwareSource } from './firmware-poll.ts';
 import type { CacheDisk, OpenDownload, OtaBackend } from './firmware-ports.ts';
-import { createPatience, type Patience } from './unreadable-files.ts';
+import { createTolerantRead, type TolerantRead } from './unreadable-files.ts';
 
 export type FirmwareParts = {
   source: FirmwareSource;
@@ -32,48 +32,48 @@ export type FirmwareParts = {
   dataDir: string;
   /** FIRMWARE_FOLDER: URL path under which the reverse proxy serves `directory`. */
   folder: string;
-  /** Of the machine: what an earlier boot has written may not be on disk. */
+  /** The machine's boot id: writes of an earlier boot may not be on disk. */
   bootId: string;
   maxBytes: number;
   checkIntervalMs: number;
-  /** FIRMWARE_MANIFEST_URL is the default: where nothing is published there, there is no firmware, and nothing wrong. */
+  /** FIRMWARE_MANIFEST_URL is the default: a missing manifest then means no firmware, not a fault. */
   isUsualAddress: boolean;
-  /** True while a release is being fetched: firmware then leaves it the line. */
+  /** True while a release is being fetched: firmware downloads then wait. */
   isLineTaken: () => boolean;
 };
 
-/** What one run of the firmware duty knows, and the rooms it works with. */
+/** The state of one run of the firmware duty, and the parts it uses. */
 export type FirmwareRun = {
   poll: FirmwarePoll;
-  patience: Patience;
+  tolerantRead: TolerantRead;
   cache: Cache;
   attempts: Attempts;
   fetching: Fetching;
   handOver: FirmwareDelivery;
   contents: CacheContents;
-  /** Whether it was read since the start: that nothing was seen before then says nothing. */
+  /** Whether the cache was read since the start; before that an empty list means nothing. */
   isCacheRead: boolean;
   partials: string[];
   notes: FirmwareRecords;
   notesRunner: ExclusiveRunner;
-  /** Of the last good manifest; null before there was one. */
+  /** Of the last valid manifest; null before the first. */
   entries: FirmwareEntry[] | null;
   refused: FirmwareRefusal[];
   isManifestRejected: boolean;
-  /** What the disk said to the last step that failed; null when it went well. */
+  /** The disk's error of the last failed step; null after a success. */
   diskFault: string | null;
 };
 
 export function createRun(parts: FirmwareParts): FirmwareRun {
-  const patience = createPatience();
-  const cache = createCache({ ...parts, patience });
+  const tolerantRead = createTolerantRead();
+  const cache = createCache({ ...parts, tolerantRead });
   const attempts = createAttempts(parts);
   return {
     poll: createFirmwarePoll(parts),
-    patience,
+    tolerantRead,
     cache,
     attempts,
-    fetching: createFetching({ ...parts, cache, attempts, patience }),
+    fetching: createFetching({ ...parts, cache, attempts, tolerantRead }),
     handOver: createFirmwareDelivery(parts),
     contents: { items: [], files: [], damaged: [] },
     isCacheRead: false,
@@ -103,7 +103,7 @@ export const observe = (run: FirmwareRun, { clock, source }: FirmwareParts): Fac
   handOvers: run.handOver.attempts(),
 });
 
-/** Reads again what is in the cache. What vouches for a firmware and cannot be read goes: the firmware is fetched anew. */
+/** Reads the cache again. Unreadable metadata is removed, and its firmware is fetched again. */
 export async function look(run: FirmwareRun, { disk, directory, logger }: FirmwareParts): Promise<void> {
   run.contents = await run.cache.read();
   run.isCacheRead = true;
@@ -115,7 +115,7 @@ export async function look(run: FirmwareRun, { disk, directory, logger }: Firmwa
   run.partials = await listPartials(disk, directory);
 }
 
-/** Changes the notes; resolved means on disk. One after the other: a check that somebody asks for runs beside the loop. */
+/** Changes the records; resolved means on disk. Serialised: a requested check runs in parallel to the loop. */
 export const changeRecords = (
   run: FirmwareRun,
   { disk, dataDir }: Pick<FirmwareParts, 'disk' | 'dataDir'>,
@@ -130,7 +130,7 @@ export const changeRecords = (
 export const isPending = (run: FirmwareRun): boolean =>
   run.handOver.isPending(run.contents.items, run.notes.handedOver);
 
-/** `firmware.json` in DATA_DIR: what the cache itself does not tell. Losing it costs a hand-over that is repeated. */
+/** `firmware.json` in DATA_DIR: what the cache does not contain. If it is lost, hand-overs are repeated. */
 const Notes = Type.Object({
   format: Type.Literal(1),
   /** Name → what the backend has accepted. */
@@ -138,7 +138,7 @@ const Notes = Type.Object({
     Type.String(),
     Type.Object({ version: Type.String(), checksum: Type.String(), path: Type.Optional(Type.String()) }),
   ),
-  /** Name → highest version of a manifest whose signature verified: a signed but old manifest does not go back. */
+  /** Name → highest version of a manifest with a valid signature: a signed but old manifest is refused. */
   signedFloors: Type.Record(Type.String(), Type.String()),
 });
 export type FirmwareRecords = Static<typeof Notes>;
@@ -147,7 +147,7 @@ export const emptyRecords: FirmwareRecords = { format: 1, handedOver: {}, signed
 
 export const recordsFile = 'firmware.json';
 
-/** `damaged`: there is a file, and it is not believed; the notes are then empty. */
+/** `damaged`: the file exists but is invalid; the records are then empty. */
 export async function readRecords(disk: Disk, dataDir: string): Promise<{ notes: FirmwareRecords; damaged: boolean }> {
   const path = join(dataDir, recordsFile);
   if ((await disk.read(path)) === null) return { notes: emptyRecords, damaged: false };

@@ -2,12 +2,12 @@ import type { FirmwareItem, Status } from '@station/protocol/agent-api';
 import { attemptKey, chooseEntry, isHandedOver, refusedEntries, refusedImages } from './firmware-decide.ts';
 import { isPending, observe, type FirmwareParts, type FirmwareRun } from './firmware-run.ts';
 
-/** Failures to hand over before it is a condition: a backend that starts is away for a while. */
+/** Failed hand-overs before the condition is set: a starting backend is down for a while. */
 const failuresOfACondition = 3;
-/** Announcements that are remembered: a manifest that changes for ever must not fill the memory. */
+/** Limit of remembered announcements: a manifest that keeps changing must not fill the memory. */
 const mostRemembered = 10_000;
 
-/** Says once what a manifest newly offers, and what of it is refused. */
+/** Logs once what a manifest newly offers, and what of it is refused. */
 export function createAnnouncer(run: FirmwareRun, parts: FirmwareParts): () => void {
   const told = new Set<string>();
   const once = (key: string, tell: () => void): void => {
@@ -29,7 +29,7 @@ export function createAnnouncer(run: FirmwareRun, parts: FirmwareParts): () => v
   };
 }
 
-/** Raises and clears conditions by the facts as they are now. */
+/** Sets and clears conditions from the current facts. */
 export function setConditions(run: FirmwareRun, parts: FirmwareParts): void {
   const { conditions } = parts;
   const facts = observe(run, parts);
@@ -52,7 +52,7 @@ export function describeFirmware(run: FirmwareRun, parts: FirmwareParts): Status
     lastError: lastErrorOf(run),
     items: run.contents.items.map((item): FirmwareItem => {
       const { name, version, file, checksum, size, downloadedAt, chip } = item;
-      // Before the backend has said what it knows, what it once accepted counts.
+      // Before the backend's first answer, earlier accepted hand-overs count.
       const types = facts.types ?? [{ type: name, installed: [], cached: version }];
       return {
         ...{ name, version, file, checksum, size, downloadedAt },

@@ -25,14 +25,14 @@ import { createAnnouncer, describeFirmware, setConditions } from './firmware-sta
 import { clearPath, isFileFault, lostReason } from './unreadable-files.ts';
 
 export type Firmware = {
-  /** Fetches, checks, publishes and hands over for ever. Ends when the signal aborts. */
+  /** Fetches, checks, publishes and hands over firmware until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** Asks for the manifest now, and tries again soon what waited. `ok`: it came, and all of it is valid. */
+  /** Reads the manifest now and retries waiting work soon. `ok`: it was read, and all of it is valid. */
   check(): Promise<{ ok: boolean }>;
   status(): Status['firmware'];
 };
 
-/** The firmware duty of the agent: one loop of observe → decide → apply beside that of the stack (docs/adr/0013). */
+/** The firmware duty of the agent: a loop of observe → decide → apply, separate from the stack's (docs/adr/0013). */
 export function createFirmware(parts: FirmwareParts): Firmware {
   const { clock, logger } = parts;
   const run = createRun(parts);
@@ -69,7 +69,7 @@ export function createFirmware(parts: FirmwareParts): Firmware {
       await persist(() => load(run, parts));
       for (;;) {
         signal.throwIfAborted();
-        // Decided anew for each try: what failed may not be what is to be done next.
+        // Decide again for each try: after a failure another step may come next.
         await persist(async () => {
           setConditions(run, parts);
           const step = decide(observe(run, parts));
@@ -94,7 +94,7 @@ export function createFirmware(parts: FirmwareParts): Firmware {
   };
 }
 
-/** Reads what is there, and takes out of the cache what is not whole. */
+/** Reads the cache and removes damaged items. */
 async function load(run: FirmwareRun, parts: FirmwareParts): Promise<void> {
   const { disk, dataDir, logger } = parts;
   await makeDirectoryDurable(disk, dataDir, 0o755);
@@ -104,7 +104,7 @@ async function load(run: FirmwareRun, parts: FirmwareParts): Promise<void> {
     if (!isLost) logger.event('state_repaired', { file, reason });
   }
   for (const item of run.contents.items) {
-    // A card that wears: no device may be sent what is not whole.
+    // A worn card may damage files, and no device may get a damaged one.
     const fault = await run.cache.faultOf(item);
     if (fault === null) continue;
     await run.cache.withdraw(item);
@@ -113,20 +113,21 @@ async function load(run: FirmwareRun, parts: FirmwareParts): Promise<void> {
   await look(run, parts);
 }
 
-/** The notes; empty ones when there are none that can be believed. */
+/** The records; empty ones when the file is missing or invalid. */
 async function loadNotes(run: FirmwareRun, { disk, dataDir, logger }: FirmwareParts): Promise<FirmwareRecords> {
   const path = join(dataDir, recordsFile);
-  const reading = await run.patience(path, () => readRecords(disk, dataDir));
+  const reading = await run.tolerantRead(path, () => readRecords(disk, dataDir));
   if (reading.kind === 'lost') {
     await clearPath(disk, path);
     logger.event('state_repaired', { file: recordsFile, reason: lostReason });
     return emptyRecords;
   }
-  if (reading.value.damaged) logger.event('state_repaired', { file: recordsFile, reason: 'not notes of this version' });
+  if (reading.value.damaged)
+    logger.event('state_repaired', { file: recordsFile, reason: 'not records of this version' });
   return reading.value.notes;
 }
 
-/** Remembers the highest versions that a signature has vouched for; rarely, since an SD card wears. */
+/** Records the highest signed versions; rarely, because an SD card wears out. */
 async function raiseFloors(run: FirmwareRun, parts: FirmwareParts, entries: readonly FirmwareEntry[]): Promise<void> {
   const raised = ({ signedFloors }: FirmwareRecords): Map<string, string> => {
     const floors = new Map(Object.entries(signedFloors));
@@ -139,7 +140,7 @@ async function raiseFloors(run: FirmwareRun, parts: FirmwareParts, entries: read
   }));
 }
 
-/** Does something until it is done, however long the disk is away meanwhile. */
+/** Retries work until it succeeds, however long the disk is unavailable. */
 function createPersistence(run: FirmwareRun, parts: FirmwareParts, signal: AbortSignal) {
   const { clock, logger, random } = parts;
   return (work: () => Promise<void>): Promise<void> =>
@@ -163,7 +164,7 @@ function createPersistence(run: FirmwareRun, parts: FirmwareParts, signal: Abort
 
 type Executors = { [K in Exclude<Step['kind'], 'wait'>]: (step: Extract<Step, { kind: K }>) => Promise<void> };
 
-/** How each step is done, but for waiting. Each may be done again after a crash. */
+/** One executor for each step except waiting. Each may run again after a crash. */
 function createExecutors(
   run: FirmwareRun,
   parts: FirmwareParts,
@@ -193,7 +194,7 @@ function createExecutors(
       try {
         if (await run.fetching.fetch(entry, run.contents.items, signal)) run.handOver.hurry();
       } finally {
-        // Also after a fault: part of it may have been done.
+        // Also after a fault: a part may have been completed.
         await look(run, parts);
       }
     },

@@ -1,19 +1,19 @@
 import { inspectImage, normalizeChip } from '@station/protocol/firmware-image';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
 
-/** What an image is built for and called; null when it is none that is known. */
+/** The chip and name of an image; null when its format is unknown. */
 export type ImageFacts = { chip: string | null; project: string | null };
 
 export type Verdict = ({ kind: 'ok' } & ImageFacts) | { kind: 'refused'; reason: string };
 
-/** A complete file, and its hash: hashing is a computation of Node's, which decisions do not import. */
+/** A complete file and its hash. Hashing needs a Node module, which decisions must not import. */
 export type HashedFile = { bytes: Uint8Array; sha256: (bytes: Uint8Array) => Uint8Array };
 
 /**
- * Whether a complete file may be published: it is the one that the manifest names, and as far as it can be told an image that a device
+ * Whether a complete file may be published: it is the file of the manifest and, as far as can be checked, an image that a device
  * can start.
- * @param before the version of the same firmware that is in the cache; null when there is none.
- * @param others what else is in the cache.
+ * @param before the cached version of the same firmware; null when there is none.
+ * @param others the other items of the cache.
  */
 export function verifyFirmware(
   { bytes, sha256 }: HashedFile,
@@ -38,9 +38,11 @@ export function verifyFirmware(
   const { chip, project } = image;
   if (wanted !== null && wanted !== chip) return refused(`for ${chip} instead of ${wanted}`);
   if (wanted === null && chipBefore !== null && normalizeChip(chipBefore) !== chip) {
-    return refused(`for ${chip}, while the version before is for ${chipBefore}; the manifest can name the chip`);
+    return refused(
+      `for ${chip}, but the previous version is for ${chipBefore}; name the chip in the manifest to allow it`,
+    );
   }
-  // Two files that were swapped when they were published. Builds that are all called the same tell nothing.
+  // Detects two files that were swapped at publication. Builds with equal names cannot show it.
   const isForeign = before !== null && before.project !== null && before.project !== project;
   if (isForeign && others.some((other) => other.project === project)) {
     return refused(`the image of another firmware: its project is "${project}" instead of "${before.project}"`);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { nodeDisk } from '@station/kit/durable-files';
-import { clearPath, createPatience } from './unreadable-files.ts';
+import { clearPath, createTolerantRead } from './unreadable-files.ts';
 
 it('a folder in the place of a file is lost after three tries, and goes aside with what it holds', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'firmware-lost-'));
@@ -12,8 +12,8 @@ it('a folder in the place of a file is lost after three tries, and goes aside wi
     const path = join(folder, 'firmware.json');
     await mkdir(path);
     await writeFile(join(path, 'kept'), '');
-    const patience = createPatience();
-    const read = () => patience(path, () => nodeDisk.read(path));
+    const tolerantRead = createTolerantRead();
+    const read = () => tolerantRead(path, () => nodeDisk.read(path));
     await assert.rejects(read, { code: 'EISDIR' });
     await assert.rejects(read, { code: 'EISDIR' });
     assert.deepEqual(await read(), { kind: 'lost' });
@@ -26,11 +26,11 @@ it('a folder in the place of a file is lost after three tries, and goes aside wi
 });
 
 it('what passes by itself, or is no fault of a file, never makes one lost', async () => {
-  const patience = createPatience();
+  const tolerantRead = createTolerantRead();
   for (const error of [Object.assign(new Error('full'), { code: 'EMFILE', syscall: 'open' }), new Error('ended')]) {
     for (let tries = 0; tries < 5; tries += 1) {
       await assert.rejects(
-        patience('a', () => Promise.reject(error)),
+        tolerantRead('a', () => Promise.reject(error)),
         error,
       );
     }

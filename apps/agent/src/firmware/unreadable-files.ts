@@ -1,20 +1,20 @@
 import { dirname } from 'node:path';
 import { removeDurable, type Disk } from '@station/kit/durable-files';
 
-/** A disk may fail for a moment; a file that it does not give out so often in a row is as good as damaged (as with the journal). */
+/** A disk may fail for a moment; a file that fails so often in a row counts as damaged (as with the journal). */
 const readTries = 3;
-/** Of a machine that is short of something: they say nothing of the file. */
+/** Errors of a machine that lacks resources; the file itself may be intact. */
 const passing = ['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EINTR'];
 
-export const lostReason = 'the disk does not give it out';
+export const lostReason = 'the disk cannot read it';
 
-/** What was read, or that it is lost. @throws the file system's error as long as it may pass. */
-export type Patience = <T>(
+/** Reads a file: its content, or `lost` after several failures. @throws the file system's error until then. */
+export type TolerantRead = <T>(
   path: string,
   read: () => Promise<T>,
 ) => Promise<{ kind: 'ok'; value: T } | { kind: 'lost' }>;
 
-export function createPatience(): Patience {
+export function createTolerantRead(): TolerantRead {
   const failures = new Map<string, number>();
   return async (path, read) => {
     try {
@@ -31,7 +31,7 @@ export function createPatience(): Patience {
   };
 }
 
-/** Removes durably whatever stands at a path; a folder, which may hold something, goes aside. */
+/** Durably removes what is at a path; a folder, which may have content, is renamed to `.damaged`. */
 export async function clearPath(disk: Disk, path: string): Promise<void> {
   try {
     await removeDurable(disk, path);

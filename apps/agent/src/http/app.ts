@@ -55,10 +55,10 @@ function collectMethods(app: App): Map<string, Set<string>> {
 const pathOf = (request: FastifyRequest): string => request.url.split('?', 1)[0] ?? '';
 
 const bodyLimitBytes = 256 * 1024;
-/** Time for a request to arrive as a whole; an answer may take as long as an update. */
+/** Time for a whole request to arrive; a response may take as long as an update. */
 const requestTimeoutMs = 30_000;
 
-/** Fastify as the agent uses it: TypeBox for its schemas, JSON bodies only, and its own refusals in the shape of the contract. */
+/** Fastify as the agent uses it: TypeBox schemas, JSON bodies only, and its own errors in the shape of the contract. */
 function createFastify(): App {
   const app = fastify({
     bodyLimit: bodyLimitBytes,
@@ -71,7 +71,7 @@ function createFastify(): App {
     },
     clientErrorHandler: (_error, socket) => {
       if (!socket.writable) return;
-      const text = JSON.stringify(errorBody('bad_request', 'The request is not HTTP as the agent reads it.'));
+      const text = JSON.stringify(errorBody('bad_request', 'The request is not valid HTTP.'));
       const head = `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}`;
       socket.end(`${head}\r\nconnection: close\r\n\r\n${text}`);
     },
@@ -85,7 +85,7 @@ function createFastify(): App {
   return app;
 }
 
-/** Only JSON is read. A body of no bytes is none, whatever it says it is: clients send the header out of habit. */
+/** Reads only JSON. An empty body counts as none, even with a content type: some clients always send the header. */
 function acceptJsonOnly(app: App): void {
   const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();

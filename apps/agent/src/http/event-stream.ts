@@ -4,7 +4,7 @@ import type { AgentLogger } from '@station/kit/logger';
 import { StationError } from '@station/kit/station-error';
 
 export type EventStreams = {
-  /** Takes the response over and writes each event of the report to it until either side ends. */
+  /** Takes over the response and writes each logged event to it until either side ends. */
   follow(response: ServerResponse): void;
 };
 
@@ -16,7 +16,7 @@ const maxStreams = 64;
 
 /**
  * `GET /events`: server-sent events (WHATWG HTML, section 9.2), `data` being one event of the catalogue as JSON. A reader that
- * does not keep up is dropped; it may come back and read /status for what it missed.
+ * does not keep up is dropped; it may reconnect and read /status for what it missed.
  * @param parts.stopping ends all streams.
  */
 export function createEventStreams(parts: { logger: AgentLogger; clock: Clock; stopping: AbortSignal }): EventStreams {
@@ -30,9 +30,9 @@ export function createEventStreams(parts: { logger: AgentLogger; clock: Clock; s
       const close = (): void => closed.abort();
       stopping.addEventListener('abort', close, { once: true });
       response.on('close', close);
-      // A broken connection closes: nothing else is to be done about its error.
+      // A broken connection closes by its own; its error needs no handling.
       response.on('error', () => undefined);
-      // Ending with the response, the connection does not hold the agent's end up.
+      // Close the connection with the response, so that it does not delay the agent's stop.
       response.writeHead(200, {
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': 'no-store',
@@ -53,7 +53,7 @@ export function createEventStreams(parts: { logger: AgentLogger; clock: Clock; s
   };
 }
 
-/** Comments that keep the connection alive, and find out that it is not. */
+/** Sends comments that keep the connection open and detect a dead one. */
 async function beat(response: ServerResponse, clock: Clock, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await clock.sleep(heartbeatMs, signal).catch(() => undefined);

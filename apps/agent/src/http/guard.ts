@@ -9,9 +9,9 @@ export type Guard = (request: Pick<FastifyRequest, 'method' | 'headers' | 'socke
 const safeMethods = ['GET', 'HEAD'];
 
 /**
- * With a token: whatever changes something must carry it. Without one the API is open, so it must be kept from web pages: a
- * page that a browser of this network shows can send requests here, under its own name (DNS rebinding) or as another origin.
- * @param options.overSocket the Unix socket: no browser reaches it, so names say nothing there.
+ * With a token: every changing request must carry it. Without a token the API is open, so web pages must be kept out: a
+ * page in a browser of this network can send requests here, under its own name (DNS rebinding) or as another origin.
+ * @param options.overSocket the Unix socket: no browser reaches it, so names are not checked.
  */
 export function createGuard(options: { token: string | null; host: string; overSocket: boolean }): Guard {
   const { token, host } = options;
@@ -30,14 +30,14 @@ export function createGuard(options: { token: string | null; host: string; overS
     if (!isOwnName(hostName(headers.host)))
       throw new StationError('host_not_allowed', 'Without a token the agent answers only under its own address.');
     if (headers.origin !== undefined && !isOwnName(originName(headers.origin)))
-      throw new StationError('origin_not_allowed', 'Without a token the agent takes no calls from other web sites.');
+      throw new StationError('origin_not_allowed', 'Without a token the agent refuses calls from other web sites.');
   };
 }
 
-/** True when `host` is an address that others than this machine can reach. */
+/** True when other machines can reach the address `host`. */
 export const listensBeyondLoopback = (host: string): boolean => !isLoopback(hostName(bracketed(host)) ?? host);
 
-/** Compares digests: neither the content nor the length of the token shows in the time it takes. */
+/** Compares digests: the time reveals neither the content nor the length of the token. */
 function tokenCheck(token: string): (given: string | null) => boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   const wanted = digest(token);

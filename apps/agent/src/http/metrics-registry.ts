@@ -11,7 +11,7 @@ export type Tally = {
 
 export type Measured = { status: Status; tally: Tally; agentVersion: string; uptimeSeconds: number };
 
-/** The agent's metrics in the Prometheus text format. Each call makes its own registry: nothing is left over between two. */
+/** The agent's metrics in the Prometheus text format. Each call makes its own registry without shared state. */
 export async function renderMetrics(measured: Measured): Promise<{ text: string; contentType: string }> {
   const registry = new Registry();
   addTally(registry, measured.tally);
@@ -26,13 +26,13 @@ function addTally(registry: Registry, tally: Tally): void {
     new Counter({ name: `station_agent_${name}`, help, labelNames, registers: [registry] });
   const operations = counter('operations_total', 'Updates and rollbacks that have ended, by result.', ['result']);
   for (const [result, count] of Object.entries(tally.operations)) operations.inc({ result }, count);
-  const checks = counter('health_checks_total', 'Health checks of a release that came to a verdict.', ['verdict']);
+  const checks = counter('health_checks_total', 'Finished health checks of a release, by verdict.', ['verdict']);
   for (const [verdict, count] of Object.entries(tally.healthChecks)) checks.inc({ verdict }, count);
-  const downloads = counter('firmware_downloads_total', 'Attempts to bring firmware into the cache, by result.', [
+  const downloads = counter('firmware_downloads_total', 'Attempts to fetch firmware into the cache, by result.', [
     'result',
   ]);
   for (const [result, count] of Object.entries(tally.firmwareDownloads)) downloads.inc({ result }, count);
-  counter('unexpected_errors_total', 'Errors nobody had thought of; the log has them.').inc(tally.unexpectedErrors);
+  counter('unexpected_errors_total', 'Unexpected errors; the log has the details.').inc(tally.unexpectedErrors);
 }
 
 function addStatus(registry: Registry, status: Status): void {
@@ -47,11 +47,11 @@ function addStatus(registry: Registry, status: Status): void {
   const release = gauge('release', '1 for the release that is installed.', ['version']);
   if (status.currentVersion !== null) release.set({ version: status.currentVersion }, 1);
   gauge('update_available', '1 when a newer release is known.').set(status.updateAvailable ? 1 : 0);
-  gauge('quarantined_releases', 'Releases that did not work here.').set(status.quarantined.length);
+  gauge('quarantined_releases', 'Releases that failed on this station.').set(status.quarantined.length);
   const service = gauge('service_running', '1 when the service of the stack runs.', ['service']);
   for (const { name, state } of status.stack.services) service.set({ service: name }, state === 'running' ? 1 : 0);
   if (status.lastCheckAt !== null) {
-    const checkedAt = gauge('last_check_timestamp_seconds', 'When the release manifest was last asked for.');
+    const checkedAt = gauge('last_check_timestamp_seconds', 'When the release manifest was last read.');
     checkedAt.set(Date.parse(status.lastCheckAt) / 1000);
   }
 }
@@ -63,20 +63,20 @@ function addFirmware(registry: Registry, firmware: Status['firmware']): void {
   for (const { name, version } of firmware.items) cached.set({ name, version }, 1);
   const handedOver = gauge('handed_over', '1 when the backend has accepted the firmware.', ['name']);
   for (const item of firmware.items) handedOver.set({ name: item.name }, item.handedOver === true ? 1 : 0);
-  const progress = gauge('download_progress_ratio', 'Of the download under way; 0 to 1.', ['name', 'version']);
+  const progress = gauge('download_progress_ratio', 'Progress of the running download; 0 to 1.', ['name', 'version']);
   const { download } = firmware;
   if (download) {
     const { name, version } = download;
     progress.set({ name, version }, (download.progress.percent ?? 0) / 100);
   }
-  gauge('refused', 'Firmware of the manifest that no device gets.').set(firmware.refused?.length ?? 0);
+  gauge('refused', 'Refused firmware entries of the manifest.').set(firmware.refused?.length ?? 0);
   if (firmware.lastCheckAt !== null) {
     const checkedAt = gauge('last_check_timestamp_seconds', 'When the firmware manifest was last read.');
     checkedAt.set(Date.parse(firmware.lastCheckAt) / 1000);
   }
 }
 
-/** The few of the usual process metrics that are looked at; all of them cost observers that run for ever. */
+/** Only the most useful process metrics: the full set needs observers that never stop. */
 function addProcess(registry: Registry, { agentVersion, uptimeSeconds }: Measured): void {
   const registers = [registry];
   const gauge = (name: string, help: string, value: number) => new Gauge({ name, help, registers }).set(value);

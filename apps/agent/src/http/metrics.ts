@@ -9,7 +9,7 @@ export type Metrics = Disposable & {
   render(status: Status): Promise<{ text: string; contentType: string }>;
 };
 
-/** Counts from the report's events; everything else is read when it is asked for. */
+/** Counts logged events; all other values are read at each request. */
 export function createMetrics(parts: { logger: AgentLogger; clock: Clock; agentVersion: string }): Metrics {
   const { logger, clock, agentVersion } = parts;
   const startedMs = clock.monotonic();
@@ -23,7 +23,7 @@ export function createMetrics(parts: { logger: AgentLogger; clock: Clock; agentV
   let registry: Promise<typeof import('./metrics-registry.ts')> | null = null;
   return {
     render: async (status) => {
-      // Most stations are never asked for metrics: they do not load the library, which takes some 9 MB.
+      // Load the library (about 9 MB) only at the first request: most stations never serve metrics.
       registry ??= import('./metrics-registry.ts');
       const { renderMetrics } = await registry;
       return renderMetrics({ status, tally, agentVersion, uptimeSeconds: (clock.monotonic() - startedMs) / 1000 });
@@ -32,7 +32,7 @@ export function createMetrics(parts: { logger: AgentLogger; clock: Clock; agentV
   };
 }
 
-/** What an event says about an operation or a check that has ended. */
+/** The result of an ended operation or check in an event. */
 const counters: Partial<Record<EventName, (tally: Tally) => void>> = {
   update_completed: (tally) => (tally.operations.updated += 1),
   update_failed: (tally) => (tally.operations.failed += 1),

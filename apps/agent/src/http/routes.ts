@@ -41,7 +41,7 @@ export type RouteParts = {
   startedMs: number;
   streams: EventStreams;
   metrics: Metrics;
-  /** Aborted when the agent is to end: whoever waits is answered then. */
+  /** Aborts when the agent stops: waiting requests are then answered. */
   stopping: AbortSignal;
 };
 
@@ -117,7 +117,7 @@ function accepted(answer: StartAnswer): Extract<StartAnswer, { kind: 'started' }
     case 'refused':
       throw new StationError(answer.code, answer.message);
     case 'already_current':
-      throw new StationError('nothing_to_roll_back', 'The release to go back to is the one that runs.');
+      throw new StationError('nothing_to_roll_back', 'The rollback target is the release that runs.');
   }
 }
 
@@ -139,24 +139,28 @@ async function unlessStopped<T>(work: Promise<T>, stopping: AbortSignal): Promis
   }
 }
 
-/** The answer to POST /update, once the operation has ended. Throws what did not work as a StationError. */
+/** The answer to POST /update after the end of the operation. @throws StationError when it failed. */
 function updateResult(entry: HistoryEntry): Static<typeof UpdateResult> {
   if (entry.result === 'updated') return { result: 'updated', ...outcome(entry) };
   if (entry.result === 'rolled_back')
-    throw failure('update_rolled_back', 'The release did not work; the one before it runs again.', entry);
+    throw failure(
+      'update_rolled_back',
+      'The release failed and was rolled back. The previous release runs again.',
+      entry,
+    );
   throw failure(failureCode(entry, 'update_failed'), 'The release was not installed.', entry);
 }
 
-/** The answer to POST /rollback, once the operation has ended. Throws what did not work as a StationError. */
+/** The answer to POST /rollback after the end of the operation. @throws StationError when it failed. */
 function rollbackResult(entry: HistoryEntry): Static<typeof RollbackResult> {
-  // With a reason, the release to go back to did not work, and the one left for it runs again.
+  // With a reason, the rollback target failed and the release before the rollback runs again.
   if (entry.result === 'rolled_back' && entry.reason === null) return { result: 'rolled_back', ...outcome(entry) };
-  throw failure(failureCode(entry, 'rollback_failed'), 'Going back did not work.', entry);
+  throw failure(failureCode(entry, 'rollback_failed'), 'The rollback failed.', entry);
 }
 
 const outcome = ({ from, to, durationMs, downtimeMs }: HistoryEntry) => ({ from, to, durationMs, downtimeMs });
 
-/** The reason's own code where it is one that clients know. */
+/** The reason's own code if clients know it. */
 function failureCode({ code, result }: HistoryEntry, otherwise: ErrorCode): ErrorCode {
   return result === 'failed' && code && Object.hasOwn(errorCodes, code) ? (code as ErrorCode) : otherwise;
 }
@@ -167,4 +171,4 @@ function failure(code: ErrorCode, message: string, { from, to, reason }: History
 }
 
 export const shuttingDown = (): StationError =>
-  new StationError('shutting_down', 'The agent is stopping. What is under way goes on when it starts again.');
+  new StationError('shutting_down', 'The agent is stopping. It resumes the operation when it starts again.');

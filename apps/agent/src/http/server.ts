@@ -16,7 +16,7 @@ export type HttpServer = AsyncDisposable & {
 
 /** The file of a Unix socket, on the host. */
 type SocketFiles = {
-  /** Makes way for a socket to be listened on. @throws when somebody answers there, or something else stands there. */
+  /** Prepares the path of a socket. @throws when another process serves it, or another kind of file is there. */
   prepare(path: string): Promise<void>;
   /** Lets the owner and the group connect, and nobody else. */
   restrict(path: string): Promise<void>;
@@ -40,13 +40,13 @@ type HttpServerParts = {
   random: () => number;
 };
 
-/** Answers that are under way get this long once everybody was told to end. */
+/** Time for running responses after the stop begins. */
 const closeGraceMs = 1500;
 
 /**
  * Serves the agent's API over TCP and, when configured, over a Unix socket. Resolves when each of the two listens or has
- * failed once; what failed (an address that is not there yet, a port in use) is tried again for ever, because a station must
- * be kept running even when nobody can ask about it. Disposing ends the event streams, answers whoever waits with 503
+ * failed once; a failed listener (an address that does not exist yet, a port in use) is retried without limit: the station must
+ * keep running even when its API is unreachable. Disposing ends the event streams, answers waiting requests with 503
  * shutting_down, and takes 2 s at most.
  */
 export async function createHttpServer(parts: HttpServerParts): Promise<HttpServer> {
@@ -105,7 +105,7 @@ async function orClose(app: App, listening: Promise<unknown>): Promise<void> {
 }
 
 async function closeApp(app: App): Promise<void> {
-  // A reader that takes nothing keeps its connection open for ever.
+  // A client that does not read would keep its connection open without limit.
   const timer = setTimeout(() => app.server.closeAllConnections(), closeGraceMs);
   try {
     await app.close();
@@ -122,11 +122,11 @@ type Listener = AsyncDisposable & {
 };
 
 /**
- * Opens a listener and tries again with growing delays while that does not work.
- * Resolves after the first attempt, whatever came of it.
+ * Opens a listener and retries with growing delays until it works.
+ * Resolves after the first attempt, successful or not.
  */
 async function keepListening(parts: {
-  /** What is to be listened on, for the log. */
+  /** The address to listen on, for the log. */
   address: string;
   open: () => Promise<Opened>;
   logger: AgentLogger;

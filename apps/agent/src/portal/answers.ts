@@ -8,7 +8,7 @@ import { texts, type Texts } from './texts.ts';
 
 export type Response = { status: number; headers: Readonly<Record<string, string>>; body: string };
 
-/** What is answered, apart from how it comes over the wire. */
+/** The portal's responses, independent of HTTP connections. */
 export type Answers = {
   /** Answers that need no body. */
   to(answer: Exclude<Answer, { kind: 'form' }>, acceptLanguage: string | null): Response;
@@ -21,8 +21,8 @@ export type Answers = {
 const untouched: PageState = { problem: null, chosen: null, isPasswordShown: false };
 
 /**
- * What a person reads comes with 200, also when something in a form is not right: captive sheets put their own words in the place of
- * a page with any other status. Only what no form of ours sends is answered with 4xx.
+ * Pages for people have status 200, even for an invalid form: captive-portal sheets replace a page of any other status with
+ * their own text. Only requests that no form of ours can send get 4xx.
  */
 export function createAnswers(parts: { place: Place; actions: PortalActions }): Answers {
   const { actions } = parts;
@@ -50,7 +50,7 @@ export function createAnswers(parts: { place: Place; actions: PortalActions }): 
     if (actions.join(reading.request) === 'accepted')
       return page(renderTrying(words, view, reading.request.ssid, false));
     const { joining } = actions.view();
-    // Without a join from here, the hotspot goes for a network that the station knows.
+    // The hotspot ends for a known network, not for a join from here.
     return page(
       joining === null ? renderTrouble(words, words.leaving, startUrl) : renderTrying(words, view, joining, true),
     );
@@ -99,10 +99,10 @@ const plainText = (status: number, body: string): Response => ({
   body,
 });
 
-/** The one answer to all probes: a redirect to an absolute address, never cached, with a body that is not empty. */
+/** The only response to probes: a redirect to an absolute address, never cached, with a non-empty body. */
 const redirect = (url: string): Response => ({ ...seeOther(url), status: 302 });
 
-/** After a form: what the browser shows next is fetched, so that a reload does not send the form again. */
+/** After a form: redirects the browser to a GET, so that a reload does not send the form again. */
 const seeOther = (url: string): Response => ({
   status: 303,
   headers: { Location: url, 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' },

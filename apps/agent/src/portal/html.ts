@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { languages } from './portal-decide.ts';
 import type { Texts } from './texts.ts';
 
-/** Colours are the web app's. Everything the page needs is in it: nothing can be fetched where there is no internet. */
+/** Colours of the web app. The page contains everything it needs: without internet nothing can be fetched. */
 const style = `
 :root{color-scheme:light dark;--paper:#f4f5f2;--surface:#fff;--line:#dfe2dc;--edge:#858d87;--ink:#1a1f1c;--soft:#515a54;--accent:#3a45b8;--on:#fff;--pick:#e9ebfa;--fault:#b0251d;--faint:#fbe7e5}
 @media(prefers-color-scheme:dark){:root{--paper:#101311;--surface:#1a1e1b;--line:#2e3530;--edge:#76817a;--ink:#e9ece9;--soft:#a9b3ac;--accent:#aab1ff;--on:#15183f;--pick:#272b4b;--fault:#ff9d94;--faint:#3a1d1b}}
@@ -56,8 +56,8 @@ li{margin:0 0 12px;padding-left:4px}
 `;
 
 /**
- * What the page does beyond HTML, all of it to be done without: a password that is shown without being lost, and a page that waits
- * for the hotspot to come back instead of running into the time without it.
+ * Optional script of the page: it shows the password without losing it, and waits for the hotspot to come back
+ * instead of showing the browser's error.
  */
 const script = `
 (function(d){
@@ -72,7 +72,7 @@ fetch('/state',{cache:'no-store',signal:c?c.signal:undefined}).then(function(r){
 
 const hash = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** Nothing but what stands in the page itself, sent nowhere but here. */
+/** Content security policy: only inline content, and forms only to this server. */
 const contentSecurityPolicy = [
   `default-src 'none'`,
   `style-src ${hash(style)}`,
@@ -83,7 +83,7 @@ const contentSecurityPolicy = [
   `frame-ancestors 'none'`,
 ].join('; ');
 
-/** Markup that is ready to be sent. Only what this file makes or checks is of this kind. */
+/** Escaped markup. Only this file makes it. */
 export type Html = string & { readonly kind: unique symbol };
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
@@ -91,9 +91,9 @@ const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;
 /** Text as markup, for content and for attributes in quotes. */
 export const escapeHtml = (text: string): Html => text.replace(/[&<>"']/g, (sign) => entities[sign] ?? '') as Html;
 
-/** Template for markup: texts that are put in are escaped, markup and lists of it are not. */
+/** Template for markup: inserted texts are escaped, markup and lists of markup are not. */
 export function html(parts: TemplateStringsArray, ...values: readonly (Html | readonly Html[] | Escaped)[]): Html {
-  // Indentation is for the source: the page has to be small.
+  // Indentation is removed: the page must be small.
   const raw = parts.map((part) => part.replace(/\s*\n\s*/g, '\n'));
   return String.raw({ raw }, ...values.map(toHtml)) as Html;
 }
@@ -109,7 +109,7 @@ function toHtml(value: Html | readonly Html[] | Escaped): string {
 
 export const nothing = '' as Html;
 
-/** A text with `{name}`-like places filled in; what is filled in is kept apart, so that its direction of writing disturbs nothing. */
+/** A text with placeholders such as `{name}` filled in; each value is isolated, because its writing direction may differ. */
 export function fill(text: string, names: Readonly<Record<string, string>>): Html {
   const marked = escapeHtml(text).replace(
     /\{(\w+)\}/g,
@@ -118,11 +118,11 @@ export function fill(text: string, names: Readonly<Record<string, string>>): Htm
   return marked as Html;
 }
 
-/** A text with its places filled in as plain text, for a page's title. */
+/** A text with its placeholders filled in as plain text, for a page title. */
 export const fillText = (text: string, names: Readonly<Record<string, string>>): string =>
   text.replace(/\{(\w+)\}/g, (_, key: string) => names[key] ?? '');
 
-/** Headers of every page that somebody reads. */
+/** Headers of every page for people. */
 export const pageHeaders = {
   'Content-Type': 'text/html; charset=utf-8',
   'Cache-Control': 'no-store',

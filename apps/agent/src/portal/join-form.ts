@@ -9,7 +9,7 @@ import {
   type Security,
 } from '../core/wifi-network.ts';
 
-/** What is not right with a filled-in form. Each has a text that names what to do. */
+/** The possible faults of a submitted form. Each has a text that names what to do. */
 export const formProblems = [
   'form_unreadable',
   'no_network',
@@ -24,12 +24,12 @@ export const formProblems = [
 ] as const;
 export type FormProblem = (typeof formProblems)[number];
 
-/** What the page shows as chosen. A password is never among it: nothing secret is sent back. */
+/** What the page shows as chosen. It never contains a password: no secret is sent back. */
 export type Chosen =
   | { kind: 'network'; ssid: SsidHex; security: Security | null }
   | { kind: 'other'; name: string; security: OtherSecurity };
 
-/** How a network whose name is typed is secured; `auto`: with a password, the station finds out how. */
+/** Security of a network with a typed name; `auto`: with a password, the station detects the kind. */
 export const otherSecurities = ['auto', 'wpa2', 'wpa3', 'open'] as const;
 export type OtherSecurity = (typeof otherSecurities)[number];
 
@@ -39,10 +39,10 @@ type JoinForm = { kind: 'ok'; request: JoinRequest } | { kind: 'invalid'; proble
 export const otherValue = 'other';
 
 const longestNameBytes = 32;
-/** As many as go into a field of the page; SAE itself has no limit (IEEE 802.11-2020, 12.4.3). */
+/** The page's limit for a password; SAE itself has none (IEEE 802.11-2020, 12.4.3). */
 export const longestPassword = 128;
 
-/** Value of a network's radio button: its name, and how the page said that it is secured; null: it is not in reach. */
+/** Value of a network's radio button: its name and its security on the page; null: out of range. */
 export const radioValue = ({ ssid, security }: { ssid: SsidHex; security: Security | null }): string =>
   security === null ? ssid : `${ssid}.${security}`;
 
@@ -51,7 +51,7 @@ const withPassword: readonly Security[] = ['wpa2', 'wpa2-wpa3', 'wpa3'];
 /**
  * Reads the form of the page: `ssid` (a name as hex, alone or followed by `.` and its security, or `other`), `name` and `security`
  * for `other`, and `password`.
- * @param networks what is in reach now: a name without its security is looked up there.
+ * @param networks networks in range now: the security of a name without one is looked up there.
  */
 export function readJoinForm(form: ReadonlyMap<string, string>, networks: readonly Network[]): JoinForm {
   const chosen = readChosen(form, networks);
@@ -78,7 +78,7 @@ export function readChosen(form: ReadonlyMap<string, string>, networks: readonly
   const ofThisName = networks.filter((network) => network.ssid === ssid);
   const shown = securities.find((security) => security === wanted);
   if (shown === undefined) return { kind: 'network', ssid, security: ofThisName[0]?.security ?? null };
-  // What was shown with a password is never taken for an open network of the same name.
+  // A network shown with a password never becomes an open one of the same name.
   const isAlike = ({ security }: Network): boolean => withPassword.includes(shown) && withPassword.includes(security);
   const seen = ofThisName.find(({ security }) => security === shown) ?? ofThisName.find(isAlike);
   return { kind: 'network', ssid, security: seen?.security ?? shown };
@@ -113,7 +113,7 @@ function problemOfPassword(security: Security | null, password: string, chosen: 
       return password.length < 8 || password.length > 63 ? 'password_length' : null;
     case 'wpa3':
     case null:
-      // A network that is out of reach for the moment may be an open one.
+      // A network that is out of range now may be an open one.
       if (password === '') return security === null && chosen.kind === 'network' ? null : 'password_missing';
       if (password.includes('\0')) return 'password_characters';
       return new TextEncoder().encode(password).length > longestPassword ? 'password_too_long' : null;

@@ -7,18 +7,18 @@ import type { Texts, Trouble } from './texts.ts';
 const startPage = (language: Language): string => `/?lang=${language}`;
 const wait = '<div class="wait" aria-hidden="true"><i></i></div>' as Html;
 
-/** Seconds after which the page of a search looks again. */
+/** Seconds after which the search page reloads. */
 const searchRefresh = 2;
 /**
- * Seconds after which, without script, the page of a join leads back to the start page. By then the hotspot is away, or back with the
- * phone on it: any earlier the phone would only put its own error in the place of these words.
+ * Seconds after which, without script, the join page returns to the start page. By then the hotspot is off, or is back with the
+ * phone in it: earlier, the phone would replace this page with its own error.
  */
 const joinRefresh = 45;
 
 const refreshTo = (seconds: number, path: string): Html =>
   html`<meta http-equiv="refresh" content="${plain(`${seconds};url=${path}`)}" />`;
 
-/** While the station searches. The hotspot stays, so the page can come back by itself. */
+/** Shown while the station searches. The hotspot stays, so the page can reload automatically. */
 export function renderSearching(texts: Texts): string {
   const { title, text, link } = texts.searching;
   const path = `/searching?lang=${texts.language}`;
@@ -30,7 +30,7 @@ export function renderSearching(texts: Texts): string {
 }
 
 /**
- * The last that a phone sees before the hotspot goes: what happens, and what to do when this page is gone.
+ * The last page before the hotspot ends: what happens next, and what to do when this page is gone.
  * @param isBusy the network is one that was being tried already.
  */
 export function renderTrying(texts: Texts, view: PortalView, ssid: SsidHex, isBusy: boolean): string {
@@ -52,7 +52,7 @@ export function renderTrying(texts: Texts, view: PortalView, ssid: SsidHex, isBu
   return renderDocument({ texts, title: fillText(title, names), head, main });
 }
 
-/** A request that is not taken, in words, with the way back. */
+/** A refused request: the reason as text, and a link back. */
 export function renderTrouble(texts: Texts, { title, help }: Trouble, back: string): string {
   const main = html`<section class="fault">
       <h1>${plain(title)}</h1>
@@ -62,7 +62,7 @@ export function renderTrouble(texts: Texts, { title, help }: Trouble, back: stri
   return renderDocument({ texts, title, main });
 }
 
-/** Body of the answer to probes: for whoever shows it instead of following, and never one that a probe takes for the internet. */
+/** Body of the redirect for probes. Some phones show it, and no probe may take it for a sign of internet access. */
 export function renderRedirect(url: string): string {
   return html`<!doctype html>
     <html lang="en">

@@ -14,17 +14,17 @@ import type { Texts, Trouble } from './texts.ts';
 
 /** What the start page shows besides what the watchdog knows. */
 export type PageState = {
-  /** What is not right with the form that was sent; null: nothing, or none was. */
+  /** What is wrong with the submitted form; null: nothing, or no form was sent. */
   problem: FormProblem | null;
   chosen: Chosen | null;
-  /** Without script, somebody asked to see what they type. */
+  /** The person asked to see the password while typing, in a browser without script. */
   isPasswordShown: boolean;
 };
 
-/** The whole page is to stay within 30 kB; names of 32 bytes can be long in HTML. */
+/** The whole page must stay within 30 kB; names of 32 bytes can be long in HTML. */
 const listBudgetBytes = 16_000;
 
-/** The page to choose a network on. */
+/** The page with the list of networks. */
 export function renderPage(texts: Texts, view: PortalView, state: PageState): string {
   const trouble = troubleOf(texts, view, state);
   const chosen = state.chosen ?? (state.problem === null ? chosenByLastJoin(view) : null);
@@ -69,7 +69,7 @@ function chosenByLastJoin({ lastJoin }: PortalView): Chosen | null {
   return { kind: 'network', ssid, security };
 }
 
-/** A name as it can be typed again; null when its bytes are no text. */
+/** A name that can be typed again; null when its bytes are no text. */
 function textOf(ssid: SsidHex): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(ssidToBytes(ssid));
@@ -78,7 +78,7 @@ function textOf(ssid: SsidHex): string | null {
   }
 }
 
-// It takes the focus, so that whoever does not see the page hears first what went wrong.
+// It takes the focus, so that screen readers read the error first.
 const renderTroubleBox = ({ title, help, names }: Told): Html =>
   html`<section class="fault" tabindex="-1" autofocus>
     <h2>${fill(title, names)}</h2>
@@ -88,7 +88,7 @@ const renderTroubleBox = ({ title, help, names }: Told): Html =>
 const languageField = (texts: Texts): Html =>
   html`<input type="hidden" name="lang" value="${plain(texts.language)}" />`;
 
-/** A row of the list; without a signal it is only the last choice, which is not in reach now. */
+/** A row of the list; without a signal it is the last choice, which is out of range now. */
 type Row = { ssid: SsidHex; security: Security | null; signal: number | null; isKnown: boolean };
 
 function renderNetworks(texts: Texts, networks: readonly Network[], chosen: Chosen | null): Html {
@@ -98,7 +98,7 @@ function renderNetworks(texts: Texts, networks: readonly Network[], chosen: Chos
   const shown: Html[] = [];
   let isCut = false;
   let left = listBudgetBytes;
-  // What is chosen must be in the list, however weak it is.
+  // The chosen network must be in the list, however weak its signal is.
   const ordered = picked === null || rows.includes(picked) ? rows : [picked, ...rows];
   for (const row of ordered) {
     const markup = render(row);

@@ -1,7 +1,7 @@
-/** Where the portal is reached, as its clients write it. Port 80 is never written. */
+/** The portal's address, as clients write it. Port 80 is left out. */
 export type Place = { address: string; port: number };
 
-/** What a request says about itself, before its body is read. Header values as they came; null: there is none. */
+/** Facts of a request before its body is read. Header values are unchanged; null: no such header. */
 export type RequestFacts = {
   method: string;
   /** The request target: a path with query, or a whole URL as a proxy gets it (RFC 9112, 3.2). */
@@ -14,29 +14,29 @@ export type RequestFacts = {
 };
 
 export type Answer =
-  /** To the page, always with the same words: how a phone learns that this network wants something of its owner. */
+  /** Redirects to the page, always with the same response: so a phone detects a captive portal. */
   | { kind: 'redirect' }
   | { kind: 'page'; query: URLSearchParams; byPerson: boolean }
   /** The page while a search goes on. */
   | { kind: 'searching'; query: URLSearchParams; byPerson: boolean }
-  /** One word for the script of the page that waits. */
+  /** One word for the script of the waiting page. */
   | { kind: 'state' }
-  /** With a form to be read first. `show` draws the page again with a password that can be read while it is typed. */
+  /** Needs its form first. `show` renders the page again with a readable password field. */
   | { kind: 'form'; action: 'join' | 'search' | 'show' }
   | { kind: 'nothing' }
   | { kind: 'refused'; reason: 'origin' | 'content_type' };
 
-/** How the place is written in a URL and in a Host header. */
+/** The address in a URL and in a Host header. */
 export const authorityOf = ({ address, port }: Place): string => (port === 80 ? address : `${address}:${port}`);
 
 const actions = { '/join': 'join', '/search': 'search', '/show': 'show' } as const;
-/** What browsers ask for by themselves. */
+/** What browsers request automatically. */
 const iconPaths = /^\/(favicon\.ico|apple-touch-icon[^/]*\.png|\.well-known\/.*|robots\.txt)$/;
 
 /**
- * Which answer a request gets. Every name leads here by DNS, so a request that names another host is a probe of the phone, or
- * somebody's page that cannot be reached: both are led to the page at its literal address. Only that address is answered with
- * the page, so a name that a foreign web page owns (DNS rebinding) opens nothing.
+ * Which response a request gets. DNS resolves every name to this station, so a request for another host is a probe of the phone or
+ * a page that cannot be reached: both are redirected to the literal address. Only that address gets
+ * the page, so the host name of a foreign web page (DNS rebinding) opens nothing.
  */
 export function decide(request: RequestFacts, place: Place): Answer {
   const authority = authorityOf(place);
@@ -52,8 +52,8 @@ export function decide(request: RequestFacts, place: Place): Answer {
 }
 
 /**
- * A page of another site must not fill in the form. Browsers name the origin of a form; some sheets and older ones do not, or say
- * `null`: they are let in, for whoever is near enough to use that could join the hotspot and fill in the form themselves.
+ * A page of another site must not submit the form. Browsers send the origin of a form; some sheets and older browsers do not, or send
+ * `null`. They are accepted: an attacker close enough to use that could join the hotspot and submit the form directly.
  */
 function decidePost(request: RequestFacts, path: string, ownOrigin: string): Answer {
   if (!Object.hasOwn(actions, path)) return { kind: 'redirect' };
@@ -67,8 +67,8 @@ function decidePost(request: RequestFacts, path: string, ownOrigin: string): Ans
 }
 
 /**
- * True when somebody looks, not the phone by itself: a browser's visit asks for HTML, and what follows a probe to its end names
- * itself. On a person in front of the page the hotspot waits.
+ * True for a visit by a person, not for an automatic probe: a browser asks for HTML, and a followed probe names
+ * itself. The hotspot stays while a person uses the page.
  */
 function isByPerson({ accept, userAgent }: RequestFacts): boolean {
   if (/CaptiveNetworkSupport|Microsoft NCSI|NetworkManager/i.test(userAgent ?? '')) return false;
@@ -82,8 +82,8 @@ const isLanguage = (text: string): text is Language => (languages as readonly st
 
 /**
  * The language of the page.
- * @param chosen what the switch of the page has put into the address or the form; wins when it is one of ours.
- * @param accepted Accept-Language (RFC 9110, 12.5.4): the one with the highest weight that is ours, English without one.
+ * @param chosen the language from the page's switch, in the address or the form; wins when it is supported.
+ * @param accepted Accept-Language (RFC 9110, 12.5.4): the supported language with the highest weight, else English.
  */
 export function pickLanguage(chosen: string | null | undefined, accepted: string | null | undefined): Language {
   if (chosen && isLanguage(chosen)) return chosen;

@@ -9,15 +9,15 @@ import { type Answers, createAnswers, type Response } from './answers.ts';
 import { decide, type Place, type RequestFacts } from './portal-decide.ts';
 
 const maxBodyBytes = 4096;
-/** How long answers that are under way may take to leave when the portal closes. */
-const farewellMs = 1000;
+/** Time for running responses to finish when the portal closes. */
+const closeGraceMs = 1000;
 
 type PortalOptions = {
-  /** IPv4 of the hotspot: what is listened on, and the only name under which the page is shown. */
+  /** IPv4 of the hotspot: the listen address, and the only host name that gets the page. */
   address: string;
   /** TCP port; 0 takes a free one. */
   port: number;
-  /** Opens the address; the host's own, or a test's. */
+  /** Opens the listener; the real one or a test's. */
   listenHttp: ListenHttp;
   actions: PortalActions;
   logger: AgentLogger;
@@ -29,8 +29,8 @@ type PortalOptions = {
 };
 
 /**
- * Opens the setup page on the hotspot. Resolves after the first attempt to listen; while the port is taken, or the address is not there
- * yet, it goes on trying until disposed. Disposing lets answers that are under way leave.
+ * Opens the setup page on the hotspot. Resolves after the first attempt to listen. While the port is taken or the address is missing,
+ * it retries until disposed. Disposing lets running responses finish.
  */
 export async function openPortal(options: PortalOptions): Promise<PortalServer> {
   const { address, clock, logger } = options;
@@ -49,7 +49,7 @@ export async function openPortal(options: PortalOptions): Promise<PortalServer> 
     } catch (error) {
       isPortTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
       const reason = describeError(error);
-      // Once for each reason: it is tried every few seconds.
+      // Log each reason once: the attempt repeats every few seconds.
       if (reason !== told) logger.event('portal_unavailable', { address: `${address}:${options.port}`, reason });
       told = reason;
     }
@@ -104,7 +104,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, parts:
   try {
     const answer = decide(factsOf(request), parts.place);
     if (answer.kind !== 'form') {
-      // What a probe sends along is of no interest, but has to be out of the way.
+      // Read the body of a probe to its end and ignore it.
       request.resume();
       send(response, answers.to(answer, language), answer.kind === 'redirect');
       return;
@@ -112,7 +112,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, parts:
     const body = await readBody(request, maxBodyBytes);
     send(response, answers.toForm(answer.action, body, language), body === null);
   } catch (error) {
-    // Somebody who went away in the middle is no fault of ours.
+    // A client that disconnects half-way is no error.
     if (request.destroyed && !request.complete) return;
     parts.onError(error);
     if (!response.headersSent) send(response, answers.broken(language), true);
@@ -132,7 +132,7 @@ function factsOf(request: IncomingMessage): RequestFacts {
   };
 }
 
-/** @param isLast the connection is of no more use; there are few of them. */
+/** @param isLast closes the connection afterwards; there are few of them. */
 function send(response: ServerResponse, { status, headers, body }: Response, isLast: boolean): void {
   const length = { 'Content-Length': String(Buffer.byteLength(body)) };
   response.writeHead(status, { ...headers, ...length, ...(isLast ? { Connection: 'close' } : {}) });
@@ -143,7 +143,7 @@ async function close(server: Server, clock: Clock): Promise<void> {
   const closed = once(server, 'close');
   server.close();
   const left = new AbortController();
-  await Promise.race([closed, clock.sleep(farewellMs, left.signal).catch(() => undefined)]);
+  await Promise.race([closed, clock.sleep(closeGraceMs, left.signal).catch(() => undefined)]);
   left.abort();
   server.closeAllConnections();
   await closed;

@@ -45,7 +45,7 @@ export type Texts = {
   };
   failures: Record<JoinFailure, Trouble>;
   problems: Record<FormProblem, Trouble>;
-  /** Somebody asked for a network as the station was leaving the hotspot. */
+  /** A join was requested while the station was leaving the hotspot. */
   leaving: Trouble;
   refused: Record<'too_large' | 'origin' | 'content_type' | 'broken', Trouble>;
   back: string;

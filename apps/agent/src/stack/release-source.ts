@@ -29,7 +29,7 @@ export function createReleaseSource({ url, publicKey, fetchFile, knownServices }
       const answer = await fetchFile(url, { maxBytes: maxManifestBytes, etag: last?.etag ?? null, signal });
       if (answer.kind === 'not_modified') {
         if (last) return { kind: 'ok', manifest: last.manifest, changed: false };
-        return { kind: 'unavailable', reason: 'the server says "not modified" to a first request' };
+        return { kind: 'unavailable', reason: 'the server answered "not modified" to a first request' };
       }
       if (answer.kind !== 'ok') return answer;
       const services = await readServices();

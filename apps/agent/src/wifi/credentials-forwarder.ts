@@ -18,17 +18,17 @@ import {
 
 const credentialsFile = 'wifi-credentials.json';
 
-/** Hands the credentials of the last join to the backend, for devices that are provisioned later; tries until it has them. */
+/** Sends the credentials of the last join to the backend, for devices that are provisioned later; retries until it has them. */
 export type CredentialsForwarder = {
-  /** Resolved means on disk, or told that it could not be written; they are forwarded in either case. Never rejects. */
+  /** Resolves when they are on disk, or a failed write was logged; they are forwarded in both cases. Never rejects. */
   save(credentials: Credentials): Promise<void>;
   /** Ends with the signal's reason. */
   run(signal: AbortSignal): Promise<void>;
 };
 
-/** What was refused is refused again, unless the backend is another one. */
+/** Refused credentials are refused again unless the backend has changed, so the retry is slow. */
 const afterRefusalMs = 24 * 3600_000;
-/** A backend that starts up is no news. */
+/** Failures of a backend that is starting are not logged. */
 const quietFailures = 3;
 const readRetryMs = 30_000;
 
@@ -66,7 +66,7 @@ export function createCredentialsForwarder(parts: {
     const answer = await backend.send({ ...credentials, ssid }, signal);
     if (answer.kind === 'refused') return fail(answer.reason, afterRefusalMs);
     if (answer.kind === 'failed') return fail(answer.reason, backoff.nextMs());
-    // The file of newer ones is written after this, and stays.
+    // Newer credentials are written after this, so their file stays.
     await files.run(async () => {
       if (pending === credentials) await removeDurable(disk, path);
     });
@@ -79,7 +79,7 @@ export function createCredentialsForwarder(parts: {
     return null;
   };
 
-  /** What an earlier process has left. */
+  /** Credentials that an earlier process has left. */
   const read = async (): Promise<void> => {
     const text = await readText(disk, path);
     isRead = true;

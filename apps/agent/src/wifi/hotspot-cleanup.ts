@@ -6,8 +6,8 @@ import type { ProxyService } from '../core/stack-port.ts';
 const retryMs = 30_000;
 
 /**
- * Where the watchdog is switched off: a process before, which had it and was killed in its hotspot, has left the proxy stopped, and
- * what the hotspot changed on the machine. The hotspot itself ended with that process. Ends when nothing is left to clean up,
+ * For a switched-off watchdog: an earlier process that was killed during its hotspot has left the proxy stopped and
+ * the machine changed. (The hotspot itself ended with that process.) Ends when nothing is left to clean up,
  * or with the signal's reason.
  */
 export async function cleanUpHotspot(
@@ -25,23 +25,23 @@ export async function cleanUpHotspot(
   const note = await intent.read().catch(() => null);
   if (!note?.proxyStopped) return;
   while ((await proxy.start(signal)) === 'failed') await clock.sleep(retryMs, signal);
-  // Should it stay, the proxy is started once more at the next start.
+  // If the file stays, the next start only starts the proxy once more.
   await intent.write(false).catch(() => undefined);
 }
 
 export const intentFile = 'wifi.json';
 
-/** `isThisBoot`: it was written since the machine was started. */
+/** `isThisBoot`: the file was written in this boot. */
 type IntentNote = { proxyStopped: boolean; isThisBoot: boolean };
 
 /**
- * `wifi.json` in DATA_DIR: whether the proxy is stopped for the hotspot. Written before it is stopped, so that a later process starts it
- * again whatever happened in between.
+ * `wifi.json` in DATA_DIR: whether the proxy is stopped for the hotspot. Written before the stop, so that a later process starts
+ * the proxy again after any crash.
  */
 export function createIntentFile({ disk, dataDir, bootId }: { disk: Disk; dataDir: string; bootId: string }) {
   const path = join(dataDir, intentFile);
   return {
-    /** Null: there is no such file, or it says nothing that can be read. */
+    /** Null: the file is missing or unreadable. */
     read: async (): Promise<IntentNote | null> => {
       const text = await readText(disk, path);
       try {

@@ -20,17 +20,17 @@ export type Watchdog = {
   portal: PortalActions;
 };
 
-/** Several changes that come together are one. */
+/** Changes within this time count as one. */
 const settleMs = 100;
-/** Until it is asked again whether anything changed, when asking failed. */
+/** Pause after a failed wait for changes. */
 const changeRetryMs = 5000;
-/** A step that fails in an unexpected way is not repeated sooner. */
+/** Shortest pause before a step is repeated after an unexpected error. */
 const firstBackoffMs = 1000;
 const longestBackoffMs = 30_000;
-/** Of the way back at the end. */
+/** Limits of the hotspot clean-up when the agent stops. */
 const longestLeaveMs = 25_000;
 
-/** The Wi-Fi watchdog (specification, "Wi-Fi watchdog"): looks, decides, does one step, and looks again. */
+/** The Wi-Fi watchdog (specification, "Wi-Fi watchdog"): observes, decides, applies one step, and repeats. */
 export function createWatchdog(parts: WatchdogParts): Watchdog {
   const { clock } = parts;
   const waker = createWaker(clock);
@@ -79,7 +79,7 @@ async function turnUntilAborted(context: Context, waker: Waker, signal: AbortSig
   throw signal.reason;
 }
 
-/** @returns milliseconds until the next turn, unless something wakes it. */
+/** @returns milliseconds until the next turn; a wake-up ends the wait earlier. */
 async function turn(context: Context, executors: Executors, signal: AbortSignal): Promise<number> {
   const { run, logger, clock } = context;
   const facts = await observe(context);
@@ -114,7 +114,7 @@ async function observe({ run, radio, clock }: Context): Promise<Facts> {
   return run.facts;
 }
 
-/** What fails waits, longer each time, and holds up nothing else. */
+/** A failed step waits, longer each time, and blocks no other. */
 async function execute(context: Context, executors: Executors, step: Executable, signal: AbortSignal): Promise<void> {
   const { run, clock } = context;
   let outcome;
@@ -131,12 +131,12 @@ async function execute(context: Context, executors: Executors, step: Executable,
     outcome === 'done' ? noteSuccess(run.memory, step.kind) : noteFailure(run.memory, step.kind, clock.monotonic());
 }
 
-/** Ends the waits of the loop as the network changes. */
+/** Wakes the loop when the network changes. */
 async function watchChanges({ radio, clock, logger }: Context, waker: Waker, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       const change = radio.changed(signal);
-      // What came before somebody listened is seen by a look that begins now.
+      // Changes from before the listener existed are seen by an observation that begins now.
       waker.wake();
       await change;
     } catch (error) {
@@ -144,12 +144,12 @@ async function watchChanges({ radio, clock, logger }: Context, waker: Waker, sig
       logger.event('unexpected_error', { where: 'wifi changes', message: describeError(error) });
       await clock.sleep(changeRetryMs, signal).catch(() => undefined);
     }
-    // A burst is one change; and a source that never rests does not take all the time there is.
+    // A burst counts as one change; the pause also limits a source that changes all the time.
     if (!signal.aborted) await clock.sleep(settleMs, signal).catch(() => undefined);
   }
 }
 
-/** The end of this process: nothing of the hotspot stays, and the proxy runs. */
+/** At the end of this process the hotspot is cleaned up and the proxy runs. */
 async function leave(context: Context): Promise<void> {
   const { run, radio, proxy, clock } = context;
   const { state, attempt, isReconciled } = run.memory;

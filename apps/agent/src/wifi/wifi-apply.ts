@@ -3,9 +3,9 @@ import {
   linkOf,
   noteFailedReturn,
   probedLink,
-  restartPatience,
+  restartRetryLimits,
   timing,
-  usualPatience,
+  usualRetryLimits,
   type Intent,
   type Memory,
 } from './wifi-facts.ts';
@@ -16,12 +16,12 @@ import type { Context, Outcome, WatchdogRun } from './wifi-run.ts';
 
 export type Executable = Exclude<Step, { kind: 'wait' }>;
 
-/** One executor a step; a step without one does not compile. */
+/** One executor for each step; a missing one does not compile. */
 export type Executors = {
   [K in Executable['kind']]: (step: Extract<Executable, { kind: K }>, signal: AbortSignal) => Promise<Outcome>;
 };
 
-/** Changes the memory as it is now: others may have changed it since the step began. */
+/** Changes the current memory: it may have changed since the step began. */
 export function remember(run: WatchdogRun, change: Partial<Memory>): void {
   run.memory = { ...run.memory, ...change };
 }
@@ -67,7 +67,7 @@ export function createExecutors(context: Context): Executors {
     },
     begin_return: async () => {
       await run.scanner.cancel();
-      // Somebody may have asked for a network meanwhile.
+      // A join request may have come in meanwhile.
       if (!run.memory.attempt) remember(run, { attempt: { kind: 'known', acceptedMs: clock.monotonic() } });
       return 'done';
     },
@@ -94,19 +94,19 @@ async function reconcile({ run, radio }: Context): Promise<Outcome> {
   const wasHotspot = before?.proxyStopped ?? false;
   let intent: Intent = before ? (wasHotspot ? 'proxy_stopped' : 'clear') : 'unknown';
   if (intent === 'clear') {
-    // A file that cannot be written now could not be written before either, and may say what was so once.
+    // The file may be outdated: if it cannot be written now, earlier writes may have failed too.
     const isWritten = await run.intent.write(false).then(
       () => true,
       () => false,
     );
     if (!isWritten) intent = 'unknown';
   }
-  const patience = before?.isThisBoot ? restartPatience(wasHotspot) : usualPatience;
-  remember(run, { isReconciled: true, intent, patience, proxy: intent === 'clear' ? 'running' : 'unknown' });
+  const retryLimits = before?.isThisBoot ? restartRetryLimits(wasHotspot) : usualRetryLimits;
+  remember(run, { isReconciled: true, intent, retryLimits, proxy: intent === 'clear' ? 'running' : 'unknown' });
   return 'done';
 }
 
-/** Without the file a later process knows nothing, and then starts the proxy: a full disk keeps nobody from the hotspot. */
+/** Without the file a later process starts the proxy anyway, so a full disk need not prevent the hotspot. */
 async function writeIntent({ run, conditions }: Context, proxyStopped: boolean): Promise<Outcome> {
   try {
     await run.intent.write(proxyStopped);
@@ -131,7 +131,7 @@ async function startHotspot(context: Context, signal: AbortSignal): Promise<Outc
     return 'done';
   }
   const { reason, detail } =
-    answer.kind === 'failed' ? answer : ({ reason: 'failed', detail: 'it was gone at once' } as const);
+    answer.kind === 'failed' ? answer : ({ reason: 'failed', detail: 'the connection was lost at once' } as const);
   run.hotspotFailure = reason;
   logger.event('hotspot_failed', { reason, detail });
   return 'failed';
@@ -153,7 +153,7 @@ export async function closePortal(run: WatchdogRun): Promise<Outcome> {
   return 'done';
 }
 
-/** Asks how far the station reaches over a link, and notes it. */
+/** Probes what is reachable over a link and records it. */
 async function probe(
   { run, reachability, clock }: Context,
   link: { key: string; gateway: string | null },
@@ -178,13 +178,13 @@ async function tryKnown(context: Context, signal: AbortSignal): Promise<void> {
   if (isReturn) remember(run, { attempt: null });
   remember(run, { lastFailure: failure });
   if (failure === null) return;
-  // Those in reach were tried in vain: no use to leave the hotspot for them soon.
-  if (isReturn || attempt >= run.memory.patience.attempts) {
+  // The networks in range just failed: do not leave the hotspot for them soon.
+  if (isReturn || attempt >= run.memory.retryLimits.attempts) {
     run.memory = noteFailedReturn(run.memory, radio.networks(), clock.monotonic());
   }
 }
 
-/** Where nobody answers behind one known network, the next one in reach is tried. */
+/** If nothing answers behind one known network, tries the next one in range. */
 async function joinKnown(
   context: Context,
   signal: AbortSignal,
@@ -196,14 +196,14 @@ async function joinKnown(
     const answer = await radio.joinKnown({ timeoutMs: timing.attempt, silent }, signal);
     if (answer.kind === 'failed') return { failure: answer.failure, detail: answer.detail };
     const link = linkOf(await radio.observe());
-    if (!link) return { failure: 'failed', detail: 'it was gone at once' };
+    if (!link) return { failure: 'failed', detail: 'the connection was lost at once' };
     if ((await probe(context, link, signal)) !== 'none') return { failure: null, detail: null };
     if (silent.includes(answer.ssid) || clock.monotonic() >= untilMs) return { failure: 'no_gateway', detail: null };
     silent.push(answer.ssid);
   }
 }
 
-/** The network in use, when nothing answered behind it. */
+/** The network in use, if nothing answered behind it. */
 function silentNow({ memory, facts }: WatchdogRun): SsidHex[] {
   const ssid = facts?.network.radio?.client?.ssid;
   const link = facts && linkOf(facts.network);

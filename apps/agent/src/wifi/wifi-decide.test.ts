@@ -11,7 +11,7 @@ import {
   noteScan,
   noteSuccess,
   timing,
-  usualPatience,
+  usualRetryLimits,
 } from './wifi-facts.ts';
 import type { RadioFacts } from './wifi-ports.ts';
 
@@ -486,7 +486,7 @@ const rows: Row[] = [
   ['three attempts', tried(), facts(network(idle)), 'HOTSPOT_ACTIVE', 'write_intent', 'no_network'],
   [
     'one attempt after a restart',
-    tried({ attempts: 1, patience: { checkMs: 10_000, attempts: 1 } }),
+    tried({ attempts: 1, retryLimits: { checkMs: 10_000, attempts: 1 } }),
     facts(network(idle)),
     'HOTSPOT_ACTIVE',
     'write_intent',
@@ -703,16 +703,16 @@ describe('memory', () => {
       ...failedStep('start_hotspot'),
     });
     const after = enter(before, 'CONNECTED', now);
-    const { attempts, attemptedMs, returns, retries, wasConnected, patience, sinceMs } = after;
+    const { attempts, attemptedMs, returns, retries, wasConnected, retryLimits, sinceMs } = after;
     assert.deepEqual(
-      { attempts, attemptedMs, returns, retries, wasConnected, patience, sinceMs },
+      { attempts, attemptedMs, returns, retries, wasConnected, retryLimits, sinceMs },
       {
         attempts: 0,
         attemptedMs: null,
         returns: {},
         retries: {},
         wasConnected: true,
-        patience: usualPatience,
+        retryLimits: usualRetryLimits,
         sinceMs: now,
       },
     );

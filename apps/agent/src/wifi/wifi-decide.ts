@@ -6,7 +6,7 @@ import {
   linkOf,
   probedLink,
   timing,
-  usualPatience,
+  usualRetryLimits,
   type Facts,
   type Link,
   type Memory,
@@ -15,9 +15,9 @@ import {
 import type { JoinRequest } from '../core/wifi-network.ts';
 import { nextState, type NextState } from './wifi-state-decide.ts';
 
-/** One thing to do next. Each is small, and decided anew from what is then seen: it may be cut off anywhere. */
+/** The next step. Each one is small and decided again from new facts, so a crash may interrupt it anywhere. */
 export type Step =
-  /** Ends what an earlier process may have left, and reads what it meant to undo. */
+  /** Ends the hotspot of an earlier process and reads what it had to undo. */
   | { kind: 'reconcile' }
   | { kind: 'write_intent' }
   | { kind: 'clear_intent' }
@@ -27,14 +27,14 @@ export type Step =
   | { kind: 'start_proxy' }
   | { kind: 'open_portal' }
   | { kind: 'close_portal' }
-  /** Goes on beside the next steps. */
+  /** Runs in parallel to the next steps. */
   | { kind: 'start_scan' }
   | { kind: 'probe'; link: Link }
   | { kind: 'try_known' }
-  /** A known network is in reach and nobody uses the hotspot: it goes away for it. */
+  /** A known network is in range and the hotspot is unused: stops the hotspot to join it. */
   | { kind: 'begin_return' }
   | { kind: 'join'; request: JoinRequest }
-  /** Joined: looks whether anybody is there, keeps the network or drops it. */
+  /** Joined: probes the network, then keeps or drops it. */
   | { kind: 'settle_join'; request: JoinRequest; candidate: { id: string; ip: string } }
   | { kind: 'abandon_join' }
   | { kind: 'keep_candidate'; candidateId: string }
@@ -42,22 +42,22 @@ export type Step =
 
 export type Decision = NextState & { step: Step };
 
-/** The state that follows from the facts, and the next step in it. Pure. */
+/** The state that follows from the facts, and its next step. Pure. */
 export function decide(memory: Memory, facts: Facts): Decision {
   const next = nextState(memory, facts);
-  // The timers of a state count from when it is entered.
+  // The timers of a state start when it is entered.
   const entered = next.state === memory.state ? memory : enter(memory, next.state, facts.nowMs);
   return { ...next, step: stepIn[next.state](entered, facts) ?? wait(entered, facts) };
 }
 
-/** Memory as a state is entered. */
+/** The memory after a state is entered. */
 export function enter(memory: Memory, state: WatchdogState, nowMs: number): Memory {
   const entered = { ...memory, state, sinceMs: nowMs };
   if (state === 'CONNECTED') {
     const { start_hotspot: _, ...retries } = memory.retries;
     return {
       ...entered,
-      patience: usualPatience,
+      retryLimits: usualRetryLimits,
       wasConnected: true,
       lastJoin: null,
       attempts: 0,
@@ -66,7 +66,7 @@ export function enter(memory: Memory, state: WatchdogState, nowMs: number): Memo
       retries,
     };
   }
-  // What follows a loss begins with the first attempt again.
+  // After a loss the attempts count from zero again.
   if (state === 'HOTSPOT_ACTIVE' || memory.state === 'CONNECTED') return { ...entered, attempts: 0, attemptedMs: null };
   return entered;
 }
@@ -85,7 +85,7 @@ const stepIn: Record<WatchdogState, InState> = {
 const due = (memory: Memory, { nowMs }: Facts, step: Step): Step | null =>
   isDue(memory, nowMs, step.kind) ? step : null;
 
-/** Outside the hotspot: nothing of it stands, and the proxy runs. */
+/** Outside the hotspot: it is cleaned up, and the proxy runs. */
 function undo(memory: Memory, facts: Facts): Step | null {
   const leaving = leaveHotspot(memory, facts);
   if (leaving) return leaving;
@@ -96,11 +96,11 @@ function undo(memory: Memory, facts: Facts): Step | null {
 function leaveHotspot(memory: Memory, facts: Facts): Step | null {
   if (facts.portal.isOpen) return due(memory, facts, { kind: 'close_portal' });
   const { radio, hasLeftovers } = facts.network;
-  // One that ended by itself (another network was activated, the manager restarted) has left what closes Docker's ports.
+  // A hotspot that ended unexpectedly (another network was activated, the manager restarted) still blocks Docker's ports.
   return radio?.hotspot || hasLeftovers ? due(memory, facts, { kind: 'stop_hotspot' }) : null;
 }
 
-/** Behind the link, or around: where a network is known, its manager scans by itself. */
+/** Probes the link, or scans. With a known network the manager scans automatically. */
 function look(memory: Memory, facts: Facts): Step | null {
   const isAlone = isUsable(facts.network) && facts.network.known.length === 0 && !linkOf(facts.network);
   return probe(memory, facts) ?? (isAlone ? scanWhenOlder(memory, facts) : null);
@@ -119,7 +119,7 @@ function probeDueMs(memory: Memory, link: Link): number {
   return probed.probedMs + (probed.connectivity === 'full' ? timing.probeWhenOnline : timing.probeWhenLocal);
 }
 
-/** What was joined and could not be written, or whose agent ended before it was: it works, and must not be lost with the power. */
+/** A joined network whose profile is not on disk yet. It works, so a power cut must not lose it. */
 function keep(memory: Memory, facts: Facts): Step | null {
   const candidateId = facts.network.radio?.client?.candidateId ?? null;
   return candidateId === null ? null : due(memory, facts, { kind: 'keep_candidate', candidateId });
@@ -133,14 +133,14 @@ function tryKnown(memory: Memory, facts: Facts): Step | null {
 const canTryKnown = ({ network }: Facts): boolean => isUsable(network) && network.known.length > 0;
 
 /** Monotonic time of the next attempt in RETRYING. */
-export function attemptDueMs({ attempts, attemptedMs, patience }: Memory): number {
+export function attemptDueMs({ attempts, attemptedMs, retryLimits }: Memory): number {
   if (attemptedMs === null) return -Infinity;
-  return attemptedMs + (attempts < patience.attempts ? timing.betweenAttempts : timing.betweenLaterAttempts);
+  return attemptedMs + (attempts < retryLimits.attempts ? timing.betweenAttempts : timing.betweenLaterAttempts);
 }
 
 function hotspotStep(memory: Memory, facts: Facts): Step | null {
   const isUp = (facts.network.radio?.hotspot ?? null) !== null;
-  // Its port must not be open in anybody else's network.
+  // The portal's port must not be open in another network.
   if (!isUp && facts.portal.isOpen) return due(memory, facts, { kind: 'close_portal' });
   if (memory.intent !== 'proxy_stopped') {
     const write = due(memory, facts, { kind: 'write_intent' });
@@ -148,7 +148,7 @@ function hotspotStep(memory: Memory, facts: Facts): Step | null {
   }
   if (!isUp) return due(memory, facts, { kind: 'start_hotspot' });
   const { portal } = facts;
-  // Where the portal listens, no proxy does.
+  // The portal and the proxy use the same port.
   if (memory.proxy !== 'stopped' && !portal.isListening) {
     const stop = due(memory, facts, { kind: 'stop_proxy' });
     if (stop) return stop;
@@ -170,7 +170,7 @@ function isReturnDue(memory: Memory, facts: Facts): boolean {
   );
 }
 
-/** A scan when the last one is older than `ageMs`, or from before the radio could be used. */
+/** A scan if the last one is older than `ageMs`, or older than the radio's last start. */
 function scanWhenOlder(memory: Memory, facts: Facts, ageMs = Infinity): Step | null {
   const { isRunning, endedMs } = facts.scan;
   if (isRunning) return null;
@@ -185,13 +185,13 @@ function joiningStep(memory: Memory, facts: Facts): Step | null {
   if (attempt.kind === 'portal' && attempt.candidate) {
     return { kind: 'settle_join', request: attempt.request, candidate: attempt.candidate };
   }
-  if (attempt.kind === 'portal' && facts.nowMs < attempt.acceptedMs + timing.farewell) return null;
+  if (attempt.kind === 'portal' && facts.nowMs < attempt.acceptedMs + timing.lastPage) return null;
   const isAway = !facts.portal.isOpen && !facts.network.radio?.hotspot;
   if (!isAway) return leaveHotspot(memory, facts);
   return attempt.kind === 'portal' ? { kind: 'join', request: attempt.request } : { kind: 'try_known' };
 }
 
-/** Until something may have to be done by itself; a change ends it before. */
+/** Waits until the next timer is due; a change of the network ends the wait earlier. */
 function wait(memory: Memory, facts: Facts): Step {
   const { nowMs } = facts;
   const times = [nowMs + timing.longestWait, ...Object.values(memory.retries).map(({ dueMs }) => dueMs)];
@@ -208,12 +208,12 @@ function stateTimes(memory: Memory, facts: Facts): number[] {
     case 'CONNECTED':
       return probes;
     case 'CHECK':
-      return [...probes, Math.max(memory.sinceMs, memory.usableSinceMs ?? 0) + memory.patience.checkMs];
+      return [...probes, Math.max(memory.sinceMs, memory.usableSinceMs ?? 0) + memory.retryLimits.checkMs];
     case 'RETRYING':
       return [...probes, attemptDueMs(memory)];
     case 'JOINING':
       return memory.attempt
-        ? [memory.attempt.acceptedMs + timing.farewell, memory.attempt.acceptedMs + timing.longestJoin + 1]
+        ? [memory.attempt.acceptedMs + timing.lastPage, memory.attempt.acceptedMs + timing.longestJoin + 1]
         : [];
     case 'HOTSPOT_ACTIVE':
       return hotspotTimes(memory, facts);

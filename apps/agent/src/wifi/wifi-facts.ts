@@ -2,10 +2,10 @@ import type { SsidHex, JoinFailure, JoinRequest, Network } from '../core/wifi-ne
 import type { Connectivity, RadioFacts } from './wifi-ports.ts';
 import type { LastJoin } from '../core/hotspot-ports.ts';
 
-/** Contracts, section 4. JOINING: the hotspot is away while a network is tried, from the portal or because a known one is back. */
+/** Contracts, section 4. JOINING: the hotspot is off while a network is tried, from the portal or because a known one is back. */
 export type WatchdogState = 'INIT' | 'CHECK' | 'CONNECTED' | 'RETRYING' | 'JOINING' | 'HOTSPOT_ACTIVE';
 
-/** All the watchdog looks at before it decides. Times are monotonic milliseconds. */
+/** All that the watchdog observes before it decides. Times are monotonic milliseconds. */
 export type Facts = {
   nowMs: number;
   network: RadioFacts;
@@ -13,59 +13,62 @@ export type Facts = {
   networks: readonly Network[];
   scan: { isRunning: boolean; endedMs: number | null };
   portal: { isOpen: boolean; isListening: boolean };
-  /** When somebody last looked at the portal's page. */
+  /** When the portal's page was last viewed. */
   seenMs: number | null;
 };
 
-/** What `wifi.json` says about the proxy; `unknown`: there is no such file, or it cannot be trusted. */
+/** What `wifi.json` records about the proxy; `unknown`: the file is missing or cannot be trusted. */
 export type Intent = 'clear' | 'proxy_stopped' | 'unknown';
 
-type Patience = { checkMs: number; attempts: number };
+type RetryLimits = { checkMs: number; attempts: number };
 
 /** A network that is tried from the hotspot. */
 type Attempt =
   | { kind: 'portal'; request: JoinRequest; acceptedMs: number; candidate: { id: string; ip: string } | null }
   | { kind: 'known'; acceptedMs: number };
 
-/** A step that did not work, and when it is tried again. */
+/** A failed step and the time of its next try. */
 type Retry = { failures: number; dueMs: number };
 
-/** The little that is remembered from one look to the next. Replaced, never changed. */
+/** The state kept from one observation to the next. Replaced, never changed. */
 export type Memory = {
   state: WatchdogState;
   sinceMs: number;
-  /** False until a Wi-Fi device was seen, where the watchdog starts by itself only (`WIFI_WATCHDOG=auto`). */
+  /** With `WIFI_WATCHDOG=auto` false until a Wi-Fi device was seen. */
   isEnabled: boolean;
-  /** What an earlier process may have left behind is gone. */
+  /** The leftovers of an earlier process are cleaned up. */
   isReconciled: boolean;
   intent: Intent;
   /**
-   * How long the network manager is left alone, and how often known networks are tried, before the hotspot. Less where the agent was
-   * restarted while the machine ran on: then they had their time, and somebody may be waiting for the hotspot.
+   * How long the network manager is left alone, and how often known networks are tried, before the hotspot. Less after a restart
+   * of the agent alone: the networks had their time before it, and people may be waiting for the hotspot.
    */
-  patience: Patience;
+  retryLimits: RetryLimits;
   proxy: 'running' | 'stopped' | 'unknown';
   /** Since when the radio can be used; null while it cannot. */
   usableSinceMs: number | null;
   wasConnected: boolean;
-  /** Of the known networks in RETRYING, and when the last one began. */
+  /** Attempts to join known networks in RETRYING, and when the last one began. */
   attempts: number;
   attemptedMs: number | null;
   lastFailure: JoinFailure | null;
   attempt: Attempt | null;
   /** How the last join of the portal ended, if it failed. */
   lastJoin: LastJoin | null;
-  /** What was seen behind the present link; `failures` in a row with nothing alive. */
+  /** Result of the probes of the current link; `failures` in a row without an answer. */
   link: { key: string; connectivity: Connectivity; failures: number; probedMs: number } | null;
-  /** Known networks that were tried in vain: when each may be tried again from the hotspot. */
+  /** Known networks that failed: when each may be tried again from the hotspot. */
   returns: Readonly<Record<SsidHex, { delayMs: number; dueMs: number; missedScans: number }>>;
   retries: Readonly<Record<string, Retry>>;
 };
 
-export const usualPatience: Patience = { checkMs: 30_000, attempts: 3 };
+export const usualRetryLimits: RetryLimits = { checkMs: 30_000, attempts: 3 };
 
-/** What is left of it after a restart of the agent alone, with and without a hotspot before. */
-export const restartPatience = (wasHotspot: boolean): Patience => ({ checkMs: 10_000, attempts: wasHotspot ? 0 : 1 });
+/** The shorter limits after a restart of the agent alone, with and without a hotspot before. */
+export const restartRetryLimits = (wasHotspot: boolean): RetryLimits => ({
+  checkMs: 10_000,
+  attempts: wasHotspot ? 0 : 1,
+});
 
 export const initialMemory = (nowMs: number, isEnabled: boolean): Memory => ({
   state: 'INIT',
@@ -73,7 +76,7 @@ export const initialMemory = (nowMs: number, isEnabled: boolean): Memory => ({
   isEnabled,
   isReconciled: false,
   intent: 'unknown',
-  patience: usualPatience,
+  retryLimits: usualRetryLimits,
   proxy: 'unknown',
   usableSinceMs: null,
   wasConnected: false,
@@ -93,15 +96,15 @@ export const timing = {
   /** When three attempts failed and there can be no hotspot. */
   betweenLaterAttempts: 60_000,
   attempt: 25_000,
-  /** After which no further known network is tried in the same go. */
+  /** After this time no further known network is tried in the same attempt. */
   attempts: 50_000,
   scanEvery: 20_000,
-  /** Somebody who looked at the page this lately may be typing. */
+  /** A person who viewed the page this recently may be typing. */
   use: 5 * 60_000,
   phoneBack: 60_000,
-  /** The page that says what happens goes out before the hotspot ends. */
-  farewell: 2000,
-  /** A join with all that belongs to it; what takes longer is stuck. */
+  /** Time for the last page to reach the phone before the hotspot ends. */
+  lastPage: 2000,
+  /** A whole join; one that takes longer is stuck. */
   longestJoin: 120_000,
   firstReturn: 60_000,
   longestReturn: 15 * 60_000,
@@ -112,14 +115,14 @@ export const timing = {
   longestWait: 60_000,
 } as const;
 
-/** So many probes in a row without a sign of life, and a standing link counts as lost. */
+/** After so many probes in a row without an answer a link counts as lost. */
 export const mostSilentProbes = 3;
-/** A known network that so many scans did not see is as good as new when it is back. */
+/** A known network that was absent from so many scans loses its failures. */
 const forgottenAfterScans = 3;
 
 export type Link = { kind: 'ethernet' | 'wifi'; key: string; ip: string; gateway: string | null };
 
-/** The line to the house's network: the wired one first; null without an address. */
+/** The link to the house's network: the wired one first; null without an address. */
 export function linkOf({ ethernet, radio }: RadioFacts): Link | null {
   if (ethernet) {
     const { ip, gateway } = ethernet;
@@ -131,31 +134,31 @@ export function linkOf({ ethernet, radio }: RadioFacts): Link | null {
   return { kind: 'wifi', key: `wifi ${ssid} ${ip} ${gateway}`, ip, gateway };
 }
 
-/** Whether anything can be tried with the radio. A block by software can be lifted. */
+/** Whether the radio can be used. A software block can be removed. */
 export function isUsable({ manager, radio }: RadioFacts): boolean {
   if (manager === 'absent' || !radio || !radio.isManaged || radio.blocked === 'hard') return false;
   return radio.state !== 'unavailable' || radio.blocked === 'soft';
 }
 
-/** Somebody looked at the page lately. */
+/** The page was viewed recently. */
 export const wasSeenLately = ({ nowMs, seenMs }: Facts): boolean => seenMs !== null && nowMs - seenMs < timing.use;
 
-/** A phone is in the hotspot and somebody looked at the page lately. */
+/** A phone is in the hotspot and the page was viewed recently. */
 export const isHotspotUsed = (facts: Facts): boolean =>
   (facts.network.radio?.hotspot?.clients ?? 0) > 0 && wasSeenLately(facts);
 
-/** In the hotspot: a phone whose join has just failed is on its way back. */
+/** In the hotspot: the phone of a join that has just failed is about to come back. */
 export const isPhoneAwaited = (memory: Memory, facts: Facts): boolean =>
   wasSeenLately(facts) && facts.nowMs - memory.sinceMs < timing.phoneBack;
 
 export const isDue = (memory: Memory, nowMs: number, step: string): boolean =>
   nowMs >= (memory.retries[step]?.dueMs ?? -Infinity);
 
-/** Probe of `key`; null when the present link was not probed. */
+/** Probe of `key`; null when the current link was not probed. */
 export const probedLink = (memory: Memory, link: Link): Memory['link'] =>
   memory.link?.key === link.key ? memory.link : null;
 
-/** Memory with what the look itself tells. */
+/** The memory, updated from the new observation. */
 export function noteFacts(memory: Memory, facts: Facts): Memory {
   const usable = isUsable(facts.network);
   return {
@@ -165,7 +168,7 @@ export function noteFacts(memory: Memory, facts: Facts): Memory {
   };
 }
 
-/** Memory after a scan: known networks that stay away are forgotten as failures. */
+/** The memory after a scan: known networks that stay out of range lose their failures. */
 export function noteScan(memory: Memory, networks: readonly Network[]): Memory {
   const seen = new Set(networks.map(({ ssid }) => ssid));
   const kept = Object.entries(memory.returns)
@@ -174,7 +177,7 @@ export function noteScan(memory: Memory, networks: readonly Network[]): Memory {
   return { ...memory, returns: Object.fromEntries(kept) };
 }
 
-/** Memory after known networks were tried in vain: each of those in reach waits longer than before. */
+/** The memory after known networks failed: each of those in range waits longer than before. */
 export function noteFailedReturn(memory: Memory, networks: readonly Network[], nowMs: number): Memory {
   const returns = { ...memory.returns };
   for (const { ssid } of networks.filter(({ isKnown }) => isKnown)) {
@@ -185,7 +188,7 @@ export function noteFailedReturn(memory: Memory, networks: readonly Network[], n
   return { ...memory, returns };
 }
 
-/** First and longest pause after a step that did not work, in milliseconds. */
+/** First and longest pause after a failed step, in milliseconds. */
 const pauses: Record<string, readonly [number, number]> = {
   reconcile: [1000, 30_000],
   write_intent: [30_000, 300_000],
@@ -205,7 +208,7 @@ const pauseMs = (step: string, failures: number): number => {
   return Math.min(first * 2 ** (failures - 1), longest);
 };
 
-/** Memory after a step that did not work: it waits, longer each time, and holds up no other. */
+/** The memory after a failed step: it waits, longer each time, and blocks no other step. */
 export function noteFailure(memory: Memory, step: string, nowMs: number): Memory {
   const failures = (memory.retries[step]?.failures ?? 0) + 1;
   return { ...memory, retries: { ...memory.retries, [step]: { failures, dueMs: nowMs + pauseMs(step, failures) } } };

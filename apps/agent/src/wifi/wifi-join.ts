@@ -3,7 +3,7 @@ import { isFree, type JoinFailure, type JoinRequest, describeSsid } from '../cor
 import type { Connectivity } from './wifi-ports.ts';
 import type { Context, Outcome } from './wifi-run.ts';
 
-/** The join of the portal is over, and the hotspot comes back with the reason. */
+/** The join from the portal failed; the hotspot comes back with the reason. */
 export function failJoin(context: Context, request: JoinRequest, failure: JoinFailure, detail: string): void {
   const { run, logger } = context;
   const { ssid, isHidden, security } = request;
@@ -12,23 +12,23 @@ export function failJoin(context: Context, request: JoinRequest, failure: JoinFa
 }
 
 /**
- * What was joined and could not be written, or whose agent ended before it was. It works; what it was joined with is asked of the
- * network manager when this process does not know it.
+ * Saves a joined network whose profile is not on disk yet. If this process does not know its credentials, it asks the
+ * network manager for them.
  */
 export async function keepJoined({ run, radio }: Context, candidateId: string): Promise<Outcome> {
-  if (run.toldCandidateId !== candidateId) {
+  if (run.forwardedCandidateId !== candidateId) {
     const credentials = await radio.credentialsOf(candidateId);
     if (credentials) await run.forward.save(credentials);
-    run.toldCandidateId = credentials && candidateId;
+    run.forwardedCandidateId = credentials && candidateId;
   }
   if (!(await radio.keepCandidate(candidateId))) return 'failed';
-  // Should it still be seen as a candidate, it is not asked for again at once.
+  // It may still look like a candidate; do not ask for its credentials again.
   return (await radio.observe()).radio?.client?.candidateId === candidateId ? 'failed' : 'done';
 }
 
 const secondLookMs = 1000;
 
-/** A network was joined: is anybody there? Then it is kept and told to the backend, else dropped. */
+/** After a join: if something answers, keeps the network and forwards its credentials; else drops it. */
 export async function settleJoin(
   context: Context,
   { request, candidate }: { request: JoinRequest; candidate: { id: string; ip: string } },
@@ -42,9 +42,9 @@ export async function settleJoin(
     await radio.dropCandidate(candidate.id);
     return 'done';
   }
-  // Before the network is kept: a crash in between leaves credentials that are right, and not a network that devices cannot use.
+  // Forward the credentials before keeping the network: after a crash in between they are still right.
   await run.forward.save({ ssid: request.ssid, password: request.password, security: securityOf(context, request) });
-  run.toldCandidateId = candidate.id;
+  run.forwardedCandidateId = candidate.id;
   const isKept = await radio.keepCandidate(candidate.id).catch(() => false);
   if (!isKept) logger.event('wifi_not_kept', { ssid });
   const probedMs = context.clock.monotonic();
@@ -59,7 +59,7 @@ export async function settleJoin(
   return 'done';
 }
 
-/** Twice: right after the address came, a router may still be busy with it. */
+/** Probes twice: right after giving an address a router may not answer yet. */
 async function look(
   { radio, reachability, clock }: Context,
   signal: AbortSignal,
@@ -74,7 +74,7 @@ async function look(
   }
 }
 
-/** As chosen, or as met: by a network that takes a password when there is one, not by an open one of its name. */
+/** The chosen security, or that of the scan; with a password never that of an open network of the same name. */
 const securityOf = ({ radio }: Context, { ssid, security, password }: JoinRequest) =>
   security ??
   radio.networks().find((network) => network.ssid === ssid && isFree(network.security) === (password === null))

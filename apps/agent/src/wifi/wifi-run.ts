@@ -17,19 +17,19 @@ export type WatchdogParts = {
   reachability: Reachability;
   proxy: ProxyService;
   backend: CredentialsBackend;
-  /** Opens the setup page; called while the hotspot is up and the proxy was told to stop. */
+  /** Opens the setup page; called while the hotspot is up and after the stop of the proxy. */
   openPortal: (actions: PortalActions) => PortalServer | Promise<PortalServer>;
   hotspot: HotspotSettings;
   /** WIFI_COUNTRY; null: unset. */
   country: string | null;
-  /** WIFI_WATCHDOG. `auto`: nothing is done before a Wi-Fi device was seen. For `off` there is no watchdog. */
+  /** WIFI_WATCHDOG. `auto`: idle until a Wi-Fi device was seen. For `off` there is no watchdog. */
   mode: 'auto' | 'on';
   /** Where people find the station after a join, e.g. `http://station.local/`. */
   stationAddress: string;
   disk: Disk;
   /** DATA_DIR. */
   dataDir: string;
-  /** Of the machine: a restart of the agent alone is told from a boot by it. */
+  /** The machine's boot id: it distinguishes a restart of the agent from a boot. */
   bootId: string;
   conditions: AgentConditions;
   clock: Clock;
@@ -38,27 +38,27 @@ export type WatchdogParts = {
   random: () => number;
 };
 
-/** What one run of the watchdog knows and holds. */
+/** The state of one run of the watchdog. */
 export type WatchdogRun = {
   memory: Memory;
-  /** Of the last look; null before it. */
+  /** Of the last observation; null before it. */
   facts: Facts | null;
   portal: PortalServer | null;
   seenMs: number | null;
   hotspotFailure: HotspotFailure | null;
-  /** The candidate whose credentials were taken for the backend by this process. */
-  toldCandidateId: string | null;
+  /** The candidate whose credentials this process has passed to the forwarder. */
+  forwardedCandidateId: string | null;
   scanner: Scanner;
   intent: ReturnType<typeof createIntentFile>;
   forward: CredentialsForwarder;
   actions: PortalActions;
 };
 
-/** What the executors of steps work with. */
+/** What the executors of steps use. */
 export type Context = WatchdogParts & { run: WatchdogRun };
 export type Outcome = 'done' | 'failed';
 
-/** @param onScan is told that a scan has ended. */
+/** @param onScan called when a scan has ended. */
 export function createRun(
   parts: WatchdogParts,
   options: { onScan: () => void; actions: (run: WatchdogRun) => PortalActions },
@@ -70,7 +70,7 @@ export function createRun(
     portal: null,
     seenMs: null,
     hotspotFailure: null,
-    toldCandidateId: null,
+    forwardedCandidateId: null,
     scanner: createScanner({
       ...parts,
       hidden: () => run.facts?.network.hidden ?? [],
@@ -91,7 +91,7 @@ const notYet = (): never => {
   throw new Error('the watchdog is not built yet');
 };
 
-/** Scans beside everything else, one at a time. */
+/** Scans in parallel to everything else, one at a time. */
 type Scanner = {
   isRunning(): boolean;
   /** Monotonic time at which the last one ended; null: there was none. */
@@ -106,7 +106,7 @@ function createScanner(parts: {
   radio: Radio;
   clock: Clock;
   logger: AgentLogger;
-  /** Known networks that do not tell their names. */
+  /** Hidden known networks. */
   hidden: () => readonly SsidHex[];
   onEnd: (networks: readonly Network[]) => void;
 }): Scanner {
@@ -122,7 +122,7 @@ function createScanner(parts: {
       if (!signal.aborted) logger.event('unexpected_error', { where: 'wifi scan', message: describeError(error) });
     } finally {
       running = null;
-      // One that was ended, or failed, is not repeated at once.
+      // A scan that was ended or failed is not repeated at once.
       endedMs = clock.monotonic();
     }
   };
@@ -148,7 +148,7 @@ function createScanner(parts: {
 
 const longestRescanMs = 15_000;
 
-/** What the setup page may ask for. A join is only noted here: the watchdog does it. */
+/** The actions of the setup page. A join is only recorded here; the watchdog does it. */
 export function createPortalActions(
   run: WatchdogRun,
   parts: {

@@ -21,7 +21,7 @@ export type NextState = {
 
 const to = (state: WatchdogState, reason: string): NextState => ({ state, reason });
 
-/** The state that follows from what is seen and remembered. Pure; every transition is here. */
+/** The state that follows from the facts and the memory. Pure; every transition is here. */
 export function nextState(memory: Memory, facts: Facts): NextState {
   if (!memory.isReconciled) return to('INIT', 'start');
   if (memory.attempt) return to('JOINING', memory.attempt.kind === 'portal' ? 'asked_for' : 'known_network_back');
@@ -36,7 +36,7 @@ export function nextState(memory: Memory, facts: Facts): NextState {
   return withDeadLink(memory, facts);
 }
 
-/** No hotspot is begun beside a cable; one that is in use stays, and comes back after a join that failed: the page has promised so. */
+/** No hotspot starts while a cable works. One in use stays, and comes back after a failed join, as its page promised. */
 function withCable(memory: Memory, facts: Facts): NextState {
   const { state, lastJoin } = memory;
   const isHotspot = state === 'HOTSPOT_ACTIVE';
@@ -46,35 +46,35 @@ function withCable(memory: Memory, facts: Facts): NextState {
   return stays ? to('HOTSPOT_ACTIVE', 'phone_awaited') : to('CONNECTED', 'ethernet');
 }
 
-/** There is an address, and nobody behind it. Waiting for the network manager is in vain: it is content. */
+/** There is an address but nothing answers. The network manager sees no fault, so waiting for it does not help. */
 function withDeadLink(memory: Memory, facts: Facts): NextState {
   if (memory.state === 'HOTSPOT_ACTIVE' || memory.state === 'JOINING') return hotspotOrRetry(memory, facts);
-  if (memory.state === 'RETRYING' && isPatienceOver(memory, facts)) return hotspotOrRetry(memory, facts);
+  if (memory.state === 'RETRYING' && areRetriesUsedUp(memory, facts)) return hotspotOrRetry(memory, facts);
   return to('RETRYING', 'gateway_silent');
 }
 
-/** With nothing that could be tried (the network in use is no saved one) it lasts as long as the attempts would. */
-function isPatienceOver({ attempts, patience, sinceMs }: Memory, { nowMs, network }: Facts): boolean {
-  if (network.known.length > 0) return attempts >= patience.attempts;
-  return nowMs - sinceMs >= patience.attempts * timing.betweenAttempts;
+/** Without a network to try (the one in use is not saved) the wait lasts as long as the attempts would. */
+function areRetriesUsedUp({ attempts, retryLimits, sinceMs }: Memory, { nowMs, network }: Facts): boolean {
+  if (network.known.length > 0) return attempts >= retryLimits.attempts;
+  return nowMs - sinceMs >= retryLimits.attempts * timing.betweenAttempts;
 }
 
 function withoutLink(memory: Memory, facts: Facts): NextState {
   const { state } = memory;
   const { nowMs, network } = facts;
   if (!isUsable(network)) {
-    const isNew = state !== 'RETRYING' && (state !== 'CHECK' || nowMs - memory.sinceMs < memory.patience.checkMs);
+    const isNew = state !== 'RETRYING' && (state !== 'CHECK' || nowMs - memory.sinceMs < memory.retryLimits.checkMs);
     return to(isNew ? 'CHECK' : 'RETRYING', 'radio_not_usable');
   }
   const usableSinceMs = memory.usableSinceMs ?? nowMs;
   if (state === 'HOTSPOT_ACTIVE' || state === 'JOINING') return hotspotOrRetry(memory, facts);
   if (state === 'RETRYING') {
     if (usableSinceMs > memory.sinceMs) return to('CHECK', 'radio_back');
-    if (network.known.length > 0 && memory.attempts < memory.patience.attempts) return to('RETRYING', 'no_network');
+    if (network.known.length > 0 && memory.attempts < memory.retryLimits.attempts) return to('RETRYING', 'no_network');
     return hotspotOrRetry(memory, facts);
   }
   if (state !== 'CHECK') return to('CHECK', state === 'INIT' ? 'start' : 'link_lost');
-  const checkEndsMs = Math.max(memory.sinceMs, usableSinceMs) + memory.patience.checkMs;
+  const checkEndsMs = Math.max(memory.sinceMs, usableSinceMs) + memory.retryLimits.checkMs;
   if (network.known.length === 0 && !memory.wasConnected) {
     const hasLooked = facts.scan.endedMs !== null && facts.scan.endedMs >= usableSinceMs;
     if (!hasLooked && nowMs < checkEndsMs) return to('CHECK', 'looking_around');
@@ -84,7 +84,7 @@ function withoutLink(memory: Memory, facts: Facts): NextState {
   return network.known.length === 0 ? hotspotOrRetry(memory, facts) : to('RETRYING', 'no_network');
 }
 
-/** The hotspot, unless it was just tried in vain: until it is tried again, known networks are. */
+/** The hotspot, unless it has just failed: until its next try known networks are tried. */
 function hotspotOrRetry(memory: Memory, { nowMs, network }: Facts): NextState {
   const { radio } = network;
   if (!isUsable(network) || !radio?.canBeAccessPoint) return to('RETRYING', 'no_hotspot_possible');

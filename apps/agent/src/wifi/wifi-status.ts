@@ -6,7 +6,7 @@ import { attemptDueMs } from './wifi-decide.ts';
 import { type Facts, linkOf, type Memory, probedLink } from './wifi-facts.ts';
 import type { StartHotspotAnswer } from './wifi-ports.ts';
 
-/** Body of GET /wifi/status (contracts, section 4). Before the first look everything is unknown. */
+/** Body of GET /wifi/status (contracts, section 4). Before the first observation everything is unknown. */
 export function wifiStatusOf(memory: Memory, facts: Facts | null, clock: Clock): WifiStatus {
   const wallOf = (monotonicMs: number): string => isoTime(clock.now() + (monotonicMs - clock.monotonic()));
   const radio = facts?.network.radio ?? null;
@@ -55,7 +55,7 @@ function nextRetryMs(memory: Memory, facts: Facts | null): number | null {
 
 export type HotspotFailure = Extract<StartHotspotAnswer, { kind: 'failed' }>['reason'];
 
-/** What stands in the way of Wi-Fi or of the hotspot, from the facts. */
+/** What blocks Wi-Fi or the hotspot, from the facts. */
 export function setConditions(
   conditions: AgentConditions,
   memory: Memory,
@@ -83,7 +83,7 @@ export function setConditions(
   conditions.set('internet_unreachable', isEnabled && connectivity !== undefined && connectivity !== 'full');
 }
 
-/** Where no Wi-Fi was seen nothing is done, but a station without any network is told of, once a cable had its time to get an address. */
-function isCutOff({ sinceMs, patience }: Memory, { nowMs, network }: Facts): boolean {
-  return !network.hasRoute && network.ethernet === null && nowMs - sinceMs >= patience.checkMs;
+/** Without Wi-Fi the watchdog does nothing, but it reports a station without any network once a cable had time to get an address. */
+function isCutOff({ sinceMs, retryLimits }: Memory, { nowMs, network }: Facts): boolean {
+  return !network.hasRoute && network.ethernet === null && nowMs - sinceMs >= retryLimits.checkMs;
 }

@@ -52,7 +52,7 @@ const gatherMs = 50;
 /** While events pour in, they are read at most this often. */
 const readEventsEveryMs = 1_000;
 
-/** Keeps the list of devices in step with what the station tells, and reads it anew after each handshake: something may have been missed. */
+/** Updates the list of devices from the station's events, and reads it again after each handshake: events may have been missed. */
 export function followDevices(live: LiveService, queries: QueryClient): void {
   const readDevices = (): void => void queries.invalidateQueries({ queryKey: devicesKey });
   const readEvents = atMostEvery(readEventsEveryMs, () => void queries.invalidateQueries({ queryKey: ['activity'] }));

@@ -5,7 +5,7 @@ import { createStore, type Store } from './store.ts';
 export type LiveState = {
   /** `live` once the handshake is done; `connecting` before the first answer; `down` while it reconnects automatically. */
   link: 'off' | 'connecting' | 'live' | 'down';
-  /** Whether the backend hears the agent; null until it said so. */
+  /** Whether the backend is connected to the agent; null until it reports that. */
   agent: boolean | null;
   hello: HelloMessage | null;
 };
@@ -59,7 +59,7 @@ export function createLiveService(deps: {
   const ping = (on: ReconnectingWebSocket): void => {
     if (on.readyState !== on.OPEN || silenceTimer !== undefined) return;
     on.send(JSON.stringify({ type: 'ping' }));
-    // A link that died without a word (a phone that changed networks) never says `close`.
+    // A connection that died silently (a phone changed networks) never fires `close`.
     silenceTimer = setTimeout(() => on.reconnect(), silenceMs);
   };
   const completeHandshake = (on: ReconnectingWebSocket, hello: HelloMessage): void => {

@@ -2,7 +2,7 @@
 export type Memory = { get(key: MemoryKey): string | null; set(key: MemoryKey, value: string | null): void };
 type MemoryKey = 'language' | 'signed-in-before' | 'read-result' | 'read-firmware' | 'refresh-lease';
 
-/** Storage may be forbidden or full: then the page remembers nothing and works all the same. */
+/** Storage may be forbidden or full: then the page works without saved values. */
 export function createMemory(storage: () => Storage): Memory {
   return {
     get: (key) => {

@@ -12,7 +12,7 @@ export type Reading<T> =
 export type ReadingOptions<T> = {
   /** What is kept of a new answer; TanStack Query's own comparison when left out. */
   merge?: (known: T | undefined, read: T) => T;
-  /** The answer comes from the agent, so that an agent the backend does not hear makes it old. */
+  /** The data comes from the agent, so it is outdated while the backend cannot reach the agent. */
   isFromAgent?: boolean;
   /** Whether the value is changing right now, so that it is read more often. */
   isBusy?: (value: T | undefined) => boolean;
@@ -56,12 +56,12 @@ export type Freshness =
 
 /** Without the socket the page asks every few seconds; twice that without an answer, and what is shown is old. */
 const silentAfterMs = 7_000;
-/** With the socket, changes are told; the page asks all the same, but rarely. A phone that slept is past this. */
+/** The socket reports changes; the page still polls, but rarely. After a phone's sleep this time has passed. */
 const asleepAfterMs = 90_000;
 
 export function freshnessOf(facts: {
   link: LiveState['link'];
-  /** Whether the backend hears the agent. */
+  /** Whether the backend is connected to the agent. */
   agent: boolean | null;
   /** When the shown state was read, epoch milliseconds here. */
   readAt: number;

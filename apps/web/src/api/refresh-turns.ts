@@ -8,7 +8,7 @@ import type { Memory } from './memory.ts';
 export type RefreshTurns = {
   /** Runs `work` while no other tab does. */
   exclusively<T>(work: () => Promise<T>): Promise<T>;
-  /** Tells the other tabs: a new session, or null after a log-out. */
+  /** Broadcasts to the other tabs: a new session, or null after a log-out. */
   announce(session: Session | null): void;
   onAnnounced(listener: (session: Session | null) => void): void;
   close(): void;

@@ -43,7 +43,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type SendOptions = { body?: unknown; token?: string; signal?: AbortSignal; timeoutMs?: number };
 export type Send = <T>(method: Method, path: string, options?: SendOptions) => Promise<T>;
 
-/** A request that the reverse proxy holds while the backend restarts is given up after this long; the next one is tried then. */
+/** A request that the reverse proxy holds during a backend restart is cancelled after this time; then the next one is sent. */
 const defaultTimeoutMs = 15_000;
 
 /**
@@ -94,7 +94,7 @@ function problemOf(response: Response, text: string): Problem {
   const more = { status: response.status, retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : null };
   const body = errorBody(text);
   if (body) return new Problem(body.code as ProblemCode, body.message, { ...more, faults: body.faults });
-  // A proxy in front answers for a backend that is away, in words of its own.
+  // When the backend is down, a proxy answers with its own error text.
   if ([502, 503, 504].includes(response.status)) return new Problem('no_answer', 'The station did not answer.', more);
   return new Problem('bad_answer', `Unexpected answer ${response.status}.`, more);
 }

@@ -14,7 +14,7 @@ type SessionState =
 
 export type SessionService = {
   state: Store<SessionState>;
-  /** Finds out who is here. Tries again automatically while the station does not answer. */
+  /** Reads the current user. Retries automatically while the station does not answer. */
   start(): Promise<void>;
   setUp(request: SetupRequest): Promise<void>;
   logIn(request: LoginRequest): Promise<void>;
@@ -31,7 +31,7 @@ export type SessionService = {
 const marginMs = 30_000;
 const startRetryMs = 2_000;
 /**
- * Longer than the reverse proxy holds a request: one that is given up here may still reach the backend, and the next attempt
+ * Longer than the reverse proxy holds a request: a cancelled request may still reach the backend, and the next attempt
  * would then bring a token that was used already.
  */
 const refreshTimeoutMs = 60_000;

@@ -1,5 +1,5 @@
 /**
- * The station's clock as seen from here: a phone's clock may be minutes off, and "3 s ago" must be true all the same.
+ * The station's clock, estimated in the browser: a phone's clock may be minutes off, and "3 s ago" must still be correct.
  * `Date` headers have whole seconds, socket messages have milliseconds; the finer one wins once it was seen.
  */
 export type StationClock = {

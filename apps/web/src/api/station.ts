@@ -5,7 +5,7 @@ import type { AgentEvent } from '@station/protocol/socket';
 import type { LiveService } from './live.ts';
 import { atMostEvery, type Reading, useReading } from './reading.ts';
 
-/* Readings that several features share: the state of the station, and who has access to it. */
+/* Data that several features share: the state of the station and its members. */
 
 export const statusKey = ['system', 'status'] as const;
 
@@ -35,8 +35,8 @@ export const isSwitching = (operation: Operation | null): boolean => operation !
 const readEveryMs = 400;
 
 /**
- * Keeps the status in step with what the agent says: a new phase is shown at once, everything else is read again. The status
- * itself stays the one truth; an event only says that there is something to read.
+ * Updates the status from the agent's events: a new phase is shown at once, everything else is read again. The status
+ * response is authoritative; an event only triggers a new read.
  */
 export function followAgent(live: LiveService, queries: QueryClient): void {
   const readSoon = atMostEvery(readEveryMs, () => void queries.invalidateQueries({ queryKey: statusKey }));

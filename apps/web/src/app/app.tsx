@@ -35,7 +35,7 @@ export function App({ services }: { services: AppServices }) {
 const SetupPage = lazy(async () => ({ default: (await import('../features/session/setup-page.tsx')).SetupPage }));
 const LoginPage = lazy(async () => ({ default: (await import('../features/session/login-page.tsx')).LoginPage }));
 
-/** Shows the pages to whoever is logged in, and the way in to everybody else. The address stays, so one lands where one was. */
+/** Shows the pages after log-in, and the log-in page before it. The address stays, so the person returns to the same page. */
 function SessionGate({ children }: { children: ReactNode }) {
   const { t } = useTranslation();
   const state = useStore(useServices().session.state);
@@ -61,7 +61,7 @@ function SessionGate({ children }: { children: ReactNode }) {
   }
 }
 
-/** Nothing for the first moment, since mostly it takes no longer; then words. */
+/** Shows nothing for a short time, because loading is usually fast; then a text. */
 function Opening() {
   const { t } = useTranslation();
   const [slow, setSlow] = useState(false);

@@ -65,7 +65,7 @@ export function HomePage() {
   );
 }
 
-/** @param asks what a person should look at beside devices and the station itself, in words; null: nothing. */
+/** @param asks other things that need attention besides devices and the station, as text; null: nothing. */
 function Headline({
   view,
   devices,
@@ -77,7 +77,7 @@ function Headline({
 }) {
   const { t } = useTranslation();
   if (view.kind === 'shown') {
-    // The headline speaks of the devices: it does not say that all is well before they are known.
+    // The headline includes the devices, so it must not say "all is well" before they are known.
     if (devices.kind === 'loading' && toneOf(healthOf(view.value)) === 'ok') return <HealthSkeleton />;
     if (devices.kind === 'fault') {
       return <HealthLine status={view.value} devices={{ allWell: false, words: t('device.fault') }} />;
@@ -98,7 +98,7 @@ function DevicesPart({ view, usable }: { view: Reading<readonly Device[]>; usabl
   const zones = useZones();
   const mayManage = useUser().role !== 'member';
   if (view.kind === 'fault') return <ReadFault title={t('device.fault')} {...view} />;
-  // Zones would sort the tiles anew when they come: wait for both.
+  // Wait for both: zones that arrive later would reorder the tiles.
   if (view.kind === 'loading' || zones === null) return <DeviceGridSkeleton />;
   if (view.value.length === 0) return <NoDevices />;
   return <DeviceGrid devices={view.value} types={types} zones={zones} usable={usable} mayManage={mayManage} />;
@@ -148,7 +148,7 @@ function FirmwareTile({ rollout, stale }: { rollout: Rollout; stale: boolean }) 
   );
 }
 
-/** A newer station may know of conditions that this page has never heard of: then its own words stand there. */
+/** A newer station may have conditions that this page does not know: then the station's own text is shown. */
 const cloudTitle = (t: TFunction, { id, message }: CloudCondition): string =>
   (t as (key: string, options: { defaultValue: string }) => string)(`home.cloud.${id}`, { defaultValue: message });
 

@@ -13,10 +13,10 @@ export function watchPageAge(live: LiveService, fetchPage: () => Promise<string>
     if (own === null) return;
     try {
       const page = await fetchPage();
-      // Something else than the page, say a proxy's apology, tells nothing.
+      // Any other content, such as a proxy's error page, is ignored.
       if (page.includes('id="root"')) outdated.set(!page.includes(own));
     } catch {
-      // The station is away; the next handshake asks again.
+      // The station is offline; the next handshake checks again.
     }
   };
   live.onMessage((message) => {
@@ -32,7 +32,7 @@ const stampKey = 'station.reloaded-at';
 const notWithinMs = 30_000;
 
 /**
- * After an update the files of the page before are gone: a part of the page that was not fetched yet is then missing, and
+ * After an update the files of the previous page are gone: a part of the page that was not fetched yet is then missing, and
  * loading the page again brings the new one. Once only, so that a real fault does not go round in circles.
  */
 export function reloadOnMissingChunk(): void {
@@ -40,7 +40,7 @@ export function reloadOnMissingChunk(): void {
 }
 
 async function reloadOnce(): Promise<void> {
-  // While the station is away there is nothing to load: of this page, which comes back automatically, a browser's error would remain.
+  // Do not reload while the station is offline: the browser's error page would replace this page, which recovers automatically.
   const isThere = await fetch('/', { cache: 'no-store' }).then(
     ({ ok }) => ok,
     () => false,

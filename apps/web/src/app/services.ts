@@ -37,7 +37,7 @@ export function createServices(): AppServices {
     stationNow: clock.now,
     onServerTime: clock.observeMessage,
   });
-  // The station is often reached without any internet, so "offline" of the browser says nothing about it; and each view
+  // The station is often used without internet, so the browser's "offline" does not apply to it; and each view
   // decides for itself how often to ask, so a failed request is not repeated behind its back.
   const always = { networkMode: 'always', retry: false } as const;
   const queries = new QueryClient({ defaultOptions: { queries: always, mutations: always } });

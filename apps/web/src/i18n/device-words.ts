@@ -5,7 +5,7 @@ import { orElse } from './words.ts';
 /** A value a device shows, beside what is known of it. */
 export type CapabilityValue = { capability: Capability; value: unknown };
 
-/* From values to words. A name that no text is known for is shown as the device itself says it. */
+/* Turns values into text. An unknown name is shown as the device sends it. */
 
 /** "set_point" → "Set point" */
 export const spelled = (name: string): string => {
@@ -60,7 +60,7 @@ function yesNo(t: TFunction, { name }: Capability, value: boolean): string {
   return orElse(t, `device.value.${name}.${value ? 'true' : 'false'}`, fallback);
 }
 
-/** What happened at a device, as a sentence. */
+/** An event of a device, as a sentence. */
 export function eventWords(t: TFunction, data: Readonly<Record<string, unknown>>): string {
   const { action } = data;
   return typeof action === 'string' ? orElse(t, `device.event.${action}`, spelled(action)) : t('device.event.some');

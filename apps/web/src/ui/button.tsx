@@ -15,7 +15,7 @@ const shape =
 /** For what is no button but should look like one. */
 export const buttonLook = (kind: ButtonKind): string => classNames(shape, looks[kind]);
 
-/** `busy` keeps the button where it is and says so; `disabled` greys it. A busy button keeps the focus. */
+/** `busy` shows progress in place; `disabled` greys the button. A busy button keeps the focus. */
 export function Button({
   kind = 'plain',
   busy = false,

@@ -30,7 +30,7 @@ export function Card({
   );
 }
 
-/** A grey stand-in of the size of what is coming. The region around it says "loading". */
+/** A grey placeholder in the size of the coming content. Its region is labelled "loading". */
 export function Skeleton({ className }: { className: string }) {
   const round = className.includes('rounded-') ? '' : 'rounded-lg';
   return <span aria-hidden className={classNames('block animate-breathe bg-sunken', round, className)} />;

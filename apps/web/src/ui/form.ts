@@ -12,7 +12,7 @@ export const textOf = (form: FormData, name: string): string => {
   return typeof value === 'string' ? value : '';
 };
 
-/** Checks what can be checked here, so that nobody waits for the station to hear of an empty field. */
+/** Checks fields in the browser, so that an empty field is reported without a request. */
 export function checkForm(
   values: Readonly<Record<string, string>>,
   rules: Readonly<Record<string, Rule>>,

@@ -11,7 +11,7 @@ import { Button } from './button.tsx';
 import { classNames } from './class-names.ts';
 import { type Tone, ToneDisc } from './tone.tsx';
 
-/** Name of the station and state of the connection above, then what the page has to say first. */
+/** Name of the station and state of the connection, then the main message of the page. */
 export function PageHead({
   page,
   freshness,
@@ -50,7 +50,7 @@ function useStationName(): string | null {
   return data?.name ?? null;
 }
 
-/** One short word that is always there, and over the page a sentence while the connection is lost. */
+/** A short word that is always shown, and a sentence over the page while the connection is lost. */
 function FreshnessMark({ freshness, restarting }: { freshness: Freshness; restarting: boolean }) {
   const { t } = useTranslation();
   const stale = freshness.kind === 'stale';
@@ -103,7 +103,7 @@ function StaleNote({
   );
 }
 
-/** A whole page that has one thing to say. */
+/** A whole page with a single message. */
 export function Centered({
   tone,
   title,

@@ -6,7 +6,7 @@ import { Button } from './button.tsx';
 import { classNames } from './class-names.ts';
 import { ToneDisc, ToneIcon } from './tone.tsx';
 
-/** What went wrong and what helps, in the reader's language; the stable code stands small beside it for the curious. */
+/** What went wrong and what helps, in the reader's language; the stable error code is shown small beside it. */
 export function ProblemNote({ problem }: { problem: Problem }) {
   const { t } = useTranslation();
   const locale = useLocale();
@@ -35,7 +35,7 @@ export function ReadFault({
   problem: Problem;
   retry: () => void;
   retrying: boolean;
-  /** It stands where the headline of the page would. */
+  /** Shown in place of the page's headline. */
   isHeadline?: boolean;
 }) {
   const { t } = useTranslation();
@@ -64,7 +64,7 @@ export function ReadFault({
   );
 }
 
-/** The agent's own reason, in its English, small, for whoever wants to know exactly. */
+/** The agent's own reason in English, in small print. */
 export function DetailsNote({ words }: { words: string | null }) {
   const { t } = useTranslation();
   if (words === null || words === '') return null;

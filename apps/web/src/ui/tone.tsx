@@ -33,7 +33,7 @@ const toneSoft: Record<Tone, string> = {
   fault: 'bg-fault-soft',
 };
 
-/** The sign of a state. Always beside a word that says the same, so it is silent for a screen reader. */
+/** The icon of a state. A text with the same meaning is always beside it, so it is hidden from screen readers. */
 export function ToneIcon({ tone, className }: { tone: Tone; className?: string }) {
   const Icon = icons[tone];
   return (

@@ -1,7 +1,7 @@
 import { StationError } from '@station/kit/station-error';
 
-// An environment file is handled as latin1, a character for each byte: it is the operator's, in whatever encoding, and what is not
-// understood of it must stand in it afterwards as before. So no `trim()` here: 0xA0 may be the end of a letter.
+// An environment file is read as latin1, one character per byte: the operator may use any encoding, and unknown content
+// must stay unchanged. So no `trim()` here: 0xA0 may be the last byte of a letter.
 
 const byteOrderMark = '(?:\u00ef\u00bb\u00bf)?';
 const composeFileLine = new RegExp(
@@ -16,7 +16,7 @@ const separatorLine = new RegExp(
 /**
  * Compose files that an environment file names; null when it names none.
  * @param text the file, a character for each byte.
- * @throws StationError `compose_project_unreadable` when a name is not UTF-8: no other program could be told of it.
+ * @throws StationError `compose_project_unreadable` when a name is not UTF-8: it could not be passed to another program.
  */
 export function readComposeFiles(text: string): string[] | null {
   const last = [...text.matchAll(composeFileLine)].at(-1);
@@ -25,24 +25,24 @@ export function readComposeFiles(text: string): string[] | null {
   return value.split(separatorOf(text)).filter((file) => file !== '');
 }
 
-/** The environment file (a character for each byte) with the compose files set; every other line stays as it is. */
+/** The environment file (one character per byte) with the compose files set; every other line stays unchanged. */
 export function withComposeFiles(text: string, files: readonly string[]): string {
   const found = readComposeFiles(text);
   if (found && found.join('\0') === files.join('\0')) return text;
   const value = Buffer.from(files.join(separatorOf(text))).toString('latin1');
-  // Between single quotes nothing has a meaning.
+  // Nothing is special between single quotes.
   const line = `COMPOSE_FILE=${/[ \t#$"\\]/.test(value) && !value.includes("'") ? `'${value}'` : value}`;
   const rest = text.replaceAll(composeFileLine, '').replace(/\n+$/, '\n');
   return `${rest}${rest === '' || rest.endsWith('\n') ? '' : '\n'}${line}\n`;
 }
 
-/** Values of an environment file, as bytes: what a message must not tell. */
+/** Values of an environment file, as bytes; messages must not contain them. */
 export const valuesOf = (text: string): string[] =>
   [...text.matchAll(/^[^#=\n]*=[ \t]*(.*)$/gm)].map(([, raw = '']) => valueOf(raw));
 
 const separatorOf = (text: string): string => separatorLine.exec(text)?.[1] ?? ':';
 
-/** A value without its quotes; a note behind it (` #`) is none of it. */
+/** A value without its quotes and without a trailing comment (` #`). */
 function valueOf(raw: string): string {
   const quoted = /^(["'])(.*?)\1/.exec(raw);
   if (quoted) return quoted[2] ?? '';

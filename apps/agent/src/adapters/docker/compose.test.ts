@@ -151,7 +151,7 @@ for (const [said, told] of [
     'validating compose.yaml: services.a Additional property foo is not allowed',
   ],
   ['stat /srv/station/a.yml: no such file or directory', 'stat a.yml: no such file or directory'],
-  ['', 'Compose gives no reason'],
+  ['', 'Compose gave no reason'],
 ] as const) {
   test(`tells "${told}"`, () => assert.equal(describeFault(said, env), told));
 }

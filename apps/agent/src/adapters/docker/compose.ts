@@ -34,7 +34,7 @@ export type Compose = {
    * environment file. False when that file cannot be written.
    */
   link(): Promise<boolean>;
-  /** Changes when a file of the project does (its own files; not what they include). */
+  /** Changes when a file of the project changes (its own files, not included ones). */
   version(): Promise<string>;
   /**
    * Name, services and their images as Compose itself resolves them.
@@ -45,7 +45,7 @@ export type Compose = {
   up(signal: AbortSignal): Promise<CommandResult>;
 };
 
-/** A slow SD card starts containers slowly; a Compose that hangs must still come to an end. */
+/** Long enough for a slow SD card; a Compose process that hangs is killed after it. */
 const upTimeoutMs = 10 * 60_000;
 const describeTimeoutMs = 60_000;
 
@@ -56,7 +56,7 @@ const ConfigOutput = Type.Object({
 
 export function createCompose(parts: ComposeParts): Compose {
   const run: RunCompose = async (args, signal) => {
-    // Before the first settled state there is no override yet, and Compose takes a missing file as an error.
+    // Before the first settled state the override does not exist, and Compose fails for a missing file.
     const present = await exists(parts.overridePath);
     const files = (await composeFiles(parts)).filter((file) => present || file !== parts.overridePath);
     return runDocker(parts.program, ['compose', ...args], {
@@ -70,7 +70,7 @@ export function createCompose(parts: ComposeParts): Compose {
     link: () => link(parts),
     version: () => filesVersion(parts),
     describe: (signal) => describeProject(parts, run, signal),
-    // Images that the override pins are never pulled; a service of the stack's own file may still be missing its image.
+    // Compose never pulls pinned images, but a service without a pin may lack its image.
     up: async (signal) =>
       run(
         ['up', '--detach', '--no-build', '--quiet-pull'],
@@ -85,7 +85,7 @@ async function link(parts: ComposeParts): Promise<boolean> {
     const text = await readEnv(parts);
     const wanted = withComposeFiles(text, await composeFiles(parts));
     if (wanted === text) return true;
-    // The file is the operator's: it keeps its owner, its mode and its place, also behind a symbolic link.
+    // The file belongs to the operator: keep its owner, mode and place, even behind a symbolic link.
     const path = (await exists(named)) ? await realpath(named) : null;
     const found = await stat(path ?? parts.projectPath);
     const mode = path === null ? 0o600 : found.mode & 0o777;
@@ -115,14 +115,14 @@ async function describeProject(parts: ComposeParts, run: RunCompose, signal: Abo
   const bounded = AbortSignal.any([signal, timeout]);
   try {
     const result = await run(['config', '--format', 'json'], bounded);
-    // Ended from without, as by a machine that is short of memory: that says nothing of the project.
-    if (result.exitCode === null) throw new StationError('unavailable', 'Docker Compose was ended');
+    // Killed from outside, for example for lack of memory: this is no fault of the project.
+    if (result.exitCode === null) throw new StationError('unavailable', 'Docker Compose was killed');
     const parsed = result.exitCode === 0 ? parseJson(result.stdout) : null;
     if (Value.Check(ConfigOutput, parsed)) {
       const images = Object.values(parsed.services).flatMap(({ image }) => image ?? []);
       return { name: parsed.name, services: Object.keys(parsed.services), images: [...new Set(images)] };
     }
-    // Asked outside of the project: there Compose would stumble over a broken `.env` all the same.
+    // Run it outside the project folder: inside, Compose would fail because of a broken `.env`.
     const about = { cwd: '/', env: parts.env, abort: bounded };
     const version = await runDocker(parts.program, ['compose', 'version'], about);
     if (version.exitCode !== 0) throw unreadable('the Compose plugin of Docker is missing');
@@ -130,7 +130,7 @@ async function describeProject(parts: ComposeParts, run: RunCompose, signal: Abo
   } catch (error) {
     signal.throwIfAborted();
     if (!timeout.aborted) throw error;
-    throw new StationError('unavailable', 'Docker Compose does not come to an end', { cause: error });
+    throw new StationError('unavailable', 'Docker Compose did not finish in time', { cause: error });
   }
 }
 
@@ -139,7 +139,7 @@ async function runDocker(program: string, args: readonly string[], options: Comm
     return await runCommand(program, args, options);
   } catch (error) {
     options.abort?.throwIfAborted();
-    // Not there, or no folder to run it in: nothing that passes without help, as a lack of memory does.
+    // The program or the folder is missing: unlike a lack of memory, this needs a person.
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (['ENOENT', 'EACCES', 'ENOTDIR'].includes(code)) {
       throw unreadable(`the docker program cannot be started in its folder (${code})`, error);
@@ -153,7 +153,7 @@ const unreadable = (reason: string, cause?: unknown): StationError =>
     cause,
   });
 
-/** The project's environment file, a character for each byte: whatever is in it is written back as it was. Empty when there is none. */
+/** The project's environment file, one character per byte, so that all content is written back unchanged. Empty when missing. */
 async function readEnv({ disk, projectPath }: ComposeParts): Promise<string> {
   try {
     return Buffer.from((await disk.read(join(projectPath, '.env'))) ?? []).toString('latin1');
@@ -171,7 +171,7 @@ async function composeFiles(parts: ComposeParts): Promise<string[]> {
   return files.includes(overridePath) ? files : [...files, overridePath];
 }
 
-/** The override file that Compose would read on its own beside a file of this name. */
+/** The override file that Compose reads automatically beside a file of this name. */
 async function defaultOverride(projectPath: string, composeFile: string): Promise<string[]> {
   const match = /^(docker-compose|compose)\.ya?ml$/.exec(composeFile);
   if (!match) return [];
@@ -190,12 +190,12 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** How long a fault is told again without asking: whoever looks at a broken station must not start a program each time. */
+/** How long a fault is cached: requests to a broken station must not start a program each time. */
 const faultKeptMs = 10_000;
 
 /**
- * Reads the project, and asks Compose only when its files have changed: that takes longer than all the rest of a check. With
- * `evenIfOld` what was once read is good enough.
+ * Reads the project, and runs Compose only when its files have changed, because Compose is the slowest part of a check. With
+ * `evenIfOld` a cached result is enough.
  * @param now wall clock, milliseconds.
  */
 export function createProjectReader(compose: Pick<Compose, 'describe' | 'version'>, now: () => number) {
@@ -228,21 +228,21 @@ export function createProjectReader(compose: Pick<Compose, 'describe' | 'version
 }
 
 const longestReason = 300;
-/** A shorter value is a number or a word that may stand anywhere. */
+/** Shorter values are not redacted: they are numbers or common words. */
 const shortestSecret = 6;
 
 /**
- * What Compose says of a project that it cannot read, in a line for people: without values of the environment file, quoted text
- * (Compose quotes what it stumbles over, which may be a secret) and folders of this machine. Names of services and the like stay.
- * @param env the environment file, a character for each byte.
+ * Compose's error about an unreadable project as one line for people: without values of the environment file, quoted text
+ * (Compose quotes the faulty text, which may be a secret) and folders of this machine. Names of services stay.
+ * @param env the environment file, one character per byte.
  */
 export function describeFault(stderr: string, env: string): string {
   const lines = stderr
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !/^(time=|WARN)/.test(line));
-  // What follows the first line quotes the file, but for one that only begins a list.
-  let text = lines.find((line) => !line.endsWith(':')) ?? 'Compose gives no reason';
+  // The lines after the first quote the file, unless the first line only begins a list.
+  let text = lines.find((line) => !line.endsWith(':')) ?? 'Compose gave no reason';
   if (lines[0]?.endsWith(':')) text = `${lines[0]} ${text}`;
   for (const value of valuesOf(env).sort((a, b) => b.length - a.length)) {
     if (value.length >= shortestSecret) text = text.replaceAll(Buffer.from(value, 'latin1').toString('utf8'), '…');

@@ -28,8 +28,8 @@ const Container = Type.Object({
 });
 
 /**
- * Containers of the project's services; those of `docker compose run` are none.
- * @param names service → name of the container that stands for it when no label tells of one: somebody made it without Compose.
+ * Containers of the project's services, without those of `docker compose run`.
+ * @param names service → container name, used when no container has labels (it was created without Compose).
  */
 export async function listContainers(
   api: Pick<EngineApi, 'call'>,
@@ -46,7 +46,7 @@ export async function listContainers(
   return inspected.filter((container) => container !== null);
 }
 
-/** Containers by their names, but for those whose labels say that they are something else. */
+/** Containers by name, without those whose labels belong to something else. */
 async function findByName(api: Pick<EngineApi, 'call'>, wanted: readonly (readonly [service: string, name: string])[]) {
   // The engine takes each as a regular expression (Engine API, ContainerList).
   const patterns = wanted.map(([, name]) => `^/${name.replaceAll('.', '\\.')}$`);
@@ -58,7 +58,7 @@ async function findByName(api: Pick<EngineApi, 'call'>, wanted: readonly (readon
   );
 }
 
-/** All containers that a filter lets through, also those that do not run. */
+/** All containers that match a filter, running or not. */
 async function list(api: Pick<EngineApi, 'call'>, filters: Readonly<Record<string, readonly string[]>>) {
   const query = { all: 'true', filters: JSON.stringify(filters) };
   const answer = await api.call('GET', '/containers/json', { query });
@@ -67,7 +67,7 @@ async function list(api: Pick<EngineApi, 'call'>, filters: Readonly<Record<strin
 
 async function inspect(api: Pick<EngineApi, 'call'>, id: string, service: string): Promise<ContainerFact | null> {
   const details = await api.call('GET', `/containers/${id}/json`);
-  // Gone between the two calls: then it is no container of the stack any more.
+  // It was removed between the two calls.
   if (details.status === 404) return null;
   const container = expectBody(details, Container, 'GET /containers/{id}/json');
   return {
@@ -88,8 +88,8 @@ export function listPins(api: Pick<EngineApi, 'call'>, project: string) {
 }
 
 /**
- * Pins an image; making the container is the proof that the engine can use it.
- * @param free bytes free where the engine keeps its data: on a full disk it can make no container of the best image.
+ * Pins an image; creating the container proves that the engine can use it.
+ * @param free bytes free where the engine keeps its data: on a full disk it cannot create a container from any image.
  */
 export async function pinImage(
   api: Pick<EngineApi, 'call'>,
@@ -102,7 +102,7 @@ export async function pinImage(
     Image: imageId,
     Cmd: ['hold'],
     NetworkDisabled: true,
-    // What Compose has built names its project and service, and a container takes over the labels of its image: this one is none of theirs.
+    // A container inherits the labels of its image, and images built by Compose name a service: clear those labels here.
     Labels: { [pinLabel]: project, [projectLabel]: '', [serviceLabel]: '' },
     HostConfig: { NetworkMode: 'none', RestartPolicy: { Name: 'no' } },
   };
@@ -126,7 +126,7 @@ export const isPin = ({ Labels }: Pick<Static<typeof ListedContainer>, 'Labels'>
 
 /**
  * Removes an image pin, with the anonymous volumes that the engine made for it when the image declares some (Engine
- * API, ContainerDelete): nobody else would.
+ * API, ContainerDelete): nothing else removes them.
  */
 export async function removePin(api: Pick<EngineApi, 'call'>, id: string): Promise<void> {
   await api.call('DELETE', `/containers/${id}`, { query: { force: 'true', v: 'true' } });

@@ -24,9 +24,9 @@ export type DockerParts = Omit<ComposeParts, 'env'> & {
   /** PATH, HOME and the like for the `docker` and `sync` programs. */
   env: Record<string, string>;
   clock: Clock;
-  /** Called at each sign that `up` goes on while it fetches. */
+  /** Called at each sign of progress while `up` fetches. */
   alive: () => void;
-  /** Called when the project's environment file could not be linked to the override, or could again. */
+  /** Called when linking the override in the project's environment file fails, or works again. */
   onLink: (linked: boolean) => void;
 };
 
@@ -67,7 +67,7 @@ export function createDockerEngine(parts: DockerParts): StackEngine & Disposable
     up: async (signal) => {
       await link();
       if (credentials !== null) {
-        // Asked anew: what was read before may name images that the override has replaced since, and that are long gone.
+        // Read again: the cached project may name images that the override has replaced and that were removed.
         const { images } = await compose.describe(signal);
         const missing = await fetchMissing(images, {
           registry: credentials.registry,
@@ -107,9 +107,9 @@ async function up(
     if (error instanceof DOMException && error.name === 'TimeoutError') return null;
     throw error;
   });
-  if (!result) return { kind: 'failed', reason: 'starting the release did not come to an end', hung: true };
+  if (!result) return { kind: 'failed', reason: 'starting the release did not finish in time', hung: true };
   if (result.exitCode !== 0) {
-    // A project that broke since it was last read says nothing of the release: its fault is thrown, and waited out.
+    // A project that broke meanwhile is no fault of the release: throw it as a blocker and wait.
     await compose.describe(signal);
     return {
       kind: 'failed',
@@ -120,7 +120,7 @@ async function up(
   return { kind: 'ok', stoppedAtMs: await firstStop(api, project, since, now()) };
 }
 
-/** When the first container of the project ended in a stretch of time, by the engine's own record. */
+/** When the first container of the project ended in a period, from the engine's events. */
 async function firstStop(api: EngineApi, project: string, sinceMs: number, untilMs: number): Promise<number | null> {
   const filters = JSON.stringify({ type: ['container'], event: ['die'], label: [`${projectLabel}=${project}`] });
   const query = { since: (sinceMs / 1000).toFixed(3), until: (untilMs / 1000).toFixed(3), filters };
@@ -144,17 +144,17 @@ type MissingImagesParts = {
   registry: string;
   imageId(reference: string): Promise<string | null>;
   pull(reference: string, onProgress: (progress: PullProgress) => void, signal: AbortSignal): Promise<PullAnswer>;
-  /** With all that only this project has standing on it, and runs not. */
+  /** Removes an image and its stopped containers of this project. */
   removeImage(reference: string): Promise<unknown>;
   clock: Clock;
-  /** Called at each sign that the work goes on: on a slow line it takes long. */
+  /** Called at each sign of progress: on a slow line the work takes long. */
   alive: () => void;
   signal: AbortSignal;
 };
 
 /**
- * Fetches what `docker compose up` could not: images of the private registry that no release names, as the proxy's. Compose knows nothing of the
- * agent's credentials, and they are not to be told to a program.
+ * Fetches what `docker compose up` cannot: images of the private registry outside any release, such as the proxy's. Compose does not have
+ * the agent's credentials, and a program must not get them.
  * @param images as Compose resolves them.
  * @returns the first that could not be fetched; null: none.
  */
@@ -169,11 +169,11 @@ export async function fetchMissing(images: readonly string[], parts: MissingImag
   return null;
 }
 
-/** Of what can be fetched by its name; without a tag it is the newest, as for Docker. What a release pins is named by its id. */
+/** The reference of an image that can be fetched by name; without a tag `latest`, as in Docker. Pinned images have ids. */
 const referenceOf = (image: string) =>
   image.startsWith('sha256:') ? null : (parseImageReference(image) ?? parseImageReference(`${image}:latest`));
 
-/** One that a power cut broke would be taken up again as it is: it is removed first. The registry has just answered for it. */
+/** Re-pulls a damaged image: it is removed first, or the pull would reuse its layers. The registry has just offered it. */
 async function fetchUsable(reference: string, parts: MissingImagesParts): Promise<Failure | null> {
   for (const isLastTry of [false, true]) {
     parts.alive();
@@ -185,6 +185,6 @@ async function fetchUsable(reference: string, parts: MissingImagesParts): Promis
     if (answer.kind !== 'broken') return answer.kind === 'failed' ? answer : null;
     if (!isLastTry) await parts.removeImage(reference);
   }
-  const reason = `${reference} cannot be used after it was fetched twice`;
+  const reason = `${reference} is unusable after two fetches`;
   return { kind: 'failed', code: 'engine_failed', reason, transient: true };
 }

@@ -12,7 +12,7 @@ type CallOptions = {
   query?: Record<string, string>;
   body?: unknown;
   headers?: Record<string, string>;
-  /** Of a call that may take long. One without it is broken off after a minute: the engine is then `unavailable`. */
+  /** For a call that may take long. A call without it is cancelled after a minute: the engine is then `unavailable`. */
   signal?: AbortSignal;
 };
 
@@ -20,14 +20,14 @@ type CallOptions = {
 export type EngineApi = {
   /** Calls and reads a JSON answer. @throws StationError `unavailable` when the engine cannot be reached. */
   call(method: string, path: string, options?: CallOptions): Promise<ApiAnswer>;
-  /** Calls and hands out each JSON line of the answer as it comes. @throws StationError `unavailable` when it breaks off. */
+  /** Calls and yields each JSON line of the answer as it arrives. @throws StationError `unavailable` when it breaks off. */
   lines(method: string, path: string, onLine: (line: unknown) => void, options?: CallOptions): Promise<ApiAnswer>;
   /** Calls and reads the answer to its end without keeping it. `complete` is false when it broke off. */
   drain(method: string, path: string, options?: CallOptions): Promise<{ status: number; complete: boolean }>;
   [Symbol.dispose](): void;
 };
 
-/** Newest version of the API this code was written for; an engine with an older one is spoken to in its own. */
+/** Newest API version that this code supports; an older engine is called with its own version. */
 const newestKnown = [1, 51] as const;
 const usualTimeoutMs = 60_000;
 
@@ -54,7 +54,7 @@ export function createEngineApi(socketPath: string, { timeoutMs = usualTimeoutMs
     outgoing.end(payload ?? undefined);
     try {
       const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
-      // Later faults of this exchange are seen by whoever reads the response.
+      // Later faults surface in the read of the response.
       outgoing.on('error', () => undefined);
       return response;
     } catch (error) {
@@ -87,7 +87,7 @@ export function createEngineApi(socketPath: string, { timeoutMs = usualTimeoutMs
   const negotiate = (): Promise<string> => {
     const answer = askVersion();
     negotiated = answer;
-    // Whoever comes next asks anew.
+    // The next call asks again.
     answer.catch(() => {
       if (negotiated === answer) negotiated = null;
     });
@@ -98,7 +98,7 @@ export function createEngineApi(socketPath: string, { timeoutMs = usualTimeoutMs
     const prefix = await (negotiated ?? negotiate());
     const response = await open(method, prefix + path, options);
     if (response.statusCode !== 400) return response;
-    // An engine that was upgraded under us may have dropped the version: ask again, once.
+    // An upgraded engine may no longer support the version: negotiate again, once.
     const before = prefix;
     const now = await negotiate();
     if (now === before) return response;
@@ -155,7 +155,7 @@ const doesNotAnswer = (cause: unknown): StationError =>
   new StationError('unavailable', 'the container engine does not answer', { cause });
 
 const brokenOff = (cause: unknown): StationError =>
-  new StationError('unavailable', 'the container engine broke off its answer', { cause });
+  new StationError('unavailable', 'the answer of the container engine broke off', { cause });
 
 function parseLine(text: string): unknown {
   try {
@@ -165,7 +165,7 @@ function parseLine(text: string): unknown {
   }
 }
 
-/** The body of a good answer. @throws StationError `unavailable` when the engine refused or answered something else. */
+/** The body of a successful answer. @throws StationError `unavailable` when the engine refused or sent something else. */
 export function expectBody<T extends TSchema>(answer: ApiAnswer, schema: T, what: string): Static<T> {
   if (answer.status < 300 && Value.Check(schema, answer.body)) return answer.body;
   throw new StationError('unavailable', `the container engine did not answer ${what} as expected`, {
@@ -173,7 +173,7 @@ export function expectBody<T extends TSchema>(answer: ApiAnswer, schema: T, what
   });
 }
 
-/** What the engine says of a refusal. */
+/** The engine's message of a refusal. */
 export function messageOf(body: unknown): string {
   const message = typeof body === 'object' && body !== null && 'message' in body ? body.message : null;
   return typeof message === 'string' ? message.slice(0, 500) : 'no reason given';
@@ -191,7 +191,7 @@ const Info = Type.Object({
 
 export type ReadInfo = () => Promise<Static<typeof Info>>;
 
-/** What the engine says of itself is slow to ask and changes only with its restart. */
+/** Caches the engine's information: the call is slow, and the answer changes only at a restart. */
 const infoKeptMs = 60_000;
 
 export function createInfo(api: EngineApi, now: () => number): ReadInfo {
@@ -203,10 +203,10 @@ export function createInfo(api: EngineApi, now: () => number): ReadInfo {
   };
 }
 
-/** Room below which what the engine could not write is taken as a full disk. */
+/** With less free space than this, a failed write of the engine counts as a full disk. */
 export const fullDiskBytes = 8 * 1024 * 1024;
 
-/** Bytes free to an ordinary user at a path; null when it cannot be told. */
+/** Bytes free to an ordinary user at a path; null when unknown. */
 export async function freeBytes(path: string): Promise<number | null> {
   try {
     const { bavail, bsize } = await statfs(path);

@@ -13,13 +13,13 @@ const Image = Type.Object({
 });
 
 /**
- * Id of a local image; null when it is not on this machine, or cannot be used: an image that a power cut broke cannot be inspected,
- * while the engine still lists all there are.
- * @throws StationError `unavailable` when the engine cannot say.
+ * Id of a local image; null when it is missing or unusable: an image that a power cut damaged cannot be inspected,
+ * although the engine still lists it.
+ * @throws StationError `unavailable` when the engine cannot answer.
  */
 export async function imageId(api: EngineApi, reference: string): Promise<string | null> {
   const answer = await api.call('GET', `/images/${encodeURIComponent(reference)}/json`);
-  // 400: what it does not understand as a reference, as a damaged file may name, it does not have.
+  // 400: an invalid reference, for example from a damaged file; such an image does not exist.
   if (answer.status === 404 || answer.status === 400) return null;
   if (answer.status >= 500) {
     expectBody(await api.call('GET', '/images/json'), Type.Array(Image), 'GET /images/json');
@@ -40,12 +40,12 @@ export async function removeImage(
 ): Promise<'removed' | 'in_use' | 'absent'> {
   const filters = JSON.stringify({ ancestor: [reference] });
   const users = await api.call('GET', '/containers/json', { query: { all: 'true', filters } });
-  // Who uses it is not known then: it may be somebody else.
+  // Its users are unknown then; another project may use it.
   if (users.status !== 200 || !Value.Check(Type.Array(ListedContainer), users.body)) return 'in_use';
   const using = users.body;
-  // Forced removal would take an image from under a stopped container of somebody else.
+  // A forced removal would also remove the image of another project's stopped container.
   if (using.some(({ Labels }) => Labels[pinLabel] !== project && Labels[projectLabel] !== project)) return 'in_use';
-  // A stopped container keeps the layers, and the next pull would take them up again however damaged they are. Without force
+  // A stopped container keeps the layers, and the next pull would reuse them even if damaged. Without force
   // the engine leaves a running one alone.
   for (const container of force ? using : []) {
     if (isPin(container, project)) await removePin(api, container.Id);
@@ -58,7 +58,7 @@ export async function removeImage(
   return answer.status === 200 ? 'removed' : 'in_use';
 }
 
-/** Layer sizes of an image, asked of its registry as the engine would reach it. */
+/** Layer sizes of an image, read from its registry in the same way as the engine reaches it. */
 export async function askLayers(
   api: EngineApi,
   info: ReadInfo,
@@ -115,7 +115,7 @@ export async function pull(api: EngineApi, info: ReadInfo, text: string, options
     return {
       kind: 'failed',
       code: 'image_missing',
-      reason: `${reference.repository} is not at ${reference.registry}`,
+      reason: `${reference.registry} has no ${reference.repository}`,
       detail,
       transient: false,
     };
@@ -144,7 +144,7 @@ async function pulledImage(api: EngineApi, text: string, name: string): Promise<
   return { kind: 'ok', imageId: answer.body.Id, digest };
 }
 
-/** The header in which the Engine API takes credentials: they stand in no argument and no file. */
+/** The header with credentials for the Engine API; they are in no argument and no file. */
 function registryAuth(credentials: RegistryCredentials | null, registry: string): Record<string, string> {
   if (credentials?.registry !== registry) return {};
   const { username, password } = credentials;
@@ -163,8 +163,8 @@ export type PullLine = {
 };
 
 /**
- * Adds up the engine's pull stream, which speaks of layers by the first twelve digits of their digest. Bytes count when they
- * are fetched; a layer that was there already counts whole.
+ * Adds up the engine's pull stream, which names layers by the first twelve digits of their digest. Bytes count when they
+ * are fetched; a layer that was already present counts in full.
  * @param sizes layer digest → compressed bytes, as the registry lists them; empty when it does not.
  */
 export function createPullMeter(sizes: Readonly<Record<string, number>>) {
@@ -193,7 +193,7 @@ export function createPullMeter(sizes: Readonly<Record<string, number>>) {
     read: (): PullProgress => {
       const all = [...layers.values()];
       const doneBytes = all.reduce((sum, layer) => sum + layer.done, 0);
-      // Without the registry's list, layers not yet begun are of unknown size: the total is not known.
+      // Without the registry's list the sizes of layers not yet started are unknown, and so is the total.
       const told = known.size > 0 || (all.length > 0 && all.every((layer) => layer.total !== null));
       return { doneBytes, totalBytes: told ? all.reduce((sum, layer) => sum + (layer.total ?? layer.done), 0) : null };
     },
@@ -206,7 +206,7 @@ const ImageSize = Type.Object({ Size: Type.Number() });
 
 /** Archives are a little larger than the files in them (tar rounds each up and gives it a header). */
 const archivePerByte = 1.25;
-/** What stays free for everything else on the disk while an image is read through. */
+/** Space to keep free for everything else on the disk while an image is verified. */
 const reserveBytes = 32 * 1024 * 1024;
 
 type VerifierParts = {
@@ -216,16 +216,16 @@ type VerifierParts = {
 };
 
 /**
- * Reads images through by having the engine hand them out (Engine API, ImageGet): it checks each layer against its digest, and
- * refuses or breaks off when one is wrong. It first writes the whole image to its own folder, unpacked, so that a lack of room looks
- * like damage: an image for which there is no room is not read, and nothing is known of it. One at a time, for the same reason.
+ * Verifies images by exporting them from the engine (Engine API, ImageGet): it checks each layer against its digest, and
+ * refuses or stops when one is wrong. It first writes the whole image, unpacked, to its own folder, so a lack of space looks
+ * like damage: without enough space the image is not read, and the answer is `unknown`. One at a time, for the same reason.
  */
 export function createImageVerifier({ api, freeBytes }: VerifierParts) {
   let last: Promise<unknown> = Promise.resolve();
 
   const hasRoom = async (path: string): Promise<boolean> => {
     const { body } = await api.call('GET', `${path}/json`);
-    // One that is too damaged to be described has no size.
+    // An image that is too damaged to be inspected has no size.
     const size = Value.Check(ImageSize, body) ? body.Size : 0;
     const free = await freeBytes();
     return free === null || free >= size * archivePerByte + reserveBytes;
@@ -237,7 +237,7 @@ export function createImageVerifier({ api, freeBytes }: VerifierParts) {
     if (!(await hasRoom(path))) return 'unknown';
     const { status, complete } = await api.drain('GET', `${path}/get`, { signal });
     if (status === 200 && complete) return 'whole';
-    // Somebody else may have taken the room meanwhile.
+    // Other programs may have used the space meanwhile.
     return (await hasRoom(path)) ? 'damaged' : 'unknown';
   };
 

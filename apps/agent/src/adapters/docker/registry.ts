@@ -37,7 +37,7 @@ const largestManifest = 4 * 1024 * 1024;
 
 /**
  * Asks a registry for the layers of an image (OCI distribution specification, "Pulling manifests"), with the basic and token
- * authentication that registries use. It is only about sizes: what cannot be asked is `unknown`, and the pull decides.
+ * authentication that registries use. It only reads sizes: if that fails, the answer is `unknown` and the pull decides.
  */
 export async function readLayers(text: string, parts: RegistryParts, signal: AbortSignal): Promise<LayersAnswer> {
   const reference = parseImageReference(text);
@@ -46,7 +46,7 @@ export async function readLayers(text: string, parts: RegistryParts, signal: Abo
   try {
     return await readManifest(reference, reference.digest ?? reference.tag ?? 'latest', parts, bounded);
   } catch {
-    // Out of reach for us is not out of reach for the engine, which may have a proxy or certificates of its own.
+    // The engine may still reach it, through its own proxy or certificates.
     signal.throwIfAborted();
     return { kind: 'unknown' };
   }
@@ -84,7 +84,7 @@ async function readManifest(
   }
   const body = await readBounded(response);
   if (Value.Check(Manifest, body)) return { kind: 'ok', layers: layerSizes(body) };
-  // An index of an index is not a thing; a second one is not followed.
+  // Nested indexes do not exist in practice; a second one is not followed.
   if (!Value.Check(Index, body) || depth > 0) return { kind: 'unknown' };
   const { os, architecture } = await parts.platform();
   const entry = body.manifests.find((one) => one.platform?.os === os && one.platform.architecture === architecture);
@@ -166,7 +166,7 @@ async function readBounded(response: Response): Promise<unknown> {
   let size = 0;
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength;
-    if (size > largestManifest) throw new Error('the registry answered with too much');
+    if (size > largestManifest) throw new Error('the answer of the registry is too large');
     chunks.push(chunk);
   }
   return JSON.parse(Buffer.concat(chunks).toString('utf8'));

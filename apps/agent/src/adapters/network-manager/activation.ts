@@ -3,18 +3,18 @@ import { classify, isUnsettled, type Evidence, type JoinContext, type Verdict } 
 import { interfaces, number, record, text } from './objects.ts';
 
 export type ActivationWatch = Disposable & {
-  /** The verdict on what was heard since the watch began; null when the signal aborts first. */
+  /** The verdict from the signals since the watch began; null when the caller's signal aborts first. */
   ended(signal: AbortSignal): Promise<Verdict | null>;
   evidence(): readonly Evidence[];
 };
 
-/** Listens to an activation on a device. To be begun before the activation is asked for, so that nothing is missed. */
+/** Listens to an activation on a device. Start it before the activation is requested, so that no signal is missed. */
 export function watchActivation(
   bus: Bus,
   target: { devicePath: string; supplicantPath: string | null; context: JoinContext; handshakeMs: number },
 ): ActivationWatch {
   const evidence: Evidence[] = [];
-  let patience: NodeJS.Timeout | undefined;
+  let handshakeTimer: NodeJS.Timeout | undefined;
   const verdict = Promise.withResolvers<Verdict>();
   const listening = bus.listen((signal) => {
     const fresh = evidenceOf(signal, target);
@@ -23,9 +23,9 @@ export function watchActivation(
     const found = classify(target.context, evidence);
     if (found) verdict.resolve(found);
     if (!isUnsettled(evidence)) {
-      clearTimeout(patience);
-      patience = undefined;
-    } else patience ??= setTimeout(() => verdict.resolve({ kind: 'unsettled' }), target.handshakeMs);
+      clearTimeout(handshakeTimer);
+      handshakeTimer = undefined;
+    } else handshakeTimer ??= setTimeout(() => verdict.resolve({ kind: 'unsettled' }), target.handshakeMs);
   });
   return {
     ended: async (signal) => {
@@ -41,13 +41,13 @@ export function watchActivation(
     },
     evidence: () => evidence,
     [Symbol.dispose]: () => {
-      clearTimeout(patience);
+      clearTimeout(handshakeTimer);
       listening[Symbol.dispose]();
     },
   };
 }
 
-/** True when NetworkManager, or the bus itself, has gone away. */
+/** True when NetworkManager or the bus itself has disappeared. */
 const isGone = ({ member, body }: BusSignal): boolean =>
   (member === 'NameOwnerChanged' && body[2] === '') || (member === 'ConnectionChanged' && body[0] === false);
 
@@ -59,7 +59,7 @@ function evidenceOf(signal: BusSignal, target: { devicePath: string; supplicantP
   if (path !== target.supplicantPath || member !== 'PropertiesChanged') return [];
   const changed = record(body[1]);
   const found: Evidence[] = [];
-  // The codes before the state: they tell how the state before this one ended.
+  // Read the codes before the state: they explain how the previous state ended.
   if ('AuthStatusCode' in changed) found.push({ kind: 'authentication', status: number(changed['AuthStatusCode']) });
   if ('AssocStatusCode' in changed) found.push({ kind: 'association', status: number(changed['AssocStatusCode']) });
   if ('DisconnectReason' in changed) found.push({ kind: 'disconnect', reason: number(changed['DisconnectReason']) });

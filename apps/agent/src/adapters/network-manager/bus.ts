@@ -24,7 +24,7 @@ export type BusCall = {
   body?: unknown[];
 };
 
-/** D-Bus specification, "Error names": what a call of a program that does not run is answered with. */
+/** D-Bus specification, "Error names": the answer to a call when the program does not run. */
 const nobodyThere: readonly string[] = [
   'station.Lost',
   'org.freedesktop.DBus.Error.ServiceUnknown',
@@ -51,16 +51,16 @@ export type Bus = AsyncDisposable & {
   /**
    * Calls a method; never starts a service that does not run.
    * @returns the reply's arguments, unpacked.
-   * @throws BusError also when the bus is away or nothing answers within the call's time.
+   * @throws BusError also when the bus is down or nothing answers within the call's time.
    */
   call(call: BusCall): Promise<readonly unknown[]>;
-  /** Each signal that one of the rules lets through, until disposed. */
+  /** Delivers each signal that matches one of the rules, until disposed. */
   listen(listener: (signal: BusSignal) => void): Disposable;
-  /** How many listen now: a test proves that none is left behind. */
+  /** Number of listeners, for tests that check for leaks. */
   listenerCount(): number;
 };
 
-/** Told to listeners, beside the bus's own signals, when the connection has come or gone. */
+/** Sent to listeners, besides the bus's own signals, when the connection is made or lost. */
 const connectionSignal = { path: '/', interface: 'station.Bus', member: 'ConnectionChanged' } as const;
 
 const busName = 'org.freedesktop.DBus';
@@ -69,18 +69,18 @@ const connectTimeoutMs = 5000;
 type Connection = { bus: MessageBus; lost: AbortSignal };
 
 /**
- * A connection to a D-Bus message bus that is made again whenever it breaks, until disposed. The match rules are added once for
- * each connection and never per operation, so that there is nothing to leak.
- * Resolves at once: the bus need not be there.
+ * A connection to a D-Bus message bus that reconnects whenever it breaks, until disposed. The match rules are added once for
+ * each connection and never per operation, so that no rule can leak.
+ * Resolves at once: the bus may be missing.
  * @param address D-Bus server address, e.g. `unix:path=/run/dbus/system_bus_socket`.
- * @param rules match rules of the signals that are wanted (D-Bus specification, "Match Rules").
+ * @param rules match rules of the wanted signals (D-Bus specification, "Match Rules").
  */
 export function createBus(options: { address: string; rules: readonly string[]; clock: Clock; callMs: number }): Bus {
   const { address, rules, clock, callMs } = options;
   const ending = new AbortController();
   const listeners = new Set<(signal: BusSignal) => void>();
   let current: Connection | null = null;
-  // Who asks at once, when the program starts, is not told that nobody is there while the connection is being made.
+  // Calls right after the start wait for the first connection attempt instead of failing.
   const tried = Promise.withResolvers<void>();
 
   const tell = (signal: BusSignal): void => {
@@ -107,7 +107,7 @@ export function createBus(options: { address: string; rules: readonly string[]; 
         }
         if (!ending.signal.aborted) tell({ ...connectionSignal, body: [false] });
       } catch {
-        // Nobody is there, or gone again at once: calls tell it, and it is tried again.
+        // The bus is down or closed the connection at once: calls fail, and the connection is retried.
       }
       tried.resolve();
       await clock.sleep(backoff.nextMs(), ending.signal).catch(() => undefined);
@@ -149,7 +149,7 @@ async function connect(address: string, ending: AbortSignal): Promise<Connection
   const bus = sessionBus({ busAddress: address, authMethods: ['EXTERNAL'] });
   const lost = new AbortController();
   bus.on('error', (error: unknown) => lost.abort(error));
-  // The bus object tells of errors but not of an orderly end; only its connection does.
+  // The bus object reports errors but not an orderly end; only its connection does.
   onConnectionEnd(bus, () => lost.abort());
   const signal = AbortSignal.any([lost.signal, ending, AbortSignal.timeout(connectTimeoutMs)]);
   try {

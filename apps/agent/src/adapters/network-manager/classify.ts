@@ -1,28 +1,28 @@
 import type { JoinFailure, Security } from '../../core/wifi-network.ts';
 import { deviceState } from './objects.ts';
 
-/** What was heard while a network was being joined, in order. */
+/** The signals during a join, in order. */
 export type Evidence =
   /** NetworkManager's device: NMDeviceState and NMDeviceStateReason. */
   | { kind: 'device'; state: number; reason: number }
-  /** wpa_supplicant's interface: its state, and the codes of IEEE 802.11 (9.4.1.7, 9.4.1.9); a negative reason is its own doing. */
+  /** wpa_supplicant's interface: its state, and the codes of IEEE 802.11 (9.4.1.7, 9.4.1.9); a negative reason comes from the station itself. */
   | { kind: 'supplicant'; state: string }
   | { kind: 'disconnect'; reason: number }
   | { kind: 'authentication'; status: number }
   | { kind: 'association'; status: number }
-  /** NetworkManager, or the bus, is away. */
+  /** NetworkManager or the bus is down. */
   | { kind: 'gone' };
 
 export type JoinContext = {
   security: Security;
-  /** A scan just before met it. */
+  /** A scan just before has found it. */
   wasSeen: boolean;
 };
 
 export type Verdict =
   | { kind: 'activated' }
   | { kind: 'failed'; failure: JoinFailure }
-  /** Let in, and then the handshake began again and came to nothing: no fault of the password, and worth another try. */
+  /** The handshake completed, began again and failed: not the fault of the password, so a retry may help. */
   | { kind: 'unsettled' };
 
 /** NMDeviceStateReason, by number. */
@@ -62,10 +62,10 @@ const reason = {
   ssidNotFound: 53,
   newActivation: 60,
 };
-/** "Unspecified" and "challenge failure": how access points answer an SAE confirm that was made with another password. */
+/** "Unspecified" and "challenge failure": how access points answer an SAE confirm with a wrong password. */
 const saeRejections: readonly number[] = [1, 15];
 const fourWayTimeout = 15;
-/** The driver missed the beacons: says nothing about the password (as NetworkManager has it). */
+/** The driver missed the beacons: this does not concern the password (as in NetworkManager). */
 const lostBeacons = -4;
 
 /** States of wpa_supplicant. */
@@ -73,18 +73,18 @@ const handshake = '4way_handshake';
 const completed = 'completed';
 
 const failed = (failure: JoinFailure): Verdict => ({ kind: 'failed', failure });
-/** Nobody is let in with a password that is wrong. */
+/** States that only a correct password reaches. */
 const wrongPassword = (wasLetIn: boolean): Verdict => (wasLetIn ? { kind: 'unsettled' } : failed('wrong_password'));
 const usesPsk = (security: Security): boolean => security === 'wpa2' || security === 'wpa2-wpa3';
 const usesSae = (security: Security): boolean => security === 'wpa3' || security === 'wpa2-wpa3';
 
 /**
  * How a join ended, as early as it can be known; null while it cannot. With a wrong WPA2 password the handshake breaks off
- * (NetworkManager: NEED_AUTH with reason 8, then FAILED with 7, for there is no agent to ask). A wrong SAE password ends, in
- * NetworkManager's eyes, as "not found" after some 25 s; wpa_supplicant tells at once that the access point rejected it.
+ * (NetworkManager: NEED_AUTH with reason 8, then FAILED with 7, because no agent can ask the user). A wrong SAE password ends, for
+ * NetworkManager, as "not found" after about 25 s; wpa_supplicant reports at once that the access point rejected it.
  */
 export function classify(context: JoinContext, evidence: readonly Evidence[]): Verdict | null {
-  // What comes before the activation begins belongs to whatever was there earlier.
+  // Signals before the start of the activation belong to an earlier connection.
   let hasBegun = false;
   let wasLetIn = false;
   let supplicant = '';
@@ -107,7 +107,7 @@ export function classify(context: JoinContext, evidence: readonly Evidence[]): V
         break;
       case 'device': {
         hasBegun ||= item.state >= deviceState.prepare && item.state < deviceState.activated;
-        // What was there made room for a newer activation, ours.
+        // The earlier connection ended because of our newer activation.
         if (item.reason === reason.newActivation && item.state !== deviceState.failed) hasBegun = false;
         const verdict = hasBegun ? ofDevice(context, item, evidence) : null;
         if (verdict?.kind === 'failed' && verdict.failure === 'wrong_password') return wrongPassword(wasLetIn);
@@ -119,16 +119,16 @@ export function classify(context: JoinContext, evidence: readonly Evidence[]): V
 }
 
 /**
- * The handshake has begun again after it was completed, and not ended. An access point does that when it has taken the request to
- * associate for two, the station's answers are then encrypted with keys that the access point no longer has, and with protected
- * management frames it cannot even send the station away: both wait for each other, and no address ever comes.
+ * The handshake began again after it was completed, and has not ended. An access point does that when it has received the request to
+ * associate twice. The station's answers are then encrypted with keys that the access point no longer has. With protected
+ * management frames it cannot even disconnect the station: both wait for each other, and no address ever arrives.
  */
 export function isUnsettled(evidence: readonly Evidence[]): boolean {
   const states = evidence.flatMap((item) => (item.kind === 'supplicant' ? [item.state] : []));
   return states.at(-1) === handshake && states.at(-2) === completed;
 }
 
-/** When the time for a join is over. */
+/** The verdict when the time for a join is over. */
 export function classifyTimeout(context: JoinContext, evidence: readonly Evidence[]): JoinFailure {
   if (isUnsettled(evidence)) return 'timed_out';
   if (evidence.some((item) => item.kind === 'device' && item.state === deviceState.ipConfig)) return 'no_address';
@@ -149,7 +149,7 @@ function ofDevice(
   if (item.state === deviceState.needAuth)
     return item.reason === reason.supplicantDisconnect ? failed('wrong_password') : null;
   if (item.state <= deviceState.unavailable) return failed('failed');
-  // Deactivating and disconnected are on the way to, or follow, a failure that has a better reason.
+  // Deactivating and disconnected come before or after a failure with a better reason.
   if (item.state === deviceState.disconnected || item.state === deviceState.deactivating)
     return evidence.some((other) => other.kind === 'device' && other.state === deviceState.failed)
       ? null
@@ -162,7 +162,7 @@ function ofDevice(
   return failed(isAssociation ? unassociated(context, evidence) : 'failed');
 }
 
-/** Never got on: because it is not there, because it said no, or, with SAE, because of the password. */
+/** Never connected: the network is absent, it refused, or (with SAE) the password is wrong. */
 function unassociated(context: JoinContext, evidence: readonly Evidence[]): JoinFailure {
   const wasRefused = evidence.some(
     (item) => (item.kind === 'association' || item.kind === 'authentication') && item.status !== 0,
@@ -172,7 +172,7 @@ function unassociated(context: JoinContext, evidence: readonly Evidence[]): Join
   return context.security === 'wpa3' ? 'wrong_password' : 'timed_out';
 }
 
-/** For the log: what happened, in order, without anything secret. */
+/** For the log: the signals in order, without secrets. */
 export function describeEvidence(evidence: readonly Evidence[]): string {
   const words = evidence.map((item) => {
     switch (item.kind) {

@@ -14,8 +14,8 @@ import {
 import { profileOf, usedProfile, type Profile } from './profiles.ts';
 
 /**
- * The match rules of everything the adapter listens to: NetworkManager's own signals, its coming and going, and of wpa_supplicant
- * how an association fares and who joins the hotspot.
+ * The match rules of everything the adapter listens to: NetworkManager's own signals, its start and stop, and wpa_supplicant's
+ * signals about associations and hotspot clients.
  */
 export const matchRules: readonly string[] = [
   `type='signal',sender='${managerName}',path_namespace='${managerPath}'`,
@@ -33,7 +33,7 @@ const toDisk = 0x1;
 /** The calls of NetworkManager that are used. All throw BusError. */
 export type Client = {
   readTree(): Promise<ObjectTree>;
-  /** Wi-Fi profiles of the tree; their settings are asked for once and again when they change. */
+  /** Wi-Fi profiles of the tree; their settings are read once, and again when they change. */
   readProfiles(tree: ObjectTree): Promise<Profile[]>;
   requestScan(devicePath: string, ssids: readonly Uint8Array[]): Promise<void>;
   /** @returns path of the new profile. `options`: `persist`, `bind-activation` (AddAndActivateConnection2). */
@@ -45,10 +45,10 @@ export type Client = {
   ): Promise<string>;
   activate(profilePath: string, devicePath: string, accessPoint: string): Promise<void>;
   deactivate(activePath: string): Promise<void>;
-  /** A profile's key to its network (`psk`), which NetworkManager tells root; null: it has none. */
+  /** A profile's network key (`psk`), which NetworkManager gives only to root; null: it has none. */
   passwordOf(profilePath: string): Promise<string | null>;
   remove(profilePath: string): Promise<void>;
-  /** From now on the profile is told as `isSettled`. */
+  /** Marks the profile as `isSettled`. */
   noteSettled(uuid: string): void;
   /** Writes a profile as it is to disk. */
   save(profilePath: string): Promise<void>;
@@ -61,7 +61,7 @@ export function createClient(bus: Bus): Client & Disposable {
   let lastUsed: string | null = null;
   const forget = bus.listen((signal: BusSignal) => {
     if (signal.interface === interfaces.profile) settings.delete(signal.path);
-    // Another NetworkManager numbers its profiles anew.
+    // A restarted NetworkManager renumbers its profiles.
     else if (signal.member === 'NameOwnerChanged' || signal.member === 'ConnectionChanged') settings.clear();
   });
   type Reply = Promise<readonly unknown[]>;
@@ -85,7 +85,7 @@ export function createClient(bus: Bus): Client & Disposable {
       for (const [path, all] of tree) {
         const properties = all[interfaces.profile];
         if (!properties) continue;
-        // Gone in the meantime: not a profile any more.
+        // The profile was removed in the meantime.
         const found = await settingsOf(path).catch(() => null);
         const profile = profileOf(path, found, properties, { settled, lastUsed });
         if (profile) profiles.push(profile);

@@ -24,18 +24,18 @@ export type Observed = {
   tree: ObjectTree;
   profiles: readonly Profile[];
   blocked: 'no' | 'soft' | 'hard';
-  /** Who is on the hotspot. */
+  /** Number of clients on the hotspot. */
   clients: number;
   /** Addresses of wired interfaces that NetworkManager does not manage. */
   foreign: ReadonlyMap<string, { ip: string; gateway: string | null }>;
 } & HostFacts;
 
-/** What is told without NetworkManager too. */
+/** Facts that are known even without NetworkManager. */
 export type HostFacts = Pick<RadioFacts, 'hasLeftovers' | 'hasRoute'>;
 
 type Radio = NonNullable<RadioFacts['radio']>;
 
-/** Where the manager does not answer. */
+/** The facts when the manager does not answer. */
 export const absentFacts = (host: HostFacts): RadioFacts => ({
   manager: 'absent',
   radio: null,
@@ -46,7 +46,7 @@ export const absentFacts = (host: HostFacts): RadioFacts => ({
   ...host,
 });
 
-/** What the objects of NetworkManager say, in the watchdog's terms. */
+/** The facts for the watchdog, from NetworkManager's objects. */
 export function factsOf(observed: Observed, interfaceName: string | null): RadioFacts {
   const wifi = wifiDeviceOf(observed.tree, interfaceName);
   const name = wifi ? text(wifi.device['Interface']) : (interfaceName ?? '');
@@ -123,7 +123,7 @@ function blockedOf({ tree, blocked }: Observed): Radio['blocked'] {
 }
 
 function ethernetOf({ tree, foreign }: Observed): RadioFacts['ethernet'] {
-  // A virtual line is one end of a container's, which NetworkManager leaves alone; one that it has taken up is as good as a cable.
+  // Virtual links belong to containers, and NetworkManager ignores them; one that it manages counts as a cable.
   const virtual = devicesOf(tree, deviceType.veth).filter(({ device }) => device['State'] === deviceState.activated);
   for (const { path, device } of [...devicesOf(tree, deviceType.ethernet), ...virtual]) {
     const name = text(device['Interface']);

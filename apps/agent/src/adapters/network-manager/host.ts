@@ -3,12 +3,12 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { makeDirectoryDurable, nodeDisk, readText, removeDurable, writeDurable } from '@station/kit/durable-files';
 
-/** Where the kernel shows itself; other folders in tests. */
+/** Folders of the kernel's virtual files; other folders in tests. */
 export type KernelPaths = { sys: string; proc: string };
 export const kernelPaths: KernelPaths = { sys: '/sys', proc: '/proc' };
 
 /**
- * Whether a radio switch holds Wi-Fi (kernel documentation, sysfs-class-rfkill): `hard` is a switch on the case, `soft` software.
+ * Whether a radio switch blocks Wi-Fi (kernel documentation, sysfs-class-rfkill): `hard` is a switch on the case, `soft` software.
  * All Wi-Fi switches count, because NetworkManager's own switch works on all of them.
  */
 export async function readBlocked(sys: string): Promise<'no' | 'soft' | 'hard'> {
@@ -22,7 +22,7 @@ export async function readBlocked(sys: string): Promise<'no' | 'soft' | 'hard'> 
   return result;
 }
 
-/** An IPv4 address of an interface that somebody other than NetworkManager has set up (ifupdown, systemd-networkd). */
+/** An IPv4 address of an interface that another program has set up (ifupdown, systemd-networkd). */
 export async function readForeignAddress(
   proc: string,
   name: string,
@@ -49,7 +49,7 @@ export const hasDefaultRoute = async (proc: string): Promise<boolean> =>
   (await content(join(proc, 'net/route'))).split('\n').some((line) => line.split(/\s+/)[1] === '00000000');
 
 /**
- * Whether somebody has port 53 on every address, so that no other resolver can have it on the hotspot's (`/proc/net/tcp`,
+ * Whether a program uses port 53 on every address, so that no resolver can use it on the hotspot's (`/proc/net/tcp`,
  * `/proc/net/udp`: local address in hex, state 0A is "listening"). One on a single address, as systemd-resolved, is no obstacle.
  */
 export async function isDnsPortTaken(proc: string): Promise<boolean> {
@@ -70,7 +70,7 @@ const isWildcardPort53 = (line: string, state: string): boolean => {
   return found === state && /^0+:0035$/.test(local);
 };
 
-/** How many neighbours the kernel has on an interface with a complete entry (`/proc/net/arp`, flag 0x2): at least a hint. */
+/** Number of complete neighbour entries on an interface (`/proc/net/arp`, flag 0x2). An estimate. */
 export async function countNeighbours(proc: string, name: string): Promise<number> {
   const table = await content(join(proc, 'net/arp'));
   return table.split('\n').filter((line) => {
@@ -80,9 +80,9 @@ export async function countNeighbours(proc: string, name: string): Promise<numbe
 }
 
 export type Forwarding = {
-  /** IPv4 packets that come in on the interface go nowhere else, whatever rules say. @throws the kernel's refusal. */
+  /** Stops forwarding of IPv4 packets that arrive on the interface, independent of firewall rules. @throws the kernel's refusal. */
   close(name: string): Promise<void>;
-  /** As on the rest of the machine again: Docker's published ports need it. Nothing happens when the interface is gone. */
+  /** Restores the machine's setting: Docker's published ports need it. Does nothing when the interface is gone. */
   restore(name: string): Promise<void>;
 };
 
@@ -92,7 +92,7 @@ export function createForwarding(proc: string): Forwarding {
   return {
     close: (name) => writeFile(file(name), '0\n'),
     restore: async (name) => {
-      // A name that came out of a file must not lead elsewhere.
+      // A name from a file must not point to another path.
       if (!/^[A-Za-z0-9_-][A-Za-z0-9_.:-]{0,14}$/.test(name)) return;
       const machine = await content(join(proc, 'sys/net/ipv4/ip_forward'));
       if (machine !== '' && (await isThere(file(name)))) await writeFile(file(name), `${machine}\n`);
@@ -106,21 +106,21 @@ const isThere = (path: string): Promise<boolean> =>
     () => true,
     () => false,
   );
-/** Trimmed; empty when it cannot be read: the kernel was built without it, or the device has just gone. */
+/** Trimmed content; empty when unreadable: the kernel lacks the feature, or the device has just gone. */
 const content = (path: string): Promise<string> =>
   readFile(path, 'utf8').then(
     (text) => text.trim(),
     () => '',
   );
 
-/** Read by the dnsmasq of NetworkManager's shared mode; the folder must stand when it starts. */
+/** Read by the dnsmasq of NetworkManager's shared mode; the folder must exist when it starts. */
 export const sharedDnsmasqFolder = '/etc/NetworkManager/dnsmasq-shared.d';
 
 /**
- * What the hotspot's dnsmasq (2.90, dnsmasq(8)) is told: every name is the station, so that each probe of a phone lands on the
- * setup page. Any other question (AAAA, HTTPS) is answered at once with "no such record" by `local`: unanswered or refused ones
- * would let phones wait and ask elsewhere. Nothing is asked of servers that an earlier network left behind. `no-ping` gives
- * addresses out at once. No DHCP option 114: RFC 8908 wants https with a certificate that phones trust.
+ * Configuration of the hotspot's dnsmasq (2.90, dnsmasq(8)): every name is the station, so that each probe of a phone reaches the
+ * setup page. `local` answers any other query (AAAA, HTTPS) at once with "no such record": unanswered or refused queries
+ * would let phones wait and ask elsewhere. Name servers of an earlier network are not used. `no-ping` gives
+ * out addresses at once. No DHCP option 114: RFC 8908 requires https with a certificate that phones trust.
  */
 const dnsAnswers = (address: string, interfaceName: string): string =>
   [`${interfaceMark}${interfaceName}`, `address=/#/${address}`, 'local=/#/', 'no-resolv', 'no-ping', ''].join('\n');
@@ -129,12 +129,12 @@ const interfaceMark = '# Written by the station agent while its hotspot is up on
 
 export type DnsAnswers = {
   write(address: string, interfaceName: string): Promise<void>;
-  /** Interface of the hotspot it was written for; null: it is not there. */
+  /** Interface of the hotspot that the file was written for; null: no file. */
   interfaceName(): Promise<string | null>;
   remove(): Promise<void>;
 };
 
-/** The file also says, over a crash, that a hotspot was begun and must be undone, and where. */
+/** After a crash the file also records that a hotspot was started and must be undone, and on which interface. */
 export function createDnsAnswers(folder: string): DnsAnswers {
   const file = join(folder, 'station-portal.conf');
   return {

@@ -21,14 +21,14 @@ export type HotspotParts = {
   forwarding: Forwarding;
   startMs: number;
   stopMs: number;
-  /** What went wrong without stopping anything, for the log. */
+  /** Non-fatal problems, for the log. */
   warn: (error: unknown) => void;
 };
 
 type Failed = Extract<StartHotspotAnswer, { kind: 'failed' }>;
 const failed = (reason: Failed['reason'], detail: string): Failed => ({ kind: 'failed', reason, detail });
 
-/** `Radio.startHotspot`. Whatever it leaves when it fails is removed again. */
+/** `Radio.startHotspot`. After a failure it removes everything that it created. */
 export async function startHotspot(
   parts: HotspotParts,
   facts: RadioFacts,
@@ -41,7 +41,7 @@ export async function startHotspot(
     const answer = await raise(parts, settings, signal);
     if (answer.kind === 'started') return answer;
     await stopHotspot(parts);
-    // Told apart only now: what stands on the port may have come while it was starting.
+    // Check the port only now: another program may have taken it during the start.
     return (await isDnsPortTaken(parts.proc)) ? { ...answer, reason: 'dns_port_taken' } : answer;
   } catch (error) {
     await stopHotspot(parts);
@@ -54,7 +54,7 @@ async function obstacleOf({ proc }: HotspotParts, { radio }: RadioFacts): Promis
   if (radio.blocked !== 'no') return failed('blocked', radio.blocked);
   if (!radio.isManaged) return failed('unsupported', 'NetworkManager does not manage the device');
   if (!radio.canBeAccessPoint) return failed('unsupported', 'the device cannot be an access point');
-  // Our own hotspot's resolver stands on one address and is no obstacle.
+  // Our own hotspot's resolver uses a single address and does not conflict.
   if (await isDnsPortTaken(proc)) return failed('dns_port_taken', 'port 53 is taken on every address');
   return null;
 }
@@ -65,11 +65,11 @@ async function raise(parts: HotspotParts, settings: HotspotSettings, signal: Abo
   const wifi = wifiDeviceOf(tree, parts.interfaceName);
   if (!wifi) return failed('failed', 'no Wi-Fi device');
   const interfaceName = text(wifi.device['Interface']);
-  // Before the activation: dnsmasq reads it once, at its start.
+  // Write it before the activation: dnsmasq reads it once, at its start.
   await parts.dns.write(settings.address, interfaceName);
   await removeLeftovers(parts);
   await parts.supplicant.stopScan(interfaceName);
-  // No access point tells the rules when we are the one.
+  // As an access point we get no country rules from another one, so set them.
   if (parts.country !== null) await parts.supplicant.setCountry(interfaceName, parts.country);
   const context = { security: 'open' as const, wasSeen: true };
   using watch = watchActivation(bus, { devicePath: wifi.path, supplicantPath: null, context, handshakeMs: 0 });
@@ -78,20 +78,20 @@ async function raise(parts: HotspotParts, settings: HotspotSettings, signal: Abo
   const verdict = await watch.ended(AbortSignal.any([signal, AbortSignal.timeout(parts.startMs)]));
   const detail = describeEvidence(watch.evidence());
   if (verdict?.kind !== 'activated') return failed('failed', verdict ? detail : `time is over: ${detail}`);
-  // One that slipped in before the access point would keep it off its channel, and phones from joining, until it is through.
+  // A scan that began before the access point would keep it off its channel, so that phones could not join.
   await parts.supplicant.stopScan(interfaceName);
-  // After it: shared mode turns forwarding on for the whole machine.
+  // After the activation: shared mode turns forwarding on for the whole machine.
   await parts.forwarding.close(interfaceName).catch(parts.warn);
   return { kind: 'started' };
 }
 
-/** `Radio.stopHotspot`. Never throws; also when NetworkManager is away, what was changed on this machine is undone. */
+/** `Radio.stopHotspot`. Never throws; undoes the changes on this machine even when NetworkManager is down. */
 export async function stopHotspot(parts: HotspotParts): Promise<void> {
   await removeLeftovers(parts).catch(parts.warn);
   await undoOnMachine(parts);
 }
 
-/** What a hotspot has changed on this machine beside NetworkManager is undone. Never throws. */
+/** Undoes the changes of a hotspot on this machine outside NetworkManager. Never throws. */
 export async function undoOnMachine({
   dns,
   forwarding,
@@ -108,8 +108,8 @@ export async function undoOnMachine({
 }
 
 /**
- * Ends access points of ours and removes their profiles, and candidates that nobody has found good and that are not in use; waits until the
- * device has let go.
+ * Ends our access points and removes their profiles, and unconfirmed candidates that are not in use; waits until the
+ * device is free.
  */
 async function removeLeftovers({ bus, client, interfaceName, stopMs }: HotspotParts): Promise<void> {
   const tree = await client.readTree();
@@ -125,7 +125,7 @@ async function removeLeftovers({ bus, client, interfaceName, stopMs }: HotspotPa
   if (isOn) await client.deactivate(active.activePath).catch(() => undefined);
   for (const profile of profiles) {
     const isLeftOver = profile.mark === 'hotspot' || (isUnsettled(profile) && profile.path !== active?.profile?.path);
-    // A volatile one is gone with its activation.
+    // A volatile profile disappears with its activation.
     if (isLeftOver) await client.remove(profile.path).catch(() => undefined);
   }
   if (isOn) await until(AbortSignal.any([idle.signal, AbortSignal.timeout(stopMs)]));

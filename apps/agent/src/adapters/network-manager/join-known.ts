@@ -18,8 +18,8 @@ const failed = (failure: 'not_found' | 'failed' | 'timed_out', detail: string): 
 });
 
 /**
- * `Radio.joinKnown`: activates saved profiles whose network a scan has met, strongest first. Activation by name also works where
- * NetworkManager has given up on a profile by itself. One that NetworkManager is trying at this moment is waited for. Never throws.
+ * `Radio.joinKnown`: activates saved profiles whose network a scan has found, strongest first. Activation by name also works where
+ * NetworkManager has given up a profile. It waits for a profile that NetworkManager is trying now. Never throws.
  */
 export async function joinKnown(
   parts: JoinParts,
@@ -42,7 +42,7 @@ export async function joinKnown(
     if (!now) return failed('failed', 'no Wi-Fi device');
     if (isOn(now) && !isSilent(now)) return await joined(parts, 'NetworkManager was faster');
     const choices = choicesOf(now.known, now.points, silent);
-    // A silent network is not left for itself, and not for another silent one.
+    // Do not leave a silent network for itself or for another silent one.
     const isBetter = choices.some(({ profile }) => !silent.includes(profile.ssid));
     if (isOn(now) && !isBetter) return await joined(parts, 'nothing else in reach');
     let last = failed('not_found', 'no known network in reach');
@@ -83,13 +83,13 @@ async function look({ client, interfaceName }: JoinParts): Promise<Look | null> 
   };
 }
 
-/** On, or on the way to, somebody's access point. */
+/** Connected or connecting to an access point. */
 const isClient = ({ state, activeMode }: Look): boolean =>
   state >= deviceState.prepare && state <= deviceState.activated && activeMode === 'infrastructure';
 
 const isOn = (look: Look): boolean => isClient(look) && look.state === deviceState.activated;
 
-/** Tries of known networks in reach: strongest first, silent ones last; of several profiles for one network the last that worked first. */
+/** Known networks in range to try: strongest first, silent ones last; of several profiles for one network the last that worked first. */
 function choicesOf(known: readonly Profile[], points: readonly AccessPoint[], silent: readonly SsidHex[]): Choice[] {
   const rank = ({ ssid }: Profile): number => (silent.includes(ssid) ? 1 : 0);
   return known
@@ -103,7 +103,7 @@ function choicesOf(known: readonly Profile[], points: readonly AccessPoint[], si
     );
 }
 
-/** Activates a choice, once more where it did not settle, or with none waits for what is being activated. */
+/** Activates a choice, again if it did not settle; without a choice waits for the current activation. */
 async function activate(
   parts: JoinParts,
   wifi: WifiDevice,
@@ -115,7 +115,7 @@ async function activate(
   const supplicantPath = await parts.supplicant.pathOf(text(wifi.device['Interface']));
   const { handshakeMs } = parts;
   using watch = watchActivation(parts.bus, { devicePath: wifi.path, supplicantPath, context, handshakeMs });
-  // The access point is left to the supplicant, which may know a better one of the same name by now.
+  // The supplicant chooses the access point: it may know a better one of the same name.
   if (choice) await parts.client.activate(choice.profile.path, wifi.path, '/');
   else if (!(await isStillTrying(parts))) return failed('failed', 'NetworkManager has ended its own try');
   const verdict = await watch.ended(limit);
@@ -127,7 +127,7 @@ async function activate(
   return { kind: 'failed', failure: classifyTimeout(context, watch.evidence()), detail: `time is over: ${detail}` };
 }
 
-/** Looked at once the watch stands: an end before it would never be heard. */
+/** Checked after the watch has started: it would miss an earlier end. */
 async function isStillTrying(parts: JoinParts): Promise<boolean> {
   const now = await look(parts);
   return now !== null && isClient(now) && now.state < deviceState.activated;

@@ -24,10 +24,10 @@ export type JoinParts = {
   supplicant: Supplicant;
   clock: Clock;
   interfaceName: string | null;
-  /** Channels (MHz) on which scans have met a network. */
+  /** Channels (MHz) on which scans have found a network. */
   frequenciesOf: (ssid: SsidHex) => readonly number[];
   scanMs: number;
-  /** How long a network that is not in the list is looked for, within `joinMs`. */
+  /** How long to scan for a network that is not in the list, within `joinMs`. */
   findMs: number;
   joinMs: number;
   /** How long a handshake that began again may take. */
@@ -48,7 +48,7 @@ export async function join(parts: JoinParts, request: JoinRequest, signal: Abort
     const security = found.point?.security ?? guessOf(request);
     const isMixed = security === 'wpa2-wpa3';
     const first = await attempt(parts, request, found, { security, isPskOnly: false }, limit);
-    // SAE in transition mode fails on radios that do WPA2 well; a password that was rejected is rejected.
+    // SAE in transition mode fails on some radios where WPA2 works. A rejected password is not retried.
     const isWorthAnother = isMixed && first.kind === 'failed' && retried.includes(first.failure) && !limit.aborted;
     if (!isWorthAnother) return first;
     const second = await attempt(parts, request, found, { security, isPskOnly: true }, limit);
@@ -63,8 +63,8 @@ export async function join(parts: JoinParts, request: JoinRequest, signal: Abort
 const retried: readonly JoinFailure[] = ['timed_out', 'refused', 'unsupported'];
 
 /**
- * The strongest access point of that name and, when it was chosen, security. One that is not in the list is looked for: the first
- * scans after a hotspot may be ones that were under way already, and did not ask for its name.
+ * The strongest access point of that name and, if chosen, security. If it is not in the list, it is scanned for: the first
+ * scans after a hotspot may have been running already, without its name.
  */
 async function find(parts: JoinParts, request: JoinRequest, signal: AbortSignal): Promise<Found | null> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(parts.findMs)]);
@@ -80,15 +80,15 @@ async function find(parts: JoinParts, request: JoinRequest, signal: AbortSignal)
   }
 }
 
-/** A network that somebody typed a password for is not one that anybody can set up without. */
+/** With a password an open network of the same name is never used: anyone could have set it up. */
 const isMeant =
   ({ password }: JoinRequest) =>
   ({ security }: AccessPoint): boolean =>
     password === null || !isFree(security);
 
 /**
- * On the channels where it was met, else, for a hidden one, on those of 2.4 GHz, which nearly every router has. wpa_supplicant joins
- * at once what it has met some seconds ago, and otherwise scans every channel first.
+ * Scans the channels where it was seen, else, for a hidden one, those of 2.4 GHz, which nearly every router uses. wpa_supplicant joins
+ * a network at once if it saw it some seconds ago; otherwise it scans every channel first.
  */
 async function lookWhereItMayBe(parts: JoinParts, { ssid, isHidden }: JoinRequest): Promise<void> {
   const wifi = wifiDeviceOf(await parts.client.readTree(), parts.interfaceName);
@@ -103,7 +103,7 @@ async function lookWhereItMayBe(parts: JoinParts, { ssid, isHidden }: JoinReques
 /** Channels 1 to 13, MHz. */
 const channelsOf2Gigahertz: readonly number[] = Array.from({ length: 13 }, (_, channel) => 2412 + 5 * channel);
 
-/** What is tried with a hidden network that no scan has met: `wpa-psk` takes SAE in where it is needed. */
+/** Security to try for a hidden network that no scan has found: `wpa-psk` includes SAE where needed. */
 const guessOf = (request: JoinRequest): Security =>
   request.security ?? (request.password === null ? 'open' : 'wpa2-wpa3');
 
@@ -154,7 +154,7 @@ async function attempt(
   }
 }
 
-/** NetworkManager's answer when it does not take a profile. Only its error's name is looked at: texts may name values. */
+/** NetworkManager's refusal of a profile. Only the error's name is used: its text may contain values. */
 function refusedSettings(error: unknown): Failed {
   const name = error instanceof BusError ? error.errorName : '';
   const detail = `profile refused: ${name}`;
@@ -164,7 +164,7 @@ function refusedSettings(error: unknown): Failed {
   return failed('failed', detail);
 }
 
-/** The address now; with a profile's uuid only if that is the one in use. */
+/** The current address; with a profile's uuid only if that profile is in use. */
 export async function addressOf({ client, interfaceName }: JoinParts, uuid?: string): Promise<string | null> {
   const tree = await client.readTree().catch(() => null);
   const wifi = tree && wifiDeviceOf(tree, interfaceName);
@@ -207,7 +207,7 @@ export async function credentialsOf(
   }
 }
 
-/** `Radio.keepCandidate`: found good whatever the disk says; to disk first, then the older ones of ours go, never those of people. */
+/** `Radio.keepCandidate`: writes it to disk, then removes our older profiles, never those of people. It counts as known even if the write fails. */
 export async function keepCandidate(client: Client, candidateId: string): Promise<boolean> {
   try {
     const profiles = await client.readProfiles(await client.readTree());

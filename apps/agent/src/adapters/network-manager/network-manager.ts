@@ -40,9 +40,9 @@ export type NetworkManagerParts = {
   busAddress?: string;
   /** Name of the Wi-Fi device; null: the first one. */
   interface: string | null;
-  /** ISO 3166-1, two capital letters: the rules that the radio keeps to; null: those it has. */
+  /** ISO 3166-1, two capital letters: the country whose radio rules apply; null: unchanged. */
   country: string | null;
-  /** Where the hotspot's dnsmasq looks for what it is told. */
+  /** Folder of the configuration of the hotspot's dnsmasq. */
   dnsmasqFolder?: string;
   kernel?: KernelPaths;
   clock: Clock;
@@ -62,7 +62,7 @@ export type Limits = {
   hotspotStopMs: number;
 };
 
-/** A join leaves room, within its 45 s, for what is removed after it. */
+/** A join leaves time, within its 45 s, for the clean-up after it. */
 const defaultLimits: Limits = {
   callMs: 10_000,
   scanMs: 15_000,
@@ -76,17 +76,17 @@ const defaultLimits: Limits = {
 
 export type NetworkManager = Radio &
   AsyncDisposable & {
-    /** For the proof that nothing is left behind. */
+    /** For tests that check for leaks. */
     listenerCount(): number;
   };
 
 /**
- * The machine's Wi-Fi through NetworkManager 1.42 on the system bus; neither it nor the bus need be there, now or later.
- * Passwords go in the settings of a call only. Source of names and numbers: NetworkManager D-Bus API reference;
+ * The machine's Wi-Fi through NetworkManager 1.42 on the system bus; both may be missing, now or later.
+ * Passwords are sent only in the settings of a call. Source of names and numbers: NetworkManager D-Bus API reference;
  * wpa_supplicant's `doc/dbus.doxygen`.
  *
- * Of the machine it needs: to talk to both on the system bus as root, to write `/etc/NetworkManager/dnsmasq-shared.d` and
- * `/proc/sys/net/ipv4/conf`, and to read `/sys/class/rfkill` and `/proc/net`.
+ * Permissions: root on the system bus for both, write access to `/etc/NetworkManager/dnsmasq-shared.d` and
+ * `/proc/sys/net/ipv4/conf`, read access to `/sys/class/rfkill` and `/proc/net`.
  */
 export function createNetworkManager(parts: NetworkManagerParts): NetworkManager {
   const { clock, logger } = parts;
@@ -128,7 +128,7 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
 
   const observe = async (): Promise<RadioFacts> => {
     changes.seen();
-    // A file that cannot be read now must not keep the watchdog from looking.
+    // An unreadable file must not stop the watchdog's observation.
     const hasLeftovers = (await dns.interfaceName().catch(() => null)) !== null;
     const host = { hasLeftovers, hasRoute: await hasDefaultRoute(kernel.proc) };
     try {
@@ -139,7 +139,7 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
     }
   };
 
-  /** The hotspot is the last way in: a switch of software is lifted for it, as a person would. */
+  /** The hotspot is the last resort: a software block of the radio is removed for it. */
   const unblocked = async (signal: AbortSignal): Promise<RadioFacts> => {
     const facts = await observe();
     if (facts.radio?.blocked !== 'soft') return facts;
@@ -152,7 +152,7 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
     }
     for (;;) {
       const now = await observe();
-      // The radio is there again a moment after its switch.
+      // The radio needs a moment after it is unblocked.
       if ((now.radio?.blocked === 'no' && now.radio.state !== 'unavailable') || lifted.aborted) return now;
       await changes.next(lifted);
     }
@@ -173,7 +173,7 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
     },
     joinKnown: async (options, signal) => {
       const outcome = await joinKnown(joinParts, options, signal);
-      // It has looked around too.
+      // The join has also scanned.
       await noteNetworks().catch(warn);
       return outcome;
     },
@@ -189,7 +189,7 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
     stopHotspot: () => stopHotspot(hotspotParts),
     listenerCount: bus.listenerCount,
     [Symbol.asyncDispose]: async () => {
-      // A hotspot ends with this connection by itself; what it needed on this machine would stay.
+      // The hotspot itself ends with this connection, but its changes on the machine would stay.
       if ((await dns.interfaceName()) !== null) await stopHotspot(hotspotParts);
       changes[Symbol.dispose]();
       client[Symbol.dispose]();
@@ -199,7 +199,7 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
 }
 
 /**
- * What a hotspot has changed on this machine beside NetworkManager is undone, where the adapter itself is not to run. Never throws.
+ * Undoes the changes of a hotspot on this machine outside NetworkManager, when the adapter itself does not run. Never throws.
  * Paths as for `createNetworkManager`.
  */
 export async function undoHotspot(
@@ -216,7 +216,7 @@ export async function undoHotspot(
 const warnWith =
   (logger: AgentLogger) =>
   (error: unknown): void => {
-    // A machine without message bus or NetworkManager is expected: `observe` says so.
+    // A machine without message bus or NetworkManager is expected: `observe` reports it.
     if (error instanceof BusError && error.isNobodyThere) return;
     logger.event('unexpected_error', { where: 'network-manager', message: describeError(error) });
   };
@@ -258,7 +258,7 @@ async function readNetworks(
   return { networks: networksOf(points, new Set(known.map(({ ssid }) => ssid))), points };
 }
 
-/** What changes with every scan or byte and is no fact of the watchdog's. */
+/** Properties that change with every scan or byte and that the watchdog does not use. */
 const idleProperties: readonly string[] = [
   'AccessPoints',
   'LastScan',
@@ -270,14 +270,14 @@ const idleProperties: readonly string[] = [
 ];
 
 function isOfInterest({ interface: name, member, body }: BusSignal): boolean {
-  // Access points that come and go.
+  // Access points appear and disappear all the time.
   if (name === interfaces.wireless) return false;
   if (member !== 'PropertiesChanged') return true;
   const changed = Object.keys(record(body[1]));
   return name === interfaces.properties && changed.some((property) => !idleProperties.includes(property));
 }
 
-/** Changes are counted, so that one between a look and the wait for the next is not lost. */
+/** Counts changes, so that a change between an observation and the next wait is not lost. */
 function createChanges(bus: Bus): Disposable & { seen(): void; next: Radio['changed'] } {
   let isNew = false;
   let waiting = new AbortController();

@@ -22,7 +22,7 @@ export type ConnectionSettings = Record<string, Record<string, unknown>>;
 const unsavedFlag = 0x1;
 
 /**
- * Whose profile it is. Ours carry `station.agent` in their `user` setting, which NetworkManager keeps and does not look at
+ * The owner of a profile. Ours have `station.agent` in their `user` setting, which NetworkManager stores and ignores
  * (nm-settings(5), "user"). A profile without it was made by people and is never removed.
  */
 const markKey = 'station.agent';
@@ -33,10 +33,10 @@ export type Profile = {
   uuid: string;
   ssid: SsidHex;
   mode: 'infrastructure' | 'ap' | 'other';
-  /** Joins by itself. */
+  /** Joins automatically. */
   isAutomatic: boolean;
   isHidden: boolean;
-  /** It has a setting for security, and with it maybe a password. */
+  /** It has a security setting, maybe with a password. */
   hasKey: boolean;
   /** Null: any. */
   interfaceName: string | null;
@@ -45,9 +45,9 @@ export type Profile = {
   mark: Mark | null;
   /** In memory only. */
   isUnsaved: boolean;
-  /** A candidate of this process that was found good, whether it could be written or not. */
+  /** A candidate of this process that works, on disk or not. */
   isSettled: boolean;
-  /** The one that was in use last, as far as this process has seen. */
+  /** The last one in use that this process has seen. */
   isLastUsed: boolean;
 };
 
@@ -89,12 +89,12 @@ export function profileOf(
 }
 
 export const isCandidate = (profile: Profile): boolean => profile.mark === 'network' && profile.isUnsaved;
-/** Joined, and not on disk yet. */
+/** Joined but not on disk yet. */
 export const isUnkept = (profile: Profile): boolean => isCandidate(profile) && profile.isSettled;
-/** Nobody knows whether it works. */
+/** Not known to work. */
 export const isUnsettled = (profile: Profile): boolean => isCandidate(profile) && !profile.isSettled;
 
-/** The profile of the network that the station is in; a candidate is none yet. */
+/** The profile of the network in use; a candidate does not count yet. */
 export function usedProfile(tree: ObjectTree, profiles: readonly Profile[]): Profile | undefined {
   const used = devicesOf(tree, deviceType.wifi)
     .filter(({ device }) => device['State'] === deviceState.activated)
@@ -105,8 +105,8 @@ export function usedProfile(tree: ObjectTree, profiles: readonly Profile[]): Pro
 }
 
 /**
- * Networks that were saved, or found good, and that the manager would join by itself on this interface. The one that was in use last is
- * known even when people have to join it: it is left for the hotspot when its router falls silent, and nobody else would come back to it.
+ * Networks that are saved or known to work and that the manager joins automatically on this interface. The last one in use is
+ * included even if it only joins manually: the station leaves it for the hotspot when its router stops answering, and must return.
  */
 export function knownProfiles(profiles: readonly Profile[], interfaceName: string): Profile[] {
   return profiles.filter(
@@ -127,7 +127,7 @@ const marked = (mark: Mark): ConnectionSettings[string] => ({ data: new Variant(
 
 /** NMSettingWirelessSecurityPmf. */
 const pmfDisable = 1;
-/** A router that has just started answers late; NetworkManager's own 45 s would outlast a join. */
+/** A router that has just started answers late, but NetworkManager's own 45 s is longer than a join may take. */
 const dhcpTimeoutSeconds = 25;
 
 export type NetworkSettings = {
@@ -136,13 +136,13 @@ export type NetworkSettings = {
   security: Exclude<Security, 'wep' | 'enterprise'>;
   password: string | null;
   isHidden: boolean;
-  /** Without SAE, for radios that fail with it where the older way would work. */
+  /** Without SAE, for radios that fail with SAE but work with WPA2. */
   isPskOnly: boolean;
 };
 
 /**
  * A profile that joins a network and gets its address by DHCP (nm-settings-dbus(5)). It holds the password, which goes to
- * NetworkManager over the bus only. An IPv4 address is required: without one nothing in the house finds the station.
+ * NetworkManager over the bus only. An IPv4 address is required: without one no device in the house finds the station.
  */
 export function networkSettings(options: NetworkSettings): ConnectionSettings {
   const key = keyOf(options);
@@ -166,8 +166,8 @@ export function networkSettings(options: NetworkSettings): ConnectionSettings {
 }
 
 /**
- * Key management. `wpa-psk` lets the supplicant use SAE by itself where access point and radio both can; a network that only does
- * SAE must be asked for it by name.
+ * Key management. With `wpa-psk` the supplicant uses SAE automatically if access point and radio support it; a network with only
+ * SAE needs `sae`.
  */
 function keyOf({ security, password, isPskOnly }: NetworkSettings): ConnectionSettings[string] | null {
   switch (security) {
@@ -228,9 +228,9 @@ export function hotspotSettings(
   };
 }
 
-/** Options of AddAndActivateConnection2: in memory until it is saved. */
+/** Options of AddAndActivateConnection2: the profile stays in memory until it is saved. */
 export const inMemory = (): Record<string, Variant> => ({ persist: string('memory') });
-/** Gone when it ends, and ended by the bus when this process does. */
+/** The profile disappears with its activation, which ends with this process. */
 export const whileWeLive = (): Record<string, Variant> => ({
   persist: string('volatile'),
   'bind-activation': string('dbus-client'),

@@ -17,9 +17,9 @@ import {
 import type { Supplicant } from './supplicant.ts';
 
 /**
- * Has the radio look around, and waits until it has (`LastScan` changes), at most `limitMs`. A radio that is busy refuses and is
- * asked again; names of hidden networks are asked for one by one, which is the only way to meet those.
- * @returns whether there was a fresh scan.
+ * Starts a scan and waits for its end (`LastScan` changes), at most `limitMs`. A busy radio refuses and is
+ * asked again; hidden networks are scanned for one by one by name, because nothing else finds them.
+ * @returns whether a fresh scan was made.
  */
 export async function scanNow(
   parts: {
@@ -36,7 +36,7 @@ export async function scanNow(
   const { bus, client, clock } = parts;
   const limit = AbortSignal.any([signal, AbortSignal.timeout(parts.limitMs)]);
   const name = text(wifiDeviceOf(await client.readTree(), parts.interfaceName)?.device['Interface']);
-  // The end of one that began before would be taken for the end of ours.
+  // Otherwise the end of an earlier scan would count as the end of ours.
   await parts.supplicant.stopScan(name);
   const wifi = wifiDeviceOf(await client.readTree(), parts.interfaceName);
   if (!wifi) return false;
@@ -50,7 +50,7 @@ export async function scanNow(
   const either = AbortSignal.any([limit, done.signal]);
   while (!either.aborted) {
     try {
-      // Eight names at most: what drivers take in one scan.
+      // At most eight names: the limit of drivers for one scan.
       await client.requestScan(wifi.path, hidden.slice(0, maxNames).map(ssidToBytes));
       await sleep(clock, parts.limitMs, either);
     } catch {
@@ -63,7 +63,7 @@ export async function scanNow(
 const maxNames = 8;
 const refusedPauseMs = 1000;
 
-/** Resolves early, and without complaint, when the signal aborts. */
+/** Resolves early, without an error, when the signal aborts. */
 const sleep = (clock: Clock, ms: number, signal: AbortSignal): Promise<void> =>
   clock.sleep(ms, signal).catch(() => undefined);
 
@@ -87,9 +87,9 @@ export type AccessPoint = {
 };
 
 /**
- * How an access point is secured, from its Flags, WpaFlags and RsnFlags (NM80211ApFlags, NM80211ApSecurityFlags). A personal key
- * wins over 802.1X where both are offered: that is what a station without a person can use. An open network that offers OWE on the
- * side (transition mode) is open.
+ * The security of an access point, from its Flags, WpaFlags and RsnFlags (NM80211ApFlags, NM80211ApSecurityFlags). A personal key
+ * is preferred to 802.1X where both are offered, because the station can use it without a person. An open network that also offers
+ * OWE (transition mode) is open.
  */
 export function securityOf(flags: number, wpaFlags: number, rsnFlags: number): Security {
   const all = wpaFlags | rsnFlags;
@@ -102,12 +102,12 @@ export function securityOf(flags: number, wpaFlags: number, rsnFlags: number): S
   return (flags & hasPrivacy) !== 0 ? 'wep' : 'open';
 }
 
-/** Seconds before the end of a scan in which an access point counts as seen by it: scans of busy or slow radios take that long. */
+/** An access point counts as seen by a scan if it was seen within these seconds before its end: slow scans take that long. */
 const freshSeconds = 45;
 
 /**
- * Access points in the device's list, strongest first. Those the last scan has not met any more, our own hotspot, and those that
- * do not tell their name are left out.
+ * Access points in the device's list, strongest first. Those missing from the last scan, our own hotspot and hidden ones
+ * are left out.
  */
 export function accessPointsOf(tree: ObjectTree, wifi: WifiDevice): AccessPoint[] {
   const lastScan = number(wifi.wireless['LastScan']) / 1000;

@@ -2,20 +2,20 @@ import { Variant } from '@jellybrick/dbus-next';
 import { aborted, type Bus } from './bus.ts';
 import { interfaces, record, supplicantName, text } from './objects.ts';
 
-/** What NetworkManager does not tell or do, of wpa_supplicant itself (its `doc/dbus.doxygen`). Nothing here throws. */
+/** Functions of wpa_supplicant that NetworkManager does not offer (`doc/dbus.doxygen`). Nothing here throws. */
 export type Supplicant = {
   /** Its object of an interface; null when it does not know it. */
   pathOf(interfaceName: string): Promise<string | null>;
-  /** Stations on our access point; null when it does not say. */
+  /** Stations on our access point; null when unknown. */
   countStations(interfaceName: string): Promise<number | null>;
   /**
-   * Ends a scan that is under way: NetworkManager begins one of every channel whenever the radio has nothing to do, and what is asked
-   * for next would wait for it.
+   * Ends a running scan: NetworkManager scans every channel whenever the radio is idle, and the next request
+   * would wait for that.
    */
   stopScan(interfaceName: string): Promise<void>;
-  /** Tells the kernel whose rules the radios keep to, as `country=` in its configuration does. */
+  /** Sets the country whose radio rules the kernel applies, like `country=` in its configuration. */
   setCountry(interfaceName: string, country: string): Promise<void>;
-  /** Looks for one network on the channels (MHz) where it was met before: a fraction of a second, and then it is joined at once. */
+  /** Scans for one network on the channels (MHz) where it was seen before: this is fast, and the join then starts at once. */
   scanFor(interfaceName: string, ssid: Uint8Array, frequencies: readonly number[]): Promise<void>;
 };
 

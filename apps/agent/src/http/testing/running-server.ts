@@ -13,7 +13,7 @@ import type { AgentPort } from '../../core/agent-port.ts';
 import { socketFiles } from '../../adapters/unix-socket.ts';
 import { createHttpServer, type HttpServer } from '../server.ts';
 
-/** An agent behind the API that does what the test tells it to. */
+/** An agent behind the API with scripted answers. */
 type ScriptedAgent = AgentPort & {
   /** What was asked for, in order: `update 1.2.0`, `update latest`, `rollback`, `check`. */
   asked: string[];
@@ -30,7 +30,7 @@ export type RunningServer = AsyncDisposable & {
   logger: AgentLogger;
   events: AgentEvent[];
   folder: string;
-  /** Where TCP is listened on. */
+  /** The TCP address. */
   tcp: { host: string; port: number };
 };
 

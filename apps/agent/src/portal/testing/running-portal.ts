@@ -23,7 +23,7 @@ export const quietView: PortalView = {
   stationAddress: 'http://station.local/',
 };
 
-/** Stands where the watchdog stands: shows what it is told to, and remembers what it was asked for. */
+/** Simulates the watchdog: shows a given view and records the requests. */
 export function createSimulatedWatchdog(start: Partial<PortalView> = {}) {
   let view: PortalView = { ...quietView, ...start };
   let searching = Promise.withResolvers<void>();
@@ -46,7 +46,7 @@ export function createSimulatedWatchdog(start: Partial<PortalView> = {}) {
     actions,
     state,
     set: (change: Partial<PortalView>) => void (view = { ...view, ...change }),
-    /** Ends the searches that are asked for. */
+    /** Ends the running searches. */
     found: (networks: readonly Network[]) => {
       view = { ...view, networks };
       searching.resolve();

@@ -14,7 +14,7 @@ import type { Tone } from '../../ui/tone.tsx';
 import { capabilityOf, deviceOf, type Surroundings, typeOf } from './automations.ts';
 import { type NodeData, nodeTypeOf, type Sentence, type Step } from './sentence.ts';
 
-/* From the parts of an automation to words. Each part is a clause that stands after "when", "only if" or an arrow. */
+/* Turns the parts of an automation into text. Each part is a clause after "when", "only if" or an arrow. */
 
 type WithState = { deviceId: string; capability: string };
 
@@ -132,7 +132,7 @@ function commandWords(
   const [parameter, ...rest] = command?.parameters ?? [];
   const given = parameter === undefined ? undefined : params[parameter.name];
   if (parameter?.capability == null || rest.length > 0 || given === undefined) {
-    // Of a device that is gone nothing is known but what it was told.
+    // Of a removed device only the command is known.
     if (action === 'set_power') return t(`automations.do.${params['power'] === true ? 'on' : 'off'}`, { device });
     return t('automations.do.command', { device, action: [spelled(action), ...Object.values(params)].join(' ') });
   }
@@ -223,7 +223,7 @@ export const flowFaultWords = (t: TFunction, { code, message }: { code: string; 
 export const automationConditionWords = (t: TFunction, { code, message }: { code: string; message: string }): string =>
   orElse(t, `automations.condition.${code}`, message);
 
-/** The sign of a run: only what needs a look stands out. */
+/** The icon of a run: only runs that need attention stand out. */
 export const toneOfRun: Record<RunSummary['status'], Tone> = {
   running: 'working',
   waiting: 'working',
@@ -248,7 +248,7 @@ export function triggerOfRun({ t, ...around }: Surroundings, { trigger }: RunSum
 export const statusOfRun = (t: TFunction, { status, reason }: RunSummary): string =>
   reason === 'conditions_not_met' ? t('automations.runs.nothing') : t(`automations.runs.status.${status}`);
 
-/** What came of "Run now". */
+/** The result of "Run now". */
 export function startedWords(t: TFunction, run: RunSummary): string {
   if (run.status !== 'skipped') return t('automations.page.started');
   return [t('automations.page.notStarted'), reasonOfRun(t, run)].filter((words) => words !== null).join(' ');

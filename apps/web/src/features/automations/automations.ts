@@ -24,7 +24,7 @@ export const useAutomations = (): Reading<AutomationSummary[]> =>
 export const useAutomation = (id: string): Reading<Automation> =>
   useReading<Automation>(automationKey(id), `/api/automations/${id}`);
 
-/** What each one does, by its id; the list does not tell. Read once for each revision. */
+/** The flow of each automation, by its id; the list does not contain it. Read once for each revision. */
 export function useDetails(summaries: readonly AutomationSummary[]): ReadonlyMap<string, Automation> {
   const { session } = useServices();
   return useQueries({
@@ -121,7 +121,7 @@ export const deviceOf = ({ devices }: Surroundings, id: string): Device | undefi
 export const typeOf = (around: Surroundings, id: string): DeviceType | undefined =>
   around.types.get(deviceOf(around, id)?.type ?? '');
 
-/** What is known of a value of a device; of one that nothing is known of, what the value itself tells. */
+/** The description of a device's value; for an unknown value it is derived from the value itself. */
 export function capabilityOf(around: Surroundings, deviceId: string, name: string, value?: unknown): Capability {
   const known = typeOf(around, deviceId)?.capabilities.find((one) => one.name === name);
   const kind = typeof value === 'number' ? 'number' : typeof value === 'boolean' ? 'boolean' : 'text';

@@ -16,7 +16,7 @@ import { flowOf, partFault, type PartFault, type Sentence, sentenceOf } from './
 const modes = ['restart', 'single', 'parallel'] as const satisfies readonly RunMode[];
 const longestName = 100;
 
-/** An automation in words: when any of this, only if all of that, do one after another. */
+/** Edits an automation as a sentence: when any of these, only if all of those, do one after another. */
 export function Builder({ automation, around }: { automation: Automation | null; around: Surroundings }) {
   const { t } = useTranslation();
   const [, navigate] = useLocation();

@@ -59,7 +59,7 @@ function Existing({
 }) {
   const { t } = useTranslation();
   if (sentenceOf(view.flow) === null) return <p>{t('automations.build.notHere')}</p>;
-  // What someone else changes meanwhile does not take the words out of one's mouth: saving tells of it.
+  // Changes by other people do not overwrite the draft; saving reports the conflict.
   return <Builder key={view.id} automation={view} around={around} />;
 }
 

@@ -1,7 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query';
 import type { LiveService } from '../../api/live.ts';
 
-/** Everything that was read of automations, so that one word of the station makes all of it be read anew. */
+/** The key of all automation data, so that one event makes all of it be read again. */
 export const automationsKey = ['automations'];
 export const automationKey = (id: string): readonly unknown[] => [...automationsKey, id];
 export const runsKey = (id: string): readonly unknown[] => [...automationsKey, id, 'runs'];
@@ -9,7 +9,7 @@ export const runsKey = (id: string): readonly unknown[] => [...automationsKey, i
 /** While runs follow each other quickly, they are read at most this often. */
 const gatherMs = 500;
 
-/** Reads automations and their runs anew when the station tells of a change, and after each handshake: something may have been missed. */
+/** Reads automations and their runs again after each change event and each handshake: events may have been missed. */
 export function followAutomations(live: LiveService, queries: QueryClient): void {
   let due: ReturnType<typeof setTimeout> | undefined;
   live.onMessage(({ type }) => {

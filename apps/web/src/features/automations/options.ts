@@ -4,7 +4,7 @@ import type { Device } from '@station/protocol/devices';
 import { deviceOf, typeOf, type Surroundings } from './automations.ts';
 
 /*
- * What can be chosen for a device while an automation is put into words. Each choice is a part with everything filled in but numbers,
+ * The choices for a device in the automation builder. Each choice is a part with everything filled in except numbers,
  * which begin with what the device shows now.
  */
 
@@ -52,7 +52,7 @@ export function triggerOptions(around: Surroundings, deviceId: string): TriggerD
   });
   return [
     ...events.map((action): TriggerData => ({ kind: 'device_event_received', config: { deviceId, action } })),
-    // Of motion its events tell already.
+    // Motion is already covered by its events.
     ...(type?.capabilities ?? [])
       .filter(({ name }) => !(name === 'motion' && events.includes('motion_detected')))
       .flatMap((capability): TriggerData[] => {
@@ -87,7 +87,7 @@ export function conditionOptions(around: Surroundings, deviceId: string): Condit
   });
 }
 
-/** What a device may be told. */
+/** The commands of a device. */
 export function actionOptions(around: Surroundings, deviceId: string): ActionData[] {
   const [device, type] = [deviceOf(around, deviceId), typeOf(around, deviceId)];
   if (type === undefined || type.commands.length === 0) return [];

@@ -7,7 +7,7 @@ import { weekdayName, weekdays } from './automation-words.ts';
 
 const boxLook = 'block min-h-11 w-full rounded-xl border border-line-strong bg-surface px-3 py-2 text-ink';
 
-/** A labelled box in the row of a sentence; its label stands small before it. */
+/** A labelled field in the row of a sentence; its label is shown small before it. */
 export function Box({
   label,
   unit,

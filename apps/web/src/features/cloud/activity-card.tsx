@@ -38,7 +38,7 @@ function List({ entries }: { entries: readonly CloudActivity[] }) {
     <>
       <ul className="-my-2 divide-y divide-line">
         {(all ? entries : entries.slice(0, shownAtFirst)).map((entry, index) => (
-          // By its place from the end: a line that is said once more stays the same line.
+          // The key is the position from the end: a repeated line stays the same line.
           <li key={entries.length - index} className="flex flex-wrap items-baseline justify-between gap-x-4 py-2">
             <span className="min-w-0">
               {requestWords(t, entry, nameOf)}
@@ -75,7 +75,7 @@ const order: Record<EventChannel, number> = {
 };
 const channels = (Object.keys(order) as EventChannel[]).sort((a, b) => order[a] - order[b]);
 
-/** What the cloud wants to hear, and what not. */
+/** Which messages the cloud wants, and which not. */
 export function ChannelsCard({ active }: { active: readonly EventChannel[] }) {
   const { t } = useTranslation();
   return (

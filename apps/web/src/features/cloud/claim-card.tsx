@@ -14,7 +14,7 @@ import { ToneIcon } from '../../ui/tone.tsx';
 import { mayConnect, useClaim, useUnclaim } from './cloud-link.ts';
 import { NextAttempt } from './link-card.tsx';
 
-/** How a station that nobody has claimed is connected. */
+/** How to connect an unclaimed station. */
 export function ClaimCard({ status, usable }: { status: CloudStatus; usable: boolean }) {
   const { t } = useTranslation();
   const mayClaim = mayConnect(useUser());
@@ -172,7 +172,7 @@ function draw(text: string): { path: string; size: number } {
   return { path: runs.join(''), size: code.size + 2 * quietZone };
 }
 
-/** Another code, for when the present one was seen by someone who should not have. */
+/** Makes a new code, in case the current one was seen by the wrong person. */
 function RenewDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const renew = useUnclaim();

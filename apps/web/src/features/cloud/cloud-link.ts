@@ -9,14 +9,14 @@ import { claimKey, cloudActivityKey, cloudKey, cloudStatusKey, setAsideKey } fro
 
 export const useCloudStatus = (): Reading<CloudStatus> => useReading<CloudStatus>(cloudStatusKey, '/api/cloud/status');
 
-/** What whoever claims the station has to show. */
+/** The code that is needed to claim the station. */
 export const useClaim = (): Reading<CloudClaim> => useReading<CloudClaim>(claimKey, '/api/cloud/claim');
 
 /** Newest first. */
 export const useCloudActivity = (): Reading<CloudActivity[]> =>
   useReading<CloudActivity[]>(cloudActivityKey, '/api/cloud/activity');
 
-/** Messages that the cloud did not take, newest first. Only for whoever may send them again. */
+/** Dead letters: messages that the cloud refused, newest first. Only for people who may send them again. */
 export function useSetAside(): UseQueryResult<CloudSetAside[], Problem> {
   const { session } = useServices();
   return useQuery<CloudSetAside[], Problem>({
@@ -27,7 +27,7 @@ export function useSetAside(): UseQueryResult<CloudSetAside[], Problem> {
 
 type Command<Answer> = UseMutationResult<Answer, Problem, void>;
 
-/** Forgets the cloud; of a station that nobody has claimed, makes a new code. */
+/** Forgets the cloud; for an unclaimed station makes a new code. */
 export function useUnclaim(): Command<void> {
   const { session, queries } = useServices();
   return useMutation({
@@ -44,6 +44,6 @@ export function useSendAgain(): Command<SentAgain> {
   });
 }
 
-/** Whether they see the code of the station, and may end remote access: the owner, and who was it before the cloud named another. */
+/** Whether a person sees the station's code and may end remote access: the owner, and the owner before a change by the cloud. */
 export const mayConnect = ({ role, wasOwner }: Pick<User, 'role' | 'wasOwner'>): boolean =>
   role === 'owner' || wasOwner === true;

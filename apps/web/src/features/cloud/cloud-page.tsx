@@ -147,7 +147,7 @@ const reasons = [
   ['end', CloudOff],
 ] as const;
 
-/** For someone who has no cloud yet: what it is good for, and what it does not touch. */
+/** For a person without a cloud: what it offers, and what it does not affect. */
 export function AboutCard() {
   const { t } = useTranslation();
   return (
@@ -164,7 +164,7 @@ export function AboutCard() {
   );
 }
 
-/** Who has access, and who of them comes in by the cloud. @param askedAt the cloud may have changed them then. */
+/** The members, and which of them use the cloud. @param askedAt the cloud may have changed them then. */
 export function PeopleCard({ askedAt }: { askedAt: string | null }) {
   const { t } = useTranslation();
   const { queries } = useServices();

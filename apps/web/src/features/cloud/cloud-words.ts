@@ -3,7 +3,7 @@ import type { CloudStatus } from '@station/protocol/cloud';
 import type { CloudActivity, CloudRequest } from '@station/protocol/cloud-activity';
 import type { Tone } from '../../ui/tone.tsx';
 
-/** How the link is, in one sentence. */
+/** The state of the link, in one sentence. */
 export function cloudHeadline(t: TFunction, status: CloudStatus): { tone: Tone; words: string } {
   const { state, conditions, isHeldHere, lastError } = status;
   const host = status.host ?? '';
@@ -31,7 +31,7 @@ export function cloudHeadline(t: TFunction, status: CloudStatus): { tone: Tone; 
   }
 }
 
-/** A newer station may know more of them: then its own words stand there. */
+/** A newer station may have more of them: then the station's own text is shown. */
 export function cloudConditionWords(
   t: TFunction,
   { id, message }: { id: string; message: string },

@@ -10,7 +10,7 @@ export const claimKey = [...cloudKey, 'claim'];
 export const cloudActivityKey = [...cloudKey, 'activity'];
 export const setAsideKey = [...cloudKey, 'set-aside'];
 
-/** Keeps the state of the cloud link as the station tells it, and reads again what it only says has changed. */
+/** Updates the state of the cloud link from the station's events, and reads again what they only announce. */
 export function followCloud(live: LiveService, queries: QueryClient): void {
   const readAgain = (queryKey: readonly unknown[]): void => void queries.invalidateQueries({ queryKey });
   live.onMessage((message) => {
@@ -21,7 +21,7 @@ export function followCloud(live: LiveService, queries: QueryClient): void {
     queries.setQueryData(cloudStatusKey, status);
     if (before?.askedAt !== status.askedAt) readAgain(cloudActivityKey);
     if (before?.outbox.setAside !== status.outbox.setAside) readAgain(setAsideKey);
-    // As long as nobody has claimed the station the code may be another one each time.
+    // The code of an unclaimed station may change each time.
     if (status.claimedAt !== null && before?.claimedAt === status.claimedAt) return;
     // One of before is of no use: where it is not shown it is forgotten, so that it is not shown even for a moment.
     queries.removeQueries({ queryKey: claimKey, type: 'inactive' });

@@ -15,7 +15,7 @@ import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
 import { useSendAgain, useSetAside } from './cloud-link.ts';
 
-/** What the cloud has not heard yet. */
+/** Messages that the cloud has not received yet. */
 export function WaitingCard({ status, usable }: { status: CloudStatus; usable: boolean }) {
   const { t } = useTranslation();
   const locale = useLocale();

@@ -8,14 +8,14 @@ import { createStore, type Store } from '../../api/store.ts';
 /** Values of the state that a command is about to bring. */
 export type Values = Readonly<Record<string, unknown>>;
 
-/** Why what was tapped is not shown any more. After `no_answer` it may be so all the same. */
+/** Why a command is no longer shown. After `no_answer` it may still have worked. */
 export type Refusal =
   | { because: 'no_answer' }
   | { because: 'refused' }
   /** The station itself did not take the command. */
   | { because: 'not_sent'; problem: Problem };
 
-/** What one person asked of one device, beside what the device says of itself. */
+/** A command to one device, besides the state that the device reports. */
 export type Wish = {
   /** Shown as if they were so already, until the device confirms. */
   values: Values;
@@ -29,7 +29,7 @@ export type DeviceControl = {
   /** Shows `values` at once and sends the command; a later one for the same device replaces it. */
   ask(deviceId: string, request: CommandRequest, values: Values): Promise<void>;
   hear(message: ServerMessage): void;
-  /** What is known of the devices now, however it was learnt: a wish that came true needs no other word. */
+  /** The known state of the devices, from any source: a command that took effect needs no other confirmation. */
   see(devices: readonly Device[]): void;
   clear(): void;
 };
@@ -37,7 +37,7 @@ export type DeviceControl = {
 /** Where tiles and pages of devices find the one control. */
 export const DeviceControlContext = createContext<DeviceControl | null>(null);
 
-/** Longer than the station itself waits for a device, so that its word comes first. That word may be lost, so the state is read then. */
+/** Longer than the station itself waits for a device, so that its answer comes first. If that is lost, the state is read. */
 export const readAfterMs = 15_000;
 /** A while after that, for the reading. */
 export const giveUpAfterMs = 5_000;
@@ -60,16 +60,16 @@ type Asked = {
 export function createDeviceControl(deps: {
   send: (deviceId: string, request: CommandRequest) => Promise<DeviceCommand>;
   onConfirmed: (deviceId: string, values: Values) => void;
-  /** Reads the devices anew; `see` is told. */
+  /** Reads the devices again and passes them to `see`. */
   readDevices: () => void;
   after: (ms: number, run: () => void) => () => void;
 }): DeviceControl {
   const wishes = createStore<ReadonlyMap<string, Wish>>(new Map());
-  /** The latest command for each device, by its place in the order of commands; also one that was given up, for it may still come true. */
+  /** The latest command for each device, by its number; also one that timed out, because it may still take effect. */
   const current = new Map<string, Asked>();
   /** Of when the state of each device is that was seen last. */
   const seen = new Map<string, string | null>();
-  /** The word of a device may come before the answer that says which command it is about. */
+  /** The result of a device may arrive before the response with its command id. */
   const outcomes = new Map<string, Outcome>();
   let turns = 0;
 
@@ -85,7 +85,7 @@ export function createDeviceControl(deps: {
     waiting.stop();
     if (refusal === null) {
       current.delete(deviceId);
-      // What the device said of itself since then is truer, also when the word of the command comes after it.
+      // A newer report of the device wins, even when the command's result arrives after it.
       if ((seen.get(deviceId) ?? null) === waiting.stateAt) deps.onConfirmed(deviceId, waiting.values);
     }
     set(deviceId, refusal && { values: {}, refusal });

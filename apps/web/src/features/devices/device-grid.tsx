@@ -112,7 +112,7 @@ export function DeviceGridSkeleton() {
 
 type ZonePart = { zone: Zone | null; devices: readonly Device[] };
 
-/** A device of a zone that is not known yet is among the others, who come last. */
+/** A device of an unknown zone is in the last group. */
 function byZone(devices: readonly Device[], zones: readonly Zone[]): ZonePart[] {
   const known = new Set(zones.map(({ id }) => id));
   const parts: ZonePart[] = zones.map((zone) => ({
@@ -123,7 +123,7 @@ function byZone(devices: readonly Device[], zones: readonly Zone[]): ZonePart[] 
   return parts;
 }
 
-/** Another name for a zone, or none of it any more. */
+/** Renames or removes a zone. */
 function ZoneDialog({ zone, onClose }: { zone: Zone; onClose: () => void }) {
   const { t } = useTranslation();
   const { session, queries } = useServices();

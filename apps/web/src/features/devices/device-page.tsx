@@ -154,7 +154,7 @@ function Loading() {
 
 const ruled = 'mt-4 border-t border-line pt-4';
 
-/** What the device says now, and what can be asked of it. */
+/** The current state of the device, and its commands. */
 export function NowCard({ device, shown, usable }: { device: Device; shown: ControlledDevice; usable: boolean }) {
   const { t } = useTranslation();
   const locale = useLocale();

@@ -141,7 +141,7 @@ function SecondValue({
   return <p>{readingWords(t, locale, second)}</p>;
 }
 
-/** What there is to say about a device beside its values: that a command failed, that it is away, that it is being waited for. */
+/** The note on a device besides its values: a failed command, offline, or waiting for an answer. */
 export function DeviceNote({ device, shown }: { device: Device; shown: ControlledDevice }) {
   const { t } = useTranslation();
   const locale = useLocale();
@@ -176,7 +176,7 @@ export function DeviceNote({ device, shown }: { device: Device; shown: Controlle
   );
 }
 
-/** Words only when it takes longer than a moment, so that nothing flickers. */
+/** Shows text only after a short time, so that nothing flickers. */
 function Waiting() {
   const { t } = useTranslation();
   const [slow, setSlow] = useState(false);
@@ -194,7 +194,7 @@ function Waiting() {
   );
 }
 
-/** Why what was asked did not happen, and how it stands now. */
+/** Why a command failed, and the current state. */
 function refusalWords(t: TFunction, locale: string, refusal: Refusal): string {
   switch (refusal.because) {
     case 'no_answer':
@@ -202,7 +202,7 @@ function refusalWords(t: TFunction, locale: string, refusal: Refusal): string {
     case 'refused':
       return t('device.refused.failed');
     case 'not_sent':
-      // A tile has room for few words; the page itself says more when the station stays away.
+      // A tile has little space; the page itself shows more while the station is offline.
       return isOutage(refusal.problem) ? t('device.refused.notSent') : problemWords(t, locale, refusal.problem);
   }
 }
@@ -214,7 +214,7 @@ const icons: Readonly<Record<string, LucideIcon>> = {
   light: Lightbulb,
 };
 
-/** The sign of a kind of device; filled while it is switched on. A word beside it says the same. */
+/** The icon of a kind of device; filled while it is switched on. A text beside it has the same meaning. */
 export function DeviceIcon({ type, on }: { type: string; on: boolean }) {
   const Icon = icons[type] ?? Cpu;
   return (

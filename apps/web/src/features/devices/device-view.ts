@@ -44,7 +44,7 @@ function settingOf(reading: CapabilityValue, type: DeviceType): Setting | null {
   return null;
 }
 
-/** Of a type that this page has never heard of: what its state itself tells. */
+/** For a type that this page does not know: the view is derived from the state. */
 function capabilitiesOf(state: Values): Capability[] {
   return Object.entries(state).flatMap(([name, value]): Capability[] => {
     const kind = typeof value;

@@ -13,7 +13,7 @@ const font = '13px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sa
 
 type ChartProps = { capability: Capability; from: number; to: number; points: readonly HistoryPoint[] };
 
-/** A line through the averages, in a band from the lowest to the highest. What it says stands in words beside it. */
+/** A line through the averages, in a band from the lowest to the highest. The text beside it has the same content. */
 export function HistoryChart({ capability, from, to, points }: ChartProps) {
   const { t } = useTranslation();
   const locale = useLocale();

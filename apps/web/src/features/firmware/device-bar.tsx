@@ -17,7 +17,7 @@ const fills: Record<RolloutTarget['state'], string> = {
   skipped: 'bg-line-strong',
 };
 
-/** How far the update of one device is: in words, in per cent of its download, and as a bar. */
+/** Progress of one device's update: as text, in per cent of its download, and as a bar. */
 export function DeviceBar({
   rollout,
   target,
@@ -69,7 +69,7 @@ export function DeviceBar({
 export function FirmwareCard({ device }: { device: Device }) {
   const rollouts = useRollouts();
   if (rollouts.kind !== 'shown') return null;
-  // Also of one that was stopped: a device that had begun goes on to its end.
+  // Also for a stopped rollout: a device that has begun finishes its update.
   const under = rollouts.value.filter(({ type, devices }) => type === device.type && devices.updating > 0);
   return under.map((rollout) => <UnderWay key={rollout.id} rollout={rollout} device={device} />);
 }

@@ -55,7 +55,7 @@ function Shown({
   const isShown = (rollout: Rollout): boolean => isGoing(rollout) || stopped.has(rollout.id);
   const latestEnd = rollouts.reduce((latest, { endedAt }) => ((endedAt ?? '') > latest ? (endedAt ?? '') : latest), '');
   useEffect(() => {
-    // Whoever was here has seen it: home need not call for a look any more.
+    // The rollout was seen here, so the home page need not show it any more.
     if (latestEnd > (memory.get('read-firmware') ?? '')) memory.set('read-firmware', latestEnd);
   }, [memory, latestEnd]);
   const headline = firmwareHeadline(t, types, rollouts);

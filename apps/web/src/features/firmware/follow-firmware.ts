@@ -19,7 +19,7 @@ const gatherMs = 100;
 /** What runs where is read at most this often while devices come back one after another. */
 const readTypesEveryMs = 1_000;
 
-/** Keeps rollouts in step with what the station tells, and reads all anew after each handshake: something may have been missed. */
+/** Updates rollouts from the station's events, and reads all again after each handshake: events may have been missed. */
 export function followFirmware(live: LiveService, queries: QueryClient): void {
   let gathered: FirmwareRolloutMessage[] = [];
   let readingTypes: ReturnType<typeof setTimeout> | undefined;

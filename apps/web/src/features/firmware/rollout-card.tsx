@@ -18,7 +18,7 @@ import { DeviceBar } from './device-bar.tsx';
 import { countWords, isGoing, phaseWords, toneOfRollout, totalOf } from './rollout-words.ts';
 import { useRollout, useRolloutAction } from './rollouts.ts';
 
-/** A rollout that is not over, or that ended so that somebody should know: its phase, its devices, what can be done. */
+/** A running rollout, or one whose end needs attention: its phase, its devices and its actions. */
 export function RolloutCard({ rollout, mayManage, usable }: { rollout: Rollout; mayManage: boolean; usable: boolean }) {
   const { t } = useTranslation();
   const { type, version, createdAt } = rollout;

@@ -54,7 +54,7 @@ export function useChangeMode(type: string): Command<Firmware, FirmwareMode> {
 }
 
 /**
- * What a person should look at: a rollout that waits for approval, or one that was stopped and that they have not seen yet.
+ * The rollout that needs attention: it waits for approval, or it was stopped and was not seen yet.
  * @param readAt end of the latest one that was seen in this browser, ISO 8601; null: none.
  */
 export function attentionOf(rollouts: readonly Rollout[], readAt: string | null): Rollout | null {
@@ -64,7 +64,7 @@ export function attentionOf(rollouts: readonly Rollout[], readAt: string | null)
 
 const seldomMs = 60_000;
 
-/** For whoever may act on it; null for others, and while nothing is known. */
+/** For people who may act on it; null for others, and before the data is known. */
 export function useFirmwareAttention(mayManage: boolean): Rollout | null {
   const { session, memory } = useServices();
   const { data } = useQuery({

@@ -137,7 +137,7 @@ function RemoveDialog({ member, onKeep }: { member: Member; onKeep: () => void }
   );
 }
 
-/** Asks who comes, then shows once what they log in with. Only the owner is asked as what: who is an administrator is the owner's to decide. */
+/** Asks for the new member, then shows the password once. Only the owner may choose the role. */
 export function AddDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation();
   const form = useId();

@@ -2,8 +2,8 @@
 const shortestKey = 8;
 
 /**
- * What is wrong with a network that is to be told to devices. That it has no password must be said: a field left empty may only mean that
- * somebody changed the name and expected the password to stay.
+ * What is wrong with the network for new devices. An open network must be confirmed: an empty password field may only mean that
+ * a person changed the name and expected the password to stay.
  */
 export function checkWifi(
   { ssid, password }: { ssid: string; password: string },

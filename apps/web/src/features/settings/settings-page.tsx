@@ -16,7 +16,7 @@ import { WifiCard } from './wifi-card.tsx';
 export const stationKey = ['station'];
 export const wifiKey = ['settings', 'wifi'];
 
-/** What rarely changes: how the station is called, by which clock it goes, what new devices are told. */
+/** Settings that rarely change: the station's name, its time zone, and the Wi-Fi for new devices. */
 export function SettingsPage() {
   const { t } = useTranslation();
   const view = useReading<Station>(stationKey, '/api/station');

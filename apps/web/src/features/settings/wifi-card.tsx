@@ -12,7 +12,7 @@ import { ProblemNote } from '../../ui/problem.tsx';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { checkWifi } from './settings-form.ts';
 
-/** The network that new devices are told. Its name is shown, its password never again. */
+/** The network for new devices. Its name is shown, its password never again. */
 export function WifiCard({ wifi, usable }: { wifi: DeviceWifi; usable: boolean }) {
   const { t } = useTranslation();
   const { session, queries } = useServices();

@@ -7,7 +7,7 @@ import { ToneDisc } from '../../ui/tone.tsx';
 import { healthOf, toneOf } from './health.ts';
 import { healthWords, releaseWords } from './station-words.ts';
 
-/** The one line of health, as the headline of a page. When the station itself is well, the devices have the word. */
+/** The health summary as the headline of a page. When the station is healthy, it is about the devices. */
 export function HealthLine({
   status,
   devices = null,

@@ -1,7 +1,7 @@
 import type { ConditionStatus, ServiceStatus, Status, WifiStatus } from '@station/protocol/agent-api';
 import type { Tone } from '../../ui/tone.tsx';
 
-/** The one line of health, before it is put into words. */
+/** The summary of the station's health, before it is turned into text. */
 export type Health =
   /** The first release of all. */
   | { kind: 'installing'; version: string | null }
@@ -115,7 +115,7 @@ type NetworkLine = {
   isWithoutInternet: boolean;
 };
 
-/** What is to be said of the network first; null when the agent does not look after it. */
+/** The most important fact about the network; null when the agent does not manage it. */
 export function networkLine({ mode, ssid, hotspot, watchdog, connectivity }: WifiStatus): NetworkLine | null {
   const isWithoutInternet = connectivity !== null && connectivity !== 'full';
   const online: Tone = isWithoutInternet ? 'attention' : 'ok';

@@ -9,7 +9,7 @@ import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { type Manage, useUpdate } from './release-commands.ts';
 import { reasonWords } from './station-words.ts';
 
-/** Releases that are not installed automatically, why, and the way to install one all the same. */
+/** Releases that are not installed automatically, the reason, and a button to install one anyway. */
 export function HeldCard({ status, manage }: { status: Status; manage: Manage }) {
   const { t } = useTranslation();
   const update = useUpdate();

@@ -24,7 +24,7 @@ export function OperationCard({ operation, status }: { operation: Operation; sta
   const now = steps.find((step) => step.state === 'now');
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    // Whoever pressed the button that began this had the focus on it; it is gone now.
+    // The button that started the operation had the focus and is gone now.
     if (document.activeElement === document.body) place.current?.focus({ preventScroll: true });
   }, []);
   return (
@@ -122,7 +122,7 @@ function Download({ operation }: { operation: Operation }) {
   );
 }
 
-/** What the latest operation came to. Stays until someone says that it was read. */
+/** The result of the latest operation. Stays until it is dismissed. */
 export function ResultCard({ entry, status, onRead }: { entry: HistoryEntry; status: Status; onRead: () => void }) {
   const { t } = useTranslation();
   const locale = useLocale();
@@ -131,7 +131,7 @@ export function ResultCard({ entry, status, onRead }: { entry: HistoryEntry; sta
   const words = resultWords(t, locale, entry);
   const reason = reasonWords(t, entry);
   const failed = tone !== 'ok';
-  // The headline of a release that was taken back has said it.
+  // The headline of a rolled-back release already contains it.
   const saidAlready = outcome === 'reverted' && entry.code === 'release_unhealthy';
   return (
     <section

@@ -1,7 +1,7 @@
 import type { HistoryEntry, Operation, OperationPhase } from '@station/protocol/agent-api';
 import type { Tone } from '../../ui/tone.tsx';
 
-/** What an operation came to, from the point of view of whoever lives with the station. */
+/** The result of an operation, from the point of view of the household. */
 export type Outcome =
   | 'updated'
   /** The first release there was. */
@@ -41,10 +41,10 @@ export const toneOfOutcome: Record<Outcome, Tone> = {
 export const newestFirst = (history: readonly HistoryEntry[]): HistoryEntry[] =>
   history.toSorted((a, b) => Date.parse(b.endedAt) - Date.parse(a.endedAt));
 
-/** A browser that never saw this station is not told old stories. */
+/** A browser that is new to this station shows no old results. */
 const newsForMs = 7 * 24 * 3_600_000;
 
-/** The latest result, while nobody in this browser has said that it was read. */
+/** The latest result, until it is dismissed in this browser. */
 export function unreadResult(
   history: readonly HistoryEntry[],
   readId: string | null,

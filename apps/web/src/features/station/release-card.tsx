@@ -102,7 +102,7 @@ function Offer({ version, notes, manage }: { version: string; notes: string | nu
 
 const longText = 320;
 
-/** What a release says about itself: text as it was written, or a link when the notes are an address. */
+/** The release notes: plain text, or a link when the notes are an address. */
 function Notes({ notes }: { notes: string | null }) {
   const { t } = useTranslation();
   const [all, setAll] = useState(false);

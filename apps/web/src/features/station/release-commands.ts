@@ -18,7 +18,7 @@ export function useCheck(): Command<CheckResult> {
   });
 }
 
-/** Starts an update; without a version, to the latest. Resolves once it has started and the status says so. */
+/** Starts an update; without a version, to the latest. Resolves once it has started and the status shows it. */
 export function useUpdate(): Command<Accepted, { version?: string }> {
   const { session, queries } = useServices();
   return useMutation({

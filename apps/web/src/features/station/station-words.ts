@@ -6,7 +6,7 @@ import type { Health } from './health.ts';
 import { type Outcome, outcomeOf, type Step } from './outcome.ts';
 
 /*
- * From facts to sentences. A newer station may name a code, condition or service this page has never heard of: then the
+ * Turns facts into sentences. A newer station may use a code, condition or service that this page does not know: then the
  * station's own words are shown, never a bare key.
  */
 
@@ -59,7 +59,7 @@ export const shortImage = (image: string): string =>
 
 export const serviceName = (t: TFunction, name: string): string => orElse(t, `station.services.name.${name}`, name);
 
-/** Why something failed: a sentence in the reader's language when there is one, and the station's own words. One of them is there. */
+/** Why something failed: a sentence in the reader's language, the station's own text, or both. */
 export function reasonWords(
   t: TFunction,
   failure: { code?: string | null; reason: string | null },
@@ -105,7 +105,7 @@ const resultKeys = {
   start_failed: 'station.result.startFailed',
 } as const satisfies Record<Outcome, string>;
 
-/** The headline of a finished operation, and the sentence that says where the station stands now. */
+/** The headline of a finished operation, and a sentence about the station's current state. */
 export function resultWords(
   t: TFunction,
   locale: string,
@@ -138,7 +138,7 @@ function nowWords(t: TFunction, outcome: Outcome, from: { version: string }): st
 /** "away for 1.3 s · took 24 s" */
 export function figureWords(t: TFunction, locale: string, entry: HistoryEntry): string {
   const took = t('station.result.took', { duration: formatDuration(locale, entry.durationMs) });
-  // Nothing ran before the first release, so nothing was away.
+  // Nothing ran before the first release, so there was no downtime.
   if (entry.downtimeMs === null || entry.from === null) return took;
   const away =
     entry.downtimeMs === 0
