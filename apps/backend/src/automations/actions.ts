@@ -5,15 +5,15 @@ import { commandExpiryMs, type Commands } from '../core/commands.ts';
 import type { CommandChange, DeviceEvents } from '../core/device-events.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 
-/** Actions that reach out of the station's own records. A delay and a notification are rows. */
+/** Actions with external effects. Delays and notifications are only database rows. */
 export type Effect = Extract<ActionData, { kind: 'device_command' | 'webhook' }>;
 
 export type EffectResult = { status: 'done' | 'failed' | 'expired'; detail: string | null };
 
 type EffectContext = {
-  /** What a webhook is sent when its configuration names nothing else. */
+  /** Default body of a webhook. */
   about: Readonly<Record<string, unknown>>;
-  /** The backend stops: how it ends is not waited for. */
+  /** Aborts when the backend stops: the result is no longer awaited. */
   signal: AbortSignal;
 };
 
@@ -58,7 +58,7 @@ async function sendCommand(
   const device = await devices.findById(deviceId);
   if (device === null) return failed('There is no such device.');
   if (device.status === 'offline') return failed('The device is offline.');
-  // From before it is sent: the device may be quicker than the answer of the broker.
+  // Subscribes before sending: the device may confirm before the broker answers.
   using endings = listenForEndings(events, deviceId);
   const result = await commands.send({ deviceId, action, params, userId: null });
   switch (result.kind) {
@@ -86,7 +86,7 @@ function resultOf({ status, reason }: Pick<CommandChange, 'status' | 'reason'>):
   }
 }
 
-/** Commands are ended in time by who sent them; this only keeps a run from waiting for ever. */
+/** The sender expires commands; this limit only prevents an endless wait. */
 const patienceMs = 2 * commandExpiryMs;
 
 function listenForEndings(
@@ -127,23 +127,23 @@ function listenForEndings(
   };
 }
 
-/** Whether a command can come to a device, as far as the station knows. */
+/** Waits until a command can reach a device, as far as the station knows. */
 type Reach = Disposable & {
   /**
-   * Resolves when it can, or when there is no use in waiting any longer.
+   * Resolves when it can, or when further waiting is useless.
    * @throws (rejects) the signal's reason when it aborts.
    */
   wait(deviceId: string, signal: AbortSignal): Promise<void>;
 };
 
-/** Devices come back to a broker that was away within seconds. */
+/** Devices reconnect within seconds after the broker returns. */
 const settleMs = 30_000;
 const brokerPatienceMs = 10_000;
 const lookEveryMs = 100;
 
 /**
- * Just after a start a delay may be over before the devices are back: what is sent to nobody is lost.
- * @param comesBack whether the broker starts and ends with the backend, so that every device has to come back.
+ * Just after a start, a delay may end before the devices reconnect, and a command to an offline device would be lost.
+ * @param comesBack whether the broker runs in the backend, so that every device must reconnect.
  */
 export function createReach(options: {
   events: DeviceEvents;
@@ -158,7 +158,7 @@ export function createReach(options: {
   const listening = events.subscribe((event) => {
     if (event.kind !== 'reports' || isSettled()) return;
     for (const report of event.reports) {
-      // A last will is not a word of the device.
+      // A last will is not sent by the device itself.
       if (report.kind !== 'status' || report.status === 'online') heard.add(report.deviceId);
     }
   });

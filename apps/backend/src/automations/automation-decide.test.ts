@@ -19,7 +19,7 @@ const begins = (steps: StepFact[], flow = line): string[] => {
   return decision.kind === 'begin' ? decision.nodes.map(({ id }) => id) : [decision.kind];
 };
 
-test('a run goes from its trigger along its edges, and waits where it has to', () => {
+test('a run follows its edges from its trigger, and waits at delays', () => {
   assert.deepEqual(begins([]), ['a']);
   assert.deepEqual(decide([step('a', 'running')]), { kind: 'busy', until: null });
   for (const tried of ['done', 'failed', 'expired'] as const) assert.deepEqual(begins([step('a', tried)]), ['d']);
@@ -36,21 +36,21 @@ test('a delay may be an hour late; beyond that it was missed', () => {
   assert.deepEqual(decide(waiting, { nowMs: hour + 1 }), { kind: 'miss', nodeIds: ['d'] });
 });
 
-test('what was begun by someone who is gone interrupts the run; what only waits goes on', () => {
+test('a step that a dead process started interrupts the run; a waiting delay continues', () => {
   assert.deepEqual(decide([step('a', 'running')], { abandoned: true }), { kind: 'interrupt', nodeIds: ['a'] });
   const waiting = [step('a', 'done'), step('d', 'waiting', 2_000)];
   assert.deepEqual(decide(waiting, { abandoned: true }), { kind: 'wait', until: 2_000 });
   assert.equal(decide([step('a', 'done')], { abandoned: true }).kind, 'begin');
 });
 
-test('a run ends as failed when an action failed, and as completed else', () => {
+test('a run fails when an action failed, and otherwise completes', () => {
   const all = (last: StepFact['status']) => decide([step('a', 'done'), step('d', 'done'), step('b', last)]);
   assert.deepEqual(all('done'), { kind: 'end', status: 'completed', reason: null });
   assert.deepEqual(all('failed'), { kind: 'end', status: 'failed', reason: 'action_failed' });
   assert.deepEqual(all('expired'), { kind: 'end', status: 'failed', reason: 'action_failed' });
 });
 
-test('a condition decides which way it goes, and stops a path that has none', () => {
+test('a condition chooses the edge to follow, and a path without an edge stops', () => {
   const flow = {
     nodes: [start, node('c', 'condition', 'time_range', { from: '00:00', to: '00:00' }), act('yes'), act('no')],
     edges: [...edges('start-c', 'c-yes'), { id: 'else', source: 'c', target: 'no', sourceHandle: 'false' as const }],
@@ -63,7 +63,7 @@ test('a condition decides which way it goes, and stops a path that has none', ()
   assert.deepEqual(end, { kind: 'end', status: 'completed', reason: 'conditions_not_met' });
 });
 
-test('every edge is followed, and a node where paths meet is done once, by the first that comes', () => {
+test('every edge is followed, and a node where paths meet runs once, by the first path', () => {
   const flow = {
     nodes: [start, act('a'), act('b'), act('end')],
     edges: edges('start-a', 'start-b', 'a-end', 'b-end'),
@@ -76,7 +76,7 @@ test('every edge is followed, and a node where paths meet is done once, by the f
   assert.equal(decide(both, { flow }).kind, 'end');
 });
 
-test('beside something that is being done, a delay ends in its own time', () => {
+test('a delay ends on time while an action runs in parallel', () => {
   const flow = { nodes: [start, act('a'), delay('d', 1)], edges: edges('start-a', 'start-d') } as CheckedFlow;
   const steps = [step('a', 'running'), step('d', 'waiting', 2_000)];
   assert.deepEqual(decide(steps, { flow }), { kind: 'busy', until: 2_000 });

@@ -1,35 +1,35 @@
 import type { CheckedFlow, CheckedNode } from '@station/protocol/automation-flow';
 import { maxDelayLateMs, type RunReason, type RunStatus, type RunStep } from '@station/protocol/automations';
 
-/** What is on record of a node that was begun. */
+/** Stored step of a node that was started. */
 export type StepFact = { nodeId: string; status: RunStep['status']; dueAt: number | null };
 
 export type RunFacts = {
   flow: CheckedFlow;
-  /** The triggers that came. */
+  /** The triggers that fired. */
   triggers: readonly string[];
-  /** Those that were begun, a node at most once. */
+  /** Started steps, at most one for each node. */
   steps: readonly StepFact[];
   /** Milliseconds since the epoch. */
   nowMs: number;
-  /** Whoever was doing it is gone: nobody will tell how what is `running` ended. */
+  /** The owner process is gone: the outcome of `running` steps will never be known. */
   abandoned: boolean;
 };
 
 export type RunDecision =
-  /** These were begun, and whether they were done is not known. */
+  /** These were started, and their outcome is unknown. */
   | { kind: 'interrupt'; nodeIds: readonly string[] }
-  /** These delays were over too long ago. */
+  /** These delays ended too long ago. */
   | { kind: 'miss'; nodeIds: readonly string[] }
   | { kind: 'end_delays'; delays: readonly { nodeId: string; lateMs: number }[] }
   | { kind: 'begin'; nodes: readonly CheckedNode[] }
-  /** Something is being done; `until` is when a delay beside it is over. */
+  /** An action is running; `until` is the end of a parallel delay. */
   | { kind: 'busy'; until: number | null }
-  /** Nothing to do until then. */
+  /** Nothing to do until this time. */
   | { kind: 'wait'; until: number }
   | { kind: 'end'; status: Extract<RunStatus, 'completed' | 'failed'>; reason: RunReason | null };
 
-/** What a run does next, from what is on record of it. Pure. */
+/** Decides the next step of a run from its stored steps. Pure. */
 export function decideRun(facts: RunFacts): RunDecision {
   const { steps, nowMs, abandoned } = facts;
   const running = steps.filter(({ status }) => status === 'running');
@@ -55,7 +55,7 @@ export function decideRun(facts: RunFacts): RunDecision {
   return { kind: 'end', status: 'completed', reason: acted ? null : 'conditions_not_met' };
 }
 
-/** Nodes that a path has come to and that were not begun, in the order of the flow. */
+/** Nodes that a path reached and that were not started, in the order of the flow. */
 export function nextNodes({ flow, triggers, steps }: Pick<RunFacts, 'flow' | 'triggers' | 'steps'>): CheckedNode[] {
   const begun = new Map(steps.map(({ nodeId, status }) => [nodeId, status]));
   const reached = new Set<string>();
@@ -67,7 +67,7 @@ export function nextNodes({ flow, triggers, steps }: Pick<RunFacts, 'flow' | 'tr
   return flow.nodes.filter(({ id, type }) => type !== 'trigger' && reached.has(id) && !begun.has(id));
 }
 
-/** Conditions decide; an action is passed when it was tried. */
+/** Whether a finished node opens an edge: a condition chooses; an action opens all, also when it failed. */
 function letsPass(status: RunStep['status'], handle: 'true' | 'false'): boolean {
   switch (status) {
     case 'met':

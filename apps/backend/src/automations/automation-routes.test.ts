@@ -41,7 +41,7 @@ const daily = node('daily', 'trigger', 'schedule', { time: '07:00' });
 const tell = node('tell', 'action', 'notify', { message: 'Good morning' });
 const sound = chain([daily, tell]);
 
-test('a draft may have faults, which are told; only without errors it is published', async () => {
+test('a draft may have faults, which are returned; it can only be published without errors', async () => {
   await using all = await withOwner();
   const draft = await all.add({ nodes: [tell], edges: [] });
   assert.deepEqual(
@@ -61,7 +61,7 @@ test('a draft may have faults, which are told; only without errors it is publish
   assert.match(published.nextRunAt ?? '', /T0[45]:00:00\.000Z$/, 'seven in Kyiv');
 });
 
-test('what is edited counts when it is published again; a draft is not run', async () => {
+test('an edit takes effect when it is published again; a draft does not run', async () => {
   await using all = await withOwner();
   const { id, revision } = await all.add(sound);
   await all.ask('POST', `/${id}/publish`);
@@ -77,7 +77,7 @@ test('what is edited counts when it is published again; a draft is not run', asy
   assert.equal((await all.ask('GET', `/${id}`)).statusCode, 404);
 });
 
-test('members read and start what is published, see no address of a webhook, and change nothing', async () => {
+test('members read and start published automations, see no webhook address, and change nothing', async () => {
   await using all = await withOwner();
   const hook = node('hook', 'action', 'webhook', {
     url: 'https://me:secret@example.org/hidden?key=1',
@@ -96,7 +96,7 @@ test('members read and start what is published, see no address of a webhook, and
   assert.equal((await member('POST', `/${id}/run`)).statusCode, 202);
 });
 
-test('a run by hand says what it does at /ws and in the activity, and leaves a record', async () => {
+test('a manual run is broadcast at /ws, appears in the activity, and is recorded', async () => {
   await using all = await withOwner();
   const { id } = await all.add(sound);
   await all.ask('POST', `/${id}/publish`);
@@ -126,7 +126,7 @@ test('a run by hand says what it does at /ws and in the activity, and leaves a r
   assert.equal(summary?.lastRun?.id, record?.id);
 });
 
-test('whoever starts it by hand while it runs is told so each time; it is on record once', async () => {
+test('each manual start during a run is answered as skipped, and recorded once', async () => {
   await using all = await withOwner();
   const { id } = await all.add(chain([daily, delay('wait', 120), tell]), { mode: 'single' });
   await all.ask('POST', `/${id}/publish`);
@@ -144,7 +144,7 @@ test('whoever starts it by hand while it runs is told so each time; it is on rec
   );
 });
 
-test('what a device reports starts runs: once for a change, by event, and by its coming and going', async () => {
+test('reports of a device start runs: once for a change, by event, and by online and offline', async () => {
   await using all = await withOwner();
   const login = await addDevice(all.backend.db, 'sensor-1', 'climate');
   const deviceId = login.id;

@@ -22,7 +22,7 @@ import type { RunRow, RunStore } from './run-store.ts';
 import type { Runner } from './runner.ts';
 import { cronProblem, nextDue } from './schedule.ts';
 
-/** What /api/automations does. Every method throws a StationError for what a caller did wrong. */
+/** The operations of /api/automations. Every method throws a StationError for a caller's mistake. */
 export type AutomationService = {
   list(): Promise<AutomationSummary[]>;
   get(id: string, user: RequestUser): Promise<Automation>;
@@ -31,7 +31,7 @@ export type AutomationService = {
   publish(id: string, user: RequestUser): Promise<Automation>;
   takeBack(id: string, user: RequestUser): Promise<Automation>;
   remove(id: string): Promise<void>;
-  /** @param nodeId the trigger to go on from; null: all. */
+  /** @param nodeId the trigger to start from; null: all. */
   run(id: string, nodeId: string | null, user: RequestUser): Promise<RunSummary>;
   runs(id: string, before: string | null, limit: number): Promise<AutomationRun[]>;
 };
@@ -44,7 +44,7 @@ export type ServiceParts = {
   devices: Pick<DeviceStore, 'list'>;
   timeZone: () => Promise<string>;
   newId: () => string;
-  /** One was added, changed or removed. */
+  /** An automation was added, changed or removed. */
   onChanged: (automationId: string) => void;
   onRun: (run: RunRow) => void;
   clock: Clock;
@@ -65,7 +65,7 @@ export function createAutomationService(parts: ServiceParts): AutomationService 
     const types = new Map((await parts.devices.list()).map(({ id, type }) => [id, type]));
     return { deviceType: (id) => types.get(id) ?? null, cronProblem };
   };
-  /** Reads once what the summaries of all need. */
+  /** Reads the data for all summaries at once. */
   const summaries = async (around: FlowSurroundings): Promise<(row: AutomationRow) => SummaryFacts> => {
     const newest = new Map((await runs.newest()).map((run) => [run.automation_id, run]));
     const limited = new Set(await runs.limitedSince(clock.now() - limitedShownMs));
@@ -84,9 +84,9 @@ export function createAutomationService(parts: ServiceParts): AutomationService 
     const facts = (await summaries(around))(row);
     return toAutomation(row, facts, checkFlow(JSON.parse(row.flow) as Flow, around), role);
   };
-  /** After a change is on disk. */
+  /** Called after a change is on disk. */
   const changed = async (row: AutomationRow | null): Promise<AutomationRow> => {
-    if (row === null) throw new StationError('conflict', 'Someone else has changed it since: read it again.');
+    if (row === null) throw new StationError('conflict', 'Someone else has changed the automation: load it again.');
     await registry.reload();
     parts.onChanged(row.id);
     return row;
@@ -141,7 +141,7 @@ export function createAutomationService(parts: ServiceParts): AutomationService 
       const trigger = { kind: 'manual', nodeId, deviceId: null, userId, data: {} } as const;
       const run = await parts.runner.start({ automation, trigger, cause: parts.newId() });
       if (run !== null) return toRunSummary(run);
-      // It was removed meanwhile, or:
+      // Either it was removed meanwhile (`find` throws), or the backend is stopping.
       await find(id);
       throw new StationError('shutting_down', 'The station is restarting: try again in a moment.');
     },

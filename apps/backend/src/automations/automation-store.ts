@@ -7,18 +7,18 @@ import type { AutomationsTable, Database } from '../store/schema.ts';
 export type AutomationRow = AutomationsTable;
 
 export type AutomationStore = {
-  /** By name. */
+  /** Sorted by name. */
   list(): Promise<AutomationRow[]>;
   find(id: string): Promise<AutomationRow | null>;
   count(): Promise<number>;
   add(automation: { name: string; mode: RunMode; flow: Flow }): Promise<AutomationRow>;
   /**
-   * @param revision the change counts only if it is still this one; null: in any case.
+   * @param revision the change applies only if the stored revision is still this one; null: always.
    * @returns null when there is no such automation, or it has another revision.
    */
   change(id: string, change: AutomationChange, revision: number | null): Promise<AutomationRow | null>;
   remove(id: string): Promise<boolean>;
-  /** Something that is different when another process has changed automations. */
+  /** A fingerprint that differs after another process changed automations. */
   fingerprint(): Promise<string>;
 };
 
@@ -26,7 +26,7 @@ type AutomationChange = {
   name?: string;
   mode?: RunMode;
   flow?: Flow;
-  /** What is run from now on; null: nothing. */
+  /** The flow that runs from now on; null: none. */
   published?: { mode: RunMode; flow: string } | null;
 };
 

@@ -23,9 +23,9 @@ import { listenForTriggers } from './trigger-listener.ts';
 
 export type Automations = AsyncDisposable & {
   service: AutomationService;
-  /** Takes up what was under way, and minds triggers, delays and schedules from now on. */
+  /** Resumes unfinished runs, and starts handling triggers, delays and schedules. */
   begin(): Promise<void>;
-  /** Drops old runs and notifications. */
+  /** Deletes old runs and notifications. */
   prune(): Promise<void>;
 };
 
@@ -34,19 +34,19 @@ export type AutomationsParts = {
   devices: DeviceStore;
   commands: Pick<Commands, 'send'>;
   events: DeviceEvents;
-  broker: { isReady: () => boolean; /** Whether it is this process. */ isEmbedded: boolean };
-  /** Of the station, IANA name. */
+  broker: { isReady: () => boolean; /** Whether the broker runs in this process. */ isEmbedded: boolean };
+  /** Time zone of the station, IANA name. */
   timeZone: () => Promise<string>;
   leadership: Leadership;
   /** Whether other backends work on the same database. */
   isShared: boolean;
-  /** Addresses that are not public and may be called all the same. */
+  /** Private addresses that webhooks may call. */
   webhookAllow: readonly string[];
   clock: Clock;
   logger: BackendLogger;
 };
 
-/** What the station does by itself (contracts, section 14; docs/adr/0011). Nothing is done before `begin`. */
+/** Automations of the station (contracts, section 14; docs/adr/0011). Nothing runs before `begin`. */
 export function createAutomations(parts: AutomationsParts): Automations {
   const { store, devices, commands, events, broker, timeZone, leadership, isShared, clock, logger } = parts;
   const stack = new AsyncDisposableStack();

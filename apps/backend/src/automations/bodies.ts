@@ -14,7 +14,7 @@ import { isoTime } from '@station/kit/clock';
 import type { AutomationRow } from './automation-store.ts';
 import type { RunRow, StepRow } from './run-store.ts';
 
-/** What goes out, from what is on record. */
+/** Converts stored records to API answers. */
 
 const time = (at: number | null): string | null => (at === null ? null : isoTime(at));
 
@@ -69,7 +69,7 @@ export function toAutomation(row: AutomationRow, facts: SummaryFacts, faults: Fl
   return { ...toSummary(row, facts), flow: shown(flow), publishedFlow: published && shown(published), faults };
 }
 
-/** The address of a webhook often is a password. */
+/** Hides webhook addresses, which often contain a secret. */
 const withoutSecrets = ({ nodes, edges }: Flow): Flow => ({ nodes: nodes.map(hideWebhook), edges });
 
 function hideWebhook(node: FlowNode): FlowNode {

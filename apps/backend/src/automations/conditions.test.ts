@@ -6,7 +6,7 @@ import { fireOnEvent, fireOnState } from './trigger-listener.ts';
 const deviceId = '01890000-0000-7000-8000-000000000001';
 const midnight = { weekday: 'mon', minutes: 0 } as const;
 
-test('a value that was never reported, or of a device that is gone, meets no condition', () => {
+test('a missing value, or a value of a removed device, meets no condition', () => {
   const config = { deviceId, capability: 'power', value: false };
   const met = (state: Record<string, unknown> | null): boolean =>
     judge({ kind: 'state_equals', config }, { state, time: midnight }).met;
@@ -17,7 +17,7 @@ test('a value that was never reported, or of a device that is gone, meets no con
   assert.deepEqual([isWarm(20.1), isWarm(20), isWarm('30'), isWarm(null)], [true, false, false, false]);
 });
 
-test('operators compare as they say', () => {
+test('operators compare as their names say', () => {
   const results = (['eq', 'ne', 'lt', 'lte', 'gt', 'gte'] as const).map((operator) =>
     [1, 2, 3].map((value) => compare(operator, value, 2)),
   );
@@ -32,7 +32,7 @@ test('operators compare as they say', () => {
   assert.equal(compare('ne', undefined, 2), false);
 });
 
-test('a range of time goes over midnight, and its days are those of its beginning', () => {
+test('a time range may span midnight, and its weekday is that of its start', () => {
   const at = (weekday: 'fri' | 'sat' | 'sun', time: string, range: { from: string; to: string; days?: ['fri'] }) => {
     const [hour = 0, minute = 0] = time.split(':').map(Number);
     return judge({ kind: 'time_range', config: range }, { state: null, time: { weekday, minutes: hour * 60 + minute } })
@@ -53,7 +53,7 @@ test('a range of time goes over midnight, and its days are those of its beginnin
   assert.ok(at('sun', '13:00', { from: '07:00', to: '07:00' }), 'the whole day');
 });
 
-test('the time on the wall follows the time zone through both changes of the clock', () => {
+test('the local time follows the time zone through both clock changes', () => {
   const at = (time: string): string => {
     const { weekday, minutes } = localTime(Date.parse(time), 'Europe/Kyiv');
     return `${weekday} ${Math.floor(minutes / 60)}:${minutes % 60}`;
@@ -63,7 +63,7 @@ test('the time on the wall follows the time zone through both changes of the clo
   assert.equal(localTime(0, 'Nowhere/Else').minutes, 0);
 });
 
-test('a trigger fires when the state becomes what it asks for, not while it stays so', () => {
+test('a trigger fires when the state begins to match, not while it still matches', () => {
   const fires = (from: unknown, to: unknown, config: object): boolean => {
     const report = { kind: 'state', deviceId, at: 1, state: { x: to } } as const;
     const before = from === undefined ? {} : { x: from };
@@ -84,7 +84,7 @@ test('a trigger fires when the state becomes what it asks for, not while it stay
   assert.equal(fireOnState({ deviceId, capability: 'x' }, {}, other), null);
 });
 
-test('a trigger on events takes those it names; a device that answers the station starts nothing by that', () => {
+test('an event trigger fires for the named events; answers of a device to the station start nothing', () => {
   const fires = (config: object, action: string, eventKind = 'device_event'): boolean =>
     fireOnEvent({ deviceId, ...config }, { kind: 'event', deviceId, at: 1, eventKind, data: { action } }) !== null;
   assert.deepEqual(

@@ -6,17 +6,17 @@ import {
   weekdays,
 } from '@station/protocol/automation-flow';
 
-/** What conditions are judged by. */
+/** Facts for conditions. */
 export type ConditionFacts = {
-  /** State of the device that the condition names; null when there is no such device, or the condition names none. */
+  /** State of the condition's device; null when there is no such device, or the condition has none. */
   state: Readonly<Record<string, unknown>> | null;
-  /** In the time zone of the station. */
+  /** Time in the station's time zone. */
   time: LocalTime;
 };
 
 type Judgement = { met: boolean; detail: string };
 
-/** Whether a condition is met, and by what. Pure. */
+/** Whether a condition is met, and the compared value. Pure. */
 export function judge({ kind, config }: ConditionData, { state, time }: ConditionFacts): Judgement {
   switch (kind) {
     case 'state_equals':
@@ -28,7 +28,7 @@ export function judge({ kind, config }: ConditionData, { state, time }: Conditio
   }
 }
 
-/** Deviceless kinds give null. */
+/** Null for conditions without a device. */
 export const deviceOf = (data: ConditionData): string | null =>
   data.kind === 'time_range' ? null : data.config.deviceId;
 
@@ -39,7 +39,7 @@ function judgeValue(state: ConditionFacts['state'], capability: string, test: (v
   return { met: test(value), detail: `The value was ${JSON.stringify(value).slice(0, 100)}.` };
 }
 
-/** What was never reported compares to nothing. */
+/** A missing value meets no comparison. */
 export function compare(operator: Operator, left: unknown, right: StateValue): boolean {
   if (left === undefined || left === null) return false;
   if (operator === 'eq') return left === right;
@@ -63,7 +63,7 @@ function isWithin({ minutes, weekday }: LocalTime, { from, to, days }: Range): b
   const [begin, end] = [minutesOf(from), minutesOf(to)];
   const isDay = (day: Weekday): boolean => days === undefined || days.includes(day);
   if (begin < end) return begin <= minutes && minutes < end && isDay(weekday);
-  // Over midnight: the evening belongs to its own day, what is left in the morning to the day before.
+  // Range over midnight: the evening belongs to its own weekday, the morning to the day before.
   if (minutes >= begin) return isDay(weekday);
   return minutes < end && isDay(dayBefore(weekday));
 }
@@ -73,13 +73,13 @@ const clockFace = (minutes: number): string =>
   `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`;
 const dayBefore = (day: Weekday): Weekday => weekdays[(weekdays.indexOf(day) + 6) % 7] ?? day;
 
-/** The time on a wall clock. */
-type LocalTime = { weekday: Weekday; /** Since midnight by the clock. */ minutes: number };
+/** A local time of day. */
+type LocalTime = { weekday: Weekday; /** Minutes since midnight, by the local clock. */ minutes: number };
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /**
- * @param timeZone IANA name; one that is unknown counts as UTC.
+ * @param timeZone IANA name; an unknown one counts as UTC.
  * @param epochMs milliseconds since the epoch.
  */
 export function localTime(epochMs: number, timeZone: string): LocalTime {
@@ -95,7 +95,7 @@ export function localTime(epochMs: number, timeZone: string): LocalTime {
   };
 }
 
-/** A format costs far more to make than to use. */
+/** Formatters are cached: creating one costs far more than using it. */
 function formatOf(timeZone: string): Intl.DateTimeFormat {
   const known = formats.get(timeZone);
   if (known !== undefined) return known;

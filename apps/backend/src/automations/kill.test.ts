@@ -33,7 +33,7 @@ async function call<T>(url: string, path: string, token: string | null, body?: u
   return answer;
 }
 
-/** A lamp as it comes back: connected, with its handshake, and confirming what it is told. */
+/** A lamp that reconnects, sends its handshake, and confirms commands. */
 async function lampAt(broker: string, told: unknown[]): Promise<TestDevice> {
   const lamp = await connectDevice(broker, logins[1]!);
   lamp.client.on('message', (topic, payload) => {

@@ -5,17 +5,17 @@ import { deviceOf, judge, type ConditionFacts } from './conditions.ts';
 import { decideRun } from './automation-decide.ts';
 import type { NotificationRow, RunChange, RunRow, StepRow } from './run-store.ts';
 
-/** A point in time by two clocks. */
+/** A point in time, by two clocks. */
 export type RunTime = { wallMs: number; steadyMs: number };
 
 export type BegunEffect = { node: CheckedNode; effect: Effect };
 
 export type Progress = {
-  /** To be put on disk before anything else happens. */
+  /** Must be written to disk first. */
   change: RunChange;
-  /** To be done after that. */
+  /** Actions to execute after that. */
   effects: BegunEffect[];
-  /** When the next delay is over. */
+  /** End of the next delay. */
   until: number | null;
 };
 
@@ -24,7 +24,7 @@ export type ProgressParts = {
   name: string;
   flow: CheckedFlow;
   triggers: readonly string[];
-  /** Of the run; changed here. */
+  /** Steps of the run; modified here. */
   steps: Map<string, StepRow>;
   time: RunTime;
   abandoned: boolean;
@@ -35,8 +35,8 @@ export type ProgressParts = {
 };
 
 /**
- * Takes a run as far as it goes by itself: conditions are judged, delays begun and ended, notifications written, until only what reaches out
- * of the station is to be done, or a delay is to be waited for, or it is over.
+ * Advances a run as far as possible without external actions: evaluates conditions, starts and ends delays, writes notifications. It stops
+ * when an external action is due, when a delay must pass, or when the run ends.
  */
 export async function progressRun(parts: ProgressParts): Promise<Progress> {
   const { flow, triggers, steps, abandoned, clock } = parts;
@@ -117,7 +117,7 @@ export async function progressRun(parts: ProgressParts): Promise<Progress> {
   }
 }
 
-/** Below it a delay was on time, as far as anyone can tell. */
+/** A delay that is less late than this counts as on time. */
 const tellLateMs = 2_000;
 const lateOf = ({ late_ms }: StepRow): { late_ms?: number } =>
   late_ms === null ? {} : { late_ms: Math.round(late_ms) };
@@ -138,7 +138,7 @@ async function begin(node: CheckedNode, parts: ProgressParts, runNowMs: number):
     late_ms: null,
     detail: null,
   };
-  if (node.type === 'trigger') throw new Error('Nothing leads into a trigger');
+  if (node.type === 'trigger') throw new Error('A trigger cannot have an incoming edge');
   if (node.type === 'condition') {
     const { met, detail } = judge(node.data, await parts.factsOf(deviceOf(node.data)));
     return { step: { ...base, status: met ? 'met' : 'not_met', ended_at: now, detail } };

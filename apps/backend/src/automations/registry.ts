@@ -2,29 +2,29 @@ import type { CheckedFlow, TriggerData } from '@station/protocol/automation-flow
 import type { RunMode } from '@station/protocol/automations';
 import type { AutomationRow, AutomationStore } from './automation-store.ts';
 
-/** An automation as it is run. */
+/** The published form of an automation. */
 export type Published = { id: string; name: string; mode: RunMode; flow: CheckedFlow; publishedAt: number };
 
 /** A trigger of a published automation. */
 export type ArmedTrigger = { automation: Published; nodeId: string; data: TriggerData };
 
 export type Registry = {
-  /** Reads again what is published. */
+  /** Reloads the published automations. */
   reload(): Promise<void>;
-  /** Reads again if another process changed something. */
+  /** Reloads if another process changed something. */
   refresh(): Promise<void>;
   ofDevice(deviceId: string): readonly ArmedTrigger[];
   schedules(): readonly ArmedTrigger[];
 };
 
-/** What is published, in memory: every report of every device is held against it. */
+/** Published automations, in memory: every report of every device is checked against them. */
 export function createRegistry(store: Pick<AutomationStore, 'list' | 'fingerprint'>): Registry {
   let byDevice = new Map<string, ArmedTrigger[]>();
   let schedules: ArmedTrigger[] = [];
   let fingerprint = '';
 
   const reload = async (): Promise<void> => {
-    // First the fingerprint: a change in between is seen the next time.
+    // Reads the fingerprint first: the next check then detects a change in between.
     const seen = await store.fingerprint();
     const armed = (await store.list()).flatMap((row) => triggersOf(row));
     const next = new Map<string, ArmedTrigger[]>();
@@ -47,7 +47,7 @@ export function createRegistry(store: Pick<AutomationStore, 'list' | 'fingerprin
   };
 }
 
-/** Null in a draft. */
+/** Null for a draft. */
 export function publishedOf({
   id,
   name,

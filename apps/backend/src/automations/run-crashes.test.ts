@@ -15,7 +15,7 @@ import type { RunStore } from './run-store.ts';
 
 const never = new Promise<never>(() => undefined);
 
-/** The process dies at a write: just before it, or just after it is on disk. Of what comes then nothing is heard. */
+/** Simulates a crash at a write: just before it, or just after it is on disk. Later events are ignored. */
 function dyingStore(runs: RunStore, at: number, when: 'before' | 'after') {
   let writes = 0;
   let isDead = false;
@@ -50,7 +50,7 @@ const flow = chain([
   node('tell', 'action', 'notify', { message: 'Off' }),
 ]);
 
-/** @returns false when the run came to its end before it could die. */
+/** @returns false when the run ended before the crash. */
 async function dieAt(world: AutomationWorld, at: number, when: 'before' | 'after'): Promise<boolean> {
   const automation = await world.publish(flow);
   world.performed.length = 0;
@@ -96,7 +96,7 @@ async function dieAt(world: AutomationWorld, at: number, when: 'before' | 'after
   return true;
 }
 
-test('a backend that dies at any write does no action twice, and what it cannot know stands in the record', async () => {
+test('a backend that crashes at any write repeats no action, and records unknown outcomes', async () => {
   await using world = await automationWorld();
   let deaths = 0;
   for (const when of ['before', 'after'] as const) {
@@ -105,7 +105,7 @@ test('a backend that dies at any write does no action twice, and what it cannot 
   assert.ok(deaths >= 10, `only ${deaths} deaths`);
 });
 
-test('a delay goes on after a restart: in time, or at once when it was over meanwhile, and it is said how late', async () => {
+test('a delay continues after a restart: on time, or immediately if it ended meanwhile, with the lateness recorded', async () => {
   for (const [downMs, late] of [
     [10_000, null],
     [300_000, 240_000],
@@ -132,7 +132,7 @@ test('a delay goes on after a restart: in time, or at once when it was over mean
   }
 });
 
-test('a delay that was over more than an hour ago ends its run', async () => {
+test('a delay that ended more than an hour ago ends its run', async () => {
   await using world = await automationWorld();
   const automation = await world.publish(flow);
   {
@@ -151,7 +151,7 @@ test('a delay that was over more than an hour ago ends its run', async () => {
   assert.deepEqual(await world.steps(run!.id), ['on done', 'wait missed']);
 });
 
-test('of two processes on one database one goes on with a run, and only a leader does', async () => {
+test('of two processes on one database only the leader continues a run', async () => {
   await using world = await automationWorld();
   const automation = await world.publish(flow);
   {
@@ -176,7 +176,7 @@ test('of two processes on one database one goes on with a run, and only a leader
   assert.equal(started.filter((run) => run !== null).length, 1, 'one cause, one run');
 });
 
-test('a run whose process died is taken up by another one when its lease is over, not before', async () => {
+test('another process continues a run of a dead process after its lease expired, not before', async () => {
   await using world = await automationWorld();
   const automation = await world.publish(chain([start, act('on'), act('off')]));
   const dying = dyingStore(world.runs, 0, 'after');

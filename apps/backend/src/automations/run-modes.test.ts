@@ -24,7 +24,7 @@ async function waiting(mode: 'restart' | 'single' | 'parallel') {
   return { ...world, world, automation, life, trigger, [Symbol.asyncDispose]: dispose };
 }
 
-test('restart: a new trigger takes the place of a run that waits, and the wait begins anew', async () => {
+test('restart: a new trigger replaces a waiting run, and the wait starts again', async () => {
   await using all = await waiting('restart');
   const first = await all.trigger();
   all.clock.advance(60_000);
@@ -44,7 +44,7 @@ test('restart: a new trigger takes the place of a run that waits, and the wait b
   );
 });
 
-test('a run whose conditions are not met takes no one’s place, and leaves a record', async () => {
+test('a run whose conditions are not met replaces no run, and is recorded', async () => {
   await using all = await waiting('restart');
   const first = await all.trigger();
   const night = node('night', 'condition', 'time_range', { from: '22:00', to: '06:00' });
@@ -75,7 +75,7 @@ test('single skips a new run while one waits; parallel does up to ten', async ()
   await until('all are over', () => all.performed.filter((name) => name === 'off').length === maxParallelRuns);
 });
 
-test('an automation that starts itself is stopped by a limit, says so once, and goes on after a minute', async () => {
+test('an automation that starts itself hits a limit, reports it once, and continues after a minute', async () => {
   await using world = await automationWorld();
   const automation = await world.publish(chain([start, act('loop')]));
   let count = 0;
@@ -83,7 +83,7 @@ test('an automation that starts itself is stopped by a limit, says so once, and 
   await using life = world.live({
     perform: async () => {
       world.performed.push('loop');
-      // What it does triggers it again.
+      // Its action triggers it again.
       if (isLooping) void life.runner.start({ automation, trigger: manual, cause: `${count++}` });
       return { status: 'done', detail: null };
     },
@@ -108,7 +108,7 @@ test('an automation that starts itself is stopped by a limit, says so once, and 
   assert.notEqual(later?.status, 'skipped');
 });
 
-test('a run that was replaced while an action was being done does nothing more; how the action ended is kept', async () => {
+test('a run that was replaced during an action does nothing more; the action’s outcome is stored', async () => {
   await using all = await waiting('restart');
   const ending = Promise.withResolvers<EffectResult>();
   all.results.set('on', ending.promise);
@@ -122,7 +122,7 @@ test('a run that was replaced while an action was being done does nothing more; 
   assert.deepEqual([(await all.run(first!.id)).status, (await all.run(second)).status], ['replaced', 'waiting']);
 });
 
-test('branches go on side by side: one that takes its time does not hold up the delay of another', async () => {
+test('branches run in parallel: a slow action does not block the delay of another branch', async () => {
   await using world = await automationWorld();
   const slow = Promise.withResolvers<EffectResult>();
   world.results.set('slow', slow.promise);
@@ -131,7 +131,7 @@ test('branches go on side by side: one that takes its time does not hold up the 
     edges: edges('start-slow', 'start-wait', 'wait-quick', 'slow-end', 'quick-end'),
   };
   const automation = await world.publish(flow);
-  // Its clock wakes by itself, faster than the real one.
+  // Its clock wakes automatically, faster than the real one.
   const { sleep } = world.clock;
   world.clock.sleep = (ms, signal) =>
     ms === 1_000 ? Promise.resolve().then(() => world.clock.advance(ms)) : sleep(ms, signal);
@@ -146,7 +146,7 @@ test('branches go on side by side: one that takes its time does not hold up the 
   assert.deepEqual(world.performed, ['slow', 'quick', 'end']);
 });
 
-test('the wall clock may be set while a run waits: the delay takes as long as it should', async () => {
+test('setting the wall clock while a run waits does not change its delay', async () => {
   await using all = await waiting('restart');
   const steady = { ms: 0 };
   let wall = all.clock.now();
@@ -179,7 +179,7 @@ test('only the newest runs are kept', async () => {
   assert.equal((await world.store.db.selectFrom('notifications').selectAll().execute()).length, 1);
 });
 
-test('a trigger that comes while its automation is taken back or removed starts nothing', async () => {
+test('a trigger that fires while its automation is unpublished or removed starts nothing', async () => {
   await using world = await automationWorld();
   const automation = await world.publish(chain([start, act('on')]));
   await using life = world.live();

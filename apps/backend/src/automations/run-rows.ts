@@ -6,10 +6,10 @@ import type { RunTime } from './progress.ts';
 import type { Published } from './registry.ts';
 import type { RunChange, RunRow, StepRow } from './run-store.ts';
 
-/** What starts a run. `cause` is unique for the automation: of two processes that see the same one, one starts a run. */
+/** What starts a run. `cause` is unique for the automation: if two processes see the same cause, only one starts a run. */
 export type Start = { automation: Published; trigger: RunTrigger; cause: string };
 
-/** The time of a run goes by the steady clock, so that setting the wall clock ends no delay early or late. */
+/** A run uses the monotonic clock, so that setting the wall clock does not change a delay. */
 export const timeOf = (clock: Clock): RunTime => ({ wallMs: clock.now(), steadyMs: clock.monotonic() });
 export const nowOf = ({ wallMs, steadyMs }: RunTime, clock: Clock): number => wallMs + clock.monotonic() - steadyMs;
 
@@ -28,7 +28,7 @@ export const newRow = ({ automation, trigger, cause }: Start, id: string, now: n
   ended_at: null,
 });
 
-/** A run that does not begin. */
+/** A run that does not start. */
 export const skippedRow = (start: Start, id: string, now: number, reason: RunReason): RunRow => ({
   ...newRow(start, id, now),
   status: 'skipped',
@@ -37,19 +37,19 @@ export const skippedRow = (start: Start, id: string, now: number, reason: RunRea
   flow: '',
 });
 
-/** The triggers that a run goes on from. */
+/** The triggers from which a run starts. */
 export function triggersOf({ trigger }: RunRow, { nodes }: CheckedFlow): string[] {
   const { nodeId } = JSON.parse(trigger) as RunTrigger;
   return nodeId === null ? nodes.flatMap(({ id, type }) => (type === 'trigger' ? [id] : [])) : [nodeId];
 }
 
-/** Who pressed the button is nobody's business outside. */
+/** Webhooks do not receive who started the run. */
 export function publicTrigger(text: string): Omit<RunTrigger, 'userId'> {
   const { kind, nodeId, deviceId, data } = JSON.parse(text) as RunTrigger;
   return { kind, nodeId, deviceId, data };
 }
 
-/** Puts the result of an action into the steps of its run. */
+/** Stores the result of an action in the steps of its run. */
 export function endStep(
   steps: Map<string, StepRow>,
   nodeId: string,

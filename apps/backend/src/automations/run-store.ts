@@ -18,11 +18,11 @@ export type RunRow = Selectable<AutomationRunsTable>;
 export type StepRow = Selectable<AutomationStepsTable>;
 export type NotificationRow = Selectable<NotificationsTable>;
 
-/** What becomes of a run in one transaction. */
+/** Changes of a run in one transaction. */
 export type RunChange = {
   run: Partial<Pick<RunRow, 'status' | 'reason' | 'owner' | 'lease_until' | 'wake_at' | 'ended_at'>>;
   begun: readonly StepRow[];
-  /** Each counts only while the step is still `running` or `waiting`. */
+  /** Each applies only while the step is still `running` or `waiting`. */
   ended: readonly (Pick<StepRow, 'node_id' | 'status' | 'ended_at' | 'detail'> & { late_ms?: number })[];
   notifications: readonly NotificationRow[];
 };
@@ -30,53 +30,53 @@ export type RunChange = {
 type Opening =
   | { kind: 'opened'; replaced: RunRow[] }
   | { kind: 'skipped'; reason: Extract<RunReason, 'rate_limited' | 'already_running' | 'too_many_parallel'> }
-  /** Another process was quicker with this cause, or the automation is no longer there, or no longer published. */
+  /** Another process already handled this cause, or the automation was removed or unpublished. */
   | { kind: 'not_ours' };
 
 export type RunStore = {
   /**
-   * Begins a run with its first steps, as the mode allows it: all at once or not at all. The runs of one automation are opened one after
-   * another, whichever processes do.
+   * Starts a run with its first steps, as its mode allows, in one transaction. Runs of one automation are opened one after another, also
+   * by different processes.
    */
   open(run: RunRow, first: Pick<RunChange, 'begun' | 'notifications'>, mode: RunMode): Promise<Opening>;
-  /** Keeps a run that is over already. @returns false when its cause is on record. */
+  /** Stores a run that is already finished. @returns false when its cause is already stored. */
   record(run: RunRow, steps: readonly StepRow[]): Promise<boolean>;
   /**
-   * Changes a run that `owner` is doing.
-   * @returns false, and nothing is changed but the ends of steps, when it is no longer this one's: replaced, stopped, removed, or taken over.
+   * Changes a run of `owner`.
+   * @returns false when it no longer belongs to `owner` (replaced, stopped, removed, taken over); then only the ends of steps are stored.
    */
   save(runId: string, owner: string, change: RunChange): Promise<boolean>;
-  /** Takes a run to do it: one that waits and is due by then, or one whose owner has not been heard of. @returns false: not to be had. */
+  /** Claims a run that is due, or one whose owner's lease expired. @returns false when it cannot be claimed. */
   claim(run: Pick<RunRow, 'id' | 'status'>, claim: Claim): Promise<boolean>;
-  /** Says again that `owner` is doing these. */
+  /** Renews the leases of `owner` for these runs. */
   renew(runIds: readonly string[], owner: string, leaseUntil: number): Promise<void>;
-  /** Ends what is open of an automation. */
+  /** Ends the open runs of an automation. */
   stop(automationId: string, reason: RunReason, now: number): Promise<RunRow[]>;
   find(id: string): Promise<RunRow | null>;
   steps(runId: string): Promise<StepRow[]>;
-  /** Of one automation, newest first; those before the run with this id. */
+  /** Runs of one automation before the run with this id, newest first. */
   page(automationId: string, before: string | null, limit: number): Promise<RunRow[]>;
   stepsOf(runIds: readonly string[]): Promise<StepRow[]>;
   /** The newest run of each automation. */
   newest(): Promise<RunRow[]>;
-  /** Automations of which runs were skipped since then for being too many. */
+  /** Automations with runs skipped since then because of the rate limit. */
   limitedSince(since: number): Promise<string[]>;
-  /** Drops all but the newest runs of each automation, and what was said before. */
+  /** Deletes all but the newest runs of each automation, and notifications before this time. */
   prune(kept: number, saidBefore: number): Promise<void>;
-  /** Waiting, and over by then; the first that is due comes first. */
+  /** Waiting runs that are due by then, earliest first. */
   due(now: number): Promise<RunRow[]>;
-  /** Waiting: the first that is over after all that are by now. */
+  /** The earliest end of a waiting run that is not due yet. */
   nextWake(now: number): Promise<number | null>;
-  /** Being done by someone who should have said so again before `leaseBefore`, or by anyone but the `owner` that is given. */
+  /** Running runs whose lease ended before `leaseBefore`, or of any owner but `owner`. */
   abandoned(by: { leaseBefore: number } | { notBy: string }): Promise<RunRow[]>;
 };
 
 type Claim = {
   owner: string;
   leaseUntil: number;
-  /** Milliseconds since the epoch, as the run sees it. */
+  /** Milliseconds since the epoch, by the clock of the run. */
   now: number;
-  /** Who has it, of one that is `running`. */
+  /** Owner of a `running` run. */
   from: string | null;
 };
 
@@ -211,7 +211,7 @@ export function createRunStore({ db, kind }: Pick<Store, 'db' | 'kind'>): RunSto
   };
 }
 
-/** In PostgreSQL; in SQLite a transaction is alone anyway. @returns null when it is gone. */
+/** Locks the row in PostgreSQL; in SQLite transactions are serial. @returns null when it was removed. */
 async function lockAutomation(
   transaction: DatabaseTransaction,
   kind: Store['kind'],
@@ -222,7 +222,7 @@ async function lockAutomation(
   return row === undefined ? null : { isPublished: row.published_at !== null };
 }
 
-/** Also a draft is run by hand. */
+/** A draft can also be run manually. */
 const isManual = ({ trigger }: RunRow): boolean => (JSON.parse(trigger) as RunTrigger).kind === 'manual';
 
 async function refusal(
@@ -279,7 +279,7 @@ async function save(
 ): Promise<boolean> {
   const held = await transaction
     .updateTable('automation_runs')
-    // An update of nothing takes the row's lock all the same.
+    // An update without changes still locks the row.
     .set({ owner, ...run })
     .where('id', '=', runId)
     .where('owner', '=', owner)
@@ -292,7 +292,7 @@ async function save(
       .set(result)
       .where('run_id', '=', runId)
       .where('node_id', '=', node_id)
-      // Of one that is no longer ours only what was being done still ends: its delays were cancelled.
+      // The run is no longer ours: only its running actions still end; its delays were cancelled.
       .where('status', 'in', isOurs ? open : (['running'] as const))
       .execute();
   }

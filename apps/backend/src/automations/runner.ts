@@ -13,21 +13,21 @@ import type { NotificationRow, RunChange, RunRow, RunStore, StepRow } from './ru
 
 export type Runner = AsyncDisposable & {
   /**
-   * Resolves once the run is on disk, or is not to be; what it does goes on.
-   * @returns what became of it, also of one that is not kept since there are enough like it on record; null when it is not ours to do: another
-   * process does it, the automation is gone or taken back, or this process is stopping.
+   * Resolves once the run is on disk or refused; its execution continues.
+   * @returns the state of the run, also when it is not stored because of the record limit; null when this process must not run it: another
+   * process does, the automation was removed or unpublished, or this process is stopping.
    */
   start(start: Start): Promise<RunRow | null>;
-  /** Keeps a run that does not begin. */
+  /** Stores a run that does not start. */
   skip(start: Start, reason: RunReason): Promise<void>;
-  /** Goes on with a run whose delay is over. @param time as the run sees it. */
+  /** Continues a run whose delay ended. @param time by the clock of the run. */
   wake(run: RunRow, time: RunTime): Promise<void>;
-  /** Goes on with a run whose owner is gone. */
+  /** Continues a run whose owner is dead. */
   recover(run: RunRow): Promise<void>;
   isDoing(runId: string): boolean;
-  /** Says that the runs under way are still being done. */
+  /** Renews the leases of running runs. */
   renew(): Promise<void>;
-  /** This process, in the records. */
+  /** Id of this process in the records. */
   owner: string;
 };
 
@@ -35,20 +35,20 @@ type RunnerParts = {
   runs: RunStore;
   perform: PerformEffect;
   factsOf: (deviceId: string | null) => Promise<ConditionFacts>;
-  /** Of an automation. */
+  /** Id of the automation. */
   nameOf: (automationId: string) => Promise<string>;
   newId: () => string;
-  /** A run began, waits, or ended. */
+  /** A run started, waits, or ended. */
   onRun: (run: RunRow) => void;
   onNotification: (notification: NotificationRow) => void;
-  /** It waits, and this process is through with it. */
+  /** The run waits, and this process has released it. */
   onWaiting: (runId: string, until: number, time: RunTime) => void;
   clock: Clock;
   logger: BackendLogger;
 };
 
 const leaseMs = 30_000;
-/** How long what is under way may take when the backend stops. */
+/** How long running actions may take when the backend stops. */
 const settleMs = 1_000;
 
 type Live = {
@@ -58,11 +58,11 @@ type Live = {
   steps: Map<string, StepRow>;
   time: RunTime;
   turn: ExclusiveRunner;
-  /** Wakes for a delay while something else is being done. */
+  /** Timer for a delay while another action runs. */
   alarm: AbortController;
 };
 
-/** Does runs: what is to be done next is on disk before it is done, and how it ended is on disk before what follows. */
+/** Executes runs: each step is on disk before it starts, and its outcome is on disk before the next step. */
 export function createRunner(parts: RunnerParts): Runner {
   const { runs, clock, logger } = parts;
   const owner = randomUUID();
@@ -98,7 +98,7 @@ export function createRunner(parts: RunnerParts): Runner {
       leaseUntil: clock.now() + leaseMs,
     });
 
-  /** After what became of it is on disk. */
+  /** Called after the outcome is on disk. */
   const follow = (live: Live, change: RunChange, effects: readonly BegunEffect[], until: number | null): void => {
     const before = live.row.status;
     live.row = { ...live.row, ...change.run };
@@ -126,7 +126,7 @@ export function createRunner(parts: RunnerParts): Runner {
     try {
       result = await parts.perform(effect, { about, signal: stopping.signal });
     } catch (error) {
-      // What had begun stays so on record: the next start says that its end is not known.
+      // The started step stays in the record: the next start marks its outcome as unknown.
       if (stopping.signal.aborted) return;
       logger.event('unexpected_error', { where: `action ${effect.kind}`, message: describeError(error) });
       result = { status: 'failed', detail: 'Something went wrong in the station.' };
@@ -145,10 +145,10 @@ export function createRunner(parts: RunnerParts): Runner {
     if (rang) await advance(live, null);
   };
 
-  /** One after another for each run. */
+  /** Serialises the work of each run. */
   const advance = (live: Live, ended: { node: CheckedNode; result: EffectResult } | null): Promise<void> =>
     live.turn.run(async () => {
-      // One that was replaced meanwhile still says how its action ended.
+      // A run that was replaced meanwhile still stores the outcome of its action.
       if (ended === null && !lives.has(live.row.id)) return;
       const first = ended === null ? [] : endStep(live.steps, ended.node.id, ended.result, clock.now());
       await goOn(live, false, first);
@@ -161,7 +161,7 @@ export function createRunner(parts: RunnerParts): Runner {
       if (await saveSurely(live.row.id, whole)) follow(live, whole, effects, until);
       else forget(live);
     } catch (error) {
-      // Its lease runs out, and then it is taken up again as one that was broken off.
+      // Its lease expires, and then a process resumes it as an interrupted run.
       forget(live);
       throw error;
     }
@@ -172,7 +172,7 @@ export function createRunner(parts: RunnerParts): Runner {
     lives.delete(live.row.id);
   };
 
-  /** The database may be away for a moment; what was done must not be forgotten for that. */
+  /** Retries, because the database may be offline for a moment and the outcome must not be lost. */
   const saveSurely = async (runId: string, change: RunChange): Promise<boolean> => {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -218,7 +218,7 @@ export function createRunner(parts: RunnerParts): Runner {
       const settled = (async (): Promise<void> => {
         while (working.size > 0) await Promise.all(working);
       })();
-      // Alarms are for delays, which go on after the next start.
+      // Alarms are for delays, which continue after the next start.
       for (const { alarm } of lives.values()) alarm.abort();
       const patience = new AbortController();
       await Promise.race([settled, clock.sleep(settleMs, patience.signal).catch(() => undefined)]);
@@ -274,8 +274,8 @@ const saveRetryMs = 1_000;
 const windowMs = 60_000;
 
 /**
- * Keeps what happens all the time from filling the records: says how often in a minute something of a kind may be written down.
- * @returns whether it may be written down this time.
+ * Limits how often in a minute a kind of record is stored, so that frequent records do not fill the database.
+ * @returns whether this record may be stored.
  */
 function createRecordLimiter(clock: Clock): (key: string, perMinute: number) => boolean {
   const windows = new Map<string, { sinceMs: number; count: number }>();
@@ -285,7 +285,7 @@ function createRecordLimiter(clock: Clock): (key: string, perMinute: number) => 
     const window = known !== undefined && now - known.sinceMs < windowMs ? known : { sinceMs: now, count: 0 };
     windows.delete(key);
     windows.set(key, window);
-    // Those that were not used for longest come first.
+    // The least recently used entries come first.
     for (const [old, { sinceMs }] of windows) {
       if (now - sinceMs < windowMs) break;
       windows.delete(old);

@@ -14,7 +14,7 @@ function dues(schedule: Parameters<typeof nextDue>[0], after: string, count: num
   return times;
 }
 
-test('a time of day is the time on the wall, summer and winter', () => {
+test('a time of day is the local time, in summer and winter', () => {
   assert.deepEqual(dues({ time: '07:00' }, '2026-03-28T00:00:00Z', 2), ['03-28T05:00', '03-29T04:00']);
   assert.deepEqual(dues({ time: '07:00' }, '2026-10-24T00:00:00Z', 2), ['10-24T04:00', '10-25T05:00']);
   assert.deepEqual(dues({ time: '07:00', days: ['mon', 'sun'] }, '2026-11-21T00:00:00Z', 3), [
@@ -24,19 +24,19 @@ test('a time of day is the time on the wall, summer and winter', () => {
   ]);
 });
 
-test('a time that the change to summer leaves out is due in its moment; one that comes twice is due once', () => {
+test('a time skipped by the change to summer time is due at the change; a repeated time is due once', () => {
   assert.deepEqual(dues({ time: '03:30' }, '2026-03-28T02:00:00Z', 2), ['03-29T01:00', '03-30T00:30']);
   assert.deepEqual(dues({ time: '03:30' }, '2026-10-24T02:00:00Z', 2), ['10-25T00:30', '10-26T01:30']);
   assert.deepEqual(dues({ cron: '30 3,15 * * *' }, '2026-10-24T14:00:00Z', 2), ['10-25T00:30', '10-25T13:30']);
 });
 
-test('what is due every so many minutes stays so through both changes', () => {
+test('an interval in minutes stays the same through both clock changes', () => {
   const half = { cron: '*/30 * * * *' };
   assert.deepEqual(dues(half, '2026-03-29T00:10:00Z', 3), ['03-29T00:30', '03-29T01:00', '03-29T01:30']);
   assert.deepEqual(dues(half, '2026-10-25T00:10:00Z', 4), ['10-25T00:30', '10-25T01:00', '10-25T01:30', '10-25T02:00']);
 });
 
-test('a cron expression has five fields and happens some day', () => {
+test('a cron expression has five fields and must be due on some day', () => {
   assert.equal(cronProblem('0 7 * * 1-5'), null);
   for (const bad of ['* * * * * *', '60 * * * *', 'x', '@daily x']) assert.ok(cronProblem(bad)?.includes('five'), bad);
   assert.match(cronProblem('0 0 31 2 *') ?? '', /never/);
@@ -49,7 +49,7 @@ const seven = (publishedAt = 0): ArmedTrigger => ({
 });
 const at = (time: string): number => Date.parse(`2026-11-21T${time}Z`);
 
-test('a schedule starts a run once when it is due, and what is more than a minute late is missed', () => {
+test('a schedule starts one run when it is due; more than a minute late, it is skipped', () => {
   const plan = createSchedulePlan();
   const take = (time: string) =>
     plan.take([seven()], at(time), zone).map(({ start, isMissed }) => [start.cause, isMissed]);
@@ -66,14 +66,14 @@ test('a schedule starts a run once when it is due, and what is more than a minut
   );
 });
 
-test('after a start, or by a new leader, what was due within the last minute is done; what was published since is not', () => {
+test('after a start or a new leader, schedules due within the last minute run, unless published later', () => {
   const count = (trigger: ArmedTrigger, time: string): number =>
     createSchedulePlan().take([trigger], at(time), zone).length;
   assert.deepEqual([count(seven(), '05:00:30'), count(seven(), '05:01:30')], [1, 0]);
   assert.equal(count(seven(at('05:00:10')), '05:00:30'), 0);
 });
 
-test('a clock that was set back, another time zone or other automations make a new plan', () => {
+test('setting the clock back, a new time zone or changed automations cause a new plan', () => {
   const plan = createSchedulePlan();
   plan.take([seven()], at('05:10:00'), zone);
   assert.equal(plan.next(), Date.parse('2026-11-22T05:00:00Z'));

@@ -7,17 +7,16 @@ import type { Start } from './run-rows.ts';
 type Schedule = Extract<TriggerData, { kind: 'schedule' }>['config'];
 
 /**
- * When a schedule is next due, strictly after `afterMs`; null when never. By the wall clock of the time zone: a time that a change to summer
- * time leaves out is due in the moment of the change, one that comes twice in autumn is due the first time; what is due every so many
- * minutes stays so through both.
- * @param timeZone IANA name; one that is unknown counts as UTC.
+ * When a schedule is next due, strictly after `afterMs`; null when never. It uses local time: a time skipped by the change to summer time
+ * is due at the change, a repeated time in autumn is due the first time. Intervals in minutes do not change.
+ * @param timeZone IANA name; an unknown one counts as UTC.
  */
 export function nextDue(schedule: Schedule, afterMs: number, timeZone: string): number | null {
   const cron = make(expressionOf(schedule), timeZone) ?? make(expressionOf(schedule), 'UTC');
   return cron?.nextRun(new Date(afterMs))?.getTime() ?? null;
 }
 
-/** What is wrong with a cron expression, in English; null when nothing is. */
+/** The fault of a cron expression, in English; null when it is valid. */
 export function cronProblem(expression: string): string | null {
   try {
     const cron = new Cron(expression, { mode: '5-part', timezone: 'UTC', paused: true });
@@ -38,7 +37,7 @@ function expressionOf({ cron, time = '00:00', days }: Schedule): string {
 function make(expression: string, timezone: string): Cron | null {
   try {
     const cron = new Cron(expression, { mode: '5-part', fixedTimeRule: 'no-wildcard', timezone, paused: true });
-    // An unknown time zone shows itself only now.
+    // An unknown time zone only throws here.
     cron.nextRun(new Date(0));
     return cron;
   } catch {
@@ -46,32 +45,32 @@ function make(expression: string, timezone: string): Cron | null {
   }
 }
 
-/** What is due longer ago is not done: people would not expect it any more. */
+/** A schedule that is later than this is skipped: people no longer expect it. */
 const graceMs = 60_000;
 
 type DueSchedule = { start: Start; isMissed: boolean };
 
 type SchedulePlan = {
-  /** What is due by now. */
+  /** Schedules that are due now. */
   take(schedules: readonly ArmedTrigger[], nowMs: number, timeZone: string): DueSchedule[];
-  /** When the next one is due, as far as was seen by `take`. */
+  /** When the next one is due, according to the last `take`. */
   next(): number | null;
-  /** This process is no longer the one that minds schedules. */
+  /** This process no longer handles schedules. */
   clear(): void;
 };
 
 type Entry = { trigger: ArmedTrigger; dueMs: number | null };
 
 /**
- * When each schedule is due next. A start of the station, or a new leader, looks a minute back: what the one before had begun already has
- * the same cause, and is not begun again.
+ * Plans when each schedule is due next. After a start, or as new leader, it looks one minute back. A run that the previous leader started
+ * has the same cause and does not start again.
  */
 export function createSchedulePlan(): SchedulePlan {
   let entries = new Map<string, Entry>();
   let lastMs = 0;
   return {
     take: (schedules, nowMs, timeZone) => {
-      // Set back: what was planned is too far off now.
+      // The clock was set back: the planned times are too far in the future.
       if (nowMs < lastMs) entries.clear();
       lastMs = nowMs;
       const known = entries;

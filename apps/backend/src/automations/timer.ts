@@ -23,21 +23,21 @@ export type TimerParts = {
 };
 
 export type Timer = AsyncDisposable & {
-  /** Does what is due, and says how long nothing will be, milliseconds. The timer does so by itself. */
+  /** Runs what is due. @returns milliseconds until the next check. The timer calls it automatically. */
   check(): Promise<number>;
-  /** There may be something earlier than it knew of. */
+  /** Something may be due earlier than planned. */
   nudge(): void;
-  /** A run of this process waits. */
+  /** A run of this process started to wait. */
   noteWaiting(runId: string, untilMs: number, time: RunTime): void;
 };
 
-/** The clock may be set, and a run may be taken up that nobody does. */
+/** A regular check finds clock changes and abandoned runs. */
 const lookEveryMs = 10_000;
-/** Others put runs to wait without telling. */
+/** Other processes may store waiting runs without notice. */
 const lookEverySharedMs = 1_000;
 const retryMs = 1_000;
 
-/** Delays that are over, schedules that are due, and runs that were broken off; only the leader minds them. */
+/** Handles ended delays, due schedules and interrupted runs; only the leader does. */
 export function startTimer(parts: TimerParts): Timer {
   const { runs, runner, registry, leadership, clock, logger } = parts;
   const anchors = new Map<string, { untilMs: number; time: RunTime }>();
@@ -55,7 +55,7 @@ export function startTimer(parts: TimerParts): Timer {
       return anchor !== undefined && nowOf(anchor.time, clock) < anchor.untilMs;
     };
     const rows = (await runs.due(clock.now())).filter((row) => !isEarly(row));
-    // The wall clock was set back: by the steady one they are over.
+    // The wall clock was set back: by the monotonic clock they are over.
     for (const [id, { untilMs, time }] of anchors) {
       if (nowOf(time, clock) < untilMs || rows.some((row) => row.id === id)) continue;
       const row = await runs.find(id);
@@ -86,7 +86,7 @@ export function startTimer(parts: TimerParts): Timer {
     return Math.max(0, Math.min(...left));
   };
   const check = async (): Promise<number> => {
-    // First that those of this process are alive: after a stand-still they would be taken for lost.
+    // Renews this process's leases first: after a stall its own runs would seem abandoned.
     await runner.renew();
     if (parts.isShared) await registry.refresh();
     if (!leadership.isLeader()) {
@@ -101,7 +101,7 @@ export function startTimer(parts: TimerParts): Timer {
   };
 
   const run = async (): Promise<void> => {
-    // Alone on the database nobody else can be doing what was being done.
+    // With a single backend, no other process can own a running run.
     if (!parts.isShared) await recover(await runs.abandoned({ notBy: runner.owner })).catch(report);
     while (!stopping.signal.aborted) {
       const sleepMs = await check().catch((error: unknown) => {

@@ -22,20 +22,20 @@ export type TriggerListenerParts = {
   logger: BackendLogger;
 };
 
-/** Starts of one automation that wait for their turn; what comes beyond is skipped. */
+/** Maximum queued starts of one automation; further ones are skipped. */
 const maxWaiting = 50;
-/** A change of status that is older was told by someone who only now learns of it. */
+/** An older status change was delivered late and starts nothing. */
 const freshStatusMs = 60_000;
 
 /**
- * Starts runs for what devices report. Reports are looked at by the process that wrote them alone; a change of status is told in all
- * processes, and the first one that writes a run for it has it.
+ * Starts runs for reports of devices. Only the process that wrote a report checks it. A status change is emitted in all processes, and the
+ * first one that stores a run for it owns the run.
  */
 export function listenForTriggers(parts: TriggerListenerParts): Disposable {
   const { events, devices, registry, runner, newId, clock, logger } = parts;
   const queues = new Map<string, { turn: ExclusiveRunner; waiting: number }>();
 
-  /** In the order they came. */
+  /** In order of arrival. */
   const enqueue = (start: Start): void => {
     const { id } = start.automation;
     const queue = queues.get(id) ?? { turn: createExclusiveRunner(), waiting: 0 };
@@ -58,7 +58,7 @@ export function listenForTriggers(parts: TriggerListenerParts): Disposable {
   };
 
   const onReports = (reports: readonly DeviceReport[], before: StatesBefore): void => {
-    /** As they are after each report of the batch; only of devices that have triggers. */
+    /** States after each report of the batch; only of devices with triggers. */
     const states = new Map<string, State>();
     for (const report of reports) {
       if (report.kind !== 'state' && report.kind !== 'event') continue;
@@ -109,10 +109,10 @@ function firingOf(
 }
 
 type ConfigOf<K extends TriggerData['kind']> = Extract<TriggerData, { kind: K }>['config'];
-/** What a trigger says of why it fired. */
+/** Why a trigger fired. */
 type Firing = Pick<RunTrigger, 'data'>['data'];
 
-/** Confirmations and progress are a device's answers to the station, not something that happened. */
+/** Confirmations and progress are answers to the station and start no run. */
 const answers = new Set<unknown>(['command_ack', 'ota_progress']);
 
 /** @returns null when the trigger does not fire. Pure. */
@@ -127,7 +127,7 @@ export function fireOnEvent(
 }
 
 /**
- * Fires on the change into what is asked for, not on each report of it.
+ * Fires when the value begins to match, not on each report of it.
  * @param before state of the device without the report.
  * @returns null when the trigger does not fire. Pure.
  */
@@ -151,7 +151,7 @@ const isSame = (left: unknown, right: unknown): boolean =>
   left === right || (typeof left === 'object' && JSON.stringify(left) === JSON.stringify(right));
 
 const longest = 1_000;
-/** Kept with each run: a device may send much. */
+/** Limit of the stored value of a run: a device may send much. */
 const shortened = (value: unknown): unknown => {
   const text = JSON.stringify(value) ?? 'null';
   return text.length <= longest ? value : `${text.slice(0, longest)}…`;

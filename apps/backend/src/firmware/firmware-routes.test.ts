@@ -38,7 +38,7 @@ async function backendWithImages() {
   return { agent, offered, ask, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-test('a version whose file the agent has removed is not offered, and who asks for it is told', async () => {
+test('a version whose file the agent removed is not offered, and a request for it is refused with the reason', async () => {
   await using all = await backendWithImages();
   const { agent, offered, ask } = all;
   // A file of the same version for another type is no file for this one.
@@ -54,7 +54,7 @@ test('a version whose file the agent has removed is not offered, and who asks fo
   assert.equal((await ask('1.1.0')).statusCode, 201);
 });
 
-test('an agent that does not say what is there keeps nobody from a version', async () => {
+test('an agent that does not list its files blocks no version', async () => {
   await using all = await backendWithImages();
   const { agent, offered, ask } = all;
   for (const answer of [{ firmware: { items: [] } }, 'nonsense']) {

@@ -126,7 +126,7 @@ function registerRollouts(app: HttpServer, { firmware: { images, store, rollouts
   }
 }
 
-/** /api/ota/*: what the agent hands over, and devices that ask by themselves (contracts, section 9). */
+/** /api/ota/*: images from the agent, and requests of devices (contracts, section 9). */
 function registerOta(app: HttpServer, { firmware, devices }: Parts): void {
   const tags = ['ota'];
   const { images, rollouts, pathOf } = firmware;
@@ -172,7 +172,7 @@ function registerOta(app: HttpServer, { firmware, devices }: Parts): void {
       const image = await rollouts.ask({ deviceId: device.id, type: device.type, version });
       if (image === null) return { update: false as const };
       const { checksum, size } = image;
-      // By the name it found us under.
+      // Uses the host name of the device's own request.
       const url = `${request.protocol}://${request.host}${pathOf(image)}`;
       return { update: true as const, version: image.version, url, checksum, size };
     },
@@ -186,7 +186,7 @@ const fault = (pointer: string, message: string): RequestInvalidError =>
 const Told = Type.Object({
   firmware: Type.Object({ files: Type.Array(Type.Object({ name: Type.String(), version: Type.String() })) }),
 });
-/** It answers from memory, on the same machine; nobody is to wait for one that hangs. */
+/** The agent answers from memory, on the same machine; a short limit avoids waiting for a hanging one. */
 const answerTimeoutMs = 2_000;
 
 /**

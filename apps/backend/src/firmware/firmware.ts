@@ -18,7 +18,7 @@ export type Firmware = AsyncDisposable & {
   pathOf(image: FirmwareImage): string;
 };
 
-/** Firmware of devices: what is there, and how it reaches them; everyone at /ws is told. */
+/** Firmware of devices: the images and their rollouts. Changes are broadcast at /ws. */
 export function startFirmware(parts: {
   config: FirmwareConfig;
   db: Database;
@@ -89,7 +89,7 @@ export function toRolloutTarget(target: Target): RolloutTarget {
 export type FirmwareConfig = {
   publicUrl: string;
   folder: string;
-  /** How long a wave must have stood before the next begins. */
+  /** How long a wave must be stable before the next begins. */
   soakMs: number;
   /** Devices that update at the same time. */
   concurrency: number;

@@ -2,8 +2,8 @@ import type { RolloutState, TargetPhase, TargetState } from '@station/protocol/f
 import { compareVersions, isNewer, parseVersion } from '@station/protocol/version';
 
 /**
- * How a firmware goes to the devices of a type: a canary first, then waves, each only when the one before it has stood the test. Pure: the
- * next state follows from the records, what the devices said, and the time; whoever crashes in between comes to the same.
+ * How firmware reaches the devices of a type: a canary first, then waves, each after the previous one proved stable. Pure: the next state
+ * follows from records, device reports and time, so a crash in between leads to the same result.
  */
 
 export type RolloutSettings = {
@@ -14,7 +14,7 @@ export type RolloutSettings = {
   /** Devices that update at the same time. */
   concurrency: number;
   startsPerMinute: number;
-  /** How long a wave must have stood before the next begins. */
+  /** How long a wave must be stable before the next begins. */
   soakMs: number;
   /** Images that a device may refuse or fall back from before it is left alone: a loop of flashing wears it out. */
   maxFailures: number;
@@ -58,18 +58,18 @@ export type Target = {
   wave: number | null;
   failures: number;
   interruptions: number;
-  /** How often it has greeted anew since it has the version, while that had still to stand. */
+  /** Number of further handshakes since it has the version, during the soak time. */
   greetings: number;
   reason: string | null;
   /** Not to be started before; milliseconds since the epoch. */
   notBefore: number;
   /** When it was last started. */
   startedAt: number | null;
-  /** Of its last sign of life in the update. */
+  /** Time of its last report about the update. */
   changedAt: number;
 };
 
-/** What the devices' records say. */
+/** Facts from the device records. */
 export type DeviceFacts = {
   isOnline: boolean;
   firmwareVersion: string | null;
@@ -77,27 +77,27 @@ export type DeviceFacts = {
   lastSeenAt: number | null;
 };
 
-/** What an image asks of a device. */
+/** Requirements of an image. */
 export type ImageFacts = { version: string; chip: string | null; min_version: string | null };
 
-/** How long each phase may be without a word, milliseconds. Devices that report progress do so every few per cent. */
+/** How long each phase may take without a report, milliseconds. Devices report progress every few percent. */
 export const silenceLimits: Readonly<Record<TargetPhase, number>> = {
   offered: 30_000,
   accepted: 300_000,
   downloading: 45_000,
   installing: 50_000,
 };
-/** One that was interrupted and is away for longer gives its place in the wave to another. */
+/** An interrupted device that is offline for longer gives its place in the wave to another. */
 export const placeKeptMs = 180_000;
 const minuteMs = 60_000;
 const firstPauseMs = 5_000;
 const longestPauseMs = 600_000;
-/** More of them before an update has stood are no lost connection any more: its firmware starts again and again. */
+/** More handshakes during the soak time mean that the firmware restarts in a loop. */
 export const maxGreetings = 3;
-/** A share of fewer devices says nothing. */
+/** A share of fewer devices is not meaningful. */
 const shareCountsFrom = 10;
 
-/** What a device said that concerns its update. */
+/** A device report about its update. */
 export type DeviceWord =
   | { kind: 'handshake'; firmwareVersion: string; at: number }
   | { kind: 'progress'; percent: number; at: number }
@@ -107,7 +107,7 @@ export type DeviceWord =
   | { kind: 'accepted'; at: number }
   | { kind: 'not_sent'; reason: string; at: number };
 
-/** What a word makes of a target. */
+/** Applies a device report to a target. */
 export function hear(rollout: Rollout, target: Target, word: DeviceWord): Target {
   const heard = { ...target, changedAt: word.at };
   switch (word.kind) {
@@ -139,7 +139,7 @@ export function hear(rollout: Rollout, target: Target, word: DeviceWord): Target
   }
 }
 
-/** Devices greet at each connect: one that has it stands since it had it first, unless it comes back too often to stand at all. */
+/** Each connect causes a handshake. A device is stable since it first had the version, unless it reconnects too often. */
 function hearSuccess(rollout: Rollout, target: Target, at: number): Target {
   const hasLoopedOut = target.state === 'failed' && target.greetings > maxGreetings;
   if (hasLoopedOut) return target;
@@ -183,7 +183,7 @@ function interrupt({ settings }: Rollout, target: Target, reason: string, now: n
   if (interruptions >= settings.maxInterruptions) {
     return { ...target, state: 'failed', phase: null, percent: null, interruptions, reason };
   }
-  // A device that was cut once goes on soon; one that is cut again and again must not occupy the line.
+  // After one interruption a device retries soon; after repeated ones it must not block others.
   const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.max(0, interruptions - 5));
   return { ...target, state: 'waiting', phase: null, interruptions, reason, notBefore: now + pauseMs };
 }
@@ -194,7 +194,7 @@ export type RolloutFacts = {
   devices: ReadonlyMap<string, DeviceFacts>;
   /** Devices that another rollout is updating. */
   busy: ReadonlySet<string>;
-  /** Since when the station hears its devices: what they said before may not have been heard. */
+  /** Since when the station receives messages of its devices: earlier ones may be lost. */
   listeningSince: number;
   now: number;
 };
@@ -237,7 +237,7 @@ const start = (target: Target, wave: number, now: number): Target => ({
   changedAt: now,
 });
 
-/** What a target has come to without a word of its own: it has the version, or was silent for too long. */
+/** State of a target without a report: it has the version, or was silent for too long. */
 function look({ rollout, devices, listeningSince, now }: RolloutFacts, target: Target): Target {
   const device = devices.get(target.deviceId);
   if (device === undefined || (target.state !== 'updating' && target.state !== 'waiting')) return target;
@@ -246,11 +246,11 @@ function look({ rollout, devices, listeningSince, now }: RolloutFacts, target: T
     const heardAt = Math.max(target.changedAt, device.lastSeenAt ?? 0, listeningSince);
     return !device.isOnline && now - heardAt >= placeKeptMs ? { ...target, wave: null } : target;
   }
-  // One that says nothing while it downloads is given time; one that is away is not doing so.
+  // A silent device may still be downloading and gets time; an offline one is not downloading.
   const phase = target.phase === 'accepted' && !device.isOnline ? 'downloading' : target.phase;
   if (now - Math.max(target.changedAt, listeningSince) < silenceLimits[phase]) return target;
   if (target.phase !== 'installing') return interrupt(rollout, target, 'Nothing was heard of it for too long.', now);
-  // It should have started anew: one that speaks has not; of one that is silent we shall hear when it is back.
+  // The device should have restarted. If it sends messages, it did not; if it is silent, its next report decides.
   const hasSpoken = device.isOnline && (device.lastSeenAt ?? 0) > target.changedAt;
   if (hasSpoken) return fail(rollout, target, 'It did not start with the new firmware.', now);
   return { ...target, state: 'waiting', reason: 'It has not come back yet.' };
@@ -288,7 +288,7 @@ export function waveLimits({ canary, waves }: RolloutSettings, total: number): n
   return limits;
 }
 
-/** Who is started now: awake, due, and within wave, concurrency and rate. The least troublesome first. */
+/** Devices to start now: online, due, and within wave, concurrency and rate. Those with the fewest failures first. */
 function choose({ rollout, targets, devices, busy, now }: RolloutFacts): string[] {
   const { settings, wave } = rollout;
   const inFlight = targets.filter(({ state }) => state === 'updating').length;

@@ -12,7 +12,7 @@ import {
 } from './rollout-decide.ts';
 
 export type RolloutRecord = Rollout & {
-  /** Null when the station began it by itself. */
+  /** Null when the station started it automatically. */
   requestedBy: string | null;
   createdAt: number;
   endedAt: number | null;
@@ -193,7 +193,7 @@ async function readDevices(db: Database | DatabaseTransaction, type: string): Pr
   );
 }
 
-/** Devices that this version failed on: the station does not try it on them again by itself. */
+/** Devices on which this version failed: the station does not retry it automatically. */
 async function failedBefore(transaction: DatabaseTransaction, type: string, version: string): Promise<Set<string>> {
   const query = transaction
     .selectFrom('firmware_targets')

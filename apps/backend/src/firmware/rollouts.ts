@@ -31,7 +31,7 @@ export type Rollouts = AsyncDisposable & {
   act(id: string, action: RolloutAction): Promise<RolloutRecord | null>;
   /** A device asks: whether it is its turn now, which then has begun. */
   ask(device: { deviceId: string; type: string; version: string }): Promise<FirmwareImage | null>;
-  /** Resolves when everything heard so far has been dealt with. */
+  /** Resolves when all reports so far are handled. */
   settled(): Promise<void>;
 };
 
@@ -55,7 +55,7 @@ export type RolloutsParts = {
 type Look = { heard: ReadonlyMap<string, DeviceWord[]>; busy: Set<string>; asking: string | null };
 
 const usualLookMs = 5_000;
-/** Words of many devices are taken together. */
+/** Reports of many devices are handled together. */
 const gatherMs = 200;
 
 /** A device that turns up late still gets the version of such a rollout. */
@@ -69,8 +69,8 @@ const actions: Readonly<Record<RolloutAction, { from: readonly RolloutState[]; t
 };
 
 /**
- * Brings firmware to the devices: observes what is recorded and said, decides (`rollout.ts`), writes it down, and only then sends commands.
- * After a crash at any point the next look comes to the same end.
+ * Rolls firmware out: observes records and reports, decides (`rollout-decide.ts`), writes the decision, and only then sends commands.
+ * After a crash at any point the next check reaches the same result.
  */
 export function startRollouts(parts: RolloutsParts): Rollouts {
   const { store, images, events, commands, clock, logger, tell, settings = defaultSettings } = parts;
@@ -238,15 +238,15 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
   };
 }
 
-/** That a device has greeted is counted, and told to nobody. */
+/** A repeated handshake is counted but not broadcast. */
 const isNews = (target: Target, before: Target | undefined): boolean =>
   !isDeepStrictEqual({ ...target, greetings: 0 }, { ...before, greetings: 0 });
 
-/** Greetings that waited at the broker come all at once: that is not a device that starts again and again. */
+/** Handshakes that waited at the broker arrive together: they do not show a restart loop. */
 const isSaidAgain = (last: DeviceWord | undefined, word: DeviceWord): boolean =>
   last?.kind === 'handshake' && word.kind === 'handshake' && last.firmwareVersion === word.firmwareVersion;
 
-/** What an event tells about updates of devices. */
+/** Facts about device updates in an event. */
 function wordsOf(event: DeviceEvent): [deviceId: string, word: DeviceWord][] {
   if (event.kind === 'command') return ackOf(event.command);
   if (event.kind !== 'reports') return [];

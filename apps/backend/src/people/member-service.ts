@@ -30,7 +30,7 @@ export type MemberService = {
   makePassword(userId: string, by: { role: Role | null }): Promise<PasswordMadeResult>;
 };
 
-/** 77 bits: enough for good, also when nobody ever changes it. */
+/** 77 bits: strong enough, even if it is never changed. */
 const passwordGroups = 4;
 
 export function createMemberService(dependencies: {
@@ -123,7 +123,7 @@ export function createMemberService(dependencies: {
   };
 }
 
-/** Why `by` may not touch this member; null when nothing stands against it. */
+/** Why `by` may not change this member; null when it is allowed. */
 function refusal(member: Member | null, by: { role: Role | null }): Refused | null {
   if (member === null) return { kind: 'unknown' };
   if (member.role === 'owner') return { kind: 'is_owner' };

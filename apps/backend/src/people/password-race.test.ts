@@ -18,7 +18,7 @@ const old = 'the password of before';
 const next = 'another long password';
 const address = '192.0.2.1';
 
-/** The rooms behind /api/auth. What is put into `between` happens once, in the middle of the next log-in or renewal. */
+/** The services behind /api/auth. `between` runs once, in the middle of the next log-in or renewal. */
 async function accounts() {
   await using opening = new AsyncDisposableStack();
   const { db } = opening.use(await openTestStore());

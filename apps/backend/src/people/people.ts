@@ -19,7 +19,7 @@ export type PeopleParts = {
   station: StationStore;
   accessTokens: AccessTokens;
   refreshKey: Buffer;
-  /** Unset: this backend is alone, and makes its own code. */
+  /** Unset: there is one backend, which makes its own code. */
   setupSeed: Buffer | undefined;
   dataDir: string;
   version: string;
@@ -28,7 +28,7 @@ export type PeopleParts = {
   logger: BackendLogger;
 };
 
-/** Accounts, sessions and members, and the code of the first run. */
+/** Accounts, sessions, members, and the set-up code. */
 export async function registerPeopleRoutes(app: HttpServer, parts: PeopleParts): Promise<void> {
   const { db, station, dataDir, version, clock, disk, logger } = parts;
   const users = createUserStore(db);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createJoiner, maxPartLength, toParts } from './fan-out.ts';
 
-test('a text of any length and any letters comes through in parts that PostgreSQL takes', () => {
+test('a text of any length and alphabet is sent in parts that PostgreSQL accepts', () => {
   for (const text of ['{}', 'ї'.repeat(5_000), JSON.stringify({ a: 'x'.repeat(50_000), b: '\u0000 😀 "\\' })]) {
     const parts = toParts('one.1', JSON.stringify(text));
     assert.ok(parts.every((part) => Buffer.byteLength(part) < 8_000 && /^[\x20-\x7e]+$/.test(part)));
@@ -15,7 +15,7 @@ test('a text of any length and any letters comes through in parts that PostgreSQ
   }
 });
 
-test('what begins in a gap is not taken for a whole, and what comes after it is', () => {
+test('a text whose start was lost in a gap is dropped, and the next text is complete', () => {
   const parts = toParts('one.1', 'y'.repeat(2.5 * maxPartLength));
   assert.equal(parts.length, 3);
   const joiner = createJoiner();

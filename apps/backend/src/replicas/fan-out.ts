@@ -6,31 +6,31 @@ import type { DeviceEvent, DeviceEvents, DeviceReport, StatesBefore } from '../c
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import { channel } from './session.ts';
 
-/** What replicas tell one another, as JSON. */
+/** Messages between replicas, as JSON. */
 export type ReplicaMessage =
   | { kind: 'reports'; reports: readonly DeviceReport[] }
   | { kind: 'happening'; happening: Exclude<DeviceEvent, { kind: 'reports' | 'status' }> }
-  /** `at`: when the broker's word of it came; it was published `ageMs` before that or later. */
+  /** `at`: when the last will arrived; it was published at most `ageMs` before. */
   | { kind: 'will'; deviceId: string; at: number; ageMs: number }
   | { kind: 'revoked'; userId: string; at: number }
-  /** Another cloud, or none, is stored now. */
+  /** The stored cloud configuration changed. */
   | { kind: 'cloud' };
 
-/** A message as it is delivered. `before` comes with reports that this replica wrote. */
+/** A delivered message. `before` is set for reports that this replica wrote. */
 export type Delivered = { message: ReplicaMessage; before?: StatesBefore };
 
 export type FanOut = AsyncDisposable & {
-  /** Tells all replicas, this one too, when the transaction is on disk; in the order of the transactions. */
+  /** Sends to all replicas, also this one, once the transaction is on disk, in the order of the transactions. */
   announce(transaction: DatabaseTransaction, message: ReplicaMessage, before?: StatesBefore): Promise<string>;
-  /** To be called with what `announce` gave, once the transaction has ended. */
+  /** Call it with the result of `announce`, once the transaction has ended. */
   settled(name: string, isCommitted: boolean): void;
-  /** As `announce`, in a transaction of its own; tried until it is done. */
+  /** As `announce`, in its own transaction; retries until done. */
   publish(message: ReplicaMessage): void;
   receive(payload: string): void;
-  /** From now on nothing is delivered, until `release`; what comes meanwhile is kept. */
+  /** Pauses delivery until `release`; messages that arrive meanwhile are kept. */
   hold(): void;
   release(): void;
-  /** The connection that this replica listens on is there from now on, or no more. */
+  /** The connection on which this replica listens opened or closed. */
   listening(isListening: boolean): void;
 };
 
@@ -40,8 +40,8 @@ const retryMs = 500;
 const maxQueued = 10_000;
 
 /**
- * Tells every replica the same messages in the same order, through PostgreSQL's notifications: they come with the transaction or not at all.
- * @param onTooMany more waits than is sensible: the others cannot be told all of it.
+ * Sends every replica the same messages in the same order, by PostgreSQL notifications, which are part of the transaction.
+ * @param onTooMany the queue is over its limit: the other replicas will miss messages.
  */
 export function createFanOut(options: {
   db: Database;
@@ -53,20 +53,20 @@ export function createFanOut(options: {
 }): FanOut {
   const { db, deliver, clock, logger } = options;
   const joiner = createJoiner();
-  /** Announced here and not heard back yet. */
+  /** Announced here and not yet received back. */
   const own = new Map<string, Own>();
   let held: Delivered[] | null = [];
   let connection = 0;
   let isListening = false;
   let counter = 0;
-  // A process of the same name that ran before does not count as this one.
+  // An earlier process of the same name does not count as this one.
   const prefix = `${options.replicaId}.${process.pid.toString(36)}.${Math.round(clock.now()).toString(36)}`;
 
   const hand = (delivered: Delivered): void => {
     if (held === null) deliver(delivered);
     else held.push(delivered);
   };
-  /** What this replica wrote and will not hear of any more. */
+  /** Messages of this replica that will not be received back. */
   const handOwn = (name: string): void => {
     const entry = own.get(name);
     if (!own.delete(name) || entry === undefined) return;
@@ -136,7 +136,7 @@ export function createFanOut(options: {
   };
 }
 
-/** Sends one after another; what fails is sent again before the next. */
+/** Sends one after another; a failed message is retried before the next. */
 function createPublisher(options: {
   send: (message: ReplicaMessage) => Promise<void>;
   onTooMany: () => void;
@@ -156,7 +156,7 @@ function createPublisher(options: {
         queue.shift();
       } catch (error) {
         const message = describeError(error);
-        if (message !== said) logger.event('unexpected_error', { where: 'telling the other replicas', message });
+        if (message !== said) logger.event('unexpected_error', { where: 'notifying the other replicas', message });
         said = message;
         if (ending.signal.aborted) break;
         await clock.sleep(retryMs, ending.signal).catch(() => undefined);
@@ -177,7 +177,7 @@ function createPublisher(options: {
   };
 }
 
-/** PostgreSQL takes 7,999 bytes in a notification (its documentation, NOTIFY); the rest is for what stands before the text. */
+/** PostgreSQL limits a notification to 7,999 bytes (its documentation, NOTIFY); the rest is for the header. */
 export const maxPartLength = 7_800;
 
 /** A text of any length as notifications: `<name> <number> <count> <piece>`, all ASCII. Pure. */
@@ -196,13 +196,13 @@ export function toParts(name: string, text: string): string[] {
 type Joined = { name: string; text: string };
 
 type Joiner = {
-  /** @returns the whole text with its last piece; null before that, and for pieces whose beginning was not heard. */
+  /** @returns the whole text with its last piece; null before, and for pieces whose beginning was lost. */
   add(part: string): Joined | null;
-  /** Forgets what was begun: the rest will not come. */
+  /** Drops incomplete texts: their rest is lost. */
   clear(): void;
 };
 
-/** Puts notifications together again. Those of one transaction come in order and with none of another between them. */
+/** Reassembles notifications. Those of one transaction arrive in order and without others between them. */
 export function createJoiner(): Joiner {
   let open: { name: string; pieces: string[] } | null = null;
   return {
@@ -223,7 +223,7 @@ export function createJoiner(): Joiner {
   };
 }
 
-/** What is told here is told at every replica, in the same order; `reports` and `status` stay here, for each makes its own. */
+/** Events emitted here reach every replica in the same order. `reports` and `status` stay here: each replica makes its own. */
 export function shareEvents(local: DeviceEvents, { publish }: Pick<FanOut, 'publish'>): DeviceEvents {
   return {
     subscribe: local.subscribe,

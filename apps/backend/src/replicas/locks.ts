@@ -3,19 +3,19 @@ import { sessionName, storeName } from '../store/postgres.ts';
 import type { DatabaseTransaction } from '../store/schema.ts';
 
 /**
- * Advisory locks of a station's database (PostgreSQL documentation, section 13.3.5), all in one class: the number is our own choice. Held by
- * a session they go when its connection does, however the process ends.
+ * Advisory locks of a station's database (PostgreSQL documentation, section 13.3.5), all in one class with an arbitrary number. A session
+ * lock is released when its connection ends, however the process ends.
  */
 export const lockClass = 0x5741_7a11;
 /** The replica that leads. */
 export const leaderLock = 0;
-/** Held within a transaction by the replica that looks after the broker's logins. */
+/** Held in a transaction by the replica that changes the broker's logins. */
 export const loginsLock = 1;
 
-/** The lock that a replica holds while it lives; `$1` is its id. */
+/** The lock that a replica holds while it is alive; `$1` is its id. */
 export const replicaLock = `(hashtext('replica ' || $1))`;
 
-/** Query: ids of replicas whose broker session nobody hears: they are gone, or cut off from the broker. */
+/** Query: ids of replicas whose broker session is not received: they are dead, or cut off from the broker. */
 export const unheardReplicas = `
   select replicas.id from replicas where replicas.hears = 0 or not exists (
     select 1 from pg_locks where locktype = 'advisory' and granted and objsubid = 2
@@ -24,9 +24,9 @@ export const unheardReplicas = `
       and objid = (hashtext('replica ' || replicas.id)::bigint & 4294967295)::oid)`;
 
 /**
- * Query: ends all connections of replicas that hang. Each asks something once a second by its session; `$1` is after how many milliseconds
- * without that it hangs. One of the others may stand in the middle of a transaction, whose rows everyone waits for; a process that has
- * begun anew under the same name meanwhile keeps its own.
+ * Query: ends all connections of hanging replicas. Each replica queries once a second on its session; without a query for `$1` milliseconds
+ * it counts as hanging. Its other connections may hold row locks that block all others. A restarted process of the same name keeps its
+ * own connections.
  */
 export const endHanging = `
   select pg_terminate_backend(theirs.pid) from pg_stat_activity as session
@@ -38,8 +38,8 @@ export const endHanging = `
     and session.state_change < clock_timestamp() - $1 * interval '1 millisecond'`;
 
 /**
- * Whether the transaction may write what only the leader of this term decides. True holds until the transaction ends: the next leader begins its
- * term with a write to the same row, and waits for it.
+ * Whether the transaction may write decisions of this term's leader. The answer stays valid until the transaction ends: the next leader
+ * must write the same row first, and waits for it.
  */
 export async function isStillLeader(transaction: DatabaseTransaction, epoch: number | null): Promise<boolean> {
   if (epoch === null) return false;
@@ -48,7 +48,7 @@ export async function isStillLeader(transaction: DatabaseTransaction, epoch: num
   return Number(rows[0]?.epoch) === epoch;
 }
 
-/** Whether some replica's broker session waits unheard: a device that seems silent may have spoken there. */
+/** Whether a replica's broker session is not received: messages of a seemingly silent device may wait there. */
 export async function isAnyoneUnheard(
   transaction: DatabaseTransaction,
   takenOver: readonly string[],

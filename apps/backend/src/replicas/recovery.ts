@@ -3,22 +3,22 @@ import { describeError } from '@station/kit/station-error';
 import type { BackendLogger } from '@station/kit/logger';
 
 export type Recovery = {
-  /** Reads again what may have changed unheard; called after each gap, before anything newer is delivered. */
+  /** Reloads what may have changed during a gap; called after each gap, before newer messages are delivered. */
   onGap(reload: () => Promise<void>): Disposable;
-  /** Something may be missed from now on. */
+  /** Messages may be lost from now on. */
   gapBegins(): void;
-  /** Everything is heard again: catch up, unless nothing listens yet. */
+  /** Messages arrive again: catches up, unless nothing listens yet. */
   gapEnds(): void;
-  /** From now on there is something to catch up with; whatever was missed until now is. */
+  /** Starts catching up, also with messages lost until now. */
   begin(also: readonly (() => Promise<void>)[]): void;
 };
 
 const retryMs = 1_000;
 
 /**
- * After a gap nothing is delivered before everything was read again.
- * @param hold delivers nothing from now on. @param release delivers what was held.
- * @param onCaughtUp clients begin anew then: what was in the gap cannot be told one by one.
+ * After a gap, nothing is delivered until everything was reloaded.
+ * @param hold pauses delivery. @param release delivers the held messages.
+ * @param onCaughtUp clients must reload then: the lost messages cannot be sent one by one.
  */
 export function createRecovery(options: {
   hold: () => void;
@@ -36,13 +36,13 @@ export function createRecovery(options: {
   const recover = async (): Promise<void> => {
     const which = gaps;
     for (;;) {
-      // Cut off again: the next one begins from the start.
+      // Disconnected again: the next recovery starts over.
       if (which !== gaps || !options.isConnected()) return;
       try {
         for (const reload of reloads) await reload();
         break;
       } catch (error) {
-        logger.event('unexpected_error', { where: 'reading again after a gap', message: describeError(error) });
+        logger.event('unexpected_error', { where: 'reloading after a gap', message: describeError(error) });
         await clock.sleep(retryMs);
       }
     }

@@ -10,13 +10,13 @@ import type { WriteAlong } from '../store/report-store.ts';
 
 type ReportsListener = (reports: readonly DeviceReport[], before: StatesBefore | undefined) => void;
 
-/** What the broker's side of a replica gives and gets. */
+/** Data exchanged with the broker link of a replica. */
 export type BrokerSide = {
   onReports: ReportsListener;
   onWill: (will: { deviceId: string; at: number; ageMs: number }) => void;
-  /** Each second while leading: the replicas whose broker sessions nobody hears. */
+  /** Each second while leading: the replicas whose broker sessions are not received. */
   onUnheard: (ids: readonly string[]) => void;
-  /** Those of them that this replica hears in their place. */
+  /** The replicas whose sessions this replica has taken over. */
   takenOver: () => readonly string[];
   hears: () => boolean;
 };
@@ -24,16 +24,16 @@ export type BrokerSide = {
 /** This backend as one of several on the same PostgreSQL and the same broker (docs/adr/0012). */
 export type Replicas = AsyncDisposable & {
   id: string;
-  /** The time of the database, the same for all. */
+  /** The database's time, the same for all replicas. */
   clock: Clock;
   leadership: Leadership;
-  /** Whether what the others say is heard. */
+  /** Whether messages of the other replicas are received. */
   isListening(): boolean;
-  /** Calls `listener` when hearing the others begins or ends. */
+  /** Calls `listener` when receiving from the others starts or stops. */
   onListening(listener: () => void): Disposable;
-  /** What is told here is told at every replica, in the same order; `reports` and `status` stay here, for each makes its own. */
+  /** Events emitted here reach every replica in the same order. `reports` and `status` stay here: each replica makes its own. */
   share(local: DeviceEvents): DeviceEvents;
-  /** Passes revocations on, and takes those of others over. */
+  /** Sends revocations to the others, and applies theirs. */
   shareRevocations(tokens: AccessTokens): Promise<Disposable>;
   attachBroker(side: BrokerSide): void;
   writeReports(
@@ -41,22 +41,22 @@ export type Replicas = AsyncDisposable & {
     newId: () => string,
     writeAlong: WriteAlong | undefined,
   ): Promise<Written>;
-  /** When this replica was last heard of before it started. */
+  /** When this replica was last alive before it started. */
   lastHeard: LastHeard;
-  /** Tells all that the broker published a device's last will, so long ago or later. */
+  /** Tells all replicas that the broker published a device's last will, at most `ageMs` ago. */
   tellWill(deviceId: string, ageMs: number): void;
-  /** Tells all that another cloud, or none, is stored now. */
+  /** Tells all replicas that the stored cloud configuration changed. */
   tellCloudChanged(): void;
   onCloudChanged(listener: () => void): Disposable;
-  /** One replica at a time, for what concerns the broker's logins. */
+  /** Runs in one replica at a time; protects the broker's logins. */
   exclusively<T>(work: () => Promise<T>): Promise<T>;
-  /** Tells all what becomes of commands, in the transaction that writes it. */
+  /** Sends changes of commands to all replicas, in the transaction that writes them. */
   tellCommands: TellCommands;
-  /** Reads again what may have changed unheard; called after each gap, before anything newer is delivered. */
+  /** Reloads what may have changed during a gap; called after each gap, before newer messages are delivered. */
   onGap(reload: () => Promise<void>): Disposable;
   /**
-   * Everything listens: deliver what came meanwhile, and lead if nobody does.
-   * @param also more that reads again after a gap.
+   * All listeners are ready: delivers the held messages, and leads if no other replica does.
+   * @param also further reloads after a gap.
    */
   begin(also: readonly (() => Promise<void>)[]): void;
   forget(replicaId: string): Promise<void>;

@@ -47,7 +47,7 @@ export async function startReplicas(options: {
       clock,
       logger,
       onTooMany: () =>
-        logger.event('unexpected_error', { where: 'telling the other replicas', message: 'Too many wait' }),
+        logger.event('unexpected_error', { where: 'notifying the other replicas', message: 'Too many messages wait' }),
       deliver: ({ message, before }) => {
         switch (message.kind) {
           case 'reports':
@@ -163,7 +163,7 @@ export async function startReplicas(options: {
   return replicas;
 }
 
-/** Known before the broker keeps anything for it: however soon it ends or hangs, its share is heard by another. */
+/** Stored before the broker keeps messages for it: if it stops or hangs soon, another replica takes over its session. */
 async function introduce(db: Database, id: string, clock: Clock): Promise<LastHeard> {
   const row = { id, process: 0, hears: -1, seen_at: clock.now() };
   await db
@@ -200,14 +200,14 @@ async function writeAndTell({ fanOut, ...writing }: Writing): Promise<Written> {
 }
 
 const measureEveryMs = 60_000;
-/** A smaller difference is of the measuring, not of the clocks. */
+/** A smaller difference is a measuring error. */
 const toleranceMs = 20;
 
 type DatabaseClock = AsyncDisposable & { clock: Clock };
 
 /**
- * The time of day of the database, so that times which different replicas wrote can be compared. Measured at the start and once a minute;
- * in between the machine's own clock goes on.
+ * The database's time, so that times written by different replicas are comparable. It is measured at the start and once a minute; in
+ * between, the machine's clock advances it.
  * @throws (rejects) when the database does not answer.
  */
 async function startDatabaseClock(db: Database, base: Clock): Promise<DatabaseClock> {
@@ -217,7 +217,7 @@ async function startDatabaseClock(db: Database, base: Clock): Promise<DatabaseCl
     while (!stopping.signal.aborted) {
       await base.sleep(measureEveryMs, stopping.signal).catch(() => undefined);
       if (stopping.signal.aborted) return;
-      // A database that is away says nothing about the time.
+      // While the database is offline, the last measurement is used.
       const measured = await measureOffset(db, base).catch(() => offset);
       if (Math.abs(measured - offset) > toleranceMs) offset = measured;
     }
@@ -231,7 +231,7 @@ async function startDatabaseClock(db: Database, base: Clock): Promise<DatabaseCl
   };
 }
 
-/** The quickest of three answers tells best. */
+/** The fastest of three answers is the most accurate. */
 async function measureOffset(db: Database, base: Clock): Promise<number> {
   let best = { tookMs: Infinity, offset: 0 };
   for (let attempt = 0; attempt < 3; attempt++) {

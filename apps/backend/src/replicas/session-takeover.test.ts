@@ -33,7 +33,7 @@ function adoptionFor() {
   return { clock, takeover, opened, ended, retired, facts, look };
 }
 
-test('a replica that nobody hears twice in a row is heard in its place, until it is back', () => {
+test('the session of a replica that is offline in two checks is taken over until it is back', () => {
   const all = adoptionFor();
   all.look('two');
   assert.equal(all.opened.length, 0);
@@ -47,7 +47,7 @@ test('a replica that nobody hears twice in a row is heard in its place, until it
   assert.deepEqual([all.ended, all.takeover.takenOver()], [['two'], []]);
 });
 
-test('one that is away for a moment only is left alone', () => {
+test('a replica that is offline for a moment keeps its session', () => {
   const all = adoptionFor();
   all.look('two');
   all.look();
@@ -55,7 +55,7 @@ test('one that is away for a moment only is left alone', () => {
   assert.equal(all.opened.length, 0);
 });
 
-test('whoever is not heard by the broker itself takes over nobody; a leader that is none any more lets go', () => {
+test('a replica without a broker link takes over no session; a former leader releases its takeovers', () => {
   const all = adoptionFor();
   all.facts.mayTakeOver = false;
   all.look('two');
@@ -68,7 +68,7 @@ test('whoever is not heard by the broker itself takes over nobody; a leader that
   assert.deepEqual([all.ended, all.takeover.takenOver()], [['two'], []]);
 });
 
-test('a session that its owner took back is not taken from it at once, though the database does not know yet', () => {
+test('a session that its owner took back is not taken over again before the database shows it', () => {
   const all = adoptionFor();
   all.look('two');
   all.look('two');
@@ -80,7 +80,7 @@ test('a session that its owner took back is not taken from it at once, though th
   assert.equal(all.opened.length, 2);
 });
 
-test('the session of one that has been away for an hour is emptied and ended', async () => {
+test('the session of a replica that is offline for an hour is emptied and ended', async () => {
   const all = adoptionFor();
   all.look('two');
   all.look('two');

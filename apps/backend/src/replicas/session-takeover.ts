@@ -3,37 +3,37 @@ import { describeError } from '@station/kit/station-error';
 import type { BackendLogger } from '@station/kit/logger';
 import type { LastHeard } from '../mqtt/session-backlog.ts';
 
-/** Another replica's session at the broker, heard by this one. */
+/** Another replica's broker session, taken over by this one. */
 export type TakenSession = AsyncDisposable & {
   isReady(): boolean;
-  /** Ends the session for good, once nothing comes any more. */
+  /** Ends the session, once it is empty. */
   retire(): Promise<boolean>;
 };
 
 export type Takeover = AsyncDisposable & {
-  /** Called once a second by the leader, with the replicas that nobody hears and how long they have been seen by none, milliseconds. */
+  /** Called once a second by the leader, with the offline replicas and for how many milliseconds they are offline. */
   look(unheard: readonly string[]): void;
-  /** Those whose sessions are heard here. */
+  /** The replicas whose sessions are taken over here. */
   takenOver(): string[];
-  /** This replica leads no more: whoever does takes them over. */
+  /** This replica is no longer the leader: the next leader takes the sessions over. */
   release(): void;
 };
 
 const lookEveryMs = 1_000;
-/** Not at once: a replica that lost its connection for a moment is back by then. */
+/** A delay: a replica that lost its connection for a moment is back by then. */
 const patienceTicks = 2;
-/** Its owner is back, which the database is told a moment later. */
+/** The owner is back, but the database shows it a moment later. */
 const takenPauseMs = 5_000;
-/** A replica that has been away for so long was taken out of service: its session is emptied and ended. */
+/** A replica that is offline this long was taken out of service: its session is emptied and ended. */
 const retireAfterMs = 60 * 60 * 1000;
 
 type Entry = { session: TakenSession; sinceMs: number; isRetiring: boolean };
 
 /**
- * Hears the broker sessions of replicas that are away. A broker goes on giving such a session its share of the messages, and keeps what was not
- * acknowledged; under the same client id it all comes here, until the owner takes its session back.
+ * Takes over the broker sessions of offline replicas. A broker still gives such a session its share of the messages, and keeps those not
+ * acknowledged. By the same client id they arrive here, until the owner takes its session back.
  * @param open connects as that replica; `onTaken` is to be called when its owner took it back.
- * @param mayTakeOver whether this replica itself is heard by the broker.
+ * @param mayTakeOver whether this replica's own broker link is ready.
  */
 export function createTakeover(options: {
   open: (replicaId: string, lastHeard: LastHeard, onTaken: () => void) => TakenSession;
@@ -45,7 +45,7 @@ export function createTakeover(options: {
 }): Takeover {
   const { clock, logger } = options;
   const entries = new Map<string, Entry>();
-  /** Unheard now: in how many looks in a row, and since when, milliseconds since the epoch. */
+  /** Offline replicas: number of checks in a row, and since when, milliseconds since the epoch. */
   const seen = new Map<string, { ticks: number; sinceAt: number }>();
   const notBefore = new Map<string, number>();
   const closing = new Set<Promise<void>>();

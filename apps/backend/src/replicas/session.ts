@@ -9,9 +9,9 @@ import { lockClass, replicaLock } from './locks.ts';
 export type SessionQuery = <T extends object>(text: string, values?: readonly unknown[]) => Promise<T[]>;
 
 export type SessionHandler = {
-  /** Connected, listening, and holding this replica's lock. What is heard from now on is without a gap. */
+  /** Connected, listening, and holding this replica's lock. Messages arrive without a gap from now on. */
   onConnected(): void;
-  /** What was heard until now is all there will be: something may have been missed. */
+  /** The connection ended: messages may be lost from now on. */
   onLost(): void;
   onNotification(payload: string): void;
   /** Once a second while connected. When it rejects, the connection is given up. */
@@ -25,16 +25,16 @@ export const channel = 'station';
 const tickMs = 1_000;
 const reconnectMs = 500;
 const answerMs = 5_000;
-/** How long a replica that starts waits for the one before it under the same name to be gone. */
+/** How long a starting replica waits for its predecessor of the same name to end. */
 const takeOverMs = 20_000;
 
-/** A replica of this name lives already. */
+/** A replica of this name is already running. */
 class NameTakenError extends Error {}
 
 /**
- * The one connection to PostgreSQL that notifications and session locks hang on. It connects again and again; each time it is lost is told.
+ * The only PostgreSQL connection for notifications and session locks. It reconnects automatically and reports each loss.
  * @returns when it has connected for the first time.
- * @throws (rejects) when the server cannot be reached, or another replica of this name lives.
+ * @throws (rejects) when the server cannot be reached, or another replica of this name is running.
  */
 export async function openSession(options: {
   url: string;
@@ -133,7 +133,7 @@ async function connect({ url, replicaId }: { url: string; replicaId: string }): 
       return (await Promise.race([asked, lost])).rows;
     },
     close: async () => {
-      // A server that does not answer any more is not waited for.
+      // Does not wait for a server that no longer answers.
       const closing = client.end().catch(() => undefined);
       let timer: NodeJS.Timeout | undefined;
       await Promise.race([closing, new Promise((resolve) => (timer = setTimeout(resolve, answerMs / 5)))]);

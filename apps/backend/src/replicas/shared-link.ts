@@ -9,8 +9,8 @@ import type { Replicas } from './replicas-port.ts';
 import { createTakeover } from './session-takeover.ts';
 
 /**
- * A replica's link to the broker: its own share of what devices say, and as leader also the shares of replicas that are away.
- * @param own how a backend that is alone would connect.
+ * A replica's link to the broker: its own share of the messages, and as leader also the shares of offline replicas.
+ * @param own how a single backend would connect.
  */
 export function openSharedLink(
   options: Omit<HearingParts, 'open' | 'endSingle' | 'logger'> & {
@@ -57,14 +57,14 @@ export function openSharedLink(
   return { ...link, [Symbol.asyncDispose]: close };
 }
 
-/** Between a device's last will at one replica and its next word at another, the order may be lost for so long. */
+/** How long the order of a last will at one replica and a message at another may be wrong. */
 const willToleranceMs = 500;
 
-/** Hears the session of a replica that is away. */
+/** Opens the session of an offline replica. */
 type OpenSession = (replicaId: string, lastHeard: LastHeard, onTaken: () => void) => BrokerSession;
 
 type SharedHearing = AsyncDisposable & {
-  /** This replica's own link to the broker hears, or no more. */
+  /** This replica's own link started or stopped receiving. */
   onListening(isListening: boolean): void;
 };
 
@@ -73,23 +73,23 @@ type HearingParts = {
   keeper: AvailabilityKeeper;
   onReports: (reports: readonly DeviceReport[], before: StatesBefore | undefined) => void;
   open: OpenSession;
-  /** Takes in what the session of a backend that was alone still has, and ends it. */
+  /** Receives the rest of the session of a former single backend, and ends it. */
   endSingle: () => Promise<void>;
   logger: BackendLogger;
 };
 
 /**
- * What devices say, where it comes to several replicas: each hears of all of it through the database, and only the leader decides who has gone,
- * and only while every replica's share is heard by someone.
+ * Messages of devices shared by several replicas: each replica receives all reports through the database. Only the leader decides which
+ * devices are offline, and only while every replica's share is received.
  */
 function createSharedHearing(options: HearingParts): SharedHearing {
   const { replicas, keeper, logger } = options;
   const { leadership, clock } = replicas;
   let isListening = false;
-  /** Null: this replica does not lead, or has not looked yet. */
+  /** Null: this replica is not the leader, or has not checked yet. */
   let unheard: readonly string[] | null = null;
   let isCovered = false;
-  /** Since when this replica hears of every last will, its own link's or another's. */
+  /** Since when this replica receives every last will, from its own link or another's. */
   let linkedSinceMs: number | null = null;
   const agoMs = (at: number): number => Math.max(0, clock.now() - at);
 
@@ -106,7 +106,7 @@ function createSharedHearing(options: HearingParts): SharedHearing {
     isSingleEnded = true;
     options.endSingle().catch((error: unknown) => {
       isSingleEnded = false;
-      logger.event('unexpected_error', { where: 'emptying the session of before', message: describeError(error) });
+      logger.event('unexpected_error', { where: 'emptying the previous session', message: describeError(error) });
     });
   };
   const update = (): void => {
@@ -118,7 +118,7 @@ function createSharedHearing(options: HearingParts): SharedHearing {
     const covered = linkedSinceMs !== null && leadership.isLeader() && isAllHeard;
     if (covered === isCovered) return;
     isCovered = covered;
-    // From here on silence counts, or does not.
+    // From here on silence counts, or stops counting.
     keeper.listening(covered, linkedSinceMs ?? undefined);
   };
   replicas.attachBroker({
@@ -126,7 +126,7 @@ function createSharedHearing(options: HearingParts): SharedHearing {
     takenOver: takeover.takenOver,
     onUnheard: (ids) => {
       unheard = ids;
-      // Its own session comes back by itself.
+      // Its own session reconnects automatically.
       takeover.look(ids.filter((id) => id !== replicas.id));
       update();
     },

@@ -16,10 +16,10 @@ const states = (reports: readonly DeviceReport[]): unknown[] =>
 const cases: { story: string; times: StateTimes; reports: DeviceReport[]; left: unknown[] }[] = [
   { story: 'the first report of a device', times: {}, reports: [said(1, { a: 1 })], left: [{ a: 1 }] },
   { story: 'a newer one', times: { a: 5 }, reports: [said(6, { a: 1 })], left: [{ a: 1 }] },
-  { story: 'one of the same millisecond', times: { a: 5 }, reports: [said(5, { a: 1 })], left: [{ a: 1 }] },
-  { story: 'one that another has overtaken', times: { a: 5 }, reports: [said(4, { a: 1 })], left: [] },
+  { story: 'a report of the same millisecond', times: { a: 5 }, reports: [said(5, { a: 1 })], left: [{ a: 1 }] },
+  { story: 'an outdated report', times: { a: 5 }, reports: [said(4, { a: 1 })], left: [] },
   {
-    story: 'one that was overtaken in part',
+    story: 'a partly outdated report',
     times: { a: 5, b: 3 },
     reports: [said(4, { a: 1, b: 2, c: 3 })],
     left: [{ b: 2, c: 3 }],
@@ -31,24 +31,24 @@ const cases: { story: string; times: StateTimes; reports: DeviceReport[]; left: 
     left: [{ a: 'later' }, { b: 1 }],
   },
   {
-    story: 'one that waited at the broker, after another came another way meanwhile',
+    story: 'a report that waited at the broker while another replica received a newer one',
     times: { a: 50 },
     reports: [said(90, { a: 'old' }, 40)],
     left: [],
   },
   {
-    story: 'one that waited at the broker, and nothing came meanwhile',
+    story: 'a report that waited at the broker, without a newer one',
     times: { a: 30 },
     reports: [said(90, { a: 'new' }, 40)],
     left: [{ a: 'new' }],
   },
   {
-    story: 'one after the clock was set back',
+    story: 'a report after the clock was set back',
     times: { a: 3_600_000 },
     reports: [said(4, { a: 1 }), said(5, { a: 2 })],
     left: [{ a: 1 }, { a: 2 }],
   },
-  { story: 'a state of nothing', times: { a: 5 }, reports: [said(4, {})], left: [{}] },
+  { story: 'an empty state', times: { a: 5 }, reports: [said(4, {})], left: [{}] },
 ];
 for (const { story, times, reports, left } of cases) {
   test(`in order: ${story}`, () => {
@@ -56,7 +56,7 @@ for (const { story, times, reports, left } of cases) {
   });
 }
 
-test('other reports, and those of a device that was removed, are left as they are', () => {
+test('other reports, and reports of a removed device, are unchanged', () => {
   const event: DeviceReport = { kind: 'event', deviceId: 'd', at: 1, eventKind: 'device_event', data: {} };
   const elsewhere: DeviceReport = { kind: 'state', deviceId: 'gone', at: 1, state: { a: 1 } };
   assert.deepEqual(inOrder([event, elsewhere], new Map([['d', { a: 5 }]])), [event, elsewhere]);

@@ -14,11 +14,11 @@ type DeviceFacts = {
 };
 
 /**
- * Writes a batch of reports where other replicas write too, in one transaction: what they have overtaken is left out of the state, and a
- * device is made offline only by the leader, on facts that still hold. Rows are locked in the same order everywhere.
- * @param writeAlong what else must be on disk with it or not at all.
- * @param mayDecide whether this replica still leads; asked within the transaction.
- * @param announce tells the others, within the transaction, what was written.
+ * Writes a batch of reports while other replicas write too, in one transaction. It leaves outdated values out of the state. Only the leader
+ * sets a device offline, on facts that are still valid. All replicas lock rows in the same order.
+ * @param writeAlong further writes of the same transaction.
+ * @param mayDecide whether this replica still leads; checked within the transaction.
+ * @param announce sends the written reports to the others, within the transaction.
  */
 export async function writeSharedReports(options: {
   db: Database;
@@ -36,7 +36,7 @@ export async function writeSharedReports(options: {
     const times = new Map(facts.values().map(({ id, state_times: kept }) => [id, parseTimes(kept)]));
     const ordered = inOrder(valid, times);
     const folded = foldReports(ordered, new Map(facts.values().map(({ id, state }) => [id, state])), newId);
-    // What was overtaken happened all the same, but for what the state has no room for.
+    // Outdated reports still count as events and samples, except values over the limits of the state.
     const hasRoom = roomAfter(folded);
     folded.samples = sampleRows(valid).filter(({ deviceId, capability }) => hasRoom(deviceId, capability));
     await options.writeAlong?.(transaction, 'postgres', folded);
@@ -64,7 +64,7 @@ type OfflineReport = Extract<DeviceReport, { kind: 'status' }>;
 const isOffline = (report: DeviceReport): report is OfflineReport =>
   report.kind === 'status' && report.status === 'offline';
 
-/** Whether nothing was heard of the device since what the leader knew when it decided. */
+/** Whether no message of the device arrived after the leader decided. */
 function stillHolds({ deviceId, quietSince }: OfflineReport, facts: ReadonlyMap<string, DeviceFacts>): boolean {
   const seen = facts.get(deviceId)?.last_seen_at ?? null;
   return seen === null || quietSince === undefined || seen <= quietSince;
@@ -103,7 +103,7 @@ async function keepTimes(
     from ${jsonRows('postgres', rows, { id: 'text', times: 'text' })} where devices.id = given.id`.execute(transaction);
 }
 
-/** Unreadable: as good as none, like the state. */
+/** Unreadable times count as none, like an unreadable state. */
 function parseTimes(text: string | null): StateTimes {
   try {
     return text === null ? {} : (JSON.parse(text) as StateTimes);
@@ -115,14 +115,13 @@ function parseTimes(text: string | null): StateTimes {
 /** When each capability of a device was reported last, milliseconds since the epoch. */
 export type StateTimes = Record<string, number>;
 
-/** A time that lies further ahead was written while the database's clock was wrong. */
+/** A time further in the future was written while the database's clock was wrong. */
 const maxAheadMs = 10 * 60_000;
 
 /**
- * Takes out of reports what others have overtaken: states of one device come over several replicas. What may have waited counts from the
- * earliest time it was said, other reports from when they were received. Pure, but
- * that `times` goes on.
- * @param times by device; a device that is not in it is left as it is.
+ * Removes outdated values from reports: states of one device arrive over several replicas. A report that may have waited counts from its
+ * earliest possible send time, others from their time of receipt. Pure, except that it updates `times`.
+ * @param times by device; reports of other devices are unchanged.
  */
 export function inOrder(reports: readonly DeviceReport[], times: ReadonlyMap<string, StateTimes>): DeviceReport[] {
   return reports.flatMap((report) => {

@@ -10,11 +10,11 @@ const retryMs = 1_000;
 const maxAttempts = 600;
 
 export type SharedRevocations = Disposable & {
-  /** Takes over what others revoked while nobody told us. */
+  /** Applies revocations of others whose notification was lost. */
   reload(): Promise<void>;
 };
 
-/** Access tokens that one replica revokes are revoked at all, also at one that starts later. */
+/** A revocation of access tokens applies to all replicas, also to one that starts later. */
 export async function shareRevocations(options: {
   tokens: AccessTokens;
   db: Database;
@@ -48,7 +48,7 @@ async function writeRevocation(transact: Transact, userId: string, at: number): 
   });
 }
 
-/** Until it is done: a revocation that only this replica knows is none. */
+/** Retries until done: a revocation must reach all replicas. */
 function insist(clock: Clock, logger: BackendLogger, work: () => Promise<void>): void {
   const run = async (): Promise<void> => {
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
@@ -56,7 +56,7 @@ function insist(clock: Clock, logger: BackendLogger, work: () => Promise<void>):
         return await work();
       } catch (error) {
         if (attempt === 1) {
-          logger.event('unexpected_error', { where: 'telling of a revocation', message: describeError(error) });
+          logger.event('unexpected_error', { where: 'sharing a revocation', message: describeError(error) });
         }
         await clock.sleep(retryMs);
       }

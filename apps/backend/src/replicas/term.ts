@@ -3,24 +3,24 @@ import { endHanging, leaderLock, lockClass, unheardReplicas } from './locks.ts';
 import type { SessionQuery } from './session.ts';
 import type { BackendLogger } from '@station/kit/logger';
 
-/** A replica that asks nothing for so long while its connections stand hangs: besides its locks it would keep every notification from being cleared away. */
+/** A replica without a query for this long hangs. It would keep its locks and block the cleaning of notifications. */
 const hangsAfterMs = 15_000;
 export const sayEveryMs = 5_000;
 
 export type Term = {
-  /** What a replica does once a second: says that it lives, tries to lead, and as leader looks after the others. */
+  /** The work of each second: shows that the replica is alive, tries to lead, and as leader checks the others. */
   tick(query: SessionQuery): Promise<void>;
   /** The connection, and with it the leadership, is lost. */
   end(): void;
 };
 
-/** @param onUnheard called each second while leading, with the replicas whose broker sessions nobody hears. */
+/** @param onUnheard called each second while leading, with the replicas whose broker sessions are not received. */
 export function createTerm(options: {
   replicaId: string;
   leadership: SettableLeadership;
-  /** Whether this replica hears what devices say. */
+  /** Whether this replica receives messages of devices. */
   hears: () => boolean;
-  /** Whether it may lead: it does not before it is ready. */
+  /** Whether it may lead: not before it is ready. */
   isReady: () => boolean;
   onUnheard: (ids: readonly string[]) => void;
   monotonic: () => number;
@@ -34,7 +34,7 @@ export function createTerm(options: {
     const hears = options.hears();
     const nowMs = options.monotonic();
     if (said.hears === hears && nowMs - said.atMs < sayEveryMs) return;
-    // Until it hears again, what stands there is still when its session was last heard.
+    // Until it receives again, the row keeps the time when its session last received.
     const heardUntilNow = said.atMs !== -Infinity && hadHeard;
     hadHeard ||= hears;
     if (!hears && !heardUntilNow) {
@@ -54,7 +54,7 @@ export function createTerm(options: {
       `select pg_try_advisory_lock(${lockClass}, ${leaderLock}) as locked`,
     );
     if (answer?.locked !== true) return;
-    // Waits for what the leader before still writes: after this it writes nothing more.
+    // Waits for the last write of the previous leader, which cannot write afterwards.
     const [row] = await query<{ epoch: string }>(
       `insert into leadership (id, epoch, replica_id) values ('leader', 1, $1)
        on conflict (id) do update set epoch = leadership.epoch + 1, replica_id = excluded.replica_id returning epoch`,
@@ -68,7 +68,7 @@ export function createTerm(options: {
   return {
     tick: async (query) => {
       await sayAlive(query);
-      // Each of them does it: the one that hangs may be the leader.
+      // Every replica does this, because the hanging one may be the leader.
       await query(endHanging, [hangsAfterMs]);
       if (!leadership.isLeader() && options.isReady()) await tryToLead(query);
       if (!leadership.isLeader()) return;

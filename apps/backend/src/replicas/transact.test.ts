@@ -4,7 +4,7 @@ import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQue
 import type { Schema } from '../store/schema.ts';
 import { createExclusively } from './transact.ts';
 
-/** A database that answers nothing, and counts the connections that are held at the same time. */
+/** A database that never answers, and counts concurrently held connections. */
 function countedDatabase() {
   const counted = { held: 0, most: 0 };
   class CountingDriver extends DummyDriver {
@@ -28,14 +28,14 @@ function countedDatabase() {
   return { counted, db };
 }
 
-test('who waits for its turn at the logins holds no connection: who has it may need one', async () => {
+test('a waiter for the login lock holds no connection, because the holder may need one', async () => {
   const { counted, db } = countedDatabase();
   const exclusively = createExclusively(db);
   const done: number[] = [];
   const works = Array.from({ length: 10 }, (_, index) => async () => {
     await db.selectFrom('devices').select('id').execute();
     done.push(index);
-    if (index === 0) throw new Error('The broker is away');
+    if (index === 0) throw new Error('The broker is offline');
   });
   const results = await Promise.allSettled(works.map((work) => exclusively(work)));
   assert.deepEqual(

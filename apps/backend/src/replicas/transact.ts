@@ -5,7 +5,7 @@ import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import type { FanOut, ReplicaMessage } from './fan-out.ts';
 import { lockClass, loginsLock } from './locks.ts';
 
-/** Runs `work` in a transaction; what it tells is told to all replicas once that is on disk. */
+/** Runs `work` in a transaction; its messages reach all replicas once it is on disk. */
 export type Transact = <T>(
   work: (transaction: DatabaseTransaction, tell: (message: ReplicaMessage) => Promise<void>) => Promise<T>,
 ) => Promise<T>;
@@ -29,7 +29,7 @@ export function createTransact(db: Database, fanOut: Pick<FanOut, 'announce' | '
   };
 }
 
-/** What becomes of commands is told in the transaction that writes it. */
+/** Sends changes of commands in the transaction that writes them. */
 export function tellCommandsBy(transact: Transact): TellCommands {
   return (work) =>
     transact(async (transaction, tell) => {
@@ -40,8 +40,8 @@ export function tellCommandsBy(transact: Transact): TellCommands {
 }
 
 /**
- * One replica at a time, for what concerns the broker's logins. Within one it is a queue in memory: a connection for each who waits would leave
- * none for the one whose turn it is.
+ * Runs work on the broker's logins in one replica at a time. Inside a process it queues in memory: a connection for each waiter would leave
+ * none for the current one.
  */
 export function createExclusively(db: Database): <T>(work: () => Promise<T>) => Promise<T> {
   const { run } = createExclusiveRunner();

@@ -79,7 +79,7 @@ function serveConnection(
     }
     const described = await dependencies.describe();
     if (socket.readyState !== socket.OPEN) return;
-    // Whoever was revoked meanwhile was not among those that were closed for it.
+    // A user revoked during the log-in was not in the list of clients to close.
     if (!tokens.holds(claims)) return close(closeCodes.unauthorized, 'BackendLogger in again');
     clearTimeout(timer);
     const left = Math.min(Math.max(0, claims.expiresAt - clock.now()), maxTimerMs);

@@ -12,9 +12,9 @@ export type HubClient = {
 };
 
 export type SocketHub = {
-  /** The first client came or the last one left: what is only for watchers starts and stops then. */
+  /** The first client connected or the last one left: work that only serves clients starts and stops then. */
   onWatched(listener: (watched: boolean) => void): Disposable;
-  /** Messages that a new client gets after its `hello`, to know what the others know. */
+  /** Messages that a new client gets after its `hello`, to have the same state as the others. */
   replay(source: () => readonly ServerMessage[]): Disposable;
   /** To all clients that are here now, soon: what is told within a few milliseconds goes in one write. @param key of what only the latest matters of, for clients that are behind. */
   broadcast(message: ServerMessage, key?: string): void;
@@ -46,7 +46,7 @@ export function createSocketHub(clock: Pick<Clock, 'monotonic' | 'sleep'> = syst
       if (clients.size > 0) gathered.add(outgoing(message, key ?? null));
     },
     add: (client) => {
-      // What was told before it came is older than what is replayed to it.
+      // Earlier broadcasts are older than the messages replayed to the new client.
       gathered.flush();
       clients.add(client);
       const replayed = [...sources].flatMap((source) => source().map((message) => outgoing(message)));
@@ -73,7 +73,7 @@ export function createSocketHub(clock: Pick<Clock, 'monotonic' | 'sleep'> = syst
 
 type Gathering<T> = {
   add(item: T): void;
-  /** Delivers now what waits. */
+  /** Delivers waiting messages now. */
   flush(): void;
   clear(): void;
 };

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { WebSocket, WebSocketServer } from 'ws';
 import { batchesOf, batchOf, closeAtBytes, coalesceAtBytes, createOutbox, outgoing, textFrames } from './outbox.ts';
 
-/** A socket whose other end reads only when told to. */
+/** A socket whose other end only reads when the test lets it. */
 function slowSocket() {
   const written: string[] = [];
   const waiting: { bytes: number; done: () => void }[] = [];

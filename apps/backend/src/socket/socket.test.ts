@@ -35,7 +35,7 @@ async function open(running: RunningBackend, headers: Record<string, string> = {
 
 const send = (client: Client, message: unknown): void => client.socket.send(JSON.stringify(message));
 
-test('a client that logs in is told who it is, and what it asks is answered', async () => {
+test('a client that logs in receives its user, and its requests are answered', async () => {
   await using running = await runBackend();
   const { accessToken, user } = await running.setUp();
   const client = await open(running);
@@ -158,7 +158,7 @@ test('a new password cuts everyone off; the page that changed it comes back by i
   back.socket.close();
 });
 
-test('the agent’s events reach every client, and so does that it is away', async () => {
+test('the agent’s events reach every client, also that the agent is unreachable', async () => {
   await using running = await (async () => {
     const agent = await simulateAgent();
     return Object.assign(await runBackend({ env: { AGENT_URL: agent.url } }), { agent });
@@ -183,7 +183,7 @@ test('the agent’s events reach every client, and so does that it is away', asy
   for (const { socket } of clients) socket.close();
 });
 
-test('when the backend stops, clients are told to come back', async () => {
+test('when the backend stops, clients are asked to reconnect', async () => {
   await using running = await runBackend();
   const { accessToken } = await running.setUp();
   const client = await open(running);

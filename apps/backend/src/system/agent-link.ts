@@ -76,12 +76,12 @@ function parseEvent(data: string): AgentEvent | null {
     const value: unknown = JSON.parse(data);
     return Value.Check(AgentEvent, value) ? value : null;
   } catch {
-    // Not ours to judge: whatever else the agent streams one day is passed over.
+    // Ignores unknown events, so that a newer agent may send more.
     return null;
   }
 }
 
-/** No event of the agent is nearly as long; what is longer is not one. */
+/** Every event of the agent is far shorter; anything longer is an error. */
 const maxEventChars = 1024 * 1024;
 
 /**
@@ -111,7 +111,7 @@ function createSseParser(onData: (data: string) => void): (text: string) => void
   };
 }
 
-/** The agent's events for everyone at /ws, and whether the agent is heard. */
+/** Broadcasts the agent's events at /ws, and whether the agent is reachable. */
 export function startAgentEvents(
   config: { agent: AgentTarget | null; agentToken: string | null },
   { clock, logger, random }: Host,

@@ -70,7 +70,7 @@ test('refusals of the agent reach the reader with their own code', async () => {
   assert.deepEqual(response.json(), refusal);
 });
 
-test('that the agent refuses our token is never told as a fault of the reader’s own', async () => {
+test('a token that the agent refuses is never reported as a fault of the client', async () => {
   await using all = await backendWithAgent();
   const { agent, http, headers } = all;
   agent.answer('/check', 401, { statusCode: 401, error: 'Unauthorized', code: 'unauthorized', message: 'no' });
@@ -79,7 +79,7 @@ test('that the agent refuses our token is never told as a fault of the reader’
   assert.equal(response.json().code, 'agent_unreachable');
 });
 
-test('an agent that is away, silent or talks nonsense gives 502, never a hang', async () => {
+test('an unreachable, silent or faulty agent gives 502, never a hang', async () => {
   await using folder = await temporaryFolder();
   const socketPath = join(folder.path, 'agent.sock');
   await using running = await runBackend({ env: { AGENT_SOCKET: socketPath } });
