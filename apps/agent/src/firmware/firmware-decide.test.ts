@@ -196,7 +196,7 @@ describe('an entry', () => {
   });
 
   for (const [name, offered, floors, reason] of [
-    ['goes back', entry('0.9.9'), {}, /not newer than 1\.0\.0/],
+    ['goes back', entry('0.9.9'), {}, /not newer than the cached 1\.0\.0/],
     ['differs only in build metadata', entry('1.0.0+2'), {}, /not newer/],
     ['is a candidate of what is here', entry('1.0.0-rc.1'), {}, /not newer/],
     ['has other content under the same version', entry('1.0.0'), {}, /other content/],
