@@ -5,6 +5,7 @@ import { type AgentConditions, createAgentConditions } from '@station/kit/condit
 import { nodeDisk } from '@station/kit/durable-files';
 import { Stopping } from '@station/kit/lifecycle';
 import { createLogger } from '@station/kit/logger';
+import type { Status } from '@station/protocol/agent-api';
 import { events } from '@station/protocol/events';
 import { createOtaBackend } from './adapters/backend-client.ts';
 import { readBootId } from './adapters/boot-id.ts';
@@ -15,6 +16,7 @@ import { openDownload } from './adapters/http-download.ts';
 import { createServiceManager, type ServiceManager, type ServiceManagerParts } from './adapters/systemd.ts';
 import { socketFiles } from './adapters/unix-socket.ts';
 import { type Config, usualFirmwareManifest } from './config.ts';
+import type { AgentPort } from './core/agent-port.ts';
 import { createFirmwareSource } from './firmware/firmware-poll.ts';
 import type { FirmwareParts } from './firmware/firmware-run.ts';
 import { createFirmware, type Firmware } from './firmware/firmware.ts';
@@ -22,14 +24,13 @@ import { listensBeyondLoopback } from './http/guard.ts';
 import { createHttpServer } from './http/server.ts';
 import { createJournalKeeper } from './stack/journal-keeper.ts';
 import { createPort80Lock } from './stack/proxy-service.ts';
-import type { StackEngine } from './stack/stack-ports.ts';
 import { createReleaseSource } from './stack/release-source.ts';
+import type { StackEngine } from './stack/stack-ports.ts';
 import { createStack, type Stack } from './stack/stack.ts';
 import { stateFiles } from './stack/state-files.ts';
 import type { StackParts } from './stack/update-flow.ts';
-import { createStatus } from './status.ts';
 import { agentVersion } from './version.ts';
-import { createWifiDuty } from './wifi-duty.ts';
+import { createWifiDuty, type WifiDuty } from './wifi-duty.ts';
 
 /** What an engine needs besides the configuration. `overrideFile` pins the release that must run. */
 type EngineParts = { overrideFile: string; conditions: AgentConditions; clock: Clock; alive: () => void };
@@ -175,4 +176,43 @@ async function createDocker(
     alive,
     onLink: (linked) => conditions.set('compose_not_linked', !linked),
   });
+}
+
+type StatusParts = {
+  config: Config;
+  stack: Stack;
+  firmware: Firmware;
+  wifi: Pick<WifiDuty, 'status'>;
+  conditions: AgentConditions;
+  startedAt: string;
+  agentVersion: string;
+};
+
+/** The agent's status for its API, collected from the features at each request. */
+function createStatus(parts: StatusParts): AgentPort {
+  const { stack, config, conditions, wifi, firmware, startedAt, agentVersion } = parts;
+  return {
+    version: () => ({ ...stack.versions(), agentVersion }),
+    wifiStatus: wifi.status,
+    update: stack.update,
+    rollback: stack.rollback,
+    check: async () => {
+      const [answer, firmwareCheck] = await Promise.all([stack.check(), firmware.check()]);
+      const { latestVersion } = stack.versions();
+      return {
+        release: { ok: answer.kind === 'ok', latestVersion, updateAvailable: stack.updateAvailable() },
+        firmware: firmwareCheck,
+      };
+    },
+    status: async (): Promise<Status> => ({
+      stationId: config.stationId,
+      startedAt,
+      agentVersion,
+      autoUpdate: config.release.autoUpdate,
+      ...(await stack.status()),
+      firmware: firmware.status(),
+      wifi: wifi.status(),
+      conditions: conditions.list(),
+    }),
+  };
 }

@@ -36,7 +36,7 @@ const sendTimeoutMs = 20_000;
 export function createServiceManager(parts: ServiceManagerParts): ServiceManager {
   const { notifySocket, watchdogMs, clock, logger, isAlive } = parts;
   const ending = new AbortController();
-  const reportOnce = createOnce((message: string) => logger.event('unexpected_error', { where: program, message }));
+  const failedOnce = createOnce((message: string) => logger.event('unexpected_error', { where: program, message }));
   const stalledOnce = createOnce((message: string) => logger.event('unexpected_error', { where: 'watchdog', message }));
   let pendingStatus: string | null = null;
   let queue: Promise<void> = Promise.resolve();
@@ -48,9 +48,9 @@ export function createServiceManager(parts: ServiceManagerParts): ServiceManager
     try {
       const result = await runCommand(program, assignments, { env, abort: AbortSignal.timeout(sendTimeoutMs) });
       if (result.exitCode !== 0) throw new Error(`exit code ${result.exitCode}: ${result.stderr.trim()}`);
-      reportOnce.reset();
+      failedOnce.reset();
     } catch (error) {
-      reportOnce.tell(describeError(error));
+      failedOnce.log(describeError(error));
     }
   };
   /** Sent one after the other, so that they arrive in order. */
@@ -65,7 +65,7 @@ export function createServiceManager(parts: ServiceManagerParts): ServiceManager
         stalledOnce.reset();
         enqueue(() => ['WATCHDOG=1']);
       } else {
-        stalledOnce.tell('the agent makes no progress; the service manager is left to restart it');
+        stalledOnce.log('the agent makes no progress; the service manager is left to restart it');
       }
     }
   };
@@ -99,15 +99,15 @@ export function createServiceManager(parts: ServiceManagerParts): ServiceManager
 const statusLine = (text: string): string => `STATUS=${text.replace(/\s+/g, ' ').trim().slice(0, 200)}`;
 
 /** Logs a message once until it is reset. */
-function createOnce(say: (message: string) => void): { tell: (message: string) => void; reset: () => void } {
-  let said = false;
+function createOnce(log: (message: string) => void): { log: (message: string) => void; reset: () => void } {
+  let isLogged = false;
   return {
-    tell: (message) => {
-      if (!said) say(message);
-      said = true;
+    log: (message) => {
+      if (!isLogged) log(message);
+      isLogged = true;
     },
     reset: () => {
-      said = false;
+      isLogged = false;
     },
   };
 }

@@ -32,91 +32,119 @@ export type FirmwareDelivery = {
 /** The backend is on this machine: reading is cheap, and a backend that lost its records gets them back soon. */
 const reconcileMs = 5 * 60_000;
 
-export function createFirmwareDelivery(parts: {
+type DeliveryParts = {
   backend: OtaBackend;
   clock: Clock;
   logger: AgentLogger;
   checkIntervalMs: number;
   random: () => number;
-}): FirmwareDelivery {
-  const { backend, clock, logger, random } = parts;
-  const intervalMs = Math.min(reconcileMs, parts.checkIntervalMs);
-  const newBackoff = () => createBackoff({ initialMs: 5000, maxMs: reconcileMs, jitter: 0.2, random });
-  const askBackoff = newBackoff();
-  const records = new Map<string, { name: string; attempt: HandOverAttempt; backoff: Backoff }>();
-  let types: OtaDeviceTypes | null = null;
-  let askDueMs = -Infinity;
-  let askFailures = 0;
-  let askError: string | null = null;
+};
 
-  const retryAfter = (backoff: Backoff, attempt: number, reason: string, tell: boolean): number => {
-    const retryInMs = Math.min(backoff.nextMs(), intervalMs);
-    if (tell) logger.event('firmware_hand_over_failed', { attempt, retryInMs, reason });
-    return clock.monotonic() + retryInMs;
+export function createFirmwareDelivery(parts: DeliveryParts): FirmwareDelivery {
+  const delivery: Delivery = {
+    ...parts,
+    intervalMs: Math.min(reconcileMs, parts.checkIntervalMs),
+    types: null,
+    ask: { dueMs: -Infinity, failures: 0, error: null, backoff: newBackoff(parts.random) },
+    records: new Map(),
   };
-  const noteFailure = (item: CachedFirmware, reason: string): void => {
-    const before = records.get(attemptKey(item));
-    const backoff = before?.backoff ?? newBackoff();
-    const failures = (before?.attempt.failures ?? 0) + 1;
-    forget(item.name);
-    const dueMs = retryAfter(backoff, failures, reason, true);
-    records.set(attemptKey(item), { name: item.name, attempt: { failures, dueMs, reason }, backoff });
-  };
-  /** The cache holds one version of each name. */
-  const forget = (name: string): void => {
-    for (const [key, record] of records) if (record.name === name) records.delete(key);
-  };
-  const hurryAll = (): void => {
-    for (const record of records.values()) record.attempt = { ...record.attempt, dueMs: -Infinity };
-  };
+  const { ask, records } = delivery;
   const attemptsOf = (items: readonly CachedFirmware[]): HandOverAttempt[] =>
     items.flatMap((item) => records.get(attemptKey(item))?.attempt ?? []);
 
   return {
-    types: () => types,
-    askDueMs: () => askDueMs,
+    types: () => delivery.types,
+    askDueMs: () => ask.dueMs,
     attempts: () => new Map([...records].map(([key, { attempt }]) => [key, attempt])),
-    ask: async (isPending, signal) => {
-      const answer = await backend.deviceTypes(signal);
-      if (answer.kind === 'failed') {
-        askFailures += 1;
-        askError = answer.reason;
-        // Do not log a restarting backend while there is nothing to hand over.
-        askDueMs = retryAfter(askBackoff, askFailures, answer.reason, isPending);
-        return;
-      }
-      // The backend was down: earlier failures may come from that.
-      if (askFailures > 0) hurryAll();
-      askFailures = 0;
-      askError = null;
-      askBackoff.reset();
-      types = answer.types;
-      askDueMs = clock.monotonic() + intervalMs;
-    },
-    handOver: async (item, signal) => {
-      const { name, version, file, path, checksum, size, chip, minVersion } = item;
-      const body = { name, version, file, path, checksum, size };
-      const more = { ...(chip === null ? {} : { chip }), ...(minVersion === null ? {} : { minVersion }) };
-      const answer = await backend.firmwareReady({ ...body, ...more }, signal);
-      if (answer.kind === 'failed') {
-        noteFailure(item, answer.reason);
-        return false;
-      }
-      forget(name);
-      const rest = (types ?? []).filter(({ type }) => type !== name);
-      const installed = types?.find(({ type }) => type === name)?.installed ?? [];
-      types = [...rest, { type: name, installed, cached: version }];
-      return true;
-    },
+    ask: (isPending, signal) => readTypes(delivery, isPending, signal),
+    handOver: (item, signal) => handOver(delivery, item, signal),
     isPending: (items, handedOver) =>
-      items.some(
-        (item) => !isHandedOver(item, handedOver, types ?? [{ type: item.name, installed: [], cached: item.version }]),
-      ),
+      items.some((item) => {
+        const unknown = [{ type: item.name, installed: [], cached: item.version }];
+        return !isHandedOver(item, handedOver, delivery.types ?? unknown);
+      }),
     hurry: () => {
-      hurryAll();
-      askDueMs = -Infinity;
+      hurryAll(delivery);
+      ask.dueMs = -Infinity;
     },
-    failures: (items) => Math.max(askFailures, ...attemptsOf(items).map(({ failures }) => failures)),
-    lastError: (items) => askError ?? attemptsOf(items)[0]?.reason ?? null,
+    failures: (items) => Math.max(ask.failures, ...attemptsOf(items).map(({ failures }) => failures)),
+    lastError: (items) => ask.error ?? attemptsOf(items)[0]?.reason ?? null,
   };
 }
+
+type Delivery = DeliveryParts & {
+  /** How often the backend's records are read, and the longest delay before a retry. */
+  intervalMs: number;
+  /** The backend's records; null: not read yet. */
+  types: OtaDeviceTypes | null;
+  /** The next read of the records, and the reads that failed since the last good one. */
+  ask: { dueMs: number; failures: number; error: string | null; backoff: Backoff };
+  /** Failed hand-overs by the key of their item. */
+  records: Map<string, { name: string; attempt: HandOverAttempt; backoff: Backoff }>;
+};
+
+const newBackoff = (random: () => number): Backoff =>
+  createBackoff({ initialMs: 5000, maxMs: reconcileMs, jitter: 0.2, random });
+
+async function readTypes(delivery: Delivery, isPending: boolean, signal: AbortSignal): Promise<void> {
+  const { backend, clock, ask } = delivery;
+  const answer = await backend.deviceTypes(signal);
+  if (answer.kind === 'failed') {
+    ask.failures += 1;
+    ask.error = answer.reason;
+    const retryInMs = nextRetryMs(delivery, ask.backoff);
+    // Do not log a restarting backend while there is nothing to hand over.
+    if (isPending) logFailure(delivery, ask.failures, retryInMs, answer.reason);
+    ask.dueMs = clock.monotonic() + retryInMs;
+    return;
+  }
+  // The backend was down: earlier failures may come from that.
+  if (ask.failures > 0) hurryAll(delivery);
+  ask.failures = 0;
+  ask.error = null;
+  ask.backoff.reset();
+  delivery.types = answer.types;
+  ask.dueMs = clock.monotonic() + delivery.intervalMs;
+}
+
+async function handOver(delivery: Delivery, item: CachedFirmware, signal: AbortSignal): Promise<boolean> {
+  const { name, version, file, path, checksum, size, chip, minVersion } = item;
+  const body = { name, version, file, path, checksum, size };
+  const more = { ...(chip === null ? {} : { chip }), ...(minVersion === null ? {} : { minVersion }) };
+  const answer = await delivery.backend.firmwareReady({ ...body, ...more }, signal);
+  if (answer.kind === 'failed') {
+    noteFailure(delivery, item, answer.reason);
+    return false;
+  }
+  forget(delivery, name);
+  const types = delivery.types ?? [];
+  const installed = types.find(({ type }) => type === name)?.installed ?? [];
+  delivery.types = [...types.filter(({ type }) => type !== name), { type: name, installed, cached: version }];
+  return true;
+}
+
+function noteFailure(delivery: Delivery, item: CachedFirmware, reason: string): void {
+  const { records, clock, random } = delivery;
+  const before = records.get(attemptKey(item));
+  const backoff = before?.backoff ?? newBackoff(random);
+  const failures = (before?.attempt.failures ?? 0) + 1;
+  forget(delivery, item.name);
+  const retryInMs = nextRetryMs(delivery, backoff);
+  logFailure(delivery, failures, retryInMs, reason);
+  const attempt = { failures, dueMs: clock.monotonic() + retryInMs, reason };
+  records.set(attemptKey(item), { name: item.name, attempt, backoff });
+}
+
+/** The cache holds one version of each name. */
+function forget({ records }: Delivery, name: string): void {
+  for (const [key, record] of records) if (record.name === name) records.delete(key);
+}
+
+function hurryAll({ records }: Delivery): void {
+  for (const record of records.values()) record.attempt = { ...record.attempt, dueMs: -Infinity };
+}
+
+const nextRetryMs = ({ intervalMs }: Delivery, backoff: Backoff): number => Math.min(backoff.nextMs(), intervalMs);
+
+const logFailure = ({ logger }: Delivery, attempt: number, retryInMs: number, reason: string): void =>
+  logger.event('firmware_hand_over_failed', { attempt, retryInMs, reason });

@@ -38,70 +38,102 @@ const lineCheckMs = 1000;
 const longestLineWaitMs = 10 * 60_000;
 
 export function createFetching(parts: FetchingParts): Fetching {
-  const { cache, attempts, clock, logger } = parts;
+  const { cache } = parts;
   let current: ReturnType<Fetching['current']> = null;
-
-  const refuse = (entry: FirmwareEntry, reason: string): false => {
-    attempts.note(entry, 'refused', reason, 0);
-    logger.event('firmware_refused', { name: entry.name, version: entry.version, reason });
-    return false;
-  };
-
-  const load = (entry: FirmwareEntry, signal: AbortSignal): Promise<DownloadOutcome> => {
-    const { name, version } = entry;
-    const attempt = attempts.failures(entry) + 1;
-    const onProgress = (doneBytes: number, totalBytes: number | null): void => {
-      const percent = totalBytes === null ? null : Math.min(100, (100 * doneBytes) / totalBytes);
-      current = { name, version, progress: { doneBytes, totalBytes, percent } };
-    };
-    const onStart = ({ doneBytes, totalBytes }: { doneBytes: number; totalBytes: number | null }): void => {
-      onProgress(doneBytes, totalBytes);
-      logger.event('firmware_download_start', { name, version, bytes: totalBytes ?? 0, doneBytes, attempt });
-    };
-    return download(entry, { ...parts, lineIsFree: createLineWait(parts), onStart, onProgress }, signal);
-  };
-
   return {
     current: () => current,
     fetch: async (entry, items, signal) => {
       const { name, version } = entry;
       try {
         await cache.prepare();
-        const complete = await cache.findComplete(entry);
-        if (complete === 'lost') {
-          await cache.removeFile(entry);
-          logger.event('state_repaired', { file: firmwareFileName(name, version), reason: lostReason });
-        }
-        const outcome = complete && complete !== 'lost' ? adopted(complete) : await load(entry, signal);
-        if (outcome.kind === 'refused') return refuse(entry, outcome.reason);
-        if (outcome.kind === 'failed') {
-          const { doneBytes, reason } = outcome;
-          const retryInMs = attempts.note(entry, outcome.diskFull ? 'disk_full' : 'failed', reason, doneBytes);
-          const attempt = attempts.failures(entry);
-          logger.event('firmware_download_failed', { name, version, doneBytes, attempt, retryInMs, reason });
-          return false;
-        }
-        const { path, bytes, discard } = outcome;
-        const before = items.find((item) => item.name === name) ?? null;
-        const others = items.filter((item) => item !== before);
-        const verdict = verifyFirmware({ bytes, sha256 }, entry, before, others);
-        if (verdict.kind === 'refused') {
-          if (path === null) await cache.removeFile(entry);
-          await discard();
-          return refuse(entry, verdict.reason);
-        }
-        if (path !== null) logger.event('firmware_download_done', { name, version, bytes: bytes.length });
-        const now = isoTime(clock.now());
-        await cache.publish(entry, { from: path, size: bytes.length, facts: verdict, now });
-        await discard();
-        attempts.forget(entry);
-        logger.event('firmware_ready', { name, version });
-        return true;
+        const complete = await findComplete(parts, entry);
+        const load = (): Promise<DownloadOutcome> =>
+          loadFirmware(parts, entry, (progress) => (current = { name, version, progress }), signal);
+        const outcome = complete ? adopted(complete) : await load();
+        if (outcome.kind === 'refused') return refuse(parts, entry, outcome.reason);
+        if (outcome.kind === 'failed') return fail(parts, entry, outcome);
+        return await publish(parts, entry, outcome, items);
       } finally {
         current = null;
       }
     },
   };
+}
+
+/** The file of an earlier fetch that lacks only its metadata; a damaged one is removed. */
+async function findComplete({ cache, logger }: FetchingParts, entry: FirmwareEntry): Promise<Uint8Array | null> {
+  const complete = await cache.findComplete(entry);
+  if (complete !== 'lost') return complete;
+  await cache.removeFile(entry);
+  logger.event('state_repaired', { file: firmwareFileName(entry.name, entry.version), reason: lostReason });
+  return null;
+}
+
+function loadFirmware(
+  parts: FetchingParts,
+  entry: FirmwareEntry,
+  show: (progress: Progress) => void,
+  signal: AbortSignal,
+): Promise<DownloadOutcome> {
+  const { name, version } = entry;
+  const attempt = parts.attempts.failures(entry) + 1;
+  const onProgress = (doneBytes: number, totalBytes: number | null): void => {
+    const percent = totalBytes === null ? null : Math.min(100, (100 * doneBytes) / totalBytes);
+    show({ doneBytes, totalBytes, percent });
+  };
+  const onStart = ({ doneBytes, totalBytes }: { doneBytes: number; totalBytes: number | null }): void => {
+    onProgress(doneBytes, totalBytes);
+    parts.logger.event('firmware_download_start', { name, version, bytes: totalBytes ?? 0, doneBytes, attempt });
+  };
+  return download(entry, { ...parts, lineIsFree: createLineWait(parts), onStart, onProgress }, signal);
+}
+
+/** Verifies a complete file and publishes it. False when the verification refuses it. */
+async function publish(
+  parts: FetchingParts,
+  entry: FirmwareEntry,
+  {
+    path,
+    bytes,
+    discard,
+  }: Pick<Extract<DownloadOutcome, { kind: 'ok' }>, 'bytes' | 'discard'> & { path: string | null },
+  items: readonly CachedFirmware[],
+): Promise<boolean> {
+  const { cache, attempts, clock, logger } = parts;
+  const { name, version } = entry;
+  const before = items.find((item) => item.name === name) ?? null;
+  const others = items.filter((item) => item !== before);
+  const verdict = verifyFirmware({ bytes, sha256 }, entry, before, others);
+  if (verdict.kind === 'refused') {
+    if (path === null) await cache.removeFile(entry);
+    await discard();
+    return refuse(parts, entry, verdict.reason);
+  }
+  if (path !== null) logger.event('firmware_download_done', { name, version, bytes: bytes.length });
+  const now = isoTime(clock.now());
+  await cache.publish(entry, { from: path, size: bytes.length, facts: verdict, now });
+  await discard();
+  attempts.forget(entry);
+  logger.event('firmware_ready', { name, version });
+  return true;
+}
+
+function refuse({ attempts, logger }: FetchingParts, entry: FirmwareEntry, reason: string): false {
+  attempts.note(entry, 'refused', reason, 0);
+  logger.event('firmware_refused', { name: entry.name, version: entry.version, reason });
+  return false;
+}
+
+function fail(
+  { attempts, logger }: FetchingParts,
+  entry: FirmwareEntry,
+  { doneBytes, diskFull, reason }: Extract<DownloadOutcome, { kind: 'failed' }>,
+): false {
+  const { name, version } = entry;
+  const retryInMs = attempts.note(entry, diskFull ? 'disk_full' : 'failed', reason, doneBytes);
+  const attempt = attempts.failures(entry);
+  logger.event('firmware_download_failed', { name, version, doneBytes, attempt, retryInMs, reason });
+  return false;
 }
 
 /** A file that is complete under its name and lacks only its metadata. */

@@ -4,17 +4,17 @@ import { isPending, observe, type FirmwareParts, type FirmwareRun } from './firm
 
 /** Failed hand-overs before the condition is set: a starting backend is down for a while. */
 const failuresOfACondition = 3;
-/** Limit of remembered announcements: a manifest that keeps changing must not fill the memory. */
-const mostRemembered = 10_000;
+/** Limit of the list of logged entries: a manifest that keeps changing must not fill the memory. */
+const mostLogged = 10_000;
 
 /** Logs once what a manifest newly offers, and what of it is refused. */
 export function createAnnouncer(run: FirmwareRun, parts: FirmwareParts): () => void {
-  const told = new Set<string>();
-  const once = (key: string, tell: () => void): void => {
-    if (told.has(key)) return;
-    if (told.size >= mostRemembered) told.clear();
-    told.add(key);
-    tell();
+  const logged = new Set<string>();
+  const once = (key: string, log: () => void): void => {
+    if (logged.has(key)) return;
+    if (logged.size >= mostLogged) logged.clear();
+    logged.add(key);
+    log();
   };
   return () => {
     const facts = observe(run, parts);

@@ -166,8 +166,8 @@ function failureCode({ code, result }: HistoryEntry, otherwise: ErrorCode): Erro
 }
 
 function failure(code: ErrorCode, message: string, { from, to, reason }: HistoryEntry): StationError {
-  const told = reason === null ? message : `${message} (${reason})`;
-  return new StationError(code, told, { details: { from, to, reason } });
+  const text = reason === null ? message : `${message} (${reason})`;
+  return new StationError(code, text, { details: { from, to, reason } });
 }
 
 export const shuttingDown = (): StationError =>

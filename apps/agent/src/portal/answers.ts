@@ -26,69 +26,75 @@ const untouched: PageState = { problem: null, chosen: null, isPasswordShown: fal
  */
 export function createAnswers(parts: { place: Place; actions: PortalActions }): Answers {
   const { actions } = parts;
-  const startUrl = `http://${authorityOf(parts.place)}/`;
-  let searches = 0;
-
-  const search = (): void => {
-    searches += 1;
-    const done = (): void => void (searches -= 1);
-    actions.rescan().then(done, done);
-  };
-
-  const startPage = (words: Texts, state: PageState): Response => {
-    const view = actions.view();
-    if (view.joining !== null) return page(renderTrying(words, view, view.joining, false));
-    const isBlank = view.isLooking && view.networks.length === 0 && state === untouched && view.lastJoin === null;
-    return page(isBlank ? renderSearching(words) : renderPage(words, view, state));
-  };
-
-  const join = (words: Texts, form: ReadonlyMap<string, string>): Response => {
-    const view = actions.view();
-    const reading = readJoinForm(form, view.networks);
-    if (reading.kind === 'invalid')
-      return startPage(words, { ...untouched, problem: reading.problem, chosen: reading.chosen });
-    if (actions.join(reading.request) === 'accepted')
-      return page(renderTrying(words, view, reading.request.ssid, false));
-    const { joining } = actions.view();
-    // The hotspot ends for a known network, not for a join from here.
-    return page(
-      joining === null ? renderTrouble(words, words.leaving, startUrl) : renderTrying(words, view, joining, true),
-    );
-  };
-
+  const portal: Portal = { actions, startUrl: `http://${authorityOf(parts.place)}/`, searches: 0 };
   return {
-    to: (answer, acceptLanguage) => {
-      if (answer.kind === 'redirect') return redirect(startUrl);
-      if (answer.kind === 'state') return plainText(200, actions.view().joining === null ? 'ready' : 'joining');
-      if (answer.kind === 'nothing') return plainText(404, 'Nothing here.\n');
-      const words = texts[pickLanguage('query' in answer ? answer.query.get('lang') : null, acceptLanguage)];
-      if (answer.kind === 'refused') return page(renderTrouble(words, words.refused[answer.reason], startUrl), 403);
-      if (answer.byPerson) actions.seen();
-      if (answer.kind === 'page') return startPage(words, untouched);
-      const isSearching = searches > 0 || actions.view().isLooking;
-      return isSearching ? page(renderSearching(words)) : seeOther(`${startUrl}?lang=${words.language}`);
-    },
+    to: (answer, acceptLanguage) => respond(portal, answer, acceptLanguage),
     toForm: (action, body, acceptLanguage) => {
       const form = body === null ? null : readForm(body);
       const words = texts[pickLanguage(form?.get('lang'), acceptLanguage)];
       actions.seen();
-      if (body === null) return page(renderTrouble(words, words.refused.too_large, startUrl), 413);
-      if (form === null) return startPage(words, { ...untouched, problem: 'form_unreadable' });
-      if (action === 'join') return join(words, form);
-      if (action === 'show')
-        return startPage(words, {
-          ...untouched,
-          chosen: readChosen(form, actions.view().networks),
-          isPasswordShown: true,
-        });
-      search();
-      return seeOther(`${startUrl}searching?lang=${words.language}`);
+      if (body === null) return page(renderTrouble(words, words.refused.too_large, portal.startUrl), 413);
+      if (form === null) return startPage(portal, words, { ...untouched, problem: 'form_unreadable' });
+      if (action === 'join') return join(portal, words, form);
+      if (action === 'show') {
+        const chosen = readChosen(form, actions.view().networks);
+        return startPage(portal, words, { ...untouched, chosen, isPasswordShown: true });
+      }
+      search(portal);
+      return seeOther(`${portal.startUrl}searching?lang=${words.language}`);
     },
     broken: (acceptLanguage) => {
       const words = texts[pickLanguage(null, acceptLanguage)];
-      return page(renderTrouble(words, words.refused.broken, startUrl), 500);
+      return page(renderTrouble(words, words.refused.broken, portal.startUrl), 500);
     },
   };
+}
+
+type Portal = {
+  actions: PortalActions;
+  startUrl: string;
+  /** Searches that were requested here and have not ended. */
+  searches: number;
+};
+
+function respond(portal: Portal, answer: Exclude<Answer, { kind: 'form' }>, acceptLanguage: string | null): Response {
+  const { actions, startUrl } = portal;
+  if (answer.kind === 'redirect') return redirect(startUrl);
+  if (answer.kind === 'state') return plainText(200, actions.view().joining === null ? 'ready' : 'joining');
+  if (answer.kind === 'nothing') return plainText(404, 'Nothing here.\n');
+  const words = texts[pickLanguage('query' in answer ? answer.query.get('lang') : null, acceptLanguage)];
+  if (answer.kind === 'refused') return page(renderTrouble(words, words.refused[answer.reason], startUrl), 403);
+  if (answer.byPerson) actions.seen();
+  if (answer.kind === 'page') return startPage(portal, words, untouched);
+  const isSearching = portal.searches > 0 || actions.view().isLooking;
+  return isSearching ? page(renderSearching(words)) : seeOther(`${startUrl}?lang=${words.language}`);
+}
+
+function startPage({ actions }: Portal, words: Texts, state: PageState): Response {
+  const view = actions.view();
+  if (view.joining !== null) return page(renderTrying(words, view, view.joining, false));
+  const isBlank = view.isLooking && view.networks.length === 0 && state === untouched && view.lastJoin === null;
+  return page(isBlank ? renderSearching(words) : renderPage(words, view, state));
+}
+
+function join(portal: Portal, words: Texts, form: ReadonlyMap<string, string>): Response {
+  const { actions, startUrl } = portal;
+  const view = actions.view();
+  const reading = readJoinForm(form, view.networks);
+  if (reading.kind === 'invalid')
+    return startPage(portal, words, { ...untouched, problem: reading.problem, chosen: reading.chosen });
+  if (actions.join(reading.request) === 'accepted') return page(renderTrying(words, view, reading.request.ssid, false));
+  const { joining } = actions.view();
+  // The hotspot ends for a known network, not for a join from here.
+  return page(
+    joining === null ? renderTrouble(words, words.leaving, startUrl) : renderTrying(words, view, joining, true),
+  );
+}
+
+function search(portal: Portal): void {
+  portal.searches += 1;
+  const done = (): void => void (portal.searches -= 1);
+  portal.actions.rescan().then(done, done);
 }
 
 const page = (body: string, status = 200): Response => ({ status, headers: pageHeaders, body });

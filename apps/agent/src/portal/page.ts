@@ -52,9 +52,9 @@ export function renderPage(texts: Texts, view: PortalView, state: PageState): st
   return renderDocument({ texts, title, main });
 }
 
-type Told = Trouble & { names: { name: string } };
+type NamedTrouble = Trouble & { names: { name: string } };
 
-function troubleOf(texts: Texts, view: PortalView, state: PageState): Told | null {
+function troubleOf(texts: Texts, view: PortalView, state: PageState): NamedTrouble | null {
   if (state.problem !== null) return { ...texts.problems[state.problem], names: { name: '' } };
   if (view.lastJoin === null || state.isPasswordShown) return null;
   return { ...texts.failures[view.lastJoin.failure], names: { name: describeSsid(view.lastJoin.ssid) } };
@@ -79,7 +79,7 @@ function textOf(ssid: SsidHex): string | null {
 }
 
 // It takes the focus, so that screen readers read the error first.
-const renderTroubleBox = ({ title, help, names }: Told): Html =>
+const renderTroubleBox = ({ title, help, names }: NamedTrouble): Html =>
   html`<section class="fault" tabindex="-1" autofocus>
     <h2>${fill(title, names)}</h2>
     <p>${fill(help, names)}</p>

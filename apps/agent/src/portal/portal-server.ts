@@ -39,7 +39,7 @@ export async function openPortal(options: PortalOptions): Promise<PortalServer> 
   const backoff = createBackoff({ initialMs: 250, maxMs: 5000, jitter: 0.2, random: options.random });
   let server: Server | null = null;
   let isPortTaken = false;
-  let told: string | null = null;
+  let loggedReason: string | null = null;
 
   const attempt = async (): Promise<void> => {
     try {
@@ -50,8 +50,9 @@ export async function openPortal(options: PortalOptions): Promise<PortalServer> 
       isPortTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
       const reason = describeError(error);
       // Log each reason once: the attempt repeats every few seconds.
-      if (reason !== told) logger.event('portal_unavailable', { address: `${address}:${options.port}`, reason });
-      told = reason;
+      if (reason !== loggedReason)
+        logger.event('portal_unavailable', { address: `${address}:${options.port}`, reason });
+      loggedReason = reason;
     }
   };
   const persist = async (): Promise<void> => {
@@ -149,12 +150,12 @@ async function close(server: Server, clock: Clock): Promise<void> {
   await closed;
 }
 
-/** What is read and thrown away of a body that is too large, so that the sender gets to read the answer. */
+/** How much is read and discarded of a body that is too large, so that the sender gets to read the answer. */
 const mostBytesDiscarded = 1_048_576;
 
 /**
  * A request's body; null when it has more than `limit` bytes.
- * @throws when the sender goes away or falls silent before the end (the server's time limits end its connection).
+ * @throws when the sender disconnects or stops sending before the end (the server's time limits end its connection).
  */
 async function readBody(request: IncomingMessage, limit: number): Promise<Uint8Array | null> {
   const chunks: Buffer[] = [];

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { Clock } from '@station/kit/clock';
-import { createExclusiveRunner } from '@station/kit/exclusive-runner';
+import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclusive-runner';
 import { readText, removeDurable, writeDurable, type Disk } from '@station/kit/durable-files';
 import type { AgentLogger } from '@station/kit/logger';
-import { createBackoff } from '@station/kit/retry';
+import { type Backoff, createBackoff } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { AgentConditions } from '@station/kit/conditions';
 import type { Credentials, CredentialsBackend } from './wifi-ports.ts';
@@ -32,7 +32,7 @@ const afterRefusalMs = 24 * 3600_000;
 const quietFailures = 3;
 const readRetryMs = 30_000;
 
-export function createCredentialsForwarder(parts: {
+type ForwarderParts = {
   backend: CredentialsBackend;
   disk: Disk;
   dataDir: string;
@@ -40,83 +40,28 @@ export function createCredentialsForwarder(parts: {
   clock: Clock;
   logger: AgentLogger;
   random: () => number;
-}): CredentialsForwarder {
-  const { backend, disk, conditions, clock, logger } = parts;
-  const path = join(parts.dataDir, credentialsFile);
-  const backoff = createBackoff({ initialMs: 5000, maxMs: 15 * 60_000, jitter: 0.2, random: parts.random });
-  const files = createExclusiveRunner();
-  let pending: Credentials | null = null;
-  let isRead = false;
-  let failures = 0;
+};
+
+export function createCredentialsForwarder(parts: ForwarderParts): CredentialsForwarder {
+  const { disk, conditions, clock, random } = parts;
+  const forwarder: Forwarder = {
+    ...parts,
+    path: join(parts.dataDir, credentialsFile),
+    backoff: createBackoff({ initialMs: 5000, maxMs: 15 * 60_000, jitter: 0.2, random }),
+    files: createExclusiveRunner(),
+    pending: null,
+    isRead: false,
+    failures: 0,
+  };
   let wake = new AbortController();
-
-  /** @returns milliseconds until the next try. */
-  const fail = (reason: string, retryInMs: number): number => {
-    failures += 1;
-    logger.event('credentials_forward_failed', { attempt: failures, retryInMs, reason });
-    if (failures >= quietFailures || retryInMs === afterRefusalMs) {
-      conditions.set('wifi_credentials_not_forwarded', true);
-    }
-    return retryInMs;
-  };
-
-  const send = async (credentials: Credentials, signal: AbortSignal): Promise<number | null> => {
-    const ssid = textOf(credentials.ssid);
-    if (ssid === null) return fail('the name of the network is not text', afterRefusalMs);
-    const answer = await backend.send({ ...credentials, ssid }, signal);
-    if (answer.kind === 'refused') return fail(answer.reason, afterRefusalMs);
-    if (answer.kind === 'failed') return fail(answer.reason, backoff.nextMs());
-    // Newer credentials are written after this, so their file stays.
-    await files.run(async () => {
-      if (pending === credentials) await removeDurable(disk, path);
-    });
-    if (pending !== credentials) return 0;
-    pending = null;
-    failures = 0;
-    backoff.reset();
-    conditions.set('wifi_credentials_not_forwarded', false);
-    logger.event('credentials_forwarded', { ssid: describeSsid(credentials.ssid) });
-    return null;
-  };
-
-  /** Credentials that an earlier process has left. */
-  const read = async (): Promise<void> => {
-    const text = await readText(disk, path);
-    isRead = true;
-    if (text === null || pending) return;
-    pending = parse(text);
-    if (pending) return;
-    logger.event('state_repaired', { file: credentialsFile, reason: 'not readable' });
-    await files.run(async () => {
-      if (!pending) await removeDurable(disk, path);
-    });
-  };
-
-  const trySend = async (signal: AbortSignal): Promise<number | null> => {
-    if (!isRead) {
-      // A card that cannot be read now may be read later.
-      const isOk = await read().then(
-        () => true,
-        () => false,
-      );
-      if (!isOk && !pending) return readRetryMs;
-    }
-    if (!pending) return null;
-    try {
-      return await send(pending, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      return fail(describeError(error), backoff.nextMs());
-    }
-  };
 
   return {
     save: async (credentials) => {
-      pending = credentials;
-      failures = 0;
-      backoff.reset();
+      forwarder.pending = credentials;
+      forwarder.failures = 0;
+      forwarder.backoff.reset();
       try {
-        await files.run(() => writeDurable(disk, path, JSON.stringify(credentials), 0o600));
+        await forwarder.files.run(() => writeDurable(disk, forwarder.path, JSON.stringify(credentials), 0o600));
         conditions.set('wifi_state_not_writable', false);
       } catch {
         conditions.set('wifi_state_not_writable', true);
@@ -127,13 +72,89 @@ export function createCredentialsForwarder(parts: {
       for (;;) {
         signal.throwIfAborted();
         const woken = (wake = new AbortController());
-        const waitMs = await trySend(signal);
+        const waitMs = await forward(forwarder, signal);
         await clock
           .sleep(waitMs ?? afterRefusalMs, AbortSignal.any([signal, woken.signal]))
           .catch(() => signal.throwIfAborted());
       }
     },
   };
+}
+
+type Forwarder = ForwarderParts & {
+  /** The credentials file. Everything that writes it runs in `files`. */
+  path: string;
+  files: ExclusiveRunner;
+  /** Credentials that the backend does not have yet. */
+  pending: Credentials | null;
+  /** Whether the file of an earlier process was read. */
+  isRead: boolean;
+  /** Failed tries in a row. */
+  failures: number;
+  backoff: Backoff;
+};
+
+/** @returns milliseconds until the next try; null: nothing is pending. */
+async function forward(forwarder: Forwarder, signal: AbortSignal): Promise<number | null> {
+  if (!forwarder.isRead) {
+    // A card that cannot be read now may be read later.
+    const isOk = await readPending(forwarder).then(
+      () => true,
+      () => false,
+    );
+    if (!isOk && !forwarder.pending) return readRetryMs;
+  }
+  if (!forwarder.pending) return null;
+  try {
+    return await send(forwarder, forwarder.pending, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    return fail(forwarder, describeError(error), forwarder.backoff.nextMs());
+  }
+}
+
+/** Reads credentials that an earlier process has left. */
+async function readPending(forwarder: Forwarder): Promise<void> {
+  const { disk, path, logger } = forwarder;
+  const text = await readText(disk, path);
+  forwarder.isRead = true;
+  if (text === null || forwarder.pending) return;
+  forwarder.pending = parse(text);
+  if (forwarder.pending) return;
+  logger.event('state_repaired', { file: credentialsFile, reason: 'not readable' });
+  await forwarder.files.run(async () => {
+    if (!forwarder.pending) await removeDurable(disk, path);
+  });
+}
+
+async function send(forwarder: Forwarder, credentials: Credentials, signal: AbortSignal): Promise<number | null> {
+  const { backend, disk, path, backoff, conditions, logger } = forwarder;
+  const ssid = textOf(credentials.ssid);
+  if (ssid === null) return fail(forwarder, 'the name of the network is not text', afterRefusalMs);
+  const answer = await backend.send({ ...credentials, ssid }, signal);
+  if (answer.kind === 'refused') return fail(forwarder, answer.reason, afterRefusalMs);
+  if (answer.kind === 'failed') return fail(forwarder, answer.reason, backoff.nextMs());
+  // Newer credentials are written after this, so their file stays.
+  await forwarder.files.run(async () => {
+    if (forwarder.pending === credentials) await removeDurable(disk, path);
+  });
+  if (forwarder.pending !== credentials) return 0;
+  forwarder.pending = null;
+  forwarder.failures = 0;
+  backoff.reset();
+  conditions.set('wifi_credentials_not_forwarded', false);
+  logger.event('credentials_forwarded', { ssid: describeSsid(credentials.ssid) });
+  return null;
+}
+
+/** @returns milliseconds until the next try. */
+function fail(forwarder: Forwarder, reason: string, retryInMs: number): number {
+  forwarder.failures += 1;
+  forwarder.logger.event('credentials_forward_failed', { attempt: forwarder.failures, retryInMs, reason });
+  if (forwarder.failures >= quietFailures || retryInMs === afterRefusalMs) {
+    forwarder.conditions.set('wifi_credentials_not_forwarded', true);
+  }
+  return retryInMs;
 }
 
 function textOf(ssid: SsidHex): string | null {

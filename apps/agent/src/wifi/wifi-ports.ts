@@ -71,7 +71,7 @@ export type StartHotspotAnswer =
 
 /**
  * What the watchdog needs of the machine's network manager. Implementations: NetworkManager over D-Bus (`adapters/network-manager`),
- * and the simulated one of the schedules. No call exceeds its stated time; all obey `signal`.
+ * and the simulated one of the schedules. No call exceeds its stated time; all end with `signal`.
  * When the manager is down, `observe` reports it and every other call returns a failure; none throws.
  */
 export type Radio = {

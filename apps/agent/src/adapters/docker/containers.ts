@@ -106,11 +106,11 @@ export async function pinImage(
     Labels: { [pinLabel]: project, [projectLabel]: '', [serviceLabel]: '' },
     HostConfig: { NetworkMode: 'none', RestartPolicy: { Name: 'no' } },
   };
-  const { status, body: told } = await api.call('POST', '/containers/create', { query: { name }, body });
+  const { status, body: reply } = await api.call('POST', '/containers/create', { query: { name }, body });
   if (status === 201 || status === 409) return 'pinned';
   if (status === 404) return 'absent';
   if (status >= 500) return ((await free()) ?? Infinity) < fullDiskBytes ? 'unknown' : 'broken';
-  throw new StationError('internal', 'an image could not be pinned', { cause: new Error(messageOf(told)) });
+  throw new StationError('internal', 'an image could not be pinned', { cause: new Error(messageOf(reply)) });
 }
 
 /** Removes the pin of an image. */

@@ -33,112 +33,140 @@ const usualTimeoutMs = 60_000;
 
 export function createEngineApi(socketPath: string, { timeoutMs = usualTimeoutMs } = {}): EngineApi {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
-  let negotiated: Promise<string> | null = null;
-
-  const open = async (method: string, path: string, options: CallOptions): Promise<IncomingMessage> => {
-    const query = options.query ? `?${new URLSearchParams(options.query).toString()}` : '';
-    const payload = options.body === undefined ? null : JSON.stringify(options.body);
-    const outgoing = request({
-      socketPath,
-      agent,
-      method,
-      path: path + query,
-      headers: {
-        ...(payload === null
-          ? {}
-          : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
-        ...options.headers,
-      },
-      ...(options.signal ? { signal: options.signal } : {}),
-    });
-    outgoing.end(payload ?? undefined);
-    try {
-      const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
-      // Later faults surface in the read of the response.
-      outgoing.on('error', () => undefined);
-      return response;
-    } catch (error) {
-      negotiated = null;
-      options.signal?.throwIfAborted();
-      throw doesNotAnswer(error);
-    }
-  };
-
-  /** An engine may accept a call and never answer it. */
-  const bounded = async <T>(options: CallOptions, action: (options: CallOptions) => Promise<T>): Promise<T> => {
-    if (options.signal) return action(options);
-    const deadline = AbortSignal.timeout(timeoutMs);
-    try {
-      return await action({ ...options, signal: deadline });
-    } catch (error) {
-      throw deadline.aborted ? doesNotAnswer(error) : error;
-    }
-  };
-
-  const askVersion = async (): Promise<string> => {
-    const body = await bounded({}, async (options) => readJson(await open('GET', '/version', options)));
-    const { ApiVersion: version } = body as { ApiVersion?: unknown };
-    const offered = typeof version === 'string' ? version.split('.').map(Number) : [];
-    const [major = 1, minor = 24] = offered;
-    const older = major < newestKnown[0] || (major === newestKnown[0] && minor < newestKnown[1]);
-    return `/v${(older ? [major, minor] : newestKnown).join('.')}`;
-  };
-
-  const negotiate = (): Promise<string> => {
-    const answer = askVersion();
-    negotiated = answer;
-    // The next call asks again.
-    answer.catch(() => {
-      if (negotiated === answer) negotiated = null;
-    });
-    return answer;
-  };
-
-  const send = async (method: string, path: string, options: CallOptions = {}): Promise<IncomingMessage> => {
-    const prefix = await (negotiated ?? negotiate());
-    const response = await open(method, prefix + path, options);
-    if (response.statusCode !== 400) return response;
-    // An upgraded engine may no longer support the version: negotiate again, once.
-    const before = prefix;
-    const now = await negotiate();
-    if (now === before) return response;
-    response.resume();
-    return open(method, now + path, options);
-  };
-
+  const engine: Engine = { socketPath, agent, timeoutMs, versionPrefix: null };
   return {
     call: (method, path, given = {}) =>
-      bounded(given, async (options) => {
-        const response = await send(method, path, options);
+      withDeadline(engine, given, async (options) => {
+        const response = await send(engine, { ...options, method, path });
         return { status: response.statusCode ?? 0, body: await readJson(response) };
       }),
     lines: (method, path, onLine, given = {}) =>
-      bounded(given, async (options) => {
-        const response = await send(method, path, options);
+      withDeadline(engine, given, async (options) => {
+        const response = await send(engine, { ...options, method, path });
         if (response.statusCode !== 200) return { status: response.statusCode ?? 0, body: await readJson(response) };
-        try {
-          for await (const line of createInterface({ input: response, crlfDelay: Infinity })) {
-            if (line.trim() !== '') onLine(parseLine(line));
-          }
-        } catch (error) {
-          options.signal?.throwIfAborted();
-          throw brokenOff(error);
-        }
+        await readLines(response, onLine, options.signal);
         return { status: 200, body: null };
       }),
     drain: (method, path, given = {}) =>
-      bounded(given, async (options) => {
-        const response = await send(method, path, options);
-        try {
-          for await (const chunk of response) void chunk;
-        } catch {
-          options.signal?.throwIfAborted();
-          return { status: response.statusCode ?? 0, complete: false };
-        }
-        return { status: response.statusCode ?? 0, complete: response.complete };
+      withDeadline(engine, given, async (options) => {
+        const response = await send(engine, { ...options, method, path });
+        const complete = await readToEnd(response, options.signal);
+        return { status: response.statusCode ?? 0, complete };
       }),
     [Symbol.dispose]: () => agent.destroy(),
   };
+}
+
+type Engine = {
+  socketPath: string;
+  agent: Agent;
+  /** Limit of a call that has no signal. */
+  timeoutMs: number;
+  /** The agreed API version as the start of every path; null: it is negotiated with the next call. */
+  versionPrefix: Promise<string> | null;
+};
+
+type Call = CallOptions & { method: string; path: string };
+
+/** An engine may accept a call and never answer it. */
+async function withDeadline<T>(
+  engine: Engine,
+  options: CallOptions,
+  action: (options: CallOptions) => Promise<T>,
+): Promise<T> {
+  if (options.signal) return action(options);
+  const deadline = AbortSignal.timeout(engine.timeoutMs);
+  try {
+    return await action({ ...options, signal: deadline });
+  } catch (error) {
+    throw deadline.aborted ? doesNotAnswer(error) : error;
+  }
+}
+
+/** Sends a call with the agreed API version. Resolves when the head of the response is there. */
+async function send(engine: Engine, call: Call): Promise<IncomingMessage> {
+  const before = await (engine.versionPrefix ?? negotiate(engine));
+  const response = await open(engine, { ...call, path: before + call.path });
+  if (response.statusCode !== 400) return response;
+  // An upgraded engine may no longer support the version: negotiate again, once.
+  const now = await negotiate(engine);
+  if (now === before) return response;
+  response.resume();
+  return open(engine, { ...call, path: now + call.path });
+}
+
+function negotiate(engine: Engine): Promise<string> {
+  const answer = requestVersion(engine);
+  engine.versionPrefix = answer;
+  // The next call asks again.
+  answer.catch(() => {
+    if (engine.versionPrefix === answer) engine.versionPrefix = null;
+  });
+  return answer;
+}
+
+async function requestVersion(engine: Engine): Promise<string> {
+  const body = await withDeadline(engine, {}, async (options) =>
+    readJson(await open(engine, { ...options, method: 'GET', path: '/version' })),
+  );
+  const { ApiVersion: version } = body as { ApiVersion?: unknown };
+  const offered = typeof version === 'string' ? version.split('.').map(Number) : [];
+  const [major = 1, minor = 24] = offered;
+  const older = major < newestKnown[0] || (major === newestKnown[0] && minor < newestKnown[1]);
+  return `/v${(older ? [major, minor] : newestKnown).join('.')}`;
+}
+
+async function open(engine: Engine, { method, path, query, body, headers, signal }: Call): Promise<IncomingMessage> {
+  const payload = body === undefined ? null : JSON.stringify(body);
+  const outgoing = request({
+    socketPath: engine.socketPath,
+    agent: engine.agent,
+    method,
+    path: query ? `${path}?${new URLSearchParams(query).toString()}` : path,
+    headers: {
+      ...(payload === null ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
+      ...headers,
+    },
+    ...(signal ? { signal } : {}),
+  });
+  outgoing.end(payload ?? undefined);
+  try {
+    const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+    // Later faults surface in the read of the response.
+    outgoing.on('error', () => undefined);
+    return response;
+  } catch (error) {
+    engine.versionPrefix = null;
+    signal?.throwIfAborted();
+    throw doesNotAnswer(error);
+  }
+}
+
+/** @throws StationError `unavailable` when the response breaks off. */
+async function readLines(
+  response: IncomingMessage,
+  onLine: (line: unknown) => void,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  try {
+    for await (const line of createInterface({ input: response, crlfDelay: Infinity })) {
+      if (line.trim() !== '') onLine(parseLine(line));
+    }
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw brokenOff(error);
+  }
+}
+
+/** Reads a response without keeping it. False when it broke off. */
+async function readToEnd(response: IncomingMessage, signal: AbortSignal | undefined): Promise<boolean> {
+  try {
+    for await (const chunk of response) void chunk;
+    return response.complete;
+  } catch {
+    signal?.throwIfAborted();
+    return false;
+  }
 }
 
 async function readJson(response: IncomingMessage): Promise<unknown> {

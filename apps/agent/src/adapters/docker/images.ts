@@ -194,8 +194,11 @@ export function createPullMeter(sizes: Readonly<Record<string, number>>) {
       const all = [...layers.values()];
       const doneBytes = all.reduce((sum, layer) => sum + layer.done, 0);
       // Without the registry's list the sizes of layers not yet started are unknown, and so is the total.
-      const told = known.size > 0 || (all.length > 0 && all.every((layer) => layer.total !== null));
-      return { doneBytes, totalBytes: told ? all.reduce((sum, layer) => sum + (layer.total ?? layer.done), 0) : null };
+      const isTotalKnown = known.size > 0 || (all.length > 0 && all.every((layer) => layer.total !== null));
+      return {
+        doneBytes,
+        totalBytes: isTotalKnown ? all.reduce((sum, layer) => sum + (layer.total ?? layer.done), 0) : null,
+      };
     },
   };
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Message, MessageFlag, sessionBus, Variant, type MessageBus } from '@jellybrick/dbus-next';
 import type { Clock } from '@station/kit/clock';
+import { createEmitter } from '@station/kit/emitter';
 import { createBackoff } from '@station/kit/retry';
 import { destroyConnection, onConnectionEnd } from './dbus-socket.ts';
 
@@ -78,14 +79,11 @@ type Connection = { bus: MessageBus; lost: AbortSignal };
 export function createBus(options: { address: string; rules: readonly string[]; clock: Clock; callMs: number }): Bus {
   const { address, rules, clock, callMs } = options;
   const ending = new AbortController();
-  const listeners = new Set<(signal: BusSignal) => void>();
+  const signals = createEmitter<BusSignal>();
   let current: Connection | null = null;
   // Calls right after the start wait for the first connection attempt instead of failing.
   const tried = Promise.withResolvers<void>();
 
-  const tell = (signal: BusSignal): void => {
-    for (const listener of [...listeners]) listener(signal);
-  };
   const keep = async (): Promise<void> => {
     const backoff = createBackoff({ initialMs: 500, maxMs: 10_000, jitter: 0.2, random: Math.random });
     while (!ending.signal.aborted) {
@@ -93,19 +91,19 @@ export function createBus(options: { address: string; rules: readonly string[]; 
         const connection = await connect(address, ending.signal);
         try {
           connection.bus.on('message', (message: Message) => {
-            if (message.type === 4) tell(signalOf(message));
+            if (message.type === 4) signals.emit(signalOf(message));
           });
           for (const rule of rules) await callOn(connection, addMatch(rule), callMs);
           current = connection;
           tried.resolve();
           backoff.reset();
-          tell({ ...connectionSignal, body: [true] });
+          signals.emit({ ...connectionSignal, body: [true] });
           await aborted(AbortSignal.any([connection.lost, ending.signal]));
         } finally {
           current = null;
           destroyConnection(connection.bus);
         }
-        if (!ending.signal.aborted) tell({ ...connectionSignal, body: [false] });
+        if (!ending.signal.aborted) signals.emit({ ...connectionSignal, body: [false] });
       } catch {
         // The bus is down or closed the connection at once: calls fail, and the connection is retried.
       }
@@ -122,15 +120,11 @@ export function createBus(options: { address: string; rules: readonly string[]; 
       const reply = await callOn(current, call, callMs);
       return reply.map(plain);
     },
-    listen: (listener) => {
-      listeners.add(listener);
-      return { [Symbol.dispose]: () => void listeners.delete(listener) };
-    },
-    listenerCount: () => listeners.size,
+    listen: signals.subscribe,
+    listenerCount: signals.size,
     [Symbol.asyncDispose]: async () => {
       ending.abort();
       await running;
-      listeners.clear();
     },
   };
 }

@@ -187,7 +187,7 @@ export function describeEvidence(evidence: readonly Evidence[]): string {
       case 'association':
         return `association status ${item.status}`;
       case 'gone':
-        return 'NetworkManager is away';
+        return 'NetworkManager is not running';
     }
   });
   return words.slice(-maxWords).join(', ');

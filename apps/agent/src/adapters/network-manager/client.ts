@@ -56,60 +56,28 @@ export type Client = {
 };
 
 export function createClient(bus: Bus): Client & Disposable {
-  const settings = new Map<string, unknown>();
-  const settled = new Set<string>();
-  let lastUsed: string | null = null;
-  const forget = bus.listen((signal: BusSignal) => {
-    if (signal.interface === interfaces.profile) settings.delete(signal.path);
+  const cache: ProfileCache = { settings: new Map(), settled: new Set(), lastUsed: null };
+  const listening = bus.listen((signal: BusSignal) => {
+    if (signal.interface === interfaces.profile) cache.settings.delete(signal.path);
     // A restarted NetworkManager renumbers its profiles.
-    else if (signal.member === 'NameOwnerChanged' || signal.member === 'ConnectionChanged') settings.clear();
+    else if (signal.member === 'NameOwnerChanged' || signal.member === 'ConnectionChanged') cache.settings.clear();
   });
-  type Reply = Promise<readonly unknown[]>;
-  const manager = (path: string, name: string, member: string, rest: Partial<BusCall> = {}): Reply =>
-    bus.call({ destination: managerName, path, interface: name, member, ...rest });
-  const settingsOf = async (path: string): Promise<unknown> => {
-    const kept = settings.get(path);
-    if (kept !== undefined) return kept;
-    const [fresh] = await manager(path, interfaces.profile, 'GetSettings');
-    settings.set(path, fresh);
-    return fresh;
-  };
+  const call = (path: string, name: string, member: string, rest: Partial<BusCall> = {}) =>
+    callManager(bus, { path, interface: name, member, ...rest });
 
   return {
     readTree: async () => {
-      const [objects] = await manager('/org/freedesktop', 'org.freedesktop.DBus.ObjectManager', 'GetManagedObjects');
+      const [objects] = await call('/org/freedesktop', 'org.freedesktop.DBus.ObjectManager', 'GetManagedObjects');
       return treeOf(objects);
     },
-    readProfiles: async (tree) => {
-      const profiles: Profile[] = [];
-      for (const [path, all] of tree) {
-        const properties = all[interfaces.profile];
-        if (!properties) continue;
-        // The profile was removed in the meantime.
-        const found = await settingsOf(path).catch(() => null);
-        const profile = profileOf(path, found, properties, { settled, lastUsed });
-        if (profile) profiles.push(profile);
-      }
-      for (const path of settings.keys()) if (!tree.has(path)) settings.delete(path);
-      const used = usedProfile(tree, profiles)?.uuid ?? lastUsed;
-      if (used === lastUsed) return profiles;
-      lastUsed = used;
-      return profiles.map((profile) => ({ ...profile, isLastUsed: profile.uuid === used }));
-    },
+    readProfiles: (tree) => readProfiles(bus, cache, tree),
     requestScan: async (devicePath, ssids) => {
-      const options =
-        ssids.length > 0
-          ? {
-              ssids: new Variant(
-                'aay',
-                ssids.map((ssid) => Buffer.from(ssid)),
-              ),
-            }
-          : {};
-      await manager(devicePath, interfaces.wireless, 'RequestScan', { signature: 'a{sv}', body: [options] });
+      const names = ssids.map((ssid) => Buffer.from(ssid));
+      const options = names.length > 0 ? { ssids: new Variant('aay', names) } : {};
+      await call(devicePath, interfaces.wireless, 'RequestScan', { signature: 'a{sv}', body: [options] });
     },
     addAndActivate: async (connection, devicePath, accessPoint, options) => {
-      const [path] = await manager(managerPath, interfaces.manager, 'AddAndActivateConnection2', {
+      const [path] = await call(managerPath, interfaces.manager, 'AddAndActivateConnection2', {
         signature: 'a{sa{sv}}ooa{sv}',
         body: [connection, devicePath, accessPoint, options],
       });
@@ -117,33 +85,66 @@ export function createClient(bus: Bus): Client & Disposable {
     },
     activate: async (profilePath, devicePath, accessPoint) => {
       const body = [profilePath, devicePath, accessPoint];
-      await manager(managerPath, interfaces.manager, 'ActivateConnection', { signature: 'ooo', body });
+      await call(managerPath, interfaces.manager, 'ActivateConnection', { signature: 'ooo', body });
     },
     deactivate: async (activePath) => {
-      await manager(managerPath, interfaces.manager, 'DeactivateConnection', { signature: 'o', body: [activePath] });
+      await call(managerPath, interfaces.manager, 'DeactivateConnection', { signature: 'o', body: [activePath] });
     },
     passwordOf: async (profilePath) => {
-      const [secrets] = await manager(profilePath, interfaces.profile, 'GetSecrets', {
-        signature: 's',
-        body: [securitySetting],
-      });
+      const body = [securitySetting];
+      const [secrets] = await call(profilePath, interfaces.profile, 'GetSecrets', { signature: 's', body });
       const psk = record(record(secrets)[securitySetting])['psk'];
       return typeof psk === 'string' ? psk : null;
     },
     remove: async (profilePath) => {
-      await manager(profilePath, interfaces.profile, 'Delete');
+      await call(profilePath, interfaces.profile, 'Delete');
     },
-    noteSettled: (uuid) => void settled.add(uuid),
+    noteSettled: (uuid) => void cache.settled.add(uuid),
     save: async (profilePath) => {
-      await manager(profilePath, interfaces.profile, 'Update2', {
-        signature: 'a{sa{sv}}ua{sv}',
-        body: [{}, toDisk, {}],
-      });
+      const body = [{}, toDisk, {}];
+      await call(profilePath, interfaces.profile, 'Update2', { signature: 'a{sa{sv}}ua{sv}', body });
     },
     setWirelessEnabled: async (isEnabled) => {
       const body = [interfaces.manager, 'WirelessEnabled', new Variant('b', isEnabled)];
-      await manager(managerPath, interfaces.properties, 'Set', { signature: 'ssv', body });
+      await call(managerPath, interfaces.properties, 'Set', { signature: 'ssv', body });
     },
-    [Symbol.dispose]: () => forget[Symbol.dispose](),
+    [Symbol.dispose]: () => listening[Symbol.dispose](),
   };
+}
+
+const callManager = (bus: Bus, call: Omit<BusCall, 'destination'>): Promise<readonly unknown[]> =>
+  bus.call({ ...call, destination: managerName });
+
+type ProfileCache = {
+  /** Settings by the path of their profile. */
+  settings: Map<string, unknown>;
+  /** UUIDs of settled profiles. */
+  settled: Set<string>;
+  /** UUID of the profile that was in use last. */
+  lastUsed: string | null;
+};
+
+async function readProfiles(bus: Bus, cache: ProfileCache, tree: ObjectTree): Promise<Profile[]> {
+  const profiles: Profile[] = [];
+  for (const [path, all] of tree) {
+    const properties = all[interfaces.profile];
+    if (!properties) continue;
+    // The profile was removed in the meantime.
+    const found = await readSettings(bus, cache, path).catch(() => null);
+    const profile = profileOf(path, found, properties, cache);
+    if (profile) profiles.push(profile);
+  }
+  for (const path of cache.settings.keys()) if (!tree.has(path)) cache.settings.delete(path);
+  const used = usedProfile(tree, profiles)?.uuid ?? cache.lastUsed;
+  if (used === cache.lastUsed) return profiles;
+  cache.lastUsed = used;
+  return profiles.map((profile) => ({ ...profile, isLastUsed: profile.uuid === used }));
+}
+
+async function readSettings(bus: Bus, { settings }: ProfileCache, path: string): Promise<unknown> {
+  const kept = settings.get(path);
+  if (kept !== undefined) return kept;
+  const [fresh] = await callManager(bus, { path, interface: interfaces.profile, member: 'GetSettings' });
+  settings.set(path, fresh);
+  return fresh;
 }

@@ -4,12 +4,13 @@ import { describeError } from '@station/kit/station-error';
 import type { SsidHex, Network } from '../../core/wifi-network.ts';
 import type { Radio, RadioFacts } from '../../wifi/wifi-ports.ts';
 import { aborted, type Bus, BusError, type BusSignal, createBus, systemBusAddress } from './bus.ts';
-import { type Client, createClient, matchRules } from './client.ts';
+import { createClient, matchRules } from './client.ts';
 import { absentFacts, factsOf, type HostFacts } from './facts.ts';
 import {
   countNeighbours,
   createDnsAnswers,
   createForwarding,
+  type DnsAnswers,
   hasDefaultRoute,
   kernelPaths,
   type KernelPaths,
@@ -20,19 +21,8 @@ import {
 import { type HotspotParts, startHotspot, stopHotspot, undoOnMachine } from './hotspot.ts';
 import { joinKnown } from './join-known.ts';
 import { credentialsOf, join, type JoinParts, keepCandidate, removeCandidates } from './join.ts';
-import {
-  devicesOf,
-  deviceState,
-  deviceType,
-  interfaces,
-  number,
-  type ObjectTree,
-  record,
-  text,
-  wifiDeviceOf,
-} from './objects.ts';
-import { knownProfiles } from './profiles.ts';
-import { type AccessPoint, accessPointsOf, networksOf, scanNow } from './scan.ts';
+import { devicesOf, deviceState, deviceType, interfaces, number, record, text } from './objects.ts';
+import { readNetworks, scanNow } from './scan.ts';
 import { createSupplicant, type Supplicant } from './supplicant.ts';
 
 export type NetworkManagerParts = {
@@ -89,92 +79,39 @@ export type NetworkManager = Radio &
  * `/proc/sys/net/ipv4/conf`, read access to `/sys/class/rfkill` and `/proc/net`.
  */
 export function createNetworkManager(parts: NetworkManagerParts): NetworkManager {
-  const { clock, logger } = parts;
-  const limits = { ...defaultLimits, ...parts.limits };
-  const kernel = parts.kernel ?? kernelPaths;
-  const interfaceName = parts.interface;
-  const address = parts.busAddress ?? systemBusAddress;
-  const bus = createBus({ address, rules: matchRules, clock, callMs: limits.callMs });
-  const client = createClient(bus);
-  const supplicant = createSupplicant(bus);
-  const changes = createChanges(bus);
-  const heard = new Map<SsidHex, number[]>();
-  const dns = createDnsAnswers(parts.dnsmasqFolder ?? sharedDnsmasqFolder);
-  const warn = warnWith(logger);
-  const frequenciesOf = (ssid: SsidHex): readonly number[] => heard.get(ssid) ?? [];
-  const joinParts: JoinParts = { bus, client, supplicant, clock, interfaceName, frequenciesOf, ...limits };
+  const radio = openRadio(parts);
+  const { bus, client, supplicant, changes, dns, kernel, interfaceName, limits, warn } = radio;
+  const frequenciesOf = (ssid: SsidHex): readonly number[] => radio.frequencies.get(ssid) ?? [];
+  const joinParts: JoinParts = {
+    ...{ bus, client, supplicant, interfaceName, frequenciesOf, ...limits },
+    clock: parts.clock,
+  };
   const hotspotParts: HotspotParts = {
-    bus,
-    client,
-    supplicant,
-    interfaceName,
+    ...{ bus, client, supplicant, interfaceName, dns, warn },
     country: parts.country,
     proc: kernel.proc,
-    dns,
     forwarding: createForwarding(kernel.proc),
     startMs: limits.hotspotStartMs,
     stopMs: limits.hotspotStopMs,
-    warn,
-  };
-  let networks: readonly Network[] = [];
-
-  const noteNetworks = async (): Promise<void> => {
-    const met = await readNetworks(client, interfaceName);
-    networks = met.networks;
-    heard.clear();
-    for (const { ssid, frequency } of met.points)
-      if (frequency > 0) heard.set(ssid, [...new Set([...frequenciesOf(ssid), frequency])]);
-  };
-
-  const observe = async (): Promise<RadioFacts> => {
-    changes.seen();
-    // An unreadable file must not stop the watchdog's observation.
-    const hasLeftovers = (await dns.interfaceName().catch(() => null)) !== null;
-    const host = { hasLeftovers, hasRoute: await hasDefaultRoute(kernel.proc) };
-    try {
-      return await observeNow({ client, supplicant, kernel, interfaceName, host });
-    } catch (error) {
-      if (error instanceof BusError) return absentFacts(host);
-      throw error;
-    }
-  };
-
-  /** The hotspot is the last resort: a software block of the radio is removed for it. */
-  const unblocked = async (signal: AbortSignal): Promise<RadioFacts> => {
-    const facts = await observe();
-    if (facts.radio?.blocked !== 'soft') return facts;
-    const lifted = AbortSignal.any([signal, AbortSignal.timeout(limits.unblockMs)]);
-    try {
-      await client.setWirelessEnabled(true);
-    } catch (error) {
-      if (error instanceof BusError) return facts;
-      throw error;
-    }
-    for (;;) {
-      const now = await observe();
-      // The radio needs a moment after it is unblocked.
-      if ((now.radio?.blocked === 'no' && now.radio.state !== 'unavailable') || lifted.aborted) return now;
-      await changes.next(lifted);
-    }
   };
 
   return {
-    observe,
+    observe: () => observe(radio),
     changed: changes.next,
-    networks: () => networks,
+    networks: () => radio.networks,
     scan: async ({ hidden = [] }, signal) => {
       try {
         await scanNow({ ...joinParts, limitMs: limits.scanMs }, hidden, signal);
-        await noteNetworks();
+        await noteNetworks(radio);
       } catch (error) {
         if (!(error instanceof BusError)) throw error;
       }
-      return networks;
+      return radio.networks;
     },
     joinKnown: async (options, signal) => {
       const outcome = await joinKnown(joinParts, options, signal);
       // The join has also scanned.
-      await noteNetworks().catch(warn);
+      await noteNetworks(radio).catch(warn);
       return outcome;
     },
     join: (request, signal) => join(joinParts, request, signal),
@@ -182,7 +119,7 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
     keepCandidate: (candidateId) => keepCandidate(client, candidateId),
     dropCandidate: (candidateId) => removeCandidates(client, ({ uuid }) => uuid === candidateId),
     startHotspot: async (settings, signal) => {
-      const facts = await unblocked(signal);
+      const facts = await unblock(radio, signal);
       const isThere = facts.radio?.hotspot?.ssid === settings.ssid && facts.radio.hotspot.ip === settings.address;
       return isThere ? { kind: 'started' } : startHotspot(hotspotParts, facts, settings, signal);
     },
@@ -195,6 +132,41 @@ export function createNetworkManager(parts: NetworkManagerParts): NetworkManager
       client[Symbol.dispose]();
       await bus[Symbol.asyncDispose]();
     },
+  };
+}
+
+type OpenRadio = {
+  bus: Bus;
+  client: ReturnType<typeof createClient>;
+  supplicant: Supplicant;
+  changes: ReturnType<typeof createChanges>;
+  dns: DnsAnswers;
+  kernel: KernelPaths;
+  interfaceName: string | null;
+  limits: Limits;
+  warn: (error: unknown) => void;
+  /** What the last scan found. */
+  networks: readonly Network[];
+  /** Channels (MHz) on which the last scan found each network. */
+  frequencies: Map<SsidHex, number[]>;
+};
+
+function openRadio(parts: NetworkManagerParts): OpenRadio {
+  const limits = { ...defaultLimits, ...parts.limits };
+  const address = parts.busAddress ?? systemBusAddress;
+  const bus = createBus({ address, rules: matchRules, clock: parts.clock, callMs: limits.callMs });
+  return {
+    bus,
+    client: createClient(bus),
+    supplicant: createSupplicant(bus),
+    changes: createChanges(bus),
+    dns: createDnsAnswers(parts.dnsmasqFolder ?? sharedDnsmasqFolder),
+    kernel: parts.kernel ?? kernelPaths,
+    interfaceName: parts.interface,
+    limits,
+    warn: warnWith(parts.logger),
+    networks: [],
+    frequencies: new Map(),
   };
 }
 
@@ -221,14 +193,21 @@ const warnWith =
     logger.event('unexpected_error', { where: 'network-manager', message: describeError(error) });
   };
 
-async function observeNow(parts: {
-  client: Client;
-  supplicant: Supplicant;
-  kernel: KernelPaths;
-  interfaceName: string | null;
-  host: HostFacts;
-}): Promise<RadioFacts> {
-  const { client, supplicant, kernel, interfaceName, host } = parts;
+async function observe(radio: OpenRadio): Promise<RadioFacts> {
+  radio.changes.seen();
+  // An unreadable file must not stop the watchdog's observation.
+  const hasLeftovers = (await radio.dns.interfaceName().catch(() => null)) !== null;
+  const host = { hasLeftovers, hasRoute: await hasDefaultRoute(radio.kernel.proc) };
+  try {
+    return await observeNow(radio, host);
+  } catch (error) {
+    if (error instanceof BusError) return absentFacts(host);
+    throw error;
+  }
+}
+
+async function observeNow(radio: OpenRadio, host: HostFacts): Promise<RadioFacts> {
+  const { client, supplicant, kernel, interfaceName } = radio;
   const tree = await client.readTree();
   const profiles = await client.readProfiles(tree);
   const blocked = await readBlocked(kernel.sys);
@@ -246,16 +225,34 @@ async function observeNow(parts: {
   return { ...facts, radio: { ...facts.radio, hotspot: { ...facts.radio.hotspot, clients } } };
 }
 
-async function readNetworks(
-  client: Client,
-  interfaceName: string | null,
-): Promise<{ networks: readonly Network[]; points: readonly AccessPoint[] }> {
-  const tree: ObjectTree = await client.readTree();
-  const wifi = wifiDeviceOf(tree, interfaceName);
-  if (!wifi) return { networks: [], points: [] };
-  const known = knownProfiles(await client.readProfiles(tree), text(wifi.device['Interface']));
-  const points = accessPointsOf(tree, wifi);
-  return { networks: networksOf(points, new Set(known.map(({ ssid }) => ssid))), points };
+/** The hotspot is the last resort: a software block of the radio is removed for it. */
+async function unblock(radio: OpenRadio, signal: AbortSignal): Promise<RadioFacts> {
+  const facts = await observe(radio);
+  if (facts.radio?.blocked !== 'soft') return facts;
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(radio.limits.unblockMs)]);
+  try {
+    await radio.client.setWirelessEnabled(true);
+  } catch (error) {
+    if (error instanceof BusError) return facts;
+    throw error;
+  }
+  for (;;) {
+    const now = await observe(radio);
+    // The radio needs a moment after it is unblocked.
+    if ((now.radio?.blocked === 'no' && now.radio.state !== 'unavailable') || limit.aborted) return now;
+    await radio.changes.next(limit);
+  }
+}
+
+/** Records what the last scan found. */
+async function noteNetworks(radio: OpenRadio): Promise<void> {
+  const { networks, points } = await readNetworks(radio.client, radio.interfaceName);
+  radio.networks = networks;
+  radio.frequencies.clear();
+  for (const { ssid, frequency } of points) {
+    const others = radio.frequencies.get(ssid) ?? [];
+    if (frequency > 0) radio.frequencies.set(ssid, [...new Set([...others, frequency])]);
+  }
 }
 
 /** Properties that change with every scan or byte and that the watchdog does not use. */

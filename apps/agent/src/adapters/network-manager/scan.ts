@@ -14,6 +14,7 @@ import {
   type WifiDevice,
   wifiDeviceOf,
 } from './objects.ts';
+import { knownProfiles } from './profiles.ts';
 import type { Supplicant } from './supplicant.ts';
 
 /**
@@ -129,11 +130,24 @@ export function accessPointsOf(tree: ObjectTree, wifi: WifiDevice): AccessPoint[
 }
 
 /** One entry for all access points of the same name and security. */
-export function networksOf(points: readonly AccessPoint[], known: ReadonlySet<SsidHex>): Network[] {
+function networksOf(points: readonly AccessPoint[], known: ReadonlySet<SsidHex>): Network[] {
   const networks = new Map<string, Network>();
   for (const { ssid, security, signal } of points) {
     const key = `${ssid} ${security}`;
     if (!networks.has(key)) networks.set(key, { ssid, security, signal, isKnown: known.has(ssid) });
   }
   return [...networks.values()];
+}
+
+/** The networks and access points that the radio sees now, from NetworkManager's list. */
+export async function readNetworks(
+  client: Client,
+  interfaceName: string | null,
+): Promise<{ networks: readonly Network[]; points: readonly AccessPoint[] }> {
+  const tree = await client.readTree();
+  const wifi = wifiDeviceOf(tree, interfaceName);
+  if (!wifi) return { networks: [], points: [] };
+  const known = knownProfiles(await client.readProfiles(tree), text(wifi.device['Interface']));
+  const points = accessPointsOf(tree, wifi);
+  return { networks: networksOf(points, new Set(known.map(({ ssid }) => ssid))), points };
 }

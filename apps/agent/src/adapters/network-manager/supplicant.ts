@@ -1,5 +1,5 @@
 import { Variant } from '@jellybrick/dbus-next';
-import { aborted, type Bus } from './bus.ts';
+import { aborted, type Bus, type BusCall } from './bus.ts';
 import { interfaces, record, supplicantName, text } from './objects.ts';
 
 /** Functions of wpa_supplicant that NetworkManager does not offer (`doc/dbus.doxygen`). Nothing here throws. */
@@ -23,68 +23,81 @@ const scanEndMs = 7000;
 const channelWidthMegahertz = 20;
 
 export function createSupplicant(bus: Bus): Supplicant {
-  const call = async (
-    path: string,
-    name: string,
-    member: string,
-    signature = '',
-    body: unknown[] = [],
-  ): Promise<unknown> => {
-    try {
-      const rest = signature === '' ? {} : { signature, body };
-      const [answer = true] = await bus.call({ destination: supplicantName, path, interface: name, member, ...rest });
-      return answer;
-    } catch {
-      return null;
-    }
-  };
-  const pathOf = async (name: string): Promise<string | null> =>
-    text(await call('/fi/w1/wpa_supplicant1', supplicantName, 'GetInterface', 's', [name])) || null;
-  const get = (path: string, property: string): Promise<unknown> =>
-    call(path, interfaces.properties, 'Get', 'ss', [interfaces.supplicantInterface, property]);
-  /** Does something that ends with `Scanning` false, and waits for that. */
-  const untilScanned = async (path: string, act: () => Promise<unknown>): Promise<void> => {
-    const done = new AbortController();
-    using _listening = bus.listen((signal) => {
-      if (signal.path === path && signal.member === 'PropertiesChanged' && record(signal.body[1])['Scanning'] === false)
-        done.abort();
-    });
-    if ((await act()) !== null) await aborted(AbortSignal.any([done.signal, AbortSignal.timeout(scanEndMs)]));
-  };
-  const stopScan = async (path: string): Promise<void> => {
-    if ((await get(path, 'Scanning')) === true)
-      await untilScanned(path, () => call(path, interfaces.supplicantInterface, 'AbortScan'));
-  };
   return {
-    pathOf,
+    pathOf: (name) => pathOf(bus, name),
     countStations: async (name) => {
-      const path = await pathOf(name);
-      const stations = path === null ? null : await get(path, 'Stations');
+      const path = await pathOf(bus, name);
+      const stations = path === null ? null : await get(bus, path, 'Stations');
       return Array.isArray(stations) ? stations.length : null;
     },
     stopScan: async (name) => {
-      const path = await pathOf(name);
-      if (path !== null) await stopScan(path);
+      const path = await pathOf(bus, name);
+      if (path !== null) await stopScan(bus, path);
     },
     setCountry: async (name, country) => {
-      const path = await pathOf(name);
+      const path = await pathOf(bus, name);
       if (path === null) return;
-      const value = [interfaces.supplicantInterface, 'Country', new Variant('s', country)];
-      await call(path, interfaces.properties, 'Set', 'ssv', value);
+      const body = [interfaces.supplicantInterface, 'Country', new Variant('s', country)];
+      await call(bus, { path, interface: interfaces.properties, member: 'Set', signature: 'ssv', body });
     },
     scanFor: async (name, ssid, frequencies) => {
-      const path = await pathOf(name);
+      const path = await pathOf(bus, name);
       if (path === null) return;
-      await stopScan(path);
-      const options = {
-        Type: new Variant('s', 'active'),
-        SSIDs: new Variant('aay', [Buffer.from(ssid)]),
-        Channels: new Variant(
-          'a(uu)',
-          frequencies.map((frequency) => [frequency, channelWidthMegahertz]),
-        ),
-      };
-      await untilScanned(path, () => call(path, interfaces.supplicantInterface, 'Scan', 'a{sv}', [options]));
+      await stopScan(bus, path);
+      await untilScanned(bus, path, () => scan(bus, path, ssid, frequencies));
     },
   };
+}
+
+/** The first value of the reply, true when it has none; null when the call failed. */
+async function call(bus: Bus, parts: Omit<BusCall, 'destination'>): Promise<unknown> {
+  try {
+    const [answer = true] = await bus.call({ ...parts, destination: supplicantName });
+    return answer;
+  } catch {
+    return null;
+  }
+}
+
+async function pathOf(bus: Bus, interfaceName: string): Promise<string | null> {
+  const path = await call(bus, {
+    path: '/fi/w1/wpa_supplicant1',
+    interface: supplicantName,
+    member: 'GetInterface',
+    signature: 's',
+    body: [interfaceName],
+  });
+  return text(path) || null;
+}
+
+function get(bus: Bus, path: string, property: string): Promise<unknown> {
+  const body = [interfaces.supplicantInterface, property];
+  return call(bus, { path, interface: interfaces.properties, member: 'Get', signature: 'ss', body });
+}
+
+async function stopScan(bus: Bus, path: string): Promise<void> {
+  if ((await get(bus, path, 'Scanning')) !== true) return;
+  const abort = { path, interface: interfaces.supplicantInterface, member: 'AbortScan' };
+  await untilScanned(bus, path, () => call(bus, abort));
+}
+
+function scan(bus: Bus, path: string, ssid: Uint8Array, frequencies: readonly number[]): Promise<unknown> {
+  const channels = frequencies.map((frequency) => [frequency, channelWidthMegahertz]);
+  const options = {
+    Type: new Variant('s', 'active'),
+    SSIDs: new Variant('aay', [Buffer.from(ssid)]),
+    Channels: new Variant('a(uu)', channels),
+  };
+  const body = [options];
+  return call(bus, { path, interface: interfaces.supplicantInterface, member: 'Scan', signature: 'a{sv}', body });
+}
+
+/** Does something that ends with `Scanning` false, and waits for that. */
+async function untilScanned(bus: Bus, path: string, act: () => Promise<unknown>): Promise<void> {
+  const done = new AbortController();
+  using _listening = bus.listen((signal) => {
+    if (signal.path === path && signal.member === 'PropertiesChanged' && record(signal.body[1])['Scanning'] === false)
+      done.abort();
+  });
+  if ((await act()) !== null) await aborted(AbortSignal.any([done.signal, AbortSignal.timeout(scanEndMs)]));
 }
