@@ -10,8 +10,8 @@ const dayOf = (seed: string, type: (typeof simulatedTypes)[number]): unknown[] =
   const random = seededRandom(seed);
   const behaviour = createBehaviour(type, random);
   return Array.from({ length: 200 }, (_, step) => {
-    const said = behaviour.step(random, step / 200);
-    return [behaviour.pauseMs(random), said, { ...behaviour.state }];
+    const reports = behaviour.step(random, step / 200);
+    return [behaviour.pauseMs(random), reports, { ...behaviour.state }];
   });
 };
 
@@ -23,9 +23,9 @@ for (const type of simulatedTypes) {
     const steps = dayOf('a', type) as [number, { data: { action: string } }[], Record<string, unknown>][];
     assert.deepEqual(dayOf('a', type), steps);
     assert.notDeepEqual(dayOf('b', type), steps);
-    for (const [pauseMs, said, state] of steps) {
+    for (const [pauseMs, reports, state] of steps) {
       assert.ok(pauseMs >= 4_000 && pauseMs <= 120_000);
-      for (const { data } of said) assert.ok(known.events.includes(data.action), data.action);
+      for (const { data } of reports) assert.ok(known.events.includes(data.action), data.action);
       assert.deepEqual(Object.keys(state).sort(), known.capabilities.map(({ name }) => name).sort());
       for (const { name, kind, min, max } of capabilities) {
         const value: unknown = state[name];
@@ -41,12 +41,12 @@ for (const type of simulatedTypes) {
     const own = builtInDeviceTypes.find((one) => one.type === type)?.commands ?? [];
     for (const { action, parameters } of own) {
       const params = Object.fromEntries(parameters.map(({ name, kind }) => [name, kind === 'boolean' ? true : 42]));
-      assert.ok(behaviour.carryOut(action, params), action);
+      assert.ok(behaviour.execute(action, params), action);
       for (const { name, capability } of parameters) {
         if (capability !== null) assert.equal(behaviour.state[capability], params[name]);
       }
     }
-    assert.ok(!behaviour.carryOut('dance', {}));
+    assert.ok(!behaviour.execute('dance', {}));
     assert.equal(actionsOf(type).length, own.length + 4);
   });
 }

@@ -1,23 +1,23 @@
-/** A device without its connection: pure steps that change its state and report events. */
+/** The behaviour of a device without its connection. */
 
 type DeviceState = Record<string, number | boolean>;
-type Said = { event: 'device_event' | 'user_event'; data: { action: string } & Record<string, unknown> };
+type DeviceReport = { event: 'device_event' | 'user_event'; data: { action: string } & Record<string, unknown> };
 
 export type Behaviour = {
   state: DeviceState;
   /** Milliseconds until the next step; a new random value each time. */
   pauseMs(random: () => number): number;
-  /** Advances the time: changes the state and may report an event. */
-  step(random: () => number, dayFraction: number): Said[];
+  /** Changes the state and may report events. */
+  step(random: () => number, dayFraction: number): DeviceReport[];
   /** @returns whether the device knows the command. */
-  carryOut(action: string, params: Readonly<Record<string, unknown>>): boolean;
+  execute(action: string, params: Readonly<Record<string, unknown>>): boolean;
 };
 
 export const simulatedTypes = ['climate', 'pir', 'switch-pir', 'light'] as const;
 export type SimulatedType = (typeof simulatedTypes)[number];
 
 const between = (random: () => number, low: number, high: number): number => low + (high - low) * random();
-const tenth = (value: number): number => Math.round(value * 10) / 10;
+const roundToTenth = (value: number): number => Math.round(value * 10) / 10;
 const clamp = (value: number, low: number, high: number): number => Math.min(high, Math.max(low, value));
 
 export function createBehaviour(type: SimulatedType, random: () => number): Behaviour {
@@ -35,25 +35,29 @@ export function createBehaviour(type: SimulatedType, random: () => number): Beha
 
 /** Warmest and driest in the afternoon, with the random changes of a real room. */
 function climate(random: () => number): Behaviour {
-  const usual = between(random, 18, 23);
-  let wander = 0;
-  const state: DeviceState = { temperature: tenth(usual), humidity: 45, battery: Math.round(between(random, 55, 100)) };
+  const mean = between(random, 18, 23);
+  let drift = 0;
+  const state: DeviceState = {
+    temperature: roundToTenth(mean),
+    humidity: 45,
+    battery: Math.round(between(random, 55, 100)),
+  };
   return {
     state,
     pauseMs: (next) => between(next, 8_000, 12_000),
     step: (next, dayFraction) => {
-      wander = clamp(wander + between(next, -0.15, 0.15), -1.5, 1.5);
+      drift = clamp(drift + between(next, -0.15, 0.15), -1.5, 1.5);
       const day = Math.sin(2 * Math.PI * (dayFraction - 0.375));
-      state['temperature'] = tenth(usual + 1.5 * day + wander);
-      state['humidity'] = Math.round(clamp(45 - 6 * day - 4 * wander, 0, 100));
+      state['temperature'] = roundToTenth(mean + 1.5 * day + drift);
+      state['humidity'] = Math.round(clamp(45 - 6 * day - 4 * drift, 0, 100));
       if (next() < 0.002) state['battery'] = Math.max(1, Number(state['battery']) - 1);
       return [];
     },
-    carryOut: () => false,
+    execute: () => false,
   };
 }
 
-const motionSaid = (isSeen: boolean): Said => ({
+const motionReport = (isSeen: boolean): DeviceReport => ({
   event: 'device_event',
   data: { action: isSeen ? 'motion_detected' : 'motion_cleared' },
 });
@@ -66,13 +70,13 @@ function pir(random: () => number): Behaviour {
     pauseMs: (next) => (state['motion'] === true ? between(next, 4_000, 15_000) : between(next, 15_000, 90_000)),
     step: () => {
       state['motion'] = state['motion'] !== true;
-      return [motionSaid(state['motion'])];
+      return [motionReport(state['motion'])];
     },
-    carryOut: () => false,
+    execute: () => false,
   };
 }
 
-/** Switches a lamp on at motion and off some time later. Its button is pressed now and then. */
+/** Switches a lamp on at motion and off later. Its button is pressed sometimes. */
 function switchPir(): Behaviour {
   const state: DeviceState = { power: false, motion: false };
   return {
@@ -85,9 +89,9 @@ function switchPir(): Behaviour {
       }
       state['motion'] = state['motion'] !== true;
       state['power'] = state['motion'];
-      return [motionSaid(state['motion'])];
+      return [motionReport(state['motion'])];
     },
-    carryOut: (action, params) => takePower(state, action, params),
+    execute: (action, params) => executeSetPower(state, action, params),
   };
 }
 
@@ -101,8 +105,8 @@ function light(random: () => number): Behaviour {
       state['power'] = state['power'] !== true;
       return [{ event: 'user_event', data: { action: 'button_pressed' } }];
     },
-    carryOut: (action, params) => {
-      if (takePower(state, action, params)) return true;
+    execute: (action, params) => {
+      if (executeSetPower(state, action, params)) return true;
       const { brightness } = params;
       if (action !== 'set_brightness' || typeof brightness !== 'number') return false;
       state['brightness'] = brightness;
@@ -111,7 +115,7 @@ function light(random: () => number): Behaviour {
   };
 }
 
-function takePower(state: DeviceState, action: string, { power }: Readonly<Record<string, unknown>>): boolean {
+function executeSetPower(state: DeviceState, action: string, { power }: Readonly<Record<string, unknown>>): boolean {
   if (action !== 'set_power' || typeof power !== 'boolean') return false;
   state['power'] = power;
   return true;

@@ -23,12 +23,12 @@ const names: Record<SimulatedType, readonly string[]> = {
   light: ['Ceiling lamp', 'Desk lamp', 'Bedside lamp', 'Garden light'],
 };
 
-/** Logins of `count` devices of all types in turn, with new tokens. */
+/** Creates logins with new tokens for `count` devices. The types follow one another in turn. */
 export function makeLogins(count: number): DeviceLogin[] {
   return Array.from({ length: count }, (_, index) => {
     const type = simulatedTypes[index % simulatedTypes.length] ?? 'climate';
-    const nth = Math.floor(index / simulatedTypes.length);
-    const name = names[type][nth] ?? `${names[type][nth % names[type].length]} ${nth + 1}`;
+    const round = Math.floor(index / simulatedTypes.length);
+    const name = names[type][round] ?? `${names[type][round % names[type].length]} ${round + 1}`;
     return {
       externalId: `${type}-${String(index + 1).padStart(4, '0')}`,
       type,
@@ -38,7 +38,7 @@ export function makeLogins(count: number): DeviceLogin[] {
   });
 }
 
-/** Logins in a file like the backend's DEVICES_FILE; null without a file. @throws {Error} when it has another form. */
+/** Reads a file like the backend's DEVICES_FILE; null without a file. @throws {Error} when its content is invalid. */
 async function readLogins(path: string): Promise<DeviceLogin[] | null> {
   const text = await readText(nodeDisk, path);
   if (text === null) return null;
@@ -48,14 +48,14 @@ async function readLogins(path: string): Promise<DeviceLogin[] | null> {
   } catch {
     body = null;
   }
-  if (!Value.Check(LoginsFile, body)) throw new Error(`${path} is not a devices file`);
+  if (!Value.Check(LoginsFile, body)) throw new Error(`${path} is not a valid devices file`);
   return body.devices;
 }
 
 /** Reads the file, or creates it with `count` devices, readable only by this user. */
 export async function readOrMakeLogins(path: string, count: number): Promise<DeviceLogin[]> {
-  const kept = await readLogins(path);
-  if (kept !== null) return kept;
+  const existing = await readLogins(path);
+  if (existing !== null) return existing;
   const devices = makeLogins(count);
   await writeDurable(nodeDisk, path, `${JSON.stringify({ devices }, null, 2)}\n`);
   return devices;

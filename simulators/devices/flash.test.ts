@@ -9,8 +9,8 @@ const image = buildImage({ project: 'light', version: '1.1.0', bytes: 60_000 });
 const order = { version: '1.1.0', checksum: checksumOfFile(image), size: image.length };
 const pieceBytes = 5_000;
 
-/** Writes the missing part and selects the slot, as a device does. */
-function bring(flash: Flash, bytes: Uint8Array = image, wanted = order): void {
+/** Writes the missing part and selects the image, as a device does. */
+function install(flash: Flash, bytes: Uint8Array = image, wanted = order): void {
   for (let at = flash.begin(wanted); at < bytes.length; at += pieceBytes) {
     flash.write(bytes.subarray(at, at + pieceBytes));
   }
@@ -20,8 +20,8 @@ function bring(flash: Flash, bytes: Uint8Array = image, wanted = order): void {
 
 class PowerLoss extends Error {}
 
-/** Fails after so many bytes: part of the current piece is written, then noise up to the end of the sector. */
-function breaking(store: FlashStore, afterBytes: number): FlashStore {
+/** Fails after `afterBytes`. A part of the current piece is written; noise fills the rest of the sector. */
+function withPowerLoss(store: FlashStore, afterBytes: number): FlashStore {
   let left = afterBytes;
   const spend = (bytes: number): void => {
     left -= bytes;
@@ -45,15 +45,15 @@ function breaking(store: FlashStore, afterBytes: number): FlashStore {
   };
 }
 
-test('runs a new image on trial at its first start, and keeps it once confirmed', () => {
+test('runs a new image on trial at its first start, and keeps it after it is confirmed', () => {
   const store = memoryStore();
   const flash = openFlash(store, factory);
   assert.deepEqual(flash.boot(), { version: '1.0.0', isOnTrial: false, isCrashing: false });
-  bring(flash);
+  install(flash);
   assert.deepEqual(openFlash(store, factory).boot(), { version: '1.1.0', isOnTrial: true, isCrashing: false });
   const again = openFlash(store, factory);
-  assert.equal(again.boot().version, '1.0.0', 'it was not confirmed');
-  bring(again);
+  assert.equal(again.boot().version, '1.0.0', 'the new image was not confirmed');
+  install(again);
   assert.equal(again.boot().version, '1.1.0');
   again.confirm();
   assert.deepEqual(openFlash(store, factory).boot(), { version: '1.1.0', isOnTrial: false, isCrashing: false });
@@ -67,7 +67,7 @@ test('recognises an image built to crash by its version or project', () => {
     const bytes = buildImage(recipe);
     const flash = openFlash(memoryStore(), factory);
     flash.boot();
-    bring(flash, bytes, { version: recipe.version, checksum: checksumOfFile(bytes), size: bytes.length });
+    install(flash, bytes, { version: recipe.version, checksum: checksumOfFile(bytes), size: bytes.length });
     assert.ok(flash.boot().isCrashing);
     assert.equal(flash.boot().version, '1.0.0');
   }
@@ -77,7 +77,7 @@ test('does not start an image that is damaged in the flash', () => {
   const store = memoryStore();
   const flash = openFlash(store, factory);
   flash.boot();
-  bring(flash);
+  install(flash);
   store.truncate('slot1', 30_000);
   assert.equal(openFlash(store, factory).boot().version, '1.0.0');
 });
@@ -89,26 +89,26 @@ test('after a power cut at any point it starts a complete image and keeps the re
   for (let cutAt = 1_500; cutAt < image.length + 2_000; cutAt += 397) {
     const store = cuts % 10 === 0 ? folderStore(`${folder.path}/${cutAt}`) : memoryStore();
     openFlash(store, factory).boot();
-    const breakable = openFlash(breaking(store, cutAt), factory);
+    const interrupted = openFlash(withPowerLoss(store, cutAt), factory);
     const before = (): number => store.read('slot1')?.length ?? 0;
     try {
-      breakable.boot();
-      bring(breakable);
+      interrupted.boot();
+      install(interrupted);
       continue;
     } catch (error) {
       if (!(error instanceof PowerLoss)) throw error;
       cuts += 1;
     }
-    const had = Math.min(before(), cutAt);
+    const written = Math.min(before(), cutAt);
     const flash = openFlash(store, factory);
     const started = flash.boot();
     assert.ok(['1.0.0', '1.1.0'].includes(started.version));
     if (started.version === '1.1.0') continue;
     const kept = flash.begin(order);
-    worst = Math.max(worst, had - kept);
-    bring(flash);
+    worst = Math.max(worst, written - kept);
+    install(flash);
     assert.deepEqual(openFlash(store, factory).boot(), { version: '1.1.0', isOnTrial: true, isCrashing: false });
   }
   assert.ok(cuts > 140, `${cuts} cuts`);
-  assert.ok(worst <= 2 * sectorBytes, `${worst} bytes again`);
+  assert.ok(worst <= 2 * sectorBytes, `${worst} bytes received twice`);
 });

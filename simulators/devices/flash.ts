@@ -9,7 +9,7 @@ export type FlashStore = {
   read(name: string): Buffer | null;
   append(name: string, bytes: Uint8Array): void;
   truncate(name: string, length: number): void;
-  /** Atomic, like the checksummed records of a real flash. */
+  /** Atomic, as on a real flash, whose records have checksums. */
   replace(name: string, bytes: Uint8Array): void;
   remove(name: string): void;
 };
@@ -25,7 +25,7 @@ export function memoryStore(): FlashStore {
   };
 }
 
-/** In files, so that it also survives this process. */
+/** Stores the flash in files, so that it survives a restart of this process. */
 export function folderStore(folder: string): FlashStore {
   mkdirSync(folder, { recursive: true });
   const path = (name: string): string => join(folder, name);
@@ -48,7 +48,7 @@ export function folderStore(folder: string): FlashStore {
   };
 }
 
-/** An image as the station offers it: `sha256:<hex>` and bytes. */
+/** The image of an update command. `checksum` is `sha256:<hex>`, `size` is in bytes. */
 export type ImageOrder = { version: string; checksum: string; size: number };
 
 type Running = {
@@ -60,7 +60,7 @@ type Running = {
 };
 
 export type Flash = {
-  /** The bootloader's work at each start. */
+  /** Does what the bootloader does at each start. */
   boot(): Running;
   /** Result of the last `boot`. */
   running(): Running;
@@ -70,10 +70,10 @@ export type Flash = {
   begin(order: ImageOrder): number;
   /** ETag of the written bytes; null when unknown. */
   etag(): string | null;
-  /** Starts again with the first byte. */
+  /** Discards the received bytes; the next write is the first byte. */
   restart(etag: string | null): void;
   write(bytes: Uint8Array): void;
-  /** The bytes written since `begin` or before it. */
+  /** All bytes received so far, also those from before `begin`. */
   received(): Buffer;
   /** Selects the received image for the next boot. */
   select(): void;
@@ -89,7 +89,7 @@ type Record = {
   order: (ImageOrder & { etag: string | null }) | null;
 };
 
-/** Size of a sector, which is erased as a whole. After a power cut the sector being written is not trusted. */
+/** A sector is erased as a whole. After a power cut, the sector that was being written is not trusted. */
 export const sectorBytes = 4096;
 const recordName = 'otadata';
 const slotName = (slot: number): string => `slot${slot}`;

@@ -19,8 +19,8 @@ test('devices from a file connect, report, execute commands, and reconnect after
   let running = stack.use(await runBackend(options));
   const url = running.backend.mqttAddress ?? '';
   const fleet = stack.use(startFleet({ url, stationId, logins, speed: 1000 }));
-  const known = (): boolean => fleet.known() === 8;
-  await until('all are greeted', known);
+  const isComplete = (): boolean => fleet.acceptedCount() === 8;
+  await until('all handshakes are accepted', isComplete);
   const { accessToken } = await running.setUp();
 
   const lamp = fleet.devices[3];
@@ -32,8 +32,8 @@ test('devices from a file connect, report, execute commands, and reconnect after
     .where('external_id', '=', externalId)
     .executeTakeFirstOrThrow();
   const statuses: string[] = [];
-  running.backend.deviceEvents.subscribe((happening) => {
-    if (happening.kind === 'command') statuses.push(happening.command.status);
+  running.backend.deviceEvents.subscribe((event) => {
+    if (event.kind === 'command') statuses.push(event.command.status);
   });
   const answer = await running.http.inject({
     method: 'POST',
@@ -42,16 +42,16 @@ test('devices from a file connect, report, execute commands, and reconnect after
     payload: { action: 'set_brightness', params: { brightness: 33 } },
   });
   assert.equal(answer.statusCode, 202, answer.body);
-  await until('it is confirmed', () => statuses.includes('confirmed'));
+  await until('the command is confirmed', () => statuses.includes('confirmed'));
   assert.equal(lamp.state['brightness'], 33);
 
   const { port } = new URL(url);
   await running[Symbol.asyncDispose]();
-  await until('all have noticed', () => fleet.known() === 0);
+  await until('all devices are disconnected', () => fleet.acceptedCount() === 0);
   running = stack.use(await runBackend({ ...options, env: { ...options.env, MQTT_PORT: port } }));
-  await until('all are greeted again', known);
+  await until('all handshakes are accepted again', isComplete);
   const { db } = running.backend;
-  await until('all have reported', async () => {
+  await until('all devices have reported', async () => {
     const rows = await db.selectFrom('devices').select(['status', 'state']).execute();
     return rows.every(({ status, state }) => status === 'online' && state !== '{}');
   });

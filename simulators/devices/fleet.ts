@@ -9,9 +9,9 @@ import {
 
 export type Fleet = AsyncDisposable & {
   devices: readonly VirtualDevice[];
-  /** How many handshakes the station has answered. */
-  known(): number;
-  counts(): { said: number; acknowledged: number; commands: number };
+  /** Number of devices whose handshake the station has answered. */
+  acceptedCount(): number;
+  counts(): { sent: number; acknowledged: number; commands: number };
 };
 
 export type FleetOptions = Pick<VirtualDeviceOptions, 'heartbeatMs' | 'speed' | 'otaBytesPerSecond'> & {
@@ -19,9 +19,9 @@ export type FleetOptions = Pick<VirtualDeviceOptions, 'heartbeatMs' | 'speed' | 
   stationId: string;
   logins: readonly DeviceLogin[];
   seed?: string;
-  /** Folder of their flashes; default: in memory. */
+  /** Folder of the flash files; default: in memory. */
   flashFolder?: string;
-  /** This many of them, the last ones, sleep most of the time. */
+  /** The last `count` devices sleep most of the time. */
   sleepers?: { count: number; awakeMs: number; everyMs: number };
 };
 
@@ -40,11 +40,11 @@ export function startFleet(options: FleetOptions): Fleet {
   });
   return {
     devices,
-    known: () => devices.filter((device) => device.isKnown()).length,
+    acceptedCount: () => devices.filter((device) => device.isAccepted()).length,
     counts: () => {
-      const sum = { said: 0, acknowledged: 0, commands: 0 };
+      const sum = { sent: 0, acknowledged: 0, commands: 0 };
       for (const { counts } of devices) {
-        sum.said += counts.said;
+        sum.sent += counts.sent;
         sum.acknowledged += counts.acknowledged;
         sum.commands += counts.commands;
       }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 
-/** Receives the bytes of a file, in order. */
+/** Takes the bytes of a file, in order. */
 export type Sink = {
   /** Number of received bytes. */
   offset(): number;
@@ -24,32 +24,32 @@ export type FetchOutcome =
 const silenceMs = 10_000;
 
 /** Fetches the missing part of a file with one request (RFC 9110, sections 13.1.5 and 14). Never throws. */
-export async function fetchRest(
+export async function fetchMissingPart(
   sink: Sink,
   { url, size, signal }: { url: string; size: number; signal: AbortSignal },
 ): Promise<FetchOutcome> {
   try {
-    return await take(await ask(sink, url, signal), sink, size);
+    return await receive(await request(sink, url, signal), sink, size);
   } catch (error) {
     return { kind: 'cut', reason: error instanceof Error ? error.message : String(error) };
   }
 }
 
-async function ask(sink: Sink, url: string, signal: AbortSignal): Promise<IncomingMessage> {
+async function request(sink: Sink, url: string, signal: AbortSignal): Promise<IncomingMessage> {
   const [offset, etag] = [sink.offset(), sink.etag()];
-  const isRest = offset > 0 && etag !== null;
-  if (!isRest && offset > 0) sink.restart(null);
-  const headers: Record<string, string> = isRest ? { range: `bytes=${offset}-`, 'if-range': etag } : {};
-  const asking = get(url, { headers, signal, agent: false, timeout: silenceMs });
-  asking.on('timeout', () => asking.destroy(new Error('no data for too long')));
-  const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+  const isRange = offset > 0 && etag !== null;
+  if (!isRange && offset > 0) sink.restart(null);
+  const headers: Record<string, string> = isRange ? { range: `bytes=${offset}-`, 'if-range': etag } : {};
+  const outgoing = get(url, { headers, signal, agent: false, timeout: silenceMs });
+  outgoing.on('timeout', () => outgoing.destroy(new Error('no data for too long')));
+  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
   return answer;
 }
 
-async function take(answer: IncomingMessage, sink: Sink, size: number): Promise<FetchOutcome> {
+async function receive(answer: IncomingMessage, sink: Sink, size: number): Promise<FetchOutcome> {
   const { statusCode = 0, headers } = answer;
   if (statusCode === 200) sink.restart(strongEtag(headers.etag));
-  else if (statusCode !== 206 || !isRestFrom(sink.offset(), headers['content-range'])) {
+  else if (statusCode !== 206 || !isRangeFrom(sink.offset(), headers['content-range'])) {
     answer.destroy();
     // The requested part is missing or wrong: start again with the first byte.
     if (statusCode === 206 || statusCode === 416) sink.restart(null);
@@ -65,5 +65,5 @@ async function take(answer: IncomingMessage, sink: Sink, size: number): Promise<
 
 const strongEtag = (etag: string | undefined): string | null => (etag?.startsWith('"') === true ? etag : null);
 
-const isRestFrom = (offset: number, range: string | undefined): boolean =>
+const isRangeFrom = (offset: number, range: string | undefined): boolean =>
   range?.startsWith(`bytes ${offset}-`) === true;

@@ -9,9 +9,9 @@ const usage = `Virtual devices over MQTT, with the logins of a devices file.
       [--url mqtt://127.0.0.1:1883] [--seed text] [--speed 1] [--heartbeat 30]
       [--flash folder] [--ota-rate bytes/s] [--sleepers 0] [--awake 5] [--period 30]
 
-The file is made with --count devices when it is not there. Start the backend with DEVICES_FILE=<the file>: it then knows them.
-With --flash their firmware is kept there and outlives this program. The last --sleepers of them are awake for --awake seconds in each
---period.
+A missing file is created with --count devices. Start the backend with DEVICES_FILE=<the file>, so that it accepts their logins.
+With --flash, the firmware of the devices is stored in that folder and survives a restart of this program.
+The last --sleepers devices are awake for --awake seconds in each --period.
 `;
 
 const { values } = parseArgs({
@@ -34,17 +34,17 @@ const { values } = parseArgs({
 const [count, sleepers] = [Number(values.count), Number(values.sleepers)];
 const [speed, heartbeat, rate] = [Number(values.speed), Number(values.heartbeat), Number(values['ota-rate'])];
 const [awake, period] = [Number(values.awake), Number(values.period)];
-const isRight =
+const isValid =
   Number.isInteger(count) && count > 0 && Number.isInteger(sleepers) && sleepers >= 0 && awake > 0 && period > awake;
 
-if (values.help || values.file === undefined || !isRight || !(speed > 0 && heartbeat > 0 && rate > 0)) {
+if (values.help || values.file === undefined || !isValid || !(speed > 0 && heartbeat > 0 && rate > 0)) {
   process.stdout.write(usage);
   process.exitCode = values.help ? 0 : 64;
 } else {
   const logins = (await readOrMakeLogins(values.file, count)).slice(0, count);
   if (values.station === undefined) {
     console.log(
-      `${values.file}: ${logins.length} devices. Start the backend with it as DEVICES_FILE, then this with --station.`,
+      `${values.file}: ${logins.length} devices. Start the backend with DEVICES_FILE=${values.file}, then start this program with --station.`,
     );
   } else {
     const { station: stationId, url, seed, flash } = values;
@@ -56,9 +56,9 @@ if (values.help || values.file === undefined || !isRight || !(speed > 0 && heart
         ...(flash === undefined ? {} : { flashFolder: flash }),
       });
       const printCounts = (): void => {
-        const { said, acknowledged, commands } = fleet.counts();
+        const { sent, acknowledged, commands } = fleet.counts();
         console.log(
-          `${fleet.known()} of ${logins.length} known to the station; ${said} reports sent, ${acknowledged} acknowledged, ${commands} commands`,
+          `${fleet.acceptedCount()} of ${logins.length} devices accepted by the station; ${sent} reports sent, ${acknowledged} acknowledged, ${commands} commands`,
         );
       };
       const timer = setInterval(printCounts, 5_000);

@@ -9,11 +9,11 @@ import { createOta, type Ota, type OtaOrder } from './ota.ts';
 const recipe: ImageRecipe = { project: 'light', version: '1.1.0', bytes: 400_000 };
 const image = buildImage(recipe);
 
-type Scene = { ota: Ota; said: (number | string)[]; version(): string; isReady(): boolean; cut(): void };
+type Scene = { ota: Ota; reports: (number | string)[]; version(): string; isReady(): boolean; cut(): void };
 
 function createScene(bytesPerSecond?: number): Scene {
   const store = memoryStore();
-  const said: (number | string)[] = [];
+  const reports: (number | string)[] = [];
   let ready = 0;
   const start = () => {
     const flash = openFlash(store, { project: 'light', version: '1.0.0', chip: 'esp32' });
@@ -23,15 +23,19 @@ function createScene(bytesPerSecond?: number): Scene {
       type: 'light',
       chip: 'esp32',
       ...(bytesPerSecond === undefined ? {} : { bytesPerSecond }),
-      say: { progress: (percent) => said.push(percent), failed: (reason) => said.push(reason) },
+      report: { progress: (percent) => reports.push(percent), failed: (reason) => reports.push(reason) },
       onReady: () => (ready += 1),
     });
     return { flash, ota };
   };
   let device = start();
   return {
-    ota: { take: (order) => device.ota.take(order), isBusy: () => device.ota.isBusy(), stop: () => device.ota.stop() },
-    said,
+    ota: {
+      start: (order) => device.ota.start(order),
+      isBusy: () => device.ota.isBusy(),
+      stop: () => device.ota.stop(),
+    },
+    reports,
     version: () => device.flash.boot().version,
     isReady: () => ready > 0,
     cut: () => {
@@ -57,59 +61,59 @@ async function serve(bytes = image) {
 const steps = Array.from({ length: 21 }, (_, index) => index * 5);
 
 describe('a device with an update command', () => {
-  it('fetches, checks and selects the image, and tells each twentieth of it once', async () => {
+  it('fetches, checks and selects the image, and reports every 5 % once', async () => {
     await using served = await serve();
-    const { ota, said, isReady, version } = createScene();
-    ota.take(served.order);
-    ota.take(served.order);
-    await until('it is ready', isReady);
-    assert.deepEqual(said, [0, ...steps]);
+    const { ota, reports, isReady, version } = createScene();
+    ota.start(served.order);
+    ota.start(served.order);
+    await until('the image is ready', isReady);
+    assert.deepEqual(reports, [0, ...steps]);
     assert.equal(version(), '1.1.0');
     assert.equal(served.sent(), image.length);
   });
 
-  it('goes on where it was after each loss of power', async () => {
+  it('continues the download after each power cut', async () => {
     await using served = await serve();
-    const { ota, said, isReady, version, cut } = createScene(800_000);
+    const { ota, reports, isReady, version, cut } = createScene(800_000);
     const starts: number[] = [];
     for (let percent = 10; percent < 100; percent += 15) {
-      ota.take(served.order);
-      await until(`${percent} %`, () => said.some((word) => typeof word === 'number' && word >= percent));
+      ota.start(served.order);
+      await until(`${percent} %`, () => reports.some((report) => typeof report === 'number' && report >= percent));
       cut();
       starts.push((percent / 100) * image.length - 2 * sectorBytes);
     }
-    ota.take(served.order);
-    await until('it is ready', isReady);
+    ota.start(served.order);
+    await until('the image is ready', isReady);
     assert.equal(version(), '1.1.0');
-    const asked = served.server.requests.slice(1).map(({ range }) => Number(/^bytes=(\d+)-$/.exec(range ?? '')?.[1]));
-    assert.equal(asked.length, starts.length);
-    for (const [index, start] of starts.entries()) assert.ok((asked[index] ?? 0) >= start, `${asked.join(' ')}`);
+    const offsets = served.server.requests.slice(1).map(({ range }) => Number(/^bytes=(\d+)-$/.exec(range ?? '')?.[1]));
+    assert.equal(offsets.length, starts.length);
+    for (const [index, start] of starts.entries()) assert.ok((offsets[index] ?? 0) >= start, `${offsets.join(' ')}`);
   });
 
   const passing: Record<string, [Fault, number]> = {
-    'a line that is cut': [{ kind: 'cut', afterBytes: 30_000 }, 3],
+    'a connection that breaks': [{ kind: 'cut', afterBytes: 30_000 }, 3],
     'a server that fails': [{ kind: 'status', status: 503 }, 2],
     'a server without ranges': [{ kind: 'no_ranges' }, 99],
     'a server without ETags': [{ kind: 'no_etag' }, 99],
-    'a file that is another each time': [{ kind: 'new_etag' }, 99],
+    'a new ETag with each answer': [{ kind: 'new_etag' }, 99],
   };
   for (const [name, [fault, times]] of Object.entries(passing)) {
     it(`updates despite ${name}`, async () => {
       await using served = await serve();
       const { ota, isReady, version, cut } = createScene(1_600_000);
       served.server.setFault(served.file, fault, times);
-      ota.take(served.order);
-      await until('some is there', () => served.sent() > 30_000 || times < 3);
+      ota.start(served.order);
+      await until('a part is sent', () => served.sent() > 30_000 || times < 3);
       cut();
-      ota.take(served.order);
-      await until('it is ready', isReady);
+      ota.start(served.order);
+      await until('the image is ready', isReady);
       assert.equal(version(), '1.1.0');
     });
   }
 
   const refused: Record<string, [Partial<ImageRecipe> | null, Partial<OtaOrder>, RegExp]> = {
-    'another checksum': [{}, { checksum: `sha256:${'0'.repeat(64)}` }, /checksum/],
-    'another size': [{}, { size: 50_000 }, /longer than announced/],
+    'a wrong checksum': [{}, { checksum: `sha256:${'0'.repeat(64)}` }, /checksum/],
+    'a wrong size': [{}, { size: 50_000 }, /longer than announced/],
     'an image of another chip': [{ chip: 'esp32s3' }, {}, /esp32s3 instead of esp32/],
     'an image of another device': [{ project: 'climate' }, {}, /"climate" instead of "light"/],
     'no image': [null, {}, /no image/],
@@ -118,19 +122,19 @@ describe('a device with an update command', () => {
     it(`refuses ${name} and keeps its version`, async () => {
       const bytes = change === null ? Buffer.alloc(9_000, 'text ') : buildImage({ ...recipe, ...change });
       await using served = await serve(bytes);
-      const { ota, said, isReady, version } = createScene();
-      ota.take({ ...served.order, ...more });
-      await until('it says so', () => typeof said.at(-1) === 'string');
-      assert.match(String(said.at(-1)), reason);
+      const { ota, reports, isReady, version } = createScene();
+      ota.start({ ...served.order, ...more });
+      await until('the failure is reported', () => typeof reports.at(-1) === 'string');
+      assert.match(String(reports.at(-1)), reason);
       assert.deepEqual([isReady(), ota.isBusy(), version()], [false, false, '1.0.0']);
     });
   }
 
-  it('refuses a file that is not there', async () => {
+  it('refuses a missing file', async () => {
     await using served = await serve();
-    const { ota, said } = createScene();
-    ota.take({ ...served.order, url: `${served.order.url}x` });
-    await until('it says so', () => typeof said.at(-1) === 'string');
-    assert.match(String(said.at(-1)), /404/);
+    const { ota, reports } = createScene();
+    ota.start({ ...served.order, url: `${served.order.url}x` });
+    await until('the failure is reported', () => typeof reports.at(-1) === 'string');
+    assert.match(String(reports.at(-1)), /404/);
   });
 });

@@ -31,14 +31,14 @@ async function createScene(options: Partial<VirtualDeviceOptions> = {}) {
       .select(['id', 'firmware_version as version'])
       .where('external_id', '=', login.externalId)
       .executeTakeFirstOrThrow();
-  await until('it is greeted', () => device.isKnown());
+  await until('the handshake is accepted', () => device.isAccepted());
   const { id } = await row();
   const all = starting.move();
   return {
     device,
     server,
     reported: async (): Promise<string | null> => (await row()).version,
-    /** @returns whether the station sent it to the device. */
+    /** Sends the update command through the station. */
     update: async (version: string, bytes = 40_000): Promise<void> => {
       const {
         file,
@@ -56,7 +56,7 @@ async function createScene(options: Partial<VirtualDeviceOptions> = {}) {
 }
 
 const settled = (device: VirtualDevice, boots: number): Promise<void> =>
-  until('it is back', () => device.counts.boots >= boots && device.isKnown());
+  until('the device is online again', () => device.counts.boots >= boots && device.isAccepted());
 
 test('starts the commanded image, reports it, and keeps it', async () => {
   await using scene = await createScene();
@@ -64,22 +64,22 @@ test('starts the commanded image, reports it, and keeps it', async () => {
   assert.equal(await scene.reported(), '1.0.0');
   await scene.update('1.1.0');
   await settled(device, 2);
-  await until('the station knows', async () => (await scene.reported()) === '1.1.0');
+  await until('the station has the new version', async () => (await scene.reported()) === '1.1.0');
   device.powerLoss(0);
   await settled(device, 3);
   assert.equal(device.firmwareVersion(), '1.1.0');
 });
 
-test('boots the previous image when the power goes before the handshake was answered', async () => {
+test('boots the previous image after a power cut before the handshake is answered', async () => {
   await using scene = await createScene();
   const { device } = scene;
   await scene.update('1.1.0');
-  await until('it starts with the new one', () => device.counts.boots === 2);
+  await until('the new image starts', () => device.counts.boots === 2);
   assert.equal(device.firmwareVersion(), '1.1.0');
   device.powerLoss(0);
   await settled(device, 3);
   assert.equal(device.firmwareVersion(), '1.0.0');
-  await until('the station knows', async () => (await scene.reported()) === '1.0.0');
+  await until('the station has the new version', async () => (await scene.reported()) === '1.0.0');
 });
 
 test('falls back from a crashing image without a message to the station', async () => {
@@ -95,7 +95,7 @@ test('continues the download after a power cut', async () => {
   await using scene = await createScene({ otaBytesPerSecond: 100_000, flash });
   const { device, server } = scene;
   await scene.update('1.1.0', 200_000);
-  await until('some is there', () => (flash.read('slot1')?.length ?? 0) > 50_000);
+  await until('a part is received', () => (flash.read('slot1')?.length ?? 0) > 50_000);
   device.powerLoss(100);
   await settled(device, 2);
   await scene.update('1.1.0', 200_000);
@@ -109,7 +109,7 @@ test('a sleeping device stays awake for the download and sends a handshake at ea
   const { device } = scene;
   await settled(device, 2);
   await scene.update('1.1.0', 200_000);
-  await until('the station knows', async () => (await scene.reported()) === '1.1.0');
+  await until('the station has the new version', async () => (await scene.reported()) === '1.1.0');
   const { boots } = device.counts;
   await settled(device, boots + 1);
   assert.equal(device.firmwareVersion(), '1.1.0');

@@ -9,14 +9,14 @@ import { seededRandom } from './random.ts';
 export type DeviceLogin = { externalId: string; type: SimulatedType; name: string; token: string };
 
 export type VirtualDevice = AsyncDisposable & {
-  /** The station has answered its handshake on this connection. */
-  isKnown(): boolean;
+  /** Whether the station has answered its handshake on this connection. */
+  isAccepted(): boolean;
   client: MqttClient;
   state: Readonly<Record<string, number | boolean>>;
-  counts: { said: number; acknowledged: number; commands: number; boots: number };
+  counts: { sent: number; acknowledged: number; commands: number; boots: number };
   /** Version of the running image. */
   firmwareVersion(): string;
-  /** Cuts the power now, for so many milliseconds. */
+  /** Cuts the power now, for `offMs` milliseconds. */
   powerLoss(offMs?: number): void;
 };
 
@@ -36,32 +36,32 @@ export type VirtualDeviceOptions = {
   sleep?: { awakeMs: number; everyMs: number };
 };
 
-const usualHeartbeatMs = 30_000;
+const defaultHeartbeatMs = 30_000;
 const handshakeRetryMs = 10_000;
-/** Time from a restart to the network, as with a fast router. */
+/** Time from a restart to the network connection, with a fast router. */
 const bootMs = 400;
 const crashMs = 200;
-const usualOutageMs = 1_000;
+const defaultOutageMs = 1_000;
 const firstVersion = '1.0.0';
 const chip = 'esp32';
 const dayMs = 86_400_000;
 
 /**
- * A virtual device over a real connection: handshake after each connect, heartbeat, last will, state and events at QoS 1. It executes and
- * confirms commands. It fetches, checks and starts firmware, and falls back from it (`ota.ts`, `flash.ts`). It reconnects automatically.
+ * A virtual device over a real connection. After each connect it sends a handshake, then heartbeats, states and events at QoS 1.
+ * It executes and confirms commands, and it installs firmware and falls back from it (`ota.ts`, `flash.ts`).
  */
 export function startVirtualDevice(options: VirtualDeviceOptions): VirtualDevice {
-  const { url, stationId, login, seed, heartbeatMs = usualHeartbeatMs, speed = 1, sleep } = options;
+  const { url, stationId, login, seed, heartbeatMs = defaultHeartbeatMs, speed = 1, sleep } = options;
   const { externalId, type, token } = login;
   const random = seededRandom(`${seed}/${externalId}`);
   const behaviour = createBehaviour(type, random);
   const topic = (end: Parameters<typeof deviceTopic>[2]): string => deviceTopic(stationId, externalId, end);
-  const counts = { said: 0, acknowledged: 0, commands: 0, boots: 0 };
+  const counts = { sent: 0, acknowledged: 0, commands: 0, boots: 0 };
   const flash = openFlash(options.flash ?? memoryStore(), { project: type, version: firstVersion, chip });
-  let isKnown = false;
+  let isAccepted = false;
   let isEnding = false;
   const timers = new Map<string, NodeJS.Timeout>();
-  const later = (name: string, ms: number, run: () => void): void => {
+  const schedule = (name: string, ms: number, run: () => void): void => {
     clearTimeout(timers.get(name));
     if (!isEnding) timers.set(name, setTimeout(run, ms));
   };
@@ -79,55 +79,55 @@ export function startVirtualDevice(options: VirtualDeviceOptions): VirtualDevice
     manualConnect: true,
     will: { topic: topic('heartbeat'), payload: Buffer.from('{"status":"offline"}'), qos: 1, retain: false },
   });
-  const say = (end: DeviceTopicEnd, body: object): void => {
+  const publish = (end: DeviceTopicEnd, body: object): void => {
     // Unsent states are not queued; the next state replaces them.
     if (!client.connected) return;
-    counts.said += 1;
+    counts.sent += 1;
     client.publish(topic(end), JSON.stringify(body), { qos: 1 }, (error) => {
       if (!error) counts.acknowledged += 1;
     });
   };
-  const sayEvent = (action: string, more: object): void =>
-    say('event', { event: 'device_event', data: { action, ...more } });
-  const sayState = (): void => say('state', { state: behaviour.state });
-  const shakeHands = (): void => {
-    say('handshake', { type, firmwareVersion: flash.running().version, chip });
-    later('handshake', handshakeRetryMs, shakeHands);
+  const publishEvent = (action: string, more: object): void =>
+    publish('event', { event: 'device_event', data: { action, ...more } });
+  const publishState = (): void => publish('state', { state: behaviour.state });
+  const sendHandshake = (): void => {
+    publish('handshake', { type, firmwareVersion: flash.running().version, chip });
+    schedule('handshake', handshakeRetryMs, sendHandshake);
   };
-  const beat = (): void => {
-    say('heartbeat', { status: 'online' });
-    later('heartbeat', heartbeatMs, beat);
+  const sendHeartbeat = (): void => {
+    publish('heartbeat', { status: 'online' });
+    schedule('heartbeat', heartbeatMs, sendHeartbeat);
   };
-  const live = (): void => {
+  const runStep = (): void => {
     const dayFraction = (Date.now() % dayMs) / dayMs;
-    for (const said of behaviour.step(random, dayFraction)) say('event', said);
-    sayState();
-    later('step', behaviour.pauseMs(random) / speed, live);
+    for (const report of behaviour.step(random, dayFraction)) publish('event', report);
+    publishState();
+    schedule('step', behaviour.pauseMs(random) / speed, runStep);
   };
 
-  /** Like pulling the plug: the broker publishes the last will. */
-  const goDark = (): Promise<unknown> => {
-    isKnown = false;
+  /** Disconnects as in a power cut: the broker publishes the last will. */
+  const disconnect = (): Promise<unknown> => {
+    isAccepted = false;
     ota.stop();
     for (const timer of timers.values()) clearTimeout(timer);
     return client.endAsync(true);
   };
   const boot = (): void => {
     counts.boots += 1;
-    // A crash before it reaches the network; the bootloader then boots the previous image.
-    if (flash.boot().isCrashing) return later('power', crashMs, boot);
-    later('power', bootMs, () => client.reconnect());
-    later('step', behaviour.pauseMs(random) / speed, live);
-    if (sleep !== undefined) later('sleep', sleep.awakeMs, fallAsleep);
+    // The image crashes before it connects. The bootloader then boots the previous image.
+    if (flash.boot().isCrashing) return schedule('power', crashMs, boot);
+    schedule('power', bootMs, () => client.reconnect());
+    schedule('step', behaviour.pauseMs(random) / speed, runStep);
+    if (sleep !== undefined) schedule('sleep', sleep.awakeMs, fallAsleep);
   };
-  const powerLoss = (offMs = usualOutageMs): void => {
-    void goDark().then(() => later('power', offMs, boot));
+  const powerLoss = (offMs = defaultOutageMs): void => {
+    void disconnect().then(() => schedule('power', offMs, boot));
   };
   const fallAsleep = (): void => {
     if (sleep === undefined) return;
-    if (ota.isBusy() || !isKnown) return later('sleep', 500, fallAsleep);
+    if (ota.isBusy() || !isAccepted) return schedule('sleep', 500, fallAsleep);
     client.publish(topic('heartbeat'), '{"status":"offline"}', { qos: 1 }, () => {
-      void goDark().then(() => later('power', sleep.everyMs - sleep.awakeMs, boot));
+      void disconnect().then(() => schedule('power', sleep.everyMs - sleep.awakeMs, boot));
     });
   };
 
@@ -136,49 +136,49 @@ export function startVirtualDevice(options: VirtualDeviceOptions): VirtualDevice
     type,
     chip,
     ...(options.otaBytesPerSecond === undefined ? {} : { bytesPerSecond: options.otaBytesPerSecond }),
-    say: {
-      progress: (percent) => sayEvent('ota_progress', { percent }),
-      failed: (reason) => sayEvent('ota_failed', { reason }),
+    report: {
+      progress: (percent) => publishEvent('ota_progress', { percent }),
+      failed: (reason) => publishEvent('ota_failed', { reason }),
     },
-    onReady: () => later('restart', 200, () => powerLoss(0)),
+    onReady: () => schedule('restart', 200, () => powerLoss(0)),
   });
-  const takeUpdate = (params: Record<string, unknown>): void => {
+  const handleUpdate = (params: Record<string, unknown>): void => {
     const { url: from, version, checksum, size } = params;
-    // The station does not know the running version yet.
-    if (version === flash.running().version) return shakeHands();
-    ota.take({ url: String(from), version: String(version), checksum: String(checksum), size: Number(size) });
+    // The station does not yet have the running version.
+    if (version === flash.running().version) return sendHandshake();
+    ota.start({ url: String(from), version: String(version), checksum: String(checksum), size: Number(size) });
   };
-  const takeCommand = (body: Record<string, unknown>): void => {
+  const handleCommand = (body: Record<string, unknown>): void => {
     const { action, commandId, ...params } = body;
     counts.commands += 1;
     // While an image is on trial, the previous one must not be overwritten.
     if (action === 'ota_update' && flash.running().isOnTrial) return;
-    const isOwn = behaviour.carryOut(String(action), params);
-    if (isOwn) sayState();
-    if (isOwn || isBuiltIn(action)) sayEvent('command_ack', { commandId: String(commandId) });
-    if (action === 'reboot' || action === 'factory_reset') later('restart', 200, () => powerLoss(0));
-    if (action === 'ota_update') takeUpdate(params);
+    const isOwn = behaviour.execute(String(action), params);
+    if (isOwn) publishState();
+    if (isOwn || isBuiltIn(action)) publishEvent('command_ack', { commandId: String(commandId) });
+    if (action === 'reboot' || action === 'factory_reset') schedule('restart', 200, () => powerLoss(0));
+    if (action === 'ota_update') handleUpdate(params);
   };
 
   client.on('connect', () => {
-    isKnown = false;
+    isAccepted = false;
     client.subscribe([topic('handshake/ack'), topic('command')], { qos: 1 }, () => {
-      beat();
-      shakeHands();
-      sayState();
+      sendHeartbeat();
+      sendHandshake();
+      publishState();
     });
   });
   client.on('message', (name, payload) => {
     const body = readObject(payload);
-    if (name === topic('command')) takeCommand(body);
+    if (name === topic('command')) handleCommand(body);
     else if (body['status'] === 'ok') {
-      isKnown = true;
+      isAccepted = true;
       clearTimeout(timers.get('handshake'));
       flash.confirm();
     }
   });
-  client.on('close', () => (isKnown = false));
-  // The device retries; its status shows that the station does not know it.
+  client.on('close', () => (isAccepted = false));
+  // The client reconnects automatically.
   client.on('error', () => undefined);
   boot();
 
@@ -186,12 +186,12 @@ export function startVirtualDevice(options: VirtualDeviceOptions): VirtualDevice
     client,
     counts,
     state: behaviour.state,
-    isKnown: () => isKnown,
+    isAccepted: () => isAccepted,
     firmwareVersion: () => flash.running().version,
     powerLoss,
     [Symbol.asyncDispose]: async () => {
       isEnding = true;
-      await goDark();
+      await disconnect();
     },
   };
 }

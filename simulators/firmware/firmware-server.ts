@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createNarrowLine, type NarrowLine } from '../releases/narrow-line.ts';
+import { createThrottle, type Throttle } from '../releases/throttle.ts';
 import { checksumOfFile } from './image-builder.ts';
 
 /** Faults of the server or the network, for one file or the manifest. */
@@ -79,7 +79,7 @@ type State = {
   files: Map<string, Uint8Array>;
   faults: Map<string, { fault: Fault; left: number }>;
   requests: SeenRequest[];
-  line: NarrowLine;
+  line: Throttle;
   answers: number;
 };
 
@@ -90,7 +90,7 @@ export async function startFirmwareServer(options: FirmwareServerOptions = {}): 
     files: new Map(),
     faults: new Map(),
     requests: [],
-    line: createNarrowLine(options.bytesPerSecond ?? Infinity),
+    line: createThrottle(options.bytesPerSecond ?? Infinity),
     answers: 0,
   };
   const offers = new Map<string, Offered>();
@@ -205,7 +205,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, state:
 async function send(
   response: ServerResponse,
   bytes: Uint8Array,
-  { fault, seen, line }: { fault: Fault | null; seen: SeenRequest; line: NarrowLine },
+  { fault, seen, line }: { fault: Fault | null; seen: SeenRequest; line: Throttle },
 ): Promise<void> {
   const limit = fault?.kind === 'cut' || fault?.kind === 'stall' ? fault.afterBytes : Infinity;
   do {

@@ -8,7 +8,7 @@ import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { createFirmwareOffer, type FirmwareOffer } from './firmware-offer.ts';
 import { controlPage } from './control-page.ts';
 import { openImageFolder } from './image-folder.ts';
-import { createNarrowLine } from './narrow-line.ts';
+import { createThrottle } from './throttle.ts';
 import { openOffers, type Offer, type Offers } from './offers.ts';
 import { behaviours, stationImages, type Behaviour, type ImageRecipe } from './station-images.ts';
 
@@ -59,7 +59,7 @@ export async function startReleaseSimulator(options: ReleaseSimulatorOptions): P
     if (!isOwnPage(request)) return reply.code(403).send('This can only be done from its own page.\n');
   });
   const firmware = offersFirmware ? createFirmwareOffer() : createFirmwareOffer(null);
-  serveReleases(app, { offers, firmware, imageFolder, line, narrowLine: createNarrowLine(bytesPerSecond) });
+  serveReleases(app, { offers, firmware, imageFolder, line, throttle: createThrottle(bytesPerSecond) });
   serveControl(app, { offers, line, offer, station: options.station ?? null });
   await app.listen({ host: '127.0.0.1', port: options.port });
   const { port } = app.server.address() as AddressInfo;
@@ -85,10 +85,10 @@ function serveReleases(
     firmware: FirmwareOffer;
     imageFolder: string;
     line: Line;
-    narrowLine: ReturnType<typeof createNarrowLine>;
+    throttle: ReturnType<typeof createThrottle>;
   },
 ): void {
-  const { offers, firmware, imageFolder, line, narrowLine } = parts;
+  const { offers, firmware, imageFolder, line, throttle } = parts;
   const cutUnlessPlugged = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (line.plugged) return;
     reply.hijack();
@@ -114,7 +114,7 @@ function serveReleases(
     const file = join(imageFolder, normalize(`/${path}`));
     const bytes = await readFile(file).catch(() => null);
     if (!bytes) return reply.code(404).send('There is no such image.\n');
-    const body = Readable.from(narrowLine.send(bytes), { objectMode: false });
+    const body = Readable.from(throttle.send(bytes), { objectMode: false });
     // The line may be unplugged during the download.
     const cut = setInterval(() => line.plugged || request.raw.socket.destroy(), 100);
     void once(reply.raw, 'close').then(() => clearInterval(cut));

@@ -46,7 +46,7 @@ async function main(): Promise<number> {
   const backend = await startStationBackend(workspace, { name: 'idle', program, logins });
   const url = `mqtt://127.0.0.1:${backend.mqttPort}`;
   await using fleet = startFleet({ url, stationId, logins });
-  await waitFor('all devices to be known', () => fleet.known() === logins.length, 60_000);
+  await waitFor('all devices to be known', () => fleet.acceptedCount() === logins.length, 60_000);
   process.stdout.write(`${logins.length} devices are connected; idle for ${values.seconds} s …\n`);
   const idleMs = Number(values.seconds) * 1000;
   await sleep(idleMs / 3);

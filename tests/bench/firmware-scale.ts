@@ -11,10 +11,10 @@ import { connect } from 'mqtt';
 import WebSocket from 'ws';
 import { deviceTopic } from '@station/protocol/topics';
 import { simulatedTypes } from '@station/simulators/devices/behaviour';
-import { fetchRest } from '@station/simulators/devices/image-fetch';
+import { fetchMissingPart } from '@station/simulators/devices/image-fetch';
 import type { DeviceLogin } from '@station/simulators/devices/virtual-device';
 import { buildImage } from '@station/simulators/firmware/image-builder';
-import { createNarrowLine } from '@station/simulators/releases/narrow-line';
+import { createThrottle } from '@station/simulators/releases/throttle';
 import { stationId, type Installation } from '../e2e/backend/installation.ts';
 import { startFirmwareStation, type FirmwareStation } from '../e2e/firmware/station.ts';
 import { waitFor } from '../rig/program.ts';
@@ -78,14 +78,14 @@ async function measureLatency(installation: Installation, login: DeviceLogin): P
 async function plainRate(url: string, rounds: number, isThrottled: boolean): Promise<number> {
   const startedAt = performance.now();
   const one = async (): Promise<void> => {
-    const line = createNarrowLine(bytesPerSecond);
+    const line = createThrottle(bytesPerSecond);
     let offset = 0;
     const write = async (bytes: Uint8Array): Promise<void> => {
       if (!isThrottled) offset += bytes.length;
       else for await (const piece of line.send(bytes)) offset += piece.length;
     };
     const sink = { offset: () => offset, etag: () => null, restart: () => void (offset = 0), write };
-    const outcome = await fetchRest(sink, { url, size: imageBytes, signal: AbortSignal.timeout(60_000) });
+    const outcome = await fetchMissingPart(sink, { url, size: imageBytes, signal: AbortSignal.timeout(60_000) });
     if (outcome.kind !== 'ended') throw new Error(`a plain download: ${outcome.reason}`);
   };
   for (let round = 0; round < rounds; round += 1) await Promise.all(Array.from({ length: atOnce }, one));

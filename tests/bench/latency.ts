@@ -79,7 +79,7 @@ async function startRig(workspace: Workspace): Promise<Rig> {
   await ask.devices({ devices }, { kind: 'connect', port, stationId, logins: others });
   const options = { url: `mqtt://127.0.0.1:${port}`, stationId, login: lamp, seed: 'latency' };
   const device = workspace.own(startVirtualDevice(options));
-  await waitFor('the lamp to be known', () => device.isKnown());
+  await waitFor('the lamp to be known', () => device.isAccepted());
   const lampId = backend.query<{ id: string }>(`select id from devices where external_id = '${lamp.externalId}'`)[0]
     ?.id;
   assert.ok(lampId);

@@ -18,7 +18,7 @@ import type { DescribedRoute } from './http/docs.ts';
 import { closeInTime, createHttpServer, type HttpServer } from './http/server.ts';
 import { type Mqtt, startMqtt } from './mqtt/mqtt.ts';
 import type { WriteReports } from './mqtt/ports.ts';
-import { createCommandStore, tellHere } from './store/command-store.ts';
+import { createCommandStore, localCommandTransaction } from './store/command-store.ts';
 import { createRemovedLogins } from './store/device-store.ts';
 import { writeReports } from './store/report-store.ts';
 import type { Database } from './store/schema.ts';
@@ -135,7 +135,7 @@ function startCommands({ host, store, devices, events, replicas }: Foundations, 
       return device && { id, externalId: device.external_id, type: device.type };
     },
     publish: mqtt.publishCommand,
-    store: createCommandStore({ db, tell: replicas?.tellCommands ?? tellHere(db, events) }),
+    store: createCommandStore({ db, transact: replicas?.tellCommands ?? localCommandTransaction(db, events) }),
     events,
     clock,
     logger,

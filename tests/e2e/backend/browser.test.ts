@@ -41,7 +41,7 @@ test('a browser keeps its tiles through restarts of backend and broker, shows no
   await using station = await install('Mosquitto and PostgreSQL', { devices, env });
   await station.startBackend();
   await using fleet = startFleet({ url: station.mqttUrl, stationId, logins: station.logins, heartbeatMs: 2_000 });
-  await waitFor('all devices to be known', () => fleet.known() === devices, timeoutMs);
+  await waitFor('all devices to be known', () => fleet.acceptedCount() === devices, timeoutMs);
   await station.logIn();
 
   await using browser = await openBrowser();
@@ -71,9 +71,9 @@ test('a browser keeps its tiles through restarts of backend and broker, shows no
 
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     await station.mosquitto?.stop(signal);
-    await waitFor('all devices to have noticed', () => fleet.known() === 0, timeoutMs);
+    await waitFor('all devices to have noticed', () => fleet.acceptedCount() === 0, timeoutMs);
     await station.mosquitto?.start();
-    await waitFor('all devices to be back', () => fleet.known() === devices, timeoutMs);
+    await waitFor('all devices to be back', () => fleet.acceptedCount() === devices, timeoutMs);
     await seesWhatHappens(page, station);
   }
   await look(page, '61-after-restarts');

@@ -139,7 +139,7 @@ type Reach = Disposable & {
 /** Devices reconnect within seconds after the broker returns. */
 const settleMs = 30_000;
 const brokerPatienceMs = 10_000;
-const lookEveryMs = 100;
+const checkEveryMs = 100;
 
 /**
  * Just after a start, a delay may end before the devices reconnect, and a command to an offline device would be lost.
@@ -153,13 +153,13 @@ export function createReach(options: {
 }): Reach {
   const { events, isReady, comesBack, clock } = options;
   const startedMs = clock.monotonic();
-  const heard = new Set<string>();
+  const reported = new Set<string>();
   const isSettled = (): boolean => !comesBack || clock.monotonic() - startedMs > settleMs;
   const listening = events.subscribe((event) => {
     if (event.kind !== 'reports' || isSettled()) return;
     for (const report of event.reports) {
       // A last will is not sent by the device itself.
-      if (report.kind !== 'status' || report.status === 'online') heard.add(report.deviceId);
+      if (report.kind !== 'status' || report.status === 'online') reported.add(report.deviceId);
     }
   });
   return {
@@ -168,8 +168,8 @@ export function createReach(options: {
       for (;;) {
         signal.throwIfAborted();
         const isThere = isReady() || clock.monotonic() - sinceMs > brokerPatienceMs;
-        if (isThere && (isSettled() || heard.has(deviceId))) return;
-        await clock.sleep(lookEveryMs, signal);
+        if (isThere && (isSettled() || reported.has(deviceId))) return;
+        await clock.sleep(checkEveryMs, signal);
       }
     },
     [Symbol.dispose]: () => listening[Symbol.dispose](),

@@ -38,12 +38,12 @@ async function memberOf(running: RunningBackend, accessToken: string): Promise<R
 }
 
 const daily = node('daily', 'trigger', 'schedule', { time: '07:00' });
-const tell = node('tell', 'action', 'notify', { message: 'Good morning' });
-const sound = chain([daily, tell]);
+const notify = node('message', 'action', 'notify', { message: 'Good morning' });
+const sound = chain([daily, notify]);
 
 test('a draft may have faults, which are returned; it can only be published without errors', async () => {
   await using all = await withOwner();
-  const draft = await all.add({ nodes: [tell], edges: [] });
+  const draft = await all.add({ nodes: [notify], edges: [] });
   assert.deepEqual(
     draft.faults.map(({ code, severity }) => `${severity} ${code}`),
     ['error no_trigger', 'warning unreachable'],
@@ -83,7 +83,7 @@ test('members read and start published automations, see no webhook address, and 
     url: 'https://me:secret@example.org/hidden?key=1',
     body: { pin: 1234 },
   });
-  const { id } = await all.add(chain([daily, tell, hook]));
+  const { id } = await all.add(chain([daily, notify, hook]));
   const member = all.caller(await memberOf(all, all.accessToken));
   const shown = JSON.stringify((await member('GET', `/${id}`)).body);
   assert.match(shown, /https:\/\/example\.org\/…/);
@@ -100,35 +100,36 @@ test('a manual run is broadcast at /ws, appears in the activity, and is recorded
   await using all = await withOwner();
   const { id } = await all.add(sound);
   await all.ask('POST', `/${id}/publish`);
-  const heard: ServerMessage[] = [];
+  const received: ServerMessage[] = [];
   const socket = new WebSocket(`${all.backend.url.replace('http', 'ws')}/ws`);
   socket.on('open', () => socket.send(JSON.stringify({ type: 'auth', token: all.accessToken })));
-  socket.on('message', (data: Buffer) => void heard.push(JSON.parse(data.toString()) as ServerMessage));
-  await until('it is logged in', () => heard.some(({ type }) => type === 'hello'));
-  const wrong = await all.ask('POST', `/${id}/run`, { nodeId: 'tell' });
+  socket.on('message', (data: Buffer) => void received.push(JSON.parse(data.toString()) as ServerMessage));
+  await until('it is logged in', () => received.some(({ type }) => type === 'hello'));
+  const wrong = await all.ask('POST', `/${id}/run`, { nodeId: 'message' });
   assert.equal(wrong.statusCode, 400);
   const run = await all.ask('POST', `/${id}/run`, { nodeId: 'daily' });
   assert.deepEqual([run.statusCode, run.body.status, run.body.trigger.kind], [202, 'completed', 'manual']);
   await until(
-    'it is told',
-    () => heard.some(({ type }) => type === 'notification') && heard.some(({ type }) => type === 'automation_run'),
+    'the client is notified',
+    () =>
+      received.some(({ type }) => type === 'notification') && received.some(({ type }) => type === 'automation_run'),
   );
   socket.terminate();
   const [record]: AutomationRun[] = (await all.ask('GET', `/${id}/runs`)).body;
   assert.deepEqual(
     record?.steps.map(({ nodeId, status }) => [nodeId, status]),
-    [['tell', 'done']],
+    [['message', 'done']],
   );
   const activity = await all.http.inject({ url: '/api/activity', headers: bearer(all.accessToken) });
-  const [said] = activity.json<DeviceEvent[]>();
-  assert.deepEqual([said?.deviceId, said?.kind, said?.data['message']], [null, 'notification', 'Good morning']);
+  const [latest] = activity.json<DeviceEvent[]>();
+  assert.deepEqual([latest?.deviceId, latest?.kind, latest?.data['message']], [null, 'notification', 'Good morning']);
   const [summary]: AutomationSummary[] = (await all.ask('GET', '')).body;
   assert.equal(summary?.lastRun?.id, record?.id);
 });
 
 test('each manual start during a run is answered as skipped, and recorded once', async () => {
   await using all = await withOwner();
-  const { id } = await all.add(chain([daily, delay('wait', 120), tell]), { mode: 'single' });
+  const { id } = await all.add(chain([daily, delay('wait', 120), notify]), { mode: 'single' });
   await all.ask('POST', `/${id}/publish`);
   const answers: unknown[] = [];
   for (let press = 0; press < 4; press++) {
@@ -149,12 +150,12 @@ test('reports of a device start runs: once for a change, by event, and by online
   const login = await addDevice(all.backend.db, 'sensor-1', 'climate');
   const deviceId = login.id;
   const config = { deviceId, capability: 'temperature', operator: 'gt', value: 25 };
-  const warm = await all.add(chain([node('warm', 'trigger', 'device_state_changed', config), tell]));
+  const warm = await all.add(chain([node('warm', 'trigger', 'device_state_changed', config), notify]));
   const pressed = await all.add(
-    chain([node('e', 'trigger', 'device_event_received', { deviceId, action: 'pressed' }), tell]),
+    chain([node('e', 'trigger', 'device_event_received', { deviceId, action: 'pressed' }), notify]),
   );
   const away = await all.add(
-    chain([node('s', 'trigger', 'device_status_changed', { deviceId, status: 'offline' }), tell]),
+    chain([node('s', 'trigger', 'device_status_changed', { deviceId, status: 'offline' }), notify]),
   );
   for (const { id } of [warm, pressed, away]) await all.ask('POST', `/${id}/publish`);
   const sensor = await connectDevice(all.backend.mqttAddress ?? '', login);

@@ -61,7 +61,7 @@ export async function registerAutomationRoutes(
   app.post(
     '/api/automations/:id/draft',
     { config: forAdmins, schema: { tags, params, response: { 200: Automation } } },
-    (request) => automations.takeBack(request.params.id, userOf(request)),
+    (request) => automations.unpublish(request.params.id, userOf(request)),
   );
   app.post(
     '/api/automations/:id/run',

@@ -29,7 +29,7 @@ export type AutomationService = {
   add(automation: NewAutomation, user: RequestUser): Promise<Automation>;
   change(id: string, patch: AutomationPatch, user: RequestUser): Promise<Automation>;
   publish(id: string, user: RequestUser): Promise<Automation>;
-  takeBack(id: string, user: RequestUser): Promise<Automation>;
+  unpublish(id: string, user: RequestUser): Promise<Automation>;
   remove(id: string): Promise<void>;
   /** @param nodeId the trigger to start from; null: all. */
   run(id: string, nodeId: string | null, user: RequestUser): Promise<RunSummary>;
@@ -54,99 +54,50 @@ const limitedShownMs = 5 * 60_000;
 const emptyFlow: Flow = { nodes: [], edges: [] };
 
 export function createAutomationService(parts: ServiceParts): AutomationService {
-  const { automations, runs, registry, clock } = parts;
-
-  const find = async (id: string): Promise<AutomationRow> => {
-    const row = await automations.find(id);
-    if (row === null) throw new StationError('not_found', 'There is no such automation.');
-    return row;
-  };
-  const surroundings = async (): Promise<FlowSurroundings> => {
-    const types = new Map((await parts.devices.list()).map(({ id, type }) => [id, type]));
-    return { deviceType: (id) => types.get(id) ?? null, cronProblem };
-  };
-  /** Reads the data for all summaries at once. */
-  const summaries = async (around: FlowSurroundings): Promise<(row: AutomationRow) => SummaryFacts> => {
-    const newest = new Map((await runs.newest()).map((run) => [run.automation_id, run]));
-    const limited = new Set(await runs.limitedSince(clock.now() - limitedShownMs));
-    const timeZone = await parts.timeZone();
-    return (row) => {
-      const published = publishedOf(row);
-      return {
-        conditions: published === null ? [] : conditionsOf(published, limited.has(row.id), around),
-        nextRunAt: published === null ? null : nextOf(published.flow, clock.now(), timeZone),
-        lastRun: newest.get(row.id) ?? null,
-      };
-    };
-  };
-  const show = async (row: AutomationRow, { role }: RequestUser): Promise<Automation> => {
-    const around = await surroundings();
-    const facts = (await summaries(around))(row);
-    return toAutomation(row, facts, checkFlow(JSON.parse(row.flow) as Flow, around), role);
-  };
-  /** Called after a change is on disk. */
-  const changed = async (row: AutomationRow | null): Promise<AutomationRow> => {
-    if (row === null) throw new StationError('conflict', 'Someone else has changed the automation: load it again.');
-    await registry.reload();
-    parts.onChanged(row.id);
-    return row;
-  };
-
+  const { automations, runs, clock } = parts;
   return {
     list: async () => {
-      const factsOf = await summaries(await surroundings());
+      const factsOf = await readSummaryFacts(parts, await surroundingsOf(parts));
       return (await automations.list()).map((row) => toSummary(row, factsOf(row)));
     },
-    get: async (id, user) => show(await find(id), user),
+    get: async (id, user) => toBody(parts, await find(parts, id), user),
     add: async ({ name, mode = 'restart', flow = emptyFlow }, user) => {
       if ((await automations.count()) >= maxAutomations) {
         throw new StationError('conflict', `There are ${maxAutomations} automations already.`);
       }
-      return show(await changed(await automations.add({ name: name.trim(), mode, flow })), user);
+      const row = await automations.add({ name: name.trim(), mode, flow });
+      return toBody(parts, await announceChange(parts, row), user);
     },
     change: async (id, { name, mode, flow, revision = null }, user) => {
-      await find(id);
+      await find(parts, id);
       const change = {
         ...(name === undefined ? {} : { name: name.trim() }),
         ...(mode === undefined ? {} : { mode }),
         ...(flow === undefined ? {} : { flow }),
       };
-      return show(await changed(await automations.change(id, change, revision)), user);
+      const row = await automations.change(id, change, revision);
+      return toBody(parts, await announceChange(parts, row), user);
     },
     publish: async (id, user) => {
-      const row = await find(id);
-      soundFlow(row, await surroundings());
-      const published = { mode: row.mode, flow: row.flow };
-      return show(await changed(await automations.change(id, { published }, row.revision)), user);
+      const { mode, flow, revision } = await find(parts, id);
+      soundFlow(flow, await surroundingsOf(parts));
+      const row = await automations.change(id, { published: { mode, flow } }, revision);
+      return toBody(parts, await announceChange(parts, row), user);
     },
-    takeBack: async (id, user) => {
-      await find(id);
-      const row = await changed(await automations.change(id, { published: null }, null));
+    unpublish: async (id, user) => {
+      await find(parts, id);
+      const row = await announceChange(parts, await automations.change(id, { published: null }, null));
       for (const stopped of await runs.stop(id, 'unpublished', clock.now())) parts.onRun(stopped);
-      return show(row, user);
+      return toBody(parts, row, user);
     },
     remove: async (id) => {
-      const row = await find(id);
+      const row = await find(parts, id);
       await automations.remove(id);
-      await changed(row);
+      await announceChange(parts, row);
     },
-    run: async (id, nodeId, { userId, role }) => {
-      const row = await find(id);
-      if (row.published_flow === null && role === 'member') {
-        throw new StationError('forbidden', 'Only the owner and admins may try a draft.');
-      }
-      const automation = publishedOf(row) ?? (await draftOf(row, surroundings));
-      const isTrigger = automation.flow.nodes.some((node) => node.id === nodeId && node.type === 'trigger');
-      if (nodeId !== null && !isTrigger) throw new StationError('bad_request', '"nodeId" must name a trigger of it.');
-      const trigger = { kind: 'manual', nodeId, deviceId: null, userId, data: {} } as const;
-      const run = await parts.runner.start({ automation, trigger, cause: parts.newId() });
-      if (run !== null) return toRunSummary(run);
-      // Either it was removed meanwhile (`find` throws), or the backend is stopping.
-      await find(id);
-      throw new StationError('shutting_down', 'The station is restarting: try again in a moment.');
-    },
+    run: (id, nodeId, user) => runManually(parts, id, nodeId, user),
     runs: async (id, before, limit) => {
-      await find(id);
+      await find(parts, id);
       const page = await runs.page(id, before, limit);
       const steps = await runs.stepsOf(page.map((run) => run.id));
       return page.map((run) => toRun(run, steps));
@@ -154,16 +105,80 @@ export function createAutomationService(parts: ServiceParts): AutomationService 
   };
 }
 
+async function find({ automations }: ServiceParts, id: string): Promise<AutomationRow> {
+  const row = await automations.find(id);
+  if (row === null) throw new StationError('not_found', 'There is no such automation.');
+  return row;
+}
+
+async function surroundingsOf({ devices }: ServiceParts): Promise<FlowSurroundings> {
+  const types = new Map((await devices.list()).map(({ id, type }) => [id, type]));
+  return { deviceType: (id) => types.get(id) ?? null, cronProblem };
+}
+
+/** Reads the data for all summaries at once. */
+async function readSummaryFacts(
+  { runs, timeZone: readTimeZone, clock }: ServiceParts,
+  around: FlowSurroundings,
+): Promise<(row: AutomationRow) => SummaryFacts> {
+  const newest = new Map((await runs.newest()).map((run) => [run.automation_id, run]));
+  const limited = new Set(await runs.limitedSince(clock.now() - limitedShownMs));
+  const timeZone = await readTimeZone();
+  return (row) => {
+    const published = publishedOf(row);
+    return {
+      conditions: published === null ? [] : conditionsOf(published, limited.has(row.id), around),
+      nextRunAt: published === null ? null : nextOf(published.flow, clock.now(), timeZone),
+      lastRun: newest.get(row.id) ?? null,
+    };
+  };
+}
+
+async function toBody(parts: ServiceParts, row: AutomationRow, { role }: RequestUser): Promise<Automation> {
+  const around = await surroundingsOf(parts);
+  const facts = (await readSummaryFacts(parts, around))(row);
+  return toAutomation(row, facts, checkFlow(JSON.parse(row.flow) as Flow, around), role);
+}
+
+/** Called after a change is on disk. @param row null: someone else changed it first. */
+async function announceChange(parts: ServiceParts, row: AutomationRow | null): Promise<AutomationRow> {
+  if (row === null) throw new StationError('conflict', 'Someone else has changed the automation: load it again.');
+  await parts.registry.reload();
+  parts.onChanged(row.id);
+  return row;
+}
+
+async function runManually(
+  parts: ServiceParts,
+  id: string,
+  nodeId: string | null,
+  { userId, role }: RequestUser,
+): Promise<RunSummary> {
+  const row = await find(parts, id);
+  if (row.published_flow === null && role === 'member') {
+    throw new StationError('forbidden', 'Only the owner and admins may try a draft.');
+  }
+  const automation = publishedOf(row) ?? (await draftOf(parts, row));
+  const isTrigger = automation.flow.nodes.some((node) => node.id === nodeId && node.type === 'trigger');
+  if (nodeId !== null && !isTrigger) throw new StationError('bad_request', '"nodeId" must name a trigger of it.');
+  const trigger = { kind: 'manual', nodeId, deviceId: null, userId, data: {} } as const;
+  const run = await parts.runner.start({ automation, trigger, cause: parts.newId() });
+  if (run !== null) return toRunSummary(run);
+  // Either it was removed meanwhile (`find` throws), or the backend is stopping.
+  await find(parts, id);
+  throw new StationError('shutting_down', 'The station is restarting: try again in a moment.');
+}
+
 /** @throws 422 with every fault when it cannot be published. */
-function soundFlow(row: AutomationRow, around: FlowSurroundings): CheckedFlow {
-  const flow = JSON.parse(row.flow) as Flow;
+function soundFlow(text: string, around: FlowSurroundings): CheckedFlow {
+  const flow = JSON.parse(text) as Flow;
   const faults = checkFlow(flow, around);
   if (isSound(flow, faults)) return flow;
   throw new StationError('automation_invalid', 'The automation has faults and cannot be run.', { details: { faults } });
 }
 
-async function draftOf(row: AutomationRow, surroundings: () => Promise<FlowSurroundings>): Promise<Published> {
-  const flow = soundFlow(row, await surroundings());
+async function draftOf(parts: ServiceParts, row: AutomationRow): Promise<Published> {
+  const flow = soundFlow(row.flow, await surroundingsOf(parts));
   return { id: row.id, name: row.name, mode: row.mode, flow, publishedAt: 0 };
 }
 

@@ -54,14 +54,17 @@ export function createAutomations(parts: AutomationsParts): Automations {
   const runs = createRunStore(store);
   const registry = createRegistry(automations);
   const newId = createEventIds(() => clock.now());
-  const tell = (message: ServerMessage, key: string): void => events.emit({ kind: 'message', message, key });
+  const broadcast = (message: ServerMessage, key: string): void => events.emit({ kind: 'message', message, key });
   const onRun = (row: RunRow): void => {
     const run = toRunSummary(row);
-    tell({ type: 'automation_run', at: isoTime(clock.now()), run }, `automation_run ${row.id}`);
+    broadcast({ type: 'automation_run', at: isoTime(clock.now()), run }, `automation_run ${row.id}`);
   };
   const onChanged = (automationId: string): void => {
     timer?.nudge();
-    tell({ type: 'automation_changed', at: isoTime(clock.now()), automationId }, `automation_changed ${automationId}`);
+    broadcast(
+      { type: 'automation_changed', at: isoTime(clock.now()), automationId },
+      `automation_changed ${automationId}`,
+    );
   };
   let timer: Timer | null = null;
 
@@ -75,7 +78,7 @@ export function createAutomations(parts: AutomationsParts): Automations {
       nameOf: async (id) => (await automations.find(id))?.name ?? '',
       newId,
       onRun,
-      onNotification: (row) => tell(notificationMessage(row), `notification ${row.id}`),
+      onNotification: (row) => broadcast(notificationMessage(row), `notification ${row.id}`),
       onWaiting: (runId, until, time) => timer?.noteWaiting(runId, until, time),
       clock,
       logger,

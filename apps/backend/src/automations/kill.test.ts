@@ -34,12 +34,12 @@ async function call<T>(url: string, path: string, token: string | null, body?: u
 }
 
 /** A lamp that reconnects, sends its handshake, and confirms commands. */
-async function lampAt(broker: string, told: unknown[]): Promise<TestDevice> {
+async function lampAt(broker: string, received: unknown[]): Promise<TestDevice> {
   const lamp = await connectDevice(broker, logins[1]!);
   lamp.client.on('message', (topic, payload) => {
     if (!topic.endsWith('/command')) return;
     const { power, commandId } = JSON.parse(payload.toString()) as Record<string, unknown>;
-    told.push(power);
+    received.push(power);
     void lamp.say('event', { event: 'device_event', data: { action: 'command_ack', commandId } });
     void lamp.say('state', { state: { power } });
   });
@@ -62,7 +62,7 @@ test('motion, lamp on, wait, lamp off: also when the backend is killed while it 
   await writeFile(devicesFile, JSON.stringify({ devices }), { mode: 0o600 });
   const dataDir = join(folder.path, 'data');
   const env = { PORT: '0', DATA_DIR: dataDir, STATION_ID: stationId, DEVICES_FILE: devicesFile };
-  const told: unknown[] = [];
+  const received: unknown[] = [];
   let id: string;
   {
     await using program = runProgram(env);
@@ -82,20 +82,20 @@ test('motion, lamp on, wait, lamp off: also when the backend is killed while it 
     id = (await call<Automation>(url, '/api/automations', accessToken, { name: 'Hall', flow })).id;
     await call(url, `/api/automations/${id}/publish`, accessToken, {});
 
-    await using _lamp = await lampAt(broker, told);
+    await using _lamp = await lampAt(broker, received);
     await using sensor = await connectDevice(broker, logins[0]!);
     await sensor.say('state', { state: { motion: true } });
     await until('the run waits', async () => {
       const [run] = await call<AutomationRun[]>(url, `/api/automations/${id}/runs`, accessToken);
       return run?.status === 'waiting';
     });
-    assert.deepEqual(told, [true]);
+    assert.deepEqual(received, [true]);
     program.child.kill('SIGKILL');
     await program.exit;
   }
   await using program = runProgram(env);
   const { url, broker } = await started(program);
-  await using _lamp = await lampAt(broker, told);
+  await using _lamp = await lampAt(broker, received);
   const { email, password } = owner;
   const { accessToken } = await call<Session>(url, '/api/auth/login', null, { email, password });
   let last: AutomationRun[] = [];
@@ -103,7 +103,7 @@ test('motion, lamp on, wait, lamp off: also when the backend is killed while it 
     last = await call<AutomationRun[]>(url, `/api/automations/${id}/runs`, accessToken);
     return last[0]?.endedAt !== null;
   });
-  assert.deepEqual(told, [true, false]);
+  assert.deepEqual(received, [true, false]);
   assert.deepEqual(
     last.map(({ status, steps }) => [status, steps.map((step) => `${step.nodeId} ${step.status}`)]),
     [['completed', ['on done', 'wait done', 'off done']]],

@@ -34,49 +34,26 @@ export type ProgressParts = {
   clock: Clock;
 };
 
+/** Changes of a run, before they are on disk. */
+type PendingChange = {
+  begun: Map<string, StepRow>;
+  ended: Map<string, RunChange['ended'][number]>;
+  notifications: NotificationRow[];
+  effects: BegunEffect[];
+};
+
 /**
  * Advances a run as far as possible without external actions: evaluates conditions, starts and ends delays, writes notifications. It stops
  * when an external action is due, when a delay must pass, or when the run ends.
  */
 export async function progressRun(parts: ProgressParts): Promise<Progress> {
-  const { flow, triggers, steps, abandoned, clock } = parts;
-  const change = {
-    begun: new Map<string, StepRow>(),
-    ended: new Map<string, RunChange['ended'][number]>(),
-    notifications: [] as NotificationRow[],
-  };
-  const effects: BegunEffect[] = [];
-  const finish = (run: RunChange['run'], until: number | null): Progress => ({
-    change: {
-      run,
-      begun: [...change.begun.values()],
-      ended: [...change.ended.values()],
-      notifications: change.notifications,
-    },
-    effects,
-    until,
-  });
-  const end = (nodeIds: readonly string[], status: StepRow['status'], more: Partial<StepRow> = {}): void => {
-    for (const id of nodeIds) {
-      const step = steps.get(id);
-      if (step === undefined) continue;
-      const ended = { ...step, status, ended_at: clock.now(), ...more };
-      steps.set(id, ended);
-      if (change.begun.has(id)) change.begun.set(id, ended);
-      else
-        change.ended.set(id, { node_id: id, status, ended_at: ended.ended_at, detail: ended.detail, ...lateOf(ended) });
-    }
-  };
-  const cancelDelays = (): void =>
-    end(
-      [...steps.values()].filter(({ status }) => status === 'waiting').map(({ node_id }) => node_id),
-      'cancelled',
-    );
-  const over = (run: RunChange['run']): Progress =>
-    finish({ ...run, owner: null, lease_until: null, wake_at: null, ended_at: clock.now() }, null);
+  const { flow, triggers, steps, time, abandoned, leaseUntil, clock } = parts;
+  const pending: PendingChange = { begun: new Map(), ended: new Map(), notifications: [], effects: [] };
+  const end = (run: Pick<RunRow, 'status' | 'reason'>): Progress =>
+    toProgress(pending, { ...run, owner: null, lease_until: null, wake_at: null, ended_at: clock.now() }, null);
 
   for (;;) {
-    const nowMs = parts.time.wallMs + clock.monotonic() - parts.time.steadyMs;
+    const nowMs = time.wallMs + clock.monotonic() - time.steadyMs;
     const facts = [...steps.values()].map(({ node_id, status, due_at }) => ({
       nodeId: node_id,
       status,
@@ -85,40 +62,84 @@ export async function progressRun(parts: ProgressParts): Promise<Progress> {
     const decision = decideRun({ flow, triggers, steps: facts, nowMs, abandoned });
     switch (decision.kind) {
       case 'interrupt':
-        end(decision.nodeIds, 'unknown', {
-          detail: 'The station went down meanwhile: whether it was done is not known.',
-        });
-        cancelDelays();
-        return over({ status: 'interrupted', reason: 'outcome_unknown' });
+        endSteps(parts, pending, decision.nodeIds, { status: 'unknown', detail: unknownOutcome });
+        cancelDelays(parts, pending);
+        return end({ status: 'interrupted', reason: 'outcome_unknown' });
       case 'miss':
-        end(decision.nodeIds, 'missed');
-        cancelDelays();
-        return over({ status: 'missed', reason: 'delay_overdue' });
+        endSteps(parts, pending, decision.nodeIds, { status: 'missed' });
+        cancelDelays(parts, pending);
+        return end({ status: 'missed', reason: 'delay_overdue' });
       case 'end_delays':
-        for (const { nodeId, lateMs } of decision.delays)
-          end([nodeId], 'done', lateMs >= tellLateMs ? { late_ms: lateMs } : {});
-        break;
-      case 'begin':
-        for (const node of decision.nodes) {
-          const begun = await begin(node, parts, nowMs);
-          steps.set(node.id, begun.step);
-          change.begun.set(node.id, begun.step);
-          if (begun.notification !== undefined) change.notifications.push(begun.notification);
-          if (begun.effect !== undefined) effects.push({ node, effect: begun.effect });
+        for (const { nodeId, lateMs } of decision.delays) {
+          const late = lateMs >= recordedLateMs ? { late_ms: lateMs } : {};
+          endSteps(parts, pending, [nodeId], { status: 'done', ...late });
         }
         break;
+      case 'begin':
+        for (const node of decision.nodes) await beginStep(parts, pending, node, nowMs);
+        break;
       case 'busy':
-        return finish({ lease_until: parts.leaseUntil }, decision.until);
-      case 'wait':
-        return finish({ status: 'waiting', owner: null, lease_until: null, wake_at: decision.until }, decision.until);
+        return toProgress(pending, { lease_until: leaseUntil }, decision.until);
+      case 'wait': {
+        const { until } = decision;
+        return toProgress(pending, { status: 'waiting', owner: null, lease_until: null, wake_at: until }, until);
+      }
       case 'end':
-        return over({ status: decision.status, reason: decision.reason });
+        return end({ status: decision.status, reason: decision.reason });
     }
   }
 }
 
+const unknownOutcome = 'The station went down meanwhile: whether it was done is not known.';
+
+const toProgress = (
+  { begun, ended, notifications, effects }: PendingChange,
+  run: RunChange['run'],
+  until: number | null,
+): Progress => ({
+  change: { run, begun: [...begun.values()], ended: [...ended.values()], notifications },
+  effects,
+  until,
+});
+
+function endSteps(
+  { steps, clock }: ProgressParts,
+  { begun, ended }: PendingChange,
+  nodeIds: readonly string[],
+  change: Pick<StepRow, 'status'> & Partial<StepRow>,
+): void {
+  for (const id of nodeIds) {
+    const step = steps.get(id);
+    if (step === undefined) continue;
+    const now = { ...step, ended_at: clock.now(), ...change };
+    steps.set(id, now);
+    const { status, ended_at, detail } = now;
+    if (begun.has(id)) begun.set(id, now);
+    else ended.set(id, { node_id: id, status, ended_at, detail, ...lateOf(now) });
+  }
+}
+
+function cancelDelays(parts: ProgressParts, pending: PendingChange): void {
+  const delays = [...parts.steps.values()].filter(({ status }) => status === 'waiting');
+  const nodeIds = delays.map(({ node_id }) => node_id);
+  endSteps(parts, pending, nodeIds, { status: 'cancelled' });
+}
+
+async function beginStep(
+  parts: ProgressParts,
+  { begun, notifications, effects }: PendingChange,
+  node: CheckedNode,
+  nowMs: number,
+): Promise<void> {
+  const { step, notification, effect } = await begin(node, parts, nowMs);
+  parts.steps.set(node.id, step);
+  begun.set(node.id, step);
+  if (notification !== undefined) notifications.push(notification);
+  if (effect !== undefined) effects.push({ node, effect });
+}
+
 /** A delay that is less late than this counts as on time. */
-const tellLateMs = 2_000;
+const recordedLateMs = 2_000;
 const lateOf = ({ late_ms }: StepRow): { late_ms?: number } =>
   late_ms === null ? {} : { late_ms: Math.round(late_ms) };
 

@@ -47,7 +47,7 @@ const flow = chain([
   act('on'),
   delay('wait', 60),
   act('off'),
-  node('tell', 'action', 'notify', { message: 'Off' }),
+  node('message', 'action', 'notify', { message: 'Off' }),
 ]);
 
 /** @returns false when the run ended before the crash. */
@@ -79,20 +79,20 @@ async function dieAt(world: AutomationWorld, at: number, when: 'before' | 'after
     });
   }
   const [run] = await world.all(automation);
-  const told = `${when} write ${at}: ${run?.status} ${run && (await world.steps(run.id)).join(', ')}; ${world.performed.join(' ')}`;
-  assert.equal(new Set(world.performed).size, world.performed.length, `twice: ${told}`);
-  if (run === undefined) assert.deepEqual(world.performed, [], told);
-  else if (run.status === 'completed') assert.deepEqual(world.performed, ['on', 'off'], told);
+  const summary = `${when} write ${at}: ${run?.status} ${run && (await world.steps(run.id)).join(', ')}; ${world.performed.join(' ')}`;
+  assert.equal(new Set(world.performed).size, world.performed.length, `twice: ${summary}`);
+  if (run === undefined) assert.deepEqual(world.performed, [], summary);
+  else if (run.status === 'completed') assert.deepEqual(world.performed, ['on', 'off'], summary);
   else {
-    assert.equal(run.status, 'interrupted', told);
-    assert.equal((await world.steps(run.id)).filter((step) => step.endsWith(' unknown')).length, 1, told);
+    assert.equal(run.status, 'interrupted', summary);
+    assert.equal((await world.steps(run.id)).filter((step) => step.endsWith(' unknown')).length, 1, summary);
   }
   const notes = await world.store.db
     .selectFrom('notifications')
     .selectAll()
     .where('run_id', '=', run?.id ?? '')
     .execute();
-  assert.equal(notes.length, run?.status === 'completed' ? 1 : 0, told);
+  assert.equal(notes.length, run?.status === 'completed' ? 1 : 0, summary);
   return true;
 }
 

@@ -39,7 +39,7 @@ test('restart: a new trigger replaces a waiting run, and the wait starts again',
   await until('it is over', async () => (await all.run(second)).status === 'completed');
   assert.deepEqual(all.performed, ['on', 'on', 'off']);
   assert.deepEqual(
-    all.life.told.map(({ id, status }) => `${id === first ? 1 : 2} ${status}`),
+    all.life.reported.map(({ id, status }) => `${id === first ? 1 : 2} ${status}`),
     ['1 running', '1 waiting', '1 replaced', '2 running', '2 waiting', '2 completed'],
   );
 });
@@ -94,7 +94,7 @@ test('an automation that starts itself hits a limit, reports it once, and contin
   assert.equal(world.performed.length, maxRunsPerMinute);
   for (let more = 0; more < 5; more++) {
     const run = await life.runner.start({ automation, trigger: manual, cause: `more ${more}` });
-    assert.deepEqual([run?.status, run?.reason], ['skipped', 'rate_limited'], 'each of them is told why');
+    assert.deepEqual([run?.status, run?.reason], ['skipped', 'rate_limited'], 'each of them has the reason');
   }
   const skipped = (await world.all(automation)).filter(({ status }) => status === 'skipped');
   assert.deepEqual(
@@ -166,7 +166,7 @@ test('setting the wall clock while a run waits does not change its delay', async
 
 test('only the newest runs are kept', async () => {
   await using world = await automationWorld();
-  const automation = await world.publish(chain([start, node('tell', 'action', 'notify', { message: 'x' })]));
+  const automation = await world.publish(chain([start, node('message', 'action', 'notify', { message: 'x' })]));
   await using life = world.live();
   for (let index = 0; index < 5; index++) {
     await life.runner.start({ automation, trigger: manual, cause: `${index}` });

@@ -62,7 +62,7 @@ export type RunStore = {
   /** Automations with runs skipped since then because of the rate limit. */
   limitedSince(since: number): Promise<string[]>;
   /** Deletes all but the newest runs of each automation, and notifications before this time. */
-  prune(kept: number, saidBefore: number): Promise<void>;
+  prune(kept: number, notifiedBefore: number): Promise<void>;
   /** Waiting runs that are due by then, earliest first. */
   due(now: number): Promise<RunRow[]>;
   /** The earliest end of a waiting run that is not due yet. */
@@ -86,63 +86,10 @@ const rateWindowMs = 60_000;
 export function createRunStore({ db, kind }: Pick<Store, 'db' | 'kind'>): RunStore {
   const runs = () => db.selectFrom('automation_runs').selectAll();
   return {
-    open: (run, { begun, notifications }, mode) =>
-      db.transaction().execute(async (transaction): Promise<Opening> => {
-        const automation = await lockAutomation(transaction, kind, run.automation_id);
-        if (automation === null || !(automation.isPublished || isManual(run))) return { kind: 'not_ours' };
-        const known = await transaction
-          .selectFrom('automation_runs')
-          .select('id')
-          .where('automation_id', '=', run.automation_id)
-          .where('cause', '=', run.cause)
-          .executeTakeFirst();
-        if (known !== undefined) return { kind: 'not_ours' };
-        const reason = await refusal(transaction, run, mode);
-        if (reason !== null) return { kind: 'skipped', reason };
-        const replaced =
-          mode === 'restart'
-            ? await endOpen(transaction, run.automation_id, 'replaced', 'new_trigger', run.started_at)
-            : [];
-        await transaction.insertInto('automation_runs').values(run).execute();
-        if (begun.length > 0)
-          await transaction
-            .insertInto('automation_steps')
-            .values([...begun])
-            .execute();
-        if (notifications.length > 0)
-          await transaction
-            .insertInto('notifications')
-            .values([...notifications])
-            .execute();
-        return { kind: 'opened', replaced };
-      }),
-    record: (run, steps) =>
-      db.transaction().execute(async (transaction) => {
-        if ((await lockAutomation(transaction, kind, run.automation_id)) === null) return false;
-        const inserted = await transaction
-          .insertInto('automation_runs')
-          .values(run)
-          .onConflict((conflict) => conflict.columns(['automation_id', 'cause']).doNothing())
-          .executeTakeFirst();
-        if (inserted.numInsertedOrUpdatedRows !== 1n) return false;
-        if (steps.length > 0)
-          await transaction
-            .insertInto('automation_steps')
-            .values([...steps])
-            .execute();
-        return true;
-      }),
+    open: (run, first, mode) => db.transaction().execute((transaction) => openRun(transaction, kind, run, first, mode)),
+    record: (run, steps) => db.transaction().execute((transaction) => recordRun(transaction, kind, run, steps)),
     save: (runId, owner, change) => db.transaction().execute((transaction) => save(transaction, runId, owner, change)),
-    claim: async ({ id, status }, { owner, leaseUntil, now, from }) => {
-      let query = db
-        .updateTable('automation_runs')
-        .set({ status: 'running', owner, lease_until: leaseUntil, wake_at: null })
-        .where('id', '=', id)
-        .where('status', '=', status);
-      query =
-        status === 'waiting' ? query.where('wake_at', '<=', now) : query.where('owner', 'is not distinct from', from);
-      return (await query.executeTakeFirst()).numUpdatedRows === 1n;
-    },
+    claim: (run, claim) => claimRun(db, run, claim),
     renew: async (runIds, owner, leaseUntil) => {
       const query = db
         .updateTable('automation_runs')
@@ -175,16 +122,7 @@ export function createRunStore({ db, kind }: Pick<Store, 'db' | 'kind'>): RunSto
       const rows = await query.where('started_at', '>', since).where('reason', '=', 'rate_limited').execute();
       return rows.map(({ automation_id }) => automation_id);
     },
-    prune: async (kept, saidBefore) => {
-      for (const { id } of await db.selectFrom('automations').select('id').execute()) {
-        const ofThis = db.selectFrom('automation_runs').select('id').where('automation_id', '=', id);
-        const last = await ofThis.orderBy('id', 'desc').offset(kept).limit(1).executeTakeFirst();
-        if (last === undefined) continue;
-        const old = db.deleteFrom('automation_runs').where('automation_id', '=', id).where('id', '<=', last.id);
-        await old.where('ended_at', 'is not', null).execute();
-      }
-      await db.deleteFrom('notifications').where('at', '<', saidBefore).execute();
-    },
+    prune: (kept, notifiedBefore) => prune(db, kept, notifiedBefore),
     due: (now) =>
       runs()
         .where('ended_at', 'is', null)
@@ -209,6 +147,65 @@ export function createRunStore({ db, kind }: Pick<Store, 'db' | 'kind'>): RunSto
       return lost.execute();
     },
   };
+}
+
+async function openRun(
+  transaction: DatabaseTransaction,
+  kind: Store['kind'],
+  run: RunRow,
+  { begun, notifications }: Pick<RunChange, 'begun' | 'notifications'>,
+  mode: RunMode,
+): Promise<Opening> {
+  const automation = await lockAutomation(transaction, kind, run.automation_id);
+  if (automation === null || !(automation.isPublished || isManual(run))) return { kind: 'not_ours' };
+  const known = await transaction
+    .selectFrom('automation_runs')
+    .select('id')
+    .where('automation_id', '=', run.automation_id)
+    .where('cause', '=', run.cause)
+    .executeTakeFirst();
+  if (known !== undefined) return { kind: 'not_ours' };
+  const reason = await refusal(transaction, run, mode);
+  if (reason !== null) return { kind: 'skipped', reason };
+  const replaced =
+    mode === 'restart' ? await endOpen(transaction, run.automation_id, 'replaced', 'new_trigger', run.started_at) : [];
+  await transaction.insertInto('automation_runs').values(run).execute();
+  await insertSteps(transaction, begun);
+  await insertNotifications(transaction, notifications);
+  return { kind: 'opened', replaced };
+}
+
+async function recordRun(
+  transaction: DatabaseTransaction,
+  kind: Store['kind'],
+  run: RunRow,
+  steps: readonly StepRow[],
+): Promise<boolean> {
+  if ((await lockAutomation(transaction, kind, run.automation_id)) === null) return false;
+  const inserted = await transaction
+    .insertInto('automation_runs')
+    .values(run)
+    .onConflict((conflict) => conflict.columns(['automation_id', 'cause']).doNothing())
+    .executeTakeFirst();
+  if (inserted.numInsertedOrUpdatedRows !== 1n) return false;
+  await insertSteps(transaction, steps);
+  return true;
+}
+
+async function insertSteps(transaction: DatabaseTransaction, steps: readonly StepRow[]): Promise<void> {
+  if (steps.length === 0) return;
+  await transaction
+    .insertInto('automation_steps')
+    .values([...steps])
+    .execute();
+}
+
+async function insertNotifications(transaction: DatabaseTransaction, rows: readonly NotificationRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await transaction
+    .insertInto('notifications')
+    .values([...rows])
+    .execute();
 }
 
 /** Locks the row in PostgreSQL; in SQLite transactions are serial. @returns null when it was removed. */
@@ -297,15 +294,34 @@ async function save(
       .execute();
   }
   if (!isOurs) return false;
-  if (begun.length > 0)
-    await transaction
-      .insertInto('automation_steps')
-      .values([...begun])
-      .execute();
-  if (notifications.length > 0)
-    await transaction
-      .insertInto('notifications')
-      .values([...notifications])
-      .execute();
+  await insertSteps(transaction, begun);
+  await insertNotifications(transaction, notifications);
   return true;
+}
+
+async function claimRun(
+  db: Store['db'],
+  { id, status }: Pick<RunRow, 'id' | 'status'>,
+  { owner, leaseUntil, now, from }: Claim,
+): Promise<boolean> {
+  const query = db
+    .updateTable('automation_runs')
+    .set({ status: 'running', owner, lease_until: leaseUntil, wake_at: null })
+    .where('id', '=', id)
+    .where('status', '=', status);
+  const claimed = await (
+    status === 'waiting' ? query.where('wake_at', '<=', now) : query.where('owner', 'is not distinct from', from)
+  ).executeTakeFirst();
+  return claimed.numUpdatedRows === 1n;
+}
+
+async function prune(db: Store['db'], kept: number, notifiedBefore: number): Promise<void> {
+  for (const { id } of await db.selectFrom('automations').select('id').execute()) {
+    const ofThis = db.selectFrom('automation_runs').select('id').where('automation_id', '=', id);
+    const last = await ofThis.orderBy('id', 'desc').offset(kept).limit(1).executeTakeFirst();
+    if (last === undefined) continue;
+    const old = db.deleteFrom('automation_runs').where('automation_id', '=', id).where('id', '<=', last.id);
+    await old.where('ended_at', 'is not', null).execute();
+  }
+  await db.deleteFrom('notifications').where('at', '<', notifiedBefore).execute();
 }

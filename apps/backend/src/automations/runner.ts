@@ -7,7 +7,7 @@ import type { CheckedFlow, CheckedNode } from '@station/protocol/automation-flow
 import { maxRunsPerMinute, type RunReason } from '@station/protocol/automations';
 import type { EffectResult, PerformEffect } from './actions.ts';
 import type { ConditionFacts } from './conditions.ts';
-import { type BegunEffect, progressRun, type RunTime } from './progress.ts';
+import { type BegunEffect, type Progress, progressRun, type RunTime } from './progress.ts';
 import { endStep, newRow, nowOf, publicTrigger, skippedRow, type Start, timeOf, triggersOf } from './run-rows.ts';
 import type { NotificationRow, RunChange, RunRow, RunStore, StepRow } from './run-store.ts';
 
@@ -50,8 +50,11 @@ type RunnerParts = {
 const leaseMs = 30_000;
 /** How long running actions may take when the backend stops. */
 const settleMs = 1_000;
+const saveAttempts = 5;
+const saveRetryMs = 1_000;
 
-type Live = {
+/** A run that this process executes. */
+type LiveRun = {
   row: RunRow;
   name: string;
   flow: CheckedFlow;
@@ -62,222 +65,258 @@ type Live = {
   alarm: AbortController;
 };
 
+type RunnerState = RunnerParts & {
+  owner: string;
+  liveRuns: Map<string, LiveRun>;
+  /** What must settle before the runner is disposed. */
+  working: Set<Promise<unknown>>;
+  mayRecord: RecordLimiter;
+  stopping: AbortController;
+  isAccepting: boolean;
+};
+
 /** Executes runs: each step is on disk before it starts, and its outcome is on disk before the next step. */
 export function createRunner(parts: RunnerParts): Runner {
-  const { runs, clock, logger } = parts;
-  const owner = randomUUID();
-  const lives = new Map<string, Live>();
-  const working = new Set<Promise<unknown>>();
-  const mayRecord = createRecordLimiter(clock);
-  const stopping = new AbortController();
-  let accepting = true;
-
-  const track = (work: Promise<unknown>, where: string): void => {
-    const tracked = work
-      .catch((error: unknown) => {
-        if (!stopping.signal.aborted) logger.event('unexpected_error', { where, message: describeError(error) });
-      })
-      .finally(() => working.delete(tracked));
-    working.add(tracked);
+  const { runs, clock } = parts;
+  const state: RunnerState = {
+    ...parts,
+    owner: randomUUID(),
+    liveRuns: new Map(),
+    working: new Set(),
+    mayRecord: createRecordLimiter(clock),
+    stopping: new AbortController(),
+    isAccepting: true,
   };
-  const newLive = (row: RunRow, name: string, steps: readonly StepRow[], time: RunTime): Live => ({
-    row,
-    name,
-    flow: JSON.parse(row.flow) as CheckedFlow,
-    steps: new Map(steps.map((step) => [step.node_id, step])),
-    time,
-    turn: createExclusiveRunner(),
-    alarm: new AbortController(),
-  });
-  const progress = (live: Live, abandoned: boolean) =>
-    progressRun({
-      ...live,
-      triggers: triggersOf(live.row, live.flow),
-      abandoned,
-      ...parts,
-      leaseUntil: clock.now() + leaseMs,
-    });
-
-  /** Called after the outcome is on disk. */
-  const follow = (live: Live, change: RunChange, effects: readonly BegunEffect[], until: number | null): void => {
-    const before = live.row.status;
-    live.row = { ...live.row, ...change.run };
-    for (const notification of change.notifications) parts.onNotification(notification);
-    if (live.row.status !== before || !lives.has(live.row.id)) parts.onRun(live.row);
-    live.alarm.abort();
-    if (live.row.status !== 'running') {
-      lives.delete(live.row.id);
-      if (live.row.status === 'waiting' && until !== null) parts.onWaiting(live.row.id, until, live.time);
-      return;
-    }
-    lives.set(live.row.id, live);
-    for (const effect of effects) track(carryOut(live, effect), 'an action of an automation');
-    if (until !== null) track(ringAt(live, until), 'a delay of an automation');
-  };
-
-  const carryOut = async (live: Live, { node, effect }: BegunEffect): Promise<void> => {
-    const { id, automation_id, trigger, started_at } = live.row;
-    const about = {
-      automation: { id: automation_id, name: live.name },
-      run: { id, startedAt: isoTime(started_at) },
-      trigger: publicTrigger(trigger),
-    };
-    let result: EffectResult;
-    try {
-      result = await parts.perform(effect, { about, signal: stopping.signal });
-    } catch (error) {
-      // The started step stays in the record: the next start marks its outcome as unknown.
-      if (stopping.signal.aborted) return;
-      logger.event('unexpected_error', { where: `action ${effect.kind}`, message: describeError(error) });
-      result = { status: 'failed', detail: 'Something went wrong in the station.' };
-    }
-    await advance(live, { node, result });
-  };
-
-  const ringAt = async (live: Live, until: number): Promise<void> => {
-    live.alarm = new AbortController();
-    const wait = until - nowOf(live.time, clock);
-    const signal = AbortSignal.any([stopping.signal, live.alarm.signal]);
-    const rang = await clock.sleep(Math.max(0, wait), signal).then(
-      () => true,
-      () => false,
-    );
-    if (rang) await advance(live, null);
-  };
-
-  /** Serialises the work of each run. */
-  const advance = (live: Live, ended: { node: CheckedNode; result: EffectResult } | null): Promise<void> =>
-    live.turn.run(async () => {
-      // A run that was replaced meanwhile still stores the outcome of its action.
-      if (ended === null && !lives.has(live.row.id)) return;
-      const first = ended === null ? [] : endStep(live.steps, ended.node.id, ended.result, clock.now());
-      await goOn(live, false, first);
-    });
-
-  const goOn = async (live: Live, abandoned: boolean, ended: RunChange['ended']): Promise<void> => {
-    try {
-      const { change, effects, until } = await progress(live, abandoned);
-      const whole = { ...change, ended: [...ended, ...change.ended] };
-      if (await saveSurely(live.row.id, whole)) follow(live, whole, effects, until);
-      else forget(live);
-    } catch (error) {
-      // Its lease expires, and then a process resumes it as an interrupted run.
-      forget(live);
-      throw error;
-    }
-  };
-
-  const forget = (live: Live): void => {
-    live.alarm.abort();
-    lives.delete(live.row.id);
-  };
-
-  /** Retries, because the database may be offline for a moment and the outcome must not be lost. */
-  const saveSurely = async (runId: string, change: RunChange): Promise<boolean> => {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await runs.save(runId, owner, change);
-      } catch (error) {
-        if (attempt === saveAttempts || stopping.signal.aborted) throw error;
-        await clock.sleep(saveRetryMs, stopping.signal);
-      }
-    }
-  };
-
-  const resume = async (row: RunRow, time: RunTime, abandoned: boolean): Promise<void> => {
-    const claim = { owner, leaseUntil: clock.now() + leaseMs, now: nowOf(time, clock), from: row.owner };
-    if (!accepting || !(await runs.claim(row, claim))) return;
-    const held: RunRow = { ...row, status: 'running', owner, lease_until: claim.leaseUntil, wake_at: null };
-    const [name, steps] = [await parts.nameOf(row.automation_id), await runs.steps(row.id)];
-    const live = newLive(held, name, steps, time);
-    lives.set(row.id, live);
-    await live.turn.run(() => goOn(live, abandoned, []));
-  };
-  const tracked = <T>(work: Promise<T>, where: string): Promise<T> => {
-    track(work, where);
-    return work;
-  };
-
+  const { owner, liveRuns } = state;
   return {
     owner,
-    start: async (start) => {
-      if (!accepting) return null;
-      return tracked(open(start), 'the start of a run');
-    },
+    start: async (start) => (state.isAccepting ? track(state, openRun(state, start), 'the start of a run') : null),
     skip: async (start, reason) => {
-      await keepSkipped(start, reason);
+      await recordSkipped(state, start, reason);
     },
-    wake: (row, time) => tracked(resume(row, time, false), 'the end of a delay'),
-    recover: (row) => tracked(resume(row, timeOf(clock), true), 'a run that was broken off'),
-    isDoing: (runId) => lives.has(runId),
+    wake: (row, time) => track(state, resume(state, row, time, false), 'the end of a delay'),
+    recover: (row) => track(state, resume(state, row, timeOf(clock), true), 'a run that was broken off'),
+    isDoing: (runId) => liveRuns.has(runId),
     renew: async () => {
-      if (lives.size > 0) await runs.renew([...lives.keys()], owner, clock.now() + leaseMs);
+      if (liveRuns.size > 0) await runs.renew([...liveRuns.keys()], owner, clock.now() + leaseMs);
     },
-    [Symbol.asyncDispose]: async () => {
-      accepting = false;
-      const settled = (async (): Promise<void> => {
-        while (working.size > 0) await Promise.all(working);
-      })();
-      // Alarms are for delays, which continue after the next start.
-      for (const { alarm } of lives.values()) alarm.abort();
-      const patience = new AbortController();
-      await Promise.race([settled, clock.sleep(settleMs, patience.signal).catch(() => undefined)]);
-      patience.abort();
-      stopping.abort(new Error('The backend is stopping'));
-      await settled;
-    },
+    [Symbol.asyncDispose]: () => settle(state),
   };
+}
 
-  async function keepSkipped(start: Start, reason: RunReason): Promise<RunRow | null> {
-    const { id: automationId } = start.automation;
-    const row = skippedRow(start, parts.newId(), clock.now(), reason);
-    if (!mayRecord(`${reason} ${automationId}`, 1)) return row;
-    logger.event('automation_skipped', { automationId, reason });
-    if (!(await runs.record(row, []))) return null;
-    parts.onRun(row);
-    return row;
+async function openRun(state: RunnerState, start: Start): Promise<RunRow | null> {
+  const { runs, owner, clock } = state;
+  const { automation } = start;
+  const row = { ...newRow(start, state.newId(), clock.now()), owner, lease_until: clock.now() + leaseMs };
+  const run = newLiveRun(row, automation.name, [], timeOf(clock));
+  const { change, effects, until } = await progress(state, run, false);
+  const opened = { ...row, ...change.run };
+  if (opened.reason === 'conditions_not_met') {
+    if (!state.mayRecord(`conditions ${automation.id}`, maxRunsPerMinute)) return opened;
+    const isKept = await runs.record(opened, change.begun);
+    if (isKept) state.onRun(opened);
+    return isKept ? opened : null;
   }
+  const opening = await runs.open(opened, change, automation.mode);
+  switch (opening.kind) {
+    case 'not_ours':
+      return null;
+    case 'skipped':
+      return recordSkipped(state, start, opening.reason);
+    case 'opened':
+      for (const replaced of opening.replaced) {
+        const old = state.liveRuns.get(replaced.id);
+        if (old !== undefined) forget(state, old);
+        state.onRun(replaced);
+      }
+      follow(state, run, change, effects, until);
+      return run.row;
+  }
+}
 
-  async function open(start: Start): Promise<RunRow | null> {
-    const { automation } = start;
-    const row = { ...newRow(start, parts.newId(), clock.now()), owner, lease_until: clock.now() + leaseMs };
-    const live = newLive(row, automation.name, [], timeOf(clock));
-    const { change, effects, until } = await progress(live, false);
-    const opened = { ...row, ...change.run };
-    if (opened.reason === 'conditions_not_met') {
-      if (!mayRecord(`conditions ${automation.id}`, maxRunsPerMinute)) return opened;
-      const isKept = await runs.record(opened, change.begun);
-      if (isKept) parts.onRun(opened);
-      return isKept ? opened : null;
-    }
-    const opening = await runs.open(opened, change, automation.mode);
-    switch (opening.kind) {
-      case 'not_ours':
-        return null;
-      case 'skipped':
-        return keepSkipped(start, opening.reason);
-      case 'opened':
-        for (const replaced of opening.replaced) {
-          const old = lives.get(replaced.id);
-          if (old !== undefined) forget(old);
-          parts.onRun(replaced);
-        }
-        follow(live, change, effects, until);
-        return live.row;
+async function recordSkipped(state: RunnerState, start: Start, reason: RunReason): Promise<RunRow | null> {
+  const { id: automationId } = start.automation;
+  const row = skippedRow(start, state.newId(), state.clock.now(), reason);
+  if (!state.mayRecord(`${reason} ${automationId}`, 1)) return row;
+  state.logger.event('automation_skipped', { automationId, reason });
+  if (!(await state.runs.record(row, []))) return null;
+  state.onRun(row);
+  return row;
+}
+
+async function resume(state: RunnerState, row: RunRow, time: RunTime, abandoned: boolean): Promise<void> {
+  const { runs, owner, clock } = state;
+  const claim = { owner, leaseUntil: clock.now() + leaseMs, now: nowOf(time, clock), from: row.owner };
+  if (!state.isAccepting || !(await runs.claim(row, claim))) return;
+  const claimed: RunRow = { ...row, status: 'running', owner, lease_until: claim.leaseUntil, wake_at: null };
+  const [name, steps] = [await state.nameOf(row.automation_id), await runs.steps(row.id)];
+  const run = newLiveRun(claimed, name, steps, time);
+  state.liveRuns.set(row.id, run);
+  await run.turn.run(() => progressAndSave(state, run, abandoned, []));
+}
+
+const newLiveRun = (row: RunRow, name: string, steps: readonly StepRow[], time: RunTime): LiveRun => ({
+  row,
+  name,
+  flow: JSON.parse(row.flow) as CheckedFlow,
+  steps: new Map(steps.map((step) => [step.node_id, step])),
+  time,
+  turn: createExclusiveRunner(),
+  alarm: new AbortController(),
+});
+
+const progress = (state: RunnerState, run: LiveRun, abandoned: boolean): Promise<Progress> =>
+  progressRun({
+    ...run,
+    triggers: triggersOf(run.row, run.flow),
+    abandoned,
+    leaseUntil: state.clock.now() + leaseMs,
+    factsOf: state.factsOf,
+    newId: state.newId,
+    clock: state.clock,
+  });
+
+async function progressAndSave(
+  state: RunnerState,
+  run: LiveRun,
+  abandoned: boolean,
+  ended: RunChange['ended'],
+): Promise<void> {
+  try {
+    const { change, effects, until } = await progress(state, run, abandoned);
+    const whole = { ...change, ended: [...ended, ...change.ended] };
+    if (await saveWithRetries(state, run.row.id, whole)) follow(state, run, whole, effects, until);
+    else forget(state, run);
+  } catch (error) {
+    // Its lease expires, and then a process resumes it as an interrupted run.
+    forget(state, run);
+    throw error;
+  }
+}
+
+/**
+ * Retries, because the database may be offline for a moment and the outcome must not be lost. Unlike the kit's `retry` it tries once
+ * also while the runner is stopping.
+ */
+async function saveWithRetries(state: RunnerState, runId: string, change: RunChange): Promise<boolean> {
+  const { runs, owner, clock, stopping } = state;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await runs.save(runId, owner, change);
+    } catch (error) {
+      if (attempt === saveAttempts || stopping.signal.aborted) throw error;
+      await clock.sleep(saveRetryMs, stopping.signal);
     }
   }
 }
 
-const saveAttempts = 5;
-const saveRetryMs = 1_000;
+/** Called after the outcome is on disk. */
+function follow(
+  state: RunnerState,
+  run: LiveRun,
+  change: RunChange,
+  effects: readonly BegunEffect[],
+  until: number | null,
+): void {
+  const { liveRuns } = state;
+  const before = run.row.status;
+  run.row = { ...run.row, ...change.run };
+  for (const notification of change.notifications) state.onNotification(notification);
+  if (run.row.status !== before || !liveRuns.has(run.row.id)) state.onRun(run.row);
+  run.alarm.abort();
+  if (run.row.status !== 'running') {
+    liveRuns.delete(run.row.id);
+    if (run.row.status === 'waiting' && until !== null) state.onWaiting(run.row.id, until, run.time);
+    return;
+  }
+  liveRuns.set(run.row.id, run);
+  for (const effect of effects) void track(state, perform(state, run, effect), 'an action of an automation');
+  if (until !== null) void track(state, waitUntil(state, run, until), 'a delay of an automation');
+}
+
+async function perform(state: RunnerState, run: LiveRun, { node, effect }: BegunEffect): Promise<void> {
+  const { logger, stopping } = state;
+  const { id, automation_id, trigger, started_at } = run.row;
+  const about = {
+    automation: { id: automation_id, name: run.name },
+    run: { id, startedAt: isoTime(started_at) },
+    trigger: publicTrigger(trigger),
+  };
+  let result: EffectResult;
+  try {
+    result = await state.perform(effect, { about, signal: stopping.signal });
+  } catch (error) {
+    // The started step stays in the record: the next start marks its outcome as unknown.
+    if (stopping.signal.aborted) return;
+    logger.event('unexpected_error', { where: `action ${effect.kind}`, message: describeError(error) });
+    result = { status: 'failed', detail: 'Something went wrong in the station.' };
+  }
+  await advance(state, run, { node, result });
+}
+
+async function waitUntil(state: RunnerState, run: LiveRun, until: number): Promise<void> {
+  const { clock, stopping } = state;
+  run.alarm = new AbortController();
+  const waitMs = Math.max(0, until - nowOf(run.time, clock));
+  const signal = AbortSignal.any([stopping.signal, run.alarm.signal]);
+  const isOver = await clock.sleep(waitMs, signal).then(
+    () => true,
+    () => false,
+  );
+  if (isOver) await advance(state, run, null);
+}
+
+/** Serialises the work of each run. */
+const advance = (
+  state: RunnerState,
+  run: LiveRun,
+  ended: { node: CheckedNode; result: EffectResult } | null,
+): Promise<void> =>
+  run.turn.run(async () => {
+    // A run that was replaced meanwhile still stores the outcome of its action.
+    if (ended === null && !state.liveRuns.has(run.row.id)) return;
+    const first = ended === null ? [] : endStep(run.steps, ended.node.id, ended.result, state.clock.now());
+    await progressAndSave(state, run, false, first);
+  });
+
+function forget({ liveRuns }: RunnerState, run: LiveRun): void {
+  run.alarm.abort();
+  liveRuns.delete(run.row.id);
+}
+
+/** Logs a failure of `work`; disposing the runner waits for it. @returns `work`. */
+function track<T>({ working, stopping, logger }: RunnerState, work: Promise<T>, where: string): Promise<T> {
+  const tracked = work
+    .catch((error: unknown) => {
+      if (!stopping.signal.aborted) logger.event('unexpected_error', { where, message: describeError(error) });
+    })
+    .finally(() => working.delete(tracked));
+  working.add(tracked);
+  return work;
+}
+
+async function settle(state: RunnerState): Promise<void> {
+  const { working, liveRuns, stopping, clock } = state;
+  state.isAccepting = false;
+  const settled = (async (): Promise<void> => {
+    while (working.size > 0) await Promise.all(working);
+  })();
+  // Alarms are for delays, which continue after the next start.
+  for (const { alarm } of liveRuns.values()) alarm.abort();
+  const patience = new AbortController();
+  await Promise.race([settled, clock.sleep(settleMs, patience.signal).catch(() => undefined)]);
+  patience.abort();
+  stopping.abort(new Error('The backend is stopping'));
+  await settled;
+}
 
 const windowMs = 60_000;
 
-/**
- * Limits how often in a minute a kind of record is stored, so that frequent records do not fill the database.
- * @returns whether this record may be stored.
- */
-function createRecordLimiter(clock: Clock): (key: string, perMinute: number) => boolean {
+/** @returns whether this record may be stored. */
+type RecordLimiter = (key: string, perMinute: number) => boolean;
+
+/** Limits how often in a minute a kind of record is stored, so that frequent records do not fill the database. */
+function createRecordLimiter(clock: Clock): RecordLimiter {
   const windows = new Map<string, { sinceMs: number; count: number }>();
   return (key, perMinute) => {
     const now = clock.monotonic();

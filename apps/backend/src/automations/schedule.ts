@@ -50,7 +50,7 @@ const graceMs = 60_000;
 
 type DueSchedule = { start: Start; isMissed: boolean };
 
-type SchedulePlan = {
+export type SchedulePlan = {
   /** Schedules that are due now. */
   take(schedules: readonly ArmedTrigger[], nowMs: number, timeZone: string): DueSchedule[];
   /** When the next one is due, according to the last `take`. */
@@ -62,7 +62,7 @@ type SchedulePlan = {
 type Entry = { trigger: ArmedTrigger; dueMs: number | null };
 
 /**
- * Plans when each schedule is due next. After a start, or as new leader, it looks one minute back. A run that the previous leader started
+ * Plans when each schedule is due next. After a start, or as new leader, it checks one minute back. A run that the previous leader started
  * has the same cause and does not start again.
  */
 export function createSchedulePlan(): SchedulePlan {

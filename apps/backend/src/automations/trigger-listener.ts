@@ -32,11 +32,30 @@ const freshStatusMs = 60_000;
  * first one that stores a run for it owns the run.
  */
 export function listenForTriggers(parts: TriggerListenerParts): Disposable {
-  const { events, devices, registry, runner, newId, clock, logger } = parts;
-  const queues = new Map<string, { turn: ExclusiveRunner; waiting: number }>();
+  const { events, newId, logger } = parts;
+  const enqueue = createStartQueues(parts);
+  const fire: Fire = ({ automation, nodeId, data }, deviceId, firing, cause = newId()) => {
+    const trigger: RunTrigger = { kind: data.kind, nodeId, deviceId, userId: null, data: firing };
+    enqueue({ automation, trigger, cause });
+  };
+  return events.subscribe((event) => {
+    if (event.kind === 'reports' && event.before !== undefined) {
+      onReports(parts, fire, event.reports, event.before);
+    } else if (event.kind === 'status') {
+      onStatus(parts, fire, event.deviceId, event.status).catch((error: unknown) =>
+        logger.event('unexpected_error', { where: 'a trigger of an automation', message: describeError(error) }),
+      );
+    }
+  });
+}
 
-  /** In order of arrival. */
-  const enqueue = (start: Start): void => {
+/** Starts a run, in order of arrival. @param cause unset: only this process sees the cause. */
+type Fire = (trigger: ArmedTrigger, deviceId: string, firing: Firing, cause?: string) => void;
+
+/** @returns starts the runs of each automation one after another. */
+function createStartQueues({ runner, logger }: TriggerListenerParts): (start: Start) => void {
+  const queues = new Map<string, { turn: ExclusiveRunner; waiting: number }>();
+  return (start) => {
     const { id } = start.automation;
     const queue = queues.get(id) ?? { turn: createExclusiveRunner(), waiting: 0 };
     queues.set(id, queue);
@@ -52,50 +71,46 @@ export function listenForTriggers(parts: TriggerListenerParts): Disposable {
         if (queue.waiting === 0) queues.delete(id);
       });
   };
-  const fire = ({ automation, nodeId, data }: ArmedTrigger, deviceId: string, firing: Firing, cause?: string): void => {
-    const trigger: RunTrigger = { kind: data.kind, nodeId, deviceId, userId: null, data: firing };
-    enqueue({ automation, trigger, cause: cause ?? newId() });
-  };
+}
 
-  const onReports = (reports: readonly DeviceReport[], before: StatesBefore): void => {
-    /** States after each report of the batch; only of devices with triggers. */
-    const states = new Map<string, State>();
-    for (const report of reports) {
-      if (report.kind !== 'state' && report.kind !== 'event') continue;
-      const { deviceId } = report;
-      const armed = registry.ofDevice(deviceId);
-      if (armed.length === 0) continue;
-      const state = states.get(deviceId) ?? readState(before.get(deviceId) ?? '{}');
-      for (const trigger of armed) {
-        const firing = firingOf(trigger, state, report);
-        if (firing !== null) fire(trigger, deviceId, firing);
-      }
-      if (report.kind === 'state') states.set(deviceId, { ...state, ...report.state });
-    }
-  };
-
-  const onStatus = async (deviceId: string, status: 'online' | 'offline'): Promise<void> => {
-    const armed = registry
-      .ofDevice(deviceId)
-      .filter(({ data }) => data.kind === 'device_status_changed' && (data.config.status ?? status) === status);
-    if (armed.length === 0) return;
-    const device = await devices.findById(deviceId);
-    if (device === null || device.status !== status || device.status_at === null) return;
-    if (clock.now() - device.status_at > freshStatusMs) return;
+function onReports(
+  { registry }: TriggerListenerParts,
+  fire: Fire,
+  reports: readonly DeviceReport[],
+  before: StatesBefore,
+): void {
+  /** States after each report of the batch; only of devices with triggers. */
+  const states = new Map<string, State>();
+  for (const report of reports) {
+    if (report.kind !== 'state' && report.kind !== 'event') continue;
+    const { deviceId } = report;
+    const armed = registry.ofDevice(deviceId);
+    if (armed.length === 0) continue;
+    const state = states.get(deviceId) ?? readState(before.get(deviceId) ?? '{}');
     for (const trigger of armed) {
-      fire(trigger, deviceId, { status }, `status ${trigger.nodeId} ${deviceId} ${status} ${device.status_at}`);
+      const firing = firingOf(trigger, state, report);
+      if (firing !== null) fire(trigger, deviceId, firing);
     }
-  };
+    if (report.kind === 'state') states.set(deviceId, { ...state, ...report.state });
+  }
+}
 
-  return events.subscribe((event) => {
-    if (event.kind === 'reports' && event.before !== undefined) {
-      onReports(event.reports, event.before);
-    } else if (event.kind === 'status') {
-      onStatus(event.deviceId, event.status).catch((error: unknown) =>
-        logger.event('unexpected_error', { where: 'a trigger of an automation', message: describeError(error) }),
-      );
-    }
-  });
+async function onStatus(
+  { registry, devices, clock }: TriggerListenerParts,
+  fire: Fire,
+  deviceId: string,
+  status: 'online' | 'offline',
+): Promise<void> {
+  const armed = registry
+    .ofDevice(deviceId)
+    .filter(({ data }) => data.kind === 'device_status_changed' && (data.config.status ?? status) === status);
+  if (armed.length === 0) return;
+  const device = await devices.findById(deviceId);
+  if (device === null || device.status !== status || device.status_at === null) return;
+  if (clock.now() - device.status_at > freshStatusMs) return;
+  for (const trigger of armed) {
+    fire(trigger, deviceId, { status }, `status ${trigger.nodeId} ${deviceId} ${status} ${device.status_at}`);
+  }
 }
 
 function firingOf(

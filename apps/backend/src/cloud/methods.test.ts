@@ -5,7 +5,7 @@ import { rpcErrors } from '@station/protocol/cloud-rpc';
 import { type PublishCommand, UnansweredError } from '../core/commands.ts';
 import { createDeviceEvents } from '../core/device-events.ts';
 import { createCommands } from '../devices/commands.ts';
-import { createCommandStore, tellHere } from '../store/command-store.ts';
+import { createCommandStore, localCommandTransaction } from '../store/command-store.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { openTestStore } from '../testing/test-store.ts';
@@ -21,7 +21,7 @@ async function deviceCommand(publish: PublishCommand) {
   const { id } = await devices.provision({ externalId: 'x', type: 'light', name: 'Lamp', zoneId: null });
   await db.updateTable('devices').set({ status: 'online' }).execute();
   const events = createDeviceEvents(logger);
-  const store = createCommandStore({ db, tell: tellHere(db, events) });
+  const store = createCommandStore({ db, transact: localCommandTransaction(db, events) });
   const findDevice = async (): Promise<{ id: string; externalId: string; type: string }> => {
     return { id, externalId: 'x', type: 'light' };
   };

@@ -16,7 +16,7 @@ export type ActivityStore = {
 };
 
 /** Technical actions that do not interest people: answers to commands, and each step of a download. */
-const ownWorking = ['command_ack', 'ota_progress'];
+const technicalActions = ['command_ack', 'ota_progress'];
 
 export function createActivityStore(db: Database): ActivityStore {
   const notifications = (before: string | null, limit: number): Promise<NotificationsTable[]> => {
@@ -27,14 +27,14 @@ export function createActivityStore(db: Database): ActivityStore {
     page: async ({ deviceId, before, limit }) => {
       let query = db.selectFrom('device_events').selectAll();
       // Filtered here and not by the client: one update would fill whole pages with them.
-      for (const action of ownWorking) query = query.where('data', 'not like', `%"action":"${action}"%`);
+      for (const action of technicalActions) query = query.where('data', 'not like', `%"action":"${action}"%`);
       if (deviceId !== null) query = query.where('device_id', '=', deviceId);
       if (before !== null) query = query.where('id', '<', before);
       const events = await query.orderBy('id', 'desc').limit(limit).execute();
       if (deviceId !== null) return events;
-      const said = (await notifications(before, limit)).map(toRow);
+      const notified = (await notifications(before, limit)).map(toRow);
       // Ids sort by time.
-      return [...events, ...said].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit);
+      return [...events, ...notified].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit);
     },
   };
 }

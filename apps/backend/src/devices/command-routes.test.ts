@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import type { DeviceType } from '@station/protocol/device-types';
 import type { Session } from '@station/protocol/rest';
-import { createCommandStore, tellHere } from '../store/command-store.ts';
+import { createCommandStore, localCommandTransaction } from '../store/command-store.ts';
 import { createCommands } from './commands.ts';
 import { createDeviceEvents, type DeviceEvent } from '../core/device-events.ts';
 import { createDeviceStore } from '../store/device-store.ts';
@@ -29,7 +29,7 @@ async function withLamp({ role = 'member', status = 'online' }: { role?: 'member
       if (!broker.takes) throw new Error('offline');
       published.push({ externalId, ...payload });
     },
-    store: createCommandStore({ db: store.db, tell: tellHere(store.db, events) }),
+    store: createCommandStore({ db: store.db, transact: localCommandTransaction(store.db, events) }),
     events,
     clock: systemClock,
     logger: recordedLog(),
@@ -128,12 +128,12 @@ test('device types are listed, and a change or removal of a device is emitted', 
 
   const devices = createDeviceStore({ db: running.backend.db, clock: systemClock });
   const { id } = await devices.provision({ externalId: 'c0ffee', type: 'light', name: 'Lamp', zoneId: null });
-  const told: DeviceEvent[] = [];
-  using _listening = running.backend.deviceEvents.subscribe((event) => told.push(event));
+  const emitted: DeviceEvent[] = [];
+  using _listening = running.backend.deviceEvents.subscribe((event) => emitted.push(event));
   await running.http.inject({ method: 'PATCH', url: `/api/devices/${id}`, headers, payload: { name: 'Desk lamp' } });
   await running.http.inject({ method: 'DELETE', url: `/api/devices/${id}`, headers });
   await running.http.inject({ method: 'DELETE', url: `/api/devices/${id}`, headers });
-  assert.deepEqual(told, [
+  assert.deepEqual(emitted, [
     { kind: 'changed', deviceId: id, externalId: 'c0ffee' },
     { kind: 'removed', deviceId: id, externalId: 'c0ffee' },
   ]);

@@ -7,7 +7,7 @@ import { StationError } from '@station/kit/station-error';
 import type { CommandChange } from '../core/device-events.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import { userOf } from '../http/access.ts';
-import type { HttpServer } from '../http/server.ts';
+import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
 import { RequestInvalidError } from '@station/kit/validation';
 import type { CommandResult, Commands } from '../core/commands.ts';
 
@@ -17,37 +17,36 @@ export type CommandRoutesParts = {
 };
 
 /** POST /api/devices/:id/command and GET /api/device-types (contracts, section 9). */
-export async function registerDeviceCommandRoutes(
-  app: HttpServer,
+export async function registerDeviceCommandRoutes(app: HttpServer, parts: CommandRoutesParts): Promise<void> {
+  app.get('/api/device-types', typesRoute, async () => [...builtInDeviceTypes]);
+  app.post('/api/devices/:id/command', commandRoute, (request, reply) => sendCommand(parts, request, reply));
+}
+
+const tags = ['devices'];
+const forUsers = { access: 'user' } as const;
+
+const typesRoute = { config: forUsers, schema: { tags, response: { 200: DeviceTypes } } };
+
+const commandRoute = {
+  config: forUsers,
+  schema: { tags, params: Type.Object({ id: Id }), body: CommandRequest, response: { 202: DeviceCommand } },
+};
+
+async function sendCommand(
   { devices, commands }: CommandRoutesParts,
-): Promise<void> {
-  const tags = ['devices'];
-
-  app.get(
-    '/api/device-types',
-    { config: { access: 'user' }, schema: { tags, response: { 200: DeviceTypes } } },
-    async () => [...builtInDeviceTypes],
-  );
-
-  app.post(
-    '/api/devices/:id/command',
-    {
-      config: { access: 'user' },
-      schema: { tags, params: Type.Object({ id: Id }), body: CommandRequest, response: { 202: DeviceCommand } },
-    },
-    async (request, reply) => {
-      const { userId, role } = userOf(request);
-      const { action, params = {} } = request.body;
-      const deviceId = request.params.id;
-      const device = await devices.findById(deviceId);
-      if (device === null) throw noSuchDevice();
-      if (role === 'member' && isBuiltIn(action)) {
-        throw new StationError('forbidden', 'Only the owner and admins may restart, reset or reconfigure a device.');
-      }
-      if (device.status === 'offline') throw new StationError('device_offline', 'The device is offline.');
-      return reply.code(202).send(acceptedOf(await commands.send({ deviceId, action, params, userId })));
-    },
-  );
+  request: RequestOf<typeof commandRoute>,
+  reply: ReplyOf<typeof commandRoute>,
+) {
+  const { userId, role } = userOf(request);
+  const { action, params = {} } = request.body;
+  const deviceId = request.params.id;
+  const device = await devices.findById(deviceId);
+  if (device === null) throw noSuchDevice();
+  if (role === 'member' && isBuiltIn(action)) {
+    throw new StationError('forbidden', 'Only the owner and admins may restart, reset or reconfigure a device.');
+  }
+  if (device.status === 'offline') throw new StationError('device_offline', 'The device is offline.');
+  return reply.code(202).send(acceptedOf(await commands.send({ deviceId, action, params, userId })));
 }
 
 const isBuiltIn = (action: string): boolean => Object.hasOwn(commonCommands, action);

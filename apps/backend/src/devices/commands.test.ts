@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { type CommandChange, createDeviceEvents, type DeviceEvent, type DeviceReport } from '../core/device-events.ts';
-import { createCommandStore, tellHere } from '../store/command-store.ts';
+import { createCommandStore, localCommandTransaction } from '../store/command-store.ts';
 import type { Store } from '../store/database.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { openTestStore } from '../testing/test-store.ts';
@@ -16,12 +16,12 @@ async function commandsFor(options: { publish?: PublishCommand; expiryMs?: numbe
   const { on, ...settings } = options;
   const { db } = on ?? starting.use(await openTestStore());
   const published: { externalId: string; payload: Record<string, unknown> }[] = [];
-  const told: CommandChange[] = [];
+  const changes: CommandChange[] = [];
   const events = createDeviceEvents(recordedLog());
   events.subscribe((event) => {
-    if (event.kind === 'command') told.push(event.command);
+    if (event.kind === 'command') changes.push(event.command);
   });
-  const store = createCommandStore({ db, tell: tellHere(db, events) });
+  const store = createCommandStore({ db, transact: localCommandTransaction(db, events) });
   const commands = starting.use(
     createCommands({
       findDevice: async (id) => (id === 'gone' ? null : { id, externalId: `x-${id}`, type: 'light' }),
@@ -34,25 +34,25 @@ async function commandsFor(options: { publish?: PublishCommand; expiryMs?: numbe
     }),
   );
   /** Until what it ends is on disk: queries follow one another. */
-  const tell = async (event: DeviceEvent): Promise<void> => {
+  const emit = async (event: DeviceEvent): Promise<void> => {
     events.emit(event);
     await store.pending();
   };
-  const hear = (...reports: DeviceReport[]): Promise<void> => tell({ kind: 'reports', reports });
+  const report = (...reports: DeviceReport[]): Promise<void> => emit({ kind: 'reports', reports });
   const send = async (deviceId: string, action = 'set_power', params: object = { power: true }) => {
     const result = await commands.send({ deviceId, action, params: { ...params }, userId: 'u' });
     assert.ok(result.kind === 'accepted');
     return result.command;
   };
-  const statuses = (): string[] => told.map(({ status }) => status);
+  const statuses = (): string[] => changes.map(({ status }) => status);
   const all = starting.move();
   return {
     commands,
     store,
     published,
-    told,
-    tell,
-    hear,
+    changes,
+    emit,
+    report,
     send,
     statuses,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
@@ -83,53 +83,53 @@ test('a command goes out with its id, is pending, and is confirmed by the device
   assert.deepEqual(all.published, [
     { externalId: 'x-a', payload: { action: 'set_power', power: true, commandId: command.commandId } },
   ]);
-  await all.hear(ack('b', command.commandId), ack('a', 'another'), ack('a', 5));
+  await all.report(ack('b', command.commandId), ack('a', 'another'), ack('a', 5));
   assert.deepEqual(all.statuses(), ['pending']);
-  await all.hear(ack('a', command.commandId), ack('a', command.commandId));
+  await all.report(ack('a', command.commandId), ack('a', command.commandId));
   assert.deepEqual(all.statuses(), ['pending', 'confirmed']);
-  assert.equal(all.told[1]?.userId, 'u');
+  assert.equal(all.changes[1]?.userId, 'u');
   assert.deepEqual(all.commands.pending(), []);
 });
 
 test('a device that never confirms by event confirms by its next state; others confirm by event only', async () => {
   await using all = await commandsFor();
   await all.send('a');
-  await all.hear(state('b'));
+  await all.report(state('b'));
   assert.deepEqual(all.statuses(), ['pending']);
-  await all.hear(state('a'));
+  await all.report(state('a'));
   assert.deepEqual(all.statuses(), ['pending', 'confirmed']);
   const { commandId } = await all.send('a');
-  await all.hear(ack('a', commandId));
+  await all.report(ack('a', commandId));
   await all.send('a');
-  await all.hear(state('a'));
+  await all.report(state('a'));
   assert.equal(all.statuses().at(-1), 'pending');
 });
 
 test('a state other than the requested one confirms nothing', async () => {
   await using all = await commandsFor();
   await all.send('a');
-  await all.hear(state('a', { power: false, brightness: 5 }));
+  await all.report(state('a', { power: false, brightness: 5 }));
   assert.deepEqual(all.statuses(), ['pending']);
-  await all.hear(state('a', { brightness: 5 }));
+  await all.report(state('a', { brightness: 5 }));
   assert.deepEqual(all.statuses(), ['pending', 'confirmed']);
   await all.send('a', 'set_brightness', { brightness: 40 });
-  await all.hear(state('a', { brightness: 60 }));
+  await all.report(state('a', { brightness: 60 }));
   assert.equal(all.statuses().at(-1), 'pending');
   // A lamp with 255 steps.
-  await all.hear(state('a', { brightness: 39.6 }));
+  await all.report(state('a', { brightness: 39.6 }));
   assert.equal(all.statuses().at(-1), 'confirmed');
 });
 
 test('a lamp with coarse steps confirms with the step nearest to the requested value', async () => {
   await using all = await commandsFor();
-  for (const [asked, said] of [
+  for (const [requested, reported] of [
     [43, 40],
     [49, 40],
     [43, 46.7],
   ]) {
-    await all.send('a', 'set_brightness', { brightness: asked });
-    await all.hear(state('a', { brightness: said }));
-    assert.equal(all.statuses().at(-1), 'confirmed', `${said} for ${asked}`);
+    await all.send('a', 'set_brightness', { brightness: requested });
+    await all.report(state('a', { brightness: reported }));
+    assert.equal(all.statuses().at(-1), 'confirmed', `${reported} for ${requested}`);
   }
 });
 
@@ -137,8 +137,8 @@ test('a handshake confirms commands that restart a device, and no others', async
   await using all = await commandsFor();
   const power = await all.send('a');
   const reboot = await all.send('a', 'reboot', {});
-  await all.hear(handshake('a'));
-  const ended = all.told.filter(({ status }) => status === 'confirmed').map(({ commandId }) => commandId);
+  await all.report(handshake('a'));
+  const ended = all.changes.filter(({ status }) => status === 'confirmed').map(({ commandId }) => commandId);
   assert.deepEqual(ended, [reboot.commandId]);
   assert.deepEqual(
     all.commands.pending().map(({ commandId }) => commandId),
@@ -151,15 +151,15 @@ test('after a restart it is known which devices confirm by event', async () => {
   {
     await using before = await commandsFor({ on });
     const { commandId } = await before.send('a');
-    await before.hear(ack('a', commandId));
-    assert.deepEqual([before.statuses(), before.told[1]?.reason], [['pending', 'confirmed'], null]);
+    await before.report(ack('a', commandId));
+    assert.deepEqual([before.statuses(), before.changes[1]?.reason], [['pending', 'confirmed'], null]);
   }
   await using after = await commandsFor({ on });
   await after.commands.load();
   await after.send('a');
   await after.send('b');
-  await after.hear(state('a'), state('b'));
-  const ended = after.told.filter(({ status }) => status === 'confirmed').map(({ deviceId }) => deviceId);
+  await after.report(state('a'), state('b'));
+  const ended = after.changes.filter(({ status }) => status === 'confirmed').map(({ deviceId }) => deviceId);
   assert.deepEqual(ended, ['b']);
 });
 
@@ -171,7 +171,7 @@ test('a state or a handshake does not confirm a command of an earlier run, whose
   }
   await using after = await commandsFor({ on });
   await after.commands.load();
-  await after.hear(handshake('a'), state('a', { power: false }));
+  await after.report(handshake('a'), state('a', { power: false }));
   assert.deepEqual(after.statuses(), []);
   assert.equal(after.commands.pending().length, 1);
 });
@@ -180,7 +180,7 @@ test('a command without confirmation expires; a later confirmation changes nothi
   await using all = await commandsFor({ expiryMs: 10 });
   const { commandId } = await all.send('a');
   await until('it expires', () => all.statuses().length === 2);
-  await all.hear(ack('a', commandId), state('a'));
+  await all.report(ack('a', commandId), state('a'));
   assert.deepEqual(all.statuses(), ['pending', 'expired']);
 });
 
@@ -191,7 +191,7 @@ test('a command that the broker refuses fails immediately, also when the device 
   assert.deepEqual(refused.statuses(), ['pending', 'failed']);
   await using removed = await commandsFor();
   await removed.send('a');
-  await removed.tell({ kind: 'removed', deviceId: 'a', externalId: 'x-a' });
+  await removed.emit({ kind: 'removed', deviceId: 'a', externalId: 'x-a' });
   assert.deepEqual(removed.statuses(), ['pending', 'failed']);
 });
 
@@ -208,7 +208,7 @@ test('a command that the type does not support is not sent, and the error names 
     bad.faults.map(({ pointer }) => pointer),
     ['/brightness'],
   );
-  assert.deepEqual([all.published, all.told], [[], []]);
+  assert.deepEqual([all.published, all.changes], [[], []]);
 });
 
 test('a command that is pending when the backend ends is tracked by the next run until confirmed or expired', async () => {
@@ -224,10 +224,10 @@ test('a command that is pending when the backend ends is tracked by the next run
     after.commands.pending().map(({ commandId }) => commandId),
     sent.map(({ commandId }) => commandId),
   );
-  await after.hear(ack('a', sent[0]?.commandId));
+  await after.report(ack('a', sent[0]?.commandId));
   await until('the other one expires', () => after.statuses().length === 2);
   assert.deepEqual(
-    after.told.map(({ deviceId, status, userId }) => [deviceId, status, userId]),
+    after.changes.map(({ deviceId, status, userId }) => [deviceId, status, userId]),
     [
       ['a', 'confirmed', 'u'],
       ['b', 'expired', 'u'],
@@ -242,7 +242,7 @@ test('of two replicas that track the same command one ends it, and only that one
   await using other = await commandsFor({ on });
   const { commandId } = await one.send('a');
   await other.commands.load();
-  await Promise.all([one.hear(ack('a', commandId)), other.hear(ack('a', commandId))]);
+  await Promise.all([one.report(ack('a', commandId)), other.report(ack('a', commandId))]);
   assert.deepEqual([...one.statuses(), ...other.statuses()].sort(), ['confirmed', 'pending']);
 });
 
@@ -250,7 +250,7 @@ test('finished commands are deleted after some days, pending ones are not', asyn
   await using on = await openTestStore();
   await using all = await commandsFor({ on });
   const { commandId } = await all.send('a');
-  await all.hear(ack('a', commandId));
+  await all.report(ack('a', commandId));
   const waiting = await all.send('b');
   const kept = async (): Promise<string[]> => {
     const rows = await on.db.selectFrom('device_commands').select('id').orderBy('at').execute();

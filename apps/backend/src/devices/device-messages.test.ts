@@ -20,9 +20,9 @@ async function withMessages(clients = 1) {
   const lamp = { id: 'lamp', state: '{"on":true,"brightness":40}' };
   // Only these columns are read.
   const devices = { list: async () => [lamp] as never };
-  const listening = await startDeviceMessages({ hub, events, devices, clock: manualClock() });
+  const subscription = await startDeviceMessages({ hub, events, devices, clock: manualClock() });
   const watch = (): void => void (watching = 1);
-  return { events, sent, listening, watch };
+  return { events, sent, subscription, watch };
 }
 
 test('a state is sent whole, once for each device and batch, under the key of its device', async () => {
@@ -96,8 +96,8 @@ test('events, status changes, commands and removals are broadcast; a confirmatio
 });
 
 test('after disposal it broadcasts nothing more', async () => {
-  const { events, sent, listening } = await withMessages();
-  listening[Symbol.dispose]();
+  const { events, sent, subscription } = await withMessages();
+  subscription[Symbol.dispose]();
   events.emit({ kind: 'status', deviceId: 'lamp', status: 'online', at: 1 });
   assert.deepEqual(sent, []);
 });

@@ -9,65 +9,16 @@ import type { DeviceStore } from '../store/device-store.ts';
  * one. For that, this module keeps the merged states in memory.
  */
 export async function startDeviceMessages(dependencies: {
-  hub: Pick<SocketHub, 'broadcast' | 'size'>;
+  hub: Hub;
   events: DeviceEvents;
   devices: Pick<DeviceStore, 'list'>;
   clock: Clock;
 }): Promise<Disposable & { reload(): Promise<void> }> {
   const { hub, events, devices, clock } = dependencies;
-  const states = new Map<string, State>();
-  const now = (): string => isoTime(clock.now());
-
-  const tellReports = (reports: readonly DeviceReport[]): void => {
-    /** Of several states in one batch only the last is broadcast. */
-    const changed = new Map<string, number>();
-    for (const report of reports) {
-      const { deviceId, at } = report;
-      if (report.kind === 'state') {
-        states.set(deviceId, { ...states.get(deviceId), ...report.state });
-        changed.set(deviceId, at);
-      } else if (report.kind === 'event' && report.data['action'] !== 'command_ack') {
-        const { eventKind: kind, data } = report;
-        hub.broadcast({ type: 'device_event', at: isoTime(at), deviceId, kind, data });
-      } else if (report.kind === 'handshake') {
-        hub.broadcast({ type: 'device_changed', at: isoTime(at), deviceId }, `device_changed ${deviceId}`);
-      }
-    }
-    if (hub.size() === 0) return;
-    for (const [deviceId, at] of changed) {
-      const [state, stateAt] = [states.get(deviceId) ?? {}, isoTime(at)];
-      hub.broadcast({ type: 'device_state', at: now(), deviceId, state, stateAt }, `device_state ${deviceId}`);
-    }
-  };
-
-  const tell = (event: DeviceEvent): void => {
-    switch (event.kind) {
-      case 'reports':
-        return tellReports(event.reports);
-      case 'status': {
-        const { deviceId, status, at } = event;
-        const message = { type: 'device_status', at: isoTime(at), deviceId, status } as const;
-        return hub.broadcast(message, `device_status ${deviceId}`);
-      }
-      case 'command':
-        return hub.broadcast(commandMessage(event.command), `device_command ${event.command.commandId}`);
-      case 'added':
-      case 'changed': {
-        const { deviceId } = event;
-        return hub.broadcast({ type: 'device_changed', at: now(), deviceId }, `device_changed ${deviceId}`);
-      }
-      case 'message':
-        return hub.broadcast(event.message, event.key);
-      case 'removed': {
-        const { deviceId } = event;
-        states.delete(deviceId);
-        return hub.broadcast({ type: 'device_removed', at: now(), deviceId });
-      }
-    }
-  };
-
+  const broadcaster: Broadcaster = { hub, clock, states: new Map() };
+  const { states } = broadcaster;
   // Subscribes before it reads: a report in between is newer than what is read.
-  const listening = events.subscribe(tell);
+  const subscription = events.subscribe((event) => broadcastEvent(broadcaster, event));
   for (const { id, state } of await devices.list()) {
     states.set(id, { ...readState(state), ...states.get(id) });
   }
@@ -78,8 +29,64 @@ export async function startDeviceMessages(dependencies: {
       states.clear();
       for (const { id, state } of rows) states.set(id, readState(state));
     },
-    [Symbol.dispose]: () => listening[Symbol.dispose](),
+    [Symbol.dispose]: () => subscription[Symbol.dispose](),
   };
+}
+
+type Hub = Pick<SocketHub, 'broadcast' | 'size'>;
+
+/** `states`: the merged state of each device. */
+type Broadcaster = { hub: Hub; clock: Clock; states: Map<string, State> };
+
+function broadcastEvent(broadcaster: Broadcaster, event: DeviceEvent): void {
+  const { hub, clock, states } = broadcaster;
+  const now = (): string => isoTime(clock.now());
+  switch (event.kind) {
+    case 'reports':
+      return broadcastReports(broadcaster, event.reports);
+    case 'status': {
+      const { deviceId, status, at } = event;
+      const message = { type: 'device_status', at: isoTime(at), deviceId, status } as const;
+      return hub.broadcast(message, `device_status ${deviceId}`);
+    }
+    case 'command':
+      return hub.broadcast(commandMessage(event.command), `device_command ${event.command.commandId}`);
+    case 'added':
+    case 'changed': {
+      const { deviceId } = event;
+      return hub.broadcast({ type: 'device_changed', at: now(), deviceId }, `device_changed ${deviceId}`);
+    }
+    case 'message':
+      return hub.broadcast(event.message, event.key);
+    case 'removed': {
+      const { deviceId } = event;
+      states.delete(deviceId);
+      return hub.broadcast({ type: 'device_removed', at: now(), deviceId });
+    }
+  }
+}
+
+function broadcastReports({ hub, clock, states }: Broadcaster, reports: readonly DeviceReport[]): void {
+  /** Of several states in one batch only the last is broadcast. */
+  const changed = new Map<string, number>();
+  for (const report of reports) {
+    const { deviceId, at } = report;
+    if (report.kind === 'state') {
+      states.set(deviceId, { ...states.get(deviceId), ...report.state });
+      changed.set(deviceId, at);
+    } else if (report.kind === 'event' && report.data['action'] !== 'command_ack') {
+      const { eventKind: kind, data } = report;
+      hub.broadcast({ type: 'device_event', at: isoTime(at), deviceId, kind, data });
+    } else if (report.kind === 'handshake') {
+      hub.broadcast({ type: 'device_changed', at: isoTime(at), deviceId }, `device_changed ${deviceId}`);
+    }
+  }
+  if (hub.size() === 0) return;
+  const now = isoTime(clock.now());
+  for (const [deviceId, at] of changed) {
+    const [state, stateAt] = [states.get(deviceId) ?? {}, isoTime(at)];
+    hub.broadcast({ type: 'device_state', at: now, deviceId, state, stateAt }, `device_state ${deviceId}`);
+  }
 }
 
 const commandMessage = ({ commandId, deviceId, action, status, reason, at }: CommandChange) =>

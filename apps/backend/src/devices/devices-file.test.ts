@@ -51,7 +51,7 @@ test('a device that the station knows keeps its token, also when the file has an
 
 test('a missing or invalid file is refused, and the error repeats none of its content', async () => {
   await using all = await setUp();
-  await assert.rejects(all.read(), /no file/);
+  await assert.rejects(all.read(), /does not exist/);
   const secret = newToken();
   for (const content of [
     `{"devices":[{"token":"${secret}"`,

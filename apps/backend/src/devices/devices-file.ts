@@ -42,7 +42,7 @@ export async function importDevices(options: {
 }): Promise<{ added: number; logins: FileLogin[] }> {
   const { db, clock } = options;
   const text = await readText(options.disk, options.path);
-  if (text === null) throw new Error('There is no file where DEVICES_FILE points to');
+  if (text === null) throw new Error('The file that DEVICES_FILE names does not exist');
   const digest = hash('sha256', text);
   const { devices } = parse(text);
   const read = await db.selectFrom('settings').select('value').where('key', '=', settingKey).executeTakeFirst();
@@ -60,7 +60,7 @@ function addDevices(db: Database, devices: DevicesFile['devices'], digest: strin
       const row = { id: randomUUIDv7(), external_id: externalId, type, name, device_token: hashToken(token) };
       const { numInsertedOrUpdatedRows = 0n } = await transaction
         .insertInto('devices')
-        .values({ ...row, ...unheard, created_at: now })
+        .values({ ...row, ...neverSeen, created_at: now })
         .onConflict((conflict) => conflict.doNothing())
         .executeTakeFirst();
       added += Number(numInsertedOrUpdatedRows);
@@ -74,7 +74,7 @@ function addDevices(db: Database, devices: DevicesFile['devices'], digest: strin
   });
 }
 
-const unheard = {
+const neverSeen = {
   zone_id: null,
   status: 'unknown',
   status_at: null,
@@ -96,9 +96,9 @@ function parse(text: string): DevicesFile {
   }
   if (!Value.Check(DevicesFile, body)) {
     const [fault] = Value.Errors(DevicesFile, body);
-    throw new Error(`The file of DEVICES_FILE is not of its form, at ${fault?.instancePath ?? ''}`);
+    throw new Error(`The file of DEVICES_FILE does not match its schema, at ${fault?.instancePath ?? ''}`);
   }
   const bad = body.devices.findIndex(({ externalId }) => !isExternalId(externalId));
-  if (bad >= 0) throw new Error(`The external id at /devices/${bad} of DEVICES_FILE cannot stand in a topic`);
+  if (bad >= 0) throw new Error(`The external id at /devices/${bad} of DEVICES_FILE cannot be part of a topic`);
   return body;
 }

@@ -147,8 +147,12 @@ test('damaged values are left out, the rest is aggregated, and expired rows are 
 });
 
 for (const { code, what, isLeftOut } of [
-  { code: '22003', what: 'a value that has no sum is left out, and told when all else is done', isLeftOut: true },
-  { code: '57P01', what: 'a database that goes away ends it, and nothing is removed', isLeftOut: false },
+  {
+    code: '22003',
+    what: 'a value without a sum is left out, and reported after everything else is done',
+    isLeftOut: true,
+  },
+  { code: '57P01', what: 'a lost database connection ends it, and nothing is removed', isLeftOut: false },
 ]) {
   test(`${what} (PostgreSQL’s ${code})`, async () => {
     await using all = await withSamples(3);
@@ -165,8 +169,8 @@ for (const { code, what, isLeftOut } of [
       transformResult: async ({ result }) => result,
     };
     const store = { ...all.store, db: all.store.db.withPlugin(failing) };
-    const thinning = createHistoryStore({ store, clock: all.clock }).downsample();
-    await assert.rejects(thinning, (error: Error) => error === cause || error.cause === cause);
+    const run = createHistoryStore({ store, clock: all.clock }).downsample();
+    await assert.rejects(run, (error: Error) => error === cause || error.cause === cause);
     assert.deepEqual(await all.read(), isLeftOut ? others(expected, expected[0]!) : []);
     const left = await all.store.db.selectFrom('device_samples').selectAll().execute();
     assert.equal(left.length === 0, isLeftOut);

@@ -56,7 +56,7 @@ test('the capabilities of a state are merged, over several reports and batches',
   );
 });
 
-test('a status says since when; a last will does not count as being heard', async () => {
+test('a status says since when; a last will does not count as a message', async () => {
   await using all = await withDevices('hall');
   const [deviceId = ''] = all.ids;
   const read = async () => {
@@ -71,7 +71,7 @@ test('a status says since when; a last will does not count as being heard', asyn
   assert.deepEqual(await read(), { status: 'offline', status_at: 30, last_seen_at: 20 });
 });
 
-test('a handshake tells firmware and chip and leaves the state alone', async () => {
+test('a handshake sets firmware and chip and leaves the state unchanged', async () => {
   await using all = await withDevices('hall');
   const [deviceId = ''] = all.ids;
   await write(all.store, { kind: 'state', deviceId, at: 1, state: { on: false } });
@@ -120,7 +120,7 @@ test('events are kept in the order they came and read back newest first, page by
   );
 });
 
-test('what comes from a device that was removed meanwhile is left out, the rest is kept', async () => {
+test('a report of a device that was removed meanwhile is left out, the rest is kept', async () => {
   await using all = await withDevices('hall', 'gone');
   const [hall = '', gone = ''] = all.ids;
   await all.devices.remove(gone);
@@ -148,17 +148,17 @@ test('batches for the same devices at the same moment lose nothing', async () =>
   }
 });
 
-test('the writer writes together what comes together, and tells each one when it is on disk', async () => {
+test('the writer writes reports that arrive together in one transaction, and resolves each one when it is on disk', async () => {
   await using all = await withDevices('hall');
   const [deviceId = ''] = all.ids;
   const batches: number[] = [];
-  const told: number[] = [];
+  const written: number[] = [];
   await using writer = createReportWriter({
     writeBatch: async (reports) => {
       batches.push(reports.length);
       await write(all.store, ...reports);
     },
-    onWritten: (reports) => told.push(reports.length),
+    onWritten: (reports) => written.push(reports.length),
     onFailure: () => assert.fail('nothing fails'),
     clock: systemClock,
   });
@@ -171,7 +171,7 @@ test('the writer writes together what comes together, and tells each one when it
   await Promise.all(reports.map((report) => writer.write(report)));
   assert.deepEqual(batches, [300]);
   await writer.write({ kind: 'state', deviceId, at: 301, state: { n: 301 } });
-  assert.deepEqual(told, [300, 1]);
+  assert.deepEqual(written, [300, 1]);
   const history = createHistoryStore({ store: all.store, clock: { ...systemClock, now: () => 1_000 } });
   const points = await history.read({ deviceId, capability: 'n', fromMs: 0, toMs: 600 });
   assert.deepEqual(

@@ -25,20 +25,20 @@ async function withDevice() {
   return { store, clock, devices, id, write, state, [Symbol.asyncDispose]: dispose };
 }
 
-/** What is told at /ws. */
+/** What is broadcast at /ws. */
 async function listen({ devices, clock }: Pick<Awaited<ReturnType<typeof withDevice>>, 'devices' | 'clock'>) {
-  const told: unknown[] = [];
-  const hub = { broadcast: (message: object) => void told.push(message), size: () => 1 };
+  const broadcast: unknown[] = [];
+  const hub = { broadcast: (message: object) => void broadcast.push(message), size: () => 1 };
   const events = createDeviceEvents(recordedLog());
-  const listening = await startDeviceMessages({ hub, events, devices, clock });
-  return { told, events, [Symbol.dispose]: () => listening[Symbol.dispose]() };
+  const subscription = await startDeviceMessages({ hub, events, devices, clock });
+  return { broadcast, events, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
 }
 
-test('a device that thinks of ever new names has a state and a history that stay small, and is told at /ws as it is kept', async () => {
+test('a device that invents more and more names keeps a small state and history, and /ws shows the stored state', async () => {
   await using all = await withDevice();
   const deviceId = all.id;
   using socket = await listen(all);
-  const { events, told } = socket;
+  const { events, broadcast } = socket;
   for (let message = 0; message < 30; message++) {
     const names = Array.from({ length: 20 }, (_, n) => [`m${message} n${n}`, message]);
     const texts = [`t${message}`, 'x'.repeat(15_000)];
@@ -54,7 +54,7 @@ test('a device that thinks of ever new names has a state and a history that stay
   assert.ok(Buffer.byteLength(text) <= maxStateBytes);
   assert.equal(Object.keys(state).length, maxStateKeys);
   assert.equal(state['m0 n0'], 29);
-  assert.deepEqual((told.at(-1) as { state: object }).state, state);
+  assert.deepEqual((broadcast.at(-1) as { state: object }).state, state);
   const samples = await all.store.db.selectFrom('device_samples').select('capability').distinct().execute();
   assert.deepEqual(
     samples.map(({ capability }) => capability).filter((capability) => !Object.hasOwn(state, capability)),
@@ -62,30 +62,33 @@ test('a device that thinks of ever new names has a state and a history that stay
   );
 });
 
-test('numbers that grow in a full state displace nothing: it is read, told at /ws and kept as one, and has no room for more', async () => {
+test('longer numbers in a full state displace nothing: what is stored, read and shown at /ws stays equal, and nothing more fits in', async () => {
   await using all = await withDevice();
   const deviceId = all.id;
   using socket = await listen(all);
-  const { events, told } = socket;
-  const say = async (at: number, state: Record<string, unknown>): Promise<readonly string[]> => {
+  const { events, broadcast } = socket;
+  const report = async (at: number, state: Record<string, unknown>): Promise<readonly string[]> => {
     const { reports, before, cut } = await all.write({ kind: 'state', deviceId, at, state });
     events.emit({ kind: 'reports', reports, before });
-    const shown = (told.at(-1) as { state: object }).state;
+    const shown = (broadcast.at(-1) as { state: object }).state;
     assert.ok(isDeepStrictEqual(shown, JSON.parse(await all.state())), `message ${at}`);
     return cut;
   };
   const numbers = (value: number) => Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`n${n}`, value]));
-  await say(1, numbers(1));
-  assert.deepEqual(await say(2, { last: 'x'.repeat(maxStateBytes - 20 - Buffer.byteLength(await all.state())) }), []);
-  assert.deepEqual(await say(3, numbers(-1.2345678901234567e-300)), []);
-  assert.deepEqual(await say(4, { more: 'x' }), ['x']);
-  assert.deepEqual(await say(5, numbers(-1.2345678901234567e-300)), []);
+  await report(1, numbers(1));
+  assert.deepEqual(
+    await report(2, { last: 'x'.repeat(maxStateBytes - 20 - Buffer.byteLength(await all.state())) }),
+    [],
+  );
+  assert.deepEqual(await report(3, numbers(-1.2345678901234567e-300)), []);
+  assert.deepEqual(await report(4, { more: 'x' }), ['x']);
+  assert.deepEqual(await report(5, numbers(-1.2345678901234567e-300)), []);
   const text = await all.state();
   assert.deepEqual(Object.keys(JSON.parse(text) as object), [...Object.keys(numbers(1)), 'last']);
   assert.equal(JSON.stringify(readState(text)), text);
 });
 
-test('what is left out of a message is counted, and told with its topic; the message is acknowledged', async () => {
+test('values left out of a message are counted and logged with its topic; the message is acknowledged', async () => {
   await using running = await runBackend();
   const login = await addDevice(running.backend.db, 'lamp-1');
   await using lamp = await connectDevice(running.backend.mqttAddress ?? '', login);

@@ -12,10 +12,10 @@ import { addDevice, connectDevice } from '../testing/test-device.ts';
 import { until } from '../testing/until.ts';
 import { createDeviceEvents } from '../core/device-events.ts';
 
-test('with the state of one device unreadable the backend starts, lists all devices, and takes that one’s word anew', async () => {
+test('with the state of one device unreadable, the backend starts, lists all devices and accepts its next state', async () => {
   await using folder = await temporaryFolder();
   const dataDir = join(folder.path, 'data');
-  // Whoever makes it drops it: it has to outlive the first backend.
+  // Created here and not by a backend, because it must outlive the first one.
   await using _database = postgresUrl === null ? null : await postgresDatabase(postgresUrl, dataDir);
   const { token, lamp } = await (async () => {
     await using first = await runBackend({ dataDir });
@@ -38,7 +38,7 @@ test('with the state of one device unreadable the backend starts, lists all devi
   assert.deepEqual(await states(), { 'lamp-1': { power: true }, 'lamp-2': {} });
 });
 
-test('what was unreadable before does not keep an automation from its trigger, nor those of other devices', async () => {
+test('an unreadable earlier state stops neither the trigger of its device nor those of other devices', async () => {
   const logger = recordedLog();
   const events = createDeviceEvents(logger);
   const started: (string | null)[] = [];

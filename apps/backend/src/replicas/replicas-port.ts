@@ -5,7 +5,7 @@ import type { Leadership } from '../core/leadership.ts';
 import type { BrokerLink } from '../mqtt/broker-link.ts';
 import type { SharedLinkParts } from '../mqtt/ports.ts';
 import type { LastHeard } from '../mqtt/session-backlog.ts';
-import type { TellCommands } from '../store/command-store.ts';
+import type { CommandTransaction } from '../store/command-store.ts';
 import type { WriteAlong } from '../store/report-store.ts';
 
 type ReportsListener = (reports: readonly DeviceReport[], before: StatesBefore | undefined) => void;
@@ -51,7 +51,7 @@ export type Replicas = AsyncDisposable & {
   /** Runs in one replica at a time; protects the broker's logins. */
   exclusively<T>(work: () => Promise<T>): Promise<T>;
   /** Sends changes of commands to all replicas, in the transaction that writes them. */
-  tellCommands: TellCommands;
+  tellCommands: CommandTransaction;
   /** Reloads what may have changed during a gap; called after each gap, before newer messages are delivered. */
   onGap(reload: () => Promise<void>): Disposable;
   /**

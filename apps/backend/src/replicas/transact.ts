@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
-import type { TellCommands } from '../store/command-store.ts';
+import type { CommandTransaction } from '../store/command-store.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 import type { FanOut, ReplicaMessage } from './fan-out.ts';
 import { lockClass, loginsLock } from './locks.ts';
@@ -30,7 +30,7 @@ export function createTransact(db: Database, fanOut: Pick<FanOut, 'announce' | '
 }
 
 /** Sends changes of commands in the transaction that writes them. */
-export function tellCommandsBy(transact: Transact): TellCommands {
+export function tellCommandsBy(transact: Transact): CommandTransaction {
   return (work) =>
     transact(async (transaction, tell) => {
       for (const command of await work(transaction)) {

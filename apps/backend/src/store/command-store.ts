@@ -17,11 +17,11 @@ export type CommandStore = {
   acknowledging(): Promise<string[]>;
 };
 
-/** Runs `work` in a transaction, and publishes its result once it is on disk. */
-export type TellCommands = (work: (db: DatabaseTransaction) => Promise<CommandChange[]>) => Promise<void>;
+/** Runs `work` in a transaction, and emits its result once it is on disk. */
+export type CommandTransaction = (work: (db: DatabaseTransaction) => Promise<CommandChange[]>) => Promise<void>;
 
 /** For a single backend. */
-export function tellHere(db: Database, events: DeviceEvents): TellCommands {
+export function localCommandTransaction(db: Database, events: DeviceEvents): CommandTransaction {
   return async (work) => {
     const commands = await db.transaction().execute(work);
     for (const command of commands) events.emit({ kind: 'command', command });
@@ -29,18 +29,18 @@ export function tellHere(db: Database, events: DeviceEvents): TellCommands {
 }
 
 /** Commands on disk, so that the next run can finish pending ones. Parameters are not stored. */
-export function createCommandStore({ db, tell }: { db: Database; tell: TellCommands }): CommandStore {
+export function createCommandStore({ db, transact }: { db: Database; transact: CommandTransaction }): CommandStore {
   const rowsPending = () => db.selectFrom('device_commands').selectAll().where('status', '=', 'pending');
   return {
     add: (command, expiresAt) =>
-      tell(async (transaction) => {
+      transact(async (transaction) => {
         const { commandId: id, deviceId: device_id, action, userId: user_id, status, reason, at } = command;
         const row = { id, device_id, action, user_id, status, reason, at, expires_at: expiresAt };
         await transaction.insertInto('device_commands').values(row).execute();
         return [command];
       }),
     end: (commandIds, { status, reason }, at) =>
-      tell(async (transaction) => {
+      transact(async (transaction) => {
         const rows = await transaction
           .updateTable('device_commands')
           .set({ status, reason, at })

@@ -34,7 +34,7 @@ export const chain = (nodes: readonly FlowNode[]): { nodes: FlowNode[]; edges: F
 export const manual: RunTrigger = { kind: 'manual', nodeId: null, deviceId: null, userId: 'u', data: {} };
 
 /** One life of the backend, as far as automations go. */
-type Life = AsyncDisposable & { runner: Runner; timer: Timer; told: RunRow[]; notified: NotificationRow[] };
+type Life = AsyncDisposable & { runner: Runner; timer: Timer; reported: RunRow[]; notified: NotificationRow[] };
 
 export type AutomationWorld = AsyncDisposable & {
   store: Store;
@@ -73,7 +73,7 @@ export async function automationWorld(): Promise<AutomationWorld> {
 
   const live: AutomationWorld['live'] = (options = {}) => {
     const { leadership = alwaysLeader, isShared = false } = options;
-    const life = { told: [] as RunRow[], notified: [] as NotificationRow[] };
+    const life = { reported: [] as RunRow[], notified: [] as NotificationRow[] };
     const registry = createRegistry(automations);
     const runner = createRunner({
       runs: options.runs ?? runs,
@@ -81,7 +81,7 @@ export async function automationWorld(): Promise<AutomationWorld> {
       factsOf: async () => facts,
       nameOf: async () => 'One',
       newId,
-      onRun: (run) => void life.told.push(run),
+      onRun: (run) => void life.reported.push(run),
       onNotification: (notification) => void life.notified.push(notification),
       onWaiting: (id, until, time) => timer.noteWaiting(id, until, time),
       clock,

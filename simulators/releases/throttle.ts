@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A line with a bandwidth limit, shared by everything sent over it. */
-export type NarrowLine = {
+/** A bandwidth limit, shared by everything that is sent through it. */
+export type Throttle = {
   /** Passes the bytes on in pieces, as the bandwidth allows. */
   send(bytes: Uint8Array): AsyncGenerator<Uint8Array>;
 };
 
 const pieceBytes = 16 * 1024;
 
-/** @param bytesPerSecond Infinity for a line without a limit. */
-export function createNarrowLine(bytesPerSecond: number): NarrowLine {
+/** @param bytesPerSecond Infinity for no limit. */
+export function createThrottle(bytesPerSecond: number): Throttle {
   let freeAtMs = 0;
   return {
     send: async function* (bytes) {
