@@ -3,14 +3,14 @@ import { describe, it } from 'node:test';
 import { isoTime, systemClock } from './clock.ts';
 
 describe('the system clock', () => {
-  it('sleeps no shorter than asked', async () => {
+  it('sleeps at least as long as requested', async () => {
     const start = systemClock.monotonic();
     await systemClock.sleep(20);
     // Timers count whole milliseconds.
     assert.ok(systemClock.monotonic() - start >= 19);
   });
 
-  it('is woken by its signal with the reason, however long or short the sleep', async () => {
+  it('rejects with the reason of the signal, for short and long sleeps', async () => {
     const reason = new Error('stop');
     await assert.rejects(systemClock.sleep(0, AbortSignal.abort(reason)), reason);
     await assert.rejects(systemClock.sleep(1000, AbortSignal.abort(reason)), reason);

@@ -15,7 +15,7 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   sleep: async (ms, signal) => {
     signal?.throwIfAborted();
-    // setTimeout holds 31 bits; a longer sleep is a chain of them.
+    // setTimeout takes at most 31 bits, so a longer sleep is split.
     for (let left = ms; left > 0; left -= 2 ** 31 - 1) {
       try {
         await delay(Math.min(left, 2 ** 31 - 1), undefined, signal ? { signal } : {});

@@ -10,10 +10,10 @@ const shell = (script: string, options: Partial<Parameters<typeof runCommand>[2]
   runCommand('sh', ['-c', script], { env, ...options });
 
 /** Runs a script until it has written the ids of its processes, then aborts it. Returns those ids. */
-async function abortedOnce(script: string): Promise<{ pids: number[]; error: unknown }> {
+async function runUntilAborted(script: string): Promise<{ pids: number[]; error: unknown }> {
   const folder = await mkdtemp(join(tmpdir(), 'kit-command-'));
   const controller = new AbortController();
-  const reason = new Error('asked to stop');
+  const reason = new Error('stop requested');
   try {
     const running = shell(script, { cwd: folder, abort: controller.signal }).catch((error: unknown) => error);
     let text = '';
@@ -30,7 +30,7 @@ async function abortedOnce(script: string): Promise<{ pids: number[]; error: unk
   }
 }
 
-/** Waits for it, because an ended process is there until its parent has asked for its end. */
+/** Polls, because an ended process exists until its parent has reaped it. */
 async function ended(pid: number): Promise<boolean> {
   for (let tries = 0; tries < 500; tries += 1) {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
@@ -55,12 +55,12 @@ describe('runCommand', () => {
     assert.deepEqual([exitCode, signal], [null, 'SIGKILL']);
   });
 
-  it('passes arguments as they are, without a shell', async () => {
+  it('passes arguments unchanged, without a shell', async () => {
     const { stdout } = await runCommand('printf', ['%s|', '$HOME; rm -rf x', "'"], { env });
     assert.equal(stdout, "$HOME; rm -rf x|'|");
   });
 
-  it('hands on the environment it is given and nothing else', async () => {
+  it('passes the given environment and nothing else', async () => {
     process.env['KIT_COMMAND_TEST'] = 'inherited';
     try {
       const { stdout } = await runCommand('env', [], { env: { ...env, GIVEN: 'yes' } });
@@ -75,17 +75,17 @@ describe('runCommand', () => {
     assert.equal((await shell('exit 0', { input: 'x'.repeat(1_000_000) })).exitCode, 0);
   });
 
-  it('keeps the last 64 KiB of what is said', async () => {
+  it('keeps the last 64 KiB of the output', async () => {
     const { stdout } = await shell('head -c 1000000 /dev/zero | tr "\\0" "x"; echo the end');
     assert.equal(stdout.length, 64 * 1024);
     assert.ok(stdout.endsWith('x'.repeat(100) + 'the end\n'));
   });
 
-  it('rejects when there is no such program', async () => {
+  it('rejects when the program does not exist', async () => {
     await assert.rejects(runCommand('no-such-program-anywhere', [], { env }), { code: 'ENOENT' });
   });
 
-  it('does not start what is not wanted any more', async () => {
+  it('does not start a program after its signal has aborted', async () => {
     const reason = new Error('too late');
     await assert.rejects(shell('exit 0', { abort: AbortSignal.abort(reason) }), reason);
   });
@@ -93,24 +93,28 @@ describe('runCommand', () => {
 
 describe('an aborted command', () => {
   it('ends with all of its children', async () => {
-    const { pids } = await abortedOnce('sleep 300 & echo $! > pids; echo $$ >> pids; echo done >> pids; wait');
+    const { pids } = await runUntilAborted('sleep 300 & echo $! > pids; echo $$ >> pids; echo done >> pids; wait');
     assert.equal(pids.length, 2);
-    for (const pid of pids) assert.ok(await ended(pid), `process ${pid} is still there`);
+    for (const pid of pids) assert.ok(await ended(pid), `process ${pid} still exists`);
   });
 
-  it('is killed when it does not listen', { timeout: 60_000 }, async () => {
-    const { pids } = await abortedOnce('trap "" TERM; echo $$ > pids; echo done >> pids; while :; do sleep 1; done');
-    for (const pid of pids) assert.ok(await ended(pid), `process ${pid} is still there`);
+  it('is killed when it ignores SIGTERM', { timeout: 60_000 }, async () => {
+    const { pids } = await runUntilAborted(
+      'trap "" TERM; echo $$ > pids; echo done >> pids; while :; do sleep 1; done',
+    );
+    for (const pid of pids) assert.ok(await ended(pid), `process ${pid} still exists`);
   });
 
-  it('leaves no child behind that does not listen and says nothing', async () => {
+  it('leaves no child behind that ignores SIGTERM and has closed its streams', async () => {
     const child = `sh -c 'trap "" TERM; echo $$ > pids; echo done >> pids; while :; do sleep 1; done' >/dev/null 2>&1 </dev/null`;
-    const { pids } = await abortedOnce(`${child} & wait`);
-    for (const pid of pids) assert.ok(await ended(pid), `process ${pid} is still there`);
+    const { pids } = await runUntilAborted(`${child} & wait`);
+    for (const pid of pids) assert.ok(await ended(pid), `process ${pid} still exists`);
   });
 
   it('does not wait for a detached process that holds the streams', { timeout: 60_000 }, async () => {
-    const { pids } = await abortedOnce('setsid sh -c "echo \\$\\$ > pids; echo done >> pids; exec sleep 300" & wait');
+    const { pids } = await runUntilAborted(
+      'setsid sh -c "echo \\$\\$ > pids; echo done >> pids; exec sleep 300" & wait',
+    );
     for (const pid of pids) process.kill(pid, 'SIGKILL');
     assert.equal(pids.length, 1);
   });

@@ -5,21 +5,21 @@ export type CommandResult = {
   /** Exit code; null when a signal ended it. */
   exitCode: number | null;
   signal: NodeJS.Signals | null;
-  /** The end of each stream: `keptBytes` of it. */
+  /** The last `keptBytes` of each stream. */
   stdout: string;
   stderr: string;
 };
 
 export type CommandOptions = {
   cwd?: string;
-  /** The whole environment of the child: nothing is inherited that is not named here. */
+  /** The whole environment of the child; nothing is inherited. */
   env: Record<string, string>;
   /**
-   * Ends the child and its process group: SIGTERM, then SIGKILL after 5 s, or to what is left of the group once the child has
-   * ended. The call then rejects with the signal's reason.
+   * Ends the process group: SIGTERM, then SIGKILL after 5 s or as soon as the child itself has ended.
+   * The call rejects with the signal's reason.
    */
   abort?: AbortSignal;
-  /** How much of the end of each output stream to keep; 64 KiB when not given. */
+  /** Bytes of each output stream to keep; default 64 KiB. */
   keptBytes?: number;
   /** Written to standard input, where secrets may go (never into `args`). */
   input?: string;
@@ -46,14 +46,14 @@ export async function runCommand(
   });
   const stdout = keepTail(child.stdout, options.keptBytes);
   const stderr = keepTail(child.stderr, options.keptBytes);
-  // A child that ends before it read its input closes the pipe; its exit code reports that.
+  // A child may end before it has read its input; its exit code then shows it.
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.input ?? '');
   const kill = (signal: NodeJS.Signals): void => {
     try {
       if (child.pid !== undefined) process.kill(-child.pid, signal);
     } catch {
-      // The group has ended already.
+      // The group has already ended.
     }
   };
   let killTimer: NodeJS.Timeout | undefined;
@@ -61,7 +61,7 @@ export async function runCommand(
     kill('SIGTERM');
     killTimer = setTimeout(() => {
       kill('SIGKILL');
-      // A process that left the group may hold the streams open for ever.
+      // A process that left the group may keep the streams open.
       child.stdout.destroy();
       child.stderr.destroy();
     }, killAfterMs);

@@ -24,7 +24,7 @@ describe('conditions', () => {
     assert.equal(conditions.has('hot'), false);
   });
 
-  it('are listed in the order they were raised, with the time since when they hold', () => {
+  it('are listed in the order in which they were raised, with that time', () => {
     const { conditions } = setUp();
     conditions.set('wet', true, 500);
     conditions.set('hot', true);

@@ -3,12 +3,12 @@ import { isoTime, type Clock } from './clock.ts';
 import type { AgentLogger } from './logger.ts';
 
 export type Severity = 'info' | 'warning' | 'fault';
-/** One condition that holds now. `since` is ISO 8601 in UTC. */
+/** A condition that is raised now. `since` is ISO 8601 in UTC. */
 export type StandingCondition<Id extends string> = { id: Id; severity: Severity; message: string; since: string };
 
-/** The conditions of a program: a fact sets each one, and each change is reported once. */
+/** The conditions of a program. Facts set them; each change is reported once. */
 export type Conditions<Id extends string> = {
-  /** @param since milliseconds since the epoch, where the fact says it; else now. It counts when the condition is raised. */
+  /** @param since milliseconds since the epoch; default: now. Only used when the condition is raised. */
   set(id: Id, holds: boolean, since?: number): void;
   has(id: Id): boolean;
   /** In the order in which they were raised. */

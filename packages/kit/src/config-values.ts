@@ -63,12 +63,12 @@ export const url =
   (text) => {
     const forms = schemes.map((scheme) => `${scheme}://`).join(' or ');
     const value = URL.parse(text);
-    // "http:/x" parses, and means something else than the person who wrote it thought.
+    // "http:/x" parses, but not as its author expects.
     const scheme = schemes.find((candidate) => text.toLowerCase().startsWith(`${candidate}://`));
     if (value === null || scheme === undefined || /\s/.test(text)) return must(`be a URL that begins with ${forms}`);
     if (scheme === 'file' && value.hostname !== '') return must('name a file of this machine as file:///path');
-    if (value.username !== '' || value.password !== '') return must('not carry a user name or password');
-    if (value.hash !== '') return must('not carry a fragment (#)');
+    if (value.username !== '' || value.password !== '') return must('not have a user name or password');
+    if (value.hash !== '') return must('not have a fragment (#)');
     return ok(value);
   };
 
@@ -87,7 +87,7 @@ export const socketPath: Check<string> = (text, context) => {
   return checked;
 };
 
-/** A token that can stand in an Authorization header as it is. */
+/** A token that can be used in an Authorization header unchanged. */
 export const token: Check<string> = (text) =>
   /^[\x21-\x7e]{1,512}$/.test(text) ? ok(text) : must('be printable ASCII without blanks, at most 512 characters');
 
@@ -121,16 +121,16 @@ export const program: Check<string> = (text, context) => {
   return checked.ok ? checked : must('be the name of a program or an absolute path');
 };
 
-/** A path of a URL without a slash at its end. */
+/** A path of a URL without a trailing slash. */
 export const urlFolder: Check<string> = (text) =>
   /^(\/(?!\.{1,2}(\/|$))[a-zA-Z0-9_.~-]+)+$/.test(text)
     ? ok(text)
-    : must('be a URL path as /firmware, without a slash at its end');
+    : must('be a URL path like /firmware, without a trailing slash');
 
-/** Anything. */
+/** Accepts any text. */
 export const text: Check<string> = (given) => ok(given);
 
-/** A URL of one of `schemes`, kept as it was written; it may carry a user name and a password. */
+/** A URL of one of `schemes`, returned unchanged; it may have a user name and a password. */
 export const address =
   (schemes: readonly string[]): Check<string> =>
   (given) => {
@@ -146,7 +146,7 @@ export const ipv4WithPrefix: Check<{ address: string; prefixLength: number }> = 
   const valid = isIPv4(address) && /^\d{1,2}$/.test(prefix) && prefixLength >= 8 && prefixLength <= 30;
   return valid && rest.length === 0
     ? ok({ address, prefixLength })
-    : must('be an IPv4 address with a prefix length from 8 to 30, as 192.0.2.1/24');
+    : must('be an IPv4 address with a prefix length from 8 to 30, like 192.0.2.1/24');
 };
 
 export const ssid: Check<string> = (text) =>

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { exists, nodeDisk, readText, removeDurable, writeDurable, type Disk } from './durable-files.ts';
 
-/** Writes down what is done, and fails at one step of it. */
+/** Records each step and fails at one of them. */
 function recordingDisk(failAt: string | null = null): { disk: Disk; steps: string[] } {
   const steps: string[] = [];
   const step = async (text: string): Promise<void> => {
@@ -42,14 +42,14 @@ async function inFolder(test: (folder: string) => Promise<void>): Promise<void> 
 }
 
 describe('writeDurable', () => {
-  it('has the content on disk before the rename, and the rename before it resolves', async () => {
+  it('syncs the content before the rename, and the rename before it resolves', async () => {
     const { disk, steps } = recordingDisk();
     await writeDurable(disk, '/state/journal.json', 'new');
     assert.deepEqual(steps, replaced);
   });
 
   for (const [index, failing] of replaced.entries()) {
-    it(`goes no further when this fails: ${failing}`, async () => {
+    it(`stops when this step fails: ${failing}`, async () => {
       const { disk, steps } = recordingDisk(failing);
       await assert.rejects(writeDurable(disk, '/state/journal.json', 'new'), { code: 'ENOSPC' });
       assert.deepEqual(steps, replaced.slice(0, index + 1));
@@ -77,7 +77,7 @@ describe('writeDurable', () => {
     });
   });
 
-  it('keeps the old content when the new one cannot be put in its place', async () => {
+  it('keeps the old content when the rename fails', async () => {
     await inFolder(async (folder) => {
       await mkdir(join(folder, 'state'));
       await assert.rejects(writeDurable(nodeDisk, join(folder, 'state'), 'new'), { code: 'EISDIR' });
@@ -87,7 +87,7 @@ describe('writeDurable', () => {
 });
 
 describe('removeDurable', () => {
-  it('is done when the directory knows', async () => {
+  it('syncs the directory before it resolves', async () => {
     const { disk, steps } = recordingDisk();
     await removeDurable(disk, '/state/old');
     assert.deepEqual(steps, ['remove /state/old', 'sync /state']);
@@ -95,7 +95,7 @@ describe('removeDurable', () => {
 });
 
 describe('nodeDisk', () => {
-  it('reads and lists what is not there as nothing', async () => {
+  it('reads a missing file as null and lists a missing folder as empty', async () => {
     await inFolder(async (folder) => {
       await writeFile(join(folder, 'file'), '');
       assert.equal(await nodeDisk.read(join(folder, 'none')), null);
@@ -105,7 +105,7 @@ describe('nodeDisk', () => {
     });
   });
 
-  it('says so when something cannot be read', async () => {
+  it('throws when a file cannot be read', async () => {
     await inFolder(async (folder) => {
       await assert.rejects(nodeDisk.read(folder), { code: 'EISDIR' });
     });
@@ -113,7 +113,7 @@ describe('nodeDisk', () => {
 });
 
 describe('readText', () => {
-  it('takes UTF-8 and nothing else for text', async () => {
+  it('reads only UTF-8 as text', async () => {
     await inFolder(async (folder) => {
       const path = join(folder, 'text');
       await writeFile(path, 'grün');
@@ -126,7 +126,7 @@ describe('readText', () => {
 });
 
 describe('exists', () => {
-  it('sees files, folders and links that lead nowhere', async () => {
+  it('finds files, folders and broken links', async () => {
     await inFolder(async (folder) => {
       await symlink('/nowhere/at/all', join(folder, 'link'));
       const paths = [folder, join(folder, 'link'), join(folder, 'none'), join(folder, 'link', 'below')];

@@ -3,8 +3,8 @@ import { lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promi
 import { basename, dirname, join } from 'node:path';
 
 /**
- * The few file operations that durable state is made of, each as weak as the kernel makes it: nothing is on disk before
- * `sync` says so. The simulated disk of the fault tests implements the same operations.
+ * The file operations that durable state needs. Nothing is on disk before `sync` has returned, as with the kernel.
+ * The simulated disk of the fault tests implements the same operations.
  */
 export type Disk = {
   /** Bytes of a file; null when there is none. */
@@ -34,7 +34,7 @@ export const nodeDisk: Disk = {
   write: async (path, bytes, mode, owner) => {
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
     await using file = await open(path, flags, mode);
-    // Before the content: a file that becomes somebody else's must not have been readable to others.
+    // Before the content is written, so that no other user can read it in between.
     if (owner) await file.chown(owner.uid, owner.gid);
     await file.writeFile(bytes);
   },
@@ -46,7 +46,7 @@ export const nodeDisk: Disk = {
   remove: async (path) => rm(path, { force: true }),
 };
 
-/** Name of the temporary file for `path`; always the same, so that crashes leave at most one. */
+/** The temporary file for `path`. Always the same name, so that crashes leave at most one. */
 export const temporaryPath = (path: string): string => join(dirname(path), `.${basename(path)}.tmp`);
 
 /**
@@ -71,8 +71,8 @@ export async function writeDurable(
 }
 
 /**
- * Creates a directory so that what is made durable in it later is not lost with the directory itself. Of several directories
- * that are created the upper ones are left to the file system. A parent that may not be opened is left to it as well.
+ * Creates a directory durably. Of several new directories only the last one is synced with its parent.
+ * A parent that may not be opened is not synced.
  */
 export async function makeDirectoryDurable(disk: Disk, path: string, mode: number): Promise<void> {
   await disk.makeDirectory(path, mode);

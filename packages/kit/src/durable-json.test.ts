@@ -10,7 +10,7 @@ import { createJsonFile } from './durable-json.ts';
 const schema = Type.Object({ name: Type.String() });
 
 describe('a JSON file', () => {
-  it('gives back what was written, with a checksum or without', async () => {
+  it('reads back the written value, with and without a checksum', async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'json-'));
     for (const checksumKey of [undefined, 'note']) {
       const path = join(folder.path, `${checksumKey}.json`);

@@ -3,7 +3,7 @@ import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { readText, writeDurable, type Disk } from './durable-files.ts';
 
-/** `damaged`: there is a file, but it is not believed. */
+/** `damaged`: the file exists, but its content is not valid. */
 type JsonReading<T> = { kind: 'ok'; value: T } | { kind: 'missing' } | { kind: 'damaged'; reason: string };
 
 /** A file with one JSON value that fits a schema. */

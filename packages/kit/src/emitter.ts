@@ -1,16 +1,16 @@
 /** A set of listeners, each called with every value. */
 export type Emitter<T> = {
-  /** Calls the listeners in the order they came; one that throws does not keep the value from the others. */
+  /** Calls the listeners in order of subscription. If one throws, the others are still called. */
   emit(value: T): void;
   /** Calls `listener` with each value until disposed. */
   subscribe(listener: (value: T) => void): Disposable;
-  /** How many listen. */
+  /** Number of listeners. */
   size(): number;
 };
 
-/** @param onError gets what a listener throws. Without it `emit` throws the first error, once every listener was called. */
+/** @param onError receives the errors of listeners. Without it, `emit` throws the first one after all listeners were called. */
 export function createEmitter<T>(onError?: (error: unknown, value: T) => void): Emitter<T> {
-  // Each subscription is its own entry: the same function may listen twice.
+  // One entry for each subscription, because the same function may subscribe twice.
   const subscriptions = new Set<{ listener: (value: T) => void }>();
   return {
     emit: (value) => {

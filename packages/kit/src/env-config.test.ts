@@ -16,7 +16,7 @@ const variables = {
 const context = { homeDirectory: '/home/anna' };
 
 describe('variables', () => {
-  it('give typed values and defaults; an empty one is unset', () => {
+  it('give typed values and defaults; an empty variable counts as unset', () => {
     const { values, problems, isSet } = readVariables(
       variables,
       { NAME: ' anna ', SECRET_WORD: '', COUNT: '5' },
@@ -28,7 +28,7 @@ describe('variables', () => {
     assert.deepEqual([isSet('COUNT'), isSet('FOLDER'), isSet('SECRET_WORD')], [true, false, false]);
   });
 
-  it('give every problem at once, and no value', () => {
+  it('report all problems at once, without the values', () => {
     const { problems } = readVariables(variables, { COUNT: '10', SECRET_WORD: 'two words', FOLDER: 'here' }, context);
     assert.deepEqual(problems, [
       'NAME must be set',
@@ -38,18 +38,18 @@ describe('variables', () => {
     ]);
   });
 
-  it('name their secrets', () => {
+  it('list the values of secrets', () => {
     assert.deepEqual(secretsIn(variables, { NAME: 'anna', SECRET_WORD: ' hush ' }), ['hush']);
     assert.deepEqual(secretsIn(variables, { SECRET_WORD: ' ' }), []);
   });
 
-  it('become an example', () => {
+  it('are rendered as an example file', () => {
     const text = renderExample('An example.', variables);
     assert.match(text, /^# An example\.\n\n## First\n# A name\. Must be of a-z\.\nNAME=\n/);
     assert.match(text, /\n#COUNT=3\n\n## Second\n# A word\. Unset: there is none\. Must .*\n(# .*\n)?#SECRET_WORD=\n/);
   });
 
-  it('become tables', () => {
+  it('are rendered as tables', () => {
     const text = renderTables(variables);
     assert.ok(text.includes('| `NAME` |  | A name. Must be of a-z. Required. |'));
     assert.ok(text.includes('| `COUNT` | `3` | How many \\| how often. Must be a whole number from 1 to 9. |'));

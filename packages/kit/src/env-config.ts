@@ -1,29 +1,29 @@
-/** One variable, declared once: what may stand in it, its default, and what people read about it. */
+/** One variable, declared once: its check, its default and its help text. */
 type Variable<T = unknown> = {
   readonly check: Check<T>;
   /** What it does, in one or two plain sentences. */
   readonly help: string;
-  /** As it would be written in the environment file. `check` reads it like any other value. */
+  /** Written as in the environment file. `check` reads it like any other value. */
   readonly default?: string;
-  /** What counts when it is unset, in words, where that follows from something else. */
+  /** What applies when it is unset, in words, when the default depends on something else. */
   readonly otherwise?: string;
-  /** Stands in the example in place of a default. */
+  /** Shown in the example file instead of a default. */
   readonly example?: string;
   readonly required?: true;
-  /** Its value is never shown. */
+  /** The value is never shown. */
   readonly secret?: true;
   readonly group?: string;
 };
 export type Variables = Readonly<Record<string, Variable>>;
 
-/** Returns the value in the form the program uses, or what it has to be; never the value itself, which could be a secret. */
+/** Returns the typed value, or the requirement it misses. The requirement never contains the value, which may be a secret. */
 export type Check<T> = (text: string, context: CheckContext) => Checked<T>;
 export type Checked<T> = { ok: true; value: T } | { ok: false; must: string };
 export type CheckContext = { homeDirectory: string };
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Null where a variable is unset and has no default. */
+/** Null for a variable that is unset and has no default. */
 export type Values<V extends Variables> = {
   readonly [Name in keyof V]: V[Name] extends { check: Check<infer T> }
     ? V[Name] extends { required: true } | { default: string }
@@ -33,22 +33,22 @@ export type Values<V extends Variables> = {
 };
 
 export type Reading<V extends Variables> = {
-  /** Complete only when there is no problem. */
+  /** Complete only when there are no problems. */
   values: Values<V>;
-  /** Each names a variable and what it has to be; never its value. In the order of the declarations. */
+  /** Each names a variable and its requirement, never its value. In the order of the declarations. */
   problems: string[];
   /** True when the variable is set and not empty. */
   isSet(name: keyof V & string): boolean;
 };
 
-/** Puts variables under one heading of the example and of the table. */
+/** Groups variables under one heading in the example and in the table. */
 export function group<const V extends Variables>(title: string, variables: V): V {
   return Object.fromEntries(
     Object.entries(variables).map(([name, variable]) => [name, { ...variable, group: title }]),
   ) as V;
 }
 
-/** Reads every variable, and every problem at once. An empty variable counts as unset. Pure. */
+/** Reads all variables and reports all problems at once. An empty variable counts as unset. Pure. */
 export function readVariables<V extends Variables>(
   variables: V,
   env: Environment,
@@ -75,11 +75,11 @@ export function readVariables<V extends Variables>(
 export const secretsIn = (variables: Variables, env: Environment): string[] =>
   Object.entries(variables).flatMap(([name, { secret }]) => (secret && env[name]?.trim() ? [env[name].trim()] : []));
 
-/** An environment file that lists every variable: those to be set first as `NAME=`, the others behind `#`. */
+/** An environment file with every variable: required ones as `NAME=`, the others commented out. */
 export function renderExample(heading: string, variables: Variables): string {
   const sections = grouped(variables).map(([title, entries]) => {
     const lines = entries.flatMap(([name, variable]) => [
-      ...wrap(aboutOf(variable), 100).map((line) => `# ${line}`),
+      ...wrap(helpOf(variable), 100).map((line) => `# ${line}`),
       `${variable.required ? '' : '#'}${name}=${variable.default ?? variable.example ?? ''}`,
     ]);
     return [`## ${title}`, ...lines].join('\n');
@@ -109,12 +109,12 @@ function grouped(variables: Variables): [string, [string, Variable][]][] {
   return [...groups];
 }
 
-function aboutOf(variable: Variable): string {
+function helpOf(variable: Variable): string {
   const otherwise = variable.otherwise === undefined ? '' : ` Unset: ${variable.otherwise}.`;
   return `${variable.help}${otherwise} ${requirementOf(variable.check)}`.trim();
 }
 
-/** What the check itself says about a value that cannot be right. */
+/** The requirement, which the check returns for an invalid value. */
 function requirementOf(check: Check<unknown>): string {
   const checked = check('\0'.repeat(5000), { homeDirectory: '/' });
   return checked.ok ? '' : `Must ${checked.must}.`;

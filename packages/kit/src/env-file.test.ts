@@ -24,7 +24,7 @@ describe('parseEnvFile', () => {
     it(`reads ${title}`, () => assert.deepEqual(parseEnvFile(text), { values, warnings: [] }));
   }
 
-  it('takes the last of several and names the lines, never the values', () => {
+  it('uses the last of several values and warns with the lines, never with the values', () => {
     const { values, warnings } = parseEnvFile(
       'TOKEN=secret-one\nA=1\n\nexport TOKEN="secret-two"\nTOKEN=secret-three\n',
     );

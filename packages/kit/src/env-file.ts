@@ -3,15 +3,15 @@ import { parseEnv } from 'node:util';
 export type EnvFile = { values: Record<string, string>; warnings: string[] };
 
 const assignment = /^(\s*(?:export\s+)?)([A-Za-z_]\w*)(?=\s*=)/;
-/** A name that no environment file has: it stands in for another to see whether a line assigns. */
+/** Replaces a variable's name to find out whether a line is an assignment. No environment file contains it. */
 const marker = 'STATION_AGENT_LINE_PROBE';
 
 /**
- * Reads an environment file the way Node does (`util.parseEnv`): quotes, comments, values over several lines. Of a variable
- * that is set more than once the last value counts, and a warning names it and its lines. No warning repeats a value.
+ * Reads an environment file as Node does (`util.parseEnv`): quotes, comments, values over several lines.
+ * When a variable is set more than once, the last value counts and a warning names the lines, never a value.
  */
 export function parseEnvFile(text: string): EnvFile {
-  // parseEnv lets a value of blanks swallow the line after it, and glues lines that end in a bare carriage return.
+  // parseEnv joins a value of blanks with the next line, and lines that end in a bare carriage return.
   const lines = text
     .replace(/^\uFEFF/, '')
     .replace(/\r\n?/g, '\n')
@@ -32,7 +32,7 @@ function findDuplicates(lines: readonly string[]): string[] {
   const warnings: string[] = [];
   for (const [name, indexes] of candidates) {
     if (indexes.length < 2) continue;
-    // A line inside a quoted value looks like an assignment and is none: parseEnv itself tells them apart.
+    // A line inside a quoted value may look like an assignment, so parseEnv decides.
     const assigning = indexes.filter((index) => assigns(lines, index));
     if (assigning.length < 2) continue;
     const numbers = assigning.map((index) => index + 1).join(', ');

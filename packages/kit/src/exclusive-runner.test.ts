@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { createExclusiveRunner } from './exclusive-runner.ts';
 
 describe('an exclusive runner', () => {
-  it('runs one job after the other, in order, also after one that failed', async () => {
+  it('runs jobs one after another, in order, also after a failed job', async () => {
     const runner = createExclusiveRunner();
     const log: string[] = [];
     const job =

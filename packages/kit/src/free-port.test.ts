@@ -10,7 +10,7 @@ test('ports are free, distinct, and outside the range that the system assigns', 
   assert.ok(Math.max(...ports) < 32_768);
 });
 
-test('a port that is listened on is passed over', async () => {
+test('skips a port that is in use', async () => {
   const server = createServer().listen((await findFreePort()) + 1, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };

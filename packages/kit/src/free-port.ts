@@ -2,23 +2,22 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * Below the ports that Linux gives to outgoing connections and to port 0: none of those can take one away again before it is
- * listened on.
+ * Below the ephemeral ports of Linux, so that no outgoing connection takes a port before it is used.
  */
 const [lowest, highest] = [10_240, 32_767];
-/** Programs that run side by side have process ids near one another: each looks in a block of its own first. */
+/** Programs that run side by side have similar process ids, so each starts in its own block. */
 const block = 64;
 
 let next = lowest + ((process.pid * block) % (highest - lowest));
 
-/** A loopback TCP port that nothing listens on; no port is given twice by one program until all were. */
+/** Finds a free loopback TCP port. A program gets each port once until all were used. */
 export async function findFreePort(): Promise<number> {
   for (let tried = lowest; tried <= highest; tried += 1) {
     const port = next;
     next = next === highest ? lowest : next + 1;
     if (await isFree(port)) return port;
   }
-  throw new Error('Every port is taken.');
+  throw new Error('No free port was found.');
 }
 
 async function isFree(port: number): Promise<boolean> {

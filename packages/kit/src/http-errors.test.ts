@@ -64,7 +64,7 @@ describe('toErrorResponse', () => {
       },
     ],
     [
-      'what is no error at all',
+      'a thrown value that is not an Error',
       'text',
       {
         code: 'internal',
@@ -85,7 +85,7 @@ describe('toErrorResponse', () => {
   }
 });
 
-it('errorBody has details only where there are some', () => {
+it('errorBody has details only when they are given', () => {
   assert.deepEqual(errorBody('not_found', 'Nothing.'), {
     statusCode: 404,
     error: 'Not Found',

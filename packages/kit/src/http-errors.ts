@@ -5,18 +5,18 @@ import { errorCodes, type ErrorBody, type ErrorCode } from '@station/protocol/er
 import { StationError } from './station-error.ts';
 import { RequestInvalidError } from './validation.ts';
 
-/** What anything thrown becomes as an HTTP answer (contracts, section 0). The status is in the body. */
+/** The HTTP response for a thrown error (contracts, section 0). The status is in the body. */
 export type ErrorResponse = {
   body: ErrorBody;
   headers: Record<string, string>;
-  /** The caller did nothing wrong and nobody expected it: worth a line in the log. */
+  /** An unexpected error of this program, which is logged. */
   isFault: boolean;
 };
 
 /** Details of `too_many_requests`. */
 export type RetryDetails = { retryAfterSeconds: number };
 
-/** A path that exists, asked for with a method it does not have. */
+/** The path exists, but not with this method. */
 export class MethodNotAllowedError extends Error {
   readonly allowed: readonly string[];
 
@@ -27,7 +27,7 @@ export class MethodNotAllowedError extends Error {
   }
 }
 
-/** Errors of Fastify itself (fastify.dev/docs/latest/Reference/Errors) that have a code of their own here. */
+/** Fastify's errors (fastify.dev/docs/latest/Reference/Errors) that have an own error code. */
 const frameworkCodes: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
@@ -62,9 +62,8 @@ export function errorBody(code: ErrorCode, message: string, details?: unknown): 
 }
 
 /**
- * Waits until a request that is refused has arrived as a whole; what comes is thrown away. Answering and closing while the
- * other side still writes resets the connection, and the answer is lost with it. The server's own request timeout ends a
- * request that never does.
+ * Reads and discards the rest of a refused request. Closing while the client still writes would reset the connection
+ * and lose the answer. The server's request timeout limits the wait.
  */
 export async function discardUnreadBody(request: IncomingMessage): Promise<void> {
   if (request.complete || request.destroyed) return;
@@ -88,7 +87,7 @@ function frameworkCode(error: unknown): ErrorCode {
   if (!(error instanceof Error)) return 'internal';
   const known = 'code' in error && typeof error.code === 'string' ? frameworkCodes[error.code] : undefined;
   if (known !== undefined) return known;
-  // Other refusals of the framework and its plugins, such as an address, a cookie or a range that cannot be read.
+  // Other errors of the framework and its plugins, such as an invalid URL, cookie or range.
   const status = 'statusCode' in error ? error.statusCode : undefined;
   return typeof status === 'number' && status >= 400 && status < 500 ? 'bad_request' : 'internal';
 }

@@ -5,18 +5,18 @@ import { describe, it } from 'node:test';
 
 const lifecycle = new URL('lifecycle.ts', import.meta.url).href;
 
-/** A program of its own: signals belong to a whole process. It prints a line for each thing that happens. */
+/** Runs in its own process, because signals concern the whole process. It prints a line for each step. */
 function startProgram(start: string): {
   child: ChildProcess;
-  said: () => string;
+  output: () => string;
   until: (line: string) => Promise<void>;
 } {
   const source = `
     import { runUntilSignal } from ${JSON.stringify(lifecycle)};
-    const say = (line) => process.stdout.write(line + '\\n');
+    const print = (line) => process.stdout.write(line + '\\n');
     const alive = setInterval(() => undefined, 1000);
     process.exitCode = await runUntilSignal(async ({ signal, stop }) => { ${start} }).finally(() => clearInterval(alive));
-    say('returned');
+    print('returned');
   `;
   const child = spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', 'pipe', 'pipe'] });
   let text = '';
@@ -24,7 +24,7 @@ function startProgram(start: string): {
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (text += `! ${chunk}`));
   return {
     child,
-    said: () => text.trim().split('\n').join(', '),
+    output: () => text.trim().split('\n').join(', '),
     until: async (line) => {
       while (!text.includes(`${line}\n`)) await once(child.stdout, 'data');
     },
@@ -36,46 +36,46 @@ const disposable = (body: string): string => `{ [Symbol.asyncDispose]: async () 
 describe('runUntilSignal', () => {
   for (const name of ['SIGTERM', 'SIGINT'] as const) {
     it(`disposes on ${name} and returns 0`, async () => {
-      const { child, said, until } = startProgram(`
-        signal.addEventListener('abort', () => say('stopping on ' + signal.reason.message));
-        say('up'); return ${disposable("say('disposed')")};`);
+      const { child, output, until } = startProgram(`
+        signal.addEventListener('abort', () => print('stopping on ' + signal.reason.message));
+        print('up'); return ${disposable("print('disposed')")};`);
       await until('up');
       child.kill(name);
       assert.deepEqual(await once(child, 'close'), [0, null]);
-      assert.equal(said(), `up, stopping on ${name}, disposed, returned`);
+      assert.equal(output(), `up, stopping on ${name}, disposed, returned`);
     });
   }
 
-  it('ends at once on a second signal', async () => {
-    const { child, said, until } = startProgram(`
-      say('up'); return ${disposable("say('disposing'); await new Promise(() => undefined);")};`);
+  it('ends immediately on a second signal', async () => {
+    const { child, output, until } = startProgram(`
+      print('up'); return ${disposable("print('disposing'); await new Promise(() => undefined);")};`);
     await until('up');
     child.kill('SIGTERM');
     await until('disposing');
     child.kill('SIGTERM');
     assert.deepEqual(await once(child, 'close'), [130, null]);
-    assert.equal(said(), 'up, disposing');
+    assert.equal(output(), 'up, disposing');
   });
 
-  it('ends with the exit code that the program chose', async () => {
-    const { child, said } = startProgram(`setTimeout(() => stop(3), 1); return ${disposable("say('disposed')")};`);
+  it('ends with the exit code that the program chooses', async () => {
+    const { child, output } = startProgram(`setTimeout(() => stop(3), 1); return ${disposable("print('disposed')")};`);
     assert.deepEqual(await once(child, 'close'), [3, null]);
-    assert.equal(said(), 'disposed, returned');
+    assert.equal(output(), 'disposed, returned');
   });
 
-  it('takes a start that the signal broke off for an end', async () => {
-    const { child, said, until } = startProgram(`
-      say('starting');
+  it('returns 0 when the signal interrupts the start', async () => {
+    const { child, output, until } = startProgram(`
+      print('starting');
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));`);
     await until('starting');
     child.kill('SIGTERM');
     assert.deepEqual(await once(child, 'close'), [0, null]);
-    assert.equal(said(), 'starting, returned');
+    assert.equal(output(), 'starting, returned');
   });
 
-  it('throws what start throws', async () => {
-    const { child, said } = startProgram(`throw new Error('no port');`);
+  it('throws the error of start', async () => {
+    const { child, output } = startProgram(`throw new Error('no port');`);
     assert.deepEqual(await once(child, 'close'), [1, null]);
-    assert.match(said(), /Error: no port/);
+    assert.match(output(), /Error: no port/);
   });
 });

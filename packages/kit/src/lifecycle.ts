@@ -1,7 +1,7 @@
 /**
- * Runs a program until it is stopped: builds it, waits for SIGTERM or SIGINT, and disposes it.
- * A second signal while stopping ends the process at once.
- * @param start builds everything; what it returns is disposed in the end. It may end the program through `stop`.
+ * Starts a program, waits for SIGTERM or SIGINT, and disposes it.
+ * A second signal during the stop ends the process immediately.
+ * @param start returns the program, which is disposed at the end. It may end the program with `stop`.
  * @returns exit code for `main.ts` to set.
  */
 export async function runUntilSignal(
@@ -34,7 +34,7 @@ export async function runUntilSignal(
   return exitCode;
 }
 
-/** The reason of an abort that ends the program on purpose; `message` names the signal. */
+/** The abort reason of a regular stop; `message` is the name of the signal. */
 export class Stopping extends Error {
   constructor(signal: string) {
     super(signal);

@@ -19,7 +19,7 @@ function recorded(options: { level?: LogLevel; secrets?: string[]; write?: (line
 }
 
 describe('a logger', () => {
-  it('writes one JSON object a line: time, level, event, fields', () => {
+  it('writes one JSON object per line: time, level, event, fields', () => {
     const { logger, lines } = recorded();
     logger.event('config_warning', { problem: 'two\nlines' });
     assert.deepEqual(lines, [
@@ -27,44 +27,44 @@ describe('a logger', () => {
     ]);
   });
 
-  it('keeps what is below its level out of the log, but not from the listeners', () => {
+  it('does not write events below its level, but passes them to listeners', () => {
     const { logger, lines } = recorded({ level: 'error' });
-    const heard: string[] = [];
-    using _subscription = logger.subscribe(({ event }) => heard.push(event));
+    const received: string[] = [];
+    using _subscription = logger.subscribe(({ event }) => received.push(event));
     logger.event('config_warning', { problem: 'small' });
     logger.event('unexpected_error', { where: 'test', message: 'large' });
-    assert.deepEqual([lines.length, heard], [1, ['config_warning', 'unexpected_error']]);
+    assert.deepEqual([lines.length, received], [1, ['config_warning', 'unexpected_error']]);
   });
 
   it('does not call a listener that was disposed', () => {
     const { logger } = recorded();
-    const heard: string[] = [];
-    const subscription = logger.subscribe(({ event }) => heard.push(event));
+    const received: string[] = [];
+    const subscription = logger.subscribe(({ event }) => received.push(event));
     logger.event('config_warning', { problem: 'one' });
     subscription[Symbol.dispose]();
     logger.event('config_warning', { problem: 'two' });
-    assert.equal(heard.length, 1);
+    assert.equal(received.length, 1);
   });
 
-  it('never throws, whatever a listener or the output does', () => {
+  it('never throws when a listener or the output fails', () => {
     const { logger, lines } = recorded();
-    const heard: string[] = [];
+    const received: string[] = [];
     using _bad = logger.subscribe(() => {
-      throw new Error('listener broke');
+      throw new Error('listener failed');
     });
-    using _good = logger.subscribe(({ event }) => heard.push(event));
+    using _good = logger.subscribe(({ event }) => received.push(event));
     logger.event('config_warning', { problem: 'x' });
-    assert.deepEqual(heard, ['config_warning']);
-    assert.match(lines[1] ?? '', /"event":"unexpected_error","where":"logger","message":"listener broke"/);
+    assert.deepEqual(received, ['config_warning']);
+    assert.match(lines[1] ?? '', /"event":"unexpected_error","where":"logger","message":"listener failed"/);
 
     const broken = recorded({
       write: () => {
         throw new Error('EPIPE');
       },
     });
-    using _still = broken.logger.subscribe(({ event }) => heard.push(event));
+    using _still = broken.logger.subscribe(({ event }) => received.push(event));
     broken.logger.event('config_warning', { problem: 'x' });
-    assert.equal(heard.length, 2);
+    assert.equal(received.length, 2);
   });
 });
 
@@ -74,7 +74,7 @@ describe('secrets', () => {
     ['more than once', 's3cr3t-one s3cr3t-one', '[redacted] [redacted]'],
     ['in a list', ['a', 's3cr3t-one'], ['a', '[redacted]']],
     ['deep inside', { a: [{ b: 'x s3cr3t-one' }] }, { a: [{ b: 'x [redacted]' }] }],
-    ['that begin alike', 's3cr3t-one-and-more', '[redacted]'],
+    ['with the same beginning', 's3cr3t-one-and-more', '[redacted]'],
     ['with characters that JSON escapes', 'say "hi"\\there!', 'say [redacted]!'],
     ['inside JSON in a text', `body ${JSON.stringify({ a: '"hi"\\there' })}`, 'body {"a":"[redacted]"}'],
     ['in a key', { 's3cr3t-one': 1 }, { '[redacted]': 1 }],
@@ -88,21 +88,23 @@ describe('secrets', () => {
         psk: '[redacted]',
       },
     ],
-    ['and not what only looks short', 'the cat sat', 'the cat sat'],
-    ['and no numbers or nulls', { size: 5, at: null, on: true }, { size: 5, at: null, on: true }],
+    ['but not texts that contain a short secret', 'the cat sat', 'the cat sat'],
+    ['but not numbers or nulls', { size: 5, at: null, on: true }, { size: 5, at: null, on: true }],
   ];
   for (const [title, given, expected] of cases) {
-    it(`are kept out ${title}`, () => {
+    it(`are redacted ${title}`, () => {
       const { logger, lines } = recorded({ secrets: ['cat', 's3cr3t-one', 's3cr3t-one-and-more', '"hi"\\there', ''] });
-      const heard: unknown[] = [];
-      using _subscription = logger.subscribe((event) => heard.push((event as unknown as { problem: unknown }).problem));
+      const received: unknown[] = [];
+      using _subscription = logger.subscribe((event) =>
+        received.push((event as unknown as { problem: unknown }).problem),
+      );
       logger.event('config_warning', { problem: given as string });
       assert.deepEqual((JSON.parse(lines[0] ?? '') as { problem: unknown }).problem, expected);
-      assert.deepEqual(heard, [expected]);
+      assert.deepEqual(received, [expected]);
     });
   }
 
-  it('are kept out from the moment they are known', () => {
+  it('are redacted from the moment they are added', () => {
     const { logger, lines } = recorded({ secrets: ['abcd'] });
     logger.event('config_warning', { problem: 'later-secret' });
     logger.keepSecret('later');

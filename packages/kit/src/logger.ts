@@ -7,11 +7,11 @@ import { describeError } from './station-error.ts';
 
 /** The log of one program. `Catalogue` names its events, with the level and the fields of each. */
 export type Logger<Catalogue extends EventCatalogue> = {
-  /** Writes one event line and hands it to the listeners. Never throws. */
+  /** Writes an event and passes it to the listeners. Never throws. */
   event<Name extends keyof Catalogue & string>(name: Name, fields: Static<Catalogue[Name]['fields']>): void;
-  /** Calls `listener` with each event, of every level, until disposed. What it gets is redacted already. */
+  /** Calls `listener` with each redacted event of every level until disposed. */
   subscribe(listener: (event: LoggedEvent<Catalogue>) => void): Disposable;
-  /** From now on this value is redacted wherever it occurs. */
+  /** Redacts this value from now on wherever it occurs. */
   keepSecret(value: string): void;
 };
 export type AgentLogger = Logger<typeof events>;
@@ -32,11 +32,11 @@ export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
 /**
- * Logs events as one JSON object a line: `time`, `level`, `event`, then the event's fields (contracts, section 6). Secrets
- * are redacted by field name, and by value wherever one of them occurs inside a text.
- * @param options.write gets each line with its line break.
- * @param options.level events below it are not written; the listeners get them.
- * @param options.secrets values to redact; those under 4 characters are redacted by field name only.
+ * Logs events as one JSON object per line: `time`, `level`, `event`, then the event's fields (contracts, section 6).
+ * Secrets are redacted by field name, and by value inside any text.
+ * @param options.write receives each line with its line break.
+ * @param options.level events below it are not written, but passed to the listeners.
+ * @param options.secrets values to redact; values under 4 characters are redacted by field name only.
  */
 export function createLogger<Catalogue extends EventCatalogue>(options: {
   catalogue: Catalogue;
@@ -62,7 +62,7 @@ export function createLogger<Catalogue extends EventCatalogue>(options: {
         try {
           listener(line as unknown as LoggedEvent<Catalogue>);
         } catch (error) {
-          // Not to the listeners: this one would be among them.
+          // Not passed to the listeners: the failed one would be called again.
           output(lineOf('unexpected_error', { where: 'logger', message: describeError(error) }));
         }
       }
@@ -77,7 +77,7 @@ export function createLogger<Catalogue extends EventCatalogue>(options: {
 
 type Line = { time: string; level: LogLevel; event: string };
 
-/** Pino as the writer of lines. It puts the level before the time: so the level goes in as the first of the fields. */
+/** Writes lines with Pino. Pino puts the level before the time, so the level is passed as the first field. */
 function openOutput(options: { level: LogLevel; write: (line: string) => void }): (line: Line) => void {
   let time = '';
   const output = pino(
@@ -95,14 +95,14 @@ function openOutput(options: { level: LogLevel; write: (line: string) => void })
       time = at;
       output[line.level](rest);
     } catch {
-      // The log is where this failure would be written.
+      // This failure cannot be logged, because the log itself failed.
     }
   };
 }
 
 const secretName = /token|password|passphrase|secret|authorization|psk|credential/i;
 const redacted = '[redacted]';
-/** A shorter one would black out ordinary words. */
+/** Shorter values would redact ordinary words. */
 const shortestSecret = 4;
 const deepest = 16;
 
@@ -110,9 +110,9 @@ function createSecrets(values: readonly string[]) {
   let forms: string[] = [];
   const add = (value: string): void => {
     if (value.length < shortestSecret) return;
-    // A text may quote JSON, which contains the value in escaped form.
+    // JSON inside a text contains the value in escaped form.
     const all = new Set([...forms, value, JSON.stringify(value).slice(1, -1)]);
-    // The longest first: a secret that begins with another one would leave its rest to be read.
+    // Longest first: otherwise the rest of a secret that starts with another one stays readable.
     forms = [...all].sort((a, b) => b.length - a.length);
   };
   for (const value of values) add(value);

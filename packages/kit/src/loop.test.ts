@@ -22,7 +22,7 @@ function setUp(turn: (count: number) => Promise<number>) {
 }
 
 describe('a loop', () => {
-  it('takes turns until the signal aborts, at once or after the time that a turn asks for', async () => {
+  it('repeats until the signal aborts, after the delay that each turn returns', async () => {
     const { parts, stop, turns } = setUp(async (count) => {
       if (count === 4) stop();
       return count % 2;
@@ -31,7 +31,7 @@ describe('a loop', () => {
     assert.equal(turns(), 4);
   });
 
-  it('is woken from a wait without an end', async () => {
+  it('is woken from an unlimited wait', async () => {
     const { parts, waker, stop } = setUp(async (count) => {
       if (count === 2) stop();
       else setImmediate(waker.wake);
@@ -40,7 +40,7 @@ describe('a loop', () => {
     await runLoop(parts);
   });
 
-  it('survives failures, waits longer after each, and starts over after a success', async () => {
+  it('waits longer after each failure, and resets the delay after a success', async () => {
     const { parts, failures, stop } = setUp(async (count) => {
       if (count === 6) stop();
       if (count === 4) return 0;
@@ -55,7 +55,7 @@ describe('a loop', () => {
     ]);
   });
 
-  it('does not take a turn after the signal has aborted', async () => {
+  it('runs no turn after the signal has aborted', async () => {
     const { parts, stop, turns } = setUp(async () => 0);
     stop();
     await runLoop(parts);

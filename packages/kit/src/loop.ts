@@ -4,22 +4,21 @@ import type { Waker } from './wakeable.ts';
 
 export type LoopParts = {
   /**
-   * One turn of the work.
+   * Does one turn of the work.
    * @returns milliseconds until the next turn unless it is woken sooner; `Infinity` waits for a wake; 0 continues at once.
    */
   turn(signal: AbortSignal): Promise<number>;
   waker: Waker;
   clock: Pick<Clock, 'sleep'>;
   signal: AbortSignal;
-  /** How long to wait after a turn that failed. A wake does not shorten this wait: it counts for the next one. */
+  /** Delays after failed turns. A wake does not shorten them; it ends the next wait. */
   backoff: Backoff;
   onFailure: (failure: { error: unknown; retryInMs: number }) => void;
 };
 
 /**
- * Does `turn` again and again until the signal aborts. A turn that fails is repeated after the backoff; one that succeeds
- * resets it.
- * @returns when the signal has aborted and the turn under way has ended. Rejects only with what `onFailure` throws.
+ * Repeats `turn` until the signal aborts. A failed turn is retried after the backoff; a successful one resets it.
+ * @returns when the signal has aborted and the current turn has ended. Rejects only with errors of `onFailure`.
  */
 export async function runLoop({ turn, waker, clock, signal, backoff, onFailure }: LoopParts): Promise<void> {
   while (!signal.aborted) {

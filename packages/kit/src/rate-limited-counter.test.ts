@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createRateLimitedCounter } from './rate-limited-counter.ts';
 
-it('reports the first of each key at once, then one in a minute with how many came', () => {
+it('reports the first of each key immediately, then the count once a minute', () => {
   let nowMs = 5;
   const reports: unknown[] = [];
   const counter = createRateLimitedCounter<'bad' | 'large', string>({

@@ -1,15 +1,15 @@
 import type { Clock } from './clock.ts';
 
-/** Counts what happens too often to be logged each time. `Detail` says more about one of them, such as its topic. */
+/** Counts events that are too frequent to log each one. `Detail` describes one of them, for example its topic. */
 export type RateLimitedCounter<Key extends string, Detail = undefined> = {
   count(key: Key, detail: Detail): void;
-  /** Since the start; of one key or of all. */
+  /** Count since the start, of one key or of all. */
   total(key?: Key): number;
 };
 
 /**
- * Reports the first of each key at once, then at most one in `everyMs` (a minute).
- * @param options.report gets how many came since the last report, how many in all, and the detail of the latest.
+ * Reports the first of each key immediately, then at most once per `everyMs` (default: a minute).
+ * @param options.report receives the count since the last report, the total count, and the detail of the latest.
  */
 export function createRateLimitedCounter<Key extends string, Detail = undefined>(options: {
   clock: Pick<Clock, 'monotonic'>;

@@ -8,23 +8,23 @@ const delays = (count: number, options: { jitter: number; random: () => number }
 };
 
 describe('a backoff', () => {
-  it('doubles from the first delay to the longest and stays there', () => {
+  it('doubles the delay up to the maximum', () => {
     const expected = [2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000];
     assert.deepEqual(delays(8, { jitter: 0.2, random: () => 0.5 }), expected);
     assert.deepEqual(delays(8, { jitter: 0, random: () => 0 }), expected);
   });
 
-  it('spreads by its jitter, never beyond the longest, and without drifting', () => {
+  it('applies jitter within the maximum, without drifting', () => {
     assert.deepEqual(delays(7, { jitter: 0.2, random: () => 0 }), [1600, 3200, 6400, 12_800, 25_600, 48_000, 48_000]);
     const high = delays(7, { jitter: 0.2, random: () => 1 - Number.EPSILON });
     assert.deepEqual(high, [2400, 4800, 9600, 19_200, 38_400, 60_000, 60_000]);
   });
 
-  it('continues without end', () => {
+  it('never ends', () => {
     assert.equal(delays(5000, { jitter: 0.2, random: () => 0.5 }).at(-1), 60_000);
   });
 
-  it('starts over after a success', () => {
+  it('resets after a success', () => {
     const backoff = createBackoff({ initialMs: 100, maxMs: 1000, jitter: 0, random: () => 0 });
     backoff.nextMs();
     backoff.nextMs();
@@ -62,7 +62,7 @@ describe('a retry', () => {
     return { slept, failures, stopping, options };
   };
 
-  it('does the work until it succeeds, and starts its delays over then', async () => {
+  it('repeats the work until it succeeds, then resets the delays', async () => {
     const { slept, failures, options } = setUp();
     const work = async (attempt: number): Promise<string> => {
       if (attempt < 4) throw new Error(`no ${attempt}`);
@@ -74,7 +74,7 @@ describe('a retry', () => {
     assert.equal(options.backoff.nextMs(), 100);
   });
 
-  it('ends with the signal, and does not report what fails because of it', async () => {
+  it('ends with the signal, and does not report the failure that it causes', async () => {
     const { failures, stopping, options } = setUp();
     const work = async (attempt: number): Promise<never> => {
       if (attempt === 2) stopping.abort(new Error('stopping'));

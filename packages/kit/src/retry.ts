@@ -1,15 +1,15 @@
 import type { Clock } from './clock.ts';
 
 export type Backoff = {
-  /** Milliseconds to wait before the next attempt; grows with each call. */
+  /** Milliseconds to wait before the next attempt; increases with each call. */
   nextMs(): number;
-  /** Starts over: call it after a success. */
+  /** Restarts with the first delay. Call it after a success. */
   reset(): void;
 };
 
 /**
- * Delays that double from `initialMs` to `maxMs`, spread by `jitter` (0.2 is ±20 %) so that many stations do not come back
- * at once. No delay is longer than `maxMs`.
+ * Delays that double from `initialMs` to `maxMs`. `jitter` (0.2 is ±20 %) spreads them, so that many stations do not
+ * reconnect at the same time. No delay is longer than `maxMs`.
  * @param options.random uniform in [0, 1); a dependency so that tests are repeatable.
  */
 export function createBackoff(options: {
@@ -32,15 +32,15 @@ export function createBackoff(options: {
   };
 }
 
-/** The same pause after each failure. */
+/** The same delay after each failure. */
 export function constantBackoff(ms: number): Backoff {
   return { nextMs: () => ms, reset: () => undefined };
 }
 
 /**
- * Does `work` until it succeeds, and returns its result. Between two attempts it waits as long as `backoff` says.
- * @param options.onFailure hears of each failure before the wait; what it throws ends the retrying.
- * @throws the signal's reason when it aborts; what `work` throws after that is not reported.
+ * Repeats `work` until it succeeds, with the delays of `backoff`, and returns its result.
+ * @param options.onFailure is called for each failure before the delay; an error that it throws ends the retries.
+ * @throws the signal's reason when it aborts; later errors of `work` are not reported.
  */
 export async function retry<T>(
   work: (attempt: number) => Promise<T>,

@@ -22,7 +22,7 @@ describe('describeError', () => {
     assert.equal(describeError(new TypeError('')), 'TypeError');
   });
 
-  it('ends, however long or circular the story is', () => {
+  it('ends for long and circular chains of causes', () => {
     const error = new Error('x'.repeat(900));
     error.cause = error;
     assert.equal(describeError(error).length, 1000);

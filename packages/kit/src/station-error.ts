@@ -1,6 +1,6 @@
 import { errorCodes, type ErrorCode } from '@station/protocol/errors';
 
-/** A failure with a code of the catalogue. Its message is for people and carries no secret; the cause is kept for the log. */
+/** A failure with an error code. Its message is for people and contains no secret; the cause is for the log. */
 export class StationError extends Error {
   readonly code: ErrorCode;
   readonly details: unknown;
@@ -17,7 +17,7 @@ export class StationError extends Error {
   }
 }
 
-/** One line about anything thrown, with the messages of its causes: for log events, not for clients. */
+/** Describes a thrown error and its causes in one line, for log events, not for clients. */
 export function describeError(error: unknown): string {
   const parts: string[] = [];
   for (let at: unknown = error; at !== undefined && parts.length < 5; at = at instanceof Error ? at.cause : undefined) {

@@ -25,22 +25,22 @@ describe('a request', () => {
     ['with a wrong type deep inside', Named, { name: 'x', 'a/b': 'y' }, ['body /a~1b must be integer']],
     ['that is no object', Named, null, ['body  must be object']],
     ['without a body', NoBody, null, []],
-    ['with a body where none belongs', NoBody, { a: 1 }, ['body /a is not a known key']],
-    ['with a query where none belongs', NoQuery, { a: '1' }, ['body /a is not a known key']],
-    ['with text that cannot be stored', Type.String(), '\0', ['body /here holds what is no character']],
+    ['with a body that the route does not take', NoBody, { a: 1 }, ['body /a is not a known key']],
+    ['with a query that the route does not take', NoQuery, { a: '1' }, ['body /a is not a known key']],
+    ['with text that cannot be stored', Type.String(), '\0', ['body /here contains an invalid character']],
   ];
   for (const [title, schema, value, faults] of rows) {
     it(title, () => assert.deepEqual(faultsOf(schema, value), faults));
   }
 
-  it('has text of its URL converted, and a body taken as it is', () => {
+  it('gets values of its URL converted, but not those of its body', () => {
     const schema = Type.Object({ count: Type.Integer() });
     assert.deepEqual(compile({ schema, httpPart: 'querystring' })({ count: '5' }), { value: { count: 5 } });
     assert.deepEqual(faultsOf(schema, { count: '5' }), ['body /count must be integer']);
     assert.deepEqual(faultsOf(schema, { count: 'x' }, 'querystring'), ['querystring /count must be integer']);
   });
 
-  it('has a bounded number of faults', () => {
+  it('reports a limited number of faults', () => {
     const many = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`key${index}`, 1]));
     assert.ok(faultsOf(NoQuery, many).length <= 64);
   });

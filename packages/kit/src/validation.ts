@@ -4,7 +4,7 @@ import { Settings } from 'typebox/system';
 import { Value } from 'typebox/value';
 import type { ValidationFault } from '@station/protocol/rest';
 
-/** A request that does not fit its schema; every fault with its JSON pointer (contracts, section 0). */
+/** A request that does not match its schema; each fault has a JSON pointer (contracts, section 0). */
 export class RequestInvalidError extends Error {
   readonly faults: ValidationFault[];
 
@@ -15,21 +15,21 @@ export class RequestInvalidError extends Error {
   }
 }
 
-/** Schemas of what a route does not declare: nothing is accepted there, instead of anything being ignored. */
+/** Schemas for the parts that a route does not declare: values are refused there, not ignored. */
 export const NoQuery = Type.Object({}, { additionalProperties: false });
 export const NoBody = Type.Union([Type.Null(), Type.Object({}, { additionalProperties: false })]);
 
 const maxFaults = 64;
 
-/** What Fastify calls a validator compiler: it makes, of the schema of one part of a request, the check of that part. */
+/** Fastify's validator compiler: creates the check for one part of a request from its schema. */
 export type ValidatorCompiler = (route: {
   schema: TSchema;
   httpPart?: string | undefined;
 }) => (given: unknown) => { value: unknown } | { error: Error };
 
 /**
- * Validates with TypeBox instead of Fastify's usual Ajv, which costs about 13 MB more. Text from the URL is converted to numbers and
- * booleans where the schema wants them; a body is taken as it is.
+ * Validates with TypeBox, because Fastify's default (Ajv) needs about 13 MB more memory. Text from the URL is converted to
+ * numbers and booleans as the schema requires; a body is not converted.
  * @param options.findUnstorable returns the JSON pointer of text that the program cannot store, or null.
  */
 export function createValidatorCompiler(
@@ -37,7 +37,7 @@ export function createValidatorCompiler(
 ): ValidatorCompiler {
   Settings.Set({ maxErrors: maxFaults });
   return ({ schema, httpPart }) => {
-    // Of the many routes a station uses few.
+    // Compiled on first use, because a station uses few of the many routes.
     let validator: Validator | null = null;
     const part = (httpPart ?? 'body') as ValidationFault['in'];
     return (given: unknown) => {
@@ -46,7 +46,7 @@ export function createValidatorCompiler(
       if (validator.Check(value)) {
         const pointer = options.findUnstorable?.(value) ?? null;
         if (pointer === null) return { value };
-        return { error: new RequestInvalidError([{ in: part, pointer, message: 'holds what is no character' }]) };
+        return { error: new RequestInvalidError([{ in: part, pointer, message: 'contains an invalid character' }]) };
       }
       return { error: new RequestInvalidError(toFaults(part, validator.Errors(value))) };
     };
@@ -68,15 +68,15 @@ function toFaults(part: ValidationFault['in'], errors: readonly SchemaError[]): 
     } else if (keyword === 'boolean') {
       add(instancePath, 'is not a known key');
     } else if (keyword !== 'additionalProperties' && keyword !== 'anyOf') {
-      // The two left out repeat what the errors beside them say more exactly.
+      // The filtered errors repeat other, more exact errors.
       add(instancePath, message);
     }
   }
   if (byPointer.size === 0) add('', 'is not valid');
-  // Of the alternatives of a union, those that do not even have the value's type say nothing beside the one that looked inside.
+  // In a union, errors about the type are dropped when another alternative reports a fault inside the value.
   const isInside = (outer: string): boolean => byPointer.keys().some((pointer) => pointer.startsWith(`${outer}/`));
-  const telling = [...byPointer].filter(([pointer, messages]) => !isTypeOnly(messages) || !isInside(pointer));
-  return telling.map(([pointer, messages]) => ({ in: part, pointer, message: [...messages].join(' or ') }));
+  const useful = [...byPointer].filter(([pointer, messages]) => !isTypeOnly(messages) || !isInside(pointer));
+  return useful.map(([pointer, messages]) => ({ in: part, pointer, message: [...messages].join(' or ') }));
 }
 
 const isTypeOnly = (messages: ReadonlySet<string>): boolean =>

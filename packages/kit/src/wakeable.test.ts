@@ -7,11 +7,11 @@ const anHour = 3_600_000;
 const { signal } = new AbortController();
 
 describe('a waker', () => {
-  it('sleeps for the time that was asked for', async () => {
+  it('sleeps for the requested time', async () => {
     assert.equal(await createWaker(systemClock).sleep(1, signal), 'elapsed');
   });
 
-  it('ends the sleep under way', async () => {
+  it('ends the current sleep', async () => {
     const waker = createWaker(systemClock);
     const sleeping = waker.sleep(anHour, signal);
     waker.wake();
@@ -19,7 +19,7 @@ describe('a waker', () => {
     assert.equal(await waker.sleep(1, signal), 'elapsed');
   });
 
-  it('ends the next sleep when nobody sleeps, and only that one', async () => {
+  it('ends only the next sleep when there is no current one', async () => {
     const waker = createWaker(systemClock);
     waker.wake();
     waker.wake();
@@ -27,7 +27,7 @@ describe('a waker', () => {
     assert.equal(await waker.sleep(1, signal), 'elapsed');
   });
 
-  it('rejects with the reason of the signal, also when it was woken', async () => {
+  it('rejects with the reason of the signal, also after a wake', async () => {
     const waker = createWaker(systemClock);
     const stopping = new AbortController();
     const sleeping = waker.sleep(anHour, stopping.signal);
@@ -37,7 +37,7 @@ describe('a waker', () => {
     await assert.rejects(waker.sleep(1, stopping.signal), { message: 'stopping' });
   });
 
-  it('rejects with what the clock throws', async () => {
+  it('rejects with the error of the clock', async () => {
     const waker = createWaker({ sleep: async () => Promise.reject(new Error('no clock')) });
     await assert.rejects(waker.sleep(1, signal), { message: 'no clock' });
   });

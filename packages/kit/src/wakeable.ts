@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts';
 
 /** A sleep that can be ended early. */
 export type Waker = {
-  /** Ends the sleep under way, or else the next one. Several wakes before a sleep are one. */
+  /** Ends the current sleep, or the next one if there is none. Several wakes before a sleep count as one. */
   wake(): void;
   /** Resolves after `ms` or when woken; rejects with the signal's reason. One sleep at a time. */
   sleep(ms: number, signal: AbortSignal): Promise<'woken' | 'elapsed'>;
@@ -18,7 +18,7 @@ export function createWaker(clock: Pick<Clock, 'sleep'>): Waker {
     },
     sleep: async (ms, signal) => {
       signal.throwIfAborted();
-      // Not AbortSignal.any: a signal that lives for years would gather one dependent signal a sleep.
+      // Not AbortSignal.any: it would add one dependent signal per sleep to a signal that lives for years.
       const controller = new AbortController();
       const end = (): void => controller.abort();
       signal.addEventListener('abort', end, { once: true });

@@ -34,7 +34,7 @@ export const Version = Type.Object({
 
 export const Progress = Type.Object({
   doneBytes: Type.Number(),
-  totalBytes: Nullable(Type.Number({ description: 'Null while the sizes are not known.' })),
+  totalBytes: Nullable(Type.Number({ description: 'Null while the sizes are unknown.' })),
   percent: Nullable(Type.Number({ description: '0 to 100, weighted by bytes.' })),
 });
 export type Progress = Static<typeof Progress>;
@@ -50,7 +50,7 @@ export const Operation = Type.Object({
 });
 export type Operation = Static<typeof Operation>;
 
-/** Stands beside the agent's English reason, so that a page can use the reader's language. */
+/** Accompanies the agent's English reason, so that a page can translate it. */
 const ReasonCode = Nullable(
   Type.String({ description: 'Stable code of the reason, e.g. release_unhealthy, image_missing.' }),
 );
@@ -102,7 +102,7 @@ export const FirmwareItem = Type.Object({
   checksum: Type.String(),
   size: Type.Number({ description: 'Bytes.' }),
   downloadedAt: Time,
-  chip: Type.Optional(Type.String({ description: 'Left out when it is not known.' })),
+  chip: Type.Optional(Type.String({ description: 'Absent when it is unknown.' })),
   handedOver: Type.Optional(Type.Boolean({ description: 'Whether the backend has accepted it.' })),
 });
 export type FirmwareItem = Static<typeof FirmwareItem>;
@@ -111,7 +111,7 @@ export const WifiStatus = Type.Object({
   mode: Type.Enum(['client', 'hotspot', 'ethernet', 'offline', 'disabled']),
   ssid: Nullable(Type.String()),
   ip: Nullable(Type.String()),
-  signal: Nullable(Type.Number({ description: 'Per cent.' })),
+  signal: Nullable(Type.Number({ description: 'Percent.' })),
   connectivity: Nullable(Type.String()),
   hotspot: Type.Object({
     active: Type.Boolean(),
@@ -154,7 +154,7 @@ export const Status = Type.Object({
     files: Type.Optional(
       Type.Array(Type.Object({ name: Type.String(), version: Type.String() }), {
         description:
-          'Complete files in the cache, also of older versions: what devices can fetch. Absent until the cache was read.',
+          'Complete files in the cache, also of older versions, which devices can fetch. Absent until the cache was read.',
       }),
     ),
     download: Type.Optional(
@@ -167,7 +167,7 @@ export const Status = Type.Object({
     ),
     refused: Type.Optional(
       Type.Array(Type.Object({ name: Type.String(), version: Nullable(Type.String()), reason: Type.String() }), {
-        description: 'Firmware of the manifest that no device gets, with the reason.',
+        description: 'Firmware of the manifest that the station refuses, with the reason.',
       }),
     ),
   }),

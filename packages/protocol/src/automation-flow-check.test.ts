@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkFlow, isSound, type FlowSurroundings } from './automation-flow-check.ts';
+import { checkFlow, isPublishable, type FlowContext } from './automation-flow-check.ts';
 import type { Flow, FlowNode } from './automation-flow.ts';
 
 const lamp = '01890000-0000-7000-8000-000000000001';
 const sensor = '01890000-0000-7000-8000-000000000002';
-const surroundings: FlowSurroundings = {
+const context: FlowContext = {
   deviceType: (id) => (id === lamp ? 'light' : id === sensor ? 'pir' : null),
   cronProblem: (expression) => (expression === 'bad' ? 'It is bad.' : null),
 };
@@ -25,8 +25,7 @@ const on = node('on', 'action', 'device_command', { deviceId: lamp, action: 'set
 const wait = node('wait', 'action', 'delay', { seconds: 120 });
 const edge = (source: string, target: string) => ({ id: `${source}-${target}`, source, target });
 
-const faultsOf = (flow: Flow): string[] =>
-  checkFlow(flow, surroundings).map(({ code, pointer }) => `${code} ${pointer}`);
+const faultsOf = (flow: Flow): string[] => checkFlow(flow, context).map(({ code, pointer }) => `${code} ${pointer}`);
 const ofTriggerConfig = (kind: string, config: Record<string, unknown>): string[] =>
   faultsOf({ nodes: [node('t', 'trigger', kind, config)], edges: [] });
 const ofActionConfig = (kind: string, config: Record<string, unknown>): string[] =>
@@ -34,9 +33,9 @@ const ofActionConfig = (kind: string, config: Record<string, unknown>): string[]
 
 test('a correct flow has no fault', () => {
   const flow: Flow = { nodes: [motion, on, wait], edges: [edge('motion', 'on'), edge('on', 'wait')] };
-  const faults = checkFlow(flow, surroundings);
+  const faults = checkFlow(flow, context);
   assert.deepEqual(faults, []);
-  assert.ok(isSound(flow, faults));
+  assert.ok(isPublishable(flow, faults));
 });
 
 test('reports the place of a cycle, a dangling edge, an edge into a trigger and duplicate ids', () => {
@@ -76,12 +75,12 @@ test('refuses a flow without a trigger or one that is too large, and warns of an
   const many = Array.from({ length: 101 }, (_, index) => ({ ...motion, id: `t${index}` }));
   assert.deepEqual(faultsOf({ nodes: many, edges: [] }), ['too_many_nodes /nodes']);
   const flow: Flow = { nodes: [motion, on], edges: [] };
-  const faults = checkFlow(flow, surroundings);
+  const faults = checkFlow(flow, context);
   assert.deepEqual(
     faults.map(({ code, severity, nodeId }) => [code, severity, nodeId]),
     [['unreachable', 'warning', 'on']],
   );
-  assert.ok(isSound(flow, faults));
+  assert.ok(isPublishable(flow, faults));
   const long = Array.from({ length: 1_000 }, (_, index) => ({ ...wait, id: `n${index}` }));
   const chain = long.slice(1).map(({ id }, index) => edge(`n${index}`, id));
   assert.ok(faultsOf({ nodes: long, edges: chain }).includes('too_many_nodes /nodes'));
@@ -124,7 +123,7 @@ test('a comparison needs both operator and value, or neither', () => {
   assert.deepEqual(of({ operator: 'gt', value: 'x' }), [`config_invalid ${at}/value`]);
 });
 
-test('a command must be one that the device understands and an automation may send', () => {
+test('a command must be known to the device and allowed for automations', () => {
   const of = (config: Record<string, unknown>): string[] =>
     ofActionConfig('device_command', { deviceId: lamp, ...config });
   const at = '/nodes/1/data/config';

@@ -15,19 +15,19 @@ import {
 import type { FlowFault } from './automations.ts';
 import { actionsOf, commandSchema } from './device-command-schemas.ts';
 
-/** What a flow is checked against. */
-export type FlowSurroundings = {
+/** The facts that a flow is checked against. */
+export type FlowContext = {
   /** Type of a device of the station; null when there is no such device. */
   deviceType: (deviceId: string) => string | null;
-  /** What is wrong with a cron expression, in English; null when nothing is. */
+  /** The fault of a cron expression, in English; null when it is valid. */
   cronProblem: (expression: string) => string | null;
 };
 
-/** All faults of a flow. Without one of severity `error` the flow is a `CheckedFlow` and can be published. Pure. */
-export function checkFlow(flow: Flow, surroundings: FlowSurroundings): FlowFault[] {
+/** All faults of a flow. Without faults of severity `error`, the flow is a `CheckedFlow` and can be published. Pure. */
+export function checkFlow(flow: Flow, context: FlowContext): FlowFault[] {
   return [
     ...checkSize(flow),
-    ...flow.nodes.flatMap((node, index) => checkNode(node, index, surroundings)),
+    ...flow.nodes.flatMap((node, index) => checkNode(node, index, context)),
     ...checkEdges(flow),
     ...findCycles(flow),
     ...findUnreachable(flow),
@@ -35,7 +35,7 @@ export function checkFlow(flow: Flow, surroundings: FlowSurroundings): FlowFault
 }
 
 /** Whether a flow can be published. */
-export function isSound(_flow: Flow, faults: readonly FlowFault[]): _flow is Flow & CheckedFlow {
+export function isPublishable(_flow: Flow, faults: readonly FlowFault[]): _flow is Flow & CheckedFlow {
   return faults.every(({ severity }) => severity === 'warning');
 }
 
@@ -63,7 +63,7 @@ function repeated(items: readonly { id: string }[]): number[] {
   });
 }
 
-function checkNode(node: FlowNode, index: number, surroundings: FlowSurroundings): FlowFault[] {
+function checkNode(node: FlowNode, index: number, context: FlowContext): FlowFault[] {
   const { id, type, data } = node;
   const at = `/nodes/${index}/data`;
   const configs: Record<string, TObject> = nodeConfigs[type];
@@ -76,25 +76,25 @@ function checkNode(node: FlowNode, index: number, surroundings: FlowSurroundings
     return { code: 'config_invalid', pointer: `${at}/config${pointer}`, message };
   });
   if (errors.length > 0) return errors.map((error) => faultOf(id, error));
-  const further = checkConfig(data as TriggerData | ConditionData | ActionData, surroundings);
-  return further.map((found) => faultOf(id, { ...found, pointer: `${at}/config${found.pointer}` }));
+  const more = checkConfig(data as TriggerData | ConditionData | ActionData, context);
+  return more.map((found) => faultOf(id, { ...found, pointer: `${at}/config${found.pointer}` }));
 }
 
 /** Faults of a config that has the right shape. */
-function checkConfig(data: TriggerData | ConditionData | ActionData, surroundings: FlowSurroundings): Found[] {
+function checkConfig(data: TriggerData | ConditionData | ActionData, context: FlowContext): Found[] {
   const { kind, config } = data;
   switch (kind) {
     case 'schedule':
-      return checkSchedule(config, surroundings);
+      return checkSchedule(config, context);
     case 'device_command':
-      return checkCommand(config, surroundings);
+      return checkCommand(config, context);
     case 'device_state_changed':
-      return [...checkDevice(config.deviceId, surroundings), ...checkComparison(config)];
+      return [...checkDevice(config.deviceId, context), ...checkComparison(config)];
     case 'device_event_received':
     case 'device_status_changed':
     case 'state_equals':
     case 'numeric_compare':
-      return checkDevice(config.deviceId, surroundings);
+      return checkDevice(config.deviceId, context);
     case 'webhook':
       return URL.canParse(config.url)
         ? []
@@ -106,7 +106,7 @@ function checkConfig(data: TriggerData | ConditionData | ActionData, surrounding
   }
 }
 
-function checkDevice(deviceId: string, { deviceType }: FlowSurroundings): Found[] {
+function checkDevice(deviceId: string, { deviceType }: FlowContext): Found[] {
   if (deviceType(deviceId) !== null) return [];
   return [{ code: 'unknown_device', pointer: '/deviceId', message: 'There is no such device.' }];
 }
@@ -126,7 +126,7 @@ function checkComparison({ operator, value }: StateChanged): Found[] {
 
 type Schedule = Extract<TriggerData, { kind: 'schedule' }>['config'];
 
-function checkSchedule({ cron, time, days }: Schedule, { cronProblem }: FlowSurroundings): Found[] {
+function checkSchedule({ cron, time, days }: Schedule, { cronProblem }: FlowContext): Found[] {
   const wrong = (pointer: string, message: string): Found[] => [{ code: 'schedule_invalid', pointer, message }];
   if ((cron === undefined) === (time === undefined)) return wrong('', 'Give either "cron" or "time".');
   if (cron === undefined) return [];
@@ -137,7 +137,7 @@ function checkSchedule({ cron, time, days }: Schedule, { cronProblem }: FlowSurr
 
 type DeviceCommandConfig = Extract<ActionData, { kind: 'device_command' }>['config'];
 
-function checkCommand({ deviceId, action, params = {} }: DeviceCommandConfig, around: FlowSurroundings): Found[] {
+function checkCommand({ deviceId, action, params = {} }: DeviceCommandConfig, around: FlowContext): Found[] {
   const type = around.deviceType(deviceId);
   if (type === null) return checkDevice(deviceId, around);
   if (commandsNotForAutomations.includes(action)) {

@@ -2,7 +2,7 @@ import { Type, type Static, type TObject, type TSchema } from 'typebox';
 import { Id } from './rest.ts';
 
 /**
- * What an automation does (contracts, section 14): a graph without cycles. A trigger starts a run, and every edge out of a node is
+ * The flow of an automation (contracts, section 14): a graph without cycles. A trigger starts a run, and every edge out of a node is
  * followed. A node runs once per run, on the first path that reaches it. Conditions decide whether a path continues. A failed action
  * is recorded, and the path continues.
  */

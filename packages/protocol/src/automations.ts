@@ -3,7 +3,7 @@ import { Flow } from './automation-flow.ts';
 import { Id, Time } from './rest.ts';
 
 /**
- * Bodies of /api/automations (contracts, sections 9 and 14). What a flow is: `automation-flow.ts`; what is wrong with one:
+ * Bodies of /api/automations (contracts, sections 9 and 14). Flows are defined in `automation-flow.ts` and checked in
  * `automation-flow-check.ts`.
  *
  * Every user reads automations and runs, and may start a published automation. Owner and admins edit. Members see addresses and
@@ -61,7 +61,7 @@ export const FlowFault = Type.Object({
 });
 export type FlowFault = Static<typeof FlowFault>;
 
-/** `running`: a step is in progress; `waiting`: for a delay. All others are final. */
+/** `running`: a step is in progress; `waiting`: a delay is in progress. All others are final. */
 export const RunStatus = Type.Enum([
   'running',
   'waiting',
@@ -245,14 +245,14 @@ export type AutomationPatch = Static<typeof AutomationPatch>;
 
 /*
  * POST /api/automations/:id/publish (station role admin) → 200 Automation; 422 automation_invalid with `details: { faults: FlowFault[] }`.
- *   Runs that are going on end by the flow they began with.
+ *   Active runs continue with the flow with which they started.
  * POST /api/automations/:id/draft (station role admin) → 200 Automation, no longer run; its runs are stopped.
  * DELETE /api/automations/:id (station role admin) → 204, with all its runs.
  */
 
 /**
  * POST /api/automations/:id/run (user) → 202 RunSummary: runs as if triggered. A published automation runs its published flow, a draft
- * its draft (owner and admins only). A run that cannot start is `skipped` with its reason; of many equal ones few are kept.
+ * its draft (owner and admins only). A run that cannot start is `skipped` with its reason; only a few equal ones are kept.
  * Errors: 422 automation_invalid, 403 forbidden (a draft, for a member). The body is optional.
  */
 export const RunRequest = Type.Object(

@@ -22,7 +22,7 @@ export const CloudActivity = Type.Object({
     description: 'refused: the station did not do it and gave the reason; failed: an error occurred.',
   }),
   times: Type.Integer({
-    description: 'How many equal calls came in a row. `at` is the time of the last one.',
+    description: 'Number of equal calls in a row. `at` is the time of the last one.',
   }),
 });
 export type CloudActivity = Static<typeof CloudActivity>;

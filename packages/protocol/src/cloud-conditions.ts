@@ -1,5 +1,5 @@
 /**
- * Catalogue of the conditions of the cloud link, as GET /api/cloud/status reports them: what is wrong now, then what helps.
+ * Catalogue of the conditions of the cloud link, as GET /api/cloud/status reports them: what is wrong, then what helps.
  * Facts raise and clear them. The conditions of the agent are in `conditions.ts`.
  */
 export const cloudConditions = {

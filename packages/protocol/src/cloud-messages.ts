@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 
 /**
- * Legacy messages of the cloud link: log-in, identities, acknowledgements (specification, "Cloud legacy messages"; contracts,
+ * Legacy messages of the cloud link: login, identities, acknowledgements (specification, "Cloud legacy messages"; contracts,
  * section 12). One JSON object per text frame; `type` distinguishes them from JSON-RPC. Unknown keys are ignored.
  */
 

@@ -7,10 +7,10 @@ import { Time } from './rest.ts';
 /** JSON-RPC 2.0 between station and cloud (specification, "Cloud JSON-RPC methods" and "Cloud notifications"; contracts, section 12). */
 
 export const rpcErrors = {
-  /** The message has the reason; nothing was done. */
+  /** The message has the reason; the call had no effect. */
   failed: -32000,
   notAuthenticated: -32001,
-  /** Too many calls at once; nothing of this one was done. */
+  /** Too many calls at the same time; this call had no effect. */
   busy: -32002,
   /** The station stopped during the call, or the broker did not answer. The call may have had its effect; the station does not retry it. */
   outcomeUnknown: -32003,
@@ -23,7 +23,7 @@ export const rpcErrors = {
   parseError: -32700,
 } as const;
 
-/** Most calls in one batch; a larger one gets one error. */
+/** Maximum number of calls in one batch; a larger batch gets one error. */
 export const maxBatchCalls = 100;
 
 export const DeviceCommandParams = Type.Object({
@@ -36,7 +36,7 @@ export const DeviceCommandParams = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 128,
-      description: 'A repeated key within 24 h has no second effect. Default: the id of the call.',
+      description: 'A key that is repeated within 24 h has no second effect. Default: the id of the call.',
     }),
   ),
 });
@@ -54,7 +54,7 @@ export const cloudMethods = {
 export type CloudMethod = keyof typeof cloudMethods;
 
 const Id = Type.String();
-/** Of messages that are kept until the cloud acknowledges them: `seq` is acknowledged, `id` stays the same when it is sent again. */
+/** Keys of messages that are kept until the cloud acknowledges their `seq`. A message that is sent again has the same `id`. */
 const kept = { id: Type.String(), seq: Type.Integer() };
 
 /** Notifications of the station: method → channel. */

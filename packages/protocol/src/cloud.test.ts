@@ -25,7 +25,7 @@ test('ignores unknown keys in messages of the cloud', () => {
   assert.ok(Value.Check(cloudMessages.auth_ok, { type: 'auth_ok', acks: true, serverTime: 1 }));
 });
 
-test('refuses harmful messages by their shape', () => {
+test('refuses messages with harmful values', () => {
   const refused: [keyof typeof cloudMessages, unknown][] = [
     ['member_added', { type: 'member_added', member: { ...member, email: 'nobody' } }],
     ['member_added', { type: 'member_added', member: { ...member, role: 'root' } }],
@@ -43,7 +43,7 @@ test('refuses harmful messages by their shape', () => {
   assert.ok(!Value.Check(cloudMethods['device.command'].params, { deviceId: 'd', command: {} }));
 });
 
-test('the QR code of an unclaimed station holds its chip id and its secret as JSON, and nothing else', () => {
+test('the QR code of an unclaimed station has its chip id and its secret as JSON, and nothing else', () => {
   const claim = { chipId: 'chip', claimSecret: 'BCDF-2345', uri: 'https://cloud.example.org/claim' };
   assert.equal(claimCodeOf(claim), '{"chipId":"chip","claimSecret":"BCDF-2345"}');
 });

@@ -49,22 +49,22 @@ export const CloudStatus = Type.Object({
   }),
   connectedSince: Nullable(Type.String({ description: 'Since when it is authenticated.' })),
   claimedAt: Nullable(Time),
-  lastHeardAt: Nullable(Time, 'When the cloud was heard last, since the backend was started.'),
-  lastError: Nullable(Type.String({ description: 'Why the link is not up, in English.' })),
+  lastHeardAt: Nullable(Time, 'Time of the last message from the cloud since the backend was started.'),
+  lastError: Nullable(Type.String({ description: 'Why the link is down, in English.' })),
   nextAttemptAt: Nullable(Time),
   activeChannels: Type.Array(EventChannel),
   outbox: Type.Object({
     pending: Type.Integer({ description: 'Messages that the cloud has not acknowledged; an estimate above 10,000.' }),
     oldestAt: Nullable(Time),
     bytes: Type.Integer({ description: 'An estimate.' }),
-    maxBytes: Type.Integer({ description: 'Beyond it the oldest messages are dropped (CLOUD_OUTBOX_MAX_MB).' }),
+    maxBytes: Type.Integer({ description: 'Above this size the oldest messages are dropped (CLOUD_OUTBOX_MAX_MB).' }),
     dropped: Type.Integer({
       description: 'Messages dropped for lack of space since the station was claimed, dead letters included.',
     }),
     setAside: Type.Integer({ description: 'Dead letters: messages at which the cloud closed the link each time.' }),
   }),
   conditions: Type.Array(CloudCondition),
-  askedAt: Nullable(Time, 'When the cloud asked for something last (GET /api/cloud/activity).'),
+  askedAt: Nullable(Time, 'Time of the last call of the cloud (GET /api/cloud/activity).'),
 });
 export type CloudStatus = Static<typeof CloudStatus>;
 
@@ -76,11 +76,11 @@ export type CloudStatus = Static<typeof CloudStatus>;
 export const CloudClaim = Type.Object({
   chipId: Type.String(),
   claimSecret: Type.String(),
-  uri: Type.String({ description: 'Page of the cloud where a person claims the station, with both of them.' }),
+  uri: Type.String({ description: 'Page of the cloud where a person claims the station with these two values.' }),
 });
 export type CloudClaim = Static<typeof CloudClaim>;
 
-/** What the QR code of an unclaimed station holds (contracts, section 12). */
+/** Content of the QR code of an unclaimed station (contracts, section 12). */
 export const claimCodeOf = ({ chipId, claimSecret }: Pick<CloudClaim, 'chipId' | 'claimSecret'>): string =>
   JSON.stringify({ chipId, claimSecret });
 

@@ -1,5 +1,5 @@
 /**
- * Catalogue of the conditions that an agent reports in /status. The text says what is wrong now, then what helps.
+ * Catalogue of the conditions that an agent reports in /status. The text says what is wrong, then what helps.
  * Facts raise and clear a condition; nobody clears it manually.
  */
 export const conditions = {

@@ -1,7 +1,7 @@
 import { Type, type TObject, type TSchema } from 'typebox';
 import { builtInDeviceTypes, type CommandParameter, type DeviceType } from './device-types.ts';
 
-/** What the parameters of a command must look like (contracts, section 8). */
+/** Schemas of the parameters of commands (contracts, section 8). */
 
 const closed = { additionalProperties: false } as const;
 const nothing = Type.Object({}, closed);

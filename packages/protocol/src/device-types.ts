@@ -1,8 +1,8 @@
 import { Type, type Static, type TSchema } from 'typebox';
 
 /**
- * What a device of a type reports and understands (contracts, sections 8 and 9). Commands are checked against it before they are
- * published. Pages draw a device from it, also one of an unknown type.
+ * The states, events and commands of a device type (contracts, sections 8 and 9). Commands are checked against it before they are
+ * published. Pages display a device from it, also one of an unknown type.
  */
 
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -25,7 +25,7 @@ export const CommandParameter = Type.Object({
   kind: ValueKind,
   min: Nullable(Type.Number()),
   max: Nullable(Type.Number()),
-  capability: Nullable(Type.String({ description: 'The value of the state that this parameter sets.' })),
+  capability: Nullable(Type.String({ description: 'The state value that this parameter sets.' })),
 });
 export type CommandParameter = Static<typeof CommandParameter>;
 
@@ -35,7 +35,7 @@ export type CommandType = Static<typeof CommandType>;
 export const DeviceType = Type.Object({
   type: Type.String(),
   capabilities: Type.Array(Capability, { description: 'The most important one comes first.' }),
-  commands: Type.Array(CommandType, { description: 'In addition to those of every device.' }),
+  commands: Type.Array(CommandType, { description: 'In addition to the commands of every device.' }),
   events: Type.Array(Type.String(), { description: 'Values of `data.action` in its events.' }),
 });
 export type DeviceType = Static<typeof DeviceType>;

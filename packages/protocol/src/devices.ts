@@ -56,7 +56,7 @@ export const EventsQuery = Type.Object(
 
 /**
  * GET /api/devices/:id/history?capability=&from=&to= (user): at most 600 points; `to` defaults to now. A `from` within the last seven days
- * gives points of all samples. An earlier one gives hourly averages, and all samples after the last of them.
+ * returns all samples. An earlier one returns hourly averages, followed by the samples after the last average.
  */
 export const HistoryQuery = Type.Object(
   {

@@ -45,7 +45,7 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes;
 
-/** The error body of agent and backend alike (contracts, section 0). */
+/** The error body of agent and backend (contracts, section 0). */
 export const ErrorBody = Type.Object({
   statusCode: Type.Integer(),
   error: Type.String({ description: 'Reason phrase of the status.' }),

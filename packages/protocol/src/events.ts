@@ -43,7 +43,7 @@ export const events = {
   update_failed: event('error', { code: text, reason: text, version: maybeText }),
   update_retry: event('warn', { code: text, reason: text, attempt: Type.Number() }),
   engine_failed: event('warn', { step: text, detail: text }),
-  /** Docker Compose cannot read the files of the stack: its message, without values that could be secrets. */
+  /** Docker Compose cannot read the files of the stack. The message contains no values that may be secrets. */
   compose_project_unreadable: event('error', { reason: text }),
   docker_pull: event('info', {
     service: text,
@@ -64,7 +64,7 @@ export const events = {
   image_removed: event('info', { image: text }),
   stack_adopted: event('info', { currentVersion: maybeText, images }),
 
-  /** `bytes`: size of the whole file, 0 when unknown. `doneBytes`: what an earlier attempt has already fetched. */
+  /** `bytes`: size of the whole file, 0 when unknown. `doneBytes`: bytes that an earlier attempt has fetched. */
   firmware_download_start: event('info', { ...firmware, bytes, doneBytes: bytes, attempt: Type.Number() }),
   firmware_download_done: event('info', { ...firmware, bytes }),
   firmware_update_available: event('info', firmware),
@@ -94,7 +94,7 @@ export const events = {
   wifi_join_started: event('info', { ssid: text }),
   wifi_join_failed: event('warn', { ssid: text, failure: text, detail: text }),
   wifi_joined: event('info', { ssid: text, ip: text }),
-  /** A joined network could not be written to disk yet; it would be lost at a restart. */
+  /** A joined network is not written to disk yet; it would be lost at a restart. */
   wifi_not_kept: event('warn', { ssid: text }),
   credentials_forwarded: event('info', { ssid: text }),
   credentials_forward_failed: event('warn', { attempt: Type.Number(), retryInMs: ms, reason: text }),

@@ -43,7 +43,7 @@ describe('an application', () => {
     for (const at of [signed.length - 4096, signed.length - 4095, signed.length - 4092, signed.length - 4097]) {
       assert.match(
         reasonOf(changed(signed, (copy) => void (copy[at] = ~(copy[at] ?? 0)))),
-        /behind its end/,
+        /after the end/,
         `byte ${at}`,
       );
     }
@@ -55,11 +55,11 @@ describe('an application', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('these images are refused', () => {
   const image = buildImage(recipe);
   const hashless = buildImage({ ...recipe, hashed: false });
   const cases: Record<string, [Uint8Array, RegExp]> = {
-    'nothing at all': [new Uint8Array(0), /empty/],
+    'no bytes': [new Uint8Array(0), /empty/],
     'a header alone': [image.subarray(0, 24), /shorter than/],
     'a bootloader': [buildBootloader(), /bootloader/],
     'an image without descriptor': [changed(image, (copy) => copy.writeUInt32LE(1, 0x20)), /descriptor/],
@@ -70,19 +70,22 @@ describe('what is refused', () => {
     'no segment': [changed(image, (copy) => void (copy[1] = 0)), /0 segments/],
     'too many segments': [changed(image, (copy) => void (copy[1] = 17)), /17 segments/],
     'a segment beyond the end': [changed(image, (copy) => copy.writeUInt32LE(0x7ffffffc, 0x1c)), /in segment 1/],
-    'a segment of no whole words': [changed(image, (copy) => copy.writeUInt32LE(1001, 0x1c)), /whole words/],
+    'a segment whose length is not a multiple of four': [
+      changed(image, (copy) => copy.writeUInt32LE(1001, 0x1c)),
+      /multiple of four/,
+    ],
     'a first segment shorter than the descriptor': [
       changed(image, (copy) => copy.writeUInt32LE(252, 0x1c)),
       /too short for the descriptor/,
     ],
-    'one segment more than there are': [changed(hashless, (copy) => void (copy[1] = 4)), /segment 4 of 4/],
+    'a segment count that is one too high': [changed(hashless, (copy) => void (copy[1] = 4)), /segment 4 of 4/],
     'a damaged segment': [changed(hashless, (copy) => void (copy[3000] = ~(copy[3000] ?? 0))), /checksum/],
     'a damaged hash': [changed(image, (copy) => void (copy[copy.length - 1] = ~(copy.at(-1) ?? 0))), /hash at its end/],
     'a changed header under the hash': [changed(image, (copy) => void (copy[3] = 0x1f)), /hash at its end/],
-    'a hash flag that is no flag': [changed(image, (copy) => void (copy[0x17] = 2)), /neither/],
-    'a hash that the header denies': [changed(image, (copy) => void (copy[0x17] = 0)), /behind its end/],
-    'a hash that is not there': [changed(hashless, (copy) => void (copy[0x17] = 1)), /in its hash/],
-    'something behind the end': [Buffer.concat([image, Buffer.alloc(100)]), /100 bytes behind/],
+    'an invalid hash flag': [changed(image, (copy) => void (copy[0x17] = 2)), /hash flag/],
+    'a hash without its flag in the header': [changed(image, (copy) => void (copy[0x17] = 0)), /after the end/],
+    'a missing hash': [changed(hashless, (copy) => void (copy[0x17] = 1)), /in its hash/],
+    'extra bytes after the end': [Buffer.concat([image, Buffer.alloc(100)]), /100 extra bytes/],
     'a missing last segment': [image.subarray(0, 6000), /in segment/],
     'a missing checksum': [hashless.subarray(0, hashless.length - 1), /before its checksum/],
   };
@@ -92,14 +95,14 @@ describe('what is refused', () => {
 });
 
 it('an image that is not for ESP32 is not inspected', () => {
-  assert.equal(inspect(Buffer.from('UBI# something of another chip')).kind, 'other');
+  assert.equal(inspect(Buffer.from('UBI# an image of another chip')).kind, 'other');
 });
 
-it('names of chips are compared without their punctuation', () => {
+it('chip names are compared without punctuation', () => {
   assert.deepEqual(['ESP32-S3', 'esp32_s3', 'Esp32 S3'].map(normalizeChip), ['esp32s3', 'esp32s3', 'esp32s3']);
 });
 
-/** As `espsecure sign_data` fills up and appends; the key and the signature themselves are not looked at. */
+/** Pads and appends as `espsecure sign_data` does; the key and the signature are not checked. */
 function sign(image: Uint8Array): Uint8Array {
   const filled = Buffer.alloc(Math.ceil(image.length / 4096) * 4096, 0xff);
   filled.set(image);

@@ -33,15 +33,15 @@ export type ImageInspection =
   | {
       kind: 'application';
       chip: string;
-      /** Version and project of the descriptor; Arduino builds have the SDK's. */
+      /** Version and project of the descriptor. Arduino builds have those of the SDK. */
       descriptorVersion: string;
       project: string;
     }
-  /** Not an ESP32 image; nothing more is known about it. */
+  /** Not an ESP32 image; its content is not inspected. */
   | { kind: 'other' }
   | { kind: 'refused'; reason: string };
 
-/** SHA-256 of bytes. Passed in, because this code also runs in browsers. */
+/** SHA-256 of bytes. A parameter, because this code also runs in browsers. */
 export type Sha256 = (bytes: Uint8Array) => Uint8Array;
 
 /** Inspects all bytes of an image. Never throws. */
@@ -51,7 +51,7 @@ export function inspectImage(bytes: Uint8Array, sha256: Sha256): ImageInspection
   if (bytes.length < imageHeaderBytes + segmentHeaderBytes + descriptorBytes) {
     return refused('shorter than the header and the descriptor of an ESP32 application');
   }
-  if (!hasDescriptor(bytes, view)) return refused(whatElse(bytes));
+  if (!hasDescriptor(bytes, view)) return refused(describeForeign(bytes));
   const segments = walkSegments(bytes, view);
   if (segments.kind === 'refused') return segments;
   const fault = findHeaderFault(bytes, view) ?? findEndFault(bytes, segments, sha256);
@@ -73,7 +73,7 @@ function inspectForeign(bytes: Uint8Array, view: DataView): ImageInspection {
 
 const merged = 'a merged image of a whole flash, not an application';
 
-function whatElse(bytes: Uint8Array): string {
+function describeForeign(bytes: Uint8Array): string {
   // A bootloader has `esp_bootloader_desc_t` where an application has its descriptor.
   if (looksMerged(bytes)) return merged;
   if (bytes[0x20] === 0x50 && bytes[0x21] === 0) return 'a bootloader, not an application';
@@ -94,7 +94,7 @@ const hasDescriptor = (bytes: Uint8Array, view: DataView): boolean =>
 function findHeaderFault(bytes: Uint8Array, view: DataView): string | null {
   const chip = view.getUint16(0x0c, true);
   if (chipNames[chip] === undefined) return `for an unknown chip (0x${chip.toString(16)})`;
-  if ((bytes[0x17] ?? 0) > 1) return 'the header is damaged: it neither has a hash nor has none';
+  if ((bytes[0x17] ?? 0) > 1) return 'the header is damaged: its hash flag is invalid';
   return null;
 }
 
@@ -111,7 +111,7 @@ function walkSegments(bytes: Uint8Array, view: DataView): Segments | { kind: 're
     at += segmentHeaderBytes;
     if (length === 0) return refused(`segment ${index} of ${count} is empty`);
     if (length % 4 !== 0)
-      return refused(`segment ${index} of ${count} is ${length} bytes long, which is no whole words`);
+      return refused(`segment ${index} of ${count} is ${length} bytes long, which is not a multiple of four`);
     if (length > bytes.length - at) return refused(`cut off in segment ${index} of ${count}`);
     if (index === 1 && length < descriptorBytes) return refused('the first segment is too short for the descriptor');
     for (const end = at + length; at < end; at += 1) checksum ^= bytes[at] as number;
@@ -131,7 +131,7 @@ function findEndFault(bytes: Uint8Array, { end, checksum }: Segments, sha256: Sh
     return 'the hash at its end does not match';
   }
   if (imageEnd === bytes.length || isSigned(bytes, imageEnd, sha256)) return null;
-  return `${bytes.length - imageEnd} bytes behind its end that do not belong to it`;
+  return `${bytes.length - imageEnd} extra bytes after the end of the image`;
 }
 
 const sectorBytes = 4096;
@@ -151,7 +151,7 @@ function isSigned(bytes: Uint8Array, imageEnd: number, sha256: Sha256): boolean 
 const equal = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && a.every((byte, index) => byte === b[index]);
 
-/** A text of at most 32 bytes that ends at its first zero. */
+/** A text of at most 32 bytes that ends at the first zero. */
 function textAt(bytes: Uint8Array, at: number): string {
   const field = bytes.subarray(at, at + 32);
   const end = field.indexOf(0);

@@ -12,7 +12,7 @@ const read = (value: unknown, url = manifestUrl): FirmwareManifestReading =>
   readFirmwareManifest(encode(value), { manifestUrl: url, maxBytes: 16 * 2 ** 20 });
 
 /** Reasons by name; the names of the entries that were taken are in `taken`. */
-function judged(value: unknown, url?: string): { taken: string[]; refused: Record<string, string> } {
+function outcome(value: unknown, url?: string): { taken: string[]; refused: Record<string, string> } {
   const reading = read(value, url);
   assert.ok(reading.kind === 'ok', JSON.stringify(reading));
   return {
@@ -63,8 +63,8 @@ describe('both forms', () => {
     for (const empty of [{}, { types: [] }]) assert.deepEqual(read(empty), { kind: 'ok', entries: [], refused: [] });
   });
 
-  it('a firmware may be named "types", or like a property of every JavaScript object', () => {
-    assert.deepEqual(judged({ types: lamp, constructor: lamp }).taken, ['types', 'constructor']);
+  it('a firmware may have the name "types" or the name of an object property', () => {
+    assert.deepEqual(outcome({ types: lamp, constructor: lamp }).taken, ['types', 'constructor']);
   });
 });
 
@@ -72,9 +72,9 @@ describe('a manifest is rejected as a whole', () => {
   for (const [name, [body, reason]] of Object.entries<[unknown, RegExp]>({
     'that is not JSON': ['{"lamp":', /not JSON/],
     'that is a list': [[], /not a JSON object/],
-    'that is nothing': ['null', /not a JSON object/],
+    'that is empty': ['null', /not a JSON object/],
     'of more than 1 MiB': [{ lamp, padding: 'x'.repeat(2 ** 20) }, /larger than 1048576/],
-    'with more entries than any station has': [
+    'with too many entries': [
       Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`n${index}`, 1])),
       /more than 1000/,
     ],
@@ -88,29 +88,29 @@ describe('a manifest is rejected as a whole', () => {
 
 describe('one entry is refused, the others stay', () => {
   for (const [name, [change, reason]] of Object.entries<[object, RegExp]>({
-    'a path that leads up': [{ file: '../../etc/passwd' }, /leads out/],
-    'a path that leads up in its middle': [{ file: 'a/../../b.bin' }, /leads out/],
-    'an encoded path that leads up': [{ file: '%2e%2E/b.bin' }, /leads out/],
+    'a path to a parent folder': [{ file: '../../etc/passwd' }, /leads out/],
+    'a path with a parent folder in its middle': [{ file: 'a/../../b.bin' }, /leads out/],
+    'an encoded path to a parent folder': [{ file: '%2e%2E/b.bin' }, /leads out/],
     'an encoded slash': [{ file: '..%2fb.bin' }, /leads out/],
     'a backslash': [{ file: '..\\b.bin' }, /backslashes/],
-    'a zero in the name': [{ file: 'a\u0000b' }, /control characters/],
-    'a file of this machine': [{ file: 'file:///etc/passwd' }, /neither beside/],
-    'data in the address': [{ file: 'data:,x' }, /neither beside/],
-    'a plain http address elsewhere': [{ file: 'http://elsewhere.example/x.bin' }, /neither beside/],
-    'another machine without a scheme': [{ file: '//elsewhere.example/x.bin' }, /neither beside/],
-    'a user name in the address': [{ file: 'https://a:b@elsewhere.example/x.bin' }, /user name/],
+    'a zero byte in the name': [{ file: 'a\u0000b' }, /control characters/],
+    'a file URL': [{ file: 'file:///etc/passwd' }, /neither at the origin/],
+    'a data URL': [{ file: 'data:,x' }, /neither at the origin/],
+    'a plain http URL of another origin': [{ file: 'http://elsewhere.example/x.bin' }, /neither at the origin/],
+    'another machine without a scheme': [{ file: '//elsewhere.example/x.bin' }, /neither at the origin/],
+    'a user name in the URL': [{ file: 'https://a:b@elsewhere.example/x.bin' }, /user name/],
     'a version that is not SemVer': [{ version: '1.2' }, /SemVer/],
     'a version with a path': [{ version: '1.2.3/../../x' }, /SemVer/],
     'a version that is a number': [{ version: 2 }, /\/version/],
     'a short checksum': [{ checksum: hex.slice(2) }, /checksum/],
     'a checksum of another kind': [{ checksum: `md5:${hex}` }, /checksum/],
     'a file of 1 GB': [{ size: 2 ** 30 }, /larger than/],
-    'a size that is none': [{ size: 0 }, /\/size/],
-    'a lowest version that is none': [{ minVersion: 'old' }, /minVersion/],
+    'an invalid size': [{ size: 0 }, /\/size/],
+    'an invalid minimum version': [{ minVersion: 'old' }, /minVersion/],
     'a missing file': [{ file: undefined }, /file/],
   })) {
     it(name, () => {
-      const { taken, refused } = judged({ lamp: { ...lamp, ...change }, climate: lamp });
+      const { taken, refused } = outcome({ lamp: { ...lamp, ...change }, climate: lamp });
       assert.deepEqual(taken, ['climate']);
       assert.match(refused['lamp'] ?? '', reason);
     });
@@ -118,49 +118,49 @@ describe('one entry is refused, the others stay', () => {
 
   it('with an invalid name', () => {
     for (const name of ['../lamp', 'Lamp', '', '.lamp', 'x'.repeat(65), 'la mp', 'lamp@1', '__proto__', 'lamp/']) {
-      const { taken, refused } = judged(`{${JSON.stringify(name)}: ${JSON.stringify(lamp)}}`);
+      const { taken, refused } = outcome(`{${JSON.stringify(name)}: ${JSON.stringify(lamp)}}`);
       assert.deepEqual(taken, []);
       assert.equal(Object.keys(refused).length, 1, name);
     }
   });
 
   it('with a value that is not an entry', () => {
-    assert.deepEqual(Object.keys(judged({ lamp: '1.2.3', climate: null }).refused), ['lamp', 'climate']);
-    assert.deepEqual(Object.keys(judged({ types: [null, 'lamp', { ...lamp }] }).refused), ['']);
+    assert.deepEqual(Object.keys(outcome({ lamp: '1.2.3', climate: null }).refused), ['lamp', 'climate']);
+    assert.deepEqual(Object.keys(outcome({ types: [null, 'lamp', { ...lamp }] }).refused), ['']);
   });
 
   it('with a duplicate name, in either form', () => {
     const entry = JSON.stringify(lamp);
-    assert.match(judged(`{"lamp": ${entry}, "lamp": ${entry}}`).refused['lamp'] ?? '', /more than once/);
-    assert.match(judged(`{"lamp": ${entry}, "l\\u0061mp": ${entry}}`).refused['lamp'] ?? '', /more than once/);
+    assert.match(outcome(`{"lamp": ${entry}, "lamp": ${entry}}`).refused['lamp'] ?? '', /more than once/);
+    assert.match(outcome(`{"lamp": ${entry}, "l\\u0061mp": ${entry}}`).refused['lamp'] ?? '', /more than once/);
     const typed = { type: 'lamp', ...lamp };
-    assert.match(judged({ types: [typed, { ...typed, version: '1.2.4' }] }).refused['lamp'] ?? '', /more than once/);
+    assert.match(outcome({ types: [typed, { ...typed, version: '1.2.4' }] }).refused['lamp'] ?? '', /more than once/);
   });
 
   it('with names that differ only in capitals', () => {
-    const { taken, refused } = judged({ lamp, LAMP: lamp, climate: lamp });
+    const { taken, refused } = outcome({ lamp, LAMP: lamp, climate: lamp });
     assert.deepEqual([taken, Object.keys(refused)], [['climate'], ['lamp', 'LAMP']]);
   });
 });
 
-describe('a file is found', () => {
+describe('the file of an entry is resolved', () => {
   const urlOf = (file: string, url?: string): string | undefined => {
     const reading = read({ lamp: { ...lamp, file } }, url);
     return reading.kind === 'ok' ? reading.entries[0]?.url : undefined;
   };
 
-  it('beside the manifest, at its origin, or at an https address', () => {
+  it('beside the manifest, at its origin, or at an https URL', () => {
     assert.equal(urlOf('sub/a+b.bin?x=1#y'), 'https://releases.example/station/firmware/sub/a+b.bin?x=1');
     assert.equal(urlOf('/other/a.bin'), 'https://releases.example/other/a.bin');
     assert.equal(urlOf('https://cdn.example/a.bin'), 'https://cdn.example/a.bin');
     assert.equal(urlOf('http://127.0.0.1:8080/a.bin', 'http://127.0.0.1:8080/m.json'), 'http://127.0.0.1:8080/a.bin');
   });
 
-  it('never with less protection than the manifest', () => {
+  it('never over a less secure scheme than that of the manifest', () => {
     assert.equal(urlOf('http://releases.example/a.bin'), undefined);
   });
 
-  it('on a stick only below the manifest’s folder', () => {
+  it('on a USB stick only below the folder of the manifest', () => {
     const stick = 'file:///media/stick/firmware/manifest.json';
     assert.equal(urlOf('sub/a.bin', stick), 'file:///media/stick/firmware/sub/a.bin');
     for (const file of ['/etc/passwd', 'file:///etc/passwd', '//server/a.bin'])

@@ -20,13 +20,13 @@ export type FirmwareEntry = {
   name: string;
   /** Canonical SemVer, without a leading `v`. */
   version: string;
-  /** Absolute address of the file. */
+  /** Absolute URL of the file. */
   url: string;
   /** `sha256:` and 64 lower-case hex digits. */
   checksum: string;
-  /** Bytes; null when the manifest names none. */
+  /** Bytes; null when the manifest has none. */
   size: number | null;
-  /** Normalised by {@link normalizeChip}; null when the manifest names none. */
+  /** Normalised by {@link normalizeChip}; null when the manifest has none. */
   chip: string | null;
   minVersion: string | null;
 };
@@ -38,13 +38,13 @@ export type FirmwareManifestReading =
   { kind: 'ok'; entries: FirmwareEntry[]; refused: FirmwareRefusal[] } | { kind: 'rejected'; reason: string };
 
 export type FirmwareManifestLimits = {
-  /** Where the manifest came from: files are resolved against it. */
+  /** URL of the manifest; files are resolved against it. */
   manifestUrl: string;
   /** Largest firmware file, bytes. */
   maxBytes: number;
 };
 
-/** More than any station has; bounds the work for one manifest. */
+/** Limits the work for one manifest; no station has so many. */
 const mostEntries = 1000;
 
 /** Reads the exact bytes of a firmware manifest in either of its forms: a map by name, or a list under `types`. */
@@ -78,7 +78,7 @@ export function readFirmwareManifest(bytes: Uint8Array, limits: FirmwareManifest
 function listEntries(body: Record<string, unknown>, text: string): [string, unknown][] {
   const { types } = body;
   if (Array.isArray(types)) return types.map((item: unknown) => [nameOf(item), item]);
-  // JSON.parse keeps only the last of two equal keys; nobody knows which one was meant.
+  // JSON.parse keeps only the last of two equal keys, which may be the wrong one.
   return topLevelKeys(text).map((name) => [name, body[name]]);
 }
 
@@ -93,15 +93,16 @@ function countNames(names: readonly string[]): Map<string, number> {
   return counts;
 }
 
-/** The entry, or why it is refused. */
+/** Returns the entry, or the reason why it is refused. */
 function readEntry(
   name: string,
   value: unknown,
   { manifestUrl, maxBytes }: FirmwareManifestLimits,
   taken: ReadonlyMap<string, number>,
 ): FirmwareEntry | string {
-  if (!isFirmwareName(name)) return 'the name is not made of 1 to 64 of a-z, 0-9, ".", "_" and "-"';
-  if ((taken.get(name.toLowerCase()) ?? 0) > 1) return 'the name is there more than once (capitals do not count)';
+  if (!isFirmwareName(name)) return 'the name must have 1 to 64 of the characters a-z, 0-9, ".", "_" and "-"';
+  if ((taken.get(name.toLowerCase()) ?? 0) > 1)
+    return 'the name occurs more than once (upper and lower case are equal)';
   if (!Value.Check(Body, value)) return firstFault(value);
   const version = parseVersion(value.version);
   if (!version) return 'the version is not SemVer 2.0.0';
@@ -123,7 +124,7 @@ function readEntry(
 }
 
 /**
- * Address of a file: at the manifest's own origin, or at an absolute https address. With a manifest on a USB stick the file is below
+ * URL of a file: at the manifest's origin, or an absolute https URL. For a manifest on a USB stick the file is below
  * the manifest's folder.
  */
 function resolveFile(
@@ -132,13 +133,13 @@ function resolveFile(
 ): { kind: 'ok'; url: string } | { kind: 'refused'; reason: string } {
   const refuse = (reason: string) => ({ kind: 'refused', reason }) as const;
   if (/[\u0000-\u0020\u007f\\]/.test(file))
-    return refuse('the file name has blanks, backslashes or control characters');
+    return refuse('the file name has spaces, backslashes or control characters');
   if (file.split(/[/?#]/).some(isDots) || /%(2f|5c|00)/i.test(file))
-    return refuse('the file name leads out of its folder');
+    return refuse('the file name leads outside its folder');
   const base = new URL(manifestUrl);
   const url = URL.parse(file, base);
-  if (url === null) return refuse('the file is no address');
-  if (url.username !== '' || url.password !== '') return refuse('the address of the file carries a user name');
+  if (url === null) return refuse('the file is not a valid URL');
+  if (url.username !== '' || url.password !== '') return refuse('the URL of the file has a user name');
   url.hash = '';
   if (base.protocol === 'file:') {
     const folder = new URL('.', base).pathname;
@@ -148,7 +149,7 @@ function resolveFile(
     return { kind: 'ok', url: url.href };
   }
   if (file.toLowerCase().startsWith('https://')) return { kind: 'ok', url: url.href };
-  return refuse('the file is neither beside the manifest nor at an https address');
+  return refuse('the file is neither at the origin of the manifest nor at an https URL');
 }
 
 const isDots = (segment: string): boolean => /^(\.|%2e){2}$/i.test(segment);

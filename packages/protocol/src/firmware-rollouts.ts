@@ -38,7 +38,7 @@ export const RolloutTarget = Type.Object({
     Type.Integer({ minimum: 0, maximum: 100, description: 'Progress of the download, as the device reports it.' }),
   ),
   wave: Nullable(Type.Integer({ description: '0 is the canary; null before its turn.' })),
-  failures: Type.Integer({ description: 'Failed attempts: refused images, and falls back to the previous version.' }),
+  failures: Type.Integer({ description: 'Failed attempts: refused images and returns to the previous version.' }),
   reason: Nullable(Type.String({ description: 'In English, when it failed or was interrupted.' })),
   changedAt: Time,
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { firmwareFileName, parseFirmwareFileName } from './firmware.ts';
 
-test('a file name in the cache is read back as it was made', () => {
+test('reads back a file name of the cache', () => {
   for (const [name, version] of [
     ['lamp', '1.2.3'],
     ['switch-pir.v2', '1.0.0-rc.1+build.7'],
@@ -11,7 +11,7 @@ test('a file name in the cache is read back as it was made', () => {
   }
 });
 
-test('other file names in the cache are not firmware', () => {
+test('ignores other file names in the cache', () => {
   for (const file of [
     'lamp.json',
     'lamp@1.2.bin',

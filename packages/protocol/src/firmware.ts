@@ -28,7 +28,7 @@ const Checksum = Type.String({ pattern: '^sha256:[0-9a-f]{64}$', description: 'S
 
 /**
  * POST /api/ota/firmware-ready (agent token) → 204: this file is complete, checked and on disk in the cache; devices may fetch it.
- * Idempotent: the agent repeats the call until it is answered. 409 conflict: the version was handed over before with another checksum.
+ * Idempotent: the agent repeats the call until it gets a response. 409 conflict: the version was handed over before with another checksum.
  */
 export const FirmwareReady = Type.Object(
   {
@@ -48,7 +48,7 @@ export const FirmwareReady = Type.Object(
       Type.String({ maxLength: 32, description: 'Chip the image is built for, e.g. esp32s3; left out when unknown.' }),
     ),
     minVersion: Type.Optional(
-      Type.String({ maxLength: 128, description: 'Devices with an older version than this cannot take it.' }),
+      Type.String({ maxLength: 128, description: 'Devices with an older version cannot install it.' }),
     ),
   },
   { additionalProperties: false },
@@ -56,8 +56,8 @@ export const FirmwareReady = Type.Object(
 export type FirmwareReady = Static<typeof FirmwareReady>;
 
 /**
- * GET /api/ota/device-types (agent token): one entry for each type with a device or a firmware. It shows the agent what the
- * backend is missing and which old files are no longer needed.
+ * GET /api/ota/device-types (agent token): one entry for each type with a device or a firmware. It shows the agent which files
+ * the backend does not have and which old files are no longer needed.
  */
 export const OtaDeviceTypes = Type.Array(
   Type.Object({
@@ -83,7 +83,7 @@ export const OtaCheckQuery = Type.Object(
 );
 export type OtaCheckQuery = Static<typeof OtaCheckQuery>;
 
-/** With an update available the device fetches the file, checks and installs it. */
+/** When an update is available, the device fetches, checks and installs the file. */
 export const OtaCheck = Type.Union([
   Type.Object({ update: Type.Literal(false) }),
   Type.Object({

@@ -1,16 +1,16 @@
 /**
- * Container image references as the distribution project writes them (reference grammar of the OCI distribution
+ * Container image references (reference grammar of the OCI distribution
  * specification): `[host[:port]/]path[:tag][@sha256:…]`.
  */
 
 export type ImageReference = {
   /** The text as given. */
   text: string;
-  /** Registry host with port; `docker.io` when the reference names none. */
+  /** Registry host with port; `docker.io` by default. */
   registry: string;
   /** Repository path at that registry (`library/name` for the short official names of docker.io). */
   repository: string;
-  /** Name as written, without tag and digest. */
+  /** The name as written, without tag and digest. */
   name: string;
   tag: string | null;
   digest: string | null;

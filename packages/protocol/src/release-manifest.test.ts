@@ -11,7 +11,7 @@ const good = {
   images: { backend: 'ghcr.example/station/backend:1.2.3', frontend: 'frontend:1.2.3' },
 };
 
-test('reads a manifest and ignores keys it does not know', () => {
+test('reads a manifest and ignores unknown keys', () => {
   const reading = readReleaseManifest(bytes({ ...good, version: 'v1.2.3', later: true }), [
     'backend',
     'frontend',

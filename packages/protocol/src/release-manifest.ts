@@ -19,12 +19,12 @@ const ReleaseManifestBody = Type.Object({
 export type ReleaseManifest = {
   /** Canonical SemVer, without a leading `v`. */
   version: string;
-  /** Compose service → image reference, every one checked. */
+  /** Compose service → image reference; each one is checked. */
   images: Record<string, string>;
   notes: string | null;
   releasedAt: string | null;
   minAgentVersion: string | null;
-  /** 0 to 100; 100 when the manifest names none. */
+  /** 0 to 100; default 100. */
   rollout: number;
 };
 
@@ -60,9 +60,9 @@ function checkManifest(
   }
   const images: Record<string, string> = {};
   for (const [service, text] of Object.entries(body.images)) {
-    if (!serviceName.test(service)) return rejected('images has a key that is no service name');
+    if (!serviceName.test(service)) return rejected('images has a key that is not a valid service name');
     if (knownServices !== null && !knownServices.includes(service)) {
-      return rejected(`images names "${service}", which is no service of the compose file`);
+      return rejected(`images names "${service}", which is not a service of the compose file`);
     }
     if (!parseImageReference(text)) return rejected(`the image reference of "${service}" is not valid`);
     images[service] = text;

@@ -51,7 +51,8 @@ export const User = Type.Object({
   createdAt: Time,
   wasOwner: Type.Optional(
     Type.Boolean({
-      description: 'The owner before the cloud named another one. May end remote access and then is the owner again.',
+      description:
+        'Was the owner before the cloud named another one. May end remote access and is then the owner again.',
     }),
   ),
 });
@@ -123,7 +124,7 @@ export const Member = Type.Object({
   name: Type.String(),
   role: Role,
   joinedAt: Time,
-  isFromCloud: Type.Boolean({ description: 'Also known to the cloud, which may change or remove them.' }),
+  isFromCloud: Type.Boolean({ description: 'The cloud knows this member and may change or remove them.' }),
 });
 export type Member = Static<typeof Member>;
 export const Members = Type.Array(Member);
@@ -181,7 +182,7 @@ export const AgentSettings = Type.Object(
 );
 export type AgentSettings = Static<typeof AgentSettings>;
 
-/** GET /api/agent/wifi (agent token): what POST /api/agent/wifi set, without the password. */
+/** GET /api/agent/wifi (agent token): the network of POST /api/agent/wifi, without the password. */
 export const AgentWifi = Type.Object({
   wifi: Nullable(Type.Object({ ssid: Type.String(), security: Nullable(Type.String()), updatedAt: Nullable(Time) })),
 });

@@ -6,7 +6,7 @@ import { FirmwareRolloutMessage } from './firmware-rollouts.ts';
 import { Id, Role, Time } from './rest.ts';
 
 /**
- * Messages of the frontend WebSocket `/ws` (contracts, section 10). One JSON object a text frame.
+ * Messages of the frontend WebSocket `/ws` (contracts, section 10). One JSON object per text frame.
  *
  * The first client message must be `auth`, within 5 s; a fresh `auth` may follow at any time and extends the link, which ends with
  * close 4401 when its token expires. A client ignores a server message whose `type` it does not know.

@@ -26,7 +26,7 @@ test('orders versions by SemVer precedence, as the semver package does', () => {
     }
 });
 
-test('accepts exactly SemVer 2.0.0, with a leading v dropped', () => {
+test('accepts exactly SemVer 2.0.0 and drops a leading v', () => {
   assert.equal(parseVersion('v1.2.3')?.text, '1.2.3');
   for (const text of [
     '',

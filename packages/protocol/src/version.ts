@@ -56,7 +56,7 @@ export function isNewer(candidate: string | null, current: string | null): boole
   return now === null || compareVersions(next, now) > 0;
 }
 
-/** Digits are compared as text of equal length: versions have no upper bound, numbers do. */
+/** Compared as text of equal length, because versions may exceed the safe integers. */
 function compareNumeric(a: string, b: string): number {
   if (a.length !== b.length) return a.length - b.length;
   return a < b ? -1 : a > b ? 1 : 0;

@@ -1,4 +1,4 @@
-import { checkFlow, isSound, type FlowSurroundings } from '@station/protocol/automation-flow-check';
+import { checkFlow, isPublishable, type FlowContext } from '@station/protocol/automation-flow-check';
 import type { CheckedFlow, Flow } from '@station/protocol/automation-flow';
 import {
   maxAutomations,
@@ -111,7 +111,7 @@ async function find({ automations }: ServiceParts, id: string): Promise<Automati
   return row;
 }
 
-async function surroundingsOf({ devices }: ServiceParts): Promise<FlowSurroundings> {
+async function surroundingsOf({ devices }: ServiceParts): Promise<FlowContext> {
   const types = new Map((await devices.list()).map(({ id, type }) => [id, type]));
   return { deviceType: (id) => types.get(id) ?? null, cronProblem };
 }
@@ -119,7 +119,7 @@ async function surroundingsOf({ devices }: ServiceParts): Promise<FlowSurroundin
 /** Reads the data for all summaries at once. */
 async function readSummaryFacts(
   { runs, timeZone: readTimeZone, clock }: ServiceParts,
-  around: FlowSurroundings,
+  around: FlowContext,
 ): Promise<(row: AutomationRow) => SummaryFacts> {
   const newest = new Map((await runs.newest()).map((run) => [run.automation_id, run]));
   const limited = new Set(await runs.limitedSince(clock.now() - limitedShownMs));
@@ -170,10 +170,10 @@ async function runManually(
 }
 
 /** @throws 422 with every fault when it cannot be published. */
-function soundFlow(text: string, around: FlowSurroundings): CheckedFlow {
+function soundFlow(text: string, around: FlowContext): CheckedFlow {
   const flow = JSON.parse(text) as Flow;
   const faults = checkFlow(flow, around);
-  if (isSound(flow, faults)) return flow;
+  if (isPublishable(flow, faults)) return flow;
   throw new StationError('automation_invalid', 'The automation has faults and cannot be run.', { details: { faults } });
 }
 
@@ -182,7 +182,7 @@ async function draftOf(parts: ServiceParts, row: AutomationRow): Promise<Publish
   return { id: row.id, name: row.name, mode: row.mode, flow, publishedAt: 0 };
 }
 
-function conditionsOf({ flow }: Published, isLimited: boolean, around: FlowSurroundings): AutomationCondition[] {
+function conditionsOf({ flow }: Published, isLimited: boolean, around: FlowContext): AutomationCondition[] {
   const conditions: AutomationCondition[] = [];
   if (isLimited) {
     const message = 'It was started too often and runs were skipped: it may start itself in a loop.';

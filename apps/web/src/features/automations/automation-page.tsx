@@ -156,7 +156,7 @@ export function AutomationActions({
   const { t } = useTranslation();
   const { id, status, faults, hasUnpublishedChanges } = automation;
   const isOn = status === 'published';
-  const isSound = faults.every(({ severity }) => severity === 'warning');
+  const isPublishable = faults.every(({ severity }) => severity === 'warning');
   const run = useRunNow(id);
   const publish = useSwitch(id, 'publish');
   return (
@@ -169,7 +169,7 @@ export function AutomationActions({
           kind="primary"
           className="col-span-full"
           busy={publish.isPending}
-          disabled={!usable || !isSound}
+          disabled={!usable || !isPublishable}
           onClick={() => publish.mutate()}
         >
           <Power aria-hidden className="size-5" />
@@ -177,7 +177,7 @@ export function AutomationActions({
         </Button>
       )}
       {(mayManage || isOn) && (
-        <Button busy={run.isPending} disabled={!usable || (!isOn && !isSound)} onClick={() => run.mutate()}>
+        <Button busy={run.isPending} disabled={!usable || (!isOn && !isPublishable)} onClick={() => run.mutate()}>
           <Play aria-hidden className="size-5" />
           {t('automations.page.runNow')}
         </Button>
