@@ -135,7 +135,7 @@ function startCommands({ host, store, devices, events, replicas }: Foundations, 
       return device && { id, externalId: device.external_id, type: device.type };
     },
     publish: mqtt.publishCommand,
-    store: createCommandStore({ db, transact: replicas?.tellCommands ?? localCommandTransaction(db, events) }),
+    store: createCommandStore({ db, transact: replicas?.commandTransaction ?? localCommandTransaction(db, events) }),
     events,
     clock,
     logger,

@@ -8,7 +8,7 @@ import type { DeviceReport, Written } from '../../../apps/backend/src/core/devic
 import { createEventIds } from '../../../apps/backend/src/core/event-ids.ts';
 import { createLeadership } from '../../../apps/backend/src/core/leadership.ts';
 import { createFanOut, type Delivered, type FanOut } from '../../../apps/backend/src/replicas/fan-out.ts';
-import { isStillLeader, unheardReplicas } from '../../../apps/backend/src/replicas/locks.ts';
+import { isStillLeader, unreceivedReplicas } from '../../../apps/backend/src/replicas/locks.ts';
 import { startReplicas } from '../../../apps/backend/src/replicas/replicas.ts';
 import { openSession, type SessionHandler } from '../../../apps/backend/src/replicas/session.ts';
 import { writeSharedReports } from '../../../apps/backend/src/replicas/shared-reports.ts';
@@ -142,9 +142,9 @@ function replicaFor(url: string, replicaId: string) {
   const term = createTerm({
     replicaId,
     leadership,
-    hears: () => true,
+    isReceiving: () => true,
     isReady: () => true,
-    onUnheard: () => undefined,
+    onUnreceived: () => undefined,
     monotonic: () => performance.now(),
     logger,
   });
@@ -216,10 +216,10 @@ test('the server detects a vanished machine, also during a write', async () => {
   assert.equal(await ask('tcp_user_timeout'), '11000');
 });
 
-test('a replica is known before the broker keeps anything for it, and unheard only when it is gone', async () => {
+test('a replica is known before the broker keeps anything for it, and unreceived only when it is gone', async () => {
   await using shared = await openShared();
-  const unheard = async (): Promise<string[]> => {
-    const { rows } = await sql.raw<{ id: string }>(unheardReplicas).execute(shared.db);
+  const unreceived = async (): Promise<string[]> => {
+    const { rows } = await sql.raw<{ id: string }>(unreceivedReplicas).execute(shared.db);
     return rows.map(({ id }) => id);
   };
   const replicas = await startReplicas({
@@ -234,9 +234,9 @@ test('a replica is known before the broker keeps anything for it, and unheard on
   assert.deepEqual(known, [{ id: 'new' }]);
   const said = shared.db.selectFrom('replicas').select('process');
   await waitFor('it to say that it lives', async () => Number((await said.executeTakeFirst())?.process) !== 0);
-  assert.deepEqual(await unheard(), []);
+  assert.deepEqual(await unreceived(), []);
   await replicas[Symbol.asyncDispose]();
-  assert.deepEqual(await unheard(), ['new']);
+  assert.deepEqual(await unreceived(), ['new']);
 });
 
 test('all receive broadcasts in one order, large ones too, and none for a failed write', async () => {

@@ -56,7 +56,7 @@ async function setUp() {
   const all = starting.move();
   const listeners = new Set<() => void>();
   const others: CloudOthers = {
-    tellCloudChanged: () => setImmediate(() => listeners.forEach((listener) => listener())),
+    publishCloudChanged: () => setImmediate(() => listeners.forEach((listener) => listener())),
     onCloudChanged: (listener) => {
       listeners.add(listener);
       return { [Symbol.dispose]: () => void listeners.delete(listener) };

@@ -62,7 +62,7 @@ export type Cloud = AsyncDisposable & {
 /** The other backends on the same database. */
 export type CloudOthers = {
   /** The stored cloud configuration changed: notifies all backends, also this one. */
-  tellCloudChanged(): void;
+  publishCloudChanged(): void;
   onCloudChanged(listener: () => void): Disposable;
 };
 
@@ -154,12 +154,12 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
       leadership,
       run,
       onFault: failed('keeping the cloud link'),
-      onChanged: () => (parts.others === null ? broadcaster.broadcastAlways() : parts.others.tellCloudChanged()),
+      onChanged: () => (parts.others === null ? broadcaster.broadcastAlways() : parts.others.publishCloudChanged()),
       clock,
     }),
   );
   const onCloudChanged = (): void => {
-    void keeper.look();
+    void keeper.check();
     broadcaster.broadcastAlways();
   };
   starting.use(parts.others?.onCloudChanged(onCloudChanged));
@@ -322,7 +322,7 @@ function statusReaderOf({ parts, config, outbox, deadLetters, record }: Base, li
   return createStatusReader({
     host: settings.host,
     maxBytes: settings.outboxMaxBytes,
-    view: () => (leadership.isLeader() ? { ...link.view(), heardAtMs: link.heardAtMs() } : null),
+    view: () => (leadership.isLeader() ? { ...link.view(), receivedAtMs: link.receivedAtMs() } : null),
     config,
     outbox,
     deadLetters,

@@ -25,7 +25,7 @@ export type ConnectionListener = {
   isAuthenticated(): boolean;
   onOpen(): void;
   /** A frame arrived. `isPong`: it is the first one since the last ping. */
-  onHeard(atMs: number, isPong: boolean): void;
+  onReceived(atMs: number, isPong: boolean): void;
   /** @returns a promise that the next frame waits for; must not reject. */
   onMessage(message: CloudMessage): Promise<void> | undefined;
   /** The connection is unusable. */
@@ -58,7 +58,7 @@ export function openConnection(parts: ConnectionParts, listener: ConnectionListe
   const hear = (): void => {
     const isPong = awaitsPong;
     awaitsPong = false;
-    listener.onHeard(parts.clock.monotonic(), isPong);
+    listener.onReceived(parts.clock.monotonic(), isPong);
   };
   const end = (): void => {
     isCurrent = false;

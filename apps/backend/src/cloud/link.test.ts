@@ -74,9 +74,9 @@ test('after another backend changed the store, the link restarts when notified, 
   await all.settled();
   assert.deepEqual(all.held(), unclaimed('first'));
   all.state.stored = unclaimed('second');
-  await keeper.look();
+  await keeper.check();
   assert.deepEqual(all.held(), unclaimed('second'));
-  await keeper.look();
+  await keeper.check();
   assert.equal(all.starts(), 2, 'nothing changed, nothing is done');
   all.state.stored = unclaimed('third');
   all.state.tick();
@@ -96,7 +96,7 @@ test('if the leadership is lost while the store is read, the link stays down', a
   await reading.asked;
   all.leadership.set(null);
   reading.answer();
-  await keeper.look();
+  await keeper.check();
   assert.equal(all.held(), null);
   assert.equal(all.starts(), 1);
 });
@@ -122,9 +122,9 @@ test('a failed change leaves the link unchanged; a stored one is applied as soon
     all.state.stored = unclaimed('second');
     all.state.fails = true;
   });
-  await keeper.look();
+  await keeper.check();
   assert.equal(all.state.faults, 1, 'said once');
   all.state.fails = false;
-  await keeper.look();
+  await keeper.check();
   assert.deepEqual(all.held(), unclaimed('second'));
 });

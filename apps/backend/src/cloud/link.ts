@@ -38,7 +38,7 @@ export type Link = {
   credentials(): Credentials | null;
   view(): LinkView;
   /** Time of the last frame of the cloud, by the monotonic clock. */
-  heardAtMs(): number | null;
+  receivedAtMs(): number | null;
   /** Sends a plain message, if the link is up. */
   send(message: object): void;
   /** Ends the connection and reconnects by the rules. */
@@ -52,7 +52,7 @@ type State = {
   connection: Connection | null;
   waking: AbortController;
   shown: LinkView;
-  heardAtMs: number | null;
+  receivedAtMs: number | null;
 };
 
 /** Each person on a list of members may need a write, which costs as much as a few calls. */
@@ -71,7 +71,7 @@ export function createLink(parts: LinkParts): Link {
     connection: null,
     waking: new AbortController(),
     shown: machine.view(),
-    heardAtMs: null,
+    receivedAtMs: null,
   };
   return {
     start: (credentials) => {
@@ -84,7 +84,7 @@ export function createLink(parts: LinkParts): Link {
     },
     credentials: () => state.credentials,
     view: () => machine.view(),
-    heardAtMs: () => state.heardAtMs,
+    receivedAtMs: () => state.receivedAtMs,
     send: (message) => state.connection?.send(message),
     giveUp: (reason) => advance(state, { kind: 'given_up', reason }),
   };
@@ -135,8 +135,8 @@ function connect(state: State): Connection {
   return openConnection(state.parts, {
     isAuthenticated: () => state.shown.state === 'authenticated',
     onOpen: () => advance(state, { kind: 'opened' }),
-    onHeard: (atMs, isPong) => {
-      state.heardAtMs = atMs;
+    onReceived: (atMs, isPong) => {
+      state.receivedAtMs = atMs;
       if (isPong) advance(state, { kind: 'pong' });
     },
     onMessage: (message) => receive(state, message),
@@ -220,7 +220,7 @@ export type CloudLeadership = {
 
 export type LinkKeeper = AsyncDisposable & {
   /** The stored credentials may have changed, also by another backend. */
-  look(): Promise<void>;
+  check(): Promise<void>;
   /**
    * Changes the stored credentials and updates the link.
    * @throws (rejects) the error of `work`; the link is then unchanged.
@@ -274,7 +274,7 @@ export function startLinkKeeper(parts: {
   const following = leadership.subscribe((isLeader) => (isLeader ? void look() : link.stop()));
   const keeping = keep();
   return {
-    look,
+    check: look,
     change: async (work) => {
       await run(async () => {
         await work();

@@ -21,7 +21,7 @@ import {
 
 const clock = systemClock;
 const nothing = { authenticatedAtMs: null, lastError: null, trouble: null, downSinceMs: null, nextAttemptAtMs: null };
-const view = (more: Partial<LinkView> & Pick<LinkView, 'state'>) => ({ ...nothing, heardAtMs: null, ...more });
+const view = (more: Partial<LinkView> & Pick<LinkView, 'state'>) => ({ ...nothing, receivedAtMs: null, ...more });
 
 async function open() {
   const store = await openTestStore();

@@ -15,7 +15,7 @@ export function createStatusReader(parts: {
   host: string;
   maxBytes: number;
   /** Null: another backend holds the link. */
-  view(): (LinkView & { heardAtMs: number | null }) | null;
+  view(): (LinkView & { receivedAtMs: number | null }) | null;
   config: { read(): Promise<CloudConfig> };
   outbox: Pick<OutboxStore, 'size'>;
   deadLetters: Pick<DeadLetterStore, 'size'>;
@@ -48,7 +48,7 @@ export function createStatusReader(parts: {
       isHeldHere: view !== null,
       connectedSince: iso(wall('connected', view?.authenticatedAtMs ?? null)),
       claimedAt: isClaimed ? iso(config.claimedAt) : null,
-      lastHeardAt: iso(wall('heard', view?.heardAtMs ?? null)),
+      lastHeardAt: iso(wall('received', view?.receivedAtMs ?? null)),
       lastError: view === null ? 'Another backend of this station holds the link.' : view.lastError,
       nextAttemptAt: iso(wall('next', view?.nextAttemptAtMs ?? null)),
       activeChannels: [...config.activeChannels],

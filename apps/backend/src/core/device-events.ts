@@ -62,9 +62,9 @@ export const createDeviceEvents = (logger: BackendLogger): DeviceEvents =>
 
 /** Content of a valid message of a device. `at`: time of receipt, milliseconds since the epoch. */
 export type DeviceReport = { deviceId: string; at: number } &
-  /** `saidAt`: earliest possible send time, set when the message may have waited at the broker and newer ones overtook it. */
+  /** `sentAt`: earliest possible send time, set when the message may have waited at the broker and newer ones overtook it. */
   (
-    | { kind: 'state'; state: Readonly<Record<string, unknown>>; saidAt?: number }
+    | { kind: 'state'; state: Readonly<Record<string, unknown>>; sentAt?: number }
     | { kind: 'event'; eventKind: string; data: Readonly<Record<string, unknown>> }
     /** `quietSince`: offline is valid only if no message of the device arrived after this time. */
     | { kind: 'status'; status: 'online' | 'offline'; quietSince?: number }

@@ -6,35 +6,35 @@ import {
   gapGraceMs,
   silenceMs,
   willGraceMs,
-  type HeardDevice,
+  type TrackedDevice,
 } from './availability-decide.ts';
 
 const start = 1_000_000;
-const device = (facts: Partial<HeardDevice>): HeardDevice => ({
+const device = (facts: Partial<TrackedDevice>): TrackedDevice => ({
   id: 'd',
   status: 'online',
-  heardMs: null,
+  receivedMs: null,
   willMs: null,
   ...facts,
 });
 
 const cases: {
   story: string;
-  device: Partial<HeardDevice>;
+  device: Partial<TrackedDevice>;
   nowMs: number;
   listeningSinceMs: number | null;
   offline: boolean;
 }[] = [
   {
     story: 'silent for three minutes',
-    device: { heardMs: start },
+    device: { receivedMs: start },
     nowMs: start + silenceMs,
     listeningSinceMs: 0,
     offline: true,
   },
   {
     story: 'silent for one millisecond less',
-    device: { heardMs: start },
+    device: { receivedMs: start },
     nowMs: start + silenceMs - 1,
     listeningSinceMs: 0,
     offline: false,
@@ -55,12 +55,12 @@ const cases: {
   },
   {
     story: 'no message for an hour, because the broker was offline until now',
-    device: { heardMs: start - 3_600_000 },
+    device: { receivedMs: start - 3_600_000 },
     nowMs: start + 1,
     listeningSinceMs: start,
     offline: false,
   },
-  { story: 'the broker is offline', device: { heardMs: 0 }, nowMs: start, listeningSinceMs: null, offline: false },
+  { story: 'the broker is offline', device: { receivedMs: 0 }, nowMs: start, listeningSinceMs: null, offline: false },
   {
     story: 'a device that never connected',
     device: { status: 'unknown' },
@@ -70,28 +70,28 @@ const cases: {
   },
   {
     story: 'its last will',
-    device: { heardMs: start - 1, willMs: start },
+    device: { receivedMs: start - 1, willMs: start },
     nowMs: start + willGraceMs,
     listeningSinceMs: 0,
     offline: true,
   },
   {
     story: 'its last will, within the grace period',
-    device: { heardMs: start - 1, willMs: start },
+    device: { receivedMs: start - 1, willMs: start },
     nowMs: start + willGraceMs - 1,
     listeningSinceMs: 0,
     offline: false,
   },
   {
     story: 'the last will of a superseded connection',
-    device: { heardMs: start + 1, willMs: start },
+    device: { receivedMs: start + 1, willMs: start },
     nowMs: start + willGraceMs,
     listeningSinceMs: 0,
     offline: false,
   },
   {
     story: 'a last will that the broker published while it closed',
-    device: { heardMs: start - 1, willMs: start },
+    device: { receivedMs: start - 1, willMs: start },
     nowMs: start + willGraceMs,
     listeningSinceMs: start + 1,
     offline: false,
@@ -105,14 +105,14 @@ const cases: {
   },
   {
     story: 'a last will that may be older than its last message',
-    device: { heardMs: start - 1, willMs: start, isWillDoubtful: true },
+    device: { receivedMs: start - 1, willMs: start, isWillDoubtful: true },
     nowMs: start + doubtfulWillGraceMs - 1,
     listeningSinceMs: 0,
     offline: false,
   },
   {
     story: 'a last will that may be older than its last message, then silence',
-    device: { heardMs: start - 1, willMs: start, isWillDoubtful: true },
+    device: { receivedMs: start - 1, willMs: start, isWillDoubtful: true },
     nowMs: start + doubtfulWillGraceMs,
     listeningSinceMs: 0,
     offline: true,
@@ -134,7 +134,7 @@ for (const { story, device: facts, nowMs, listeningSinceMs, offline } of cases) 
 }
 
 test('a last will from before a gap of another replica counts after its waiting messages arrived', () => {
-  const gone = device({ heardMs: start - 1, willMs: start });
+  const gone = device({ receivedMs: start - 1, willMs: start });
   const facts = { listeningSinceMs: start + 5_000, willsSinceMs: start - 60_000, devices: [gone] };
   assert.deepEqual(decideOffline({ ...facts, nowMs: start + 5_000 + gapGraceMs - 1 }), []);
   assert.deepEqual(decideOffline({ ...facts, nowMs: start + 5_000 + gapGraceMs }), ['d']);

@@ -1,10 +1,10 @@
 /** Decides which devices are shown as offline. Pure: times are monotonic milliseconds, passed in as facts. */
 
-export type HeardDevice = {
+export type TrackedDevice = {
   id: string;
   status: 'unknown' | 'online' | 'offline';
   /** Time of its last message of any kind; null: none since the backend started. */
-  heardMs: number | null;
+  receivedMs: number | null;
   /** Time when the broker published its last will. */
   willMs: number | null;
   /** A message may be newer than the will: then only a longer silence proves offline. Unset: false. */
@@ -17,7 +17,7 @@ export type AvailabilityFacts = {
   listeningSinceMs: number | null;
   /** Since when last wills count; unset: since it listens. With replicas, a gap may lose only some of the messages. */
   willsSinceMs?: number;
-  devices: Iterable<HeardDevice>;
+  devices: Iterable<TrackedDevice>;
 };
 
 /** Contracts, section 8: three minutes without a heartbeat. */
@@ -38,14 +38,14 @@ export function decideOffline(facts: AvailabilityFacts): string[] {
   if (listeningSinceMs === null) return [];
   const { willsSinceMs = listeningSinceMs } = facts;
   const offline: string[] = [];
-  for (const { id, status, heardMs, willMs, isWillDoubtful = false } of devices) {
+  for (const { id, status, receivedMs, willMs, isWillDoubtful = false } of devices) {
     if (status === 'offline') continue;
-    const isWillGood = willMs !== null && willMs >= willsSinceMs && willMs >= (heardMs ?? willMs);
+    const isWillGood = willMs !== null && willMs >= willsSinceMs && willMs >= (receivedMs ?? willMs);
     const usualGraceMs = willMs !== null && willMs < listeningSinceMs ? gapGraceMs : willGraceMs;
     const graceMs = isWillDoubtful ? doubtfulWillGraceMs : usualGraceMs;
     const isGone = isWillGood && nowMs - Math.max(willMs, listeningSinceMs) >= graceMs;
     // Messages sent while the station did not listen are lost, so silence counts from its return.
-    const quietSinceMs = Math.max(heardMs ?? listeningSinceMs, listeningSinceMs);
+    const quietSinceMs = Math.max(receivedMs ?? listeningSinceMs, listeningSinceMs);
     const isSilent = status === 'online' && nowMs - quietSinceMs >= silenceMs;
     if (isGone || isSilent) offline.push(id);
   }

@@ -69,7 +69,7 @@ test('a last will counts after its grace period, unless a message follows or the
   all.keeper.listening(true);
   all.keeper.will('d');
   all.clock.advance(1);
-  all.keeper.heard('d');
+  all.keeper.received('d');
   all.pass(10_000);
   assert.deepEqual(all.told, []);
   all.keeper.will('d');
@@ -100,7 +100,7 @@ test('with other replicas, a decision contains the time since when the device wa
   using all = keeperFor('online', true);
   all.keeper.listening(true);
   all.pass(10_000);
-  all.keeper.heard('d');
+  all.keeper.received('d');
   const heardAt = all.clock.now();
   all.pass(silenceMs);
   const [report] = all.written;
@@ -112,7 +112,7 @@ test('a last will that may be older than the last message waits for a longer sil
   using all = keeperFor('online', true);
   all.keeper.listening(true);
   all.pass(10_000);
-  all.keeper.heard('d');
+  all.keeper.received('d');
   all.keeper.will('d', 0, 500);
   all.pass(doubtfulWillGraceMs - 1_000);
   assert.deepEqual(all.told, []);
@@ -121,7 +121,7 @@ test('a last will that may be older than the last message waits for a longer sil
   using sure = keeperFor('online', true);
   sure.keeper.listening(true);
   sure.pass(10_000);
-  sure.keeper.heard('d');
+  sure.keeper.received('d');
   sure.pass(1_000);
   sure.keeper.will('d', 0, 500);
   sure.pass(willGraceMs);

@@ -1,12 +1,12 @@
 import type { Clock } from '@station/kit/clock';
 import type { DeviceEvents, DeviceReport } from '../core/device-events.ts';
-import { decideOffline, type HeardDevice } from './availability-decide.ts';
+import { decideOffline, type TrackedDevice } from './availability-decide.ts';
 
-type Status = HeardDevice['status'];
+type Status = TrackedDevice['status'];
 
 export type AvailabilityKeeper = Disposable & {
   /** A message of the device arrived, `agoMs` ago. */
-  heard(deviceId: string, agoMs?: number): void;
+  received(deviceId: string, agoMs?: number): void;
   /** The last will of the device arrived, `agoMs` ago. @param doubtMs a message up to this long before it may in fact be newer. */
   will(deviceId: string, agoMs?: number, doubtMs?: number): void;
   /** Receiving started or stopped. @param willsSinceMs last wills were received since this earlier time (monotonic). */
@@ -39,16 +39,16 @@ export function createAvailabilityKeeper(options: {
   isShared?: boolean;
 }): AvailabilityKeeper {
   const { events, clock, write } = options;
-  const devices = new Map<string, HeardDevice>();
-  for (const { id, status } of options.devices) devices.set(id, { id, status, heardMs: null, willMs: null });
+  const devices = new Map<string, TrackedDevice>();
+  for (const { id, status } of options.devices) devices.set(id, { id, status, receivedMs: null, willMs: null });
   /** Decided offline, not yet written: they are not reported twice. */
   const leaving = new Set<string>();
   let listeningSinceMs: number | null = null;
   let willsSinceMs: number | undefined;
   let checkedMs = clock.monotonic();
 
-  const of = (id: string): HeardDevice => {
-    const device = devices.get(id) ?? { id, status: 'unknown', heardMs: null, willMs: null };
+  const of = (id: string): TrackedDevice => {
+    const device = devices.get(id) ?? { id, status: 'unknown', receivedMs: null, willMs: null };
     devices.set(id, device);
     return device;
   };
@@ -64,7 +64,7 @@ export function createAvailabilityKeeper(options: {
       if (leaving.has(id)) continue;
       leaving.add(id);
       const at = clock.now();
-      const quietSince = at - Math.floor(nowMs - lastWordMs(of(id), listeningSinceMs ?? nowMs)) + clockToleranceMs;
+      const quietSince = at - Math.floor(nowMs - lastMessageMs(of(id), listeningSinceMs ?? nowMs)) + clockToleranceMs;
       const report: DeviceReport = { kind: 'status', deviceId: id, at, status: 'offline' };
       // After an error or an objection, the next check decides again.
       const decideAgain = (): void => void leaving.delete(id);
@@ -79,14 +79,14 @@ export function createAvailabilityKeeper(options: {
   });
 
   return {
-    heard: (id, agoMs = 0) => {
+    received: (id, agoMs = 0) => {
       const device = of(id);
-      device.heardMs = Math.max(device.heardMs ?? -Infinity, clock.monotonic() - agoMs);
+      device.receivedMs = Math.max(device.receivedMs ?? -Infinity, clock.monotonic() - agoMs);
     },
     will: (id, agoMs = 0, doubtMs = 0) => {
       const device = of(id);
       device.willMs = clock.monotonic() - agoMs;
-      device.isWillDoubtful = (device.heardMs ?? -Infinity) > device.willMs - doubtMs;
+      device.isWillDoubtful = (device.receivedMs ?? -Infinity) > device.willMs - doubtMs;
     },
     listening: (isListening, since) => {
       willsSinceMs = since;
@@ -112,5 +112,5 @@ export function createAvailabilityKeeper(options: {
   };
 }
 
-const lastWordMs = ({ heardMs, willMs }: HeardDevice, listeningSinceMs: number): number =>
-  Math.max(heardMs ?? listeningSinceMs, willMs ?? -Infinity);
+const lastMessageMs = ({ receivedMs, willMs }: TrackedDevice, listeningSinceMs: number): number =>
+  Math.max(receivedMs ?? listeningSinceMs, willMs ?? -Infinity);

@@ -44,7 +44,7 @@ function bridgeWith(options: {
       [Symbol.dispose]: () => undefined,
     },
     writer,
-    keeper: { heard: () => undefined, status: () => 'online' },
+    keeper: { received: () => undefined, status: () => 'online' },
     will: () => undefined,
     dropped,
     publish: async (topic, payload) => void published.push(`${topic} ${payload}`),

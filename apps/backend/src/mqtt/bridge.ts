@@ -23,7 +23,7 @@ import type { AvailabilityKeeper } from './availability-keeper.ts';
 import type { IncomingMessage } from './broker-link.ts';
 import type { DroppedMessages, DropReason } from './dropped-messages.ts';
 import type { MqttDevices } from './ports.ts';
-import type { ReportWriter, SetAside } from './report-writer.ts';
+import type { ReportWriter, RejectedReports } from './report-writer.ts';
 
 type Bridge = {
   /**
@@ -37,7 +37,7 @@ type BridgeParts = {
   stationId: string;
   directory: DeviceDirectory;
   writer: Pick<ReportWriter, 'write'>;
-  keeper: Pick<AvailabilityKeeper, 'heard' | 'status'>;
+  keeper: Pick<AvailabilityKeeper, 'received' | 'status'>;
   /** The broker published the last will of a device, at most `ageMs` ago. */
   will: (deviceId: string, ageMs: number) => void;
   dropped: DroppedMessages;
@@ -75,14 +75,14 @@ export function createBridge(parts: BridgeParts): Bridge {
   };
 
   const take = (device: KnownDevice, end: DeviceTopicEnd, body: unknown, message: IncomingMessage): Promise<void> => {
-    const { topic, saidAt } = message;
+    const { topic, sentAt } = message;
     const at = clock.now();
     if (end === 'heartbeat' && (body as Heartbeat).status === 'offline') {
-      parts.will(device.id, at - (saidAt ?? at));
+      parts.will(device.id, at - (sentAt ?? at));
       return done;
     }
-    keeper.heard(device.id);
-    const report = reportOf(end, body, { deviceId: device.id, at, saidAt });
+    keeper.received(device.id);
+    const report = reportOf(end, body, { deviceId: device.id, at, sentAt });
     // The fast path for nearly every message: its cost limits the message rate.
     if (report !== null && end !== 'handshake' && !isNews(end, device.id)) return write(report, topic);
     const reports = report === null ? [] : [report];
@@ -141,14 +141,14 @@ function readBody(end: DeviceTopicEnd, payload: Buffer): unknown {
   }
 }
 
-type Origin = { deviceId: string; at: number; saidAt: number | undefined };
+type Origin = { deviceId: string; at: number; sentAt: number | undefined };
 
 /** Null: the message only shows that the device is online. */
-function reportOf(end: DeviceTopicEnd, body: unknown, { deviceId, at, saidAt }: Origin): DeviceReport | null {
+function reportOf(end: DeviceTopicEnd, body: unknown, { deviceId, at, sentAt }: Origin): DeviceReport | null {
   switch (end) {
     case 'state': {
       const { state } = body as DeviceState;
-      return { kind: 'state', deviceId, at, state, ...(saidAt === undefined ? {} : { saidAt }) };
+      return { kind: 'state', deviceId, at, state, ...(sentAt === undefined ? {} : { sentAt }) };
     }
     case 'event': {
       const { event: eventKind, data } = body as DeviceEventMessage;
@@ -212,9 +212,13 @@ function createDeviceFinder(parts: BridgeParts): DeviceDirectory['find'] {
 
 /** Counts the reports that the writer rejects. Reports of one batch share a promise, as in the writer. */
 function createCountedWrite({ writer, dropped }: BridgeParts): (report: DeviceReport, topic: string) => Promise<void> {
-  type Writing = { writing: Promise<SetAside>; reports: DeviceReport[]; topics: string[]; done: Promise<void> };
+  type Writing = { writing: Promise<RejectedReports>; reports: DeviceReport[]; topics: string[]; done: Promise<void> };
   let last: Writing | null = null;
-  const finish = async (writing: Promise<SetAside>, reports: DeviceReport[], topics: string[]): Promise<void> => {
+  const finish = async (
+    writing: Promise<RejectedReports>,
+    reports: DeviceReport[],
+    topics: string[],
+  ): Promise<void> => {
     const setAside = await writing;
     if (last?.writing === writing) last = null;
     if (setAside.size === 0) return;

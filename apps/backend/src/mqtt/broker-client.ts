@@ -181,11 +181,11 @@ function acknowledgeWhenDone(
   { handler, waiting, shared }: BrokerClientOptions,
   backlog: SessionBacklog | null,
 ): { quiet(): Promise<void> } {
-  let heardMs = performance.now();
+  let receivedMs = performance.now();
   let open = 0;
   client.on('packetreceive', (packet) => {
     if (packet.cmd === 'connack') backlog?.connected(packet.sessionPresent);
-    backlog?.heard();
+    backlog?.received();
     if (packet.cmd !== 'publish' || packet.qos !== 1 || packet.messageId === undefined) return;
     // The library then sends no acknowledgement; `messageId` stays, so that we can.
     packet.qos = 0;
@@ -218,11 +218,11 @@ function acknowledgeWhenDone(
       acknowledgements.send([messageId]);
       return done();
     }
-    heardMs = performance.now();
+    receivedMs = performance.now();
     open += 1;
-    const saidAt = backlog?.saidAt(packet.dup);
+    const sentAt = backlog?.sentAt(packet.dup);
     const { topic } = packet;
-    const handled = handler.onMessage(saidAt === undefined ? { topic, payload } : { topic, payload, saidAt });
+    const handled = handler.onMessage(sentAt === undefined ? { topic, payload } : { topic, payload, sentAt });
     acknowledgements.handled(handled, messageId);
     waitingBytes += payload.length;
     written(handled, payload.length);
@@ -231,7 +231,7 @@ function acknowledgeWhenDone(
   };
   return {
     quiet: async () => {
-      while (open > 0 || performance.now() - heardMs < quietMs) await sleep(quietMs / 10);
+      while (open > 0 || performance.now() - receivedMs < quietMs) await sleep(quietMs / 10);
     },
   };
 }

@@ -5,7 +5,7 @@ export type IncomingMessage = {
   topic: string;
   payload: Buffer;
   /** Earliest possible send time, set when it may have waited at the broker while a newer message reached another replica. */
-  saidAt?: number;
+  sentAt?: number;
 };
 
 /** The station's link to a broker: the embedded broker, or a connection to an external one. */

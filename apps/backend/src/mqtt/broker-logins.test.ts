@@ -104,7 +104,7 @@ test('a broker that seemed to keep no logins is asked again: when the link is ba
     await until('it is judged', () => all.judged().length === 1);
     assert.deepEqual(all.judged(), ['others']);
     doesAnswer = true;
-    if (again === 'link') logins.lookAgain();
+    if (again === 'link') logins.checkAgain();
     if (again === 'remove') logins.remove('lamp-1');
     if (again === 'add') await logins.add({ externalId: 'lamp-2', token: 't' });
     await until('the login is removed', () => all.removed.length > 0);

@@ -12,7 +12,7 @@ export type BrokerLogins = AsyncDisposable & {
   /** Removes the login of a removed device; retries until the broker has done it. */
   remove(externalId: string): void;
   /** The link is back, perhaps to another broker. If others seemed to manage the logins, it checks again. */
-  lookAgain(): void;
+  checkAgain(): void;
 };
 
 const retryMs = 5_000;
@@ -96,7 +96,7 @@ export function startBrokerLogins(options: {
         .finally(() => removing.delete(removal));
       removing.add(removal);
     },
-    lookAgain: () => {
+    checkAgain: () => {
       if (isKept === false) void lookAgain();
     },
     [Symbol.asyncDispose]: async () => {

@@ -93,7 +93,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     directory,
     writer,
     keeper,
-    will: (deviceId, ageMs) => (sharing === null ? keeper.will(deviceId) : sharing.tellWill(deviceId, ageMs)),
+    will: (deviceId, ageMs) => (sharing === null ? keeper.will(deviceId) : sharing.publishWill(deviceId, ageMs)),
     dropped,
     publish: (topic, payload) => link.publish(topic, payload, ackExpiresInMs),
     clock,
@@ -104,7 +104,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
   let logins: BrokerLogins | null = null;
   const onListening = (now: boolean): void => {
     keeper.listening(now);
-    if (now) logins?.lookAgain();
+    if (now) logins?.checkAgain();
   };
   const handler = { onMessage: bridge.receive, onListening };
   const link = starting.use(

@@ -30,7 +30,7 @@ export type MqttSharing = {
   /** Reloads what may have changed during a gap; called after each gap. */
   onGap(reload: () => Promise<void>): Disposable;
   /** Tells all replicas that the broker published a device's last will, at most `ageMs` ago. */
-  tellWill(deviceId: string, ageMs: number): void;
+  publishWill(deviceId: string, ageMs: number): void;
   /** Runs in one backend at a time; protects the broker's logins. */
   exclusively<T>(work: () => Promise<T>): Promise<T>;
   openLink(parts: SharedLinkParts): BrokerLink;

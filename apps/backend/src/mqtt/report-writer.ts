@@ -3,19 +3,23 @@ import type { Clock } from '@station/kit/clock';
 import type { DeviceReport } from '../core/device-events.ts';
 
 /** Reports of a batch that were rejected because their content cannot be written; empty: the whole batch is on disk. */
-export type SetAside = ReadonlySet<DeviceReport>;
+export type RejectedReports = ReadonlySet<DeviceReport>;
 
 export type ReportWriter = AsyncDisposable & {
   /**
    * Resolves when the report is on disk or rejected: then the device's message may be acknowledged. Reports of one batch get the same
    * promise. It never rejects; it stays unresolved while the database cannot be written, also after the writer is disposed.
    */
-  write(report: DeviceReport): Promise<SetAside>;
+  write(report: DeviceReport): Promise<RejectedReports>;
   /** Number of waiting reports: the broker client pauses reading while there are many. */
   waiting(): number;
 };
 
-type Batch = { reports: DeviceReport[]; written: Promise<SetAside>; resolve: (setAside: SetAside) => void };
+type Batch = {
+  reports: DeviceReport[];
+  written: Promise<RejectedReports>;
+  resolve: (setAside: RejectedReports) => void;
+};
 
 /** As many as one transaction can write without blocking other queries for long. */
 const maxBatch = 5_000;
@@ -126,7 +130,7 @@ export function createReportWriter<T>(options: {
     write: (report) => {
       let batch = batches.at(-1);
       if (batch === undefined || batch.reports.length >= maxBatch) {
-        const { promise, resolve } = Promise.withResolvers<SetAside>();
+        const { promise, resolve } = Promise.withResolvers<RejectedReports>();
         batch = { reports: [], written: promise, resolve };
         batches.push(batch);
       }

@@ -4,33 +4,33 @@ import { createSessionBacklog } from './session-backlog.ts';
 
 function backlogAt(start: number) {
   let at = start;
-  const backlog = createSessionBacklog({ now: () => at, lastHeard: { sureAt: 100, goneAt: 105 } });
+  const backlog = createSessionBacklog({ now: () => at, lastReceived: { sureAt: 100, goneAt: 105 } });
   return { backlog, pass: (ms: number) => void (at += ms) };
 }
 
 test('what a resumed session kept was said after it was last heard; what comes after the marker is said now', () => {
   const { backlog } = backlogAt(500);
   backlog.connected(true);
-  assert.deepEqual([backlog.saidAt(false), backlog.saidAt(true)], [105, 100]);
+  assert.deepEqual([backlog.sentAt(false), backlog.sentAt(true)], [105, 100]);
   backlog.marked('of another connection');
-  assert.equal(backlog.saidAt(false), 105);
+  assert.equal(backlog.sentAt(false), 105);
   backlog.marked(backlog.marker());
-  assert.deepEqual([backlog.saidAt(false), backlog.saidAt(true)], [undefined, undefined]);
+  assert.deepEqual([backlog.sentAt(false), backlog.sentAt(true)], [undefined, undefined]);
 });
 
 test('a new session has kept nothing', () => {
   const { backlog } = backlogAt(500);
   backlog.connected(false);
-  assert.equal(backlog.saidAt(false), undefined);
+  assert.equal(backlog.sentAt(false), undefined);
 });
 
 test('after a broken connection it counts from the last that came by it', () => {
   const { backlog, pass } = backlogAt(10_000);
   backlog.connected(false);
-  backlog.heard();
+  backlog.received();
   const marker = backlog.marker();
   pass(4_000);
   backlog.connected(true);
   backlog.marked(marker);
-  assert.deepEqual([backlog.saidAt(false), backlog.saidAt(true)], [10_000, 9_000]);
+  assert.deepEqual([backlog.sentAt(false), backlog.sentAt(true)], [10_000, 9_000]);
 });

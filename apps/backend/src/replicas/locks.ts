@@ -16,7 +16,7 @@ export const loginsLock = 1;
 export const replicaLock = `(hashtext('replica ' || $1))`;
 
 /** Query: ids of replicas whose broker session is not received: they are dead, or cut off from the broker. */
-export const unheardReplicas = `
+export const unreceivedReplicas = `
   select replicas.id from replicas where replicas.hears = 0 or not exists (
     select 1 from pg_locks where locktype = 'advisory' and granted and objsubid = 2
       and database = (select oid from pg_database where datname = current_database())
@@ -49,10 +49,10 @@ export async function isStillLeader(transaction: DatabaseTransaction, epoch: num
 }
 
 /** Whether a replica's broker session is not received: messages of a seemingly silent device may wait there. */
-export async function isAnyoneUnheard(
+export async function isAnyUnreceived(
   transaction: DatabaseTransaction,
   takenOver: readonly string[],
 ): Promise<boolean> {
-  const { rows } = await sql.raw<{ id: string }>(unheardReplicas).execute(transaction);
+  const { rows } = await sql.raw<{ id: string }>(unreceivedReplicas).execute(transaction);
   return rows.some(({ id }) => !takenOver.includes(id));
 }

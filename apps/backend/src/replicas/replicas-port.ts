@@ -4,7 +4,7 @@ import type { DeviceEvents, DeviceReport, StatesBefore, Written } from '../core/
 import type { Leadership } from '../core/leadership.ts';
 import type { BrokerLink } from '../mqtt/broker-link.ts';
 import type { SharedLinkParts } from '../mqtt/ports.ts';
-import type { LastHeard } from '../mqtt/session-backlog.ts';
+import type { LastReceived } from '../mqtt/session-backlog.ts';
 import type { CommandTransaction } from '../store/command-store.ts';
 import type { WriteAlong } from '../store/report-store.ts';
 
@@ -15,10 +15,10 @@ export type BrokerSide = {
   onReports: ReportsListener;
   onWill: (will: { deviceId: string; at: number; ageMs: number }) => void;
   /** Each second while leading: the replicas whose broker sessions are not received. */
-  onUnheard: (ids: readonly string[]) => void;
+  onUnreceived: (ids: readonly string[]) => void;
   /** The replicas whose sessions this replica has taken over. */
   takenOver: () => readonly string[];
-  hears: () => boolean;
+  isReceiving: () => boolean;
 };
 
 /** This backend as one of several on the same PostgreSQL and the same broker (docs/adr/0012). */
@@ -42,16 +42,16 @@ export type Replicas = AsyncDisposable & {
     writeAlong: WriteAlong | undefined,
   ): Promise<Written>;
   /** When this replica was last alive before it started. */
-  lastHeard: LastHeard;
+  lastReceived: LastReceived;
   /** Tells all replicas that the broker published a device's last will, at most `ageMs` ago. */
-  tellWill(deviceId: string, ageMs: number): void;
+  publishWill(deviceId: string, ageMs: number): void;
   /** Tells all replicas that the stored cloud configuration changed. */
-  tellCloudChanged(): void;
+  publishCloudChanged(): void;
   onCloudChanged(listener: () => void): Disposable;
   /** Runs in one replica at a time; protects the broker's logins. */
   exclusively<T>(work: () => Promise<T>): Promise<T>;
   /** Sends changes of commands to all replicas, in the transaction that writes them. */
-  tellCommands: CommandTransaction;
+  commandTransaction: CommandTransaction;
   /** Reloads what may have changed during a gap; called after each gap, before newer messages are delivered. */
   onGap(reload: () => Promise<void>): Disposable;
   /**

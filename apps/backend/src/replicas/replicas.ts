@@ -6,19 +6,19 @@ import { closeCodes } from '@station/protocol/socket';
 import type { AccessTokens } from '../core/access-tokens.ts';
 import type { DeviceEvents, Written } from '../core/device-events.ts';
 import { createLeadership } from '../core/leadership.ts';
-import type { LastHeard } from '../mqtt/session-backlog.ts';
+import type { LastReceived } from '../mqtt/session-backlog.ts';
 import type { SocketHub } from '../socket/hub.ts';
 import type { Database } from '../store/schema.ts';
 import { createFanOut, type FanOut, shareEvents } from './fan-out.ts';
-import { isAnyoneUnheard, isStillLeader } from './locks.ts';
+import { isAnyUnreceived, isStillLeader } from './locks.ts';
 import { createRecovery } from './recovery.ts';
 import type { BrokerSide, Replicas } from './replicas-port.ts';
 import { openSession } from './session.ts';
 import { openSharedLink } from './shared-link.ts';
 import { writeSharedReports } from './shared-reports.ts';
 import { shareRevocations } from './shared-revocations.ts';
-import { createTerm, sayEveryMs } from './term.ts';
-import { createExclusively, createTransact, tellCommandsBy } from './transact.ts';
+import { createTerm, aliveEveryMs } from './term.ts';
+import { createExclusively, createTransact, replicatedCommandTransaction } from './transact.ts';
 
 export async function startReplicas(options: {
   id: string;
@@ -67,9 +67,9 @@ export async function startReplicas(options: {
   const term = createTerm({
     replicaId: id,
     leadership,
-    hears: () => side?.hears() ?? false,
+    isReceiving: () => side?.isReceiving() ?? false,
     isReady: () => isReady,
-    onUnheard: (ids) => side?.onUnheard(ids),
+    onUnreceived: (ids) => side?.onUnreceived(ids),
     monotonic: () => clock.monotonic(),
     logger,
   });
@@ -109,7 +109,7 @@ export async function startReplicas(options: {
     },
   });
   starting.use(session);
-  const lastHeard = await introduce(db, id, clock);
+  const lastReceived = await introduce(db, id, clock);
 
   const transact = createTransact(db, fanOut);
   const running = starting.move();
@@ -117,8 +117,8 @@ export async function startReplicas(options: {
     id,
     clock,
     leadership,
-    lastHeard,
-    tellCommands: tellCommandsBy(transact),
+    lastReceived,
+    commandTransaction: replicatedCommandTransaction(transact),
     isListening: () => isConnected,
     onListening: listening.subscribe,
     onGap: recovery.onGap,
@@ -144,10 +144,10 @@ export async function startReplicas(options: {
         writeAlong,
         mayDecide: async (transaction) =>
           (await isStillLeader(transaction, leadership.epoch())) &&
-          !(await isAnyoneUnheard(transaction, side?.takenOver() ?? [])),
+          !(await isAnyUnreceived(transaction, side?.takenOver() ?? [])),
       }),
-    tellWill: (deviceId, ageMs) => fanOut.publish({ kind: 'will', deviceId, at: clock.now(), ageMs }),
-    tellCloudChanged: () => fanOut.publish({ kind: 'cloud' }),
+    publishWill: (deviceId, ageMs) => fanOut.publish({ kind: 'will', deviceId, at: clock.now(), ageMs }),
+    publishCloudChanged: () => fanOut.publish({ kind: 'cloud' }),
     onCloudChanged: cloudChanged.subscribe,
     exclusively: createExclusively(db),
     begin: (also) => {
@@ -164,7 +164,7 @@ export async function startReplicas(options: {
 }
 
 /** Stored before the broker keeps messages for it: if it stops or hangs soon, another replica takes over its session. */
-async function introduce(db: Database, id: string, clock: Clock): Promise<LastHeard> {
+async function introduce(db: Database, id: string, clock: Clock): Promise<LastReceived> {
   const row = { id, process: 0, hears: -1, seen_at: clock.now() };
   await db
     .insertInto('replicas')
@@ -176,7 +176,7 @@ async function introduce(db: Database, id: string, clock: Clock): Promise<LastHe
     .select('seen_at')
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
-  return { sureAt, goneAt: Math.min(clock.now(), sureAt + sayEveryMs) };
+  return { sureAt, goneAt: Math.min(clock.now(), sureAt + aliveEveryMs) };
 }
 
 type Writing = Omit<Parameters<typeof writeSharedReports>[0], 'announce'> & { fanOut: FanOut };

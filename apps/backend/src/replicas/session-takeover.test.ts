@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { LastHeard } from '../mqtt/session-backlog.ts';
+import type { LastReceived } from '../mqtt/session-backlog.ts';
 import { manualClock } from '../testing/manual-clock.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { createTakeover } from './session-takeover.ts';
 
 function adoptionFor() {
   const clock = manualClock();
-  const opened: { id: string; lastHeard: LastHeard; onTaken: () => void }[] = [];
+  const opened: { id: string; lastReceived: LastReceived; onTaken: () => void }[] = [];
   const ended: string[] = [];
   const retired: string[] = [];
   const facts = { mayTakeOver: true };
   const takeover = createTakeover({
-    open: (id, lastHeard, onTaken) => {
-      opened.push({ id, lastHeard, onTaken });
+    open: (id, lastReceived, onTaken) => {
+      opened.push({ id, lastReceived, onTaken });
       return {
         isReady: () => true,
         retire: async () => retired.push(`session of ${id}`) > 0,
@@ -26,9 +26,9 @@ function adoptionFor() {
     clock,
     logger: recordedLog(),
   });
-  const look = (...unheard: string[]): void => {
+  const look = (...unreceived: string[]): void => {
     clock.advance(1_000);
-    takeover.look(unheard);
+    takeover.check(unreceived);
   };
   return { clock, takeover, opened, ended, retired, facts, look };
 }
@@ -40,7 +40,7 @@ test('the session of a replica that is offline in two checks is taken over until
   const since = all.clock.now();
   all.look('two');
   assert.deepEqual(all.takeover.takenOver(), ['two']);
-  assert.deepEqual(all.opened[0]?.lastHeard, { sureAt: since - 2_000, goneAt: since - 1_000 });
+  assert.deepEqual(all.opened[0]?.lastReceived, { sureAt: since - 2_000, goneAt: since - 1_000 });
   all.look('two');
   assert.equal(all.opened.length, 1);
   all.look();

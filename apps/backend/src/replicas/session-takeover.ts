@@ -1,7 +1,7 @@
 import type { Clock } from '@station/kit/clock';
 import { describeError } from '@station/kit/station-error';
 import type { BackendLogger } from '@station/kit/logger';
-import type { LastHeard } from '../mqtt/session-backlog.ts';
+import type { LastReceived } from '../mqtt/session-backlog.ts';
 
 /** Another replica's broker session, taken over by this one. */
 export type TakenSession = AsyncDisposable & {
@@ -12,14 +12,14 @@ export type TakenSession = AsyncDisposable & {
 
 export type Takeover = AsyncDisposable & {
   /** Called once a second by the leader, with the offline replicas and for how many milliseconds they are offline. */
-  look(unheard: readonly string[]): void;
+  check(unreceived: readonly string[]): void;
   /** The replicas whose sessions are taken over here. */
   takenOver(): string[];
   /** This replica is no longer the leader: the next leader takes the sessions over. */
   release(): void;
 };
 
-const lookEveryMs = 1_000;
+const checkEveryMs = 1_000;
 /** A delay: a replica that lost its connection for a moment is back by then. */
 const patienceTicks = 2;
 /** The owner is back, but the database shows it a moment later. */
@@ -36,7 +36,7 @@ type Entry = { session: TakenSession; sinceMs: number; isRetiring: boolean };
  * @param mayTakeOver whether this replica's own broker link is ready.
  */
 export function createTakeover(options: {
-  open: (replicaId: string, lastHeard: LastHeard, onTaken: () => void) => TakenSession;
+  open: (replicaId: string, lastReceived: LastReceived, onTaken: () => void) => TakenSession;
   mayTakeOver: () => boolean;
   /** A replica was taken out of service. */
   onRetired: (replicaId: string) => Promise<void>;
@@ -62,8 +62,8 @@ export function createTakeover(options: {
       notBefore.set(id, clock.monotonic() + takenPauseMs);
       close(id);
     };
-    const goneAt = (seen.get(id)?.sinceAt ?? clock.now()) - lookEveryMs;
-    const session = options.open(id, { sureAt: goneAt - lookEveryMs, goneAt }, onTaken);
+    const goneAt = (seen.get(id)?.sinceAt ?? clock.now()) - checkEveryMs;
+    const session = options.open(id, { sureAt: goneAt - checkEveryMs, goneAt }, onTaken);
     entries.set(id, { session, sinceMs: clock.monotonic(), isRetiring: false });
     logger.event('replica_adopted', { replicaId: id });
   };
@@ -83,11 +83,11 @@ export function createTakeover(options: {
 
   return {
     takenOver: () => [...entries].filter(([, { session }]) => session.isReady()).map(([id]) => id),
-    look: (unheard) => {
-      for (const id of [...entries.keys()]) if (!unheard.includes(id)) close(id);
-      for (const id of [...seen.keys()]) if (!unheard.includes(id)) seen.delete(id);
+    check: (unreceived) => {
+      for (const id of [...entries.keys()]) if (!unreceived.includes(id)) close(id);
+      for (const id of [...seen.keys()]) if (!unreceived.includes(id)) seen.delete(id);
       const nowMs = clock.monotonic();
-      for (const id of unheard) {
+      for (const id of unreceived) {
         const { ticks: before = 0, sinceAt = clock.now() } = seen.get(id) ?? {};
         const ticks = before + 1;
         seen.set(id, { ticks, sinceAt });

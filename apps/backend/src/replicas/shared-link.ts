@@ -4,7 +4,7 @@ import type { DeviceReport, StatesBefore } from '../core/device-events.ts';
 import type { AvailabilityKeeper } from '../mqtt/availability-keeper.ts';
 import type { BrokerClientOptions, BrokerSession } from '../mqtt/broker-client.ts';
 import type { BrokerLink } from '../mqtt/broker-link.ts';
-import type { LastHeard } from '../mqtt/session-backlog.ts';
+import type { LastReceived } from '../mqtt/session-backlog.ts';
 import type { Replicas } from './replicas-port.ts';
 import { createTakeover } from './session-takeover.ts';
 
@@ -21,14 +21,14 @@ export function openSharedLink(
 ): BrokerLink {
   const { replicas, connect, own, stationId } = options;
   const { logger, handler } = own;
-  const sessionOf = (replicaId: string, lastHeard: LastHeard): BrokerClientOptions => ({
+  const sessionOf = (replicaId: string, lastReceived: LastReceived): BrokerClientOptions => ({
     ...own,
     clientId: `${own.clientId}-${replicaId}`,
     shared: {
       group: own.clientId,
       markerTopic: `station/${stationId}/replica/${replicaId}`,
       now: () => replicas.clock.now(),
-      lastHeard,
+      lastReceived,
     },
   });
   const inPlace = { ...handler, onListening: () => undefined };
@@ -43,10 +43,11 @@ export function openSharedLink(
     ...options,
     endSingle,
     logger,
-    open: (replicaId, lastHeard, onTaken) => connect({ ...sessionOf(replicaId, lastHeard), handler: inPlace, onTaken }),
+    open: (replicaId, lastReceived, onTaken) =>
+      connect({ ...sessionOf(replicaId, lastReceived), handler: inPlace, onTaken }),
   });
   const link = connect({
-    ...sessionOf(replicas.id, replicas.lastHeard),
+    ...sessionOf(replicas.id, replicas.lastReceived),
     handler: { ...handler, onListening: hearing.onListening },
   });
   const close = async (): Promise<void> => {
@@ -61,7 +62,7 @@ export function openSharedLink(
 const willToleranceMs = 500;
 
 /** Opens the session of an offline replica. */
-type OpenSession = (replicaId: string, lastHeard: LastHeard, onTaken: () => void) => BrokerSession;
+type OpenSession = (replicaId: string, lastReceived: LastReceived, onTaken: () => void) => BrokerSession;
 
 type SharedHearing = AsyncDisposable & {
   /** This replica's own link started or stopped receiving. */
@@ -87,7 +88,7 @@ function createSharedHearing(options: HearingParts): SharedHearing {
   const { leadership, clock } = replicas;
   let isListening = false;
   /** Null: this replica is not the leader, or has not checked yet. */
-  let unheard: readonly string[] | null = null;
+  let unreceived: readonly string[] | null = null;
   let isCovered = false;
   /** Since when this replica receives every last will, from its own link or another's. */
   let linkedSinceMs: number | null = null;
@@ -112,28 +113,28 @@ function createSharedHearing(options: HearingParts): SharedHearing {
   const update = (): void => {
     if (isListening && leadership.isLeader() && !isSingleEnded) endSingle();
     const takenOver = takeover.takenOver();
-    const isAllHeard = unheard !== null && unheard.every((id) => takenOver.includes(id));
+    const isEveryShareReceived = unreceived !== null && unreceived.every((id) => takenOver.includes(id));
     const isLinked = isListening && replicas.isListening();
     linkedSinceMs = isLinked ? (linkedSinceMs ?? clock.monotonic()) : null;
-    const covered = linkedSinceMs !== null && leadership.isLeader() && isAllHeard;
+    const covered = linkedSinceMs !== null && leadership.isLeader() && isEveryShareReceived;
     if (covered === isCovered) return;
     isCovered = covered;
     // From here on silence counts, or stops counting.
     keeper.listening(covered, linkedSinceMs ?? undefined);
   };
   replicas.attachBroker({
-    hears: () => isListening,
+    isReceiving: () => isListening,
     takenOver: takeover.takenOver,
-    onUnheard: (ids) => {
-      unheard = ids;
+    onUnreceived: (ids) => {
+      unreceived = ids;
       // Its own session reconnects automatically.
-      takeover.look(ids.filter((id) => id !== replicas.id));
+      takeover.check(ids.filter((id) => id !== replicas.id));
       update();
     },
     onWill: ({ deviceId, at, ageMs }) => keeper.will(deviceId, agoMs(at), Math.max(ageMs, willToleranceMs)),
     onReports: (reports, before) => {
       for (const report of reports) {
-        if (report.kind !== 'status' || report.status === 'online') keeper.heard(report.deviceId, agoMs(report.at));
+        if (report.kind !== 'status' || report.status === 'online') keeper.received(report.deviceId, agoMs(report.at));
       }
       options.onReports(reports, before);
     },
@@ -142,7 +143,7 @@ function createSharedHearing(options: HearingParts): SharedHearing {
   stack.use(replicas.onListening(update));
   stack.use(
     leadership.subscribe((isLeader) => {
-      unheard = null;
+      unreceived = null;
       isSingleEnded = false;
       if (!isLeader) takeover.release();
       update();

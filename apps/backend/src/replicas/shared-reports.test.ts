@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import type { DeviceReport } from '../core/device-events.ts';
 import { inOrder, type StateTimes } from './shared-reports.ts';
 
-const said = (at: number, state: Record<string, unknown>, saidAt?: number): DeviceReport => ({
+const said = (at: number, state: Record<string, unknown>, sentAt?: number): DeviceReport => ({
   kind: 'state',
   deviceId: 'd',
   at,
   state,
-  ...(saidAt === undefined ? {} : { saidAt }),
+  ...(sentAt === undefined ? {} : { sentAt }),
 });
 const states = (reports: readonly DeviceReport[]): unknown[] =>
   reports.map((report) => (report.kind === 'state' ? report.state : report.kind));

@@ -127,7 +127,7 @@ export function inOrder(reports: readonly DeviceReport[], times: ReadonlyMap<str
   return reports.flatMap((report) => {
     const known = times.get(report.deviceId);
     if (report.kind !== 'state' || known === undefined) return [report];
-    const at = report.saidAt ?? report.at;
+    const at = report.sentAt ?? report.at;
     const newer = Object.entries(report.state).filter(([capability]) => {
       const aheadMs = (known[capability] ?? -Infinity) - at;
       return aheadMs <= 0 || aheadMs > maxAheadMs;

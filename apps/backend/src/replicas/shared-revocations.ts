@@ -38,13 +38,13 @@ async function takeOverRevocations(db: Database, tokens: AccessTokens, clock: Cl
 }
 
 async function writeRevocation(transact: Transact, userId: string, at: number): Promise<void> {
-  await transact(async (transaction, tell) => {
+  await transact(async (transaction, announce) => {
     const old = at - 2 * accessTokenLifetimeMs;
     await transaction.deleteFrom('token_revocations').where('at', '<', old).execute();
     await sql`
       insert into token_revocations (user_id, at) values (${userId}, ${at})
       on conflict (user_id) do update set at = greatest(token_revocations.at, excluded.at)`.execute(transaction);
-    await tell({ kind: 'revoked', userId, at });
+    await announce({ kind: 'revoked', userId, at });
   });
 }
 

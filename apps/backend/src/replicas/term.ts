@@ -1,11 +1,11 @@
 import type { SettableLeadership } from '../core/leadership.ts';
-import { endHanging, leaderLock, lockClass, unheardReplicas } from './locks.ts';
+import { endHanging, leaderLock, lockClass, unreceivedReplicas } from './locks.ts';
 import type { SessionQuery } from './session.ts';
 import type { BackendLogger } from '@station/kit/logger';
 
 /** A replica without a query for this long hangs. It would keep its locks and block the cleaning of notifications. */
 const hangsAfterMs = 15_000;
-export const sayEveryMs = 5_000;
+export const aliveEveryMs = 5_000;
 
 export type Term = {
   /** The work of each second: shows that the replica is alive, tries to lead, and as leader checks the others. */
@@ -14,15 +14,15 @@ export type Term = {
   end(): void;
 };
 
-/** @param onUnheard called each second while leading, with the replicas whose broker sessions are not received. */
+/** @param onUnreceived called each second while leading, with the replicas whose broker sessions are not received. */
 export function createTerm(options: {
   replicaId: string;
   leadership: SettableLeadership;
   /** Whether this replica receives messages of devices. */
-  hears: () => boolean;
+  isReceiving: () => boolean;
   /** Whether it may lead: not before it is ready. */
   isReady: () => boolean;
-  onUnheard: (ids: readonly string[]) => void;
+  onUnreceived: (ids: readonly string[]) => void;
   monotonic: () => number;
   logger: BackendLogger;
 }): Term {
@@ -31,13 +31,13 @@ export function createTerm(options: {
   let hadHeard = false;
 
   const sayAlive = async (query: SessionQuery): Promise<void> => {
-    const hears = options.hears();
+    const hears = options.isReceiving();
     const nowMs = options.monotonic();
-    if (said.hears === hears && nowMs - said.atMs < sayEveryMs) return;
+    if (said.hears === hears && nowMs - said.atMs < aliveEveryMs) return;
     // Until it receives again, the row keeps the time when its session last received.
-    const heardUntilNow = said.atMs !== -Infinity && hadHeard;
+    const receivedUntilNow = said.atMs !== -Infinity && hadHeard;
     hadHeard ||= hears;
-    if (!hears && !heardUntilNow) {
+    if (!hears && !receivedUntilNow) {
       await query('update replicas set process = pg_backend_pid(), hears = least(hears, 0) where id = $1', [replicaId]);
       return;
     }
@@ -72,8 +72,8 @@ export function createTerm(options: {
       await query(endHanging, [hangsAfterMs]);
       if (!leadership.isLeader() && options.isReady()) await tryToLead(query);
       if (!leadership.isLeader()) return;
-      const unheard = await query<{ id: string }>(unheardReplicas);
-      options.onUnheard(unheard.map(({ id }) => id));
+      const unreceived = await query<{ id: string }>(unreceivedReplicas);
+      options.onUnreceived(unreceived.map(({ id }) => id));
     },
     end: () => {
       said = { hears: false, atMs: -Infinity };

@@ -7,7 +7,7 @@ import { lockClass, loginsLock } from './locks.ts';
 
 /** Runs `work` in a transaction; its messages reach all replicas once it is on disk. */
 export type Transact = <T>(
-  work: (transaction: DatabaseTransaction, tell: (message: ReplicaMessage) => Promise<void>) => Promise<T>,
+  work: (transaction: DatabaseTransaction, announce: (message: ReplicaMessage) => Promise<void>) => Promise<T>,
 ) => Promise<T>;
 
 export function createTransact(db: Database, fanOut: Pick<FanOut, 'announce' | 'settled'>): Transact {
@@ -30,11 +30,11 @@ export function createTransact(db: Database, fanOut: Pick<FanOut, 'announce' | '
 }
 
 /** Sends changes of commands in the transaction that writes them. */
-export function tellCommandsBy(transact: Transact): CommandTransaction {
+export function replicatedCommandTransaction(transact: Transact): CommandTransaction {
   return (work) =>
-    transact(async (transaction, tell) => {
+    transact(async (transaction, announce) => {
       for (const command of await work(transaction)) {
-        await tell({ kind: 'happening', happening: { kind: 'command', command } });
+        await announce({ kind: 'happening', happening: { kind: 'command', command } });
       }
     });
 }
