@@ -183,7 +183,7 @@ const fault = (pointer: string, message: string): RequestInvalidError =>
   new RequestInvalidError([{ in: 'body', pointer, message }]);
 
 /** What is read here of the agent's /status. */
-const Told = Type.Object({
+const AgentFirmware = Type.Object({
   firmware: Type.Object({ files: Type.Array(Type.Object({ name: Type.String(), version: Type.String() })) }),
 });
 /** The agent answers from memory, on the same machine; a short limit avoids waiting for a hanging one. */
@@ -197,7 +197,7 @@ async function askWhatIsGone(
   agent: Pick<AgentClient, 'call'>,
 ): Promise<(image: Pick<FirmwareImage, 'type' | 'version'>) => boolean> {
   const answer = await agent.call('GET', '/status', { timeoutMs: answerTimeoutMs }).catch(() => null);
-  if (answer?.statusCode !== 200 || !Value.Check(Told, answer.body)) return () => false;
+  if (answer?.statusCode !== 200 || !Value.Check(AgentFirmware, answer.body)) return () => false;
   const { files } = answer.body.firmware;
   return ({ type, version }) => !files.some((file) => file.name === type && file.version === version);
 }

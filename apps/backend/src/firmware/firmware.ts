@@ -41,7 +41,7 @@ export function startFirmware(parts: {
     clock,
     settings: { ...defaultSettings, soakMs, concurrency, startsPerMinute, maxFailures },
     urlOf: (image) => `${config.publicUrl}${pathOf(image)}`,
-    tell: (change) => tell(hub, change, clock.now()),
+    onChange: (change) => broadcast(hub, change, clock.now()),
   });
   return {
     images,
@@ -52,7 +52,7 @@ export function startFirmware(parts: {
   };
 }
 
-function tell(hub: Pick<SocketHub, 'broadcast'>, { rollout, targets, changed }: RolloutChange, now: number): void {
+function broadcast(hub: Pick<SocketHub, 'broadcast'>, { rollout, targets, changed }: RolloutChange, now: number): void {
   const message = { type: 'firmware_rollout', at: isoTime(now), rollout: toRollout(rollout, targets) } as const;
   if (changed.length === 0) hub.broadcast({ ...message, target: null }, `firmware_rollout ${rollout.id}`);
   for (const target of changed) {
@@ -61,7 +61,7 @@ function tell(hub: Pick<SocketHub, 'broadcast'>, { rollout, targets, changed }: 
   }
 }
 
-/** As REST and /ws tell it. */
+/** A rollout in the form of REST and /ws. */
 export function toRollout(rollout: RolloutRecord, targets: readonly Target[]): Rollout {
   const { id, type, version, state, wave, reason, requestedBy, createdAt, endedAt } = rollout;
   const count = (wanted: TargetState): number => targets.filter((target) => target.state === wanted).length;
@@ -93,8 +93,8 @@ export type FirmwareConfig = {
   soakMs: number;
   /** Devices that update at the same time. */
   concurrency: number;
-  /** Of a rollout. */
+  /** Devices of one rollout that are started within a minute. */
   startsPerMinute: number;
-  /** Images that a device may refuse or fall back from before it is left alone. */
+  /** Failed attempts after which a device gets no further one. */
   attempts: number;
 };

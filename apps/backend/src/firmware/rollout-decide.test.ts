@@ -3,9 +3,9 @@ import { describe, it } from 'node:test';
 import {
   decide,
   defaultSettings,
-  hear,
+  applyReport,
   isWanted,
-  maxGreetings,
+  maxHandshakes,
   placeKeptMs,
   silenceLimits,
   waveLimits,
@@ -34,7 +34,7 @@ const waiting = (deviceId: string, more: Partial<Target> = {}): Target => ({
   wave: null,
   failures: 0,
   interruptions: 0,
-  greetings: 0,
+  handshakes: 0,
   reason: null,
   notBefore: 0,
   startedAt: null,
@@ -53,7 +53,7 @@ function decided(targets: Target[], given: Given = {}, devices: Record<string, P
 const statesOf = (targets: readonly Target[]): string[] => targets.map(({ state }) => state);
 
 describe('waves', () => {
-  it('are the canary, then shares of all, each more than the one before', () => {
+  it('are the canary, then growing shares of all devices', () => {
     assert.deepEqual(waveLimits(defaultSettings, 100), [1, 10, 50, 100]);
     assert.deepEqual(waveLimits(defaultSettings, 3), [1, 2, 3]);
     assert.deepEqual(waveLimits(defaultSettings, 1), [1]);
@@ -69,13 +69,13 @@ describe('waves', () => {
     );
   });
 
-  it('begin with one that is awake', () => {
+  it('begin with a device that is online', () => {
     const targets = names(3).map((name) => waiting(name));
     const asleep = { isOnline: false };
     assert.deepEqual(decided(targets, {}, { 'device-0': asleep, 'device-1': asleep }).offers, ['device-2']);
   });
 
-  it('wait until the one before has stood for a while', () => {
+  it('wait until the previous one was stable for the soak time', () => {
     const done = waiting('device-0', { state: 'updated', wave: 0 });
     const targets = [
       done,
@@ -90,113 +90,113 @@ describe('waves', () => {
     assert.equal(after.offers.length, 1, 'a tenth of twenty, with the canary');
   });
 
-  it('keep to how many at a time and how many a minute', () => {
+  it('keep the limits of concurrency and starts per minute', () => {
     const last = { ...rollout, wave: 3 };
     const targets = names(100).map((name) => waiting(name));
     assert.equal(decided(targets, { rollout: last }).offers.length, defaultSettings.concurrency);
     const settings = { ...defaultSettings, concurrency: 1000 };
     assert.equal(decided(targets, { rollout: { ...last, settings } }).offers.length, settings.startsPerMinute);
-    const lately = targets.map((target, index) =>
+    const startedLately = targets.map((target, index) =>
       index < 55 ? { ...target, state: 'updated' as const, wave: 0, startedAt: now - 1_000 } : target,
     );
-    assert.equal(decided(lately, { rollout: { ...last, settings } }).offers.length, 5);
+    assert.equal(decided(startedLately, { rollout: { ...last, settings } }).offers.length, 5);
   });
 
-  it('leave alone who is busy with another rollout', () => {
+  it('leave out devices that are busy with another rollout', () => {
     assert.deepEqual(decided([waiting('a')], { busy: new Set(['a']) }).offers, []);
   });
 });
 
 describe('a device', () => {
-  const said = (target: Target, firmwareVersion: string) =>
-    hear(rollout, target, { kind: 'handshake', firmwareVersion, at: now });
+  const afterHandshake = (target: Target, firmwareVersion: string) =>
+    applyReport(rollout, target, { kind: 'handshake', firmwareVersion, at: now });
 
-  it('has succeeded only when it says so in a handshake', () => {
-    const installing = hear(rollout, updating('a'), { kind: 'progress', percent: 100, at: now });
+  it('has succeeded only after a handshake with the new version', () => {
+    const installing = applyReport(rollout, updating('a'), { kind: 'progress', percent: 100, at: now });
     assert.deepEqual([installing.state, installing.phase], ['updating', 'installing']);
-    assert.equal(said(installing, '2.0.0').state, 'updated');
-    assert.equal(said(installing, '2.0.0+build.7').state, 'updated');
+    assert.equal(afterHandshake(installing, '2.0.0').state, 'updated');
+    assert.equal(afterHandshake(installing, '2.0.0+build.7').state, 'updated');
   });
 
-  it('that comes back with the old version has fallen back; twice is enough', () => {
-    const once = said(updating('a', { phase: 'installing' }), '1.0.0');
+  it('that returns with the old version has fallen back; after two times it failed', () => {
+    const once = afterHandshake(updating('a', { phase: 'installing' }), '1.0.0');
     assert.deepEqual([once.state, once.failures, once.phase], ['waiting', 1, null]);
-    const twice = said({ ...once, state: 'updating', phase: 'installing' }, '1.0.0');
+    const twice = afterHandshake({ ...once, state: 'updating', phase: 'installing' }, '1.0.0');
     assert.deepEqual([twice.state, twice.failures], ['failed', 2]);
     assert.match(twice.reason ?? '', /1\.0\.0 again/);
   });
 
-  it('that is cut while downloading is no failure, and goes on soon', () => {
-    const cut = said(updating('a'), '1.0.0');
+  it('whose download is interrupted has not failed, and continues soon', () => {
+    const cut = afterHandshake(updating('a'), '1.0.0');
     assert.deepEqual([cut.state, cut.failures, cut.interruptions], ['waiting', 0, 1]);
     assert.deepEqual(decided([cut]).offers, []);
     assert.deepEqual(decided([cut], { now: now + 5_000 }).offers, ['a']);
   });
 
-  it('that is cut for ever is given up', () => {
+  it('whose download is interrupted too often has failed', () => {
     let target = updating('a');
     for (let time = 0; time < defaultSettings.maxInterruptions; time += 1) {
-      target = said({ ...target, state: 'updating', phase: 'downloading' }, '1.0.0');
+      target = afterHandshake({ ...target, state: 'updating', phase: 'downloading' }, '1.0.0');
     }
     assert.equal(target.state, 'failed');
   });
 
-  it('that refuses the image says why', () => {
-    const refused = hear(rollout, updating('a'), { kind: 'error', reason: 'checksum', at: now });
+  it('that refuses the image waits with its reason', () => {
+    const refused = applyReport(rollout, updating('a'), { kind: 'error', reason: 'checksum', at: now });
     assert.deepEqual([refused.state, refused.failures, refused.reason], ['waiting', 1, 'checksum']);
   });
 
-  it('that is updated and falls back later is tried again, as often as any other', () => {
-    const once = said(waiting('a', { state: 'updated' }), '1.0.0');
+  it('that is updated and falls back later is retried as often as any other', () => {
+    const once = afterHandshake(waiting('a', { state: 'updated' }), '1.0.0');
     assert.deepEqual([once.state, once.failures], ['waiting', 1]);
-    assert.equal(said({ ...once, state: 'updated' }, '1.0.0').state, 'failed');
+    assert.equal(afterHandshake({ ...once, state: 'updated' }, '1.0.0').state, 'failed');
   });
 
-  it('that is updated and greets again goes on standing', () => {
+  it('that is updated and repeats its handshake stays stable', () => {
     const target = waiting('a', { state: 'updated', changedAt: now - 1_000 });
     for (const version of ['2.0.0', '2.0.0+build.7'])
-      assert.deepEqual(said(target, version), { ...target, greetings: 1 });
-    const stood = { ...target, changedAt: now - defaultSettings.soakMs };
-    assert.equal(said(stood, '2.0.0'), stood);
+      assert.deepEqual(afterHandshake(target, version), { ...target, handshakes: 1 });
+    const stable = { ...target, changedAt: now - defaultSettings.soakMs };
+    assert.equal(afterHandshake(stable, '2.0.0'), stable);
   });
 
-  it('that starts again and again with the new version does not hold it', () => {
+  it('that keeps restarting with the new version has failed', () => {
     let targets = [waiting('a', { state: 'updating', phase: 'installing', wave: 0 }), waiting('b')];
     let last = decided(targets);
     for (let at = now; last.rollout.state === 'running'; at += 7_000) {
       assert.deepEqual(last.offers, []);
       assert.ok(at - now < 2 * defaultSettings.soakMs);
-      const word = { kind: 'handshake', firmwareVersion: '2.0.0', at } as const;
-      targets = last.targets.map((target) => (target.deviceId === 'a' ? hear(rollout, target, word) : target));
+      const report = { kind: 'handshake', firmwareVersion: '2.0.0', at } as const;
+      targets = last.targets.map((target) => (target.deviceId === 'a' ? applyReport(rollout, target, report) : target));
       last = decided(targets, { now: at }, { a: { firmwareVersion: '2.0.0' } });
     }
     assert.match(last.rollout.reason ?? '', /again and again/);
     const [failed] = last.targets;
     assert.ok(failed?.state === 'failed');
-    assert.equal(said(failed, '2.0.0'), failed);
+    assert.equal(afterHandshake(failed, '2.0.0'), failed);
   });
 
-  it('that lost its connection a few times has the new version all the same', () => {
+  it('that lost its connection a few times still counts as updated', () => {
     let target = waiting('a', { state: 'updated', wave: 0 });
-    for (let greeting = 0; greeting < maxGreetings; greeting += 1) target = said(target, '2.0.0');
+    for (let count = 0; count < maxHandshakes; count += 1) target = afterHandshake(target, '2.0.0');
     const after = decided([target, waiting('b')], { now: now + defaultSettings.soakMs });
     assert.deepEqual([after.rollout.wave, after.offers], [1, ['b']]);
   });
 
-  it('that slept when it was told is told anew as soon as it wakes', () => {
-    const woken = said(updating('a', { phase: 'offered' }), '1.0.0');
+  it('that slept during the command gets it again as soon as it wakes', () => {
+    const woken = afterHandshake(updating('a', { phase: 'offered' }), '1.0.0');
     assert.deepEqual([woken.state, woken.interruptions], ['waiting', 1]);
     assert.deepEqual(decided([woken]).offers, ['a']);
   });
 
-  it('that speaks of progress again is updating, whatever was thought of it', () => {
-    const thoughtLost = waiting('a', { startedAt: now - 1_000 });
-    assert.equal(hear(rollout, thoughtLost, { kind: 'progress', percent: 60, at: now }).state, 'updating');
+  it('that reports progress again is updating, also after it was assumed lost', () => {
+    const assumedLost = waiting('a', { startedAt: now - 1_000 });
+    assert.equal(applyReport(rollout, assumedLost, { kind: 'progress', percent: 60, at: now }).state, 'updating');
     const neverStarted = waiting('a');
-    assert.equal(hear(rollout, neverStarted, { kind: 'progress', percent: 60, at: now }), neverStarted);
+    assert.equal(applyReport(rollout, neverStarted, { kind: 'progress', percent: 60, at: now }), neverStarted);
   });
 
-  it('that falls silent is not updating any more, in any phase, within a minute', () => {
+  it('that sends no report stops counting as updating within a minute, in any phase', () => {
     for (const phase of ['offered', 'downloading', 'installing'] as const) {
       assert.ok(silenceLimits[phase] < 60_000);
       const later = now + silenceLimits[phase];
@@ -205,52 +205,52 @@ describe('a device', () => {
     }
   });
 
-  it('is given time when it is the station that was away', () => {
+  it('gets more time when the station was offline', () => {
     const later = now + 3_600_000;
     const { targets } = decided([updating('a')], { now: later, listeningSince: later - 1_000 });
     assert.deepEqual(statesOf(targets), ['updating']);
   });
 
-  it('that should have started anew and speaks on with the old version has failed once', () => {
+  it('that should have restarted and still reports with the old version has failed once', () => {
     const installing = updating('a', { phase: 'installing', percent: 100 });
     const later = now + silenceLimits.installing;
     const { targets } = decided([installing], { now: later }, { a: { lastSeenAt: later - 1_000 } });
     assert.deepEqual([targets[0]?.failures, targets[0]?.phase], [1, null]);
   });
 
-  it('that has not come back is not started again before it does', () => {
-    const away = waiting('a', { phase: 'installing', startedAt: now, wave: 0 });
-    assert.deepEqual(decided([away], { now: now + 10_000 }).offers, []);
-    assert.equal(said(away, '2.0.0').state, 'updated');
-    assert.equal(said(away, '1.0.0').failures, 1);
+  it('that has not returned is not started again before it does', () => {
+    const offline = waiting('a', { phase: 'installing', startedAt: now, wave: 0 });
+    assert.deepEqual(decided([offline], { now: now + 10_000 }).offers, []);
+    assert.equal(afterHandshake(offline, '2.0.0').state, 'updated');
+    assert.equal(afterHandshake(offline, '1.0.0').failures, 1);
   });
 
-  it('that was interrupted and stays away gives its place in the wave to another, and takes a new one when it is back', () => {
+  it('that was interrupted and stays offline gives its place in the wave to another, and gets a new place when it is back', () => {
     const cut = waiting('device-0', { wave: 0, startedAt: now, interruptions: 1 });
     const targets = [cut, waiting('device-1'), waiting('device-2')];
-    const away = { 'device-0': { isOnline: false } };
+    const offline = { 'device-0': { isOnline: false } };
     const later = now + placeKeptMs;
-    assert.deepEqual(decided(targets, { now: later - 1 }, away).offers, []);
+    assert.deepEqual(decided(targets, { now: later - 1 }, offline).offers, []);
     assert.deepEqual(
-      decided(targets, { now: later, listeningSince: now + 1 }, away).offers,
+      decided(targets, { now: later, listeningSince: now + 1 }, offline).offers,
       [],
-      'the station was away',
+      'the station was offline',
     );
-    const after = decided(targets, { now: later }, away);
+    const after = decided(targets, { now: later }, offline);
     assert.deepEqual(after.offers, ['device-1']);
     assert.deepEqual(decided(after.targets, { now: later }).offers, [], 'there is one canary');
     const last = { ...rollout, wave: 2 };
     assert.deepEqual(decided(after.targets, { now: later, rollout: last }).offers, ['device-2', 'device-0']);
   });
 
-  it('that vanished while it started with the new firmware keeps its place: the others wait for it', () => {
+  it('that went offline while it started the new firmware keeps its place: the others wait for it', () => {
     const lost = waiting('device-0', { wave: 0, startedAt: now, phase: 'installing', percent: 100 });
-    const away = { 'device-0': { isOnline: false } };
-    const { offers, targets } = decided([lost, waiting('device-1')], { now: now + 3_600_000 }, away);
+    const offline = { 'device-0': { isOnline: false } };
+    const { offers, targets } = decided([lost, waiting('device-1')], { now: now + 3_600_000 }, offline);
     assert.deepEqual([offers, targets[0]?.wave], [[], 0]);
   });
 
-  it('whose record shows the version is done, though nobody heard it say so', () => {
+  it('whose record shows the version is updated, also without a handshake since the start', () => {
     assert.deepEqual(statesOf(decided([updating('a')], {}, { a: { firmwareVersion: '2.0.0' } }).targets), ['updated']);
   });
 });
@@ -287,20 +287,20 @@ describe('a rollout', () => {
     assert.equal(decided(targets.slice(1)).rollout.state, 'running');
   });
 
-  it('is done when every device is, and not while one sleeps', () => {
+  it('is done when every device is, and not while one is offline', () => {
     const updated = waiting('a', { state: 'updated', wave: 0 });
     assert.equal(decided([updated]).rollout.state, 'done');
     const { rollout: after } = decided([updated, waiting('b')], { now: now + 100_000 }, { b: { isOnline: false } });
     assert.equal(after.state, 'running');
   });
 
-  it('that is paused starts nobody, and lets go on who has begun', () => {
+  it('that is paused starts no device, and lets started ones continue', () => {
     const paused = { ...rollout, state: 'paused' as const };
     const { targets, offers } = decided([updating('a'), waiting('b')], { rollout: paused });
     assert.deepEqual([statesOf(targets), offers], [['updating', 'waiting'], []]);
   });
 
-  it('that was aborted gives up who is interrupted', () => {
+  it('that was aborted skips interrupted devices', () => {
     const aborted = { ...rollout, state: 'aborted' as const };
     const later = now + silenceLimits.downloading;
     assert.deepEqual(statesOf(decided([updating('a')], { rollout: aborted, now: later }).targets), ['skipped']);
@@ -328,7 +328,7 @@ describe('a version is wanted', () => {
       assert.equal(isWanted(image({ version }), { firmwareVersion: current, chip: null }, isOnRequest), expected));
   }
 
-  it('of the chip it is built for', () => {
+  it('for the chip it is built for', () => {
     const [s3, unknown] = [image({ chip: 'esp32s3' }), image()];
     assert.ok(isWanted(s3, { ...old, chip: 'ESP32-S3' }, false));
     assert.ok(!isWanted(s3, { ...old, chip: 'esp32' }, true));
@@ -336,7 +336,7 @@ describe('a version is wanted', () => {
     assert.ok(isWanted(unknown, { ...old, chip: 'esp32' }, false));
   });
 
-  it('from the oldest version that can take it', () => {
+  it('from its minimum version on', () => {
     const demanding = image({ min_version: '1.5.0' });
     assert.ok(!isWanted(demanding, old, true));
     assert.ok(isWanted(demanding, { ...old, firmwareVersion: '1.5.0' }, false));

@@ -16,11 +16,11 @@ export type RolloutSettings = {
   startsPerMinute: number;
   /** How long a wave must be stable before the next begins. */
   soakMs: number;
-  /** Images that a device may refuse or fall back from before it is left alone: a loop of flashing wears it out. */
+  /** Failed attempts after which a device gets no further one: repeated flashing wears it out. */
   maxFailures: number;
-  /** Cut downloads, which cost nothing but time. */
+  /** Interrupted downloads. They only cost time. */
   maxInterruptions: number;
-  /** Failed devices that stop the rollout: so many, or this share of at least ten. One failed canary always does. */
+  /** Failed devices that stop the rollout: this number, or this share of at least ten. One failed canary always stops it. */
   stopAtFailures: number;
   stopAtFailedShare: number;
 };
@@ -51,15 +51,15 @@ export type Rollout = {
 export type Target = {
   deviceId: string;
   state: TargetState;
-  /** How far it is; of a waiting one, how far it was when it was last heard. */
+  /** Current phase; for a waiting device, the phase at its last report. */
   phase: TargetPhase | null;
   percent: number | null;
-  /** The wave it has a place in. */
+  /** The wave in which it has a place. */
   wave: number | null;
   failures: number;
   interruptions: number;
   /** Number of further handshakes since it has the version, during the soak time. */
-  greetings: number;
+  handshakes: number;
   reason: string | null;
   /** Not to be started before; milliseconds since the epoch. */
   notBefore: number;
@@ -93,72 +93,72 @@ const minuteMs = 60_000;
 const firstPauseMs = 5_000;
 const longestPauseMs = 600_000;
 /** More handshakes during the soak time mean that the firmware restarts in a loop. */
-export const maxGreetings = 3;
+export const maxHandshakes = 3;
 /** A share of fewer devices is not meaningful. */
 const shareCountsFrom = 10;
 
 /** A device report about its update. */
-export type DeviceWord =
+export type UpdateReport =
   | { kind: 'handshake'; firmwareVersion: string; at: number }
   | { kind: 'progress'; percent: number; at: number }
   | { kind: 'error'; reason: string; at: number }
-  /** It asked over HTTP, running this version. */
+  /** The device asked over HTTP, and runs this version. */
   | { kind: 'asked'; firmwareVersion: string; at: number }
   | { kind: 'accepted'; at: number }
   | { kind: 'not_sent'; reason: string; at: number };
 
 /** Applies a device report to a target. */
-export function hear(rollout: Rollout, target: Target, word: DeviceWord): Target {
-  const heard = { ...target, changedAt: word.at };
-  switch (word.kind) {
+export function applyReport(rollout: Rollout, target: Target, report: UpdateReport): Target {
+  const changed = { ...target, changedAt: report.at };
+  switch (report.kind) {
     case 'handshake':
-      if (isSame(word.firmwareVersion, rollout.version)) return hearSuccess(rollout, target, word.at);
-      return hearHandshake(rollout, heard, word.firmwareVersion, word.at);
+      if (isSame(report.firmwareVersion, rollout.version)) return applyNewVersion(rollout, target, report.at);
+      return applyOtherVersion(rollout, changed, report.firmwareVersion, report.at);
     case 'progress':
-      // One that was not started here is at another rollout's version.
+      // A device that this rollout did not start installs the version of another rollout.
       if (target.startedAt === null || (target.state !== 'updating' && target.state !== 'waiting')) return target;
       return {
-        ...heard,
+        ...changed,
         state: 'updating',
-        phase: word.percent >= 100 ? 'installing' : 'downloading',
-        percent: word.percent,
+        phase: report.percent >= 100 ? 'installing' : 'downloading',
+        percent: report.percent,
         reason: null,
       };
     case 'error':
-      return target.state === 'updating' ? fail(rollout, heard, word.reason, word.at) : target;
+      return target.state === 'updating' ? fail(rollout, changed, report.reason, report.at) : target;
     case 'asked': {
-      const isBack = target.phase === 'installing' && !isSame(word.firmwareVersion, rollout.version);
-      return isBack ? hearHandshake(rollout, heard, word.firmwareVersion, word.at) : target;
+      const hasRestarted = target.phase === 'installing' && !isSame(report.firmwareVersion, rollout.version);
+      return hasRestarted ? applyOtherVersion(rollout, changed, report.firmwareVersion, report.at) : target;
     }
     case 'accepted':
-      return target.state === 'updating' && target.phase === 'offered' ? { ...heard, phase: 'accepted' } : target;
+      return target.state === 'updating' && target.phase === 'offered' ? { ...changed, phase: 'accepted' } : target;
     case 'not_sent':
       return target.state === 'updating' && target.phase === 'offered'
-        ? interrupt(rollout, heard, word.reason, word.at)
+        ? interrupt(rollout, changed, report.reason, report.at)
         : target;
   }
 }
 
 /** Each connect causes a handshake. A device is stable since it first had the version, unless it reconnects too often. */
-function hearSuccess(rollout: Rollout, target: Target, at: number): Target {
-  const hasLoopedOut = target.state === 'failed' && target.greetings > maxGreetings;
-  if (hasLoopedOut) return target;
+function applyNewVersion(rollout: Rollout, target: Target, at: number): Target {
+  const failedInLoop = target.state === 'failed' && target.handshakes > maxHandshakes;
+  if (failedInLoop) return target;
   if (target.state !== 'updated') return { ...updated(target), changedAt: at };
   if (at - target.changedAt >= rollout.settings.soakMs) return target;
-  const greeted = { ...target, greetings: target.greetings + 1 };
-  if (greeted.greetings <= maxGreetings) return greeted;
-  return fail(rollout, { ...greeted, changedAt: at }, 'It started again and again with the new firmware.', at);
+  const counted = { ...target, handshakes: target.handshakes + 1 };
+  if (counted.handshakes <= maxHandshakes) return counted;
+  return fail(rollout, { ...counted, changedAt: at }, 'It started again and again with the new firmware.', at);
 }
 
-function hearHandshake(rollout: Rollout, target: Target, version: string, at: number): Target {
+function applyOtherVersion(rollout: Rollout, target: Target, version: string, at: number): Target {
   const fellBack = `It started with ${version} again: the new firmware did not hold.`;
-  // Also when it was heard with the new one before: its power may have gone before it knew that it was heard.
+  // Also after its handshake with the new version: its power may have failed before it kept that version.
   if (target.state === 'updated') return fail(rollout, target, fellBack, at);
   if (target.state === 'failed' || target.state === 'skipped') return target;
   if (target.phase === 'installing') return fail(rollout, target, fellBack, at);
   if (target.state !== 'updating') return target;
   const interrupted = interrupt(rollout, target, 'It was interrupted.', at);
-  // One that sleeps has not heard the command; now it is awake, and not for long.
+  // A sleeping device did not receive the command; now it is awake, and not for long.
   return target.phase === 'offered' ? { ...interrupted, notBefore: at } : interrupted;
 }
 
@@ -167,7 +167,7 @@ const updated = (target: Target): Target => ({
   state: 'updated',
   phase: null,
   percent: null,
-  greetings: 0,
+  handshakes: 0,
   reason: null,
 });
 
@@ -201,20 +201,20 @@ export type RolloutFacts = {
 
 export type Decision = {
   rollout: Rollout;
-  /** All of them, as they are from now on. */
+  /** All targets, in their next state. */
   targets: Target[];
-  /** Whom to send the command, once this is on disk. */
+  /** Devices to send the command to, once this is on disk. */
   offers: string[];
 };
 
 /** The next state of a rollout. */
 export function decide(facts: RolloutFacts): Decision {
-  const targets = facts.targets.map((target) => look(facts, target));
+  const targets = facts.targets.map((target) => checkTarget(facts, target));
   const after = { ...facts, targets };
-  const rollout = judge(after);
+  const rollout = nextRollout(after);
   if (rollout.state === 'paused' || rollout.state === 'waiting_approval') return { rollout, targets, offers: [] };
-  if (rollout.state !== 'running') return { rollout, targets: targets.map(leave), offers: [] };
-  const startable = new Set(choose({ ...after, rollout }));
+  if (rollout.state !== 'running') return { rollout, targets: targets.map(skipIfWaiting), offers: [] };
+  const startable = new Set(chooseStarts({ ...after, rollout }));
   return {
     rollout,
     offers: [...startable],
@@ -224,7 +224,7 @@ export function decide(facts: RolloutFacts): Decision {
   };
 }
 
-const leave = (target: Target): Target =>
+const skipIfWaiting = (target: Target): Target =>
   target.state === 'waiting' ? { ...target, state: 'skipped', phase: null, percent: null } : target;
 
 const start = (target: Target, wave: number, now: number): Target => ({
@@ -238,26 +238,26 @@ const start = (target: Target, wave: number, now: number): Target => ({
 });
 
 /** State of a target without a report: it has the version, or was silent for too long. */
-function look({ rollout, devices, listeningSince, now }: RolloutFacts, target: Target): Target {
+function checkTarget({ rollout, devices, listeningSince, now }: RolloutFacts, target: Target): Target {
   const device = devices.get(target.deviceId);
   if (device === undefined || (target.state !== 'updating' && target.state !== 'waiting')) return target;
   if (isSame(device.firmwareVersion, rollout.version)) return { ...updated(target), changedAt: now };
   if (target.phase === null) {
-    const heardAt = Math.max(target.changedAt, device.lastSeenAt ?? 0, listeningSince);
-    return !device.isOnline && now - heardAt >= placeKeptMs ? { ...target, wave: null } : target;
+    const lastReportAt = Math.max(target.changedAt, device.lastSeenAt ?? 0, listeningSince);
+    return !device.isOnline && now - lastReportAt >= placeKeptMs ? { ...target, wave: null } : target;
   }
   // A silent device may still be downloading and gets time; an offline one is not downloading.
   const phase = target.phase === 'accepted' && !device.isOnline ? 'downloading' : target.phase;
   if (now - Math.max(target.changedAt, listeningSince) < silenceLimits[phase]) return target;
   if (target.phase !== 'installing') return interrupt(rollout, target, 'Nothing was heard of it for too long.', now);
   // The device should have restarted. If it sends messages, it did not; if it is silent, its next report decides.
-  const hasSpoken = device.isOnline && (device.lastSeenAt ?? 0) > target.changedAt;
-  if (hasSpoken) return fail(rollout, target, 'It did not start with the new firmware.', now);
+  const isReporting = device.isOnline && (device.lastSeenAt ?? 0) > target.changedAt;
+  if (isReporting) return fail(rollout, target, 'It did not start with the new firmware.', now);
   return { ...target, state: 'waiting', reason: 'It has not come back yet.' };
 }
 
 /** Whether the rollout goes on, and in which wave it is. */
-function judge({ rollout, targets, now }: RolloutFacts): Rollout {
+function nextRollout({ rollout, targets, now }: RolloutFacts): Rollout {
   if (rollout.state !== 'running') return rollout;
   const count = (state: TargetState): number => targets.filter((target) => target.state === state).length;
   const [failed, done] = [count('failed'), count('updated')];
@@ -272,9 +272,9 @@ function judge({ rollout, targets, now }: RolloutFacts): Rollout {
   if (tried + count('skipped') === targets.length) return { ...rollout, state: 'done' };
   const limits = waveLimits(rollout.settings, targets.length);
   const isLast = rollout.wave >= limits.length - 1;
-  const hasStood = targets.every(({ state, changedAt }) => state !== 'updated' || now - changedAt >= soakMs);
+  const isStable = targets.every(({ state, changedAt }) => state !== 'updated' || now - changedAt >= soakMs);
   const isFull = tried >= (limits[rollout.wave] ?? targets.length);
-  return isFull && hasStood && !isLast ? { ...rollout, wave: rollout.wave + 1 } : rollout;
+  return isFull && isStable && !isLast ? { ...rollout, wave: rollout.wave + 1 } : rollout;
 }
 
 /** How many devices may have been started by the end of each wave. */
@@ -289,27 +289,27 @@ export function waveLimits({ canary, waves }: RolloutSettings, total: number): n
 }
 
 /** Devices to start now: online, due, and within wave, concurrency and rate. Those with the fewest failures first. */
-function choose({ rollout, targets, devices, busy, now }: RolloutFacts): string[] {
+function chooseStarts({ rollout, targets, devices, busy, now }: RolloutFacts): string[] {
   const { settings, wave } = rollout;
   const inFlight = targets.filter(({ state }) => state === 'updating').length;
-  const lately = targets.filter(({ startedAt }) => startedAt !== null && now - startedAt < minuteMs).length;
-  const room = Math.max(0, Math.min(settings.concurrency - inFlight, settings.startsPerMinute - lately));
+  const startedLately = targets.filter(({ startedAt }) => startedAt !== null && now - startedAt < minuteMs).length;
+  const room = Math.max(0, Math.min(settings.concurrency - inFlight, settings.startsPerMinute - startedLately));
   const begun = targets.filter(({ wave: own }) => own !== null).length;
   let fresh = (waveLimits(settings, targets.length)[wave] ?? targets.length) - begun;
   const due = targets
     .filter(({ state, phase, notBefore }) => state === 'waiting' && phase !== 'installing' && notBefore <= now)
     .filter(({ deviceId }) => devices.get(deviceId)?.isOnline === true && !busy.has(deviceId))
-    .sort((a, b) => trouble(a) - trouble(b));
-  // Who was begun before may go on in any wave; who was not takes a place in this one.
+    .sort((a, b) => setbacks(a) - setbacks(b));
+  // A device that was started before may continue in any wave; others take a place in this one.
   return due
     .filter(({ wave: own }) => own !== null || (fresh -= 1) >= 0)
     .slice(0, room)
     .map(({ deviceId }) => deviceId);
 }
 
-const trouble = ({ failures, interruptions }: Target): number => failures * 100 + interruptions;
+const setbacks = ({ failures, interruptions }: Target): number => failures * 100 + interruptions;
 
-/** Whether the image is one for the device. Downgrades only when they were asked for. Pure. */
+/** Whether the device can take the image. Downgrades only on request. Pure. */
 export function isWanted(
   image: ImageFacts,
   device: Pick<DeviceFacts, 'firmwareVersion' | 'chip'>,
@@ -318,13 +318,13 @@ export function isWanted(
   const { version, chip, min_version: minVersion } = image;
   const { firmwareVersion: current } = device;
   if (isSame(current, version)) return false;
-  if (chip !== null && device.chip !== null && plain(chip) !== plain(device.chip)) return false;
+  if (chip !== null && device.chip !== null && normalizeChip(chip) !== normalizeChip(device.chip)) return false;
   if (minVersion !== null && isNewer(minVersion, current)) return false;
   return isOnRequest || isNewer(version, current);
 }
 
 /** ESP32-S3 and esp32s3 are one chip. */
-const plain = (chip: string): string => chip.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+const normalizeChip = (chip: string): string => chip.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
 /** Build metadata does not make another version. */
 function isSame(a: string | null, b: string): boolean {

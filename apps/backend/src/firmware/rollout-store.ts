@@ -33,57 +33,52 @@ export type RolloutStore = {
   find(id: string): Promise<RolloutRecord | null>;
   /** The newest one of this version for the type. */
   findFor(type: string, version: string): Promise<RolloutRecord | null>;
-  /** The newest one that somebody asked for since then, of those that reached a device or still may. */
-  lastAsked(type: string, since: number): Promise<RolloutRecord | null>;
-  /** Those under way, and ended ones that a device is still busy with; oldest first. */
+  /** The newest rollout requested by a user since then, of those that reached a device or still may. */
+  lastRequested(type: string, since: number): Promise<RolloutRecord | null>;
+  /** Active rollouts, and ended ones that a device is still busy with; oldest first. */
   active(): Promise<RolloutRecord[]>;
   targets(rolloutId: string): Promise<Target[]>;
   devices(type: string): Promise<Map<string, DeviceFacts>>;
   /**
-   * Adds a rollout with every device that wants it; what is under way for the type gives way to it.
-   * @returns null when no device wants it, or when it is not on request and one that is, is under way.
+   * Adds a rollout with every device that wants it; it supersedes active ones of the type.
+   * @returns null when no device wants it, or when it is not on request and a rollout on request is active.
    */
   create(rollout: NewRollout): Promise<RolloutRecord | null>;
   /**
-   * Adds one more device that is behind, also one that was updated and fell back after the rollout was done. One that was done goes on.
+   * Adds a device with an older version, also one that fell back after the rollout was done. A rollout that was done continues.
    * @returns whether it was added.
    */
   enrol(rolloutId: string, deviceId: string): Promise<boolean>;
   /** @returns the rollout as it is now; null when its state is none of `from`. */
-  turn(
+  transition(
     id: string,
     from: readonly RolloutState[],
     to: RolloutState,
     reason: string | null,
   ): Promise<RolloutRecord | null>;
-  /** Writes what was decided. @returns false, having written nothing, when the rollout was changed meanwhile. */
+  /** Writes a decision. @returns false, having written nothing, when the rollout was changed meanwhile. */
   save(before: Rollout, after: Rollout, changed: readonly Target[]): Promise<boolean>;
 };
 
-const underWay = ['waiting_approval', 'running', 'paused'] as const satisfies RolloutState[];
+const activeStates = ['waiting_approval', 'running', 'paused'] as const satisfies RolloutState[];
 const endings: readonly RolloutState[] = ['done', 'stopped', 'aborted', 'superseded'];
 
 export function createRolloutStore({ db, clock }: { db: Database; clock: Clock }): RolloutStore {
-  const all = (source: Database | DatabaseTransaction = db) => source.selectFrom('firmware_rollouts').selectAll();
-  const one = async (query: {
-    executeTakeFirst(): Promise<FirmwareRolloutsTable | undefined>;
-  }): Promise<RolloutRecord | null> => {
-    const row = await query.executeTakeFirst();
-    return row === undefined ? null : toRollout(row);
-  };
-
+  const all = () => rolloutsIn(db);
   return {
     list: async (limit) => (await all().orderBy('id', 'desc').limit(limit).execute()).map(toRollout),
-    find: (id) => one(all().where('id', '=', id)),
+    find: (id) => first(all().where('id', '=', id)),
     findFor: (type, version) =>
-      one(all().where('type', '=', type).where('version', '=', version).orderBy('id', 'desc').limit(1)),
-    lastAsked: (type, since) => {
+      first(all().where('type', '=', type).where('version', '=', version).orderBy('id', 'desc').limit(1)),
+    lastRequested: (type, since) => {
       const reached = db
         .selectFrom('firmware_targets')
         .select('rollout_id')
         .where('state', 'in', ['waiting', 'updating', 'updated']);
-      const asked = all().where('type', '=', type).where('requested_by', 'is not', null);
-      return one(asked.where('created_at', '>=', since).where('id', 'in', reached).orderBy('id', 'desc').limit(1));
+      const requested = all().where('type', '=', type).where('requested_by', 'is not', null);
+      return first(
+        requested.where('created_at', '>=', since).where('id', 'in', reached).orderBy('id', 'desc').limit(1),
+      );
     },
     active: async () => {
       const busy = db.selectFrom('firmware_targets').select('rollout_id').where('state', '=', 'updating');
@@ -97,62 +92,34 @@ export function createRolloutStore({ db, clock }: { db: Database; clock: Clock }
     devices: (type) => readDevices(db, type),
     create: (rollout) => db.transaction().execute((transaction) => create(transaction, rollout, clock.now())),
     enrol: (rolloutId, deviceId) =>
-      db.transaction().execute(async (transaction) => {
-        const target = toRow(rolloutId, newTarget(deviceId, clock.now()));
-        const insert = transaction.insertInto('firmware_targets').values(target);
-        const { numInsertedOrUpdatedRows } = await insert
-          .onConflict((conflict) => conflict.columns(['rollout_id', 'device_id']).doNothing())
-          .executeTakeFirstOrThrow();
-        const isNew = numInsertedOrUpdatedRows === 1n;
-        if (!isNew && !(await takeAgain(transaction, rolloutId, deviceId, clock.now()))) return false;
-        const again = { state: 'running' as const, ended_at: null };
-        const update = transaction.updateTable('firmware_rollouts').set(again);
-        await update.where('id', '=', rolloutId).where('state', '=', 'done').execute();
-        return true;
-      }),
-    turn: (id, from, to, reason) =>
-      db.transaction().execute(async (transaction) => {
-        const update = transaction
-          .updateTable('firmware_rollouts')
-          .set({ state: to, reason, ...endOf(to, clock.now()) })
-          .where('id', '=', id)
-          .where('state', 'in', [...from]);
-        if ((await update.executeTakeFirst()).numUpdatedRows === 0n) return null;
-        if (endings.includes(to)) await skipWaiting(transaction, [id], clock.now());
-        return one(all(transaction).where('id', '=', id));
-      }),
+      db.transaction().execute((transaction) => enrol(transaction, rolloutId, deviceId, clock.now())),
+    transition: (id, from, to, reason) =>
+      db.transaction().execute((transaction) => transition(transaction, { id, from, to, reason }, clock.now())),
     save: (before, after, changed) =>
-      db.transaction().execute(async (transaction) => {
-        const { state, wave, reason } = after;
-        const ending = state !== before.state ? endOf(state, clock.now()) : {};
-        const update = transaction
-          .updateTable('firmware_rollouts')
-          .set({ state, wave, reason, ...ending })
-          .where('id', '=', before.id)
-          .where('state', '=', before.state)
-          .where('wave', '=', before.wave);
-        if ((await update.executeTakeFirst()).numUpdatedRows === 0n) return false;
-        for (const target of changed) {
-          const { rollout_id, device_id, ...values } = toRow(before.id, target);
-          const query = transaction.updateTable('firmware_targets').set(values);
-          await query.where('rollout_id', '=', rollout_id).where('device_id', '=', device_id).execute();
-        }
-        return true;
-      }),
+      db.transaction().execute((transaction) => save(transaction, { before, after, changed }, clock.now())),
   };
+}
+
+const rolloutsIn = (db: Database | DatabaseTransaction) => db.selectFrom('firmware_rollouts').selectAll();
+
+async function first(query: {
+  executeTakeFirst(): Promise<FirmwareRolloutsTable | undefined>;
+}): Promise<RolloutRecord | null> {
+  const row = await query.executeTakeFirst();
+  return row === undefined ? null : toRollout(row);
 }
 
 async function create(transaction: DatabaseTransaction, given: NewRollout, now: number): Promise<RolloutRecord | null> {
   const { image, state, settings, requestedBy, isOnRequest } = given;
   const { type, version } = image;
   const devices = await readDevices(transaction, type);
-  const burnt = isOnRequest ? new Set<string>() : await failedBefore(transaction, type, version);
-  const wanting = [...devices]
-    .filter(([id, device]) => !burnt.has(id) && isWanted(image, device, isOnRequest))
+  const failed = isOnRequest ? new Set<string>() : await failedBefore(transaction, type, version);
+  const deviceIds = [...devices]
+    .filter(([id, device]) => !failed.has(id) && isWanted(image, device, isOnRequest))
     .map(([id]) => id);
-  if (wanting.length === 0) return null;
+  if (deviceIds.length === 0) return null;
   const rows = transaction.selectFrom('firmware_rollouts').select(['id', 'requested_by']).where('type', '=', type);
-  const older = await rows.where('state', 'in', underWay).execute();
+  const older = await rows.where('state', 'in', activeStates).execute();
   if (!isOnRequest && older.some(({ requested_by: by }) => by !== null)) return null;
   const olderIds = older.map(({ id }) => id);
   if (olderIds.length > 0) {
@@ -173,13 +140,72 @@ async function create(transaction: DatabaseTransaction, given: NewRollout, now: 
     ended_at: null,
   };
   await transaction.insertInto('firmware_rollouts').values(row).execute();
-  for (const deviceId of wanting) {
+  for (const deviceId of deviceIds) {
     await transaction
       .insertInto('firmware_targets')
       .values(toRow(row.id, newTarget(deviceId, now)))
       .execute();
   }
   return toRollout(row);
+}
+
+async function enrol(
+  transaction: DatabaseTransaction,
+  rolloutId: string,
+  deviceId: string,
+  now: number,
+): Promise<boolean> {
+  const insert = transaction.insertInto('firmware_targets').values(toRow(rolloutId, newTarget(deviceId, now)));
+  const { numInsertedOrUpdatedRows } = await insert
+    .onConflict((conflict) => conflict.columns(['rollout_id', 'device_id']).doNothing())
+    .executeTakeFirstOrThrow();
+  const isNew = numInsertedOrUpdatedRows === 1n;
+  if (!isNew && !(await retryAfterFallback(transaction, rolloutId, deviceId, now))) return false;
+  const running = { state: 'running' as const, ended_at: null };
+  const update = transaction.updateTable('firmware_rollouts').set(running);
+  await update.where('id', '=', rolloutId).where('state', '=', 'done').execute();
+  return true;
+}
+
+type Transition = { id: string; from: readonly RolloutState[]; to: RolloutState; reason: string | null };
+
+async function transition(
+  transaction: DatabaseTransaction,
+  { id, from, to, reason }: Transition,
+  now: number,
+): Promise<RolloutRecord | null> {
+  const update = transaction
+    .updateTable('firmware_rollouts')
+    .set({ state: to, reason, ...endOf(to, now) })
+    .where('id', '=', id)
+    .where('state', 'in', [...from]);
+  if ((await update.executeTakeFirst()).numUpdatedRows === 0n) return null;
+  if (endings.includes(to)) await skipWaiting(transaction, [id], now);
+  return first(rolloutsIn(transaction).where('id', '=', id));
+}
+
+type Saved = { before: Rollout; after: Rollout; changed: readonly Target[] };
+
+async function save(
+  transaction: DatabaseTransaction,
+  { before, after, changed }: Saved,
+  now: number,
+): Promise<boolean> {
+  const { state, wave, reason } = after;
+  const ending = state !== before.state ? endOf(state, now) : {};
+  const update = transaction
+    .updateTable('firmware_rollouts')
+    .set({ state, wave, reason, ...ending })
+    .where('id', '=', before.id)
+    .where('state', '=', before.state)
+    .where('wave', '=', before.wave);
+  if ((await update.executeTakeFirst()).numUpdatedRows === 0n) return false;
+  for (const target of changed) {
+    const { rollout_id, device_id, ...values } = toRow(before.id, target);
+    const query = transaction.updateTable('firmware_targets').set(values);
+    await query.where('rollout_id', '=', rollout_id).where('device_id', '=', device_id).execute();
+  }
+  return true;
 }
 
 async function readDevices(db: Database | DatabaseTransaction, type: string): Promise<Map<string, DeviceFacts>> {
@@ -205,8 +231,8 @@ async function failedBefore(transaction: DatabaseTransaction, type: string, vers
   return new Set((await query.execute()).map(({ device_id }) => device_id));
 }
 
-/** A device that had a version and has fallen back since: one failure more. Not when a later rollout gave it another version. */
-async function takeAgain(
+/** Counts a failure of a device that fell back after its update. Not when a later rollout gave it another version. */
+async function retryAfterFallback(
   transaction: DatabaseTransaction,
   rolloutId: string,
   deviceId: string,
@@ -225,7 +251,7 @@ async function takeAgain(
   const failures = row.failures + 1;
   const isOver = failures >= toRollout(rollout).settings.maxFailures;
   const state = isOver ? ('failed' as const) : ('waiting' as const);
-  const reason = 'It fell back to the firmware before.';
+  const reason = 'It fell back to the previous firmware.';
   await transaction
     .updateTable('firmware_targets')
     .set({ state, failures, reason, phase: null, percent: null, not_before: now, changed_at: now })
@@ -255,7 +281,7 @@ const newTarget = (deviceId: string, now: number): Target => ({
   wave: null,
   failures: 0,
   interruptions: 0,
-  greetings: 0,
+  handshakes: 0,
   reason: null,
   notBefore: 0,
   startedAt: null,
@@ -277,7 +303,7 @@ const toTarget = (row: FirmwareTargetsTable): Target => ({
   wave: row.wave,
   failures: row.failures,
   interruptions: row.interruptions,
-  greetings: row.greetings,
+  handshakes: row.greetings,
   reason: row.reason,
   notBefore: row.not_before,
   startedAt: row.started_at,
@@ -293,7 +319,7 @@ const toRow = (rolloutId: string, target: Target): FirmwareTargetsTable => ({
   wave: target.wave,
   failures: target.failures,
   interruptions: target.interruptions,
-  greetings: target.greetings,
+  greetings: target.handshakes,
   reason: target.reason,
   not_before: target.notBefore,
   started_at: target.startedAt,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { contentOf, firmwareStation as station, obey, quick } from '../testing/firmware-station.ts';
+import { contentOf, firmwareStation as station, carryOut, quick } from '../testing/firmware-station.ts';
 import type { CommandRequest } from '../core/commands.ts';
 
-describe('a firmware that is ready', () => {
+describe('a new image', () => {
   it('goes to every device, a canary first', async () => {
     await using all = await station(12);
     await all.ready('2.0.0');
@@ -14,14 +14,14 @@ describe('a firmware that is ready', () => {
       checksum: contentOf('2.0.0').checksum,
       size: 1_000,
     });
-    await obey(all);
+    await carryOut(all);
     assert.equal((await all.rollout()).state, 'done');
     assert.deepEqual(new Set(Object.values(await all.states())), new Set(['updated']));
-    assert.equal(all.sent.length, 12, 'everyone was told once');
-    assert.equal(all.told.at(-1)?.state, 'done');
+    assert.equal(all.sent.length, 12, 'each device got one command');
+    assert.equal(all.changes.at(-1)?.state, 'done');
   });
 
-  it('is handed over again and again without another rollout', async () => {
+  it('that is announced again starts no further rollout', async () => {
     await using all = await station(2);
     await all.ready('2.0.0');
     const { id } = await all.rollout();
@@ -29,22 +29,22 @@ describe('a firmware that is ready', () => {
     assert.equal((await all.rollout()).id, id);
   });
 
-  it('goes on to the next wave though those that have it greet more often than a wave must stand', async () => {
+  it('goes to the next wave although the canary repeats its handshake more often than once in a soak time', async () => {
     await using all = await station(2);
     await all.ready('2.0.0');
     const { deviceId: canary } = all.sent[0] ?? assert.fail();
     await all.handshake(canary, '2.0.0');
-    const told = all.told.length;
-    for (let greeting = 1; greeting <= 3; greeting += 1) {
+    const changes = all.changes.length;
+    for (let handshake = 1; handshake <= 3; handshake += 1) {
       await all.pass(quick.soakMs / 4);
       await all.handshake(canary, '2.0.0');
     }
-    assert.equal(all.told.length, told, 'a greeting is no news of the rollout');
+    assert.equal(all.changes.length, changes, 'a handshake does not change the rollout');
     await all.pass(quick.soakMs / 4);
     assert.equal(all.sent.length, 2);
   });
 
-  it('does not go on from a canary that starts again and again, also when the station does', async () => {
+  it('does not go on from a canary that keeps restarting, also when the station restarts too', async () => {
     await using all = await station(2, { ...quick, soakMs: 60_000 });
     await all.ready('2.0.0');
     const { deviceId: canary } = all.sent[0] ?? assert.fail();
@@ -57,22 +57,22 @@ describe('a firmware that is ready', () => {
     assert.equal(all.sent.length, 1);
   });
 
-  it('goes on from a canary whose greetings had waited at the broker', async () => {
+  it('goes on from a canary whose handshakes waited at the broker', async () => {
     await using all = await station(2);
     await all.ready('2.0.0');
     const { deviceId: canary } = all.sent[0] ?? assert.fail();
-    await all.hear(...Array.from({ length: 20 }, () => all.greeting(canary, '2.0.0')));
+    await all.report(...Array.from({ length: 20 }, () => all.handshakeOf(canary, '2.0.0')));
     await all.pass(quick.soakMs);
     assert.equal(all.sent.length, 2);
   });
 
-  it('that is older than what runs is left alone', async () => {
+  it('that is older than the running version starts no rollout', async () => {
     await using all = await station(2);
     await all.ready('0.9.0');
     await assert.rejects(all.rollout('0.9.0'));
   });
 
-  it('waits for approval where that is wanted', async () => {
+  it('waits for approval if the mode of its type says so', async () => {
     await using all = await station(2);
     await all.images.setMode('climate', 'approval');
     await all.ready('2.0.0');
@@ -83,7 +83,7 @@ describe('a firmware that is ready', () => {
     assert.equal(all.sent.length, 1);
   });
 
-  it('takes the place of one under way, which leaves those that have begun to end', async () => {
+  it('supersedes an active rollout, whose started devices finish', async () => {
     await using all = await station(3);
     await all.ready('2.0.0');
     const first = all.sent[0]?.deviceId as string;
@@ -91,13 +91,13 @@ describe('a firmware that is ready', () => {
     assert.equal((await all.rollout()).state, 'superseded');
     assert.deepEqual(Object.values(await all.states()).sort(), ['skipped', 'skipped', 'updating']);
     assert.equal(all.sent.length, 2);
-    assert.notEqual(all.sent[1]?.deviceId, first, 'nobody is sent two at a time');
+    assert.notEqual(all.sent[1]?.deviceId, first, 'no device gets two at a time');
     await all.handshake(first, '2.0.0');
     assert.equal((await all.states())[first], 'updated');
     assert.equal((await all.states('3.0.0'))[first], 'waiting');
   });
 
-  it('that no device holds stops at the canary, and is not tried again by itself', async () => {
+  it('that no device keeps stops at the canary, and is not retried automatically', async () => {
     await using all = await station(5);
     await all.ready('2.0.0');
     const canary = all.sent[0]?.deviceId as string;
@@ -116,10 +116,10 @@ describe('a firmware that is ready', () => {
     assert.equal(all.sent.length, 2);
   });
 
-  it('goes, on request, also where it failed, and also backwards', async () => {
+  it('is installed on request also where it failed, and also as a downgrade', async () => {
     await using all = await station(1);
     await all.ready('2.0.0');
-    await obey(all);
+    await carryOut(all);
     const old = await all.images.put(contentOf('1.0.0'));
     assert.ok(old);
     const rollout = await all.rollouts().request(old, 'somebody');
@@ -129,16 +129,16 @@ describe('a firmware that is ready', () => {
     assert.equal(await all.rollouts().request({ ...old, version: '2.0.0' }, 'somebody'), null, 'all have it');
     await all.handshake(all.ids[0] ?? '', '1.0.0');
     await all.pass(60_000);
-    assert.equal(all.sent.at(-1)?.params['version'], '1.0.0', 'it keeps what was asked for');
+    assert.equal(all.sent.at(-1)?.params['version'], '1.0.0', 'it keeps the requested version');
   });
 });
 
-describe('devices that are not there', () => {
-  it('update when they wake', async () => {
+describe('an offline device', () => {
+  it('is updated when it wakes', async () => {
     await using all = await station(1);
     const sleeper = await all.add('1.0.0', 'offline');
     await all.ready('2.0.0');
-    await obey(all);
+    await carryOut(all);
     assert.equal((await all.rollout()).state, 'running');
     await all.handshake(sleeper, '1.0.0');
     await all.pass(1_000);
@@ -147,10 +147,10 @@ describe('devices that are not there', () => {
     assert.equal((await all.rollout()).state, 'done');
   });
 
-  it('any more with the new version, though they were, are tried again while they may', async () => {
+  it('that falls back after its update is retried within its attempts', async () => {
     await using all = await station(2);
     await all.ready('2.0.0');
-    await obey(all);
+    await carryOut(all);
     const [fallen = ''] = all.ids;
     for (const [sent, state] of [
       [3, 'running'],
@@ -165,26 +165,26 @@ describe('devices that are not there', () => {
     assert.equal((await all.states())[fallen], 'failed');
   });
 
-  it('and come later get it too', async () => {
+  it('that joins after the rollout gets the version too', async () => {
     await using all = await station(1);
     await all.ready('2.0.0');
-    await obey(all);
+    await carryOut(all);
     const late = await all.add('1.0.0');
     await all.handshake(late, '1.0.0');
-    await obey(all);
+    await carryOut(all);
     assert.equal((await all.states())[late], 'updated');
     assert.equal((await all.rollout()).state, 'done');
   });
 
-  it('and ask over HTTP are answered when it is their turn', async () => {
+  it('that asks over HTTP gets the image when its turn has come', async () => {
     await using all = await station(0);
     const [one, other] = [await all.add('1.0.0', 'offline'), await all.add('1.0.0', 'offline')];
     await all.ready('2.0.0');
     const ask = (deviceId: string, version: string) => all.rollouts().ask({ deviceId, type: 'climate', version });
     assert.equal((await ask(one, '1.0.0'))?.version, '2.0.0');
     assert.equal((await ask(one, '1.0.0'))?.version, '2.0.0', 'it may ask again');
-    assert.equal(await ask(other, '1.0.0'), null, 'one canary is enough');
-    assert.deepEqual(all.sent, [], 'who asks needs no command');
+    assert.equal(await ask(other, '1.0.0'), null, 'there is one canary');
+    assert.deepEqual(all.sent, [], 'a device that asks needs no command');
     await all.handshake(one, '2.0.0');
     assert.equal(await ask(one, '2.0.0'), null);
     await all.pass(2_000);
@@ -193,7 +193,7 @@ describe('devices that are not there', () => {
 });
 
 describe('a crash', () => {
-  it('at any point leaves nobody updating for longer than a minute, and nobody out', async () => {
+  it('at any point leaves no device updating for longer than a minute, and none without the update', async () => {
     await using all = await station(4);
     await all.ready('2.0.0');
     for (let round = 0; round < 60 && (await all.rollout()).state === 'running'; round += 1) {
@@ -210,7 +210,7 @@ describe('a crash', () => {
     assert.equal((await all.rollout()).state, 'done');
   });
 
-  it('between writing and sending is made good', async () => {
+  it('between writing and sending is repaired by the next check', async () => {
     await using all = await station(1);
     all.setFailing(true);
     await all.ready('2.0.0');
@@ -220,7 +220,7 @@ describe('a crash', () => {
     assert.equal(all.sent.length, 1);
   });
 
-  it('does not make a download start over that goes on', async () => {
+  it('does not restart a download that continues', async () => {
     await using all = await station(1);
     await all.ready('2.0.0');
     await all.progress(all.ids[0] as string, 10);

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict';
-import { createDeviceEvents, type DeviceReport } from '../core/device-events.ts';
-import { createImageStore, type FirmwareImage } from '../firmware/image-store.ts';
+import type { Clock } from '@station/kit/clock';
+import { createDeviceEvents, type DeviceEvents, type DeviceReport } from '../core/device-events.ts';
+import { createImageStore, type FirmwareImage, type ImageStore } from '../firmware/image-store.ts';
 import { defaultSettings, type RolloutSettings } from '../firmware/rollout-decide.ts';
-import { createRolloutStore, type RolloutRecord } from '../firmware/rollout-store.ts';
+import { createRolloutStore, type RolloutRecord, type RolloutStore } from '../firmware/rollout-store.ts';
 import { type Rollouts, startRollouts } from '../firmware/rollouts.ts';
+import type { Database } from '../store/schema.ts';
 import type { Store } from '../store/database.ts';
-import { createDeviceStore } from '../store/device-store.ts';
+import { createDeviceStore, type DeviceStore } from '../store/device-store.ts';
 import { manualClock } from './manual-clock.ts';
 import { recordedLog } from './recorded-log.ts';
 import { openTestStore } from './test-store.ts';
-import type { CommandRequest } from '../core/commands.ts';
+import type { CommandRequest, CommandResult } from '../core/commands.ts';
 
 export const quick: RolloutSettings = { ...defaultSettings, soakMs: 1_000 };
 export const contentOf = (version: string): Omit<FirmwareImage, 'ready_at'> => ({
@@ -23,91 +25,41 @@ export const contentOf = (version: string): Omit<FirmwareImage, 'ready_at'> => (
   min_version: null,
 });
 
-/** A station with devices that do as the test says; `restart` is what a crash leaves. */
+/** A station whose devices do what the test says. `restart` is what remains after a crash. */
 export async function firmwareStation(count: number, settings = quick) {
   await using opening = new AsyncDisposableStack();
   const store: Store = opening.use(await openTestStore());
   const clock = manualClock();
   const logger = recordedLog();
   const { db } = store;
-  const devices = createDeviceStore({ db, clock });
-  const events = createDeviceEvents(logger);
-  const images = createImageStore({ db, clock });
-  const rolloutStore = createRolloutStore({ db, clock });
-  const sent: CommandRequest[] = [];
-  const told: RolloutRecord[] = [];
-  let failing = false;
+  const world = {
+    db,
+    clock,
+    devices: createDeviceStore({ db, clock }),
+    events: createDeviceEvents(logger),
+    images: createImageStore({ db, clock }),
+    rolloutStore: createRolloutStore({ db, clock }),
+    commands: recordedCommands(clock),
+    changes: [] as RolloutRecord[],
+    ids: [] as string[],
+  };
   const start = (): Rollouts =>
     startRollouts({
-      store: rolloutStore,
-      images,
-      events,
+      store: world.rolloutStore,
+      images: world.images,
+      events: world.events,
       urlOf: ({ file }) => `http://station/firmware/${file}`,
-      commands: {
-        send: async (request) => {
-          if (!failing) sent.push(request);
-          const { deviceId, action, userId } = request;
-          const reason = failing ? 'The broker did not take the command.' : null;
-          const status = failing ? 'failed' : 'pending';
-          const command = { commandId: 'c', deviceId, action, status, reason, userId, at: clock.now() } as const;
-          return { kind: 'accepted', command };
-        },
-      },
-      tell: ({ rollout }) => told.push(rollout),
+      commands: world.commands,
+      onChange: ({ rollout }) => world.changes.push(rollout),
       clock,
       logger,
       settings,
     });
   let rollouts = start();
   opening.defer(async () => rollouts[Symbol.asyncDispose]());
-  const ids: string[] = [];
-  const add = async (version: string | null = '1.0.0', status: 'online' | 'offline' = 'online'): Promise<string> => {
-    const { id } = await devices.provision({ externalId: `d${ids.length}`, type: 'climate', name: 'd', zoneId: null });
-    await db.updateTable('devices').set({ status, firmware_version: version }).where('id', '=', id).execute();
-    ids.push(id);
-    return id;
-  };
+  const add = (version: string | null = '1.0.0', status: 'online' | 'offline' = 'online') =>
+    addDevice(world, version, status);
   for (let index = 0; index < count; index += 1) await add();
-  const hear = async (...reports: DeviceReport[]): Promise<void> => {
-    for (const report of reports) {
-      if (report.kind !== 'handshake') continue;
-      const set = { firmware_version: report.firmwareVersion, status: 'online' as const, last_seen_at: report.at };
-      await db.updateTable('devices').set(set).where('id', '=', report.deviceId).execute();
-    }
-    events.emit({ kind: 'reports', reports });
-    await rollouts.settled();
-  };
-  const greeting = (deviceId: string, firmwareVersion: string): DeviceReport => {
-    return { kind: 'handshake', deviceId, at: clock.now(), firmwareVersion, chip: 'esp32', kitTag: null };
-  };
-  const handshake = (deviceId: string, firmwareVersion: string) => hear(greeting(deviceId, firmwareVersion));
-  const progress = (deviceId: string, percent: number) =>
-    hear({
-      kind: 'event',
-      deviceId,
-      at: clock.now(),
-      eventKind: 'device_event',
-      data: { action: 'ota_progress', percent },
-    });
-  const ready = async (version: string): Promise<void> => {
-    const image = await images.put(contentOf(version));
-    assert.ok(image);
-    await rollouts.offer(image);
-    await rollouts.settled();
-  };
-  const pass = async (ms: number): Promise<void> => {
-    clock.advance(ms);
-    await rollouts.settled();
-  };
-  const rollout = async (version = '2.0.0'): Promise<RolloutRecord> => {
-    const found = await rolloutStore.findFor('climate', version);
-    assert.ok(found, `a rollout of ${version}`);
-    return found;
-  };
-  const states = async (version = '2.0.0'): Promise<Record<string, string>> => {
-    const targets = await rolloutStore.targets((await rollout(version)).id);
-    return Object.fromEntries(targets.map(({ deviceId, state }) => [deviceId, state]));
-  };
   const restart = async (): Promise<void> => {
     await rollouts[Symbol.asyncDispose]();
     rollouts = start();
@@ -115,33 +67,108 @@ export async function firmwareStation(count: number, settings = quick) {
   };
   const opened = opening.move();
   return {
-    ids,
-    sent,
-    /** How many of them devices have done. */
-    obeyed: { count: 0 },
-    told,
-    images,
+    ...actionsOf(world, () => rollouts),
+    ids: world.ids,
+    images: world.images,
+    changes: world.changes,
+    sent: world.commands.sent,
+    setFailing: world.commands.setFailing,
+    /** Number of commands that devices have carried out. */
+    carriedOut: { count: 0 },
     add,
-    hear,
-    greeting,
-    handshake,
-    progress,
-    ready,
-    pass,
-    rollout,
-    states,
     restart,
     rollouts: () => rollouts,
-    setFailing: (value: boolean) => (failing = value),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
 
-/** Lets every device that was told to update do so, until nobody is told any more. */
-export async function obey(all: Awaited<ReturnType<typeof firmwareStation>>, version = '2.0.0'): Promise<void> {
-  while (all.obeyed.count < all.sent.length) {
-    for (const { deviceId } of all.sent.slice(all.obeyed.count)) {
-      all.obeyed.count += 1;
+type World = {
+  db: Database;
+  clock: ReturnType<typeof manualClock>;
+  devices: DeviceStore;
+  events: DeviceEvents;
+  images: ImageStore;
+  rolloutStore: RolloutStore;
+  ids: string[];
+};
+
+/** Records what is sent, or fails every command. */
+function recordedCommands(clock: Clock) {
+  const sent: CommandRequest[] = [];
+  let isFailing = false;
+  return {
+    sent,
+    setFailing: (value: boolean): void => void (isFailing = value),
+    send: async (request: CommandRequest): Promise<CommandResult> => {
+      if (!isFailing) sent.push(request);
+      const { deviceId, action, userId } = request;
+      const reason = isFailing ? 'The broker did not take the command.' : null;
+      const status = isFailing ? 'failed' : 'pending';
+      return {
+        kind: 'accepted',
+        command: { commandId: 'c', deviceId, action, status, reason, userId, at: clock.now() },
+      };
+    },
+  };
+}
+
+async function addDevice({ db, devices, ids }: World, version: string | null, status: 'online' | 'offline') {
+  const { id } = await devices.provision({ externalId: `d${ids.length}`, type: 'climate', name: 'd', zoneId: null });
+  await db.updateTable('devices').set({ status, firmware_version: version }).where('id', '=', id).execute();
+  ids.push(id);
+  return id;
+}
+
+/** What devices and time do to the station. Each resolves when the rollouts have handled it. */
+function actionsOf({ db, clock, events, images, rolloutStore }: World, rollouts: () => Rollouts) {
+  const report = async (...reports: DeviceReport[]): Promise<void> => {
+    for (const one of reports) {
+      if (one.kind !== 'handshake') continue;
+      const set = { firmware_version: one.firmwareVersion, status: 'online' as const, last_seen_at: one.at };
+      await db.updateTable('devices').set(set).where('id', '=', one.deviceId).execute();
+    }
+    events.emit({ kind: 'reports', reports });
+    await rollouts().settled();
+  };
+  const handshakeOf = (deviceId: string, firmwareVersion: string): DeviceReport => {
+    return { kind: 'handshake', deviceId, at: clock.now(), firmwareVersion, chip: 'esp32', kitTag: null };
+  };
+  const rollout = async (version = '2.0.0'): Promise<RolloutRecord> => {
+    const found = await rolloutStore.findFor('climate', version);
+    assert.ok(found, `a rollout of ${version}`);
+    return found;
+  };
+  return {
+    report,
+    handshakeOf,
+    handshake: (deviceId: string, firmwareVersion: string) => report(handshakeOf(deviceId, firmwareVersion)),
+    progress: (deviceId: string, percent: number) => {
+      const data = { action: 'ota_progress', percent };
+      return report({ kind: 'event', deviceId, at: clock.now(), eventKind: 'device_event', data });
+    },
+    ready: async (version: string): Promise<void> => {
+      const image = await images.put(contentOf(version));
+      assert.ok(image);
+      await rollouts().offer(image);
+      await rollouts().settled();
+    },
+    pass: async (ms: number): Promise<void> => {
+      clock.advance(ms);
+      await rollouts().settled();
+    },
+    rollout,
+    states: async (version = '2.0.0'): Promise<Record<string, string>> => {
+      const targets = await rolloutStore.targets((await rollout(version)).id);
+      return Object.fromEntries(targets.map(({ deviceId, state }) => [deviceId, state]));
+    },
+  };
+}
+
+/** Every device carries out its update commands, until no further ones are sent. */
+export async function carryOut(all: Awaited<ReturnType<typeof firmwareStation>>, version = '2.0.0'): Promise<void> {
+  while (all.carriedOut.count < all.sent.length) {
+    for (const { deviceId } of all.sent.slice(all.carriedOut.count)) {
+      all.carriedOut.count += 1;
       await all.progress(deviceId, 50);
       await all.progress(deviceId, 100);
       await all.handshake(deviceId, version);
