@@ -34,7 +34,26 @@ export type FanOut = AsyncDisposable & {
   listening(isListening: boolean): void;
 };
 
-type Own = { message: ReplicaMessage; before: StatesBefore | undefined; connection: number; isCommitted: boolean };
+/** A message that this replica announced, and did not receive back yet. */
+type OwnMessage = {
+  message: ReplicaMessage;
+  before: StatesBefore | undefined;
+  connection: number;
+  isCommitted: boolean;
+};
+
+type FanOutState = {
+  deliver: (delivered: Delivered) => void;
+  own: Map<string, OwnMessage>;
+  /** Null: messages are delivered at once. */
+  held: Delivered[] | null;
+  /** Number of connections so far. */
+  connection: number;
+  isListening: boolean;
+  announced: number;
+  /** An earlier process of the same name does not count as this one. */
+  prefix: string;
+};
 
 const retryMs = 500;
 const maxQueued = 10_000;
@@ -51,92 +70,102 @@ export function createFanOut(options: {
   clock: Clock;
   logger: BackendLogger;
 }): FanOut {
-  const { db, deliver, clock, logger } = options;
+  const { db, replicaId, deliver, onTooMany, clock, logger } = options;
   const joiner = createJoiner();
-  /** Announced here and not yet received back. */
-  const own = new Map<string, Own>();
-  let held: Delivered[] | null = [];
-  let connection = 0;
-  let isListening = false;
-  let counter = 0;
-  // An earlier process of the same name does not count as this one.
-  const prefix = `${options.replicaId}.${process.pid.toString(36)}.${Math.round(clock.now()).toString(36)}`;
-
-  const hand = (delivered: Delivered): void => {
-    if (held === null) deliver(delivered);
-    else held.push(delivered);
+  const state: FanOutState = {
+    deliver,
+    own: new Map(),
+    held: [],
+    connection: 0,
+    isListening: false,
+    announced: 0,
+    prefix: `${replicaId}.${process.pid.toString(36)}.${Math.round(clock.now()).toString(36)}`,
   };
-  /** Messages of this replica that will not be received back. */
-  const handOwn = (name: string): void => {
-    const entry = own.get(name);
-    if (!own.delete(name) || entry === undefined) return;
-    const { message, before } = entry;
-    hand(before === undefined ? { message } : { message, before });
-  };
-  const announce: FanOut['announce'] = async (transaction, message, before) => {
-    const name = `${prefix}.${(counter++).toString(36)}`;
-    own.set(name, { message, before, connection, isCommitted: false });
-    const parts = toParts(name, JSON.stringify(message));
-    await sql`
-      select pg_notify(${channel}, part)
-      from (select part from unnest(${parts}::text[]) with ordinality as given(part, number) order by number) as ordered
-    `.execute(transaction);
-    return name;
-  };
-  const settled: FanOut['settled'] = (name, isCommitted) => {
-    const entry = own.get(name);
-    if (entry === undefined) return;
-    entry.isCommitted = isCommitted;
-    if (!isCommitted) own.delete(name);
-    else if (!isListening || entry.connection !== connection) handOwn(name);
-  };
-  const publisher = createPublisher({
-    send: async (message) => {
-      let name = '';
-      try {
-        await db.transaction().execute(async (transaction) => {
-          name = await announce(transaction, message);
-        });
-      } catch (error) {
-        settled(name, false);
-        throw error;
-      }
-      settled(name, true);
-    },
-    onTooMany: options.onTooMany,
-    clock,
-    logger,
-  });
-
+  const send = (message: ReplicaMessage): Promise<void> => sendAlone(state, db, message);
+  const publisher = createPublisher({ send, onTooMany, clock, logger });
   return {
-    announce,
-    settled,
+    announce: (transaction, message, before) => announce(state, transaction, message, before),
+    settled: (name, isCommitted) => settle(state, name, isCommitted),
     publish: publisher.add,
     receive: (payload) => {
       const joined = joiner.add(payload);
       if (joined === null) return;
-      if (own.has(joined.name)) handOwn(joined.name);
-      else hand({ message: JSON.parse(joined.text) as ReplicaMessage });
+      if (state.own.has(joined.name)) deliverOwn(state, joined.name);
+      else deliverOrHold(state, { message: JSON.parse(joined.text) as ReplicaMessage });
     },
     hold: () => {
-      held ??= [];
+      state.held ??= [];
     },
     release: () => {
-      const waiting = held ?? [];
-      held = null;
+      const waiting = state.held ?? [];
+      state.held = null;
       for (const delivered of waiting) deliver(delivered);
     },
-    listening: (now) => {
-      isListening = now;
+    listening: (isListening) => {
+      state.isListening = isListening;
       joiner.clear();
-      if (now) connection += 1;
-      else for (const [name, { isCommitted }] of own) if (isCommitted) handOwn(name);
+      if (isListening) state.connection += 1;
+      else for (const [name, { isCommitted }] of state.own) if (isCommitted) deliverOwn(state, name);
     },
     [Symbol.asyncDispose]: () => publisher[Symbol.asyncDispose](),
   };
 }
 
-/** Sends one after another; a failed message is retried before the next. */
+async function announce(
+  state: FanOutState,
+  transaction: DatabaseTransaction,
+  message: ReplicaMessage,
+  before?: StatesBefore,
+): Promise<string> {
+  const { own, prefix, connection } = state;
+  const name = `${prefix}.${(state.announced++).toString(36)}`;
+  own.set(name, { message, before, connection, isCommitted: false });
+  const parts = toParts(name, JSON.stringify(message));
+  await sql`
+    select pg_notify(${channel}, part)
+    from (select part from unnest(${parts}::text[]) with ordinality as given(part, number) order by number) as ordered
+  `.execute(transaction);
+  return name;
+}
+
+function settle(state: FanOutState, name: string, isCommitted: boolean): void {
+  const entry = state.own.get(name);
+  if (entry === undefined) return;
+  entry.isCommitted = isCommitted;
+  if (!isCommitted) state.own.delete(name);
+  // It will not be received back.
+  else if (!state.isListening || entry.connection !== state.connection) deliverOwn(state, name);
+}
+
+function deliverOwn(state: FanOutState, name: string): void {
+  const entry = state.own.get(name);
+  if (!state.own.delete(name) || entry === undefined) return;
+  const { message, before } = entry;
+  deliverOrHold(state, before === undefined ? { message } : { message, before });
+}
+
+function deliverOrHold({ deliver, held }: FanOutState, delivered: Delivered): void {
+  if (held === null) deliver(delivered);
+  else held.push(delivered);
+}
+
+async function sendAlone(state: FanOutState, db: Database, message: ReplicaMessage): Promise<void> {
+  let name = '';
+  try {
+    await db.transaction().execute(async (transaction) => {
+      name = await announce(state, transaction, message);
+    });
+  } catch (error) {
+    settle(state, name, false);
+    throw error;
+  }
+  settle(state, name, true);
+}
+
+/**
+ * Sends one after another; a failed message is retried before the next. Unlike the kit's `retry` it tries the rest of the queue once
+ * also while it ends.
+ */
 function createPublisher(options: {
   send: (message: ReplicaMessage) => Promise<void>;
   onTooMany: () => void;
@@ -149,15 +178,16 @@ function createPublisher(options: {
   let running: Promise<void> | null = null;
 
   const run = async (): Promise<void> => {
-    let said = '';
+    let lastMessage = '';
     for (let next = queue[0]; next !== undefined; next = queue[0]) {
       try {
         await send(next);
         queue.shift();
       } catch (error) {
         const message = describeError(error);
-        if (message !== said) logger.event('unexpected_error', { where: 'notifying the other replicas', message });
-        said = message;
+        if (message !== lastMessage)
+          logger.event('unexpected_error', { where: 'notifying the other replicas', message });
+        lastMessage = message;
         if (ending.signal.aborted) break;
         await clock.sleep(retryMs, ending.signal).catch(() => undefined);
       }

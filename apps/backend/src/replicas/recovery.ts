@@ -1,4 +1,5 @@
 import type { Clock } from '@station/kit/clock';
+import { constantBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import type { BackendLogger } from '@station/kit/logger';
 
@@ -30,23 +31,22 @@ export function createRecovery(options: {
 }): Recovery {
   const { clock, logger } = options;
   const reloads = new Set<() => Promise<void>>();
+  /** Ends the recovery under way when the next gap begins. */
+  let recovering = new AbortController();
   let isReady = false;
-  let gaps = 0;
+  let hasGap = false;
 
   const recover = async (): Promise<void> => {
-    const which = gaps;
-    for (;;) {
-      // Disconnected again: the next recovery starts over.
-      if (which !== gaps || !options.isConnected()) return;
-      try {
-        for (const reload of reloads) await reload();
-        break;
-      } catch (error) {
-        logger.event('unexpected_error', { where: 'reloading after a gap', message: describeError(error) });
-        await clock.sleep(retryMs);
-      }
-    }
-    if (which !== gaps) return;
+    if (!options.isConnected()) return;
+    const { signal } = recovering;
+    const reloadAll = async (): Promise<void> => {
+      for (const reload of reloads) await reload();
+    };
+    const onFailure = ({ error }: { error: unknown }): void =>
+      logger.event('unexpected_error', { where: 'reloading after a gap', message: describeError(error) });
+    const backoff = constantBackoff(retryMs);
+    await retry(reloadAll, { clock, signal, backoff, onFailure }).catch(() => undefined);
+    if (signal.aborted) return;
     options.release();
     options.onCaughtUp();
   };
@@ -56,7 +56,9 @@ export function createRecovery(options: {
       return { [Symbol.dispose]: () => void reloads.delete(reload) };
     },
     gapBegins: () => {
-      gaps += 1;
+      hasGap = true;
+      recovering.abort();
+      recovering = new AbortController();
       options.hold();
     },
     gapEnds: () => {
@@ -65,8 +67,8 @@ export function createRecovery(options: {
     begin: (also) => {
       for (const reload of also) reloads.add(reload);
       isReady = true;
-      if (gaps === 0) options.release();
-      else void recover();
+      if (hasGap) void recover();
+      else options.release();
     },
   };
 }

@@ -1,87 +1,76 @@
 import { sql } from 'kysely';
 import type { Clock } from '@station/kit/clock';
-import { createEmitter } from '@station/kit/emitter';
+import { createEmitter, type Emitter } from '@station/kit/emitter';
 import type { BackendLogger } from '@station/kit/logger';
 import { closeCodes } from '@station/protocol/socket';
 import type { AccessTokens } from '../core/access-tokens.ts';
 import type { DeviceEvents, Written } from '../core/device-events.ts';
-import { createLeadership } from '../core/leadership.ts';
+import { createLeadership, type SettableLeadership } from '../core/leadership.ts';
 import type { LastReceived } from '../mqtt/session-backlog.ts';
 import type { SocketHub } from '../socket/hub.ts';
-import type { Database } from '../store/schema.ts';
-import { createFanOut, type FanOut, shareEvents } from './fan-out.ts';
+import type { Database, DatabaseTransaction } from '../store/schema.ts';
+import { createFanOut, type Delivered, type FanOut, shareEvents } from './fan-out.ts';
 import { isAnyUnreceived, isStillLeader } from './locks.ts';
-import { createRecovery } from './recovery.ts';
+import { createRecovery, type Recovery } from './recovery.ts';
 import type { BrokerSide, Replicas } from './replicas-port.ts';
-import { openSession } from './session.ts';
+import { openSession, type SessionHandler } from './session.ts';
 import { openSharedLink } from './shared-link.ts';
 import { writeSharedReports } from './shared-reports.ts';
 import { shareRevocations } from './shared-revocations.ts';
-import { createTerm, aliveEveryMs } from './term.ts';
+import { aliveEveryMs, createTerm, type Term } from './term.ts';
 import { createExclusively, createTransact, replicatedCommandTransaction } from './transact.ts';
 
-export async function startReplicas(options: {
+type Options = {
   id: string;
   db: Database;
   url: string;
   hub: Pick<SocketHub, 'closeAll'>;
   clock: Clock;
   logger: BackendLogger;
-}): Promise<Replicas> {
-  const { id, db, hub, logger } = options;
+};
+
+/** The parts of this backend that messages are delivered to, and the state of the connection. */
+type ReplicaState = {
+  events: DeviceEvents | null;
+  tokens: AccessTokens | null;
+  side: BrokerSide | null;
+  isReady: boolean;
+  isConnected: boolean;
+  connection: Emitter<void>;
+  cloudChanged: Emitter<void>;
+};
+
+export async function startReplicas(options: Options): Promise<Replicas> {
+  const { id, db, hub, url, logger } = options;
   await using starting = new AsyncDisposableStack();
   const { clock } = starting.use(await startDatabaseClock(db, options.clock));
   const leadership = createLeadership();
-  const listening = createEmitter<void>();
-  const cloudChanged = createEmitter<void>();
-  let local: DeviceEvents | null = null;
-  let tokens: AccessTokens | null = null;
-  let side: BrokerSide | null = null;
-  let isReady = false;
-  let isConnected = false;
-
-  const fanOut = starting.use(
-    createFanOut({
-      db,
-      replicaId: id,
-      clock,
-      logger,
-      onTooMany: () =>
-        logger.event('unexpected_error', { where: 'notifying the other replicas', message: 'Too many messages wait' }),
-      deliver: ({ message, before }) => {
-        switch (message.kind) {
-          case 'reports':
-            return side?.onReports(message.reports, before);
-          case 'happening':
-            return local?.emit(message.happening);
-          case 'will':
-            return side?.onWill(message);
-          case 'revoked':
-            return tokens?.takeOver(message.userId, message.at);
-          case 'cloud':
-            return cloudChanged.emit();
-        }
-      },
-    }),
-  );
+  const state: ReplicaState = {
+    events: null,
+    tokens: null,
+    side: null,
+    isReady: false,
+    isConnected: false,
+    connection: createEmitter(),
+    cloudChanged: createEmitter(),
+  };
+  const onTooMany = (): void =>
+    logger.event('unexpected_error', { where: 'notifying the other replicas', message: 'Too many messages wait' });
+  const deliverTo = (delivered: Delivered): void => deliver(state, delivered);
+  const fanOut = starting.use(createFanOut({ db, replicaId: id, deliver: deliverTo, onTooMany, clock, logger }));
   const term = createTerm({
     replicaId: id,
     leadership,
-    isReceiving: () => side?.isReceiving() ?? false,
-    isReady: () => isReady,
-    onUnreceived: (ids) => side?.onUnreceived(ids),
+    isReceiving: () => state.side?.isReceiving() ?? false,
+    isReady: () => state.isReady,
+    onUnreceived: (ids) => state.side?.onUnreceived(ids),
     monotonic: () => clock.monotonic(),
     logger,
   });
-  const change = (connected: boolean): void => {
-    isConnected = connected;
-    fanOut.listening(connected);
-    listening.emit();
-  };
   const recovery = createRecovery({
     hold: fanOut.hold,
     release: fanOut.release,
-    isConnected: () => isConnected,
+    isConnected: () => state.isConnected,
     onCaughtUp: () => {
       hub.closeAll(closeCodes.tooSlow, 'Messages were missed');
       logger.event('replica_caught_up', { replicaId: id });
@@ -89,82 +78,113 @@ export async function startReplicas(options: {
     clock,
     logger,
   });
-  const session = await openSession({
-    url: options.url,
-    replicaId: id,
-    clock,
-    logger,
-    handler: {
-      onConnected: () => {
-        change(true);
-        recovery.gapEnds();
-      },
-      onLost: () => {
-        recovery.gapBegins();
-        term.end();
-        change(false);
-      },
-      onNotification: fanOut.receive,
-      onTick: term.tick,
-    },
-  });
-  starting.use(session);
-  const lastReceived = await introduce(db, id, clock);
-
-  const transact = createTransact(db, fanOut);
+  const handler = sessionHandlerOf(state, { fanOut, term, recovery });
+  starting.use(await openSession({ url, replicaId: id, clock, logger, handler }));
+  const lastReceived = await register(db, id, clock);
   const running = starting.move();
+  const parts = { options: { ...options, clock }, leadership, fanOut, recovery, lastReceived };
+  return replicasOf(state, parts, () => running.disposeAsync());
+}
+
+function deliver({ side, events, tokens, cloudChanged }: ReplicaState, { message, before }: Delivered): void {
+  switch (message.kind) {
+    case 'reports':
+      return side?.onReports(message.reports, before);
+    case 'happening':
+      return events?.emit(message.happening);
+    case 'will':
+      return side?.onWill(message);
+    case 'revoked':
+      return tokens?.takeOver(message.userId, message.at);
+    case 'cloud':
+      return cloudChanged.emit();
+  }
+}
+
+function sessionHandlerOf(
+  state: ReplicaState,
+  { fanOut, term, recovery }: { fanOut: FanOut; term: Term; recovery: Recovery },
+): SessionHandler {
+  const setConnected = (isConnected: boolean): void => {
+    state.isConnected = isConnected;
+    fanOut.listening(isConnected);
+    state.connection.emit();
+  };
+  return {
+    onConnected: () => {
+      setConnected(true);
+      recovery.gapEnds();
+    },
+    onLost: () => {
+      recovery.gapBegins();
+      term.end();
+      setConnected(false);
+    },
+    onNotification: fanOut.receive,
+    onTick: term.tick,
+  };
+}
+
+type RunningParts = {
+  /** With the database's clock. */
+  options: Options;
+  leadership: SettableLeadership;
+  fanOut: FanOut;
+  recovery: Recovery;
+  lastReceived: LastReceived;
+};
+
+function replicasOf(state: ReplicaState, parts: RunningParts, dispose: () => Promise<void>): Replicas {
+  const { options, leadership, fanOut, recovery, lastReceived } = parts;
+  const { id, db, clock, logger } = options;
+  const transact = createTransact(db, fanOut);
   const replicas: Replicas = {
     id,
     clock,
     leadership,
     lastReceived,
     commandTransaction: replicatedCommandTransaction(transact),
-    isListening: () => isConnected,
-    onListening: listening.subscribe,
+    isListening: () => state.isConnected,
+    onListening: state.connection.subscribe,
     onGap: recovery.onGap,
     share: (events) => {
-      local = events;
+      state.events = events;
       return shareEvents(events, fanOut);
     },
-    shareRevocations: async (given) => {
-      tokens = given;
-      const shared = await shareRevocations({ tokens: given, db, transact, clock, logger });
+    shareRevocations: async (tokens) => {
+      state.tokens = tokens;
+      const shared = await shareRevocations({ tokens, db, transact, clock, logger });
       recovery.onGap(shared.reload);
       return shared;
     },
-    attachBroker: (given) => {
-      side = given;
+    attachBroker: (side) => {
+      state.side = side;
     },
-    writeReports: (reports, newId, writeAlong) =>
-      writeAndTell({
-        db,
-        fanOut,
-        reports,
-        newId,
-        writeAlong,
-        mayDecide: async (transaction) =>
-          (await isStillLeader(transaction, leadership.epoch())) &&
-          !(await isAnyUnreceived(transaction, side?.takenOver() ?? [])),
-      }),
+    writeReports: (reports, newId, writeAlong) => {
+      const mayDecide = async (transaction: DatabaseTransaction): Promise<boolean> =>
+        (await isStillLeader(transaction, leadership.epoch())) &&
+        !(await isAnyUnreceived(transaction, state.side?.takenOver() ?? []));
+      return writeAndAnnounce({ db, fanOut, reports, newId, writeAlong, mayDecide });
+    },
     publishWill: (deviceId, ageMs) => fanOut.publish({ kind: 'will', deviceId, at: clock.now(), ageMs }),
     publishCloudChanged: () => fanOut.publish({ kind: 'cloud' }),
-    onCloudChanged: cloudChanged.subscribe,
+    onCloudChanged: state.cloudChanged.subscribe,
     exclusively: createExclusively(db),
     begin: (also) => {
-      isReady = true;
+      state.isReady = true;
       recovery.begin(also);
     },
     forget: async (replicaId) => {
       await db.deleteFrom('replicas').where('id', '=', replicaId).execute();
     },
-    openLink: (parts) => openSharedLink({ ...parts, replicas }),
-    [Symbol.asyncDispose]: () => running.disposeAsync(),
+    openLink: (link) => openSharedLink({ ...link, replicas }),
+    [Symbol.asyncDispose]: dispose,
   };
   return replicas;
 }
 
 /** Stored before the broker keeps messages for it: if it stops or hangs soon, another replica takes over its session. */
-async function introduce(db: Database, id: string, clock: Clock): Promise<LastReceived> {
+async function register(db: Database, id: string, clock: Clock): Promise<LastReceived> {
   const row = { id, process: 0, hears: -1, seen_at: clock.now() };
   await db
     .insertInto('replicas')
@@ -181,7 +201,7 @@ async function introduce(db: Database, id: string, clock: Clock): Promise<LastRe
 
 type Writing = Omit<Parameters<typeof writeSharedReports>[0], 'announce'> & { fanOut: FanOut };
 
-async function writeAndTell({ fanOut, ...writing }: Writing): Promise<Written> {
+async function writeAndAnnounce({ fanOut, ...writing }: Writing): Promise<Written> {
   let name = '';
   let written: Written;
   try {

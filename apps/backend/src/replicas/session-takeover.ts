@@ -29,83 +29,105 @@ const retireAfterMs = 60 * 60 * 1000;
 
 type Entry = { session: TakenSession; sinceMs: number; isRetiring: boolean };
 
-/**
- * Takes over the broker sessions of offline replicas. A broker still gives such a session its share of the messages, and keeps those not
- * acknowledged. By the same client id they arrive here, until the owner takes its session back.
- * @param open connects as that replica; `onTaken` is to be called when its owner took it back.
- * @param mayTakeOver whether this replica's own broker link is ready.
- */
-export function createTakeover(options: {
+type TakeoverParts = {
+  /** Connects as that replica; `onTaken` is to be called when its owner took the session back. */
   open: (replicaId: string, lastReceived: LastReceived, onTaken: () => void) => TakenSession;
+  /** Whether this replica's own broker link is ready. */
   mayTakeOver: () => boolean;
   /** A replica was taken out of service. */
   onRetired: (replicaId: string) => Promise<void>;
   clock: Clock;
   logger: BackendLogger;
-}): Takeover {
-  const { clock, logger } = options;
-  const entries = new Map<string, Entry>();
+};
+
+type TakeoverState = TakeoverParts & {
+  entries: Map<string, Entry>;
   /** Offline replicas: number of checks in a row, and since when, milliseconds since the epoch. */
-  const seen = new Map<string, { ticks: number; sinceAt: number }>();
-  const notBefore = new Map<string, number>();
-  const closing = new Set<Promise<void>>();
+  seen: Map<string, { ticks: number; sinceAt: number }>;
+  notBefore: Map<string, number>;
+  closing: Set<Promise<void>>;
+};
 
-  const close = (id: string): void => {
-    const entry = entries.get(id);
-    if (entry === undefined) return;
-    entries.delete(id);
-    const done = (async () => entry.session[Symbol.asyncDispose]())().finally(() => closing.delete(done));
-    closing.add(done);
+/**
+ * Takes over the broker sessions of offline replicas. A broker still gives such a session its share of the messages, and keeps those not
+ * acknowledged. By the same client id they arrive here, until the owner takes its session back.
+ */
+export function createTakeover(parts: TakeoverParts): Takeover {
+  const state: TakeoverState = {
+    ...parts,
+    entries: new Map(),
+    seen: new Map(),
+    notBefore: new Map(),
+    closing: new Set(),
   };
-  const takeOver = (id: string): void => {
-    const onTaken = (): void => {
-      notBefore.set(id, clock.monotonic() + takenPauseMs);
-      close(id);
-    };
-    const goneAt = (seen.get(id)?.sinceAt ?? clock.now()) - checkEveryMs;
-    const session = options.open(id, { sureAt: goneAt - checkEveryMs, goneAt }, onTaken);
-    entries.set(id, { session, sinceMs: clock.monotonic(), isRetiring: false });
-    logger.event('replica_adopted', { replicaId: id });
-  };
-  const retire = (id: string, entry: Entry): void => {
-    entry.isRetiring = true;
-    const retiring = async (): Promise<void> => {
-      await entry.session.retire();
-      await options.onRetired(id);
-      logger.event('replica_retired', { replicaId: id });
-    };
-    retiring()
-      .catch((error: unknown) => {
-        logger.event('unexpected_error', { where: 'retiring a replica', message: describeError(error) });
-      })
-      .finally(() => close(id));
-  };
-
+  const { entries, seen, closing } = state;
   return {
     takenOver: () => [...entries].filter(([, { session }]) => session.isReady()).map(([id]) => id),
-    check: (unreceived) => {
-      for (const id of [...entries.keys()]) if (!unreceived.includes(id)) close(id);
-      for (const id of [...seen.keys()]) if (!unreceived.includes(id)) seen.delete(id);
-      const nowMs = clock.monotonic();
-      for (const id of unreceived) {
-        const { ticks: before = 0, sinceAt = clock.now() } = seen.get(id) ?? {};
-        const ticks = before + 1;
-        seen.set(id, { ticks, sinceAt });
-        const entry = entries.get(id);
-        if (entry === undefined) {
-          if (ticks >= patienceTicks && options.mayTakeOver() && nowMs >= (notBefore.get(id) ?? 0)) takeOver(id);
-        } else if (!entry.isRetiring && entry.session.isReady() && nowMs - entry.sinceMs >= retireAfterMs) {
-          retire(id, entry);
-        }
-      }
-    },
+    check: (unreceived) => check(state, unreceived),
     release: () => {
       seen.clear();
-      for (const id of [...entries.keys()]) close(id);
+      closeAll(state);
     },
     [Symbol.asyncDispose]: async () => {
-      for (const id of [...entries.keys()]) close(id);
+      closeAll(state);
       await Promise.all(closing);
     },
   };
+}
+
+function check(state: TakeoverState, unreceived: readonly string[]): void {
+  const { entries, seen, notBefore, clock } = state;
+  for (const id of [...entries.keys()]) if (!unreceived.includes(id)) close(state, id);
+  for (const id of [...seen.keys()]) if (!unreceived.includes(id)) seen.delete(id);
+  const nowMs = clock.monotonic();
+  for (const id of unreceived) {
+    const { ticks: before = 0, sinceAt = clock.now() } = seen.get(id) ?? {};
+    const ticks = before + 1;
+    seen.set(id, { ticks, sinceAt });
+    const entry = entries.get(id);
+    if (entry === undefined) {
+      if (ticks >= patienceTicks && state.mayTakeOver() && nowMs >= (notBefore.get(id) ?? 0)) takeOver(state, id);
+    } else if (!entry.isRetiring && entry.session.isReady() && nowMs - entry.sinceMs >= retireAfterMs) {
+      retire(state, id, entry);
+    }
+  }
+}
+
+function takeOver(state: TakeoverState, id: string): void {
+  const { entries, seen, notBefore, clock, logger } = state;
+  const onTaken = (): void => {
+    notBefore.set(id, clock.monotonic() + takenPauseMs);
+    close(state, id);
+  };
+  const goneAt = (seen.get(id)?.sinceAt ?? clock.now()) - checkEveryMs;
+  const session = state.open(id, { sureAt: goneAt - checkEveryMs, goneAt }, onTaken);
+  entries.set(id, { session, sinceMs: clock.monotonic(), isRetiring: false });
+  logger.event('replica_adopted', { replicaId: id });
+}
+
+function retire(state: TakeoverState, id: string, entry: Entry): void {
+  const { logger } = state;
+  entry.isRetiring = true;
+  const retiring = async (): Promise<void> => {
+    await entry.session.retire();
+    await state.onRetired(id);
+    logger.event('replica_retired', { replicaId: id });
+  };
+  retiring()
+    .catch((error: unknown) => {
+      logger.event('unexpected_error', { where: 'retiring a replica', message: describeError(error) });
+    })
+    .finally(() => close(state, id));
+}
+
+function closeAll(state: TakeoverState): void {
+  for (const id of [...state.entries.keys()]) close(state, id);
+}
+
+function close({ entries, closing }: TakeoverState, id: string): void {
+  const entry = entries.get(id);
+  if (entry === undefined) return;
+  entries.delete(id);
+  const done = (async () => entry.session[Symbol.asyncDispose]())().finally(() => closing.delete(done));
+  closing.add(done);
 }

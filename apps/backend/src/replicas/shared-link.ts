@@ -5,15 +5,15 @@ import type { AvailabilityKeeper } from '../mqtt/availability-keeper.ts';
 import type { BrokerClientOptions, BrokerSession } from '../mqtt/broker-client.ts';
 import type { BrokerLink } from '../mqtt/broker-link.ts';
 import type { LastReceived } from '../mqtt/session-backlog.ts';
-import type { Replicas } from './replicas-port.ts';
-import { createTakeover } from './session-takeover.ts';
+import type { BrokerSide, Replicas } from './replicas-port.ts';
+import { createTakeover, type Takeover } from './session-takeover.ts';
 
 /**
  * A replica's link to the broker: its own share of the messages, and as leader also the shares of offline replicas.
  * @param own how a single backend would connect.
  */
 export function openSharedLink(
-  options: Omit<HearingParts, 'open' | 'endSingle' | 'logger'> & {
+  options: Omit<ReceivingParts, 'open' | 'endSingle' | 'logger'> & {
     connect: (options: BrokerClientOptions) => BrokerSession;
     own: BrokerClientOptions;
     stationId: string;
@@ -39,7 +39,7 @@ export function openSharedLink(
     if (await session.retire()) logger.event('mqtt_session_ended', { clientId: own.clientId });
     closing.delete(session);
   };
-  const hearing = createSharedHearing({
+  const receiving = receiveShared({
     ...options,
     endSingle,
     logger,
@@ -48,10 +48,10 @@ export function openSharedLink(
   });
   const link = connect({
     ...sessionOf(replicas.id, replicas.lastReceived),
-    handler: { ...handler, onListening: hearing.onListening },
+    handler: { ...handler, onListening: receiving.onListening },
   });
   const close = async (): Promise<void> => {
-    await hearing[Symbol.asyncDispose]();
+    await receiving[Symbol.asyncDispose]();
     for (const session of closing) await session[Symbol.asyncDispose]();
     await link[Symbol.asyncDispose]();
   };
@@ -64,12 +64,12 @@ const willToleranceMs = 500;
 /** Opens the session of an offline replica. */
 type OpenSession = (replicaId: string, lastReceived: LastReceived, onTaken: () => void) => BrokerSession;
 
-type SharedHearing = AsyncDisposable & {
+type SharedReceiving = AsyncDisposable & {
   /** This replica's own link started or stopped receiving. */
   onListening(isListening: boolean): void;
 };
 
-type HearingParts = {
+type ReceivingParts = {
   replicas: Replicas;
   keeper: AvailabilityKeeper;
   onReports: (reports: readonly DeviceReport[], before: StatesBefore | undefined) => void;
@@ -79,85 +79,105 @@ type HearingParts = {
   logger: BackendLogger;
 };
 
+type ReceivingState = ReceivingParts & {
+  takeover: Takeover;
+  isListening: boolean;
+  /** Null: this replica is not the leader, or has not checked yet. */
+  unreceived: readonly string[] | null;
+  isCovered: boolean;
+  /** Since when this replica receives every last will, from its own link or another's. */
+  linkedSinceMs: number | null;
+  isSingleEnded: boolean;
+};
+
 /**
  * Messages of devices shared by several replicas: each replica receives all reports through the database. Only the leader decides which
  * devices are offline, and only while every replica's share is received.
  */
-function createSharedHearing(options: HearingParts): SharedHearing {
-  const { replicas, keeper, logger } = options;
+function receiveShared(parts: ReceivingParts): SharedReceiving {
+  const { replicas, open, logger } = parts;
   const { leadership, clock } = replicas;
-  let isListening = false;
-  /** Null: this replica is not the leader, or has not checked yet. */
-  let unreceived: readonly string[] | null = null;
-  let isCovered = false;
-  /** Since when this replica receives every last will, from its own link or another's. */
-  let linkedSinceMs: number | null = null;
-  const agoMs = (at: number): number => Math.max(0, clock.now() - at);
-
-  const takeover = createTakeover({
-    open: options.open,
-    mayTakeOver: () => isListening,
-    onRetired: replicas.forget,
-    clock,
-    logger,
-  });
-  let isSingleEnded = false;
-  /** A broker may keep messages from the time before there were replicas. */
-  const endSingle = (): void => {
-    isSingleEnded = true;
-    options.endSingle().catch((error: unknown) => {
-      isSingleEnded = false;
-      logger.event('unexpected_error', { where: 'emptying the previous session', message: describeError(error) });
-    });
+  const mayTakeOver = (): boolean => state.isListening;
+  const takeover = createTakeover({ open, mayTakeOver, onRetired: replicas.forget, clock, logger });
+  const state: ReceivingState = {
+    ...parts,
+    takeover,
+    isListening: false,
+    unreceived: null,
+    isCovered: false,
+    linkedSinceMs: null,
+    isSingleEnded: false,
   };
-  const update = (): void => {
-    if (isListening && leadership.isLeader() && !isSingleEnded) endSingle();
-    const takenOver = takeover.takenOver();
-    const isEveryShareReceived = unreceived !== null && unreceived.every((id) => takenOver.includes(id));
-    const isLinked = isListening && replicas.isListening();
-    linkedSinceMs = isLinked ? (linkedSinceMs ?? clock.monotonic()) : null;
-    const covered = linkedSinceMs !== null && leadership.isLeader() && isEveryShareReceived;
-    if (covered === isCovered) return;
-    isCovered = covered;
-    // From here on silence counts, or stops counting.
-    keeper.listening(covered, linkedSinceMs ?? undefined);
-  };
-  replicas.attachBroker({
-    isReceiving: () => isListening,
-    takenOver: takeover.takenOver,
-    onUnreceived: (ids) => {
-      unreceived = ids;
-      // Its own session reconnects automatically.
-      takeover.check(ids.filter((id) => id !== replicas.id));
-      update();
-    },
-    onWill: ({ deviceId, at, ageMs }) => keeper.will(deviceId, agoMs(at), Math.max(ageMs, willToleranceMs)),
-    onReports: (reports, before) => {
-      for (const report of reports) {
-        if (report.kind !== 'status' || report.status === 'online') keeper.received(report.deviceId, agoMs(report.at));
-      }
-      options.onReports(reports, before);
-    },
-  });
+  replicas.attachBroker(brokerSideOf(state));
   const stack = new DisposableStack();
-  stack.use(replicas.onListening(update));
+  stack.use(replicas.onListening(() => update(state)));
   stack.use(
     leadership.subscribe((isLeader) => {
-      unreceived = null;
-      isSingleEnded = false;
+      state.unreceived = null;
+      state.isSingleEnded = false;
       if (!isLeader) takeover.release();
-      update();
+      update(state);
     }),
   );
   return {
-    onListening: (now) => {
-      isListening = now;
-      if (!now) takeover.release();
-      update();
+    onListening: (isListening) => {
+      state.isListening = isListening;
+      if (!isListening) takeover.release();
+      update(state);
     },
     [Symbol.asyncDispose]: async () => {
       stack.dispose();
       await takeover[Symbol.asyncDispose]();
     },
   };
+}
+
+function brokerSideOf(state: ReceivingState): BrokerSide {
+  const { replicas, keeper, takeover, onReports } = state;
+  const agoMs = (at: number): number => Math.max(0, replicas.clock.now() - at);
+  return {
+    isReceiving: () => state.isListening,
+    takenOver: takeover.takenOver,
+    onUnreceived: (ids) => {
+      state.unreceived = ids;
+      // Its own session reconnects automatically.
+      takeover.check(ids.filter((id) => id !== replicas.id));
+      update(state);
+    },
+    onWill: ({ deviceId, at, ageMs }) => keeper.will(deviceId, agoMs(at), Math.max(ageMs, willToleranceMs)),
+    onReports: (reports, before) => {
+      for (const report of reports) {
+        if (report.kind !== 'status' || report.status === 'online') keeper.received(report.deviceId, agoMs(report.at));
+      }
+      onReports(reports, before);
+    },
+  };
+}
+
+/** Decides again whether every share of the messages is received. */
+function update(state: ReceivingState): void {
+  const { replicas, keeper, takeover, isListening, unreceived } = state;
+  const { leadership, clock } = replicas;
+  if (isListening && leadership.isLeader() && !state.isSingleEnded) endSingleSession(state);
+  const takenOver = takeover.takenOver();
+  const isEveryShareReceived = unreceived !== null && unreceived.every((id) => takenOver.includes(id));
+  const isLinked = isListening && replicas.isListening();
+  state.linkedSinceMs = isLinked ? (state.linkedSinceMs ?? clock.monotonic()) : null;
+  const isCovered = state.linkedSinceMs !== null && leadership.isLeader() && isEveryShareReceived;
+  if (isCovered === state.isCovered) return;
+  state.isCovered = isCovered;
+  // From here on silence counts, or stops counting.
+  keeper.listening(isCovered, state.linkedSinceMs ?? undefined);
+}
+
+/** A broker may keep messages from the time before there were replicas. */
+function endSingleSession(state: ReceivingState): void {
+  state.isSingleEnded = true;
+  state.endSingle().catch((error: unknown) => {
+    state.isSingleEnded = false;
+    state.logger.event('unexpected_error', {
+      where: 'emptying the previous session',
+      message: describeError(error),
+    });
+  });
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Clock } from '@station/kit/clock';
+import { constantBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
 import { accessTokenLifetimeMs, type AccessTokens } from '../core/access-tokens.ts';
 import type { BackendLogger } from '@station/kit/logger';
@@ -7,6 +8,7 @@ import type { Database } from '../store/schema.ts';
 import type { Transact } from './transact.ts';
 
 const retryMs = 1_000;
+/** Ten minutes: a revocation must reach all replicas. */
 const maxAttempts = 600;
 
 export type SharedRevocations = Disposable & {
@@ -25,10 +27,29 @@ export async function shareRevocations(options: {
   const { tokens, db, transact, clock, logger } = options;
   const reload = (): Promise<void> => takeOverRevocations(db, tokens, clock);
   await reload();
+  const ending = new AbortController();
+  const write = (userId: string, at: number): Promise<void> =>
+    retry(() => writeRevocation(transact, userId, at), {
+      clock,
+      signal: ending.signal,
+      backoff: constantBackoff(retryMs),
+      onFailure: ({ error, attempt }) => {
+        if (attempt === 1) {
+          logger.event('unexpected_error', { where: 'sharing a revocation', message: describeError(error) });
+        }
+        if (attempt === maxAttempts) throw error;
+      },
+    });
   const listening = tokens.onRevoke((userId, { at, isOurs }) => {
-    if (isOurs) insist(clock, logger, () => writeRevocation(transact, userId, at));
+    if (isOurs) write(userId, at).catch(() => undefined);
   });
-  return { reload, [Symbol.dispose]: () => listening[Symbol.dispose]() };
+  return {
+    reload,
+    [Symbol.dispose]: () => {
+      listening[Symbol.dispose]();
+      ending.abort();
+    },
+  };
 }
 
 async function takeOverRevocations(db: Database, tokens: AccessTokens, clock: Clock): Promise<void> {
@@ -46,21 +67,4 @@ async function writeRevocation(transact: Transact, userId: string, at: number): 
       on conflict (user_id) do update set at = greatest(token_revocations.at, excluded.at)`.execute(transaction);
     await announce({ kind: 'revoked', userId, at });
   });
-}
-
-/** Retries until done: a revocation must reach all replicas. */
-function insist(clock: Clock, logger: BackendLogger, work: () => Promise<void>): void {
-  const run = async (): Promise<void> => {
-    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      try {
-        return await work();
-      } catch (error) {
-        if (attempt === 1) {
-          logger.event('unexpected_error', { where: 'sharing a revocation', message: describeError(error) });
-        }
-        await clock.sleep(retryMs);
-      }
-    }
-  };
-  void run();
 }
