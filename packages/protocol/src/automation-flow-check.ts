@@ -14,11 +14,12 @@ import {
 } from './automation-flow.ts';
 import type { FlowFault } from './automations.ts';
 import { actionsOf, commandSchema } from './device-command-schemas.ts';
+import type { DeviceType } from './device-types.ts';
 
 /** The facts that a flow is checked against. */
 export type FlowContext = {
-  /** Type of a device of the station; null when there is no such device. */
-  deviceType: (deviceId: string) => string | null;
+  /** The device, with its type where the station knows it; null when there is no such device. */
+  device: (deviceId: string) => { type: DeviceType | undefined } | null;
   /** The fault of a cron expression, in English; null when it is valid. */
   cronProblem: (expression: string) => string | null;
 };
@@ -106,8 +107,8 @@ function checkConfig(data: TriggerData | ConditionData | ActionData, context: Fl
   }
 }
 
-function checkDevice(deviceId: string, { deviceType }: FlowContext): Found[] {
-  if (deviceType(deviceId) !== null) return [];
+function checkDevice(deviceId: string, { device }: FlowContext): Found[] {
+  if (device(deviceId) !== null) return [];
   return [{ code: 'unknown_device', pointer: '/deviceId', message: 'There is no such device.' }];
 }
 
@@ -138,14 +139,14 @@ function checkSchedule({ cron, time, days }: Schedule, { cronProblem }: FlowCont
 type DeviceCommandConfig = Extract<ActionData, { kind: 'device_command' }>['config'];
 
 function checkCommand({ deviceId, action, params = {} }: DeviceCommandConfig, around: FlowContext): Found[] {
-  const type = around.deviceType(deviceId);
-  if (type === null) return checkDevice(deviceId, around);
+  const device = around.device(deviceId);
+  if (device === null) return checkDevice(deviceId, around);
   if (commandsNotForAutomations.includes(action)) {
     return [{ code: 'command_not_allowed', pointer: '/action', message: 'An automation may not send this command.' }];
   }
-  const schema = commandSchema(type, action);
+  const schema = commandSchema(device.type, action);
   if (schema === null) {
-    const known = actionsOf(type).filter((one) => !commandsNotForAutomations.includes(one));
+    const known = actionsOf(device.type).filter((one) => !commandsNotForAutomations.includes(one));
     const message = `The device does not understand this command. Known commands: ${known.join(', ')}.`;
     return [{ code: 'unknown_command', pointer: '/action', message }];
   }

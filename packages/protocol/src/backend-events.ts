@@ -47,6 +47,8 @@ export const backendEvents = {
   mqtt_logins_kept: event('info', { by: Type.Enum(['station', 'others']) }),
   mqtt_message_dropped: event('warn', { reason: text, count, topic: text }),
   device_type_differs: event('warn', { externalId: text, type: text, reportedType: text }),
+  device_type_added: event('info', { type: text, source: text }),
+  device_type_refused: event('warn', { source: text, reason: text }),
   devices_imported: event('info', { count }),
   cloud_link_up: event('info', { host: text }),
   cloud_link_down: event('warn', { host: text, reason: text, retryInMs: Type.Number() }),

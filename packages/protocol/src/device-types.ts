@@ -1,81 +1,189 @@
-import { Type, type Static, type TSchema } from 'typebox';
+import { Type, type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { commonActions } from './common-commands.ts';
 
 /**
- * The states, events and commands of a device type (contracts, sections 8 and 9). Commands are checked against it before they are
- * published. Pages display a device from it, also one of an unknown type.
+ * What a device of a type reports and understands (contracts, section 8a). A type is data: the built-in ones are JSON files of this form
+ * (`builtin-device-types.ts`), others come from files of the station's owner, from a firmware manifest or from a handshake.
  */
 
-const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-
-const ValueKind = Type.Enum(['number', 'boolean', 'text']);
+const closed = { additionalProperties: false } as const;
+const TypeName = Type.String({ pattern: '^[a-z0-9][a-z0-9._-]{0,63}$' });
+const Key = Type.String({ minLength: 1, maxLength: 64, pattern: '^[^\\u0000-\\u001f\\u007f]+$' });
+const Names = Type.Record(Type.String({ pattern: '^[a-z]{2,3}$' }), Type.String({ minLength: 1, maxLength: 64 }), {
+  maxProperties: 32,
+  description: 'By language (ISO 639), e.g. "en". Without one, the key is shown in words.',
+});
+const Scalar = Type.Union([Type.Boolean(), Type.Number(), Type.String({ maxLength: 256 })]);
 
 /** One value of a device's state. */
-export const Capability = Type.Object({
-  name: Type.String({ description: 'Key in the state.' }),
-  kind: ValueKind,
-  unit: Nullable(Type.String({ description: 'SI symbol or %; null for none.' })),
-  min: Nullable(Type.Number()),
-  max: Nullable(Type.Number()),
-});
+export const Capability = Type.Object(
+  {
+    key: Key,
+    kind: Type.Enum(['boolean', 'number', 'text', 'enum']),
+    unit: Type.Optional(Type.String({ minLength: 1, maxLength: 16, description: 'SI symbol or %.' })),
+    min: Type.Optional(Type.Number()),
+    max: Type.Optional(Type.Number()),
+    step: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+    values: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
+        minItems: 1,
+        maxItems: 64,
+        description: 'Of an enum.',
+      }),
+    ),
+    names: Type.Optional(Names),
+    valueNames: Type.Optional(
+      Type.Record(Type.String({ maxLength: 64 }), Names, {
+        maxProperties: 64,
+        description: 'Of "true" and "false", or of the values of an enum.',
+      }),
+    ),
+  },
+  closed,
+);
 export type Capability = Static<typeof Capability>;
 
-/** Parameters are required; undeclared ones are refused. */
-export const CommandParameter = Type.Object({
-  name: Type.String(),
-  kind: ValueKind,
-  min: Nullable(Type.Number()),
-  max: Nullable(Type.Number()),
-  capability: Nullable(Type.String({ description: 'The state value that this parameter sets.' })),
-});
-export type CommandParameter = Static<typeof CommandParameter>;
+/** One parameter, as JSON Schema. Only these keywords: a type may come from a device, and a pattern could block the station. */
+const Parameter = Type.Object(
+  {
+    type: Type.Enum(['boolean', 'number', 'integer', 'string']),
+    minimum: Type.Optional(Type.Number()),
+    maximum: Type.Optional(Type.Number()),
+    maxLength: Type.Optional(Type.Integer({ minimum: 1, maximum: 512 })),
+    enum: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: 64 })),
+  },
+  closed,
+);
+export type Parameter = Static<typeof Parameter>;
 
-export const CommandType = Type.Object({ action: Type.String(), parameters: Type.Array(CommandParameter) });
+const CommandType = Type.Object(
+  {
+    action: Key,
+    params: Type.Optional(
+      Type.Object(
+        {
+          type: Type.Literal('object'),
+          properties: Type.Record(Key, Parameter, { maxProperties: 16 }),
+          required: Type.Optional(Type.Array(Key, { maxItems: 16, description: 'Default: all of them.' })),
+          additionalProperties: Type.Optional(Type.Literal(false)),
+        },
+        { ...closed, description: 'JSON Schema of the parameters. A parameter named like a capability sets it.' },
+      ),
+    ),
+    sets: Type.Optional(
+      Type.Record(Key, Scalar, { maxProperties: 16, description: 'Values of capabilities after the command.' }),
+    ),
+    confirmedBy: Type.Array(Key, {
+      maxItems: 16,
+      description: 'Capabilities whose report confirms the command; none: only an acknowledgement does.',
+    }),
+    repeatable: Type.Boolean({ description: 'Whether a second execution has no further effect.' }),
+    names: Type.Optional(Names),
+  },
+  closed,
+);
 export type CommandType = Static<typeof CommandType>;
 
-export const DeviceType = Type.Object({
-  type: Type.String(),
-  capabilities: Type.Array(Capability, { description: 'The most important one comes first.' }),
-  commands: Type.Array(CommandType, { description: 'In addition to the commands of every device.' }),
-  events: Type.Array(Type.String(), { description: 'Values of `data.action` in its events.' }),
-});
+const EventType = Type.Object(
+  {
+    action: Key,
+    kind: Type.Enum(['device_event', 'user_event']),
+    names: Type.Optional(Names),
+  },
+  closed,
+);
+export type EventType = Static<typeof EventType>;
+
+export const DeviceType = Type.Object(
+  {
+    type: TypeName,
+    category: Type.Enum(['sensor', 'actuator']),
+    icon: Type.Optional(Type.String({ pattern: '^[a-z0-9-]{1,32}$', description: 'Unknown ones show a chip.' })),
+    names: Type.Optional(Names),
+    capabilities: Type.Array(Capability, { maxItems: 64, description: 'The most important one comes first.' }),
+    commands: Type.Array(CommandType, { maxItems: 32, description: 'In addition to those of every device.' }),
+    events: Type.Array(EventType, { maxItems: 32 }),
+    primary: Type.Optional(
+      Type.Object(
+        { capability: Key, command: Type.Optional(Key) },
+        { ...closed, description: 'What a tile shows large, and the command of its main action.' },
+      ),
+    ),
+    handshakeTypes: Type.Optional(
+      Type.Array(TypeName, { maxItems: 8, description: 'Other types that its devices name in their handshake.' }),
+    ),
+  },
+  closed,
+);
 export type DeviceType = Static<typeof DeviceType>;
 export const DeviceTypes = Type.Array(DeviceType);
 
-const number = (name: string, unit: string | null, min: number | null, max: number | null): Capability => ({
-  name,
-  kind: 'number',
-  unit,
-  min,
-  max,
-});
-const boolean = (name: string): Capability => ({ name, kind: 'boolean', unit: null, min: null, max: null });
-const sets = ({ name, kind, min, max }: Capability): CommandParameter => ({ name, kind, min, max, capability: name });
+/** The types of a station by name. */
+export type DeviceTypeFinder = (type: string) => DeviceType | undefined;
 
-const power = boolean('power');
-const motion = boolean('motion');
-const brightness = number('brightness', '%', 1, 100);
-const battery = number('battery', '%', 0, 100);
-const setPower: CommandType = { action: 'set_power', parameters: [sets(power)] };
+/** Bytes of JSON that a description may have. */
+export const maxDeviceTypeBytes = 32 * 1024;
 
-/** The built-in types. */
-export const builtInDeviceTypes: readonly DeviceType[] = [
-  {
-    type: 'climate',
-    capabilities: [number('temperature', '°C', -40, 85), number('humidity', '%', 0, 100), battery],
-    commands: [],
-    events: [],
-  },
-  { type: 'pir', capabilities: [motion, battery], commands: [], events: ['motion_detected', 'motion_cleared'] },
-  {
-    type: 'switch-pir',
-    capabilities: [power, motion],
-    commands: [setPower],
-    events: ['motion_detected', 'motion_cleared', 'button_pressed'],
-  },
-  {
-    type: 'light',
-    capabilities: [power, brightness],
-    commands: [setPower, { action: 'set_brightness', parameters: [sets(brightness)] }],
-    events: ['button_pressed'],
-  },
-];
+const shape = Compile(DeviceType);
+
+type ReadResult = { kind: 'ok'; deviceType: DeviceType } | { kind: 'invalid'; faults: string[] };
+
+/**
+ * Checks a description from outside. A description may leave out `category`, `commands` and `events`. Faults are English sentences with
+ * the place (RFC 6901) first.
+ */
+export function readDeviceType(value: unknown): ReadResult {
+  const completed = isRecord(value) ? withDefaults(value) : value;
+  if (!shape.Check(completed)) {
+    const faults = shape.Errors(completed).map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
+    return { kind: 'invalid', faults: faults.slice(0, 10) };
+  }
+  const faults = contradictionsOf(completed);
+  return faults.length === 0 ? { kind: 'ok', deviceType: completed } : { kind: 'invalid', faults };
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function withDefaults(value: Record<string, unknown>): Record<string, unknown> {
+  const { commands = [] } = value;
+  const category = Array.isArray(commands) && commands.length > 0 ? 'actuator' : 'sensor';
+  return { category, events: [], ...value, commands };
+}
+
+/** What the schema cannot say: names that refer to nothing, or that exist twice. */
+function contradictionsOf({ capabilities, commands, events, primary }: DeviceType): string[] {
+  const keys = new Set(capabilities.map(({ key }) => key));
+  const actions = new Set(commands.map(({ action }) => action));
+  const unknown = (place: string, key: string): string[] =>
+    keys.has(key) ? [] : [`${place} names the capability "${key}", which does not exist`];
+  return [
+    ...duplicatesOf(capabilities.map(({ key }) => key)).map((key) => `/capabilities has "${key}" twice`),
+    ...duplicatesOf(commands.map(({ action }) => action)).map((action) => `/commands has "${action}" twice`),
+    ...duplicatesOf(events.map(({ action }) => action)).map((action) => `/events has "${action}" twice`),
+    ...capabilities.flatMap(({ key, kind, values, min, max }, index) => [
+      ...((kind === 'enum') === (values !== undefined)
+        ? []
+        : [`/capabilities/${index} "${key}": an enum needs values, and only an enum has them`]),
+      ...(min !== undefined && max !== undefined && min >= max
+        ? [`/capabilities/${index} "${key}": min is not below max`]
+        : []),
+    ]),
+    ...commands.flatMap(({ action, params, sets = {}, confirmedBy }, index) => [
+      ...(commonActions.includes(action) ? [`/commands/${index} "${action}" is a command of every device`] : []),
+      ...[...confirmedBy, ...Object.keys(sets)].flatMap((key) => unknown(`/commands/${index}`, key)),
+      ...(params?.required ?? []).flatMap((name) =>
+        Object.hasOwn(params?.properties ?? {}, name)
+          ? []
+          : [`/commands/${index} requires the parameter "${name}", which does not exist`],
+      ),
+    ]),
+    ...(primary === undefined ? [] : unknown('/primary', primary.capability)),
+    ...(primary?.command === undefined || actions.has(primary.command)
+      ? []
+      : [`/primary names the command "${primary.command}", which does not exist`]),
+  ];
+}
+
+const duplicatesOf = (names: readonly string[]): string[] => names.filter((name, at) => names.indexOf(name) !== at);

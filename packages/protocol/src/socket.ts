@@ -99,6 +99,8 @@ const DeviceCommandMessage = Type.Object({
 /** A device was added, renamed or moved: read it again. */
 const DeviceChangedMessage = Type.Object({ type: Type.Literal('device_changed'), at: Time, deviceId: Id });
 const DeviceRemovedMessage = Type.Object({ type: Type.Literal('device_removed'), at: Time, deviceId: Id });
+/** A device type was added or changed: read GET /api/device-types again. */
+const DeviceTypesChangedMessage = Type.Object({ type: Type.Literal('device_types_changed'), at: Time });
 type DeviceRemovedMessage = Static<typeof DeviceRemovedMessage>;
 type DeviceStateMessage = Static<typeof DeviceStateMessage>;
 type DeviceStatusMessage = Static<typeof DeviceStatusMessage>;
@@ -136,6 +138,7 @@ export const ServerMessage = Type.Union([
   DeviceCommandMessage,
   DeviceChangedMessage,
   DeviceRemovedMessage,
+  DeviceTypesChangedMessage,
   FirmwareRolloutMessage,
   AutomationRunMessage,
   AutomationChangedMessage,

@@ -1,13 +1,14 @@
 import type { EventChannel } from '@station/protocol/cloud';
 import { type CloudMethod, cloudMethods, type DeviceCommandParams, rpcErrors } from '@station/protocol/cloud-rpc';
-import { builtInDeviceTypes } from '@station/protocol/device-types';
 import { checkCommand, type CommandResult, type Commands } from '../core/commands.ts';
+import type { DeviceTypes } from '../core/device-types.ts';
 import { toDevice, type DeviceStore } from '../store/device-store.ts';
 import { type CallId, RpcError, type RpcMethod } from './rpc-server.ts';
 import { commandKey, type RememberedCommands } from './remembered-commands.ts';
 
 export type MethodParts = {
   devices: Pick<DeviceStore, 'list' | 'findById'>;
+  types: DeviceTypes;
   commands: Pick<Commands, 'send'>;
   remembered: RememberedCommands;
   setChannels(channels: readonly EventChannel[]): Promise<void>;
@@ -15,7 +16,7 @@ export type MethodParts = {
 
 /** Methods that the cloud may call (specification, "Cloud JSON-RPC methods"). */
 export function createMethods(parts: MethodParts): Record<CloudMethod, RpcMethod> {
-  const { devices, remembered } = parts;
+  const { devices, types, remembered } = parts;
   return {
     'device.command': {
       params: cloudMethods['device.command'].params,
@@ -24,7 +25,7 @@ export function createMethods(parts: MethodParts): Record<CloudMethod, RpcMethod
         const device = await devices.findById(deviceId);
         if (device === null) throw unknownDevice();
         // Checked first: valid parameters are small and flat.
-        const checked = checkCommand(device.type, action, params);
+        const checked = checkCommand(types.find(device.type), action, params);
         if (checked.kind !== 'good') throw refusalOf(checked);
         const key = commandKey(idempotencyKey, id, { deviceId, command });
         return remembered.once(key, () => sendCommand(parts, { deviceId, action, params }));
@@ -36,7 +37,7 @@ export function createMethods(parts: MethodParts): Record<CloudMethod, RpcMethod
     },
     'device_types.list': {
       params: cloudMethods['device_types.list'].params,
-      run: async () => ({ deviceTypes: [...builtInDeviceTypes] }),
+      run: async () => ({ deviceTypes: [...types.list()] }),
     },
     'station.setActiveChannels': {
       params: cloudMethods['station.setActiveChannels'].params,

@@ -1,5 +1,6 @@
 import { Value } from 'typebox/value';
 import { actionsOf, commandSchema } from '@station/protocol/device-command-schemas';
+import type { DeviceType } from '@station/protocol/device-types';
 import type { CommandChange } from './device-events.ts';
 
 export type CommandRequest = {
@@ -56,8 +57,8 @@ export class UnansweredError extends Error {
 type Checked =
   { kind: 'good' } | { kind: 'unknown_action'; known: string[] } | { kind: 'bad_params'; faults: ParamFault[] };
 
-/** Whether a device of this type supports the command. Pure. */
-export function checkCommand(type: string, action: string, params: Readonly<Record<string, unknown>>): Checked {
+/** Whether a device of this type supports the command. Pure. @param type undefined: the station does not know the type. */
+export function checkCommand(type: DeviceType | undefined, action: string, params: Readonly<Record<string, unknown>>): Checked {
   const schema = commandSchema(type, action);
   if (schema === null) return { kind: 'unknown_action', known: actionsOf(type) };
   const faults = Value.Errors(schema, params).map(({ instancePath, message }) => ({ pointer: instancePath, message }));

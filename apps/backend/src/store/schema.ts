@@ -90,8 +90,14 @@ type SettingsTable = { key: string; value: string; updated_at: number };
 
 export type ZonesTable = { id: string; name: string; created_at: number };
 
-/** Device types that are not built in. */
-type DeviceTypesTable = { type: string; definition: string; updated_at: number };
+/** Device types from a firmware manifest or a handshake. */
+type DeviceTypesTable = {
+  type: string;
+  /** JSON of a `DeviceType`. */
+  definition: string;
+  source: 'manifest' | 'handshake';
+  updated_at: number;
+};
 
 export type DevicesTable = {
   id: string;

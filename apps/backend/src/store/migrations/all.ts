@@ -13,6 +13,7 @@ import { removedLogins } from './0016-removed-logins.ts';
 import { homeRoles } from './0017-home-roles.ts';
 import { commandLives } from './0018-command-lives.ts';
 import { firmwarePaths } from './0019-firmware-paths.ts';
+import { deviceTypes } from './0020-device-types.ts';
 
 /** Every migration, oldest first. Listed by hand, so that they are inside the one bundled file. Never change one that was released. */
 export const migrations: readonly StationMigration[] = [
@@ -30,4 +31,5 @@ export const migrations: readonly StationMigration[] = [
   homeRoles,
   commandLives,
   firmwarePaths,
+  deviceTypes,
 ];

@@ -1,0 +1,28 @@
+import { Type, type TObject } from 'typebox';
+
+const closed = { additionalProperties: false } as const;
+const nothing = Type.Object({}, closed);
+
+/**
+ * Parameters of the commands that every device understands (contracts, section 8). The station itself sends `ota_update` and `wifi_update`;
+ * people cannot choose their parameters.
+ */
+export const commonCommands = {
+  reboot: nothing,
+  factory_reset: nothing,
+  ota_update: Type.Object(
+    {
+      url: Type.String({ minLength: 1, maxLength: 2048, pattern: '^https?://' }),
+      version: Type.String({ minLength: 1, maxLength: 128 }),
+      checksum: Type.String({ pattern: '^(sha256:)?[0-9a-fA-F]{64}$' }),
+      size: Type.Integer({ minimum: 1 }),
+    },
+    closed,
+  ),
+  wifi_update: Type.Object(
+    { ssid: Type.String({ minLength: 1, maxLength: 32 }), password: Type.String({ maxLength: 64 }) },
+    closed,
+  ),
+} as const satisfies Record<string, TObject>;
+
+export const commonActions: readonly string[] = Object.keys(commonCommands);
