@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { isoTime } from '@station/kit/clock';
 import { closeCodes } from '@station/protocol/socket';
 import type { Automations } from './automations/automations.ts';
 import type { Cloud, CloudTuning } from './cloud/cloud.ts';
@@ -11,6 +12,7 @@ import { createDeviceEvents, type DeviceEvents } from './core/device-events.ts';
 import type { Host } from './core/host.ts';
 import { alwaysLeader, type Leadership } from './core/leadership.ts';
 import { deriveSecrets } from './core/secrets.ts';
+import { type RunningDeviceTypes, startDeviceTypes } from './devices/device-types.ts';
 import type { Firmware } from './firmware/firmware.ts';
 import type { HttpServer } from './http/server.ts';
 import type { Mqtt } from './mqtt/mqtt.ts';
@@ -53,6 +55,7 @@ export type Foundations = {
   station: StationStore;
   stationId: string;
   devices: DeviceStore;
+  types: RunningDeviceTypes;
   events: DeviceEvents;
   hub: SocketHub;
   /** Receives every message that is broadcast at `/ws`. */
@@ -92,12 +95,14 @@ export async function openFoundations(
   const shared = replicas !== null && jwtSecret !== null ? deriveSecrets(jwtSecret) : null;
   const station = await openStation(config, host, store);
   const events = createDeviceEvents(logger);
+  const types = opened.use(await openDeviceTypes(config, host, store, hub));
   return {
     config,
     host,
     store,
     ...station,
     devices: createDeviceStore({ db: store.db, clock: host.clock }),
+    types,
     events: replicas?.share(events) ?? events,
     hub,
     tap,
@@ -109,6 +114,21 @@ export async function openFoundations(
     leadership: replicas?.leadership ?? alwaysLeader,
   };
 }
+
+const openDeviceTypes = (
+  { dataDir }: BackendConfig,
+  { clock, disk, logger }: Host,
+  { db }: Store,
+  hub: SocketHub,
+): Promise<RunningDeviceTypes> =>
+  startDeviceTypes({
+    db,
+    disk,
+    folder: join(dataDir, 'device-types'),
+    onChanged: () => hub.broadcast({ type: 'device_types_changed', at: isoTime(clock.now()) }, 'device_types_changed'),
+    clock,
+    logger,
+  });
 
 /** Null for a single backend: it does not load the code of the replicas. */
 async function startReplicas(

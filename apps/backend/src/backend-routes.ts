@@ -91,12 +91,12 @@ async function registerHealth(app: HttpServer, foundations: Foundations, { mqtt 
 }
 
 async function registerDevices(app: HttpServer, foundations: Foundations, { commands }: Features): Promise<void> {
-  const { host, store, devices, events } = foundations;
+  const { host, store, devices, types, events } = foundations;
   const { clock } = host;
   const zones = createZoneStore({ db: store.db, clock });
   const activity = createActivityStore(store.db);
   const history = createHistoryStore({ store, clock });
   await registerDeviceRoutes(app, { devices, zones, activity, history, events, clock });
-  await registerDeviceCommandRoutes(app, { devices, commands });
+  await registerDeviceCommandRoutes(app, { devices, types, commands });
   await registerZoneRoutes(app, { zones });
 }

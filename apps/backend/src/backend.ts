@@ -126,7 +126,7 @@ async function importDevicesFile({ config, host, store }: Foundations): Promise<
   return logins;
 }
 
-function startCommands({ host, store, devices, events, replicas }: Foundations, mqtt: Mqtt): Commands {
+function startCommands({ host, store, devices, types, events, replicas }: Foundations, mqtt: Mqtt): Commands {
   const { clock, logger } = host;
   const { db } = store;
   return createCommands({
@@ -134,6 +134,7 @@ function startCommands({ host, store, devices, events, replicas }: Foundations, 
       const device = await devices.findById(id);
       return device && { id, externalId: device.external_id, type: device.type };
     },
+    types,
     publish: mqtt.publishCommand,
     store: createCommandStore({ db, transact: replicas?.commandTransaction ?? localCommandTransaction(db, events) }),
     events,
@@ -148,16 +149,18 @@ function startCloudLink(
   { publishCommand: publish }: Mqtt,
   { onReset, cloudTuning: tuning = {} }: BackendHooks,
 ): Promise<Cloud | null> {
-  const { config, host, store, stationId, devices, events, hub, tap, tokens, settingsBox, leadership } = foundations;
-  const facts = { stationId, store, devices, commands, publish, events, hub, tap, tokens, box: settingsBox };
+  const { config, host, store, stationId, devices, types, events, hub, tap, tokens, settingsBox } = foundations;
+  const { leadership } = foundations;
+  const facts = { stationId, store, devices, types, commands, publish, events, hub, tap, tokens, box: settingsBox };
   return startCloudOf(config.cloud, { ...host, ...facts, leadership, others: foundations.replicas, onReset, tuning });
 }
 
 function startAutomations(foundations: Foundations, commands: Commands, mqtt: Mqtt): Automations {
-  const { config, host, store, station, devices, events, leadership, replicas } = foundations;
+  const { config, host, store, station, devices, types, events, leadership, replicas } = foundations;
   return createAutomations({
     store,
     devices,
+    types,
     commands,
     events,
     broker: { isReady: mqtt.isReady, isEmbedded: config.mqtt.kind === 'embedded' },

@@ -13,6 +13,7 @@ import {
 } from '@station/protocol/automations';
 import type { Clock } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
+import type { DeviceTypes } from '../core/device-types.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import type { RequestUser } from '../http/caller.ts';
 import type { AutomationRow, AutomationStore } from './automation-store.ts';
@@ -42,6 +43,7 @@ export type ServiceParts = {
   runner: Pick<Runner, 'start'>;
   registry: Pick<Registry, 'reload'>;
   devices: Pick<DeviceStore, 'list'>;
+  types: DeviceTypes;
   timeZone: () => Promise<string>;
   newId: () => string;
   /** An automation was added, changed or removed. */
@@ -111,9 +113,9 @@ async function find({ automations }: ServiceParts, id: string): Promise<Automati
   return row;
 }
 
-async function surroundingsOf({ devices }: ServiceParts): Promise<FlowContext> {
-  const types = new Map((await devices.list()).map(({ id, type }) => [id, type]));
-  return { deviceType: (id) => types.get(id) ?? null, cronProblem };
+async function surroundingsOf({ devices, types }: ServiceParts): Promise<FlowContext> {
+  const known = new Map((await devices.list()).map(({ id, type }) => [id, { type: types.find(type) }]));
+  return { device: (id) => known.get(id) ?? null, cronProblem };
 }
 
 /** Reads the data for all summaries at once. */

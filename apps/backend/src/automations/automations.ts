@@ -9,6 +9,7 @@ import { readState } from '../core/device-state.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import type { Leadership } from '../core/leadership.ts';
 import type { Store } from '../store/database.ts';
+import type { DeviceTypes } from '../core/device-types.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import { createEffects, createReach } from './actions.ts';
 import { type AutomationService, createAutomationService } from './automation-service.ts';
@@ -32,6 +33,7 @@ export type Automations = AsyncDisposable & {
 export type AutomationsParts = {
   store: Pick<Store, 'db' | 'kind'>;
   devices: DeviceStore;
+  types: DeviceTypes;
   commands: Pick<Commands, 'send'>;
   events: DeviceEvents;
   broker: { isReady: () => boolean; /** Whether the broker runs in this process. */ isEmbedded: boolean };
@@ -91,6 +93,7 @@ export function createAutomations(parts: AutomationsParts): Automations {
       runner,
       registry,
       devices,
+      types: parts.types,
       timeZone,
       newId,
       onChanged,

@@ -19,6 +19,7 @@ import type { Commands, PublishCommand } from '../core/commands.ts';
 import type { DeviceEvents } from '../core/device-events.ts';
 import type { SocketHub } from '../socket/hub.ts';
 import type { Store } from '../store/database.ts';
+import type { DeviceTypes } from '../core/device-types.ts';
 import type { DeviceStore } from '../store/device-store.ts';
 import type { SecretBox } from '../store/secret-box.ts';
 import { createActivityRecord, noteCalls, type ActivityRecord } from './activity.ts';
@@ -72,6 +73,7 @@ export type CloudParts = {
   store: Store;
   box: SecretBox;
   devices: DeviceStore;
+  types: DeviceTypes;
   commands: Pick<Commands, 'send'>;
   publish: PublishCommand;
   events: DeviceEvents;
@@ -246,7 +248,7 @@ async function linkPartsOf({ parts, config, channels, record, run, failed }: Bas
     open: tuning.open ?? (await openerOf(parts)),
     reconnect: tuning.reconnect ?? createReconnect(parts.random),
     limits: tuning.limits ?? usualLimits,
-    methods: noteCalls(createMethods({ devices, commands, remembered, setChannels }), record),
+    methods: noteCalls(createMethods({ devices, types: parts.types, commands, remembered, setChannels }), record),
     ignored: createRateLimitedCounter<IgnoredReason>({
       clock,
       report: ({ key: reason, total: count }) => logger.event('cloud_message_ignored', { reason, count }),

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { CommandRequest, DeviceCommand } from '@station/protocol/device-commands';
-import { commonCommands } from '@station/protocol/device-command-schemas';
-import { builtInDeviceTypes, DeviceTypes } from '@station/protocol/device-types';
+import { commonActions } from '@station/protocol/common-commands';
+import { DeviceTypes as DeviceTypesBody } from '@station/protocol/device-types';
 import { Id } from '@station/protocol/rest';
 import { StationError } from '@station/kit/station-error';
 import type { CommandChange } from '../core/device-events.ts';
@@ -10,22 +10,24 @@ import { userOf } from '../http/access.ts';
 import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
 import { RequestInvalidError } from '@station/kit/validation';
 import type { CommandResult, Commands } from '../core/commands.ts';
+import type { DeviceTypes } from '../core/device-types.ts';
 
 export type CommandRoutesParts = {
   devices: Pick<DeviceStore, 'findById'>;
+  types: DeviceTypes;
   commands: Pick<Commands, 'send'>;
 };
 
 /** POST /api/devices/:id/command and GET /api/device-types (contracts, section 9). */
 export async function registerDeviceCommandRoutes(app: HttpServer, parts: CommandRoutesParts): Promise<void> {
-  app.get('/api/device-types', typesRoute, async () => [...builtInDeviceTypes]);
+  app.get('/api/device-types', typesRoute, async () => [...types.list()]);
   app.post('/api/devices/:id/command', commandRoute, (request, reply) => sendCommand(parts, request, reply));
 }
 
 const tags = ['devices'];
 const forUsers = { access: 'user' } as const;
 
-const typesRoute = { config: forUsers, schema: { tags, response: { 200: DeviceTypes } } };
+const typesRoute = { config: forUsers, schema: { tags, response: { 200: DeviceTypesBody } } };
 
 const commandRoute = {
   config: forUsers,
@@ -33,7 +35,7 @@ const commandRoute = {
 };
 
 async function sendCommand(
-  { devices, commands }: CommandRoutesParts,
+  { devices, types, commands }: CommandRoutesParts,
   request: RequestOf<typeof commandRoute>,
   reply: ReplyOf<typeof commandRoute>,
 ) {
@@ -49,7 +51,7 @@ async function sendCommand(
   return reply.code(202).send(acceptedOf(await commands.send({ deviceId, action, params, userId })));
 }
 
-const isBuiltIn = (action: string): boolean => Object.hasOwn(commonCommands, action);
+const isBuiltIn = (action: string): boolean => commonActions.includes(action);
 
 const noSuchDevice = (): StationError => new StationError('not_found', 'There is no such device.');
 
