@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { actionsOf } from '@station/protocol/device-command-schemas';
-import { builtInDeviceTypes, type Capability } from '@station/protocol/device-types';
-import { createBehaviour, simulatedTypes } from './behaviour.ts';
-import { makeLogins } from './devices-file.ts';
+import { builtInDeviceTypes } from '@station/protocol/builtin-device-types';
+import type { DeviceType } from '@station/protocol/device-types';
+import { createBehaviour } from './behaviour.ts';
+import { makeLogins, simulatedTypes } from './devices-file.ts';
 import { seededRandom } from './random.ts';
 
-const dayOf = (seed: string, type: (typeof simulatedTypes)[number]): unknown[] => {
+const dayOf = (seed: string, type: DeviceType): unknown[] => {
   const random = seededRandom(seed);
   const behaviour = createBehaviour(type, random);
   return Array.from({ length: 200 }, (_, step) => {
@@ -15,39 +16,47 @@ const dayOf = (seed: string, type: (typeof simulatedTypes)[number]): unknown[] =
   });
 };
 
-for (const type of simulatedTypes) {
-  test(`${type}: reports the values of its type, in range, and repeats them for the same seed`, () => {
-    const known = builtInDeviceTypes.find((one) => one.type === type);
-    assert.ok(known);
-    const capabilities: readonly Capability[] = known.capabilities;
-    const steps = dayOf('a', type) as [number, { data: { action: string } }[], Record<string, unknown>][];
+for (const type of builtInDeviceTypes) {
+  test(`${type.type}: reports the values of its type, in range, and repeats them for the same seed`, () => {
+    const steps = dayOf('a', type) as [
+      number,
+      { event: string; data: { action: string } }[],
+      Record<string, unknown>,
+    ][];
     assert.deepEqual(dayOf('a', type), steps);
     assert.notDeepEqual(dayOf('b', type), steps);
     for (const [pauseMs, reports, state] of steps) {
       assert.ok(pauseMs >= 4_000 && pauseMs <= 120_000);
-      for (const { data } of reports) assert.ok(known.events.includes(data.action), data.action);
-      assert.deepEqual(Object.keys(state).sort(), known.capabilities.map(({ name }) => name).sort());
-      for (const { name, kind, min, max } of capabilities) {
-        const value: unknown = state[name];
+      for (const { event, data } of reports) {
+        assert.ok(
+          type.events.some(({ action, kind }) => action === data.action && kind === event),
+          data.action,
+        );
+      }
+      assert.deepEqual(
+        Object.keys(state),
+        type.capabilities.map(({ key }) => key),
+      );
+      for (const { key, kind, min = -Infinity, max = Infinity } of type.capabilities) {
+        const value: unknown = state[key];
         assert.equal(typeof value, kind);
-        if (typeof value === 'number')
-          assert.ok(value >= (min ?? value) && value <= (max ?? value), `${name} ${value}`);
+        if (typeof value === 'number') assert.ok(value >= min && value <= max, `${key} ${value}`);
       }
     }
   });
 
-  test(`${type}: executes every command of its type, and no other`, () => {
+  test(`${type.type}: executes every command of its type, and no other`, () => {
     const behaviour = createBehaviour(type, seededRandom('a'));
-    const own = builtInDeviceTypes.find((one) => one.type === type)?.commands ?? [];
-    for (const { action, parameters } of own) {
-      const params = Object.fromEntries(parameters.map(({ name, kind }) => [name, kind === 'boolean' ? true : 42]));
-      assert.ok(behaviour.execute(action, params), action);
-      for (const { name, capability } of parameters) {
-        if (capability !== null) assert.equal(behaviour.state[capability], params[name]);
-      }
+    for (const { action, params, sets = {}, repeatable } of type.commands) {
+      const names = Object.entries(params?.properties ?? {});
+      const values = Object.fromEntries(names.map(([name, { type: kind }]) => [name, kind === 'boolean' ? true : 42]));
+      const before = { ...behaviour.state };
+      assert.ok(behaviour.execute(action, values), action);
+      for (const [key, value] of Object.entries({ ...sets, ...values })) assert.equal(behaviour.state[key], value);
+      if (!repeatable) assert.notDeepEqual(behaviour.state, before);
     }
     assert.ok(!behaviour.execute('dance', {}));
-    assert.equal(actionsOf(type).length, own.length + 4);
+    assert.equal(actionsOf(type).length, type.commands.length + 4);
   });
 }
 

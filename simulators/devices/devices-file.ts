@@ -1,22 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import { nodeDisk, readText, writeDurable } from '@station/kit/durable-files';
+import { findBuiltInType } from '@station/protocol/builtin-device-types';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { simulatedTypes, type SimulatedType } from './behaviour.ts';
 import type { DeviceLogin } from './virtual-device.ts';
 
 const LoginsFile = Type.Object({
   devices: Type.Array(
     Type.Object({
       externalId: Type.String(),
-      type: Type.Enum([...simulatedTypes]),
+      type: Type.String(),
       name: Type.String(),
       token: Type.String(),
+      profile: Type.Optional(Type.Enum(['station'])),
     }),
   ),
 });
 
-const names: Record<SimulatedType, readonly string[]> = {
+export const simulatedTypes = ['climate', 'pir', 'switch-pir', 'light'] as const;
+
+const names: Record<(typeof simulatedTypes)[number], readonly string[]> = {
   climate: ['Living room climate', 'Bedroom climate', 'Kitchen climate', 'Cellar climate'],
   pir: ['Hall motion', 'Garage motion', 'Stairs motion'],
   'switch-pir': ['Hall switch', 'Porch switch', 'Corridor switch'],
@@ -34,6 +37,7 @@ export function makeLogins(count: number): DeviceLogin[] {
       type,
       name,
       token: randomBytes(32).toString('base64url'),
+      profile: 'station',
     };
   });
 }
@@ -49,8 +53,17 @@ async function readLogins(path: string): Promise<DeviceLogin[] | null> {
     body = null;
   }
   if (!Value.Check(LoginsFile, body)) throw new Error(`${path} is not a valid devices file`);
-  return body.devices;
+  return body.devices.map(({ profile, ...login }) => ({
+    ...login,
+    ...(profile === undefined ? firstRelease(login) : { profile }),
+  }));
 }
+
+/** A file of Station's first release has no profiles, and its types were other ones. */
+const firstRelease = ({ type }: { type: string }): Pick<DeviceLogin, 'type' | 'profile'> => ({
+  type: findBuiltInType(`${type}-v1`)?.type ?? type,
+  profile: 'station',
+});
 
 /** Reads the file, or creates it with `count` devices, readable only by this user. */
 export async function readOrMakeLogins(path: string, count: number): Promise<DeviceLogin[]> {

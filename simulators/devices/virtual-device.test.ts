@@ -11,7 +11,13 @@ import { memoryStore } from './flash.ts';
 import { startVirtualDevice, type VirtualDevice, type VirtualDeviceOptions } from './virtual-device.ts';
 
 const stationId = '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54';
-const login = { externalId: 'light-1', type: 'light', name: 'Lamp', token: 't'.repeat(40) } as const;
+const login = {
+  externalId: 'light-1',
+  type: 'light',
+  profile: 'station',
+  name: 'Lamp',
+  token: 't'.repeat(40),
+} as const;
 
 /** A backend with one lamp and an image server. Commands come from a person. */
 async function createScene(options: Partial<VirtualDeviceOptions> = {}) {

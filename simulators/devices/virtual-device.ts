@@ -1,18 +1,20 @@
 import { connect, type MqttClient } from 'mqtt';
+import { findBuiltInType } from '@station/protocol/builtin-device-types';
+import type { DeviceType, DeviceTypeFinder } from '@station/protocol/device-types';
 import { deviceTopic, type DeviceTopicEnd } from '@station/protocol/topics';
-import { createBehaviour, type SimulatedType } from './behaviour.ts';
+import { createBehaviour } from './behaviour.ts';
 import { memoryStore, openFlash, type FlashStore } from './flash.ts';
 import { createOta } from './ota.ts';
 import { seededRandom } from './random.ts';
 
 /** Login of a device, as provisioning writes it to a real one. */
-export type DeviceLogin = { externalId: string; type: SimulatedType; name: string; token: string };
+export type DeviceLogin = { externalId: string; type: string; name: string; token: string; profile: 'station' };
 
 export type VirtualDevice = AsyncDisposable & {
   /** Whether the station has answered its handshake on this connection. */
   isAccepted(): boolean;
   client: MqttClient;
-  state: Readonly<Record<string, number | boolean>>;
+  state: Readonly<Record<string, number | boolean | string>>;
   counts: { sent: number; acknowledged: number; commands: number; boots: number };
   /** Version of the running image. */
   firmwareVersion(): string;
@@ -24,6 +26,8 @@ export type VirtualDeviceOptions = {
   url: string;
   stationId: string;
   login: DeviceLogin;
+  /** Default: the built-in types. */
+  types?: DeviceTypeFinder;
   seed: string;
   heartbeatMs?: number;
   /** Divides the delays between its events. */
@@ -54,7 +58,7 @@ export function startVirtualDevice(options: VirtualDeviceOptions): VirtualDevice
   const { url, stationId, login, seed, heartbeatMs = defaultHeartbeatMs, speed = 1, sleep } = options;
   const { externalId, type, token } = login;
   const random = seededRandom(`${seed}/${externalId}`);
-  const behaviour = createBehaviour(type, random);
+  const behaviour = createBehaviour(typeOf(options), random);
   const topic = (end: Parameters<typeof deviceTopic>[2]): string => deviceTopic(stationId, externalId, end);
   const counts = { sent: 0, acknowledged: 0, commands: 0, boots: 0 };
   const flash = openFlash(options.flash ?? memoryStore(), { project: type, version: firstVersion, chip });
@@ -195,6 +199,10 @@ export function startVirtualDevice(options: VirtualDeviceOptions): VirtualDevice
     },
   };
 }
+
+/** A type that is not known has no capabilities. */
+const typeOf = ({ login: { type }, types = findBuiltInType }: VirtualDeviceOptions): DeviceType =>
+  types(type) ?? { type, category: 'sensor', capabilities: [], commands: [], events: [] };
 
 const isBuiltIn = (action: unknown): boolean =>
   ['reboot', 'factory_reset', 'ota_update', 'wifi_update'].includes(String(action));

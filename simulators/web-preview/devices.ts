@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { CommandRequest } from '@station/protocol/device-commands';
-import { builtInDeviceTypes } from '@station/protocol/device-types';
+import { builtInDeviceTypes } from '@station/protocol/builtin-device-types';
 import type { Device, DeviceEvent, DevicePatch, HistoryPoint, Zone } from '@station/protocol/devices';
 import type { ServerMessage } from '@station/protocol/socket';
 import { ago } from './scenes.ts';

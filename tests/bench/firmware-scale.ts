@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'mqtt';
 import WebSocket from 'ws';
 import { deviceTopic } from '@station/protocol/topics';
-import { simulatedTypes } from '@station/simulators/devices/behaviour';
+import { simulatedTypes } from '@station/simulators/devices/devices-file';
 import { fetchMissingPart } from '@station/simulators/devices/image-fetch';
 import type { DeviceLogin } from '@station/simulators/devices/virtual-device';
 import { buildImage } from '@station/simulators/firmware/image-builder';

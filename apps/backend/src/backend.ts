@@ -6,6 +6,7 @@ import { cloudWriteAlong, startCloudOf } from './cloud/start-cloud.ts';
 import type { BackendConfig } from './config.ts';
 import type { Commands } from './core/commands.ts';
 import type { DeviceEvents } from './core/device-events.ts';
+import { readState } from './core/device-state.ts';
 import { createEventIds } from './core/event-ids.ts';
 import type { Host } from './core/host.ts';
 import { createCommands } from './devices/commands.ts';
@@ -132,7 +133,7 @@ function startCommands({ host, store, devices, types, events, replicas }: Founda
   return createCommands({
     findDevice: async (id) => {
       const device = await devices.findById(id);
-      return device && { id, externalId: device.external_id, type: device.type };
+      return device && { id, externalId: device.external_id, type: device.type, state: readState(device.state) };
     },
     types,
     publish: mqtt.publishCommand,

@@ -7,6 +7,7 @@ import { startCloud, type Cloud, type CloudParts } from '../../../apps/backend/s
 import { createCloudConfigStore } from '../../../apps/backend/src/cloud/cloud-config-store.ts';
 import { readCloudSettings } from '../../../apps/backend/src/cloud/cloud-settings.ts';
 import { createDeviceEvents, type DeviceEvents } from '../../../apps/backend/src/core/device-events.ts';
+import { builtInTypes } from '../../../apps/backend/src/core/device-types.ts';
 import { createDeviceStore, type DeviceStore } from '../../../apps/backend/src/store/device-store.ts';
 import { createLogger } from '@station/kit/logger';
 import { openSecretBox } from '../../../apps/backend/src/store/secret-box.ts';
@@ -63,7 +64,7 @@ export async function benchStation(
         publish: async () => undefined,
         onReset: () => undefined,
       };
-      const home = { store, box, devices, events, hub: tap.on(createSocketHub()), tap, ...alone };
+      const home = { store, box, devices, types: builtInTypes, events, hub: tap.on(createSocketHub()), tap, ...alone };
       const rest = { ...usual, ...doing, tokens: { revoke: () => undefined } };
       const host = { clock, disk: nodeDisk, logger, random: Math.random };
       return running.use(await startCloud({ settings, stationId: 'bench', ...home, ...rest, ...host, tuning }));

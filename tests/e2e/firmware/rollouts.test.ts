@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { buildImage } from '@station/simulators/firmware/image-builder';
-import { simulatedTypes } from '@station/simulators/devices/behaviour';
+import { simulatedTypes } from '@station/simulators/devices/devices-file';
 import { waitFor } from '../../rig/program.ts';
 import { startFirmwareStation, untilInstalled, type FirmwareStation, type TargetRow } from './station.ts';
 

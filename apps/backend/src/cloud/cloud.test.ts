@@ -7,6 +7,7 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
 import { createDeviceEvents } from '../core/device-events.ts';
+import { builtInTypes } from '../core/device-types.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { createLeadership } from '../core/leadership.ts';
 import { openSecretBox } from '../store/secret-box.ts';
@@ -74,6 +75,7 @@ async function setUp() {
         store,
         box: ownBox,
         devices: createDeviceStore({ db: store.db, clock }),
+        types: builtInTypes,
         commands: { send: async () => ({ kind: 'unknown_device' }) },
         publish: async () => undefined,
         events: createDeviceEvents(logger),

@@ -9,6 +9,7 @@ import { createCommandStore, localCommandTransaction } from '../store/command-st
 import { createDeviceStore } from '../store/device-store.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { openTestStore } from '../testing/test-store.ts';
+import { builtInTypes } from '../core/device-types.ts';
 import { createMethods } from './methods.ts';
 import { createRememberedCommands } from './remembered-commands.ts';
 import type { RpcError } from './rpc-server.ts';
@@ -18,16 +19,22 @@ async function deviceCommand(publish: PublishCommand) {
   const { db } = starting.use(await openTestStore());
   const [clock, logger] = [systemClock, recordedLog()];
   const devices = createDeviceStore({ db, clock });
-  const { id } = await devices.provision({ externalId: 'x', type: 'light', name: 'Lamp', zoneId: null });
+  const { id } = await devices.provision({ externalId: 'x', type: 'light-v1', name: 'Lamp', zoneId: null });
   await db.updateTable('devices').set({ status: 'online' }).execute();
   const events = createDeviceEvents(logger);
   const store = createCommandStore({ db, transact: localCommandTransaction(db, events) });
-  const findDevice = async (): Promise<{ id: string; externalId: string; type: string }> => {
-    return { id, externalId: 'x', type: 'light' };
-  };
-  const commands = starting.use(createCommands({ findDevice, publish, store, events, clock, logger }));
+  const findDevice = async () => ({ id, externalId: 'x', type: 'light-v1', state: {} });
+  const commands = starting.use(
+    createCommands({ findDevice, types: builtInTypes, publish, store, events, clock, logger }),
+  );
   const remembered = createRememberedCommands({ db, onFault: assert.ifError, clock });
-  const methods = createMethods({ devices, commands, remembered, setChannels: async () => undefined });
+  const methods = createMethods({
+    devices,
+    types: builtInTypes,
+    commands,
+    remembered,
+    setChannels: async () => undefined,
+  });
   const params = { deviceId: id, command: { action: 'set_power', power: true }, idempotencyKey: 'k' };
   const call = async (): Promise<unknown> => {
     try {

@@ -1,6 +1,7 @@
 import { Value } from 'typebox/value';
 import { actionsOf, commandSchema } from '@station/protocol/device-command-schemas';
 import type { DeviceType } from '@station/protocol/device-types';
+import type { State } from './device-state.ts';
 import type { CommandChange } from './device-events.ts';
 
 export type CommandRequest = {
@@ -41,7 +42,8 @@ export type PublishCommand = (
   expiresInMs: number,
 ) => Promise<void>;
 
-export type CommandTarget = { id: string; externalId: string; type: string };
+/** `state`: as it is before the command. */
+export type CommandTarget = { id: string; externalId: string; type: string; state: State };
 
 /** How long a device may take to confirm. */
 export const commandExpiryMs = 15_000;
@@ -58,7 +60,11 @@ type Checked =
   { kind: 'good' } | { kind: 'unknown_action'; known: string[] } | { kind: 'bad_params'; faults: ParamFault[] };
 
 /** Whether a device of this type supports the command. Pure. @param type undefined: the station does not know the type. */
-export function checkCommand(type: DeviceType | undefined, action: string, params: Readonly<Record<string, unknown>>): Checked {
+export function checkCommand(
+  type: DeviceType | undefined,
+  action: string,
+  params: Readonly<Record<string, unknown>>,
+): Checked {
   const schema = commandSchema(type, action);
   if (schema === null) return { kind: 'unknown_action', known: actionsOf(type) };
   const faults = Value.Errors(schema, params).map(({ instancePath, message }) => ({ pointer: instancePath, message }));

@@ -5,6 +5,7 @@ import type { DeviceType } from '@station/protocol/device-types';
 import type { Session } from '@station/protocol/rest';
 import { createCommandStore, localCommandTransaction } from '../store/command-store.ts';
 import { createCommands } from './commands.ts';
+import { builtInTypes } from '../core/device-types.ts';
 import { createDeviceEvents, type DeviceEvent } from '../core/device-events.ts';
 import { createDeviceStore } from '../store/device-store.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
@@ -24,7 +25,8 @@ async function withLamp({ role = 'member', status = 'online' }: { role?: 'member
   const store = await openTestStore();
   const events = createDeviceEvents(recordedLog());
   const commands = createCommands({
-    findDevice: async (id) => (id === lampId ? { id, externalId: 'c0ffee', type: 'light' } : null),
+    findDevice: async (id) => (id === lampId ? { id, externalId: 'c0ffee', type: 'light-v1', state: {} } : null),
+    types: builtInTypes,
     publish: async (externalId, payload) => {
       if (!broker.takes) throw new Error('offline');
       published.push({ externalId, ...payload });
@@ -36,14 +38,14 @@ async function withLamp({ role = 'member', status = 'online' }: { role?: 'member
   });
   const devices = {
     // Only these columns are read.
-    findById: async (id: string) => (id === lampId ? ({ id, type: 'light', status } as never) : null),
+    findById: async (id: string) => (id === lampId ? ({ id, type: 'light-v1', status } as never) : null),
   };
   const app = createHttpServer({ logger: recordedLog() });
   app.decorateRequest('user', null);
   app.addHook('onRequest', async (request) => {
     request.user = { userId: nobody, role, issuedAt: 0, expiresAt: 0 };
   });
-  await registerDeviceCommandRoutes(app, { devices, commands });
+  await registerDeviceCommandRoutes(app, { devices, types: builtInTypes, commands });
   const command = (payload: object, id = lampId) =>
     app.inject({ method: 'POST', url: `/api/devices/${id}/command`, payload });
   return {
@@ -120,10 +122,10 @@ test('device types are listed, and a change or removal of a device is emitted', 
   const headers = bearer((await running.setUp()).accessToken satisfies Session['accessToken']);
   const types = (await running.http.inject({ url: '/api/device-types', headers })).json<DeviceType[]>();
   const light = types.find(({ type }) => type === 'light');
-  assert.deepEqual(light?.capabilities[0], { name: 'power', kind: 'boolean', unit: null, min: null, max: null });
+  assert.deepEqual(light?.primary, { capability: 'on', command: 'toggle' });
   assert.deepEqual(
     light?.commands.map(({ action }) => action),
-    ['set_power', 'set_brightness'],
+    ['turn_on', 'turn_off', 'toggle', 'set_brightness'],
   );
 
   const devices = createDeviceStore({ db: running.backend.db, clock: systemClock });

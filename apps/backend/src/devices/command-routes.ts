@@ -20,7 +20,7 @@ export type CommandRoutesParts = {
 
 /** POST /api/devices/:id/command and GET /api/device-types (contracts, section 9). */
 export async function registerDeviceCommandRoutes(app: HttpServer, parts: CommandRoutesParts): Promise<void> {
-  app.get('/api/device-types', typesRoute, async () => [...types.list()]);
+  app.get('/api/device-types', typesRoute, async () => [...parts.types.list()]);
   app.post('/api/devices/:id/command', commandRoute, (request, reply) => sendCommand(parts, request, reply));
 }
 
@@ -35,7 +35,7 @@ const commandRoute = {
 };
 
 async function sendCommand(
-  { devices, types, commands }: CommandRoutesParts,
+  { devices, commands }: CommandRoutesParts,
   request: RequestOf<typeof commandRoute>,
   reply: ReplyOf<typeof commandRoute>,
 ) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { type CommandChange, createDeviceEvents, type DeviceEvent, type DeviceReport } from '../core/device-events.ts';
+import { builtInTypes } from '../core/device-types.ts';
 import { createCommandStore, localCommandTransaction } from '../store/command-store.ts';
 import type { Store } from '../store/database.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
@@ -24,7 +25,8 @@ async function commandsFor(options: { publish?: PublishCommand; expiryMs?: numbe
   const store = createCommandStore({ db, transact: localCommandTransaction(db, events) });
   const commands = starting.use(
     createCommands({
-      findDevice: async (id) => (id === 'gone' ? null : { id, externalId: `x-${id}`, type: 'light' }),
+      findDevice: async (id) => (id === 'gone' ? null : { id, externalId: `x-${id}`, type: 'light-v1', state: {} }),
+      types: builtInTypes,
       publish: async (externalId, payload) => void published.push({ externalId, payload }),
       store,
       events,
@@ -111,6 +113,8 @@ test('a state other than the requested one confirms nothing', async () => {
   await all.report(state('a', { power: false, brightness: 5 }));
   assert.deepEqual(all.statuses(), ['pending']);
   await all.report(state('a', { brightness: 5 }));
+  assert.deepEqual(all.statuses(), ['pending']);
+  await all.report(state('a', { power: true }));
   assert.deepEqual(all.statuses(), ['pending', 'confirmed']);
   await all.send('a', 'set_brightness', { brightness: 40 });
   await all.report(state('a', { brightness: 60 }));

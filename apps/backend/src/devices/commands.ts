@@ -3,8 +3,6 @@ import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { constantBackoff, retry } from '@station/kit/retry';
 import { describeError } from '@station/kit/station-error';
-import { commonCommands } from '@station/protocol/device-command-schemas';
-import { builtInDeviceTypes } from '@station/protocol/device-types';
 import {
   checkCommand,
   commandExpiryMs,
@@ -15,7 +13,15 @@ import {
   type PublishCommand,
   UnansweredError,
 } from '../core/commands.ts';
+import type { DeviceTypes } from '../core/device-types.ts';
 import type { CommandChange, DeviceEvent, DeviceEvents, DeviceReport } from '../core/device-events.ts';
+import {
+  afterRestart,
+  type Confirmation,
+  confirmationOf,
+  isConfirmedBy,
+  isRepeatable,
+} from '../core/command-decide.ts';
 import { acknowledged, type CommandStore, type Ending } from '../store/command-store.ts';
 
 /** More than one command for each device of a large station; beyond it the broker has a fault. */
@@ -30,6 +36,7 @@ const retryMs = 1_000;
 
 export type CommandsParts = {
   findDevice: (deviceId: string) => Promise<CommandTarget | null>;
+  types: DeviceTypes;
   publish: PublishCommand;
   store: CommandStore;
   events: DeviceEvents;
@@ -40,8 +47,8 @@ export type CommandsParts = {
 
 /**
  * Sends commands to devices: validates them by device type and tracks them until they are confirmed or expire. A device confirms by a
- * `command_ack` event; a device that never sends one, by its next state or handshake (see `isSignOf`). Pending commands are on disk:
- * `load` resumes those of an earlier run or of another replica.
+ * `command_ack` event; a device that never sends one, by a report that its type names (`command-decide.ts`). A device that restarts
+ * meanwhile gets a repeatable command once more. Pending commands are on disk: `load` resumes those of an earlier run or of another replica.
  */
 export function createCommands({ expiryMs = commandExpiryMs, ...parts }: CommandsParts): Commands {
   const tracker: Tracker = {
@@ -74,8 +81,10 @@ type Tracker = Omit<Required<CommandsParts>, 'events'> & {
 
 type Pending = {
   change: CommandChange;
-  /** Null: the expected state is unknown, because parameters are not stored. */
-  expected: readonly ExpectedValue[] | null;
+  confirmation: Confirmation;
+  /** Sends it once more; null: it must not be repeated, was repeated already, or was sent by another process. */
+  repeat: (() => Promise<void>) | null;
+  expiresAt: number;
   timer: NodeJS.Timeout;
 };
 
@@ -83,22 +92,28 @@ async function send(tracker: Tracker, { deviceId, action, params, userId }: Comm
   const { store, clock, expiryMs } = tracker;
   const device = await tracker.findDevice(deviceId);
   if (device === null) return { kind: 'unknown_device' };
-  const checked = checkCommand(device.type, action, params);
+  const type = tracker.types.find(device.type);
+  const checked = checkCommand(type, action, params);
   if (checked.kind !== 'good') return checked;
   const commandId = randomUUID();
   const at = clock.now();
   const change: CommandChange = { commandId, deviceId, action, status: 'pending', reason: null, userId, at };
   if (tracker.pending.size >= maxPending) return { kind: 'accepted', command: { ...change, ...notTaken } };
+  const expiresAt = at + expiryMs;
+  const confirmation = confirmationOf(type, action, params, device.state);
+  const publish = (expiresInMs: number): Promise<void> =>
+    tracker.publish(device.externalId, { ...params, action, commandId }, expiresInMs);
+  const repeat = isRepeatable(type, action) ? () => publish(Math.max(0, expiresAt - clock.now())) : null;
   // Tracked before it is sent: the device may answer before the broker does.
-  track(tracker, change, at + expiryMs, expectedOf(device.type, action, params));
+  track(tracker, { change, expiresAt, confirmation, repeat });
   try {
-    await store.add(change, at + expiryMs);
+    await store.add(change, expiresAt, confirmation);
   } catch (error) {
     forget(tracker, commandId);
     throw error;
   }
   try {
-    await tracker.publish(device.externalId, { ...params, action, commandId }, expiryMs);
+    await publish(expiryMs);
   } catch (error) {
     const mayHaveEffect = error instanceof UnansweredError;
     const ending = mayHaveEffect ? unanswered : notTaken;
@@ -115,7 +130,9 @@ async function load(tracker: Tracker): Promise<void> {
   const known = await store.pending();
   const ids = new Set(known.map(({ command }) => command.commandId));
   for (const id of [...pending.keys()]) if (!ids.has(id)) forget(tracker, id);
-  for (const { command, expiresAt } of known) track(tracker, command, expiresAt);
+  for (const { command: change, expiresAt, confirmation } of known) {
+    track(tracker, { change, expiresAt, confirmation: confirmation ?? acknowledgementOnly, repeat: null });
+  }
 }
 
 function handleEvent(tracker: Tracker, event: DeviceEvent): void {
@@ -124,8 +141,10 @@ function handleEvent(tracker: Tracker, event: DeviceEvent): void {
   } else if (event.kind === 'command') {
     // Also for commands of another replica: the replica that receives the confirmation ends it.
     const { command } = event;
-    if (command.status === 'pending') track(tracker, command, command.at + tracker.expiryMs);
-    else forget(tracker, command.commandId);
+    if (command.status === 'pending') {
+      const expiresAt = command.at + tracker.expiryMs;
+      track(tracker, { change: command, expiresAt, confirmation: acknowledgementOnly, repeat: null });
+    } else forget(tracker, command.commandId);
   } else if (event.kind === 'removed') {
     tracker.acknowledging.delete(event.deviceId);
     void end(tracker, idsOf(tracker, event.deviceId), deviceRemoved);
@@ -146,26 +165,37 @@ function handleReports(tracker: Tracker, reports: readonly DeviceReport[]): void
       // Checks the device too: otherwise a device could confirm a command of another one.
       if (command?.change.deviceId === deviceId) acks.add(command.change.commandId);
     } else if (!acknowledging.has(deviceId) && (report.kind === 'state' || report.kind === 'handshake')) {
-      for (const { change, expected } of pending.values()) {
-        if (change.deviceId === deviceId && isSignOf(report, change.action, expected)) signs.add(change.commandId);
+      for (const { change, confirmation } of pending.values()) {
+        if (change.deviceId === deviceId && isConfirmedBy(confirmation, report, change.at)) signs.add(change.commandId);
       }
     }
   }
   void end(tracker, [...acks], acknowledged);
   void end(tracker, [...signs], confirmed);
+  for (const report of reports) if (report.kind === 'handshake') repeatCommands(tracker, report.deviceId);
 }
 
-function track(
-  tracker: Tracker,
-  change: CommandChange,
-  expiresAt: number,
-  expected = expectedWithoutParameters(change.action),
-): void {
+/** The device has connected, perhaps after a restart in which it lost the command. */
+function repeatCommands({ pending, clock }: Tracker, deviceId: string): void {
+  for (const command of pending.values()) {
+    if (command.change.deviceId !== deviceId || command.expiresAt <= clock.now()) continue;
+    command.confirmation = afterRestart(command.confirmation);
+    const { repeat } = command;
+    command.repeat = null;
+    // If it fails, the command expires.
+    repeat?.().catch(() => undefined);
+  }
+}
+
+const acknowledgementOnly: Confirmation = { by: 'acknowledgement' };
+
+function track(tracker: Tracker, command: Omit<Pending, 'timer'>): void {
   const { pending, clock, expiryMs } = tracker;
+  const { change, expiresAt } = command;
   if (pending.has(change.commandId)) return;
   const expire = (): void => void end(tracker, [change.commandId], expired);
   const timer = setTimeout(expire, Math.min(expiryMs, Math.max(0, expiresAt - clock.now()))).unref();
-  pending.set(change.commandId, { change, expected, timer });
+  pending.set(change.commandId, { ...command, timer });
 }
 
 /** Ends them on disk and emits it, unless another replica was first. Retries until done: no command may stay pending. */
@@ -188,40 +218,3 @@ function forget({ pending }: Tracker, commandId: string): void {
 
 const idsOf = ({ pending }: Tracker, deviceId: string): string[] =>
   [...pending.values()].flatMap(({ change }) => (change.deviceId === deviceId ? [change.commandId] : []));
-
-/** Share of the range: some lamps have only ten brightness steps and choose the nearest one. */
-const coarsestStep = 0.1;
-
-/** A state value that a command should cause. `tolerance`: for devices that round to their own steps. */
-type ExpectedValue = { capability: string; value: unknown; tolerance: number };
-
-/** The state values after a command was carried out. */
-function expectedOf(type: string, action: string, params: Readonly<Record<string, unknown>>): readonly ExpectedValue[] {
-  const command = builtInDeviceTypes
-    .find((known) => known.type === type)
-    ?.commands.find((one) => one.action === action);
-  return (command?.parameters ?? []).flatMap(({ name, capability, min, max }) => {
-    if (capability === null) return [];
-    return [
-      { capability, value: params[name], tolerance: min === null || max === null ? 0 : (max - min) * coarsestStep },
-    ];
-  });
-}
-
-/** As {@link expectedOf}, for a command whose parameters are no longer known; null when they matter. */
-const expectedWithoutParameters = (action: string): readonly ExpectedValue[] | null =>
-  Object.hasOwn(commonCommands, action) ? [] : null;
-
-/**
- * Whether a report counts as a confirmation, for a device that never confirms by event: a state that does not contradict the command.
- * A handshake confirms only commands that restart the device, because each connect causes a handshake.
- */
-function isSignOf(report: DeviceReport, action: string, expected: readonly ExpectedValue[] | null): boolean {
-  if (report.kind === 'handshake') return Object.hasOwn(commonCommands, action);
-  if (report.kind !== 'state' || expected === null) return false;
-  return expected.every(({ capability, value, tolerance }) => {
-    const reported = report.state[capability];
-    if (typeof reported === 'number' && typeof value === 'number') return Math.abs(reported - value) <= tolerance;
-    return reported === undefined || reported === value;
-  });
-}

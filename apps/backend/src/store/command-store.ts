@@ -1,4 +1,5 @@
 import type { Database, DatabaseTransaction } from './schema.ts';
+import type { Confirmation } from '../core/command-decide.ts';
 import type { CommandChange, DeviceEvents } from '../core/device-events.ts';
 
 export type Ending = Pick<CommandChange, 'status' | 'reason'>;
@@ -8,11 +9,11 @@ export const acknowledged = { status: 'confirmed', reason: 'acknowledged' } as c
 
 export type CommandStore = {
   /** Writes a command before it is sent, and publishes it. */
-  add(command: CommandChange, expiresAt: number): Promise<void>;
+  add(command: CommandChange, expiresAt: number, confirmation: Confirmation): Promise<void>;
   /** Ends the ones that are still pending, and publishes those. If several replicas end a command, only the first succeeds. */
   end(commandIds: readonly string[], ending: Ending, at: number): Promise<void>;
   /** Oldest first. */
-  pending(): Promise<{ command: CommandChange; expiresAt: number }[]>;
+  pending(): Promise<{ command: CommandChange; expiresAt: number; confirmation: Confirmation | null }[]>;
   /** Ids of devices that acknowledged a command which is still on disk. */
   acknowledging(): Promise<string[]>;
 };
@@ -32,11 +33,12 @@ export function localCommandTransaction(db: Database, events: DeviceEvents): Com
 export function createCommandStore({ db, transact }: { db: Database; transact: CommandTransaction }): CommandStore {
   const rowsPending = () => db.selectFrom('device_commands').selectAll().where('status', '=', 'pending');
   return {
-    add: (command, expiresAt) =>
+    add: (command, expiresAt, confirmation) =>
       transact(async (transaction) => {
         const { commandId: id, deviceId: device_id, action, userId: user_id, status, reason, at } = command;
         const row = { id, device_id, action, user_id, status, reason, at, expires_at: expiresAt };
-        await transaction.insertInto('device_commands').values(row).execute();
+        const stored = { ...row, confirmation: JSON.stringify(confirmation) };
+        await transaction.insertInto('device_commands').values(stored).execute();
         return [command];
       }),
     end: (commandIds, { status, reason }, at) =>
@@ -52,7 +54,11 @@ export function createCommandStore({ db, transact }: { db: Database; transact: C
       }),
     pending: async () => {
       const rows = await rowsPending().orderBy('at').orderBy('id').execute();
-      return rows.map((row) => ({ command: toChange(row), expiresAt: row.expires_at }));
+      return rows.map((row) => ({
+        command: toChange(row),
+        expiresAt: row.expires_at,
+        confirmation: readConfirmation(row.confirmation),
+      }));
     },
     acknowledging: async () => {
       const { status, reason } = acknowledged;
@@ -61,6 +67,15 @@ export function createCommandStore({ db, transact }: { db: Database; transact: C
       return rows.map(({ device_id }) => device_id);
     },
   };
+}
+
+/** Null when it is missing or unreadable: then only an acknowledgement confirms. */
+function readConfirmation(text: string | null): Confirmation | null {
+  try {
+    return text === null ? null : (JSON.parse(text) as Confirmation);
+  } catch {
+    return null;
+  }
 }
 
 type Row = {

@@ -284,6 +284,8 @@ type DeviceCommandsTable = {
   /** Time of this status. */
   at: number;
   expires_at: number;
+  /** JSON of `Confirmation`; null for a command of an older release. */
+  confirmation: string | null;
 };
 
 /** Backends that share this database. */

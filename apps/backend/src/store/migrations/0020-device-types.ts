@@ -12,6 +12,7 @@ const firstRelease: Readonly<Record<string, string>> = {
 /**
  * The names of the built-in types belong to devices in the field (contracts, section 8a). Devices of Station's first release, recognised by
  * what they report, get a type of their own. `source`: where a type that is not built in comes from.
+ * `confirmation`: what confirms a command besides an acknowledgement.
  */
 export const deviceTypes: StationMigration = {
   name: '0020-device-types',
@@ -20,6 +21,7 @@ export const deviceTypes: StationMigration = {
       .alterTable('device_types')
       .addColumn('source', 'text', (column) => column.notNull().defaultTo('handshake'))
       .execute();
+    await db.schema.alterTable('device_commands').addColumn('confirmation', 'text').execute();
     for (const [type, capability] of Object.entries(firstRelease)) {
       const has = `%"${capability}":%`;
       await sql`UPDATE devices SET type = ${`${type}-v1`} WHERE type = ${type} AND state LIKE ${has}`.execute(db);

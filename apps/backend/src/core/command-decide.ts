@@ -1,0 +1,75 @@
+import type { DeviceType } from '@station/protocol/device-types';
+import type { DeviceReport } from './device-events.ts';
+import type { State } from './device-state.ts';
+
+/** What confirms a command besides an acknowledgement. It is stored, so a later release must still read it. */
+export type Confirmation =
+  | { by: 'acknowledgement' }
+  /** The command restarts the device, and each start causes a handshake. */
+  | { by: 'handshake' }
+  /** A report with at least one of these values, and with none that contradicts them. */
+  | { by: 'report'; values: readonly ConfirmingValue[] };
+
+/** `differsFrom`: the value before a command whose result is not known in advance, such as `toggle`. */
+type ConfirmingValue = { capability: string; tolerance: number } & ({ equals: unknown } | { differsFrom: unknown });
+
+const confirmedByHandshake: readonly string[] = ['reboot', 'ota_update', 'wifi_update'];
+
+/** Share of the range: some lamps have only ten brightness steps and choose the nearest one. */
+const coarsestStep = 0.1;
+
+/** Only capabilities that the type names confirm (contracts, section 8a). */
+export function confirmationOf(
+  type: DeviceType | undefined,
+  action: string,
+  params: Readonly<Record<string, unknown>>,
+  before: State,
+): Confirmation {
+  const command = type?.commands.find((one) => one.action === action);
+  if (command === undefined) return { by: confirmedByHandshake.includes(action) ? 'handshake' : 'acknowledgement' };
+  const values = command.confirmedBy.flatMap((capability): ConfirmingValue[] => {
+    const tolerance = toleranceOf(type, capability);
+    const wanted = ownValue(params, capability) ?? ownValue(command.sets ?? {}, capability);
+    if (wanted !== undefined) return [{ capability, tolerance, equals: wanted }];
+    // Without a value to compare with, a repeated report would look like a result.
+    const known = ownValue(before, capability);
+    return known === undefined ? [] : [{ capability, tolerance, differsFrom: known }];
+  });
+  return values.length === 0 ? { by: 'acknowledgement' } : { by: 'report', values };
+}
+
+const ownValue = (values: Readonly<Record<string, unknown>>, key: string): unknown =>
+  Object.hasOwn(values, key) ? values[key] : undefined;
+
+function toleranceOf(type: DeviceType | undefined, key: string): number {
+  const { min, max } = type?.capabilities.find((one) => one.key === key) ?? {};
+  return min === undefined || max === undefined ? 0 : (max - min) * coarsestStep;
+}
+
+/** Whether a report confirms a command sent at `sentAt`, for a device that does not acknowledge. */
+export function isConfirmedBy(confirmation: Confirmation, report: DeviceReport, sentAt: number): boolean {
+  if (report.kind === 'handshake') return confirmation.by === 'handshake';
+  if (report.kind !== 'state' || confirmation.by !== 'report') return false;
+  // It waited at the broker, and may be older than the command.
+  if (report.saidAt !== undefined && report.saidAt < sentAt) return false;
+  const reported = confirmation.values.filter(({ capability }) => Object.hasOwn(report.state, capability));
+  return reported.length > 0 && reported.every((value) => fits(value, report.state[value.capability]));
+}
+
+function fits(expected: ConfirmingValue, reported: unknown): boolean {
+  if ('differsFrom' in expected) return !isSame(reported, expected.differsFrom, 0);
+  return isSame(reported, expected.equals, expected.tolerance);
+}
+
+const isSame = (one: unknown, other: unknown, tolerance: number): boolean =>
+  typeof one === 'number' && typeof other === 'number' ? Math.abs(one - other) <= tolerance : one === other;
+
+/** A restart changes values too: a device that has restarted since cannot show a difference that the command made. */
+export const afterRestart = (confirmation: Confirmation): Confirmation =>
+  confirmation.by === 'report' && confirmation.values.some((value) => 'differsFrom' in value)
+    ? { by: 'acknowledgement' }
+    : confirmation;
+
+/** Whether the command may be sent again to a device that has restarted. */
+export const isRepeatable = (type: DeviceType | undefined, action: string): boolean =>
+  type?.commands.find((one) => one.action === action)?.repeatable ?? false;
