@@ -98,7 +98,7 @@ async function startFeatures(
 }
 
 async function startBrokerLink(foundations: Foundations): Promise<Mqtt> {
-  const { config, host, store, stationId, devices, events, replicas } = foundations;
+  const { config, host, store, stationId, devices, types, events, replicas } = foundations;
   const { clock, disk, logger } = host;
   const newId = createEventIds(() => clock.now());
   const writeAlong = cloudWriteAlong(config.cloud);
@@ -110,6 +110,7 @@ async function startBrokerLink(foundations: Foundations): Promise<Mqtt> {
     sharing: replicas,
     logins: await importDevicesFile(foundations),
     devices,
+    types,
     removedLogins: createRemovedLogins(store.db),
     writeReports: write,
     events,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkFlow, isSound, type FlowContext } from './automation-flow-check.ts';
+import { checkFlow, isPublishable, type FlowContext } from './automation-flow-check.ts';
 import { findBuiltInType } from './builtin-device-types.ts';
 import type { Flow, FlowNode } from './automation-flow.ts';
 
 const lamp = '01890000-0000-7000-8000-000000000001';
 const sensor = '01890000-0000-7000-8000-000000000002';
-const surroundings: FlowContext = {
+const context: FlowContext = {
   device: (id) =>
     ({ [lamp]: { type: findBuiltInType('light-v1') }, [sensor]: { type: findBuiltInType('pir') } })[id] ?? null,
   cronProblem: (expression) => (expression === 'bad' ? 'It is bad.' : null),

@@ -5,12 +5,26 @@ import type { DeviceTopicEnd } from './topics.ts';
 
 const Short = Type.String({ minLength: 1, maxLength: 128 });
 
+const Anything = Type.Optional(Type.Unknown());
+
+/** Keys of a `DeviceType`. They are checked separately: a wrong description must not cost the handshake. */
+const description = {
+  category: Anything,
+  names: Anything,
+  icon: Anything,
+  capabilities: Anything,
+  commands: Anything,
+  events: Anything,
+  primary: Anything,
+};
+
 /** Sent after each connect; answered on `handshake/ack`. */
 export const Handshake = Type.Object({
   type: Short,
   firmwareVersion: Short,
   chip: Short,
   kit_tag: Type.Optional(Type.Union([Type.String({ maxLength: 128 }), Type.Null()])),
+  ...description,
 });
 export type Handshake = Static<typeof Handshake>;
 

@@ -51,7 +51,7 @@ export function isConfirmedBy(confirmation: Confirmation, report: DeviceReport, 
   if (report.kind === 'handshake') return confirmation.by === 'handshake';
   if (report.kind !== 'state' || confirmation.by !== 'report') return false;
   // It waited at the broker, and may be older than the command.
-  if (report.saidAt !== undefined && report.saidAt < sentAt) return false;
+  if (report.sentAt !== undefined && report.sentAt < sentAt) return false;
   const reported = confirmation.values.filter(({ capability }) => Object.hasOwn(report.state, capability));
   return reported.length > 0 && reported.every((value) => fits(value, report.state[value.capability]));
 }

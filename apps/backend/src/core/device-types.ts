@@ -19,6 +19,8 @@ export const builtInTypes: DeviceTypes = {
 /** Offers a description from outside. It is checked first; an invalid one is logged and ignored. Never rejects. */
 export type AnnounceDeviceType = (description: unknown, source: 'manifest' | 'handshake') => Promise<void>;
 
+export type DeviceTypeRegistry = DeviceTypes & { announce: AnnounceDeviceType };
+
 /** Whether a device that was added as `type` may name `reported` in its handshake. */
 export const acceptsHandshakeType = (types: DeviceTypes, type: string, reported: string): boolean =>
   reported === type || (types.find(type)?.handshakeTypes?.includes(reported) ?? false);

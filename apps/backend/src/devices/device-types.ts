@@ -8,7 +8,7 @@ import { describeError } from '@station/kit/station-error';
 import { createWaker } from '@station/kit/wakeable';
 import { builtInDeviceTypes } from '@station/protocol/builtin-device-types';
 import { type DeviceType, maxDeviceTypeBytes, readDeviceType } from '@station/protocol/device-types';
-import type { AnnounceDeviceType, DeviceTypes, DeviceTypeSource } from '../core/device-types.ts';
+import type { DeviceTypeRegistry, DeviceTypeSource } from '../core/device-types.ts';
 import type { Database } from '../store/schema.ts';
 
 /** Types that a station may have in addition to the built-in ones. */
@@ -16,7 +16,7 @@ const maxTypes = 200;
 /** A file that is added or changed counts after this time at most; likewise a type that another replica stored. */
 const lookEveryMs = 2_000;
 
-export type RunningDeviceTypes = DeviceTypes & AsyncDisposable & { announce: AnnounceDeviceType };
+export type RunningDeviceTypes = DeviceTypeRegistry & AsyncDisposable;
 
 type TypesParts = {
   db: Database;

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { type Clock, systemClock } from '@station/kit/clock';
 import { deviceTopic } from '@station/protocol/topics';
 import type { DeviceReport } from '../core/device-events.ts';
+import { builtInTypes } from '../core/device-types.ts';
 import { recordedLog } from '../testing/recorded-log.ts';
 import { until } from '../testing/until.ts';
 import { createBridge, type KnownDevice } from './bridge.ts';
@@ -43,6 +44,7 @@ function bridgeWith(options: {
         (async (externalId) => (externalId === 'x' ? null : { id: `id-${externalId}`, externalId, type: 'light' })),
       [Symbol.dispose]: () => undefined,
     },
+    types: { ...builtInTypes, announce: async () => undefined },
     writer,
     keeper: { received: () => undefined, status: () => 'online' },
     will: () => undefined,

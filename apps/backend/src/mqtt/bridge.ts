@@ -17,6 +17,7 @@ import {
   maxPayloadBytes,
   parseDeviceTopic,
 } from '@station/protocol/topics';
+import { acceptsHandshakeType, type DeviceTypeRegistry } from '../core/device-types.ts';
 import type { DeviceEvents, DeviceReport } from '../core/device-events.ts';
 import { findUnstorable, mayBeUnstorable } from '../core/storable-text.ts';
 import type { AvailabilityKeeper } from './availability-keeper.ts';
@@ -36,6 +37,7 @@ type Bridge = {
 type BridgeParts = {
   stationId: string;
   directory: DeviceDirectory;
+  types: DeviceTypeRegistry;
   writer: Pick<ReportWriter, 'write'>;
   keeper: Pick<AvailabilityKeeper, 'received' | 'status'>;
   /** The broker published the last will of a device, at most `ageMs` ago. */
@@ -66,7 +68,7 @@ export function createBridge(parts: BridgeParts): Bridge {
   const { stationId, keeper, dropped, clock } = parts;
   const write = createCountedWrite(parts);
   const findDevice = createDeviceFinder(parts);
-  const differing = createTypeCheck(parts.logger);
+  const differing = createTypeCheck(parts);
 
   const acknowledge = (externalId: string, status: HandshakeAck['status']): void => {
     const topic = deviceTopic(stationId, externalId, 'handshake/ack');
@@ -87,7 +89,10 @@ export function createBridge(parts: BridgeParts): Bridge {
     if (report !== null && end !== 'handshake' && !isNews(end, device.id)) return write(report, topic);
     const reports = report === null ? [] : [report];
     if (isNews(end, device.id)) reports.push({ kind: 'status', deviceId: device.id, at, status: 'online' });
-    if (end === 'handshake') reports.push(...differing(device, (body as Handshake).type, at));
+    if (end === 'handshake') {
+      reports.push(...differing(device, (body as Handshake).type, at));
+      announceType(parts.types, body as Handshake);
+    }
     // Passed to the writer in one turn, so written in one transaction.
     const written = Promise.all(reports.map((one) => write(one, topic)));
     return written.then(() => {
@@ -167,18 +172,28 @@ function reportOf(end: DeviceTopicEnd, body: unknown, { deviceId, at, sentAt }: 
  * Reports once for each type when a device claims a type other than the stored one. The record does not change: commands are checked
  * against the stored type, and a person decides which of the two is wrong.
  */
-function createTypeCheck(
-  logger: BackendLogger,
-): (device: KnownDevice, reportedType: string, at: number) => DeviceReport[] {
-  const told = new Map<string, string>();
+function createTypeCheck({
+  types,
+  logger,
+}: BridgeParts): (device: KnownDevice, reportedType: string, at: number) => DeviceReport[] {
+  const reported = new Map<string, string>();
   return ({ id: deviceId, externalId, type }, reportedType, at) => {
-    if (reportedType === type) told.delete(deviceId);
-    if (reportedType === type || told.get(deviceId) === reportedType) return [];
-    told.set(deviceId, reportedType);
+    const isAccepted = acceptsHandshakeType(types, type, reportedType);
+    if (isAccepted) reported.delete(deviceId);
+    if (isAccepted || reported.get(deviceId) === reportedType) return [];
+    reported.set(deviceId, reportedType);
     logger.event('device_type_differs', { externalId, type, reportedType });
     const data = { action: 'type_differs', type, reportedType };
     return [{ kind: 'event', deviceId, at, eventKind: 'station_event', data }];
   };
+}
+
+/** A device may describe its type (contracts, section 8a). */
+function announceType(types: DeviceTypeRegistry, handshake: Handshake): void {
+  const { type, capabilities, category, names, icon, commands, events, primary } = handshake;
+  if (capabilities === undefined) return;
+  const given = Object.entries({ type, category, names, icon, capabilities, commands, events, primary });
+  void types.announce(Object.fromEntries(given.filter(([, value]) => value !== undefined)), 'handshake');
 }
 
 /**

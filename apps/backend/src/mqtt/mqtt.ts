@@ -4,6 +4,7 @@ import type { BackendLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import { deviceTopic } from '@station/protocol/topics';
 import type { PublishCommand } from '../core/commands.ts';
+import type { DeviceTypeRegistry } from '../core/device-types.ts';
 import type { DeviceEvents, DeviceReport } from '../core/device-events.ts';
 import { type AvailabilityKeeper, createAvailabilityKeeper } from './availability-keeper.ts';
 import { createBridge, createDeviceDirectory } from './bridge.ts';
@@ -51,6 +52,7 @@ export type MqttParts = {
   /** Preset logins (DEVICES_FILE). */
   logins: readonly DeviceLogin[];
   devices: MqttDevices;
+  types: DeviceTypeRegistry;
   removedLogins: RemovedLogins;
   writeReports: WriteReports;
   events: DeviceEvents;
@@ -91,6 +93,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
   const bridge = createBridge({
     stationId,
     directory,
+    types: parts.types,
     writer,
     keeper,
     will: (deviceId, ageMs) => (sharing === null ? keeper.will(deviceId) : sharing.publishWill(deviceId, ageMs)),
