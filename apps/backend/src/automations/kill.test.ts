@@ -55,7 +55,7 @@ test('motion, lamp on, wait, lamp off: also when the backend is killed while it 
   const devicesFile = join(folder.path, 'devices.json');
   const devices = logins.map(({ externalId, token }, index) => ({
     externalId,
-    type: index === 0 ? 'pir' : 'light',
+    type: index === 0 ? 'pir' : 'light-v1',
     name: externalId,
     token,
   }));
