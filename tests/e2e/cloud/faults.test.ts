@@ -33,7 +33,7 @@ test('whichever message the network fails at, no event is lost, none comes out o
     clock,
     // The log-in, four events, a state and an answer; the log-in's answer, a command and an acknowledgement.
     least: { from_station: 7, to_station: 3 },
-    round: async ({ number, fate, direction }) => {
+    round: async ({ number, action, direction }) => {
       const before = events;
       (await cloud.connection()).cut();
       const says = upTo(4).map(() =>
@@ -44,7 +44,7 @@ test('whichever message the network fails at, no event is lost, none comes out o
       await waitFor('every event at the cloud', () => station.heardEvents().length >= events);
       const heard = station.heardEvents().slice(before);
       // Where the network itself lets one overtake another, they come in another order than they were sent.
-      const isReordered = direction === 'from_station' && isOvertaking(fate);
+      const isReordered = direction === 'from_station' && isOvertaking(action);
       assert.deepEqual(
         isReordered ? heard.sort((a, b) => a - b) : heard,
         upTo(4).map((n) => before + n),
@@ -71,7 +71,7 @@ test('what is acknowledged in another order, or twice, is neither lost nor sent 
   const { cloud, device } = station;
   let turn = 0;
   // Acknowledgements overtake each other.
-  cloud.options.fate = (way, text) =>
+  cloud.options.frameAction = (way, text) =>
     way === 'to_station' && text.includes('"ack"') ? { overtakenMs: (turn++ * 37) % 50 } : 'pass';
   const count = 300;
   for (const n of upTo(count)) {
@@ -98,7 +98,7 @@ test('a message that the cloud ends the link at is set aside, the others go on; 
   await using workspace = await createWorkspace();
   const station = await claimedStation(workspace);
   const { cloud, device } = station;
-  cloud.options.fate = (way, text) => {
+  cloud.options.frameAction = (way, text) => {
     if (way !== 'from_station' || !text.includes('"n":3}')) return 'pass';
     void cloud.connection().then((link) => link.close(1011, 'internal error'));
     return 'lose';
@@ -114,7 +114,7 @@ test('a message that the cloud ends the link at is set aside, the others go on; 
   assert.deepEqual((await station.backend.http.inject(sendAgain)).json(), { count: 1 });
   await waitFor('it to be set aside once more', async () => (await outbox(station)).setAside === 1);
   assert.deepEqual(station.heardEvents(), others);
-  cloud.options.fate = () => 'pass';
+  cloud.options.frameAction = () => 'pass';
   assert.deepEqual((await station.backend.http.inject(sendAgain)).json(), { count: 1 });
   await waitFor('it at the cloud', () => station.heardEvents().includes(3));
   assert.deepEqual(station.heardEvents(), [...others, 3]);

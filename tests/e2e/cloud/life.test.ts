@@ -120,14 +120,14 @@ test('whichever message about people the network fails at, after the next list t
     ...station,
     // The log-in and an answer; then its acceptance, the list, six changes, and a request.
     least: { from_station: 2, to_station: 9 },
-    round: async ({ number, fate, heal }) => {
+    round: async ({ number, action, heal }) => {
       const refused = events('cloud_identity_refused').length;
       const before = await logIn(station, marko.email, words[number % 2 === 0 ? 0 : 1]);
       (await cloud.connection()).cut();
       await cloud.connection();
       change(number);
       await household.settled();
-      const isOvertaken = isOvertaking(fate);
+      const isOvertaken = isOvertaking(action);
       if (!isOvertaken) await isInOrder('at once');
       heal();
       await listAgain();

@@ -103,7 +103,7 @@ describe('a backend that is a process of its own', { concurrency: 2 }, () => {
     cloud.options.isMute = false;
     await waitFor('another log-in', () => cloud.logins() > logins);
     const heard = () =>
-      new Set(cloud.heard.flatMap(({ params }) => (params['data'] as { n?: number } | undefined)?.n ?? []));
+      new Set(cloud.received.flatMap(({ params }) => (params['data'] as { n?: number } | undefined)?.n ?? []));
     await waitFor('the events at the cloud', () => heard().size === 5);
   });
 
@@ -118,7 +118,7 @@ describe('a backend that is a process of its own', { concurrency: 2 }, () => {
       if (n % 12 === 9) void cloud.connection().then((link) => link.cut());
     });
     const heard = () =>
-      new Set(cloud.heard.flatMap(({ params }) => (params['data'] as { n?: number } | undefined)?.n ?? []));
+      new Set(cloud.received.flatMap(({ params }) => (params['data'] as { n?: number } | undefined)?.n ?? []));
     await waitFor('every event at the cloud', () => heard().size === count, 90_000);
     assert.ok(backend.starts() >= 5, `${backend.starts()} starts`);
   });

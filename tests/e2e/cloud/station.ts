@@ -39,7 +39,7 @@ export async function claimedStation(workspace: Workspace, tuning: CloudTuning =
   await cloud.connection();
   await device.say('heartbeat', { status: 'online' });
   const heardEvents = (): number[] =>
-    cloud.heard.flatMap(({ method, params }) =>
+    cloud.received.flatMap(({ method, params }) =>
       method === 'device.event' ? [(params['data'] as { n: number }).n] : [],
     );
   const commandIds = (): string[] =>
