@@ -102,8 +102,8 @@ test('the program reports what is missing, then passes all checks of this statio
 test('the program exits with 1 and says why when no station connects', async () => {
   const main = fileURLToPath(import.meta.resolve('./main.ts'));
   const program = spawn(process.execPath, [main, '--port', '0', '--conformance', '--patience', '0.05']);
-  const said = text(program.stdout);
+  const output = text(program.stdout);
   const [code] = (await once(program, 'close')) as [number | null];
-  assert.match(await said, /^failed {2}No station has logged in\.$/m);
+  assert.match(await output, /^failed {2}No station has logged in\.$/m);
   assert.equal(code, 1);
 });

@@ -60,8 +60,8 @@ test('when the cloud stops reading, events wait on disk, the link is closed at 8
     ask(link);
     await until('the call is answered', () => sent.filter((text) => text.includes('"result"')).length === answers);
   }
-  const said = [1, 2, 3];
-  for (const n of said) {
+  const sentNumbers = [1, 2, 3];
+  for (const n of sentNumbers) {
     await device.say('state', { state: { n } });
     await device.say('event', { event: 'device_event', data: { action: 'motion_detected', n } });
   }
@@ -72,7 +72,7 @@ test('when the cloud stops reading, events wait on disk, the link is closed at 8
       .where('id', '=', porch.id)
       .executeTakeFirstOrThrow();
     const kept = await db.selectFrom('cloud_outbox').select('seq').where('channel', '=', 'events').execute();
-    return state === '{"n":3}' && kept.length === said.length;
+    return state === '{"n":3}' && kept.length === sentNumbers.length;
   });
   const enough = sockets.current().asked + 6;
   await until('the station has checked for space since then', () => sockets.current().asked >= enough);
@@ -90,8 +90,8 @@ test('when the cloud stops reading, events wait on disk, the link is closed at 8
   assert.ok(reasons.includes('The cloud does not read what it is sent.'), String(reasons));
   const numbers = (messages: { params: Record<string, unknown> }[], key: string) =>
     messages.flatMap(({ params }) => (params[key] as { n?: number } | undefined)?.n ?? []);
-  await until('the events are sent', () => numbers(cloud.received, 'data').length === said.length);
-  assert.deepEqual(numbers(cloud.received, 'data'), said);
+  await until('the events are sent', () => numbers(cloud.received, 'data').length === sentNumbers.length);
+  assert.deepEqual(numbers(cloud.received, 'data'), sentNumbers);
   await until('the latest state is sent', () => numbers(cloud.states, 'state').length > 0);
   assert.deepEqual(numbers(cloud.states, 'state'), [3]);
 });
