@@ -35,7 +35,7 @@ async function station() {
   starting.defer(() => isStarted.then(() => backend[Symbol.asyncDispose]()));
   await backend!.setUp();
   const login = await addDevice(backend!.backend.db, 'porch', 'pir');
-  await until('the station waits to be claimed', () => cloud.waiting().length === 1);
+  await until('the station waits for the claim', () => cloud.waiting().length === 1);
   const [waiting] = cloud.waiting();
   assert.ok(cloud.claim(waiting?.chipId ?? '', waiting?.claimSecret ?? '') !== null);
   await cloud.connection();
@@ -56,7 +56,7 @@ async function station() {
   return { backend: backend!, target, run, lines, results, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-test('the program’s checks of this station: what is missing is said, then all of it is looked at and in order', async () => {
+test('the program reports what is missing, then passes all checks of this station', async () => {
   await using all = await station();
   const saysOf = async (given: Partial<ConformanceTarget>, only: { checks?: Check[]; checkMs?: number } = {}) => {
     assert.equal(await all.run(given, only), false);
@@ -71,24 +71,24 @@ test('the program’s checks of this station: what is missing is said, then all 
   const elsewhere = { ...device, stationId: 'another' };
   assert.match(await saysOf({ device: elsewhere }), /^failed {2}The device of the login cannot connect: .+$/);
   assert.match(await saysOf({ password: 'another' }), /^failed {2}The account cannot log in at http:.+$/);
-  // Not the one that is looked at further on.
+  // Not the device that is checked later.
   const hall = await addDevice(all.backend.backend.db, 'hall');
   await using away = await connectDevice(device.mqtt, hall);
   await away.say('heartbeat', { status: 'online' });
-  const unseen: Check = { name: 'unseen', looksAtDevice: true, run: async () => undefined };
+  const unseen: Check = { name: 'unseen', usesDevice: true, run: async () => undefined };
   assert.equal(
     await saysOf({ device: null }, { checks: [unseen] }),
-    'in part unseen: what a device sees was not looked at',
+    'in part unseen: messages to devices were not checked',
   );
   const silent: Check = { name: 'silent', run: () => new Promise(() => undefined) };
   assert.equal(await saysOf({}, { checks: [silent], checkMs: 50 }), 'failed  silent: The station did not answer.');
-  // Without these eyes a station that forwards nothing would be in order as well.
+  // Without a device, a station that forwards nothing would also pass.
   const eyes: Check = {
     name: 'eyes',
     run: async ({ home }) => {
       assert.equal(home.device, 'porch');
       assert.deepEqual(await home.deviceCommands(), []);
-      assert.ok(home.deviceSays);
+      assert.ok(home.publishEvent);
     },
   };
   assert.equal(await all.run({}, { checks: [eyes] }), true, all.lines.join('\n'));
@@ -99,11 +99,11 @@ test('the program’s checks of this station: what is missing is said, then all 
   );
 });
 
-test('the program ends with 1 and says why when there is no station at all', async () => {
+test('the program exits with 1 and says why when no station connects', async () => {
   const main = fileURLToPath(import.meta.resolve('./main.ts'));
   const program = spawn(process.execPath, [main, '--port', '0', '--conformance', '--patience', '0.05']);
-  const said = text(program.stdout);
+  const output = text(program.stdout);
   const [code] = (await once(program, 'close')) as [number | null];
-  assert.match(await said, /^failed {2}No station has logged in\.$/m);
+  assert.match(await output, /^failed {2}No station has logged in\.$/m);
   assert.equal(code, 1);
 });

@@ -3,31 +3,31 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { connect, ErrorWithReasonCode } from 'mqtt';
 import { deviceTopic, type DeviceTopicEnd } from '@station/protocol/topics';
-import { aDevice, conformanceChecks, type Check, type Home, type KnownPasswords } from './conformance.ts';
+import { findOnlineDevice, conformanceChecks, type Check, type Home, type KnownPasswords } from './conformance.ts';
 import type { ReferenceCloud } from './reference-cloud.ts';
 
 export type ConformanceTarget = {
   /** URL of the station's REST interface. */
   home: string;
-  /** Of an account that may see the members. */
+  /** Login of an account that may see the members. */
   email: string;
   password: string;
-  /** URL of the station's broker and the login of a device there; null: what devices see is not looked at. */
+  /** URL of the station's broker and the login of a device there; null: messages to devices are not checked. */
   device: { mqtt: string; stationId: string; externalId: string; token: string } | null;
-  /** How long the station may take until it can be looked at. */
+  /** Time limit until the station is ready for the checks. */
   timeoutMs: number;
 };
 
-/** What each check waits for has a limit of its own, far below this one; an answer to a call has none. */
+/** The waits of a check have shorter limits, but the answer to a call has none. */
 const checkLimitMs = 120_000;
 const requestLimitMs = 20_000;
 
 /**
- * All checks, one after another, against the station that is or will be connected.
- * @param parts.checks all of them when left out.
- * @param parts.checkMs after which a check has failed, whatever it waits for.
- * @param parts.onReset the last check waits until the station connects unclaimed; it must stay unclaimed from here on.
- * @returns true when everything was looked at, and is in order.
+ * Runs the checks one after another against the station that is or will be connected.
+ * @param parts.checks default: all.
+ * @param parts.checkMs time limit of a check.
+ * @param parts.onReset called before the last check, which expects an unclaimed station: claim it no more.
+ * @returns true when everything was checked and passed.
  */
 export async function runConformance(parts: {
   cloud: ReferenceCloud;
@@ -39,37 +39,38 @@ export async function runConformance(parts: {
 }): Promise<boolean> {
   const { cloud, target, checkMs = checkLimitMs, print } = parts;
   await using opened = new AsyncDisposableStack();
-  print('Waiting for the link, for a device that is online, and for the account at home …');
+  print('Waiting for the link, an online device and the account …');
   const home = await homeWhenReady(cloud, target, opened);
   if (typeof home === 'string') {
     print(`failed  ${home}`);
     return false;
   }
-  let isGood = true;
+  let isPassed = true;
   for (const check of parts.checks ?? conformanceChecks(await knownPasswords())) {
     if (check.name === 'station_reset') parts.onReset();
     try {
-      await Promise.race([check.run({ cloud, home }), tooLong(checkMs)]);
-      const isPartial = check.looksAtDevice === true && target.device === null;
-      if (isPartial) isGood = false;
-      print(isPartial ? `in part ${check.name}: what a device sees was not looked at` : `ok      ${check.name}`);
+      await Promise.race([check.run({ cloud, home }), timeOut(checkMs)]);
+      const isPartial = check.usesDevice === true && target.device === null;
+      if (isPartial) isPassed = false;
+      print(isPartial ? `in part ${check.name}: messages to devices were not checked` : `ok      ${check.name}`);
     } catch (error) {
-      isGood = false;
+      isPassed = false;
       print(`failed  ${check.name}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  for (const { text } of cloud.misfits) print(`failed  A frame that is none of the protocol: ${text.slice(0, 200)}`);
-  return isGood && cloud.misfits.length === 0;
+  for (const { text } of cloud.invalidFrames)
+    print(`failed  A frame is not part of the protocol: ${text.slice(0, 200)}`);
+  return isPassed && cloud.invalidFrames.length === 0;
 }
 
-async function tooLong(limitMs: number): Promise<never> {
+async function timeOut(limitMs: number): Promise<never> {
   await sleep(limitMs, undefined, { ref: false });
   throw new Error('The station did not answer.');
 }
 
 /**
- * @param opened takes what has to be ended, also when the station was not ready in time.
- * @returns what is missing, as a sentence, when it is not ready in time.
+ * @param opened takes the resources to dispose, also when the station is not ready in time.
+ * @returns a sentence that says what is missing, when it is not ready in time.
  */
 async function homeWhenReady(
   cloud: ReferenceCloud,
@@ -77,37 +78,37 @@ async function homeWhenReady(
   opened: AsyncDisposableStack,
 ): Promise<Home | string> {
   const deadline = performance.now() + target.timeoutMs;
-  const inTime = <T>(coming: Promise<T>): Promise<T | null> =>
-    Promise.race([coming, sleep(Math.max(1, deadline - performance.now()), null, { ref: false })]);
-  /** The station is on the link a little before the rest of it is there. */
+  const beforeDeadline = <T>(promise: Promise<T>): Promise<T | null> =>
+    Promise.race([promise, sleep(Math.max(1, deadline - performance.now()), null, { ref: false })]);
+  /** Retries, because the station connects before its other parts are ready. */
   const eventually = async <T>(attempt: () => Promise<T>): Promise<T | null> => {
     for (;;) {
-      const result = await inTime(attempt().catch(() => null));
+      const result = await beforeDeadline(attempt().catch(() => null));
       if (result !== null || performance.now() > deadline) return result;
       await sleep(200);
     }
   };
 
-  if ((await inTime(cloud.connection())) === null) return 'No station has logged in.';
-  let seen: DeviceHome | null = null;
+  if ((await beforeDeadline(cloud.connection())) === null) return 'No station has logged in.';
+  let deviceHome: DeviceHome | null = null;
   if (target.device !== null) {
-    const device = await inTime(listen(target.device, opened).catch(String));
+    const device = await beforeDeadline(connectDevice(target.device, opened).catch(String));
     if (device === null) return 'The broker does not answer the device.';
     if (typeof device === 'string') return `The device of the login cannot connect: ${device}`;
-    seen = device;
+    deviceHome = device;
   }
-  const home: Home = { ...homeOverRest(target), deviceCommands: () => null, ...seen };
-  const online = await eventually(async () => aDevice(await cloud.connection(), home));
+  const home: Home = { ...homeOverRest(target), deviceCommands: () => null, ...deviceHome };
+  const online = await eventually(async () => findOnlineDevice(await cloud.connection(), home));
   if (online === null) return 'No device is online.';
-  const isKnown = await eventually(() => home.canLogIn(target.email, target.password));
-  if (isKnown === null) return `${target.home} does not answer.`;
-  return isKnown ? home : `The account cannot log in at ${target.home}.`;
+  const isLoginValid = await eventually(() => home.canLogIn(target.email, target.password));
+  if (isLoginValid === null) return `${target.home} does not answer.`;
+  return isLoginValid ? home : `The account cannot log in at ${target.home}.`;
 }
 
-type DeviceHome = Pick<Home, 'device' | 'deviceCommands' | 'deviceSays'>;
+type DeviceHome = Pick<Home, 'device' | 'deviceCommands' | 'publishEvent'>;
 
-/** A device that is online from here on. @throws (rejects) when the broker refuses it; one that is not there yet is waited for. */
-async function listen(
+/** Connects as an online device and waits for the broker. @throws (rejects) when the broker refuses the login. */
+async function connectDevice(
   { mqtt, stationId, externalId, token }: NonNullable<ConformanceTarget['device']>,
   opened: AsyncDisposableStack,
 ): Promise<DeviceHome> {
@@ -120,17 +121,18 @@ async function listen(
     client.on('error', (error) => error instanceof ErrorWithReasonCode && reject(error));
   });
   const topic = (end: DeviceTopicEnd | 'command'): string => deviceTopic(stationId, externalId, end);
-  const say = (end: DeviceTopicEnd, body: unknown) => client.publishAsync(topic(end), JSON.stringify(body), { qos: 1 });
+  const publish = (end: DeviceTopicEnd, body: unknown) =>
+    client.publishAsync(topic(end), JSON.stringify(body), { qos: 1 });
   await client.subscribeAsync(topic('command'), { qos: 1 });
-  await say('heartbeat', { status: 'online' });
+  await publish('heartbeat', { status: 'online' });
   return {
     device: externalId,
     deviceCommands: () => Promise.resolve(commands),
-    deviceSays: async (data) => void (await say('event', { event: 'device_event', data })),
+    publishEvent: async (data) => void (await publish('event', { event: 'device_event', data })),
   };
 }
 
-/** A station under development may send anything; an invalid command becomes one that no check expects. */
+/** A station under development may send anything. An invalid command becomes one that no check expects. */
 function readCommand(text: string): { action: string } {
   try {
     const command = JSON.parse(text) as { action?: unknown } | null;
@@ -141,30 +143,30 @@ function readCommand(text: string): { action: string } {
 }
 
 function homeOverRest(target: ConformanceTarget): Pick<Home, 'stationName' | 'members' | 'canLogIn'> {
-  const ask = (path: string, init: RequestInit): Promise<Response> =>
+  const request = (path: string, init: RequestInit): Promise<Response> =>
     fetch(`${target.home}${path}`, { ...init, signal: AbortSignal.timeout(requestLimitMs) });
   /** @returns null when the password is refused; other refusals do not concern the password. */
   const logIn = async (email: string, password: string): Promise<string | null> => {
     const headers = { 'content-type': 'application/json' };
-    const response = await ask('/api/auth/login', {
+    const response = await request('/api/auth/login', {
       method: 'POST',
       headers,
       body: JSON.stringify({ email, password }),
     });
     if (response.status === 401) return null;
-    if (!response.ok) throw new Error(`The log-in is answered with status ${response.status}`);
+    if (!response.ok) throw new Error(`The login has the response status ${response.status}`);
     return ((await response.json()) as { accessToken: string }).accessToken;
   };
   let token: string | null = null;
   const get = async (path: string): Promise<unknown> => {
-    const attempt = () => ask(path, { headers: { authorization: `Bearer ${token ?? ''}` } });
+    const attempt = () => request(path, { headers: { authorization: `Bearer ${token ?? ''}` } });
     let response = await attempt();
     // The cloud transfers the ownership: the former owner logs in again.
     if (response.status === 401) {
       token = await logIn(target.email, target.password);
       response = await attempt();
     }
-    if (!response.ok) throw new Error(`${path} is answered with status ${response.status}`);
+    if (!response.ok) throw new Error(`${path} has the response status ${response.status}`);
     return response.json();
   };
   return {

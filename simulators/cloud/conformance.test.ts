@@ -7,15 +7,14 @@ import { temporaryFolder } from '@station/backend/testing/temporary-folder';
 import { until } from '@station/backend/testing/until';
 import { legacyMessageTypes } from '@station/protocol/cloud-messages';
 import { cloudMethods } from '@station/protocol/cloud-rpc';
-import { conformanceChecks, type Check, type Home, type KnownPasswords, type Setting } from './conformance.ts';
+import { conformanceChecks, type Check, type Home, type KnownPasswords, type CheckContext } from './conformance.ts';
 import { startReferenceCloud } from './reference-cloud.ts';
 
 const running = new AsyncDisposableStack();
 let backend: RunningBackend;
-let setting: Setting;
+let context: CheckContext;
 const checks = new Map<string, Check>();
 
-/** A station at home, from its owner's view; restarted whenever it exits. */
 describe('the conformance checks', () => {
   before(async () => {
     const cloud = running.use(await startReferenceCloud({}));
@@ -31,7 +30,7 @@ describe('the conformance checks', () => {
       });
     };
     await start();
-    // The cloud sees a returning station a little before it is fully ready.
+    // A station connects to the cloud before it is completely ready.
     running.defer(() => isStarted.then(() => backend[Symbol.asyncDispose]()));
     const { accessToken } = await backend.setUp();
     const { backend: inside } = backend;
@@ -42,13 +41,13 @@ describe('the conformance checks', () => {
     const home: Home = {
       ...homeOf(() => backend, accessToken),
       deviceCommands: () => Promise.resolve(commands() as { action: string }[]),
-      deviceSays: async (data) => void (await device.say('event', { event: 'device_event', data })),
+      publishEvent: async (data) => void (await device.say('event', { event: 'device_event', data })),
     };
-    await until('the station waits to be claimed', () => cloud.waiting().length === 1);
+    await until('the station waits for the claim', () => cloud.waiting().length === 1);
     const [waiting] = cloud.waiting();
     assert.ok(cloud.claim(waiting?.chipId ?? '', waiting?.claimSecret ?? '') !== null);
     await cloud.connection();
-    setting = { cloud, home };
+    context = { cloud, home };
     for (const check of conformanceChecks(await knownPasswords())) checks.set(check.name, check);
   });
   after(() => running.disposeAsync());
@@ -85,7 +84,7 @@ describe('the conformance checks', () => {
     return Promise.all(texts.map(async (password) => ({ password, hash: await hash(password) })));
   }
 
-  /** Every row of the two tables, in an order in which one prepares the next. */
+  /** Every row of the two tables. Each check prepares the next one. */
   const rows = [
     'device.command',
     'devices.snapshot',
@@ -106,5 +105,5 @@ describe('the conformance checks', () => {
     assert.deepEqual([...rows].sort(), named);
   });
 
-  for (const name of rows) test(name, () => checks.get(name)!.run(setting));
+  for (const name of rows) test(name, () => checks.get(name)!.run(context));
 });

@@ -1,38 +1,38 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RpcRefusal, type CloudConnection, type ReferenceCloud } from './reference-cloud.ts';
 
-/** What a check may use. The station is met at its cloud link; what becomes of it at home is seen through `home`. */
-export type Setting = {
+/** A check acts through the cloud link and sees the effects at home through `home`. */
+export type CheckContext = {
   cloud: ReferenceCloud;
   home: Home;
 };
 
-/** Access to the station from inside the house. */
+/** Access to the station in the local network. */
 export type Home = {
   stationName(): Promise<string>;
-  /** By address. */
+  /** In order of email address. */
   members(): Promise<{ email: string; name: string; role: string }[]>;
   canLogIn(email: string, password: string): Promise<boolean>;
-  /** External id of the device that is looked at; without it any that is online will do. */
+  /** External id of the device to check; default: any online device. */
   device?: string;
   /** Commands that the device has received, oldest first; null without a device. */
   deviceCommands(): Promise<{ action: string }[]> | null;
   /** Makes the device send an event. */
-  deviceSays?: (data: Record<string, unknown>) => Promise<void>;
+  publishEvent?: (data: Record<string, unknown>) => Promise<void>;
 };
 
 export type Check = {
   name: string;
-  /** Without a device in `home` it sees a part only. */
-  looksAtDevice?: true;
-  run(setting: Setting): Promise<void>;
+  /** Without a device in `home`, the check is only partial. */
+  usesDevice?: true;
+  run(context: CheckContext): Promise<void>;
 };
 
 const timeoutMs = 20_000;
-/** argon2id of "from the cloud 1" and "from the cloud 2", so that a check needs no hasher of its own. */
+/** argon2id of "from the cloud 1" and "from the cloud 2", so that checks need no hash function. */
 export type KnownPasswords = { password: string; hash: string }[];
 
-/** One check for each row of the specification's two cloud tables, by its name; the last one leaves the station unclaimed. */
+/** One check for each row of the specification's two cloud tables, with its name. The last one leaves the station unclaimed. */
 export function conformanceChecks(passwords: KnownPasswords): Check[] {
   const [first, second] = passwords as [KnownPasswords[number], KnownPasswords[number]];
   const owner = { cloudUserId: 'cloud-owner', email: 'cloud-owner@example.org', name: 'Oksana', role: 'owner' };
@@ -48,18 +48,21 @@ export function conformanceChecks(passwords: KnownPasswords): Check[] {
   return [
     {
       name: 'device.command',
-      looksAtDevice: true,
+      usesDevice: true,
       run: async ({ cloud, home }) => {
         const link = await cloud.connection();
-        const device = await aDevice(link, home);
+        const device = await findOnlineDevice(link, home);
         const before = (await home.deviceCommands())?.length ?? 0;
         const params = { deviceId: device.id, command: { action: 'reboot' } };
         expectEqual(await link.call('device.command', params, 'conformance-command-1'), { status: 'ok' });
-        // The same call again has no second effect.
+        // A repeated call has no second effect.
         expectEqual(await link.call('device.command', params, 'conformance-command-1'), { status: 'ok' });
         const after = home.deviceCommands();
         if (after !== null) {
-          await until('the device gets the command', async () => ((await home.deviceCommands()) ?? []).length > before);
+          await until(
+            'the device receives the command',
+            async () => ((await home.deviceCommands()) ?? []).length > before,
+          );
           expectEqual((await home.deviceCommands())?.length, before + 1);
         }
         await expectRefusal(link.call('device.command', { ...params, deviceId: 'nobody' }), -32004);
@@ -76,7 +79,7 @@ export function conformanceChecks(passwords: KnownPasswords): Check[] {
           for (const key of ['id', 'externalId', 'type', 'name', 'status', 'state']) {
             expect(Object.hasOwn(device, key), `each device has ${key}`);
           }
-          expect(!Object.keys(device).some((key) => /token/i.test(key)), 'no device tells its token');
+          expect(!Object.keys(device).some((key) => /token/i.test(key)), 'no device has its token');
         }
       },
     },
@@ -90,22 +93,22 @@ export function conformanceChecks(passwords: KnownPasswords): Check[] {
     },
     {
       name: 'station.setActiveChannels',
-      looksAtDevice: true,
+      usesDevice: true,
       run: async ({ cloud, home }) => {
         const link = await cloud.connection();
         const all = ['state', 'status', 'events', 'commands', 'lifecycle', 'automations', 'firmware', 'system'];
         const without = all.filter((channel) => channel !== 'events');
         expectEqual(await link.call('station.setActiveChannels', { channels: without }), { ok: true });
-        const events = () => cloud.heard.filter(({ method }) => method === 'device.event').length;
+        const events = () => cloud.received.filter(({ method }) => method === 'device.event').length;
         const before = events();
-        await home.deviceSays?.({ action: 'motion_detected', n: 'unheard' });
+        await home.publishEvent?.({ action: 'motion_detected', n: 'inactive' });
         await sleep(300);
         expectEqual(events(), before);
         await expectRefusal(link.call('station.setActiveChannels', { channels: ['gossip'] }), -32602);
         expectEqual(await link.call('station.setActiveChannels', { channels: all }), { ok: true });
-        if (home.deviceSays === undefined) return;
-        await home.deviceSays({ action: 'motion_detected', n: 'heard' });
-        await until('the event is told', () => events() > before);
+        if (home.publishEvent === undefined) return;
+        await home.publishEvent({ action: 'motion_detected', n: 'active' });
+        await until('the event is sent', () => events() > before);
       },
     },
     {
@@ -116,10 +119,10 @@ export function conformanceChecks(passwords: KnownPasswords): Check[] {
         await until('the station is renamed', async () => (await home.stationName()) === 'Synced');
         expectEqual((await memberNamed(home, owner.email))?.role, 'owner');
         expectEqual((await memberNamed(home, member.email))?.role, 'member');
-        // A list without an owner is not obeyed, not even in part.
+        // A list without an owner is refused completely.
         link.send({ ...sync, station: { name: 'Nobody' }, ownerId: 'nobody' });
         link.send({ ...sync, members: [owner] });
-        await until('who is not on the list is removed', async () => !(await memberNamed(home, member.email)));
+        await until('a member who is not on the list is removed', async () => !(await memberNamed(home, member.email)));
         expectEqual(await home.stationName(), 'Synced');
       },
     },
@@ -135,8 +138,8 @@ export function conformanceChecks(passwords: KnownPasswords): Check[] {
       run: async ({ cloud, home }) => {
         const added = { ...member, stationPasswordHash: first.hash };
         (await cloud.connection()).send({ type: 'member_added', member: added });
-        await until('the member is there', async () => (await memberNamed(home, member.email)) !== undefined);
-        expect(await home.canLogIn(member.email, first.password), 'the password of the cloud is good at home');
+        await until('the member is added', async () => (await memberNamed(home, member.email)) !== undefined);
+        expect(await home.canLogIn(member.email, first.password), 'the password of the cloud is valid at home');
       },
     },
     {
@@ -146,7 +149,7 @@ export function conformanceChecks(passwords: KnownPasswords): Check[] {
         (await cloud.connection()).send({ type: 'member_updated', member: updated });
         await until('the member is changed', async () => (await memberNamed(home, member.email))?.role === 'admin');
         expectEqual((await memberNamed(home, member.email))?.name, 'Marko B.');
-        expect(await home.canLogIn(member.email, first.password), 'the password stays');
+        expect(await home.canLogIn(member.email, first.password), 'the password is unchanged');
       },
     },
     {
@@ -158,33 +161,33 @@ export function conformanceChecks(passwords: KnownPasswords): Check[] {
           cloudUserId,
           stationPasswordHash: second.hash,
         });
-        // Asked in this order: to try again and again with a wrong password locks the account out.
-        const isOldGood = () => home.canLogIn(member.email, first.password);
-        await until('the old password is no longer good', async () => !(await isOldGood()));
-        expect(await home.canLogIn(member.email, second.password), 'the new password is good');
+        // In this order, because repeated attempts with a wrong password lock the account.
+        const isOldValid = () => home.canLogIn(member.email, first.password);
+        await until('the old password is no longer valid', async () => !(await isOldValid()));
+        expect(await home.canLogIn(member.email, second.password), 'the new password is valid');
       },
     },
     {
       name: 'member_removed',
       run: async ({ cloud, home }) => {
         (await cloud.connection()).send({ type: 'member_removed', cloudUserId: member.cloudUserId });
-        await until('the member is gone', async () => !(await memberNamed(home, member.email)));
-        expect(!(await home.canLogIn(member.email, second.password)), 'who is gone cannot log in');
+        await until('the member is removed', async () => !(await memberNamed(home, member.email)));
+        expect(!(await home.canLogIn(member.email, second.password)), 'a removed member cannot log in');
       },
     },
     {
       name: 'station_reset',
-      looksAtDevice: true,
+      usesDevice: true,
       run: async ({ cloud, home }) => {
         const before = (await home.deviceCommands())?.length ?? 0;
         (await cloud.connection()).send({ type: 'station_reset' });
         const acknowledged = () => cloud.frames.some(({ text }) => text.includes('"station_reset_ack"'));
-        await until('it is acknowledged', acknowledged);
+        await until('the reset is acknowledged', acknowledged);
         if (home.deviceCommands() !== null) {
-          const told = async () => ((await home.deviceCommands()) ?? []).slice(before).map(({ action }) => action);
-          await until('the devices are told', async () => (await told()).includes('factory_reset'));
+          const actions = async () => ((await home.deviceCommands()) ?? []).slice(before).map(({ action }) => action);
+          await until('the devices get the command', async () => (await actions()).includes('factory_reset'));
         }
-        await until('the station is there again, unclaimed', () => cloud.waiting().length > 0);
+        await until('the station connects again, unclaimed', () => cloud.waiting().length > 0);
       },
     },
   ];
@@ -192,17 +195,17 @@ export function conformanceChecks(passwords: KnownPasswords): Check[] {
 
 type ListedDevice = { id: string; externalId: string; status: string };
 
-/** @throws when there is none. */
-export async function aDevice(link: CloudConnection, home: Pick<Home, 'device'>): Promise<{ id: string }> {
+/** @throws when there is no such device. */
+export async function findOnlineDevice(link: CloudConnection, home: Pick<Home, 'device'>): Promise<{ id: string }> {
   const { devices } = (await link.call('devices.snapshot')) as { devices: ListedDevice[] };
-  const isMeant = ({ externalId }: ListedDevice): boolean => home.device === undefined || home.device === externalId;
-  const device = devices.find((one) => one.status === 'online' && isMeant(one));
-  if (device === undefined) throw new Error('The check needs a device that is online.');
+  const isWanted = ({ externalId }: ListedDevice): boolean => home.device === undefined || home.device === externalId;
+  const device = devices.find((one) => one.status === 'online' && isWanted(one));
+  if (device === undefined) throw new Error('The check needs an online device.');
   return device;
 }
 
 function expect(holds: boolean, what: string): void {
-  if (!holds) throw new Error(`It does not hold that ${what}.`);
+  if (!holds) throw new Error(`This is not true: ${what}.`);
 }
 
 function expectEqual(given: unknown, wanted: unknown): void {
@@ -223,7 +226,7 @@ async function expectRefusal(call: Promise<unknown>, code: number): Promise<void
 async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`Waited in vain until ${what}.`);
+    if (performance.now() > deadline) throw new Error(`This did not happen in time: ${what}.`);
     await sleep(20);
   }
 }

@@ -23,23 +23,23 @@ async function station() {
   return { cloud, backend, accessToken, get, status, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-test('from the code on the screen to a link: each step is told at /ws, none of it with a secret', async () => {
+test('reports each step from the claim to the link on /ws, without secrets', async () => {
   await using all = await station();
   const { cloud, backend } = all;
   const socket = new WebSocket(`${backend.backend.url.replace('http', 'ws')}/ws`);
-  const told: string[] = [];
+  const received: string[] = [];
   socket.on('message', (data) => {
     const message = JSON.parse((data as Buffer).toString('utf8')) as { type: string; status?: CloudStatus };
-    if (message.type === 'cloud_status') told.push(message.status?.state ?? '');
+    if (message.type === 'cloud_status') received.push(message.status?.state ?? '');
   });
   await once(socket, 'open');
   socket.send(JSON.stringify({ type: 'auth', token: all.accessToken }));
-  await until('it is told at the beginning', () => told.length > 0);
-  assert.equal(told[0], 'unclaimed');
+  await until('the status is sent at the beginning', () => received.length > 0);
+  assert.equal(received[0], 'unclaimed');
   const claim = (await all.get('/api/cloud/claim')) as CloudClaim;
-  await until('the station knocks', () => cloud.waiting().length === 1);
+  await until('the station waits for the claim', () => cloud.waiting().length === 1);
   const token = cloud.claim(claim.chipId, claim.claimSecret);
-  await until('it is told that the link is up', () => told.at(-1) === 'authenticated');
+  await until('the status says that the link is up', () => received.at(-1) === 'authenticated');
   const { state, claimedAt, connectedSince, activeChannels } = await all.status();
   assert.equal(state, 'authenticated');
   assert.ok(claimedAt !== null && connectedSince !== null && activeChannels.length === 8);
@@ -50,34 +50,34 @@ test('from the code on the screen to a link: each step is told at /ws, none of i
   const rows = JSON.stringify(await backend.backend.db.selectFrom('cloud_config').selectAll().execute());
   const log = backend.logger.lines.join('\n');
   for (const secret of [token ?? '', claim.claimSecret]) {
-    assert.ok(!rows.includes(secret), 'not in the database in the clear');
+    assert.ok(!rows.includes(secret), 'not in the database in clear text');
     assert.ok(!log.includes(secret), 'not in the log');
   }
   socket.close();
 });
 
-test('a new code to claim the station with is told of at /ws, though the link looks as before', async () => {
+test('reports a new claim code on /ws, although the link is unchanged', async () => {
   await using all = await station();
-  await until('the station knocks', () => all.cloud.waiting().length === 1);
+  await until('the station waits for the claim', () => all.cloud.waiting().length === 1);
   const socket = new WebSocket(`${all.backend.backend.url.replace('http', 'ws')}/ws`);
-  let told = 0;
-  socket.on('message', (data) => void (told += (data as Buffer).includes('"cloud_status"') ? 1 : 0));
+  let received = 0;
+  socket.on('message', (data) => void (received += (data as Buffer).includes('"cloud_status"') ? 1 : 0));
   await once(socket, 'open');
   socket.send(JSON.stringify({ type: 'auth', token: all.accessToken }));
-  await until('it is told at the beginning', () => told > 0);
+  await until('the status is sent at the beginning', () => received > 0);
   const old = (await all.get('/api/cloud/claim')) as CloudClaim;
-  const [before, headers] = [told, bearer(all.accessToken)];
+  const [before, headers] = [received, bearer(all.accessToken)];
   const answer = await all.backend.http.inject({ method: 'POST', url: '/api/cloud/unclaim', headers });
   assert.equal(answer.statusCode, 204);
-  await until('it is told', () => told > before);
+  await until('the status is sent', () => received > before);
   assert.notEqual(((await all.get('/api/cloud/claim')) as CloudClaim).claimSecret, old.claimSecret);
   socket.close();
 });
 
-test('what happens at home is told on its channel, in the form of the protocol', async () => {
+test('sends events at home on their channels, in the form of the protocol', async () => {
   await using all = await station();
   const { cloud, backend } = all;
-  await until('the station knocks', () => cloud.waiting().length === 1);
+  await until('the station waits for the claim', () => cloud.waiting().length === 1);
   const [waiting] = cloud.waiting();
   cloud.claim(waiting?.chipId ?? '', waiting?.claimSecret ?? '');
   const link = await cloud.connection();
@@ -96,16 +96,16 @@ test('what happens at home is told on its channel, in the form of the protocol',
     'device.commandSent',
     'device.removed',
   ];
-  const methods = () => new Set(cloud.heard.map(({ method }) => method));
-  await until('all of it is told', () => wanted.every((method) => methods().has(method)) && cloud.states.length > 0);
-  for (const { method, params } of [...cloud.heard, ...cloud.states]) {
+  const methods = () => new Set(cloud.received.map(({ method }) => method));
+  await until('everything is sent', () => wanted.every((method) => methods().has(method)) && cloud.states.length > 0);
+  for (const { method, params } of [...cloud.received, ...cloud.states]) {
     const { params: schema } = cloudNotifications[method as CloudNotification];
     assert.ok(Value.Check(schema, params), `${method} ${JSON.stringify(params)}`);
   }
   assert.equal(methods().size, wanted.length);
 });
 
-test('the choice of channels survives a loss of the link, and a restart of the backend', async () => {
+test('the active channels survive a loss of the link and a restart of the backend', async () => {
   await using folder = await temporaryFolder();
   await using cloud = await startReferenceCloud({});
   const options: BackendOptions = {
@@ -120,32 +120,32 @@ test('the choice of channels survives a loss of the link, and a restart of the b
     const answer = await http.inject({ url: '/api/cloud/status', headers: bearer(accessToken) });
     return answer.json<CloudStatus>().activeChannels;
   };
-  await until('the station knocks', () => cloud.waiting().length === 1);
+  await until('the station waits for the claim', () => cloud.waiting().length === 1);
   const [waiting] = cloud.waiting();
   cloud.claim(waiting?.chipId ?? '', waiting?.claimSecret ?? '');
   const link = await cloud.connection();
   await link.call('station.setActiveChannels', { channels: ['system', 'status'] });
   assert.deepEqual(await channels(backend), ['status', 'system']);
   link.cut();
-  await until('it is in again', () => cloud.logins() === 2);
+  await until('the station is connected again', () => cloud.logins() === 2);
   assert.deepEqual(await channels(backend), ['status', 'system']);
   await backend[Symbol.asyncDispose]();
   await using again = await runBackend(options);
-  await until('it is in once more', () => cloud.logins() === 3);
+  await until('the station is connected after the restart', () => cloud.logins() === 3);
   assert.deepEqual(await channels(again), ['status', 'system']);
 });
 
-test('the owner takes the station back: the cloud’s token is forgotten, and there is a new code', async () => {
+test('a disconnect by the owner deletes the token of the cloud and creates a new code', async () => {
   await using all = await station();
   const { cloud, backend } = all;
   const claim = (await all.get('/api/cloud/claim')) as CloudClaim;
-  await until('the station knocks', () => cloud.waiting().length === 1);
+  await until('the station waits for the claim', () => cloud.waiting().length === 1);
   cloud.claim(claim.chipId, claim.claimSecret);
   await cloud.connection();
   const headers = bearer(all.accessToken);
   const answer = await backend.http.inject({ method: 'POST', url: '/api/cloud/unclaim', headers });
   assert.equal(answer.statusCode, 204);
-  await until('it knocks again', () => cloud.waiting().length === 1);
+  await until('the station waits for a claim again', () => cloud.waiting().length === 1);
   assert.notEqual(cloud.waiting()[0]?.claimSecret, claim.claimSecret);
   assert.equal((await all.status()).state, 'unclaimed');
 });

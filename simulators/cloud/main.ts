@@ -1,4 +1,4 @@
-/** The reference cloud as a program: README.md beside this. */
+/** The reference cloud as a program; see README.md. */
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -43,7 +43,7 @@ const claimAll = (): void => {
     console.log(`claimed ${chipId}`);
   }
 };
-// In manual use a person reads the station's code first.
+// In manual use, the person types `claim`.
 const claiming = values['by-hand'] ? undefined : setInterval(claimAll, 200);
 
 if (values.conformance) process.exitCode = await runChecks(cloud);
@@ -65,25 +65,26 @@ async function runChecks(of: ReferenceCloud): Promise<number> {
 
 /** Prints received messages and sends typed ones. */
 async function converse(to: ReferenceCloud): Promise<void> {
-  let [heard, states, misfits] = [0, 0, 0];
-  const telling = setInterval(() => {
-    for (; heard < to.heard.length; heard++) console.log(JSON.stringify(to.heard[heard]));
+  let [received, states, invalidFrames] = [0, 0, 0];
+  const printing = setInterval(() => {
+    for (; received < to.received.length; received++) console.log(JSON.stringify(to.received[received]));
     for (; states < to.states.length; states++) console.log(JSON.stringify(to.states[states]));
-    for (; misfits < to.misfits.length; misfits++) console.log(`not understood: ${to.misfits[misfits]?.text ?? ''}`);
+    for (; invalidFrames < to.invalidFrames.length; invalidFrames++)
+      console.log(`invalid frame: ${to.invalidFrames[invalidFrames]?.text ?? ''}`);
   }, 200);
   for await (const line of createInterface({ input: process.stdin })) {
     try {
-      await obey(to, line.trim());
+      await execute(to, line.trim());
     } catch (error) {
       console.log(error instanceof Error ? error.message : String(error));
     }
   }
-  // Without a terminal it runs until it is stopped.
+  // Without a terminal, it runs until it is stopped.
   if (!process.stdin.isTTY) for (;;) await sleep(60_000);
-  clearInterval(telling);
+  clearInterval(printing);
 }
 
-async function obey({ connection, options, revoke, restore }: ReferenceCloud, line: string): Promise<void> {
+async function execute({ connection, options, revoke, restore }: ReferenceCloud, line: string): Promise<void> {
   const [, word = '', first = '', rest = ''] = /^(\S*)\s*(\S*)\s*(.*)$/.exec(line) ?? [];
   const isOn = first !== 'off';
   switch (word) {

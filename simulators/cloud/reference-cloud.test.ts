@@ -6,7 +6,7 @@ import { cloudPath } from '@station/protocol/cloud-messages';
 import { startReferenceCloud } from './reference-cloud.ts';
 
 /** Messages that a station under development may send. */
-const misfits = [
+const invalidFrames = [
   'not json',
   '',
   'null',
@@ -18,14 +18,14 @@ const misfits = [
   '{"jsonrpc":"2.0","method":"station.event","params":null}',
 ];
 
-test('frames that are not of the protocol are kept apart, before and after the log-in, and the cloud goes on', async () => {
+test('collects invalid frames before and after the login, and continues', async () => {
   await using cloud = await startReferenceCloud({});
   const socket = new WebSocket(`${cloud.host}${cloudPath}`);
   await once(socket, 'open');
-  for (const misfit of misfits) socket.send(misfit);
+  for (const frame of invalidFrames) socket.send(frame);
   socket.send(JSON.stringify({ type: 'station_auth', stationToken: cloud.issueToken() }));
   const connection = await cloud.connection();
-  for (const misfit of misfits) socket.send(misfit);
+  for (const frame of invalidFrames) socket.send(frame);
   socket.send('{"jsonrpc":"2.0","method":"station.event"}');
   socket.on('message', (data) => {
     const { id } = JSON.parse((data as Buffer).toString('utf8')) as { id?: string };
@@ -33,13 +33,13 @@ test('frames that are not of the protocol are kept apart, before and after the l
   });
   assert.equal(await connection.call('devices.snapshot'), 'there');
   assert.deepEqual(
-    cloud.misfits.map(({ text }) => text),
-    [...misfits, ...misfits],
+    cloud.invalidFrames.map(({ text }) => text),
+    [...invalidFrames, ...invalidFrames],
   );
   assert.deepEqual(
     cloud.states.map(({ params }) => params),
     [{}],
-    'one without params is in order',
+    'a notification without params is valid',
   );
   assert.deepEqual(cloud.waiting(), []);
   socket.terminate();

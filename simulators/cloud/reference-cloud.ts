@@ -5,30 +5,32 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { cloudPath, maxCloudFrameBytes, tokenRejectedCode } from '@station/protocol/cloud-messages';
-import { createLine } from './line.ts';
+import { createFrameQueue, type FrameQueue } from './frame-queue.ts';
 
-/** A message of a station; its `id` distinguishes it from repeats. */
-type Heard = { method: string; params: Record<string, unknown>; at: number };
+/** A message of a station. Its `id` distinguishes it from repetitions. */
+type ReceivedMessage = { method: string; params: Record<string, unknown>; at: number };
+type ReceivedFrame = { text: string; at: number };
 
 /**
- * What becomes of a frame. `cut`: the connection ends and the frame is lost; `cut_after`: it is dealt with, and then the connection ends; `stall`: it
- * and all that follows is lost both ways, pings too, and nobody is told. `delayMs` holds up what comes after it as well, `overtakenMs` does not.
+ * What happens to a frame. `cut`: it is lost and the connection ends; `cut_after`: it is delivered, then the connection ends.
+ * `stall`: it and all later frames and pings are lost in both directions. `delayMs` also delays later frames, `overtakenMs` does not.
  */
-export type Fate = 'pass' | 'cut' | 'cut_after' | 'stall' | 'lose' | { delayMs: number } | { overtakenMs: number };
+export type FrameAction =
+  'pass' | 'cut' | 'cut_after' | 'stall' | 'lose' | { delayMs: number } | { overtakenMs: number };
 export type Direction = 'from_station' | 'to_station';
 
 export type CloudConnection = {
   isOpen(): boolean;
   isAuthenticated(): boolean;
-  /** Sends any frame as it is. */
+  /** Sends any text as a frame. */
   sendText(text: string): void;
   send(message: object): void;
-  /** @throws (rejects) RpcRefusal, or when the connection ends first. @param id of the call; a new one when it is left out. */
+  /** @throws (rejects) RpcRefusal, or when the connection ends first. @param id of the call; default: a new one. */
   call(method: string, params?: unknown, id?: string | number): Promise<unknown>;
   close(code: number, reason?: string): void;
-  /** Without a close message. */
+  /** Ends the connection without a close message. */
   cut(): void;
-  /** Reads no more: what the station sends piles up. */
+  /** Stops reading, so that the data of the station accumulates. */
   stall(): void;
 };
 
@@ -42,35 +44,35 @@ export class RpcRefusal extends Error {
 }
 
 export type ReferenceCloud = AsyncDisposable & {
-  /** For CLOUD_HOST. */
+  /** Value for CLOUD_HOST. */
   host: string;
   port: number;
   /** Each attempt to connect, milliseconds since the epoch. */
   attempts: number[];
   /** Each ping of a station, answered or not, milliseconds since the epoch. */
   pings: number[];
-  /** Every message once, whatever a station sent twice, in the order of arrival. */
-  heard: Heard[];
-  /** Notifications that carry no `id`: states. */
-  states: Heard[];
-  /** How many came again. */
+  /** Every message once, without repetitions, in the order of arrival. */
+  received: ReceivedMessage[];
+  /** Notifications without an `id`: states. */
+  states: ReceivedMessage[];
+  /** Number of repeated messages. */
   repeated(): number;
-  /** Plain messages and other frames of stations, newest last. */
-  frames: { text: string; at: number }[];
-  /** Those of them that are no messages of the protocol, newest last. */
-  misfits: { text: string; at: number }[];
+  /** All frames of stations, newest last. */
+  frames: ReceivedFrame[];
+  /** The frames that are not messages of the protocol, newest last. */
+  invalidFrames: ReceivedFrame[];
   /** Stations that wait for a person to claim them. */
   waiting(): { chipId: string; claimSecret: string }[];
   /**
-   * Claims a station like a person who scanned the code. A station that shows the same code again has no token yet and gets it again.
+   * Claims a station, as a person does who scans the code. A station that sends the same code again gets the same token again.
    * @returns the token; null when no such station waits.
    */
   claim(chipId: string, claimSecret: string): string | null;
-  /** A token as if the station had been claimed before. */
+  /** Creates a token as if the station had been claimed before. */
   issueToken(): string;
   revoke(token: string): void;
   restore(token: string): void;
-  /** The authenticated connection, now or when it comes. */
+  /** The current authenticated connection, or the next one. */
   connection(): Promise<CloudConnection>;
   /** Number of connections that were authenticated so far. */
   logins(): number;
@@ -80,21 +82,36 @@ export type ReferenceCloud = AsyncDisposable & {
 export type CloudBehaviour = {
   /** Acknowledges messages with a `seq`, and announces that in auth_ok. */
   acks: boolean;
-  /** Answers connections and log-ins at all. */
+  /** Ignores all messages, also logins. */
   isMute: boolean;
   /** Answers pings. */
   pongs: boolean;
-  fate(direction: Direction, text: string): Fate;
-  /** After auth_ok. */
+  frameAction(direction: Direction, text: string): FrameAction;
+  /** Called after auth_ok. */
   onAuthenticated?: (connection: CloudConnection) => void;
 };
 
-const usualBehaviour = (): CloudBehaviour => ({ acks: true, isMute: false, pongs: true, fate: () => 'pass' });
+const defaultBehaviour = (): CloudBehaviour => ({ acks: true, isMute: false, pongs: true, frameAction: () => 'pass' });
 const keptFrames = 1_000;
 
+type CloudState = {
+  behaviour: CloudBehaviour;
+  /** Token → whether it is valid. */
+  tokens: Map<string, boolean>;
+  waiting: Map<string, { chipId: string; claimSecret: string; send(message: object): void }>;
+  /** Tokens that no station has used yet, by the code of the claim. */
+  unusedTokens: Map<string, string>;
+  seenIds: Set<string>;
+  waiters: ((connection: CloudConnection) => void)[];
+  repeated: number;
+  logins: number;
+  current: CloudConnection | null;
+  records: Pick<ReferenceCloud, 'attempts' | 'pings' | 'received' | 'states' | 'frames' | 'invalidFrames'>;
+};
+
 /**
- * A small cloud that keeps to the protocol (README.md beside this), in memory, for development and for conformance; faults on demand.
- * @param tls PEM of key and certificate; without it plain text, for a loopback address.
+ * A small cloud that follows the protocol (see README.md), in memory, for development and conformance checks, with faults on demand.
+ * @param options.tls PEM of key and certificate; default: plain text, for a loopback address.
  */
 export async function startReferenceCloud(options: {
   host?: string;
@@ -103,179 +120,56 @@ export async function startReferenceCloud(options: {
   behaviour?: Partial<CloudBehaviour>;
   onRequest?: (request: IncomingMessage, response: ServerResponse) => void;
 }): Promise<ReferenceCloud> {
-  const behaviour: CloudBehaviour = { ...usualBehaviour(), ...options.behaviour };
   const onRequest = options.onRequest ?? ((_request, response) => void response.writeHead(404).end());
   const server = options.tls ? createTlsServer(options.tls, onRequest) : createPlainServer(onRequest);
   const sockets = new WebSocketServer({ noServer: true, maxPayload: maxCloudFrameBytes, autoPong: false });
-  const tokens = new Map<string, boolean>();
-  const waiting = new Map<string, { chipId: string; claimSecret: string; send(message: object): void }>();
-  /** Tokens that no station has shown yet, by the code that they answer. */
-  const promised = new Map<string, string>();
-  const seen = new Set<string>();
-  const state = { repeated: 0, logins: 0, current: null as CloudConnection | null };
-  const waiters: ((connection: CloudConnection) => void)[] = [];
-  const cloud = {
-    attempts: [] as number[],
-    pings: [] as number[],
-    heard: [] as Heard[],
-    states: [] as Heard[],
-    frames: [] as ReferenceCloud['frames'],
-    misfits: [] as ReferenceCloud['misfits'],
-  };
-
-  const hear = (method: string, params: Record<string, unknown>): void => {
-    const at = Date.now();
-    const { id } = params;
-    if (typeof id !== 'string') {
-      cloud.states.push({ method, params, at });
-    } else if (seen.has(id)) {
-      state.repeated += 1;
-    } else {
-      seen.add(id);
-      cloud.heard.push({ method, params, at });
-    }
-  };
-
-  const serve = (socket: WebSocket): void => {
-    const pending = new Map<string | number, { resolve(value: unknown): void; reject(error: Error): void }>();
-    let isDead = false;
-    const cut = (): void => {
-      isDead = true;
-      socket.terminate();
-    };
-    const lines = { from_station: createLine(), to_station: createLine() };
-    let isAuthenticated = false;
-    let claimKey: string | null = null;
-
-    /** Applies the fate of a frame. */
-    const pass = (direction: Direction, text: string, deal: () => void): void => {
-      // What came in one packet with a frame that was cut is lost with it.
-      if (isDead) return;
-      const fate = behaviour.fate(direction, text);
-      if (fate === 'lose') return;
-      if (fate === 'cut') return cut();
-      if (fate === 'stall') {
-        isDead = true;
-        return void socket.pause();
-      }
-      if (typeof fate === 'object' && 'overtakenMs' in fate) return void setTimeout(deal, fate.overtakenMs).unref();
-      const pauseMs = typeof fate === 'object' ? fate.delayMs : 0;
-      lines[direction].pass(pauseMs, () => {
-        deal();
-        if (fate === 'cut_after') setImmediate(cut);
-      });
-    };
-    const sendText = (text: string): void =>
-      pass('to_station', text, () => socket.readyState === socket.OPEN && socket.send(text));
-    const send = (message: object): void => sendText(JSON.stringify(message));
-    const connection: CloudConnection = {
-      isOpen: () => socket.readyState === socket.OPEN,
-      isAuthenticated: () => isAuthenticated,
-      sendText,
-      send,
-      call: (method, params, id = randomUUID()) =>
-        new Promise((resolve, reject) => {
-          if (socket.readyState !== socket.OPEN) return reject(new Error('The connection is gone.'));
-          pending.set(id, { resolve, reject });
-          send({ jsonrpc: '2.0', id, method, ...(params === undefined ? {} : { params }) });
-        }),
-      close: (code, reason) => socket.close(code, reason),
-      cut,
-      stall: () => socket.pause(),
-    };
-
-    const logIn = (token: unknown): void => {
-      if (typeof token !== 'string' || tokens.get(token) !== true) {
-        send({ type: 'auth_error', reason: 'unknown token' });
-        return socket.close(tokenRejectedCode, 'unknown token');
-      }
-      for (const [code, given] of promised) if (given === token) promised.delete(code);
-      isAuthenticated = true;
-      state.logins += 1;
-      send({ type: 'auth_ok', acks: behaviour.acks });
-      state.current = connection;
-      for (const waiter of waiters.splice(0)) waiter(connection);
-      behaviour.onAuthenticated?.(connection);
-    };
-    const onFrame = (text: string): void => {
-      keep(cloud.frames, text);
-      const frame = readFrame(text);
-      if (frame === null) return keep(cloud.misfits, text);
-      const { type, method, params, id } = frame;
-      if (type === 'claim_handshake') {
-        const { chipId, claimSecret } = frame as { chipId: string; claimSecret: string };
-        claimKey = `${chipId} ${claimSecret}`;
-        const stationToken = promised.get(claimKey);
-        if (stationToken === undefined) waiting.set(claimKey, { chipId, claimSecret, send });
-        else send({ type: 'claim_success', stationToken });
-      } else if (type === 'station_auth') {
-        logIn(frame['stationToken']);
-      } else if (typeof method === 'string') {
-        if (!isAuthenticated) return;
-        const given = (params ?? {}) as Record<string, unknown>;
-        hear(method, given);
-        if (behaviour.acks && typeof given['seq'] === 'number') send({ type: 'ack', seq: given['seq'] });
-      } else if (typeof id === 'string' || typeof id === 'number') {
-        const call = pending.get(id);
-        pending.delete(id);
-        const error = frame['error'] as { code: number; message: string } | undefined;
-        if (error) call?.reject(new RpcRefusal(error.code, error.message));
-        else call?.resolve(frame['result']);
-      }
-    };
-    socket.on('ping', (data) => {
-      cloud.pings.push(Date.now());
-      if (behaviour.pongs) socket.pong(data);
-    });
-    socket.on('message', (data) => {
-      if (behaviour.isMute) return;
-      const text = (data as Buffer).toString('utf8');
-      pass('from_station', text, () => onFrame(text));
-    });
-    socket.on('error', () => undefined);
-    socket.on('close', () => {
-      isAuthenticated = false;
-      if (state.current === connection) state.current = null;
-      // The same station may wait on another connection by now.
-      if (claimKey !== null && waiting.get(claimKey)?.send === send) waiting.delete(claimKey);
-      for (const { reject } of pending.values()) reject(new Error('The connection is gone.'));
-    });
+  const cloud: CloudState = {
+    behaviour: { ...defaultBehaviour(), ...options.behaviour },
+    tokens: new Map(),
+    waiting: new Map(),
+    unusedTokens: new Map(),
+    seenIds: new Set(),
+    waiters: [],
+    repeated: 0,
+    logins: 0,
+    current: null,
+    records: { attempts: [], pings: [], received: [], states: [], frames: [], invalidFrames: [] },
   };
 
   server.on('upgrade', (request: IncomingMessage, socket, head: Buffer) => {
-    cloud.attempts.push(Date.now());
+    cloud.records.attempts.push(Date.now());
     if (request.url !== cloudPath) return void socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n');
-    sockets.handleUpgrade(request, socket, head, serve);
+    sockets.handleUpgrade(request, socket, head, (opened) => serve(cloud, opened));
   });
   server.listen(options.port ?? 0, options.host ?? '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
 
   return {
-    ...cloud,
+    ...cloud.records,
     host: `${options.tls ? '' : 'ws://'}${options.tls ? 'localhost' : '127.0.0.1'}:${port}`,
     port,
-    options: behaviour,
-    repeated: () => state.repeated,
-    logins: () => state.logins,
-    waiting: () => [...waiting.values()].map(({ chipId, claimSecret }) => ({ chipId, claimSecret })),
+    options: cloud.behaviour,
+    repeated: () => cloud.repeated,
+    logins: () => cloud.logins,
+    waiting: () => [...cloud.waiting.values()].map(({ chipId, claimSecret }) => ({ chipId, claimSecret })),
     claim: (chipId, claimSecret) => {
-      const key = `${chipId} ${claimSecret}`;
-      const station = waiting.get(key);
+      const code = `${chipId} ${claimSecret}`;
+      const station = cloud.waiting.get(code);
       if (station === undefined) return null;
-      waiting.delete(key);
-      const stationToken = newToken(tokens);
-      promised.set(key, stationToken);
+      cloud.waiting.delete(code);
+      const stationToken = newToken(cloud.tokens);
+      cloud.unusedTokens.set(code, stationToken);
       station.send({ type: 'claim_success', stationToken });
       return stationToken;
     },
-    issueToken: () => newToken(tokens),
-    revoke: (token) => void tokens.set(token, false),
-    restore: (token) => void tokens.set(token, true),
+    issueToken: () => newToken(cloud.tokens),
+    revoke: (token) => void cloud.tokens.set(token, false),
+    restore: (token) => void cloud.tokens.set(token, true),
     connection: () => {
-      const { current } = state;
+      const { current } = cloud;
       if (current?.isOpen()) return Promise.resolve(current);
-      return new Promise((resolve) => waiters.push(resolve));
+      return new Promise((resolve) => cloud.waiters.push(resolve));
     },
     [Symbol.asyncDispose]: async () => {
       for (const socket of sockets.clients) socket.terminate();
@@ -286,27 +180,179 @@ export async function startReferenceCloud(options: {
   };
 }
 
+/** The connection of one station. */
+type StationLink = {
+  cloud: CloudState;
+  socket: WebSocket;
+  queues: Record<Direction, FrameQueue>;
+  pendingCalls: Map<string | number, { resolve(value: unknown): void; reject(error: Error): void }>;
+  /** Cut or stalled: later frames are lost. */
+  isDead: boolean;
+  isAuthenticated: boolean;
+  claimCode: string | null;
+  connection: CloudConnection;
+};
+
+function serve(cloud: CloudState, socket: WebSocket): void {
+  const link: StationLink = {
+    cloud,
+    socket,
+    queues: { from_station: createFrameQueue(), to_station: createFrameQueue() },
+    pendingCalls: new Map(),
+    isDead: false,
+    isAuthenticated: false,
+    claimCode: null,
+    connection: createConnection(() => link),
+  };
+  const { behaviour, records, waiting } = cloud;
+  socket.on('ping', (data) => {
+    records.pings.push(Date.now());
+    if (behaviour.pongs) socket.pong(data);
+  });
+  socket.on('message', (data) => {
+    if (behaviour.isMute) return;
+    const text = (data as Buffer).toString('utf8');
+    passFrame(link, 'from_station', text, () => handleFrame(link, text));
+  });
+  socket.on('error', () => undefined);
+  socket.on('close', () => {
+    link.isAuthenticated = false;
+    if (cloud.current === link.connection) cloud.current = null;
+    // The same station may already wait on another connection.
+    const { claimCode } = link;
+    if (claimCode !== null && waiting.get(claimCode)?.send === link.connection.send) waiting.delete(claimCode);
+    for (const { reject } of link.pendingCalls.values()) reject(new Error('The connection is closed.'));
+  });
+}
+
+function createConnection(linkOf: () => StationLink): CloudConnection {
+  const isOpen = (): boolean => linkOf().socket.readyState === linkOf().socket.OPEN;
+  const sendText = (text: string): void =>
+    passFrame(linkOf(), 'to_station', text, () => isOpen() && linkOf().socket.send(text));
+  const send = (message: object): void => sendText(JSON.stringify(message));
+  return {
+    isOpen,
+    isAuthenticated: () => linkOf().isAuthenticated,
+    sendText,
+    send,
+    call: (method, params, id = randomUUID()) =>
+      new Promise((resolve, reject) => {
+        if (!isOpen()) return reject(new Error('The connection is closed.'));
+        linkOf().pendingCalls.set(id, { resolve, reject });
+        send({ jsonrpc: '2.0', id, method, ...(params === undefined ? {} : { params }) });
+      }),
+    close: (code, reason) => linkOf().socket.close(code, reason),
+    cut: () => cut(linkOf()),
+    stall: () => linkOf().socket.pause(),
+  };
+}
+
+/** Applies the action that the behaviour chooses for a frame. */
+function passFrame(link: StationLink, direction: Direction, text: string, deliver: () => void): void {
+  // Frames that arrived in one packet with a cut frame are also lost.
+  if (link.isDead) return;
+  const action = link.cloud.behaviour.frameAction(direction, text);
+  if (action === 'lose') return;
+  if (action === 'cut') return cut(link);
+  if (action === 'stall') {
+    link.isDead = true;
+    return void link.socket.pause();
+  }
+  if (typeof action === 'object' && 'overtakenMs' in action) {
+    return void setTimeout(deliver, action.overtakenMs).unref();
+  }
+  link.queues[direction].pass(typeof action === 'object' ? action.delayMs : 0, () => {
+    deliver();
+    if (action === 'cut_after') setImmediate(() => cut(link));
+  });
+}
+
+function cut(link: StationLink): void {
+  link.isDead = true;
+  link.socket.terminate();
+}
+
+function handleFrame(link: StationLink, text: string): void {
+  const { cloud, connection } = link;
+  keep(cloud.records.frames, text);
+  const frame = readFrame(text);
+  if (frame === null) return keep(cloud.records.invalidFrames, text);
+  const { type, method, params, id } = frame;
+  if (type === 'claim_handshake') {
+    handleClaim(link, frame as { chipId: string; claimSecret: string });
+  } else if (type === 'station_auth') {
+    logIn(link, frame['stationToken']);
+  } else if (typeof method === 'string') {
+    if (!link.isAuthenticated) return;
+    const given = (params ?? {}) as Record<string, unknown>;
+    record(cloud, method, given);
+    if (cloud.behaviour.acks && typeof given['seq'] === 'number') connection.send({ type: 'ack', seq: given['seq'] });
+  } else if (typeof id === 'string' || typeof id === 'number') {
+    const call = link.pendingCalls.get(id);
+    link.pendingCalls.delete(id);
+    const error = frame['error'] as { code: number; message: string } | undefined;
+    if (error) call?.reject(new RpcRefusal(error.code, error.message));
+    else call?.resolve(frame['result']);
+  }
+}
+
+function handleClaim(link: StationLink, { chipId, claimSecret }: { chipId: string; claimSecret: string }): void {
+  const { cloud, connection } = link;
+  link.claimCode = `${chipId} ${claimSecret}`;
+  const stationToken = cloud.unusedTokens.get(link.claimCode);
+  if (stationToken !== undefined) return connection.send({ type: 'claim_success', stationToken });
+  cloud.waiting.set(link.claimCode, { chipId, claimSecret, send: connection.send });
+}
+
+function logIn(link: StationLink, token: unknown): void {
+  const { cloud, connection } = link;
+  if (typeof token !== 'string' || cloud.tokens.get(token) !== true) {
+    connection.send({ type: 'auth_error', reason: 'unknown token' });
+    return link.socket.close(tokenRejectedCode, 'unknown token');
+  }
+  for (const [code, unused] of cloud.unusedTokens) if (unused === token) cloud.unusedTokens.delete(code);
+  link.isAuthenticated = true;
+  cloud.logins += 1;
+  connection.send({ type: 'auth_ok', acks: cloud.behaviour.acks });
+  cloud.current = connection;
+  for (const waiter of cloud.waiters.splice(0)) waiter(connection);
+  cloud.behaviour.onAuthenticated?.(connection);
+}
+
+function record(cloud: CloudState, method: string, params: Record<string, unknown>): void {
+  const at = Date.now();
+  const { id } = params;
+  if (typeof id !== 'string') {
+    cloud.records.states.push({ method, params, at });
+  } else if (cloud.seenIds.has(id)) {
+    cloud.repeated += 1;
+  } else {
+    cloud.seenIds.add(id);
+    cloud.records.received.push({ method, params, at });
+  }
+}
+
 function newToken(tokens: Map<string, boolean>): string {
   const token = randomBytes(32).toString('base64url');
   tokens.set(token, true);
   return token;
 }
 
-function keep(frames: { text: string; at: number }[], text: string): void {
+function keep(frames: ReceivedFrame[], text: string): void {
   frames.push({ text, at: Date.now() });
   if (frames.length > keptFrames) frames.shift();
 }
 
-/** @returns null for an invalid message: a station under development may send anything. */
+/** @returns null for an invalid message, because a station under development may send anything. */
 function readFrame(text: string): Record<string, unknown> | null {
   try {
     const frame = JSON.parse(text) as Record<string, unknown>;
     const { type, method, params = {}, chipId, claimSecret } = frame;
-    const isFit =
+    const isValid =
       type === 'claim_handshake'
         ? typeof chipId === 'string' && typeof claimSecret === 'string'
         : typeof method !== 'string' || (typeof params === 'object' && params !== null);
-    return typeof frame === 'object' && isFit ? frame : null;
+    return typeof frame === 'object' && isValid ? frame : null;
   } catch {
     return null;
   }

@@ -7,7 +7,7 @@ import { until } from '@station/backend/testing/until';
 import { cloudPath } from '@station/protocol/cloud-messages';
 import { startReferenceCloud, type CloudConnection } from './reference-cloud.ts';
 
-/** The real sockets; with each, what was sent on it, and how often it was asked what waits. */
+/** The real sockets. Records what was sent on each one and how often its buffered bytes were read. */
 function watchedSockets(url: string) {
   const opened: { socket: CloudSocket; sent: string[]; asked: number }[] = [];
   const openReal = createCloudSockets({ url, ca: null, pins: [] });
@@ -33,14 +33,14 @@ function watchedSockets(url: string) {
   return { open, current: () => opened.at(-1)! };
 }
 
-test('a cloud that stops reading: what happens waits at home, the link is given up at 8 MiB, and nothing is lost', async () => {
+test('when the cloud stops reading, events wait on disk, the link is closed at 8 MiB, and nothing is lost', async () => {
   await using cloud = await startReferenceCloud({});
   const sockets = watchedSockets(`${cloud.host}${cloudPath}`);
   const reconnect = { nextMs: () => 20, stable: () => undefined };
   const cloudTuning = { open: sockets.open, reconnect };
   await using backend = await runBackend({ env: { CLOUD_HOST: cloud.host }, cloudTuning });
   const { db, mqttAddress } = backend.backend;
-  // Makes each answer to devices.snapshot as long as it may be, nearly.
+  // Makes each answer to devices.snapshot almost as long as allowed.
   for (const name of ['attic', 'barn', 'cellar', 'den']) {
     const { id } = await addDevice(db, name);
     const state = JSON.stringify({ text: 'x'.repeat(200_000) });
@@ -48,53 +48,55 @@ test('a cloud that stops reading: what happens waits at home, the link is given 
   }
   const porch = await addDevice(db, 'porch', 'pir');
   await using device = await connectDevice(mqttAddress ?? '', porch);
-  await until('the station knocks', () => cloud.waiting().length === 1);
+  await until('the station waits for the claim', () => cloud.waiting().length === 1);
   const [waiting] = cloud.waiting();
   cloud.claim(waiting?.chipId ?? '', waiting?.claimSecret ?? '');
   const link = await cloud.connection();
-  await until('the states are told', () => cloud.states.length === 4);
+  await until('the states are sent', () => cloud.states.length === 4);
   const { socket, sent } = sockets.current();
 
   link.stall();
   for (let answers = 1; socket.bufferedAmount < 1024 * 1024; answers++) {
     ask(link);
-    await until('it is answered', () => sent.filter((text) => text.includes('"result"')).length === answers);
+    await until('the call is answered', () => sent.filter((text) => text.includes('"result"')).length === answers);
   }
-  const said = [1, 2, 3];
-  for (const n of said) {
+  const sentNumbers = [1, 2, 3];
+  for (const n of sentNumbers) {
     await device.say('state', { state: { n } });
     await device.say('event', { event: 'device_event', data: { action: 'motion_detected', n } });
   }
-  await until('it is all kept', async () => {
+  await until('all events are stored', async () => {
     const { state } = await db
       .selectFrom('devices')
       .select('state')
       .where('id', '=', porch.id)
       .executeTakeFirstOrThrow();
     const kept = await db.selectFrom('cloud_outbox').select('seq').where('channel', '=', 'events').execute();
-    return state === '{"n":3}' && kept.length === said.length;
+    return state === '{"n":3}' && kept.length === sentNumbers.length;
   });
   const enough = sockets.current().asked + 6;
-  await until('it has looked for room since', () => sockets.current().asked >= enough);
-  const told = sent.filter((text) => /"method":"device\.(event|stateChanged)"/.test(text) && text.includes(porch.id));
-  assert.deepEqual(told, [], 'nothing of it is added to what waits');
-  assert.equal(cloud.logins(), 1, 'and the link goes on');
+  await until('the station has checked for space since then', () => sockets.current().asked >= enough);
+  const afterwards = sent.filter(
+    (text) => /"method":"device\.(event|stateChanged)"/.test(text) && text.includes(porch.id),
+  );
+  assert.deepEqual(afterwards, [], 'nothing is added to the waiting bytes');
+  assert.equal(cloud.logins(), 1, 'the link stays open');
 
-  await until('the link is given up and made anew', () => {
+  await until('the link is closed and opened again', () => {
     if (cloud.logins() === 1) ask(link);
     return cloud.logins() === 2;
   });
   const reasons = backend.logger.events('cloud_link_down').map(({ reason }) => reason);
   assert.ok(reasons.includes('The cloud does not read what it is sent.'), String(reasons));
-  const numbers = (heard: { params: Record<string, unknown> }[], key: string) =>
-    heard.flatMap(({ params }) => (params[key] as { n?: number } | undefined)?.n ?? []);
-  await until('what happened is told', () => numbers(cloud.heard, 'data').length === said.length);
-  assert.deepEqual(numbers(cloud.heard, 'data'), said);
-  await until('the latest state is told', () => numbers(cloud.states, 'state').length > 0);
+  const numbers = (messages: { params: Record<string, unknown> }[], key: string) =>
+    messages.flatMap(({ params }) => (params[key] as { n?: number } | undefined)?.n ?? []);
+  await until('the events are sent', () => numbers(cloud.received, 'data').length === sentNumbers.length);
+  assert.deepEqual(numbers(cloud.received, 'data'), sentNumbers);
+  await until('the latest state is sent', () => numbers(cloud.states, 'state').length > 0);
   assert.deepEqual(numbers(cloud.states, 'state'), [3]);
 });
 
-/** A limit for a long answer that is not read. */
+/** Time limit for a long answer that nobody reads. */
 function ask(link: CloudConnection): void {
   link.call('devices.snapshot').catch(() => undefined);
 }

@@ -7,9 +7,9 @@ import { checksumOfFile } from './image-builder.ts';
 
 /** Faults of the server or the network, for one file or the manifest. */
 export type Fault =
-  /** Cuts the connection after so many bytes of the answer. */
+  /** Cuts the connection after `afterBytes` of the answer. */
   | { kind: 'cut'; afterBytes: number }
-  /** Sends nothing more after so many bytes and keeps the connection open. */
+  /** Stops sending after `afterBytes` and keeps the connection open. */
   | { kind: 'stall'; afterBytes: number }
   /** Sends the right number of bytes, some of them wrong. */
   | { kind: 'wrong_bytes' }
@@ -21,7 +21,7 @@ export type Fault =
   | { kind: 'new_etag' }
   /** No ETag at all. */
   | { kind: 'no_etag' }
-  /** No Content-Length and no end. */
+  /** Sends without Content-Length and without end. */
   | { kind: 'endless' }
   | { kind: 'status'; status: number }
   | { kind: 'redirect'; location: string };
@@ -40,7 +40,7 @@ type SeenRequest = {
   range: string | null;
   ifRange: string | null;
   status: number;
-  /** Bytes of the body that were sent. */
+  /** Number of bytes of the body that were sent. */
   sentBytes: number;
 };
 
@@ -53,11 +53,11 @@ export type FirmwareServer = AsyncDisposable & {
   offer(name: string, version: string, image: Uint8Array, more?: { chip?: string; minVersion?: string }): Offered;
   /** Changes or removes the entry of a name in the manifest. The file stays. */
   edit(name: string, change: Partial<Offered> | null): void;
-  /** Serves exactly these bytes as manifest, until the next `offer` or `edit`. */
+  /** Serves exactly these bytes as the manifest until the next `offer` or `edit`. */
   setManifest(manifest: object | Uint8Array): void;
   /** Puts a file beside the manifest. */
   put(file: string, bytes: Uint8Array): void;
-  /** @param file name beside the manifest; `manifest.json` is the manifest itself. */
+  /** @param file name of a file beside the manifest, or `manifest.json`. */
   setFault(file: string, fault: Fault | null, times?: number): void;
   /** Every request so far, oldest first. */
   requests: SeenRequest[];
@@ -67,11 +67,11 @@ export type FirmwareServer = AsyncDisposable & {
 };
 
 export type FirmwareServerOptions = {
-  /** 0, the default, takes a free one. */
+  /** Default: 0, a free port. */
   port?: number;
   /** The form of the manifest: a map by name, or a list of types. */
   form?: 'map' | 'list';
-  /** For all downloads together; default: no limit. */
+  /** Limit for all downloads together; default: none. */
   bytesPerSecond?: number;
 };
 
@@ -217,12 +217,12 @@ async function send(
   } while (fault?.kind === 'endless');
   if (fault?.kind === 'stall') return;
   if (fault?.kind !== 'cut') return void response.end();
-  // The client gets the bytes written so far. A regular end could be taken for the end of the file.
+  // The client gets the bytes written so far. A regular end would look like the end of the file.
   await new Promise((resolve) => response.write('', resolve));
   response.socket?.destroy();
 }
 
-/** Waits until the client has received the bytes, or is gone. */
+/** Waits until the client has received the bytes or has disconnected. */
 async function drained(response: ServerResponse): Promise<void> {
   const settled = new AbortController();
   const { signal } = settled;

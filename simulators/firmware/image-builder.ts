@@ -11,7 +11,7 @@ import {
 } from '@station/protocol/firmware-image';
 
 export type ImageRecipe = {
-  /** Project and version of the application descriptor. */
+  /** Project and version in the application descriptor. */
   project: string;
   version: string;
   /** One of `chipNames`; default esp32. */
@@ -20,16 +20,16 @@ export type ImageRecipe = {
   bytes?: number;
   /** False: no SHA-256 at the end, as some build systems do. */
   hashed?: boolean;
-  /** Images of another seed have other content. */
+  /** A different seed gives different content. */
   seed?: string;
 };
 
-/** Where the code and data of an application lie in an ESP32's address space: read-only data, code, RAM. */
+/** Load addresses in an ESP32: read-only data, code, RAM. */
 const loadAddresses = [0x3f400020, 0x400d0020, 0x40080000] as const;
 
 /**
  * A valid application image for an ESP32 chip, byte for byte as `esptool elf2image` lays it out: header, segments, descriptor, checksum,
- * hash. Its code is noise.
+ * hash. Its code is random.
  */
 export function buildImage(recipe: ImageRecipe): Uint8Array {
   const { bytes = 64 * 1024, hashed = true } = recipe;
@@ -97,13 +97,13 @@ function segmentsOf(recipe: ImageRecipe, bytes: number): Uint8Array[] {
   return segments;
 }
 
-/** Bytes that compress as badly as code, the same for a seed. */
+/** Bytes that compress as little as code does. The same seed gives the same bytes. */
 function noise(seed: string, length: number): Uint8Array {
   const bytes = Buffer.alloc(length);
   const block = createHash('shake256', { outputLength: 4096 }).update(seed).digest();
   for (let at = 0; at < length; at += block.length) {
     bytes.set(block.subarray(0, Math.min(block.length, length - at)), at);
-    // No two blocks are alike.
+    // All blocks differ.
     bytes.writeUInt32LE(at, at);
   }
   return bytes;

@@ -3,7 +3,7 @@ import staticFiles from '@fastify/static';
 import fastify from 'fastify';
 import type { FrontendConfig } from './config.ts';
 
-/** As in the stack: nothing from another host, no inline script (deploy/frontend/Caddyfile). */
+/** Same policy as in deploy/frontend/Caddyfile: nothing from another host, no inline script. */
 const headers = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -12,7 +12,7 @@ const headers = {
 };
 const forEver = 'public, max-age=31536000, immutable';
 
-/** Serves the built web app, as the frontend's container does in the stack. Addresses without a file are pages of the app. */
+/** Serves the built web app like the frontend's container. Paths without a file are pages of the app. */
 export async function startFrontend({ host, port, webDir }: FrontendConfig): Promise<AsyncDisposable> {
   const app = fastify({ forceCloseConnections: true });
   app.addHook('onRequest', async (_request, reply) => void reply.headers(headers));

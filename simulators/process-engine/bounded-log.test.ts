@@ -11,7 +11,7 @@ const inFolder = async (work: (path: string) => Promise<void>): Promise<void> =>
 };
 
 describe('a bounded log', () => {
-  it('keeps two files of its size at most, with the latest lines', () =>
+  it('keeps at most two files of its size, with the latest lines', () =>
     inFolder(async (path) => {
       using log = createBoundedLog(path, 100);
       for (let line = 0; line < 1000; line++) log.write(Buffer.from(`line ${line}\n`));
@@ -22,7 +22,7 @@ describe('a bounded log', () => {
       assert.equal(before, 'x'.repeat(100));
     }));
 
-  it('goes on where the one before it ended', () =>
+  it('continues the file of an earlier process', () =>
     inFolder(async (path) => {
       for (const text of ['one\n', 'two\n']) {
         using log = createBoundedLog(path, 100);
@@ -31,7 +31,7 @@ describe('a bounded log', () => {
       assert.equal(await readFile(path, 'utf8'), 'one\ntwo\n');
     }));
 
-  it('drops what it cannot write', () =>
+  it('drops output that it cannot write', () =>
     inFolder(async (path) => {
       await mkdir(path);
       using log = createBoundedLog(path, 100);

@@ -3,9 +3,8 @@ import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 export type BoundedLog = Disposable & { write(chunk: Uint8Array): void };
 
 /**
- * Appends to a file that never grows beyond `maxBytes`: then it becomes `<path>.1`, in place of the one before, and a new one
- * begins. Synchronous, so that nothing piles up in memory when a program writes faster than the disk takes it.
- * A log that cannot be written is no reason to end a service: what does not fit is dropped.
+ * Appends to a file of at most `maxBytes`. A full file is renamed to `<path>.1` and a new one begins.
+ * Synchronous, so that output does not accumulate in memory. Output that cannot be written is dropped.
  */
 export function createBoundedLog(path: string, maxBytes: number): BoundedLog {
   let descriptor: number | null = null;

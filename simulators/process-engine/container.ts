@@ -9,7 +9,7 @@ import type { ServiceDefinition } from './stack-file.ts';
 export type ContainerRecord = {
   id: string;
   service: string;
-  /** As the stack's files spell it. */
+  /** As written in the stack's files. */
   image: string;
   imageId: string;
   /** See `definitionHash`. */
@@ -20,22 +20,22 @@ export type ContainerRecord = {
 export type Container = {
   record: ContainerRecord;
   fact(): ContainerFact;
-  /** Whether a process runs, or will again. */
+  /** Whether a process runs or will be restarted. */
   isActive(): boolean;
-  /** Resolves when its first process has been started. Nothing happens while it is active. */
+  /** Resolves when the first process is started. Does nothing while the container is active. */
   start(image: LocalImage, definition: ServiceDefinition): Promise<void>;
-  /** SIGTERM, then SIGKILL after `graceMs`; it is not restarted. Called again, the shorter time counts. */
+  /** SIGTERM, then SIGKILL after `graceMs`. In repeated calls the shorter time counts. */
   stop(graceMs: number): Promise<void>;
 };
 
-/** Docker's restart policy: the wait doubles from 100 ms up to a minute, and starts over after 10 s of running. */
+/** Docker's restart policy: the delay doubles from 100 ms to a minute, and resets after 10 s of running. */
 const firstBackoffMs = 100;
 const longestBackoffMs = 60_000;
 const steadyMs = 10_000;
 
 /**
- * @param options.found it was made by an earlier agent: its process ended with that one.
- * @param options.log takes what the process writes; shared by all containers of the service, one after another.
+ * @param options.found an earlier agent created it; its process ended with that agent.
+ * @param options.log receives the output of the process; later containers of the service use it too.
  */
 export function createContainer(record: ContainerRecord, options: { found: boolean; log: BoundedLog }): Container {
   let state: 'created' | 'running' | 'restarting' | 'exited' = options.found ? 'exited' : 'created';
@@ -60,7 +60,7 @@ export function createContainer(record: ContainerRecord, options: { found: boole
   };
 
   const endOf = async (child: GuardedProcess, signal: AbortSignal): Promise<number> => {
-    // It was being started when the stop came.
+    // The stop arrived while the process was being started.
     if (signal.aborted) await child.stop(stopGraceMs);
     const code = await child.ended;
     current = null;
@@ -85,7 +85,7 @@ export function createContainer(record: ContainerRecord, options: { found: boole
       const waited = await delay(backoffMs, true, { signal }).catch(() => false);
       if (!waited) break;
       backoffMs = Math.min(backoffMs * 2, longestBackoffMs);
-      // A failed start (EAGAIN, ENOMEM, a missing image folder) counts as one more exit.
+      // A failed start (EAGAIN, ENOMEM, a missing image folder) counts as an exit.
       child = await launch(image, definition).catch(() => null);
     }
     state = 'exited';

@@ -1,11 +1,11 @@
 /**
- * What the agent asks of a container engine, as far as this engine answers it. Simulators import packages only, so the types are
- * spelled out here; `simulators/station` hands the engine to the agent, and that is where the compiler compares the two.
+ * The part of the agent's engine port that this engine implements. Simulators import packages only, so the types are
+ * repeated here. The compiler compares them where `simulators/station` passes the engine to the agent.
  */
 export type ContainerFact = {
   id: string;
   service: string;
-  /** Reference or id that the container was made from. */
+  /** Reference or id from which the container was created. */
   image: string;
   imageId: string;
   state: string;
@@ -23,7 +23,7 @@ export type RegistryFailure = {
   reason: string;
   /** For the log only. */
   detail?: string;
-  /** True when trying again may help without anybody's doing. */
+  /** True when a retry may succeed. */
   transient: boolean;
 };
 
@@ -32,5 +32,5 @@ export type LayersAnswer = { kind: 'ok'; layers: Record<string, number> } | Regi
 export type PullAnswer = { kind: 'ok'; imageId: string; digest: string } | RegistryFailure;
 
 export type UpAnswer =
-  /** `stoppedAtMs`: when the first process was stopped for it, epoch milliseconds; null when none was. */
+  /** `stoppedAtMs`: when the first process was stopped, milliseconds since the epoch; null: none was stopped. */
   { kind: 'ok'; stoppedAtMs: number | null } | { kind: 'failed'; reason: string };

@@ -14,12 +14,12 @@ const node = (code: string, graceMs = 5000) =>
 const forever = 'setInterval(() => {}, 1000);';
 
 describe('a guarded process', () => {
-  it('gets the environment it was given and nothing else', async () => {
+  it('gets the given environment and nothing else', async () => {
     await using child = await node('console.log(JSON.stringify(process.env))');
     assert.deepEqual(JSON.parse(await text(child.stdout)), { GIVEN: 'yes' });
   });
 
-  it('tells its exit code, also that of a signal and of a program that is not there', async () => {
+  it('reports its exit code, also after a signal and for a missing program', async () => {
     await using own = await node('process.exit(7)');
     assert.equal(await own.ended, 7);
     await using killed = await node('process.kill(process.pid, "SIGKILL")');
@@ -28,21 +28,21 @@ describe('a guarded process', () => {
     assert.equal(await absent.ended, 127);
   });
 
-  it('may end in its own way when it is stopped', async () => {
+  it('may end regularly when it is stopped', async () => {
     await using child = await node(`process.on('SIGTERM', () => process.exit(3)); console.log('up'); ${forever}`);
     await once(child.stdout, 'data');
     await child.stop();
     assert.equal(await child.ended, 3);
   });
 
-  it('is killed when it does not end after the time given', async () => {
+  it('is killed when it does not end within the grace time', async () => {
     await using child = await node(`process.on('SIGTERM', () => {}); console.log(process.pid); ${forever}`);
     const [pid] = (await once(child.stdout, 'data')) as [Buffer];
     await child.stop(200);
     assert.equal(await isAlive(Number(pid)), false);
   });
 
-  it('takes with it what it had started itself', async () => {
+  it('ends together with its own child processes', async () => {
     await using child = await node(
       `const { spawn } = require('node:child_process');
        console.log(spawn(process.execPath, ['-e', '${forever}'], { stdio: 'ignore' }).pid);
@@ -54,7 +54,7 @@ describe('a guarded process', () => {
     await eventually('the end of the grandchild', async () => !(await isAlive(Number(pid))) || null);
   });
 
-  it('does not stay when its guard is killed', async () => {
+  it('ends when its guard is killed', async () => {
     await using child = await node(`console.log(process.pid); ${forever}`);
     const [pid] = (await once(child.stdout, 'data')) as [Buffer];
     process.kill(child.pid, 'SIGKILL');
@@ -63,8 +63,8 @@ describe('a guarded process', () => {
   });
 });
 
-describe('a process that is killed with SIGKILL', () => {
-  /** A parent that guards a child, in a process of its own; prints the child's process id. */
+describe('a parent that is killed with SIGKILL', () => {
+  /** Starts a parent that guards a child, in its own process. It prints the child's process id. */
   const startParent = async (childCode: string) => {
     const code = `
       const { startGuarded } = await import(${JSON.stringify(join(import.meta.dirname, 'guard.ts'))});
@@ -79,10 +79,10 @@ describe('a process that is killed with SIGKILL', () => {
   };
 
   for (const [how, childCode] of [
-    ['one that ends on SIGTERM', `console.log(process.pid); ${forever}`],
-    ['one that ignores SIGTERM', `process.on('SIGTERM', () => {}); console.log(process.pid); ${forever}`],
+    ['a child that ends on SIGTERM', `console.log(process.pid); ${forever}`],
+    ['a child that ignores SIGTERM', `process.on('SIGTERM', () => {}); console.log(process.pid); ${forever}`],
   ] as const) {
-    it(`leaves no child behind: ${how}`, async () => {
+    it(`leaves nothing behind: ${how}`, async () => {
       const { parent, childPid } = await startParent(childCode);
       assert.equal(await isAlive(childPid), true);
       parent.kill('SIGKILL');

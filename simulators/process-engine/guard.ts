@@ -6,13 +6,12 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 
 /**
- * Runs a program so that it never outlives this process, not even when this process is killed with SIGKILL.
+ * Runs a program that never outlives this process, not even after a SIGKILL.
  *
- * A shell stands between the two and holds the reading end of a pipe, the lifeline, whose writing end only this process has.
- * When the lifeline ends (closed on purpose, or by the kernel because this process is gone) the shell sends the program
- * SIGTERM and, after a while, SIGKILL; a line on it does the same, with the seconds in between. On a second pipe the shell tells
- * the program's process id and, when it has ended, its exit code; then it kills all that is left of their process group, itself
- * included. Node cannot set PR_SET_PDEATHSIG (prctl(2)), and that would not reach what the program itself started.
+ * A shell runs between the two. It reads a pipe, the lifeline, whose writing end only this process has. When the lifeline
+ * ends, or a line with a number of seconds arrives, the shell sends the program SIGTERM and later SIGKILL.
+ * On a second pipe the shell reports the program's process id and then its exit code. Finally it kills the whole process
+ * group, itself included. Node cannot set PR_SET_PDEATHSIG (prctl(2)), and it would not affect grandchildren.
  */
 const guardScript = (graceMs: number): string => `
 exec 4<&0
@@ -42,15 +41,15 @@ export type GuardedProcess = AsyncDisposable & {
   pid: number;
   stdout: Readable;
   stderr: Readable;
-  /** Exit code of the program, 128 + n when signal n ended it, 127 when it was not found. It has ended then, with all it started. */
+  /** Exit code; 128 + n after signal n, 127 when the program was not found. The whole process group has ended then. */
   ended: Promise<number>;
-  /** SIGTERM, then SIGKILL when it has not ended after `graceMs`; called again, the shorter time counts. Resolves when it has. */
+  /** SIGTERM, then SIGKILL after `graceMs`. Resolves when it has ended. In repeated calls the shorter time counts. */
   stop(graceMs?: number): Promise<void>;
 };
 
 /**
- * Starts a program. `stdout` and `stderr` must be read, or it will stall once they are full.
- * @param options.env the whole environment: nothing is inherited that is not named here.
+ * Starts a program. `stdout` and `stderr` must be read, otherwise the program blocks when they are full.
+ * @param options.env the whole environment; nothing is inherited.
  * @throws when there is no `/bin/sh`, or no process can be started.
  */
 export async function startGuarded(
@@ -63,7 +62,7 @@ export async function startGuarded(
     env,
     cwd,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
-    // A process group of its own: it can be killed as a whole, and Ctrl-C at a terminal does not reach it.
+    // Its own process group can be killed as a whole, and Ctrl-C in a terminal does not reach it.
     detached: true,
   });
   await once(shell, 'spawn');
@@ -71,25 +70,25 @@ export async function startGuarded(
   const lifeline = shell.stdin;
   lifeline.on('error', () => undefined);
   const outputEnded = finished(shell.stdout, { writable: false }).catch(() => undefined);
-  const told = createInterface(shell.stdio[3] as Readable);
-  const heard: number[] = [];
-  told.on('line', (line) => heard.push(Number(line)));
-  const toldAll = once(told, 'close');
+  const reports = createInterface(shell.stdio[3] as Readable);
+  const numbers: number[] = [];
+  reports.on('line', (line) => numbers.push(Number(line)));
+  const allReported = once(reports, 'close');
   const ended = once(shell, 'exit').then(async () => {
-    await toldAll;
-    const [, code] = heard;
+    await allReported;
+    const [, code] = numbers;
     if (code !== undefined) return code;
-    // The shell itself was killed (its output has ended): its program must not stay.
+    // The shell itself was killed, so its program must be killed here.
     kill(-pid);
     await Promise.race([outputEnded, delay(1000, undefined, { ref: false })]);
     return killedExitCode;
   });
   const stop = async (graceMs = ownGraceMs): Promise<void> => {
-    // The shell does it; from here only when the time was shortened afterwards, or the shell does not come to it. The id is
-    // the program's until its exit code was told: nobody else has waited for it.
+    // Usually the shell kills the program. This timer is for a time that was shortened later, and for a blocked shell.
+    // The process id stays valid until the exit code is reported.
     const killAfterMs = lifeline.writableEnded ? graceMs : graceMs + 1000;
     if (!lifeline.writableEnded) lifeline.end(`${graceMs / 1000}\n`);
-    const timer = setTimeout(() => heard.length < 2 && kill(heard[0] ?? -pid), killAfterMs);
+    const timer = setTimeout(() => numbers.length < 2 && kill(numbers[0] ?? -pid), killAfterMs);
     await ended;
     clearTimeout(timer);
   };

@@ -9,10 +9,10 @@ import { isMissingFile } from './file-faults.ts';
 /** An image on this machine. */
 export type LocalImage = { id: string; description: ProcessImage; /** Folder with its files. */ files: string };
 
-/** `broken`: it is there, but its description or the size of a file is not what its id promises. */
+/** `broken`: it exists, but its description or the size of a file does not match its id. */
 type ImageReading = { kind: 'ok'; image: LocalImage } | { kind: 'absent' } | { kind: 'broken' };
 
-/** A folder into which an image is written before it gets its place. */
+/** A temporary folder for an incoming image. */
 export type IncomingImage = { folder: string; path(name: string): string };
 
 /**
@@ -21,18 +21,18 @@ export type IncomingImage = { folder: string; path(name: string): string };
  */
 export type ImageStore = {
   ids(): Promise<string[]>;
-  /** Cheap: reads the description and the sizes, not the content. */
+  /** Reads only the description and the sizes, not the content. */
   read(id: string): Promise<ImageReading>;
-  /** Reads all of the image and compares it with its id. */
+  /** Reads the whole image and compares it with its id. */
   verify(id: string, signal: AbortSignal): Promise<boolean>;
   /** The image id of a reference or an id; null when there is no such image. */
   resolve(reference: string): Promise<string | null>;
-  /** Path of a local file with that content, judged by its size; null when there is none. */
+  /** Path of a local file with that digest and size; null when there is none. */
   findFile(digest: string): Promise<string | null>;
-  /** Runs what changes one image after all else that does: two services may have the same image. */
+  /** Serialises changes of one image, because two services may have the same image. */
   exclusively<T>(id: string, work: () => Promise<T>): Promise<T>;
   begin(id: string): Promise<IncomingImage>;
-  /** Puts a complete image in its place, under a name; one that is there already is replaced. */
+  /** Stores a complete image under a name and replaces an existing one. */
   finish(incoming: IncomingImage, image: { id: string; bytes: Uint8Array; reference: string }): Promise<void>;
   abandon(incoming: IncomingImage): Promise<void>;
   remove(id: string): Promise<void>;
@@ -41,13 +41,13 @@ export type ImageStore = {
   pinImage(id: string): Promise<void>;
   unpinImage(id: string): Promise<void>;
   freeBytes(): Promise<number>;
-  /** Makes durable what was written since the last time. */
+  /** Makes all changes since the last call durable. */
   sync(): Promise<void>;
 };
 
 const imageIdPattern = /^sha256:([0-9a-f]{64})$/;
 
-/** Opens (and creates) the store; what an earlier process left half fetched is removed. */
+/** Opens or creates the store, and removes partial images of an earlier process. */
 export async function openImageStore(directory: string): Promise<ImageStore> {
   const folder = (name: string): string => join(directory, name);
   const [images, references, holds, incoming] = ['images', 'references', 'held', 'incoming'].map(folder) as Four;
@@ -129,7 +129,7 @@ export async function openImageStore(directory: string): Promise<ImageStore> {
   };
 }
 
-/** Work on one id after another, work on different ids side by side. */
+/** Serialises the work on each id. Work on different ids runs in parallel. */
 function createTurns(): ImageStore['exclusively'] {
   const last = new Map<string, Promise<unknown>>();
   return (id, work) => {
@@ -167,7 +167,7 @@ async function readName(path: string): Promise<string | null> {
   return text !== null && imageIdPattern.test(text) ? text : null;
 }
 
-/** `sha256:…` of bytes: of those of a description it is the id of the image. */
+/** `sha256:…` of bytes. That of a description is the id of the image. */
 export const hashBytes = (bytes: Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
 async function hashFile(path: string, signal: AbortSignal): Promise<string> {
@@ -181,7 +181,7 @@ async function syncPath(path: string): Promise<void> {
     await using handle = await open(path);
     await handle.sync();
   } catch (error) {
-    // It was removed meanwhile; the sync of its folder records that.
+    // It was removed meanwhile; the sync of its folder makes that durable.
     if (!isMissingFile(error)) throw error;
   }
 }

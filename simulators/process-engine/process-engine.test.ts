@@ -16,7 +16,7 @@ const ask = (port: number): Promise<Answer | null> =>
     .then((response) => response.json() as Promise<Answer>)
     .catch(() => null);
 
-/** Publishes `web:VERSION`, fetches it and gives its id. */
+/** Publishes `web:VERSION`, pulls it and returns its id. */
 async function install(bench: TestBench, engine: ProcessEngine, version: string, code = httpService): Promise<string> {
   await bench.publish(`web:${version}`, { env: { VERSION: version }, files: { 'main.mjs': code } });
   const answer = await engine.pull(`web:${version}`, ignore, never);
@@ -27,8 +27,8 @@ async function install(bench: TestBench, engine: ProcessEngine, version: string,
 const stateOf = async (engine: ProcessEngine, service: string) =>
   (await engine.containers()).find((container) => container.service === service) ?? assert.fail('no container');
 
-describe('the process engine brings a stack up', () => {
-  it('with the environment of image and compose file and nothing else, and says what runs', async () => {
+describe('up of the process engine', () => {
+  it('starts a stack with the environment of image and compose file only, and reports it', async () => {
     await using bench = await createTestBench();
     const engine = await bench.openEngine();
     const port = await findFreePort();
@@ -45,7 +45,7 @@ describe('the process engine brings a stack up', () => {
     assert.deepEqual(fact, { ...expected, state: 'running' });
   });
 
-  it('and touches only what changed', async () => {
+  it('replaces only changed services', async () => {
     await using bench = await createTestBench();
     const engine = await bench.openEngine();
     const [web, api] = [await findFreePort(), await findFreePort()];
@@ -70,7 +70,7 @@ describe('the process engine brings a stack up', () => {
     assert.equal((await ask(web))?.pid, after.pid);
   });
 
-  it('and ends a service that the compose file no longer has', async () => {
+  it('stops a service that the compose file no longer has', async () => {
     await using bench = await createTestBench();
     const engine = await bench.openEngine();
     const port = await findFreePort();
@@ -85,7 +85,7 @@ describe('the process engine brings a stack up', () => {
     assert.deepEqual(await engine.containers(), []);
   });
 
-  it('or says why it cannot, and then touches nothing', async () => {
+  it('reports why it cannot start, and changes nothing', async () => {
     await using bench = await createTestBench();
     const engine = await bench.openEngine();
     assert.deepEqual(await engine.up(never), { kind: 'failed', reason: 'there is no compose file' });
@@ -101,7 +101,7 @@ describe('the process engine brings a stack up', () => {
 });
 
 describe('a service that ends', () => {
-  it('is started again after waits that double, and is counted', async () => {
+  it('is restarted with doubling delays, and the restarts are counted', async () => {
     await using bench = await createTestBench();
     const engine = await bench.openEngine();
     await bench.writeStack({ web: {} });
@@ -122,7 +122,7 @@ describe('a service that ends', () => {
     );
   });
 
-  it('is started again also when it ended with 0, as a backend does that the cloud has reset; not once it was stopped in its wait', async () => {
+  it('is also restarted after exit code 0, but not when it was stopped during the delay', async () => {
     await using bench = await createTestBench();
     const engine = await bench.openEngine();
     await bench.writeStack({ web: {} });
@@ -134,10 +134,10 @@ describe('a service that ends', () => {
   });
 });
 
-describe('a service that does not end when it is told to', () => {
+describe('a service that ignores SIGTERM', () => {
   const stubborn = httpService.replace('process.exit(0)', 'undefined');
 
-  it('holds up neither a bring-up that is aborted nor the end of the engine', async () => {
+  it('delays neither an aborted up nor the end of the engine', async () => {
     await using bench = await createTestBench();
     const engine = await bench.openEngine();
     const port = await findFreePort();
@@ -157,7 +157,7 @@ describe('a service that does not end when it is told to', () => {
 });
 
 describe('one service of a stack', () => {
-  it('is stopped and started as it is, as often as one likes, beside others that stay', async () => {
+  it('can be stopped and started repeatedly without effect on others', async () => {
     await using bench = await createTestBench();
     const engine = await bench.openEngine();
     const [webPort, apiPort] = [await findFreePort(), await findFreePort()];
@@ -184,7 +184,7 @@ describe('one service of a stack', () => {
 });
 
 describe('a restarted engine', () => {
-  it('finds what the one before had made, ended, and starts it as the same container', async () => {
+  it('finds the ended containers of the previous engine and starts them again', async () => {
     await using bench = await createTestBench();
     const first = await bench.openEngine();
     const port = await findFreePort();
@@ -205,7 +205,7 @@ describe('a restarted engine', () => {
 });
 
 describe('images', () => {
-  it('that two services share can be fetched and held by both at once', async () => {
+  it('that two services share can be pulled and pinned by both at the same time', async () => {
     await using bench = await createTestBench();
     const engine = await bench.openEngine();
     for (const name of ['web', 'api']) await bench.publish(`${name}:1.0.0`, { files: { 'main.mjs': httpService } });
@@ -217,7 +217,7 @@ describe('images', () => {
     assert.deepEqual([await engine.imageId('web:1.0.0'), await engine.imageId('api:1.0.0')], ids);
   });
 
-  it('are named, held, and removed only when nothing needs them', async () => {
+  it('are named, pinned, and removed only when nothing needs them', async () => {
     await using bench = await createTestBench();
     const engine = await bench.openEngine();
     const port = await findFreePort();
@@ -239,7 +239,7 @@ describe('images', () => {
     assert.equal(await engine.imageId(one), one);
   });
 
-  it('that were damaged are told, by size at once and by content when all is read, and a pull heals them', async () => {
+  it('that are damaged are found by size or by verification, and a pull repairs them', async () => {
     await using bench = await createTestBench();
     const engine = await bench.openEngine();
     const id = await install(bench, engine, '1.0.0');

@@ -7,9 +7,9 @@ import { openStack } from './stack.ts';
 import { readStack, type StackReading } from './stack-file.ts';
 
 export type ProcessEngineOptions = {
-  /** Where images, logs and the list of containers are kept; created when it is not there. */
+  /** Folder for images, logs and the list of containers; created when it is missing. */
   directory: string;
-  /** Where images are fetched from: a `file:` or `http(s):` address of a folder. */
+  /** Registry of images: a `file:` or `http(s):` URL of a folder. */
   registry: URL;
   /** Path of the stack's compose file: services with `image` and `environment`. */
   composeFile: string;
@@ -18,8 +18,8 @@ export type ProcessEngineOptions = {
 };
 
 /**
- * The stack as plain child processes, for `npm start` and quick tests (docs/adr/0008). Its processes live only as long as the agent.
- * Disposing it stops them all.
+ * Runs the stack as child processes, for `npm start` and quick tests (docs/adr/0008). They end with the agent, or when the
+ * engine is disposed.
  */
 export type ProcessEngine = AsyncDisposable & {
   services(): Promise<string[]>;
@@ -67,7 +67,7 @@ export async function createProcessEngine(options: ProcessEngineOptions): Promis
       if (id === null) return 'absent';
       const users = stack.containers().filter(({ record }) => record.imageId === id);
       const held = (await store.held()).includes(id);
-      // As Docker: force takes an image from what has stopped, never from what runs.
+      // As in Docker, force removes images of stopped containers, never of running ones.
       const inUse = users.some((user) => user.fact().state === 'running') || (!force && (held || users.length > 0));
       if (inUse) return 'in_use';
       await store.remove(id);

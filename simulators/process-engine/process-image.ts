@@ -5,14 +5,14 @@ import { Value } from 'typebox/value';
  * Images of the process engine. At a registry, which is a folder or an http address:
  *
  * - `<name>/<tag>.json`: the description of the image, below. Its SHA-256 is the id of the image.
- * - `blobs/<sha256 hex>`: the content of each file of an image, and each description once more, to be found by its id.
+ * - `blobs/<sha256 hex>`: the content of each file of an image, and a copy of each description under its id.
  */
 export const ProcessImage = Type.Object({
   /** Program to run: an absolute path, or `node` for the Node that runs the engine. */
   command: Type.String({ pattern: '^(node|/.+)$' }),
   /** Arguments. The working directory is the folder with the files. */
   args: Type.Array(Type.String()),
-  /** Environment; that of the compose file wins over it. */
+  /** Environment; variables of the compose file override it. */
   env: Type.Record(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }), Type.String()),
   files: Type.Array(
     Type.Object({
@@ -29,7 +29,7 @@ export type ProcessImage = Static<typeof ProcessImage>;
 /** Largest description read, in bytes. */
 export const maxProcessImageBytes = 256 * 1024;
 
-/** Reads a description; null when it is none. */
+/** Reads a description; null when it is invalid. */
 export function parseProcessImage(bytes: Uint8Array): ProcessImage | null {
   if (bytes.byteLength > maxProcessImageBytes) return null;
   let body: unknown;

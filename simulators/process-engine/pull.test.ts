@@ -13,7 +13,7 @@ const never = new AbortController().signal;
 const ignore = (): void => undefined;
 const megabyte = Buffer.alloc(1024 * 1024, 'x');
 
-/** Serves the registry of the bench over http, in pieces. `answer` may take a request over by returning true. */
+/** Serves the registry over http, in pieces. `answer` handles a request itself when it returns true. */
 async function serve(bench: TestBench, answer: (...args: Parameters<RequestListener>) => boolean = () => false) {
   const server = createServer((request, response) => {
     if (answer(request, response)) return;
@@ -35,7 +35,7 @@ async function serve(bench: TestBench, answer: (...args: Parameters<RequestListe
 }
 
 describe('a pull', () => {
-  it('counts the bytes it fetches and gives the id that the content has', async () => {
+  it('counts the fetched bytes and returns the id of the content', async () => {
     await using bench = await createTestBench();
     await using server = await serve(bench);
     const engine = await bench.openEngine(server.url);
@@ -55,7 +55,7 @@ describe('a pull', () => {
     assert.equal(await engine.verifyImage(id, never), 'whole');
   });
 
-  it('by digest gives exactly that image, whatever the tag has become', async () => {
+  it('by digest gets exactly that image, also when the tag has moved', async () => {
     await using bench = await createTestBench();
     const engine = await bench.openEngine();
     const old = await bench.publish('web:1.0.0', { files: { 'main.mjs': 'old' } });
@@ -64,7 +64,7 @@ describe('a pull', () => {
     assert.equal(answer.kind === 'ok' && answer.imageId, old);
   });
 
-  it('fetches no file that is here already, unless that one is damaged', async () => {
+  it('fetches no file that exists locally, unless it is damaged', async () => {
     await using bench = await createTestBench();
     const asked: string[] = [];
     await using server = await serve(bench, ({ url }) => {
@@ -89,7 +89,7 @@ describe('a pull', () => {
     assert.ok(third.kind === 'ok' && (await engine.verifyImage(third.imageId, never)) === 'whole');
   });
 
-  it('that is broken off leaves nothing and can be done again', async () => {
+  it('that is interrupted leaves nothing and can be repeated', async () => {
     await using bench = await createTestBench();
     let cut = true;
     await using server = await serve(bench, (request, response) => {
@@ -125,14 +125,14 @@ describe('a pull', () => {
   });
 });
 
-describe('a pull that cannot work says why', () => {
+describe('a failed pull reports the reason', () => {
   const codes = async (bench: TestBench, registry: URL | undefined, reference: string) => {
     const engine = await bench.openEngine(registry);
     const answers = [await engine.layers(reference, never), await engine.pull(reference, ignore, never)];
     return answers.map((answer) => (answer.kind === 'failed' ? `${answer.code} ${answer.transient}` : answer.kind));
   };
 
-  it('no such image, in a folder and over http', async () => {
+  it('a missing image, in a folder and over http', async () => {
     await using bench = await createTestBench();
     await using server = await serve(bench);
     const expected = ['image_missing false', 'image_missing false'];
@@ -140,7 +140,7 @@ describe('a pull that cannot work says why', () => {
     assert.deepEqual(await codes(bench, server.url, 'web:9.9.9'), expected);
   });
 
-  it('nobody listens, or the server fails', async () => {
+  it('a server that does not listen, or fails', async () => {
     await using bench = await createTestBench();
     const nobody = new URL(`http://127.0.0.1:${await findFreePort()}/`);
     const expected = ['registry_unavailable true', 'registry_unavailable true'];
@@ -149,14 +149,14 @@ describe('a pull that cannot work says why', () => {
     assert.deepEqual(await codes(bench, server.url, 'web:1.0.0'), expected);
   });
 
-  it('credentials are asked for', async () => {
+  it('a registry that requires credentials', async () => {
     await using bench = await createTestBench();
     await using server = await serve(bench, (_, response) => Boolean(response.writeHead(401).end()));
     const expected = ['registry_auth_failed false', 'registry_auth_failed false'];
     assert.deepEqual(await codes(bench, server.url, 'web:1.0.0'), expected);
   });
 
-  it('what is there is no image', async () => {
+  it('a description that is not an image', async () => {
     await using bench = await createTestBench();
     await bench.publish('web:1.0.0', { files: { 'main.mjs': '' } });
     const expected = ['engine_failed false', 'engine_failed false'];
@@ -166,7 +166,7 @@ describe('a pull that cannot work says why', () => {
     }
   });
 
-  it('a file is not the one that was announced', async () => {
+  it('a file that does not match its digest', async () => {
     await using bench = await createTestBench();
     const engine = await bench.openEngine();
     await bench.publish('web:1.0.0', { files: { 'padding.bin': megabyte } });

@@ -10,7 +10,7 @@ import { notAnImage, readDescription, RegistryBroken, unavailable, type Registry
 
 type Described = { kind: 'ok'; id: string; name: string; bytes: Uint8Array; description: ProcessImage };
 
-/** Sizes of the files of an image, by digest, asked of the registry. */
+/** Asks the registry for the sizes of an image's files, by digest. */
 export async function listLayers(registry: Registry, reference: string, signal: AbortSignal): Promise<LayersAnswer> {
   const described = await describe(registry, reference, signal);
   if (described.kind === 'failed') return described;
@@ -27,7 +27,7 @@ type PullParts = {
   onProgress: (progress: PullProgress) => void;
 };
 
-/** Fetches an image into the store. Files that are on this machine already are copied, not fetched. */
+/** Fetches an image into the store. Files that exist locally are copied, not fetched. */
 export async function pullImage(parts: PullParts, reference: string): Promise<PullAnswer> {
   const described = await describe(parts.registry, reference, parts.signal);
   if (described.kind === 'failed') return described;
@@ -99,7 +99,7 @@ async function fetchFile(parts: FetchParts, file: ImageFile): Promise<RegistryFa
   if (answer.kind === 'failed') return answer;
   try {
     if (await writeChecked(parts, file, answer.body, count)) return null;
-    return unavailable('the registry sent something else than it had announced', `file "${file.name}"`);
+    return unavailable('the registry sent content that does not match its digest', `file "${file.name}"`);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof RegistryBroken) return unavailable(error.message, error.cause);
@@ -107,7 +107,7 @@ async function fetchFile(parts: FetchParts, file: ImageFile): Promise<RegistryFa
   }
 }
 
-/** Writes a file. False when the content is not the one that was announced. */
+/** Writes a file. False when the content does not match the digest. */
 async function writeChecked(
   { incoming }: FetchParts,
   { name, digest, size }: ImageFile,

@@ -5,21 +5,21 @@ import { maxProcessImageBytes } from './process-image.ts';
 import type { RegistryFailure } from './engine-port.ts';
 import { isMissingFile } from './file-faults.ts';
 
-/** Where images are fetched from: a folder or an http address (layout: `process-image.ts`). */
+/** Source of images: a folder or an http URL (layout: `process-image.ts`). */
 export type Registry = {
-  /** A file by its path at the registry. Reading it throws {@link RegistryBroken} when the registry breaks off. */
+  /** A file by its path at the registry. Reading it throws {@link RegistryBroken} when the connection breaks. */
   open(path: string, signal: AbortSignal): Promise<{ kind: 'ok'; body: AsyncIterable<Uint8Array> } | RegistryFailure>;
 };
 
-/** The registry did not deliver all of what it had begun. */
+/** The registry did not deliver the complete file. */
 export class RegistryBroken extends Error {
   constructor(cause: unknown) {
-    super('the registry broke off', { cause });
+    super('the connection to the registry broke', { cause });
     this.name = 'RegistryBroken';
   }
 }
 
-/** Longest silence of a registry before it counts as unreachable. */
+/** A registry counts as unreachable after this time without data. */
 const silenceMs = 20_000;
 
 /** @param base `file:` or `http(s):` address; paths are resolved below it. */
@@ -29,7 +29,7 @@ export function createRegistry(base: URL): Registry {
   return { open: (path, signal) => open(new URL(encodePath(path), root), signal) };
 }
 
-/** A description as a whole. */
+/** Reads a whole description. */
 export async function readDescription(
   registry: Registry,
   path: string,
@@ -71,7 +71,7 @@ const missing: RegistryFailure = {
 export const notAnImage: RegistryFailure = {
   kind: 'failed',
   code: 'engine_failed',
-  reason: 'what the registry has under that name is no image of the process engine',
+  reason: 'the registry has no valid image of the process engine under this name',
   transient: false,
 };
 
@@ -87,7 +87,7 @@ async function openFile(url: URL): ReturnType<Registry['open']> {
 
 async function openHttp(url: URL, signal: AbortSignal): ReturnType<Registry['open']> {
   const silence = new AbortController();
-  const timer = setTimeout(() => silence.abort(new Error(`nothing came for ${silenceMs} ms`)), silenceMs);
+  const timer = setTimeout(() => silence.abort(new Error(`no data for ${silenceMs} ms`)), silenceMs);
   try {
     const response = await fetch(url, { signal: AbortSignal.any([signal, silence.signal]) });
     if (response.status === 200 && response.body) return { kind: 'ok', body: watched(response.body, timer) };

@@ -5,10 +5,10 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { parse } from 'yaml';
 
-/** One service as the stack's files name it. */
+/** One service of the stack's files. */
 export type ServiceDefinition = {
   name: string;
-  /** Reference or id of its image; null when neither the stack's file nor the override names one. */
+  /** Reference or id of its image; null when neither the compose file nor the override has one. */
   image: string | null;
   env: Readonly<Record<string, string>>;
 };
@@ -18,7 +18,7 @@ export type StackReading = { kind: 'ok'; services: ServiceDefinition[] } | { kin
 const Scalar = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
 const variable = '^[A-Za-z_][A-Za-z0-9_]*$';
 
-/** What is read of a compose file. The rest (ports, volumes, networks, …) means nothing to plain processes. */
+/** The used part of a compose file. The rest (ports, volumes, networks, …) does not apply to processes. */
 const StackFile = Type.Object({
   services: Type.Record(
     Type.String({ pattern: '^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$' }),
@@ -38,8 +38,8 @@ const StackFile = Type.Object({
 });
 
 /**
- * Reads the stack's compose file and the agent's override, which pins images. A missing override pins nothing; a damaged one
- * fails, so that never another release is started than the one that was meant.
+ * Reads the stack's compose file and the agent's override, which pins images. A missing override pins nothing.
+ * A damaged one fails, so that no wrong release is started.
  */
 export async function readStack(composeFile: string, overrideFile: string): Promise<StackReading> {
   const stack = await readFile(composeFile, 'the compose file');
@@ -48,7 +48,11 @@ export async function readStack(composeFile: string, overrideFile: string): Prom
   if (stack.kind === 'failed') return stack;
   if (override.kind === 'failed') return override;
   const unknown = override.services.find(({ name }) => !stack.services.some((service) => service.name === name));
-  if (unknown) return { kind: 'failed', reason: `the release has "${unknown.name}", which the compose file has not` };
+  if (unknown)
+    return {
+      kind: 'failed',
+      reason: `the release has the service "${unknown.name}", which the compose file does not have`,
+    };
   const services = stack.services.map((service) => {
     const pinned = override.services.find(({ name }) => name === service.name);
     return pinned
@@ -58,7 +62,7 @@ export async function readStack(composeFile: string, overrideFile: string): Prom
   return { kind: 'ok', services };
 }
 
-/** A value that changes with anything about a service that would make its process another one. */
+/** Changes whenever the service's process must be replaced. */
 export function definitionHash(service: ServiceDefinition, imageId: string): string {
   const env = Object.entries(service.env).sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256')
@@ -74,7 +78,7 @@ async function readFile(path: string, what: string): Promise<StackReading | null
   } catch (error) {
     return { kind: 'failed', reason: `${what} cannot be read: ${describeError(error).split('\n')[0] ?? ''}` };
   }
-  if (!Value.Check(StackFile, body)) return { kind: 'failed', reason: `${what} has not the form of one` };
+  if (!Value.Check(StackFile, body)) return { kind: 'failed', reason: `${what} is not valid` };
   const services = Object.entries(body.services).map(([name, service]) => ({
     name,
     image: service?.image ?? null,

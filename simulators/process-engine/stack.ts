@@ -12,22 +12,22 @@ import { createContainer, type Container, type ContainerRecord } from './contain
 import type { ImageStore, LocalImage } from './image-store.ts';
 import { definitionHash, type ServiceDefinition } from './stack-file.ts';
 
-/** The containers of the stack. Disposing it stops them all; what they were is kept on disk. */
+/** The containers of the stack. Disposing it stops them; their records stay on disk. */
 export type Stack = AsyncDisposable & {
   containers(): readonly Container[];
-  /** Starts, replaces and stops containers until the stack is the one that is described. Touches nothing that is right already. */
+  /** Starts, replaces and stops containers until the stack matches its files. Unchanged containers keep running. */
   up(services: readonly ServiceDefinition[], signal: AbortSignal): Promise<UpAnswer>;
-  /** Starts the containers that these services have already, as they are. */
+  /** Starts the existing containers of these services unchanged. */
   start(services: readonly ServiceDefinition[]): Promise<void>;
   /** Stops the containers of a service and keeps them. */
   stop(service: string): Promise<void>;
 };
 
-/** One service as it is to run. */
+/** One service of the desired stack. */
 type Planned = { definition: ServiceDefinition; image: LocalImage; hash: string };
 
 const stopGraceMs = 10_000;
-/** When the agent itself ends it must not take long. */
+/** Short, because the agent must end quickly. */
 const disposeGraceMs = 3000;
 const logBytes = 1024 * 1024;
 
@@ -36,7 +36,7 @@ export async function openStack(directory: string, store: ImageStore): Promise<S
   const logs = opened.use(await openLogs(join(directory, 'logs')));
   const made = await openContainers(join(directory, 'containers.json'), logs);
   const owned = opened.move();
-  // One at a time: `up` called twice at once would start a service twice.
+  // One at a time: two parallel calls of `up` would start a service twice.
   const runner = createExclusiveRunner();
   let closed = false;
 
@@ -97,7 +97,7 @@ export async function openStack(directory: string, store: ImageStore): Promise<S
     [Symbol.asyncDispose]: async () => {
       closed = true;
       await stopAll();
-      // Also stop what a running bring-up has started meanwhile.
+      // Also stops containers that a running `up` has started meanwhile.
       await runner.run(stopAll);
       await owned.disposeAsync();
     },
@@ -123,9 +123,9 @@ async function openLogs(folder: string): Promise<Logs> {
 
 type Containers = {
   list(): readonly Container[];
-  /** Forgets all others. */
+  /** Removes all other containers from the list. */
   keep(wanted: (container: Container) => boolean): Promise<void>;
-  /** A new container in place of those of its service; on disk before it is started. */
+  /** Replaces the containers of a service. The new one is on disk before it is started. */
   replace(planned: Planned): Promise<Container>;
 };
 
@@ -202,7 +202,7 @@ async function readRecords(path: string): Promise<ContainerRecord[]> {
     const records: unknown = JSON.parse(text ?? '[]');
     return Value.Check(Records, records) ? records : [];
   } catch {
-    // Without the file earlier containers are unknown; their processes have ended anyway.
+    // Without the file, earlier containers are unknown. Their processes have ended.
     return [];
   }
 }

@@ -6,17 +6,17 @@ import { pathToFileURL } from 'node:url';
 import { blobPath, descriptionPath, type ProcessImage } from './process-image.ts';
 import { createProcessEngine, type ProcessEngine } from './process-engine.ts';
 
-/** For tests: a folder with a registry, a compose file and an engine over them. Disposing it stops all and removes it. */
+/** For tests: a folder with a registry, a compose file and an engine. Disposing it stops and removes everything. */
 export type TestBench = AsyncDisposable & {
   folder: string;
   registryFolder: string;
-  /** Puts an image (by default one that runs its first file) into the registry and returns its id. */
+  /** Publishes an image (by default one that runs its first file) and returns its id. */
   publish(reference: string, image: TestImage): Promise<string>;
   /** Writes the compose file. */
   writeStack(services: Record<string, { image?: string; environment?: Record<string, string> }>): Promise<void>;
   /** Writes the override as the agent does: service → image id. */
   pin(imageIds: Record<string, string>): Promise<void>;
-  /** Another engine over the same folder, as a restarted agent opens it. All are disposed with the bench. */
+  /** Opens another engine on the same folder, like a restarted agent. Disposed with the bench. */
   openEngine(registry?: URL): Promise<ProcessEngine>;
 };
 
@@ -24,7 +24,7 @@ type TestImage = {
   args?: string[];
   env?: Record<string, string>;
   files: Record<string, string | Uint8Array>;
-  /** Size that each file is announced with, when not its own. */
+  /** The size in the description of each file; default: the real one. */
   announcedBytes?: number;
 };
 
@@ -90,18 +90,18 @@ async function put(registry: string, bytes: Uint8Array): Promise<string> {
   return digest;
 }
 
-/** Waits until `probe` gives a value that is not null; never longer than ten seconds. */
+/** Waits up to ten seconds until `probe` returns a value that is not null. */
 export async function eventually<T>(what: string, probe: () => Promise<T | null> | T | null): Promise<T> {
   const deadline = performance.now() + 10_000;
   for (;;) {
     const value = await probe();
     if (value !== null) return value;
-    if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`);
+    if (performance.now() > deadline) throw new Error(`timed out: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
-/** Whether a process runs; one that has ended and waits to be reaped (state Z of proc(5)) does not. */
+/** Whether a process runs. A zombie (state Z of proc(5)) does not. */
 export async function isAlive(pid: number): Promise<boolean> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
   return stat !== null && !/^\d+ \(.*\) Z /s.test(stat);

@@ -2,18 +2,18 @@ import type { Offer } from './offers.ts';
 import type { Behaviour } from './station-images.ts';
 
 const actions: Record<Behaviour, { button: string; what: string }> = {
-  good: { button: 'a good release', what: 'It is installed and runs.' },
+  good: { button: 'a good release', what: 'The station installs it, and it runs.' },
   crashes: {
     button: 'a release that crashes',
-    what: 'It ends soon after each start. The station notices and goes back.',
+    what: 'It ends soon after each start. The station rolls back.',
   },
   unhealthy: {
     button: 'a release that never becomes healthy',
-    what: 'It runs, but its health check fails. The station waits a while, then goes back.',
+    what: 'It runs, but its health check fails. The station waits, then rolls back.',
   },
   missing: {
     button: 'a release whose image is missing',
-    what: 'It cannot be downloaded. The station keeps what it has.',
+    what: 'It cannot be downloaded. The station keeps its release.',
   },
 };
 
@@ -24,7 +24,7 @@ const behaviourNames: Record<Behaviour, string> = {
   missing: 'image missing',
 };
 
-/** The page to offer releases: plain HTML, no script, nothing from another host. */
+/** The page that offers releases: plain HTML, no script, nothing from another host. */
 export function controlPage(state: {
   offers: readonly Offer[];
   plugged: boolean;
@@ -44,7 +44,7 @@ export function controlPage(state: {
         `<tr><td>${version}<td>${behaviourNames[behaviour]}<td>${at.slice(0, 19).replace('T', ' ')} UTC`,
     );
   const plug = plugged
-    ? '<form method="post" action="/unplug"><button>Unplug the release server</button><p>It then stops answering, as without internet. A rollback still works.</p></form>'
+    ? '<form method="post" action="/unplug"><button>Unplug the release server</button><p>It then does not answer, as without internet. A rollback still works.</p></form>'
     : '<form method="post" action="/plug-in"><button>Plug the release server in again</button></form>';
   return `<!doctype html>
 <html lang="en">
@@ -62,16 +62,16 @@ export function controlPage(state: {
   .off { border-left: 4px solid #c60; padding-left: .75rem; }
 </style>
 <h1>Release server</h1>
-<p>Stands in for the server on the internet from which a station gets its releases.
+<p>This server replaces the one on the internet from which a station gets its releases.
 ${station === null ? '' : `<p>The station: <a href="${station}">${station}</a>. It installs a release when you press “Update” there.`}
 ${plugged ? '' : '<p class="off" role="status"><strong>Unplugged.</strong> The station cannot reach this server now.'}
 <p role="status">On offer: <strong>${latest?.version ?? 'nothing'}</strong> (${latest ? behaviourNames[latest.behaviour] : ''})
 <h2>Offer the next release</h2>
 ${offerForms.join('\n')}
-<h2>The line</h2>
+<h2>Connection</h2>
 ${plug}
 <h2>Offered so far</h2>
-<table><thead><tr><th>Release<th>Made to be<th>Offered at</thead><tbody>
+<table><thead><tr><th>Release<th>Behaviour<th>Offered at</thead><tbody>
 ${rows.join('\n')}
 </tbody></table>
 </html>

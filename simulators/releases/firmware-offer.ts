@@ -5,8 +5,8 @@ import { buildImage, checksumOfFile } from '../firmware/image-builder.ts';
 export type FirmwareOffer = { find(file: string): { bytes: Uint8Array; etag: string } | null };
 
 /**
- * Firmware for one type of virtual devices, newer than the one they start with. Its file is always the same.
- * @param offered null: the manifest names none.
+ * Firmware for one type of virtual devices, newer than their first one. Its file never changes.
+ * @param offered null: the manifest has no firmware.
  */
 export function createFirmwareOffer(
   offered: { type: string; version: string } | null = { type: 'light', version: '1.1.0' },

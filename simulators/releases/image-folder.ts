@@ -16,7 +16,7 @@ export type ImageContent = {
 export type ImageFolder = {
   /** Publishes an image under a reference `name:tag`; resolves to its id. */
   publish(reference: string, content: ImageContent): Promise<string>;
-  /** Removes all images but those. */
+  /** Removes all other images. */
   keepOnly(references: readonly string[]): Promise<void>;
 };
 

@@ -17,7 +17,7 @@ export type Offer = Static<typeof Offer>;
 
 /** The offered releases, stored on disk, so that a restart keeps the current offer. */
 export type Offers = {
-  /** The latest first; never empty. */
+  /** Latest first; never empty. */
   list(): readonly Offer[];
   /** Publishes the next version (1.0.0, 1.1.0, 1.2.0, …). */
   add(behaviour: Behaviour): Promise<Offer>;
@@ -26,16 +26,16 @@ export type Offers = {
 
 type Manifest = { bytes: Uint8Array; etag: string };
 
-/** Releases whose images stay at the registry. */
+/** Number of releases whose images stay at the registry. */
 const keptOffers = 5;
 const notes: Record<Behaviour, string> = {
   good: 'A good release.',
-  crashes: 'A release that was made to crash: the station goes back by itself.',
-  unhealthy: 'A release that was made to stay unhealthy: the station goes back by itself.',
-  missing: 'A release whose backend image is missing: the station stays as it is.',
+  crashes: 'A release that crashes: the station rolls back automatically.',
+  unhealthy: 'A release that never becomes healthy: the station rolls back automatically.',
+  missing: 'A release whose backend image is missing: the station keeps its release.',
 };
 
-/** Opens the offers in a folder; when there are none, release 1.0.0 is published first. */
+/** Opens the offers in a folder. An empty folder gets release 1.0.0. */
 export async function openOffers(parts: {
   folder: string;
   images: ImageFolder;
@@ -69,7 +69,7 @@ export async function openOffers(parts: {
 
 function manifestOf(offers: readonly Offer[]): Manifest {
   const [latest] = offers;
-  if (!latest) throw new Error('no release was offered yet');
+  if (!latest) throw new Error('no release is offered yet');
   const { version, images, at, behaviour } = latest;
   const bytes = Buffer.from(
     `${JSON.stringify({ version, images, releasedAt: at, notes: notes[behaviour] }, null, 2)}\n`,

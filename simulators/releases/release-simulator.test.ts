@@ -24,7 +24,7 @@ const post = (simulator: ReleaseSimulator, path: string, headers: Record<string,
   fetch(new URL(path, simulator.url), { method: 'POST', headers, redirect: 'manual' });
 
 describe('the release simulator', () => {
-  it('offers 1.0.0 at first, and then one version after the other, also after a restart', () =>
+  it('offers 1.0.0 first, then one version after another, also after a restart', () =>
     withSimulator(async (start) => {
       const first = await start();
       assert.deepEqual((await manifestOf(first)).reading.kind, 'ok');
@@ -44,7 +44,7 @@ describe('the release simulator', () => {
       assert.equal(reading.kind === 'ok' && reading.manifest.version, '1.2.0');
     }));
 
-  it('answers 304 to whoever has the manifest already', () =>
+  it('answers 304 to a client that has the manifest', () =>
     withSimulator(async (start) => {
       const simulator = await start();
       const { etag } = await manifestOf(simulator);
@@ -54,7 +54,7 @@ describe('the release simulator', () => {
       assert.notEqual((await manifestOf(simulator)).etag, etag);
     }));
 
-  it('has the images of the releases it offers, but the one that is to be missing', () =>
+  it('has the images of its offers, except the one that must be missing', () =>
     withSimulator(async (start) => {
       const simulator = await start();
       const good = await simulator.offer('good');
@@ -71,7 +71,7 @@ describe('the release simulator', () => {
       assert.equal((await get('%2e%2e/offers.json')).status, 404);
     }));
 
-  it('keeps the images of the last offers only', () =>
+  it('keeps only the images of the last offers', () =>
     withSimulator(async (start) => {
       const simulator = await start();
       for (let count = 0; count < 5; count++) await simulator.offer('good');
@@ -80,7 +80,7 @@ describe('the release simulator', () => {
       assert.deepEqual([await status('1.0.0'), await status('1.1.0'), await status('1.5.0')], [404, 200, 200]);
     }));
 
-  it('cuts the station off when it is unplugged, and still shows its page', () =>
+  it('does not answer the station while unplugged, but shows its page', () =>
     withSimulator(async (start) => {
       const simulator = await start();
       assert.equal((await post(simulator, 'unplug')).status, 200);
@@ -92,7 +92,7 @@ describe('the release simulator', () => {
       assert.equal((await manifestOf(simulator)).reading.kind, 'ok');
     }));
 
-  it('does what its buttons say, for its own page only', () =>
+  it('accepts actions only from its own page', () =>
     withSimulator(async (start) => {
       const simulator = await start();
       const form = { 'content-type': 'application/x-www-form-urlencoded', accept: 'text/html' };

@@ -17,29 +17,29 @@ export type ReleaseSimulator = AsyncDisposable & {
   url: string;
   /** UPDATE_SERVER_URL of a station. Images are at `images/` beside it, firmware at `firmware/`. */
   manifestUrl: string;
-  /** The releases offered so far, the latest first. */
+  /** The releases offered so far, latest first. */
   offers(): readonly Offer[];
   offer(behaviour: Behaviour): Promise<Offer>;
-  /** While unplugged, requests for the manifest or an image are cut. The control page stays. */
+  /** While unplugged, connections for the manifest and images are cut. The control page still works. */
   setPlugged(plugged: boolean): void;
 };
 
 export type ReleaseSimulatorOptions = {
-  /** Where offers and images are kept. */
+  /** Folder for offers and images. */
   folder: string;
-  /** 0 takes a free one. */
+  /** 0: a free port. */
   port: number;
   recipe?: ImageRecipe;
-  /** Of images, for all downloads together; default: no limit. */
+  /** Limit for all image downloads together; default: none. */
   bytesPerSecond?: number;
   /** Whether to offer newer firmware for the virtual lamps; default true. */
   offersFirmware?: boolean;
-  /** Address of the station's web page, for a link. */
+  /** URL of the station's web page, for a link. */
   station?: string;
   onOffer?: (offer: Offer) => void;
 };
 
-/** A server for releases of a station on the process engine, on loopback. */
+/** A release server on loopback, for a station on the process engine. */
 export async function startReleaseSimulator(options: ReleaseSimulatorOptions): Promise<ReleaseSimulator> {
   const { folder, bytesPerSecond = Infinity, recipe = stationImages, offersFirmware = true } = options;
   const imageFolder = join(folder, 'images');
@@ -56,7 +56,11 @@ export async function startReleaseSimulator(options: ReleaseSimulatorOptions): P
   const app = fastify({ forceCloseConnections: true });
   acceptForms(app);
   app.addHook('onRequest', async (request, reply) => {
-    if (!isOwnPage(request)) return reply.code(403).send('This can only be done from its own page.\n');
+    if (!isOwnPage(request))
+      return reply.code(403).send(
+        'This request is only allowed from the page of this server.\
+    ',
+      );
   });
   const firmware = offersFirmware ? createFirmwareOffer() : createFirmwareOffer(null);
   serveReleases(app, { offers, firmware, imageFolder, line, throttle: createThrottle(bytesPerSecond) });
@@ -115,7 +119,7 @@ function serveReleases(
     const bytes = await readFile(file).catch(() => null);
     if (!bytes) return reply.code(404).send('There is no such image.\n');
     const body = Readable.from(throttle.send(bytes), { objectMode: false });
-    // The line may be unplugged during the download.
+    // The server may be unplugged during the download.
     const cut = setInterval(() => line.plugged || request.raw.socket.destroy(), 100);
     void once(reply.raw, 'close').then(() => clearInterval(cut));
     return reply.type('application/octet-stream').header('content-length', bytes.length).send(body);
@@ -138,7 +142,7 @@ function serveControl(
   app.post('/offers/:behaviour', async (request, reply) => {
     const { behaviour } = request.params as { behaviour: string };
     const known = behaviours.find((each) => each === behaviour);
-    if (!known) return reply.code(404).send('There is no such kind of release.\n');
+    if (!known) return reply.code(404).send('There is no release with this behaviour.\n');
     return answer(request, reply, await offer(known));
   });
   for (const plugged of [true, false]) {
@@ -149,7 +153,7 @@ function serveControl(
   }
 }
 
-/** A person's browser goes back to the page; a program gets JSON. */
+/** A browser is redirected to the page; a program gets JSON. */
 function answer(request: FastifyRequest, reply: FastifyReply, body: object): FastifyReply {
   const wantsPage = request.headers.accept?.includes('text/html') ?? false;
   return wantsPage ? reply.redirect('/', 303) : reply.send(body);
@@ -162,7 +166,7 @@ function acceptForms(app: FastifyInstance): void {
   );
 }
 
-/** Rejects requests of pages of other sites and of other host names. */
+/** Rejects requests from pages of other sites and to other host names. */
 function isOwnPage(request: FastifyRequest): boolean {
   const { origin, host } = request.headers;
   if (!/^(127\.0\.0\.1|localhost)(:\d+)?$/.test(host ?? '')) return false;

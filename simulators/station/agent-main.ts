@@ -3,7 +3,7 @@ import { runAgent } from '@station/agent/run-agent';
 import { createProcessEngine } from '../process-engine/process-engine.ts';
 
 /**
- * The agent on the process engine: a program of its own, which reads the agent's variables and can be killed and restarted like it.
+ * The agent on the process engine, as a separate program. It reads the agent's variables and can be killed and restarted.
  * Its only argument is the folder for images, logs and the list of containers; by default one in DATA_DIR.
  */
 const [engineFolder] = process.argv.slice(2);

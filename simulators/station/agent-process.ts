@@ -5,11 +5,11 @@ import type { StationConfig } from './config.ts';
 import type { Folders } from './folders.ts';
 import type { Identity } from './identity.ts';
 
-/** The agent as a process of its own, as on a real station. Its log is `agent.log` in the state folder. */
+/** The agent in its own process, as on a real station. Its log is `agent.log` in the state folder. */
 export type AgentProcess = AsyncDisposable & Pick<GuardedProcess, 'ended'> & { logFile: string };
 
 const logBytes = 4 * 1024 * 1024;
-/** Its own services have three seconds to end. */
+/** The services of the agent have three seconds to end. */
 const stopGraceMs = 4500;
 
 export async function startAgentProcess(options: {
@@ -39,13 +39,13 @@ export async function startAgentProcess(options: {
       BACKEND_AGENT_TOKEN: identity.agentToken,
       PORT: '0',
       HEALTHCHECK_URL: `http://127.0.0.1:${backendPort}/api/health`,
-      // Short, so that one sees an update and a rollback without waiting; a real station takes its time.
+      // Short, so that an update and a rollback can be watched.
       STABILIZATION_SECONDS: '3',
       HEALTHCHECK_TIMEOUT_SECONDS: '12',
       CHECK_INTERVAL_MINUTES: '0.5',
       FIRMWARE_CHECK_INTERVAL_MINUTES: '0.5',
       BOOTSTRAP_ON_START: 'true',
-      // The person presses the button.
+      // A person starts updates with the button.
       AUTO_UPDATE: 'false',
       WIFI_WATCHDOG: 'false',
     },

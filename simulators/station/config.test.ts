@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { envToStationConfig } from './config.ts';
 
 describe('the configuration of npm start', () => {
-  it('needs nothing', () => {
+  it('has a default for every variable', () => {
     const reading = envToStationConfig({}, '/checkout');
     assert.ok(reading.kind === 'ok');
     const { stateFolder, port, releasePort, offersFirmware } = reading.config;
@@ -20,18 +20,18 @@ describe('the configuration of npm start', () => {
     assert.equal(relative.kind === 'ok' && relative.config.stateFolder, '/checkout/tmp/second');
   });
 
-  it('hands on what the backend is to know of a cloud', () => {
+  it('passes the variables of the cloud to the backend', () => {
     const env = { CLOUD_HOST: 'ws://127.0.0.1:9000', CLOUD_CA_FILE: '', OTHER: 'x' };
     const reading = envToStationConfig(env, '/checkout');
     assert.deepEqual(reading.kind === 'ok' && reading.config.cloud, { CLOUD_HOST: 'ws://127.0.0.1:9000' });
   });
 
-  it('offers no firmware when it is told so', () => {
+  it('offers no firmware with OFFER_FIRMWARE=false', () => {
     const reading = envToStationConfig({ OFFER_FIRMWARE: 'false' }, '/checkout');
     assert.equal(reading.kind === 'ok' && reading.config.offersFirmware, false);
   });
 
-  it('tells every problem at once', () => {
+  it('reports all problems at once', () => {
     const env = { PORT: '80a', RELEASE_PORT: '70000', OFFER_FIRMWARE: 'no' };
     const reading = envToStationConfig(env, '/checkout');
     assert.deepEqual(reading.kind === 'invalid' && reading.problems, [

@@ -3,17 +3,17 @@ import { resolve } from 'node:path';
 /** Configuration of `npm start` from its environment. */
 export type StationConfig = {
   root: string;
-  /** Everything it writes, but the built web app. */
+  /** Folder for everything that it writes, except the built web app. */
   stateFolder: string;
   /** Port of the web page; null: 8080, or the next free one. */
   port: number | null;
   /** Port of the release server; null: 8090, or the next free one. */
   releasePort: number | null;
-  /** Whether the release server has newer firmware for the lamps, which they restart for in the first minute. */
+  /** Whether the release server has newer firmware for the lamps. They install it in the first minute. */
   offersFirmware: boolean;
-  /** What the backend is to know of a cloud: those of its variables that are set. */
+  /** The variables of the cloud link that are set, for the backend. */
   cloud: Readonly<Record<string, string>>;
-  /** For the programs it starts. */
+  /** Passed to the programs that it starts. */
   path: string;
   home: string;
 };
@@ -23,8 +23,8 @@ export type StationConfigReading = { kind: 'ok'; config: StationConfig } | { kin
 const cloudNames = ['CLOUD_HOST', 'CLOUD_CA_FILE', 'CLOUD_TLS_PINS', 'CLOUD_OUTBOX_MAX_MB'];
 
 /**
- * PORT, RELEASE_PORT and STATION_STATE_DIR (default `.station` in the repository); OFFER_FIRMWARE, true or false; CLOUD_HOST and what
- * belongs to it, which the backend judges. Reports every problem at once.
+ * PORT, RELEASE_PORT and STATION_STATE_DIR (default `.station` in the repository); OFFER_FIRMWARE, true or false; CLOUD_HOST and
+ * its related variables, which the backend checks. Reports all problems at once.
  */
 export function envToStationConfig(
   env: Readonly<Record<string, string | undefined>>,

@@ -6,7 +6,7 @@ import { it } from 'node:test';
 import { findFreePort } from '@station/kit/free-port';
 import { startProxy } from './proxy.ts';
 
-it('the proxy of npm start serves complete firmware files in ranges, and nothing else of the cache', async () => {
+it('the proxy of npm start serves only complete firmware files of the cache, with ranges', async () => {
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'station-firmware-files-'));
   stack.defer(() => rm(folder, { recursive: true }));

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { parseFirmwareFileName } from '@station/protocol/firmware';
 
-/** Complete files of the firmware cache and nothing else of it, in ranges, as the stack's reverse proxy serves them (deploy/proxy/Caddyfile). */
+/** Serves only complete files of the firmware cache, with ranges, like the stack's reverse proxy (deploy/proxy/Caddyfile). */
 export async function serveFirmware(
   { method, headers }: IncomingMessage,
   response: ServerResponse,

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Where `npm start` keeps what: all of it below the state folder, but sockets when that lies too deep for them. */
+/** Folders of `npm start`: all below the state folder, except sockets when its path is too long for them. */
 export type Folders = {
   state: string;
   releases: string;

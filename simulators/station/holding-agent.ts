@@ -7,9 +7,8 @@ export const retryMs = 100;
 export const holdMs = 30_000;
 
 /**
- * Connections to a service that may just be restarting: while nothing listens there, connecting is tried again. Nothing of a
- * request has been sent by then, so it is held, not repeated. Connections are not kept open: one that the service closes just
- * as a request is written to it would fail that request.
+ * Connections to a service that may be restarting: while nothing listens there, the connection is retried. No part of the
+ * request has been sent then. Connections are not reused, because the service may close one while a request is written.
  */
 export class HoldingAgent extends Agent {
   readonly #stopping: AbortSignal;

@@ -4,15 +4,15 @@ import { nodeDisk, readText, writeDurable } from '@station/kit/durable-files';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 
-/** What makes a station the same one after a restart. */
+/** The identity of a station, which survives a restart. */
 export const Identity = Type.Object({
   stationId: Type.String(),
-  /** Between backend and agent. */
+  /** Token between backend and agent. */
   agentToken: Type.String(),
 });
 export type Identity = Static<typeof Identity>;
 
-/** Reads `identity.json` of the state folder, or makes it. */
+/** Reads or creates `identity.json` in the state folder. */
 export async function readIdentity(stateFolder: string): Promise<Identity> {
   const path = join(stateFolder, 'identity.json');
   const kept = parse(await readText(nodeDisk, path));

@@ -16,8 +16,8 @@ async function take(port: number): Promise<AsyncDisposable> {
   };
 }
 
-describe('a port for a person to open', () => {
-  it('is the usual one, or the next that is free', async () => {
+describe('listenOnUsual', () => {
+  it('uses the usual port, or the next free one', async () => {
     const usual = await findFreePort();
     await using _taken = await take(usual);
     const tried: number[] = [];
@@ -29,7 +29,7 @@ describe('a port for a person to open', () => {
     assert.ok(tried.length > 1);
   });
 
-  it('is the one asked for, or none', async () => {
+  it('uses only the requested port', async () => {
     const asked = await findFreePort();
     await using _taken = await take(asked);
     await assert.rejects(listenOnUsual(asked, 8080, take), isTaken);

@@ -1,9 +1,9 @@
-/** How many ports are looked at before giving up. */
+/** Number of ports to try. */
 const portsToTry = 50;
 
 /**
- * Starts a server on a port a person asked for, or else on `usual` or the first free one after it.
- * @throws the error of listening: with a port asked for, also that it is taken.
+ * Starts a server on the requested port, otherwise on `usual` or the next free port.
+ * @throws the error of listening; with a requested port, also when it is in use.
  */
 export async function listenOnUsual<T>(
   asked: number | null,

@@ -9,13 +9,13 @@ const recorder = (isTTY: boolean) => {
 };
 
 describe('the printer', () => {
-  it('says nothing about what is over soon', async () => {
+  it('prints nothing about short steps', async () => {
     const out = recorder(false);
     assert.equal(await createPrinter(out).during('Looking', async () => 7), 7);
     assert.deepEqual(out.written, []);
   });
 
-  it('prints each step once where there is no terminal', async () => {
+  it('prints each step once without a terminal', async () => {
     const out = recorder(false);
     await createPrinter(out).during('Fetching', async (progress) => {
       progress({ text: 'release 1.0.0', percent: 10 });
@@ -28,7 +28,7 @@ describe('the printer', () => {
     assert.equal(out.written.length, 2);
   });
 
-  it('draws a bar on a terminal, and leaves one line in the end', async () => {
+  it('draws a bar on a terminal, and leaves one line at the end', async () => {
     const out = recorder(true);
     const work = createPrinter(out).during('Fetching', async (progress) => {
       progress({ text: 'release 1.0.0', percent: 50 });
@@ -37,6 +37,6 @@ describe('the printer', () => {
     });
     await assert.rejects(work, /^Error: no$/);
     assert.equal(out.written[0], `\r\x1b[K  Fetching: release 1.0.0  ${'█'.repeat(12)}${'░'.repeat(12)} 50 %`);
-    assert.match(out.written.at(-1) ?? '', /^\r\x1b\[K {2}Fetching: not done \(\d+\.\d s\)\n$/);
+    assert.match(out.written.at(-1) ?? '', /^\r\x1b\[K {2}Fetching: failed \(\d+\.\d s\)\n$/);
   });
 });

@@ -1,18 +1,18 @@
-/** Prints for a person: one line for each thing that takes a while, with a bar on a terminal. */
+/** Prints one line for each long step, with a progress bar on a terminal. */
 export type Printer = {
   line(text?: string): void;
   /**
-   * Shows what is being done while `work` runs. On a terminal the line is redrawn with its progress; elsewhere it is printed
-   * once, and once more at the end.
+   * Shows the step `what` while `work` runs. On a terminal the line is redrawn with its progress. Otherwise it is printed
+   * once, and again at the end.
    */
   during<T>(what: string, work: (progress: (step: ProgressStep) => void) => Promise<T>): Promise<T>;
 };
 
-type ProgressStep = { text: string; /** 0 to 100; null when nobody knows. */ percent: number | null };
+type ProgressStep = { text: string; /** 0 to 100; null when unknown. */ percent: number | null };
 
 const barWidth = 24;
 const clearLine = '\r\x1b[K';
-/** What takes less is over before one has read about it. */
+/** Shorter steps are not shown. */
 const silentMs = 1000;
 
 export function createPrinter(out: { isTTY?: boolean; write(text: string): unknown }): Printer {
@@ -22,27 +22,27 @@ export function createPrinter(out: { isTTY?: boolean; write(text: string): unkno
     line,
     during: async (what, work) => {
       const startedMs = performance.now();
-      let said = '';
-      const say = (step: ProgressStep | null): void => {
+      let printed = '';
+      const print = (step: ProgressStep | null): void => {
         if (performance.now() - startedMs < silentMs) return;
         const text = step && step.text !== '' ? `${what}: ${step.text}` : `${what} …`;
         if (isTerminal) out.write(`${clearLine}  ${text}${step ? bar(step.percent) : ''}`);
-        else if (text !== said) line(`  ${text}`);
-        said = text;
+        else if (text !== printed) line(`  ${text}`);
+        printed = text;
       };
       let latest: ProgressStep | null = null;
-      const timer = setInterval(() => say(latest), 200);
+      const timer = setInterval(() => print(latest), 200);
       const end = (word: string): void => {
         clearInterval(timer);
         const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
-        if (said !== '') out.write(`${isTerminal ? clearLine : ''}  ${what}: ${word} (${seconds} s)\n`);
+        if (printed !== '') out.write(`${isTerminal ? clearLine : ''}  ${what}: ${word} (${seconds} s)\n`);
       };
       try {
         const result = await work((step) => (latest = step));
         end('done');
         return result;
       } catch (error) {
-        end('not done');
+        end('failed');
         throw error;
       }
     },

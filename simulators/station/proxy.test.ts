@@ -7,7 +7,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { findFreePort } from '@station/kit/free-port';
 import { startProxy } from './proxy.ts';
 
-/** A service that answers with its name, the path and the body it got. */
+/** A service that answers with its name, the path and the body of the request. */
 async function serve(name: string, port: number): Promise<AsyncDisposable & { server: Server }> {
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
@@ -37,7 +37,7 @@ async function withProxy(work: (ports: { url: string; backendPort: number; front
 }
 
 describe('the reverse proxy of npm start', () => {
-  it('gives each service what is its own, under the name that was asked for', () =>
+  it('forwards each request to its service with the original host name', () =>
     withProxy(async ({ url, backendPort, frontendPort }) => {
       await using _backend = await serve('backend', backendPort);
       await using _frontend = await serve('frontend', frontendPort);
@@ -51,7 +51,7 @@ describe('the reverse proxy of npm start', () => {
       assert.deepEqual([answer['host'], answer['forwardedFor']], [new URL(url).host, '127.0.0.1']);
     }));
 
-  it('holds requests while nothing listens there, and loses none of them', () =>
+  it('holds requests while the service does not listen, and loses none', () =>
     withProxy(async ({ url, backendPort }) => {
       const asked = Array.from({ length: 20 }, (_, index) =>
         fetch(`${url}/api/${index}`, { method: 'POST', body: `body ${index}` }),
@@ -65,7 +65,7 @@ describe('the reverse proxy of npm start', () => {
       }
     }));
 
-  it('asks again for what is only read when the service breaks off, and tells of the rest', () =>
+  it('repeats read requests when the connection breaks, and answers others with an error', () =>
     withProxy(async ({ url, backendPort }) => {
       await using backend = await serve('backend', backendPort);
       const [answer] = backend.server.listeners('request') as RequestListener[];
@@ -82,22 +82,22 @@ describe('the reverse proxy of npm start', () => {
       assert.equal((await fetch(`${url}/api`, { method: 'POST', body: 'once' })).status, 503);
     }));
 
-  it('passes a WebSocket through, also one that comes while the service restarts', () =>
+  it('forwards a WebSocket, also one that is opened while the service restarts', () =>
     withProxy(async ({ url, backendPort }) => {
       const socket = new WebSocket(`${url.replace('http', 'ws')}/ws`);
       await delay(300);
       await using backend = await serve('backend', backendPort);
       const sockets = new WebSocketServer({ server: backend.server });
-      sockets.on('connection', (peer) => peer.on('message', (data: Buffer) => peer.send(`heard ${data.toString()}`)));
+      sockets.on('connection', (peer) => peer.on('message', (data: Buffer) => peer.send(`echo ${data.toString()}`)));
       await once(socket, 'open');
       socket.send('hello');
       const [data] = (await once(socket, 'message')) as [Buffer];
-      assert.equal(data.toString(), 'heard hello');
+      assert.equal(data.toString(), 'echo hello');
       socket.close();
       await once(socket, 'close');
     }));
 
-  it('ends at once, whatever is held or open', async () => {
+  it('ends immediately, also with held requests and open connections', async () => {
     const [backendPort, frontendPort] = [await findFreePort(), await findFreePort()];
     const proxy = await startProxy({ port: 0, backendPort, frontendPort, firmwareFolder: null });
     const held = assert.rejects(fetch(`${proxy.url}/api`));

@@ -12,15 +12,15 @@ const ofFirmware = /^\/firmware\/([^?]*)/;
 const toBackend = /^\/(api|ws|provisioning)(\/|\?|$)/;
 
 /**
- * Stands in for the stack's reverse proxy on loopback: `/api`, `/ws` and `/provisioning` to the backend, `/firmware`
- * from the firmware cache, the rest to the frontend. Requests that come while one of them restarts are held.
+ * Replaces the stack's reverse proxy on loopback: `/api`, `/ws` and `/provisioning` go to the backend, `/firmware` to the
+ * firmware cache, the rest to the frontend. Requests are held while a service restarts.
  * @throws when it cannot listen on `port`.
  */
 export async function startProxy(options: {
   port: number;
   backendPort: number;
   frontendPort: number;
-  /** The agent's firmware cache; null: there is none. */
+  /** The agent's firmware cache; null: none. */
   firmwareFolder: string | null;
 }): Promise<Proxy> {
   const stopping = new AbortController();
@@ -72,11 +72,11 @@ export async function startProxy(options: {
   };
 }
 
-/** A request as it came, before headers were added for the service. */
+/** A request as it arrived, without the headers that the proxy adds. */
 type Arrival = { headers: IncomingHttpHeaders; untilMs: number };
 
 /**
- * A service that ends may close a connection on which a request is just arriving. What only reads is then asked again, as the
+ * A service that ends may close a connection while a request arrives. Requests that only read are then repeated, as the
  * stack's reverse proxy does.
  */
 function isRepeatable({ method }: IncomingMessage, response: ServerResponse): boolean {
@@ -90,7 +90,7 @@ function fail(answer: ServerResponse | Duplex): void {
     statusCode: 503,
     error: 'Service Unavailable',
     code: 'unavailable',
-    message: 'The station is not there yet.',
+    message: 'The station is not ready yet.',
   };
   answer.writeHead(503, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }

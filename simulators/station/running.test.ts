@@ -8,32 +8,32 @@ import { describe, it } from 'node:test';
 import { markRunning } from './running.ts';
 
 describe('the mark of a running station', () => {
-  it('tells a second one where the first runs, and is gone with it', async () => {
+  it('tells a second process where the first one runs, and is removed with it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'station-running-'));
     const path = join(folder, 'running.sock');
     try {
       const first = await markRunning(path);
-      assert.ok('tell' in first);
+      assert.ok('publish' in first);
       assert.deepEqual(await markRunning(path), { runsAt: 'starting' });
-      first.tell('http://127.0.0.1:1');
+      first.publish('http://127.0.0.1:1');
       assert.deepEqual(await markRunning(path), { runsAt: 'http://127.0.0.1:1' });
       await first[Symbol.asyncDispose]();
       const next = await markRunning(path);
-      assert.ok('tell' in next);
+      assert.ok('publish' in next);
       await next[Symbol.asyncDispose]();
     } finally {
       await rm(folder, { recursive: true });
     }
   });
 
-  it('that a killed one left behind stands in nobody’s way', async () => {
+  it('of a killed process does not block the next one', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'station-running-'));
     const path = join(folder, 'running.sock');
     try {
       const code = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
       await once(spawn(process.execPath, ['-e', code]), 'exit');
       const mark = await markRunning(path);
-      assert.ok('tell' in mark);
+      assert.ok('publish' in mark);
       await mark[Symbol.asyncDispose]();
     } finally {
       await rm(folder, { recursive: true });

@@ -4,12 +4,12 @@ import { connect, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 /** Lets other processes find out that this station runs, and where. */
-export type RunningMark = AsyncDisposable & { tell(address: string): void };
+export type RunningMark = AsyncDisposable & { publish(address: string): void };
 
 /**
- * Takes the state folder for this process by listening on a Unix socket in it. A socket that was left behind by a killed
- * process answers nobody and is replaced.
- * @returns the address at which a station already runs on that state folder, when one does.
+ * Reserves the state folder for this process with a Unix socket in it. The socket of a killed process does not answer and
+ * is replaced.
+ * @returns the URL of a station that already runs on that state folder, if there is one.
  */
 export async function markRunning(socketPath: string): Promise<RunningMark | { runsAt: string }> {
   const runsAt = await ask(socketPath);
@@ -20,7 +20,7 @@ export async function markRunning(socketPath: string): Promise<RunningMark | { r
   server.listen(socketPath);
   await once(server, 'listening');
   return {
-    tell: (given) => {
+    publish: (given) => {
       address = given;
     },
     [Symbol.asyncDispose]: async () => {

@@ -5,7 +5,7 @@ import { programVariables } from '../releases/station-images.ts';
 import type { Folders } from './folders.ts';
 import type { Identity } from './identity.ts';
 
-/** Writes the stack's compose file, as the process engine reads it: which services there are, and their environment. */
+/** Writes the stack's compose file for the process engine: the services and their environment. */
 export async function writeStack(options: {
   root: string;
   folders: Folders;
@@ -13,12 +13,12 @@ export async function writeStack(options: {
   backendPort: number;
   frontendPort: number;
   mqttPort: number;
-  /** Logins of the virtual devices, for the backend to know them. */
+  /** Logins of the virtual devices, for the backend. */
   devicesFile: string;
   agentSocket: string;
   /** Variables of the backend. */
   cloud: Readonly<Record<string, string>>;
-  /** Where devices find the reverse proxy. */
+  /** URL of the reverse proxy for devices. */
   publicUrl: string;
 }): Promise<void> {
   const { root, folders, identity, backendPort, frontendPort, mqttPort, devicesFile, agentSocket, publicUrl } = options;
@@ -32,7 +32,7 @@ export async function writeStack(options: {
         DEVICES_FILE: devicesFile,
         DATA_DIR: folders.backend,
         PUBLIC_URL: publicUrl,
-        // Short, so that one sees the second device follow the first.
+        // Short, so that the second device can be seen to follow the first one.
         FIRMWARE_SOAK_SECONDS: '10',
         STATION_ID: identity.stationId,
         AGENT_SOCKET: agentSocket,
@@ -50,6 +50,6 @@ export async function writeStack(options: {
       },
     },
   };
-  // JSON is YAML. Only for this user: the token is in it.
+  // JSON is valid YAML. Readable only by this user, because it contains the token.
   await writeDurable(nodeDisk, join(folders.stack, 'docker-compose.yml'), `${JSON.stringify({ services }, null, 2)}\n`);
 }

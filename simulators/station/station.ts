@@ -18,22 +18,22 @@ import { markRunning } from './running.ts';
 import { writeStack } from './stack.ts';
 import { buildWeb, isWebStale } from './web-build.ts';
 
-/** Something that ends `npm start` and that a person can understand. */
+/** An error that ends `npm start`, with a text for people. */
 export class StartFailure extends Error {}
 
 const usualPort = 8080;
 const usualReleasePort = 8090;
-/** A download that takes a few seconds, so that its progress can be watched. */
+/** Slow enough to watch the progress of a download. */
 const bytesPerSecond = 1.5 * 1024 * 1024;
-/** Of a device that updates: slow enough to be watched. */
+/** Write speed of a device, slow enough to watch an update. */
 const otaBytesPerSecond = 32 * 1024;
 const upWithinMs = 120_000;
 /** Two of each type. */
 const deviceCount = 8;
 
 /**
- * Boots a whole station on loopback: release server, agent, and through the agent backend and web page, with a reverse proxy
- * before them. Tells on `printer` what a person needs to know.
+ * Starts a whole station on loopback: release server, reverse proxy, virtual devices and agent. The agent starts the backend
+ * and the web app. Prints the addresses on `printer`.
  * @throws {StartFailure} when it cannot be started.
  */
 export async function startStation(
@@ -44,7 +44,7 @@ export async function startStation(
   const folders = await makeFolders(config.stateFolder);
   await using stack = new AsyncDisposableStack();
   const mark = await markRunning(join(folders.sockets, 'running.sock'));
-  if ('runsAt' in mark) throw new StartFailure(`This station runs already: ${mark.runsAt}`);
+  if ('runsAt' in mark) throw new StartFailure(`This station is already running: ${mark.runsAt}`);
   stack.use(mark);
   printer.line('Station');
   if (await isWebStale(config.root)) {
@@ -66,7 +66,7 @@ export async function startStation(
       bytesPerSecond,
       offersFirmware: config.offersFirmware,
       station: web.url,
-      // The station would find it within half a minute; so one sees it at once.
+      // The station would check within half a minute; this makes the offer visible immediately.
       onOffer: () => void client.check(),
     }),
   ).catch((error: unknown) => failTaken(error, 'RELEASE_PORT', config.releasePort));
@@ -86,7 +86,7 @@ export async function startStation(
     publicUrl: web.url,
   });
   const { manifestUrl } = releases;
-  // Before the backend and until after it: they wait for the broker, as real devices do when the power comes back.
+  // Before the backend, because devices wait for the broker, as real ones do after a power cut.
   const { stationId } = identity;
   stack.use(
     startFleet({
@@ -101,11 +101,11 @@ export async function startStation(
     await startAgentProcess({ config, folders, identity, manifestUrl, backendPort, socketPath: agentSocket }),
   );
   const status = await untilUp({ client, agent, printer, signal });
-  mark.tell(web.url);
+  mark.publish(web.url);
   void agent.ended.then((code) => {
-    if (!signal.aborted) options.onAgentEnd(`The agent ended (exit code ${code}). What it said: ${agent.logFile}`);
+    if (!signal.aborted) options.onAgentEnd(`The agent ended (exit code ${code}). Its log: ${agent.logFile}`);
   });
-  tell(printer, {
+  printSummary(printer, {
     status,
     web: web.url,
     releases: releases.url,
@@ -116,11 +116,11 @@ export async function startStation(
 }
 
 const phases: Record<OperationPhase, string> = {
-  preparing: 'looking at the release',
+  preparing: 'checking the release',
   pulling: 'downloading',
   switching: 'starting',
   verifying: 'checking its health',
-  reverting: 'going back',
+  reverting: 'rolling back',
   verifying_revert: 'checking its health',
 };
 
@@ -138,7 +138,7 @@ async function untilUp(parts: {
   return printer.during('Starting the station', async (progress) => {
     for (;;) {
       signal.throwIfAborted();
-      if (code !== null) throw new StartFailure(`The agent ended (exit code ${code}). What it said: ${agent.logFile}`);
+      if (code !== null) throw new StartFailure(`The agent ended (exit code ${code}). Its log: ${agent.logFile}`);
       const status = await client.status();
       if (status && isUp(status)) return status;
       if (performance.now() > deadline) return null;
@@ -159,16 +159,15 @@ function isUp({ currentVersion, operation, stack }: Status): boolean {
   );
 }
 
-function tell(
+function printSummary(
   printer: Printer,
-  known: { status: Status | null; web: string; releases: string; setupCode: string | null; logs: string },
+  facts: { status: Status | null; web: string; releases: string; setupCode: string | null; logs: string },
 ): void {
-  const { status, web, releases, setupCode, logs } = known;
+  const { status, web, releases, setupCode, logs } = facts;
   printer.line();
-  if (status === null) printer.line('  The station is not up yet. It keeps trying; its logs say why.');
+  if (status === null) printer.line('  The station is not running yet. The agent retries; its logs give the reason.');
   printer.line(`  Open             ${web}`);
-  if (setupCode !== null)
-    printer.line(`  Set-up code      ${setupCode.trim()}   (asked for once: it makes you the owner)`);
+  if (setupCode !== null) printer.line(`  Set-up code      ${setupCode.trim()}   (needed once, to create the owner)`);
   if (status !== null) printer.line(`  Release          ${status.currentVersion ?? 'none'}`);
   printer.line(`  Offer releases   ${releases}`);
   printer.line(`  Logs             ${logs}`);
@@ -178,5 +177,5 @@ function tell(
 
 function failTaken(error: unknown, variable: string, port: number | null): never {
   if (!isTaken(error)) throw error;
-  throw new StartFailure(`Port ${port ?? ''} of ${variable} cannot be used: something else listens there.`);
+  throw new StartFailure(`Port ${port ?? ''} of ${variable} cannot be used: another program listens on it.`);
 }

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { isWebStale } from './web-build.ts';
 
 describe('the built web page', () => {
-  it('is stale when it is missing or something it is made of is newer', async () => {
+  it('is stale when it is missing or older than a source', async () => {
     const root = await mkdtemp(join(tmpdir(), 'station-web-'));
     const write = async (path: string, at: number): Promise<void> => {
       await mkdir(dirname(join(root, path)), { recursive: true });

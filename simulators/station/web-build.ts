@@ -2,10 +2,10 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runCommand } from '@station/kit/command';
 
-/** What the built page is made of. */
+/** Sources of the built page. */
 const sources = ['apps/web', 'packages/protocol/src', 'package-lock.json'];
 
-/** True when the page was never built, or something it is made of is newer. */
+/** True when the page is not built or older than a source. */
 export async function isWebStale(root: string): Promise<boolean> {
   const built = await modifiedAt(join(root, 'dist/web/index.html'));
   if (built === null) return true;
@@ -26,12 +26,12 @@ export async function buildWeb(options: {
   signal: AbortSignal;
 }): Promise<void> {
   const { root, path, home, signal } = options;
-  // This Node first: the machine's own may be too old for the build.
+  // This Node first, because that of the machine may be too old for the build.
   const env = { PATH: `${join(root, 'node_modules/.bin')}:${path}`, HOME: home };
   const result = await runCommand('npm', ['run', 'build', '-w', '@station/web'], { cwd: root, env, abort: signal });
   if (result.exitCode === 0) return;
-  const said = `${result.stdout}\n${result.stderr}`.trim().split('\n').slice(-15).join('\n');
-  throw new Error(`The web page could not be built:\n${said}`);
+  const output = `${result.stdout}\n${result.stderr}`.trim().split('\n').slice(-15).join('\n');
+  throw new Error(`The web page could not be built:\n${output}`);
 }
 
 async function newestBelow(path: string): Promise<number> {

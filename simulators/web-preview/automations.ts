@@ -173,10 +173,10 @@ function someAutomations(): Automation[] {
   ];
 }
 
-/** The routes of automations; what is saved is kept, what is run is done in no time. */
+/** The routes of automations. Changes are stored in memory, and runs end immediately. */
 export function addAutomations(
   app: FastifyInstance,
-  tell: (message: ServerMessage) => void,
+  broadcast: (message: ServerMessage) => void,
 ): { setMood(mood: AutomationMood): void } {
   let mood: AutomationMood = 'some';
   let automations = someAutomations();
@@ -184,7 +184,7 @@ export function addAutomations(
   const find = (wanted: string): Automation | undefined => automations.find((one) => one.id === wanted);
   const change = (wanted: string, more: Partial<Automation>): Automation | undefined => {
     automations = automations.map((one) => (one.id === wanted ? { ...one, ...more } : one));
-    tell({ type: 'automation_changed', at: ago(0), automationId: wanted });
+    broadcast({ type: 'automation_changed', at: ago(0), automationId: wanted });
     return find(wanted);
   };
   type One = { Params: { id: string } };

@@ -5,7 +5,7 @@ import { cloudConditions, type CloudConditionId } from '@station/protocol/cloud-
 import type { ServerMessage } from '@station/protocol/socket';
 import { ago } from './scenes.ts';
 
-/** How the link is; `off`: no cloud was set up. */
+/** States of the link; `off`: no cloud is configured. */
 export const cloudMoods = [
   'off',
   'unclaimed',
@@ -102,10 +102,10 @@ const asked = (deviceId: string | null): CloudActivity[] => [
   { at: ago(3 * hour), request: 'identity_sync', deviceId: null, action: null, outcome: 'done', times: 1 },
 ];
 
-/** The routes of the cloud link. @param firstDevice that the cloud asked something of. */
+/** The routes of the cloud link. @param firstDevice a device that the cloud has called. */
 export function addCloud(
   app: FastifyInstance,
-  tell: (message: ServerMessage) => void,
+  broadcast: (message: ServerMessage) => void,
   firstDevice: string,
 ): { setMood(mood: CloudMood): void } {
   let mood: CloudMood = 'connected';
@@ -114,7 +114,7 @@ export function addCloud(
   const status = (): CloudStatus => (mood === 'fault' || mood === 'loading' ? claimed : statuses[mood]());
   const become = (next: CloudMood): void => {
     mood = next;
-    tell({ type: 'cloud_status', at: ago(0), status: status() });
+    broadcast({ type: 'cloud_status', at: ago(0), status: status() });
   };
 
   app.get('/api/cloud/status', async (_request, reply) => {

@@ -5,7 +5,7 @@ import type { Device, DeviceEvent, DevicePatch, HistoryPoint, Zone } from '@stat
 import type { ServerMessage } from '@station/protocol/socket';
 import { ago } from './scenes.ts';
 
-/** How the pretended devices behave: `slow` and `deaf` ones take their time or never confirm, `fault` is the list that cannot be read. */
+/** Behaviour of the simulated devices: `slow` confirms late, `deaf` never confirms, `fault`: the list cannot be read. */
 export const deviceMoods = ['some', 'none', 'deaf', 'slow', 'refuse', 'fault', 'loading'] as const;
 type DeviceMood = (typeof deviceMoods)[number];
 
@@ -52,7 +52,7 @@ const someDevices = (): Device[] => [
   device(8, 'pir', 'Cellar', null, { status: 'unknown', stateAt: null, lastSeenAt: null }),
 ];
 
-/** A day of values that looks like weather or like a person's presence. */
+/** Values of one day that look like weather or like a person's presence. */
 function day(capability: string): HistoryPoint[] {
   return Array.from({ length: 288 }, (_, n) => {
     const at = ago((288 - n) * 5 * minute);
@@ -77,8 +77,8 @@ const eventsOf = (deviceId: string): DeviceEvent[] =>
 
 export type DeviceDouble = { setMood(mood: DeviceMood): void };
 
-/** The routes of devices and zones, with devices that answer as the mood wants it. */
-export function addDevices(app: FastifyInstance, tell: (message: ServerMessage) => void): DeviceDouble {
+/** The routes of devices and zones. The mood decides how devices answer. */
+export function addDevices(app: FastifyInstance, broadcast: (message: ServerMessage) => void): DeviceDouble {
   let mood: DeviceMood = 'some';
   let devices = someDevices();
   let rooms = zones();
@@ -118,7 +118,7 @@ export function addDevices(app: FastifyInstance, tell: (message: ServerMessage) 
   });
   app.delete<{ Params: { id: string } }>('/api/devices/:id', async (request, reply) => {
     devices = devices.filter((one) => one.id !== request.params.id);
-    tell({ type: 'device_removed', at: ago(0), deviceId: request.params.id });
+    broadcast({ type: 'device_removed', at: ago(0), deviceId: request.params.id });
     return reply.code(204).send();
   });
   app.get<{ Params: { id: string } }>('/api/devices/:id/events', (request) => eventsOf(request.params.id));
@@ -145,9 +145,9 @@ export function addDevices(app: FastifyInstance, tell: (message: ServerMessage) 
         const before = devices.find((one) => one.id === command.deviceId);
         const changed = change(command.deviceId, { state: { ...before?.state, ...params }, stateAt: ago(0) });
         const state = changed?.state ?? {};
-        tell({ type: 'device_state', at: ago(0), deviceId: command.deviceId, state, stateAt: ago(0) });
+        broadcast({ type: 'device_state', at: ago(0), deviceId: command.deviceId, state, stateAt: ago(0) });
       }
-      tell({ type: 'device_command', at: ago(0), ...command, status });
+      broadcast({ type: 'device_command', at: ago(0), ...command, status });
     };
     if (mood === 'refuse') return reply.code(202).send({ ...command, status: 'failed' });
     setTimeout(() => end(mood === 'deaf' ? 'expired' : 'confirmed'), { slow: 3_000, deaf: 2_500 }[String(mood)] ?? 120);

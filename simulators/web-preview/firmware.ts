@@ -140,17 +140,17 @@ const ends: Record<RolloutAction, Partial<Rollout>> = {
   abort: { state: 'aborted', endedAt: ago(0) },
 };
 
-/** The routes of firmware; what is pressed changes the state and nothing else. */
+/** The routes of firmware. Actions change only the state. */
 export function addFirmware(
   app: FastifyInstance,
-  tell: (message: ServerMessage) => void,
+  broadcast: (message: ServerMessage) => void,
 ): { setMood(mood: FirmwareMood): void } {
   let mood: FirmwareMood = 'calm';
   let all = past();
   let kinds = types();
   const brief = ({ targets: _, ...one }: RolloutDetails): Rollout => one;
   const say = (one: RolloutDetails): void =>
-    tell({ type: 'firmware_rollout', at: ago(0), rollout: brief(one), target: null });
+    broadcast({ type: 'firmware_rollout', at: ago(0), rollout: brief(one), target: null });
 
   app.get('/api/firmware', async (_request, reply) => {
     if (mood === 'loading') await new Promise((resolve) => setTimeout(resolve, 60_000));

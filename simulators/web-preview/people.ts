@@ -3,7 +3,7 @@ import type { Status } from '@station/protocol/agent-api';
 import type { DeviceWifi, Member, NewMember, Station, User } from '@station/protocol/rest';
 import { ago } from './scenes.ts';
 
-/** How many people there are, and whether they and the settings can be read. */
+/** The number of people, and whether they and the settings can be read. */
 export const peopleMoods = ['some', 'alone', 'fault', 'loading'] as const;
 export type PeopleMood = (typeof peopleMoods)[number];
 
@@ -51,7 +51,7 @@ export function addMembersAndSettings(
     const { user, status } = facts();
     return { id: status.stationId, ...settings, ownerId: user.id, version: status.currentVersion ?? '0.0.0' };
   };
-  /** The viewer is the owner, or replaces the person with that role. */
+  /** The viewer is the owner or replaces the person with that role. */
   const all = (): Member[] => {
     const { id: userId, email, name, role } = facts().user;
     const own: Member = { userId, email, name, role, joinedAt: ago(200 * day), isFromCloud: false };

@@ -4,13 +4,13 @@ import { ago, entry, operation, reverted } from './scenes.ts';
 
 export type World = {
   status: Status;
-  /** While true the backend is "being replaced": no answer to anything. */
+  /** While true, the backend is being replaced and does not answer. */
   away: boolean;
   emit(event: string, fields: Record<string, unknown>): void;
   cutSockets(): void;
 };
 
-/** Plays an update or a rollback on the world's clock, as the agent would report it. 1.2.0 fails, anything else works. */
+/** Plays an update or a rollback as the agent would report it. Version 1.2.0 fails, all others work. */
 export async function play(world: World, kind: 'update' | 'rollback', version: string): Promise<void> {
   const id = `op-${Date.now()}`;
   const from = world.status.currentVersion;

@@ -1,6 +1,6 @@
 import type { HistoryEntry, Operation, Status } from '@station/protocol/agent-api';
 
-/** States of a station as the web app may meet them, each under the name it is asked for. */
+/** States of a station for the web app, by name. */
 
 const minute = 60_000;
 const MB = 1_000_000;
@@ -133,7 +133,7 @@ const condition = (
 ): Status['conditions'][number] => ({
   id,
   severity,
-  message: `The agent says: ${id}.`,
+  message: `Simulated condition ${id}.`,
   since: ago(at),
 });
 const held = (version: string): Status['quarantined'][number] => ({

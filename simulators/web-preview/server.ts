@@ -11,7 +11,7 @@ import { addMembersAndSettings, peopleMoods } from './people.ts';
 import { play, type World } from './run.ts';
 import { ago, scenes } from './scenes.ts';
 
-/** As strict as the reverse proxy's, so that a page that needs more is noticed here. */
+/** As strict as the policy of the reverse proxy, so that violations are noticed here. */
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
@@ -22,7 +22,7 @@ const user = {
   createdAt: ago(0),
 };
 
-/** Settings of the simulated station besides the scene: the people it knows, and whether it answers. */
+/** Settings of the simulated station besides the scene: its people, and whether it answers. */
 type Mood = {
   setUp: boolean;
   signedIn: boolean;
@@ -31,17 +31,17 @@ type Mood = {
   socket: boolean;
 };
 
-/** Serves the built web app with a pretended station behind it. A tool for looking at the page; nothing is tested against it. */
+/** Serves the built web app with a simulated station, for viewing pages. No test uses it. */
 export async function createPreview(options: { root: string }): Promise<FastifyInstance> {
   const app = fastify({ forceCloseConnections: true });
   const mood: Mood = { setUp: true, signedIn: true, role: 'owner', agent: 'here', socket: true };
   const sockets = new Set<{ send(text: string): void; terminate(): void }>();
-  const tell = (message: ServerMessage): void => sockets.forEach((socket) => socket.send(JSON.stringify(message)));
+  const broadcast = (message: ServerMessage): void => sockets.forEach((socket) => socket.send(JSON.stringify(message)));
   const world: World = {
     status: scenes['ready']!(),
     away: false,
     emit: (event, fields) =>
-      tell({ type: 'agent_event', at: ago(0), event: { time: ago(0), level: 'info', event, ...fields } }),
+      broadcast({ type: 'agent_event', at: ago(0), event: { time: ago(0), level: 'info', event, ...fields } }),
     cutSockets: () => sockets.forEach((socket) => socket.terminate()),
   };
 
@@ -61,10 +61,10 @@ export async function createPreview(options: { root: string }): Promise<FastifyI
   );
   addPeople(app, mood);
   addSystem(app, mood, world);
-  const devices = addDevices(app, tell);
-  const automations = addAutomations(app, tell);
-  const firmware = addFirmware(app, tell);
-  const cloud = addCloud(app, tell, '019a9d2f-0002-7000-8000-000000000001');
+  const devices = addDevices(app, broadcast);
+  const automations = addAutomations(app, broadcast);
+  const firmware = addFirmware(app, broadcast);
+  const cloud = addCloud(app, broadcast, '019a9d2f-0002-7000-8000-000000000001');
   const people = addMembersAndSettings(app, () => ({ user: { ...user, role: mood.role }, status: world.status }));
   app.get('/ws', { websocket: true }, (socket) => {
     if (!mood.socket) return socket.close(1001);
@@ -117,7 +117,7 @@ export async function createPreview(options: { root: string }): Promise<FastifyI
 }
 
 const fail = (reply: FastifyReply, statusCode: number, code: string): FastifyReply =>
-  reply.code(statusCode).send({ statusCode, error: 'Error', code, message: `The double says ${code}.` });
+  reply.code(statusCode).send({ statusCode, error: 'Error', code, message: `Simulated error ${code}.` });
 
 function addPeople(app: FastifyInstance, mood: Mood): void {
   const session = (): object => ({

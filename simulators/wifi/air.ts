@@ -1,6 +1,6 @@
 /**
- * A home as the Wi-Fi watchdog sees it: routers, a cable, NetworkManager and a radio. Plain data that outlives the agent's process. The
- * given time drives all automatic changes. Network names are hex.
+ * A home as the Wi-Fi watchdog sees it: routers, a cable, NetworkManager and a radio. The data outlives the agent's process.
+ * The given time drives all automatic changes. Network names are hex.
  */
 export type Air = {
   routers: SimulatedRouter[];
@@ -11,13 +11,13 @@ export type Air = {
   cable: { ip: string; gateway: string } | null;
   /** The hotspot ends with its process, as a D-Bus client's does. */
   hotspot: { ssid: string; ip: string; owner: number } | null;
-  /** The hotspot's changes to the machine are in place. They outlive the hotspot, the manager and the process. */
+  /** The hotspot's changes to the machine are active. They outlive the hotspot, the manager and the process. */
   hasLeftovers: boolean;
-  /** A phone in the hotspot. */
+  /** Phones in the hotspot. */
   phones: number;
   /** The profile in use, by its id. */
   active: string | null;
-  /** When the manager connects automatically; null: nothing to connect to. */
+  /** When the manager connects automatically; null: it does not. */
   autoconnectMs: number | null;
   nextId: number;
   /** Increases with each change. */
@@ -26,7 +26,7 @@ export type Air = {
 
 export type SimulatedRouter = {
   ssid: string;
-  /** Null: open. */
+  /** Null: an open network. */
   password: string | null;
   isOn: boolean;
   isHidden: boolean;
@@ -37,15 +37,15 @@ export type SimulatedRouter = {
 };
 
 /**
- * `isFailed`: the manager has given up on it, for example after a wrong password. `settledBy`: the process that verified it but could
- * not write it to disk.
+ * `isFailed`: the manager does not retry it, for example after a wrong password.
+ * `settledBy`: the process that verified it but could not write it to disk.
  */
 export type Profile = {
   id: string;
   ssid: string;
   password: string | null;
   isSaved: boolean;
-  /** The manager joins it automatically. */
+  /** Whether the manager joins it automatically. */
   isAutomatic: boolean;
   owner: number | null;
   settledBy: number | null;
@@ -86,7 +86,7 @@ export function clientOf(air: Air) {
 const isUsable = (air: Air): boolean => air.manager === 'running' && air.hasRadio && air.blocked === 'no';
 
 /** Advances the world to `nowMs`: lost routers, blocks, restarts of the manager, automatic connections. */
-export function settle(air: Air, nowMs: number): void {
+export function advance(air: Air, nowMs: number): void {
   if (!isUsable(air)) {
     if (air.hotspot || air.active !== null) change(air, { hotspot: null, phones: 0, active: null });
     air.autoconnectMs = null;

@@ -1,5 +1,5 @@
 import type { Clock } from '@station/kit/clock';
-import { change, clientOf, routerOf, settle, tryRouter, type Air, type Profile } from './air.ts';
+import { change, clientOf, routerOf, advance, tryRouter, type Air, type Profile } from './air.ts';
 
 /** Called before every call: may crash the process or inject a fault. */
 export type Gate = (call: string) => 'ok' | 'fault';
@@ -15,11 +15,11 @@ const failed = (failure: Failure['failure']): Failure => ({ kind: 'failed', fail
 export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: number; gate: Gate }) {
   const { air, clock, owner, gate } = options;
   let networks: readonly Seen[] = [];
-  /** Waits while the world's time advances, so that a lost connection is noticed. */
+  /** Waits while the simulated time advances, so that a lost connection is noticed. */
   const pass = async (ms: number, signal?: AbortSignal): Promise<void> => {
-    settle(air, clock.monotonic());
+    advance(air, clock.monotonic());
     await clock.sleep(ms, signal);
-    settle(air, clock.monotonic());
+    advance(air, clock.monotonic());
   };
   const isReady = (): boolean => air.manager === 'running' && air.hasRadio && air.blocked === 'no';
   /** The last used network that this process has seen; known even if it does not connect automatically. */
@@ -42,8 +42,8 @@ export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: n
 
   return {
     observe: async () => {
-      if (gate('radio.observe') === 'fault') throw new Error('the bus hung up');
-      settle(air, clock.monotonic());
+      if (gate('radio.observe') === 'fault') throw new Error('the bus disconnected');
+      advance(air, clock.monotonic());
       const used = air.profiles.find(({ id }) => id === air.active);
       if (used && (used.isSaved || used.settledBy === owner)) lastUsed = used.id;
       const known = air.manager === 'running' ? air.profiles.filter(isKnown) : [];
@@ -62,7 +62,7 @@ export function createSimulatedRadio(options: { air: Air; clock: Clock; owner: n
       const before = cause();
       while (!signal.aborted) {
         await clock.sleep(lookMs, signal).catch(() => undefined);
-        settle(air, clock.monotonic());
+        advance(air, clock.monotonic());
         if (cause() !== before) return;
       }
     },

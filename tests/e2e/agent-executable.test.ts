@@ -39,7 +39,7 @@ test('the built executable, with its environment file beside it, updates and rol
     assert.equal((await agent.status()).currentVersion, '1.0.0');
   });
 
-  await t.test('installs a good release and goes back from a bad one', async () => {
+  await t.test('installs a good release and rolls back a bad one', async () => {
     await rig.release({ version: '1.1.0' });
     assert.equal((await agent.call('POST', '/update')).body['result'], 'updated');
     await rig.release({ version: '1.2.0', behaviour: 'crash-loop' });

@@ -174,7 +174,7 @@ describe('npm start', () => {
     );
     const second = run();
     assert.equal(await second.ended, 1);
-    assert.ok(second.printed().includes(`This station runs already: ${station.web}`));
+    assert.ok(second.printed().includes(`This station is already running: ${station.web}`));
     await interrupt(station);
   });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { describeSsid, ssidFromText } from '@station/agent/core/wifi-network';
-import { change, settle } from '@station/simulators/wifi/air';
+import { change, advance } from '@station/simulators/wifi/air';
 import { extent } from '../rig/extent.ts';
 import { pass } from './virtual-clock.ts';
 import { runWifi, type WifiRunOptions, type WorldEvent } from './wifi-run.ts';
@@ -37,7 +37,7 @@ const switchRouter =
   ({ air, time }) => {
     for (const each of air.routers) if (each.ssid === ssidFromText(name)) each.isOn = isOn;
     change(air, {});
-    settle(air, time.monotonicMs);
+    advance(air, time.monotonicMs);
   };
 
 const scenarios: Scenario[] = [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ssidFromText } from '@station/agent/core/wifi-network';
-import { change, settle, type SimulatedRouter } from '@station/simulators/wifi/air';
+import { change, advance, type SimulatedRouter } from '@station/simulators/wifi/air';
 import { runWifi, type WorldEvent } from './wifi-run.ts';
 import { judgeEnd } from './wifi-schedules.ts';
 import { activate, createWifiWorld, passwordOf, profile, router } from './wifi-world.ts';
@@ -13,7 +13,7 @@ const setRouter =
   ({ air, time }) => {
     for (const each of air.routers) Object.assign(each, changes);
     change(air, {});
-    settle(air, time.monotonicMs);
+    advance(air, time.monotonicMs);
   };
 
 const troubles = [

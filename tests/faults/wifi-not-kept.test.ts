@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ssidFromText } from '@station/agent/core/wifi-network';
-import { change, settle } from '@station/simulators/wifi/air';
+import { change, advance } from '@station/simulators/wifi/air';
 import { runWifi, type WorldEvent } from './wifi-run.ts';
 import { judgeEnd } from './wifi-schedules.ts';
 import { createWifiWorld, passwordOf, router } from './wifi-world.ts';
@@ -13,7 +13,7 @@ const switchRouters =
   ({ air, time }) => {
     for (const each of air.routers) each.isOn = isOn;
     change(air, {});
-    settle(air, time.monotonicMs);
+    advance(air, time.monotonicMs);
   };
 
 /** Joins a network from the page; its router is off for some minutes, and the disk is full until then. */

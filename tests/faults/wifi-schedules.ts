@@ -1,5 +1,5 @@
 import { ssidFromText } from '@station/agent/core/wifi-network';
-import { change, settle, type Profile } from '@station/simulators/wifi/air';
+import { change, advance, type Profile } from '@station/simulators/wifi/air';
 import { createRandom } from './choice.ts';
 import { pass } from './virtual-clock.ts';
 import { runWifi, type WifiRunResult, type WorldEvent } from './wifi-run.ts';
@@ -105,7 +105,7 @@ function randomEvents(random: () => number, startMs: number): WorldEvent[] {
       (world) => {
         for (const each of world.air.routers) if (each.ssid === ssid) Object.assign(each, changes);
         change(world.air, {});
-        settle(world.air, world.time.monotonicMs);
+        advance(world.air, world.time.monotonicMs);
       };
     const [what, back] = pick<[string, () => void]>([
       ['router off', () => add(atMs, 'off', set({ isOn: false }))],

@@ -3,7 +3,7 @@ import { ssidFromText } from '@station/agent/core/wifi-network';
 import {
   change,
   loseProcess,
-  settle,
+  advance,
   tryRouter,
   type Air,
   type Profile,
@@ -120,18 +120,18 @@ export function cutWifiPower(world: WifiWorld, variant: number): void {
 /** The machine's network manager is restarted: volatile connections end. */
 export function loseManager(world: WifiWorld): void {
   change(world.air, { manager: 'absent' });
-  settle(world.air, world.time.monotonicMs);
+  advance(world.air, world.time.monotonicMs);
 }
 
 /** A USB radio is removed or inserted; its connections end at once. */
 export function takeRadio({ air, time }: WifiWorld, isOut: boolean): void {
   change(air, { hasRadio: !isOut });
-  settle(air, time.monotonicMs);
+  advance(air, time.monotonicMs);
 }
 
 /** A person activates a saved network in a terminal; a hotspot ends for it. */
 export function activate({ air, time }: WifiWorld, ssid: string): void {
-  settle(air, time.monotonicMs);
+  advance(air, time.monotonicMs);
   const chosen = air.profiles.find((each) => each.isSaved && each.ssid === ssid);
   if (
     air.manager === 'absent' ||

@@ -14,7 +14,7 @@ const devices = 20;
 /** The number of tiles, and whether any text on the page is "offline". */
 const tilesNow = `document.querySelectorAll('main li').length + ' ' + /offline/i.test(document.body.innerText)`;
 
-/** Switches a lamp over REST and waits until the page shows it: the page is connected again. */
+/** Switches a lamp over REST and waits until the page shows it, which proves that the page is connected. */
 async function seesWhatHappens(page: Page, station: Installation): Promise<void> {
   const lamp = station.logins[3];
   const rows = await station.query<{ id: string; external_id: string }>('select id, external_id from devices');
@@ -41,7 +41,7 @@ test('a browser keeps its tiles through restarts of backend and broker, shows no
   await using station = await install('Mosquitto and PostgreSQL', { devices, env });
   await station.startBackend();
   await using fleet = startFleet({ url: station.mqttUrl, stationId, logins: station.logins, heartbeatMs: 2_000 });
-  await waitFor('all devices to be known', () => fleet.acceptedCount() === devices, timeoutMs);
+  await waitFor('all handshakes to be accepted', () => fleet.acceptedCount() === devices, timeoutMs);
   await station.logIn();
 
   await using browser = await openBrowser();
@@ -71,9 +71,9 @@ test('a browser keeps its tiles through restarts of backend and broker, shows no
 
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     await station.mosquitto?.stop(signal);
-    await waitFor('all devices to have noticed', () => fleet.acceptedCount() === 0, timeoutMs);
+    await waitFor('all devices to be disconnected', () => fleet.acceptedCount() === 0, timeoutMs);
     await station.mosquitto?.start();
-    await waitFor('all devices to be back', () => fleet.acceptedCount() === devices, timeoutMs);
+    await waitFor('all devices to be connected again', () => fleet.acceptedCount() === devices, timeoutMs);
     await seesWhatHappens(page, station);
   }
   await look(page, '61-after-restarts');

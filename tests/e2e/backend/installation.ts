@@ -19,33 +19,33 @@ const main = join(root, 'apps/backend/src/main.ts');
 export const stationId = '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54';
 export const owner = { name: 'Olena Kovalenko', email: 'olena@example.org', password: 'correct horse battery' };
 
-/** A backend in a process of its own that can be ended and started again, with all it needs; where everyone finds it stays the same. */
+/** A backend in its own process with all its components. It can be stopped and restarted at the same addresses. */
 export type Installation = AsyncDisposable & {
   folder: string;
   url: string;
-  /** Where devices log in. */
+  /** URL of the broker for devices. */
   mqttUrl: string;
-  /** Null: the backend is the broker. */
+  /** Null: the embedded broker. */
   mosquitto: Mosquitto | null;
-  /** What the backend makes devices of at its first start. */
+  /** Devices that the backend imports at its first start. */
   logins: readonly DeviceLogin[];
   devicesFile: string;
-  /** Resolves when it is healthy; with `anyway` when it answers at all. */
+  /** Resolves when it is healthy; with `anyway`, when it answers. */
   startBackend(anyway?: 'anyway'): Promise<void>;
   /** Resolves when it has ended. */
   stopBackend(signal: NodeJS.Signals): Promise<void>;
-  /** Of the backend that was started last. */
+  /** Of the current backend process. */
   pid(): number;
   query<Row>(sql: string): Promise<Row[]>;
-  /** Lines of the backend's log, of all its lives, with this event. */
+  /** Log lines with this event, of all processes of the backend. */
   logged(event: string): Promise<Record<string, unknown>[]>;
-  /** Makes the owner at the first call. @returns a fresh access token. */
+  /** Creates the owner at the first call. @returns a new access token. */
   logIn(): Promise<string>;
 };
 
 /**
- * @param tls lets the backend find Mosquitto by TLS.
- * @param env of the backend, beside what the installation needs.
+ * @param tls connects the backend to Mosquitto with TLS.
+ * @param env additional variables of the backend.
  */
 export async function install(
   kind: Kind,
@@ -92,12 +92,12 @@ export async function install(
     startBackend: async (anyway) => {
       const started = await startDaemon(process.execPath, [main], { logFile, env });
       backend = workspace.own(started);
-      const well = waitFor('the backend to be well', async () => {
+      const well = waitFor('the backend to be healthy', async () => {
         if (!started.running()) return 'it ended';
         return (await fetch(`${url}/api/health`)).ok || anyway !== undefined;
       });
       await well.catch(async (error: unknown) => {
-        throw new Error(`the backend does not get well: ${await started.logTail()}`, { cause: error });
+        throw new Error(`the backend does not become healthy: ${await started.logTail()}`, { cause: error });
       });
       if (!started.running()) throw new Error(`the backend ended: ${await started.logTail()}`);
     },

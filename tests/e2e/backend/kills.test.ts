@@ -6,16 +6,16 @@ import { createRandom } from '../../faults/choice.ts';
 import { install, kinds, stationId, type Installation } from './installation.ts';
 import { startNumberedDevice, type NumberedDevice } from './numbered-device.ts';
 
-/** Of each kind. */
+/** Number of devices of each kind. */
 const kills = extent(10, 50);
 const deviceCount = 4;
-/** Numbers of each device between two kills. The backend must keep up with the broker; a backlog would be another test. */
+/** Numbers of each device between two kills. Low enough that the backend has no backlog. */
 const saidEach = 120;
 const timeoutMs = 60_000;
 
 type Stored = { events: Map<string, Set<number>>; states: Map<string, number> };
 
-/** What the database has: the numbers of events, and the number in the latest state, by external id. */
+/** Contents of the database by external id: the numbers of events, and the number in the latest state. */
 async function readStored(station: Installation): Promise<Stored> {
   const events = new Map<string, Set<number>>();
   const rows = await station.query<{ name: string; data: string }>(
@@ -49,7 +49,7 @@ function lostOf(devices: readonly NumberedDevice[], { events, states }: Stored):
 
 for (const kind of kinds) {
   describe(`${kills} times SIGKILL of the backend under load, on ${kind}`, { timeout: 600_000 }, () => {
-    it('nothing that was acknowledged at QoS 1 is lost', async (test: TestContext) => {
+    it('loses no message that was acknowledged at QoS 1', async (test: TestContext) => {
       await using station = await install(kind, { devices: deviceCount });
       const random = createRandom(7);
       await station.startBackend();
@@ -61,13 +61,13 @@ for (const kind of kinds) {
       for (let kill = 0; kill < kills; kill++) {
         const enough = acknowledged() + 1 + Math.floor(random() * (saidEach - 30) * deviceCount);
         for (const device of devices) device.allow(saidEach);
-        await waitFor('more to be acknowledged', () => acknowledged() >= enough || null, timeoutMs);
+        await waitFor('more acknowledgements', () => acknowledged() >= enough || null, timeoutMs);
         const wasUnderWay = underWay();
         await station.stopBackend('SIGKILL');
         const stored = await readStored(station);
         const lost = lostOf(devices, stored);
         if (wasUnderWay > 0 || lost.length > 0) met += 1;
-        // With the embedded broker "acknowledged" means on disk, whatever comes next; Mosquitto has the rest still.
+        // With the embedded broker, acknowledged messages are on disk. Mosquitto still has the rest.
         if (station.mosquitto === null) assert.deepEqual(lost, [], `kill ${kill}`);
         await station.startBackend();
       }
@@ -75,21 +75,22 @@ for (const kind of kinds) {
       const said = acknowledged();
       const isComplete = async (): Promise<true | null> =>
         lostOf(devices, await readStored(station)).length === 0 || null;
-      // Mosquitto keeps for the backend what it acknowledged in its place.
-      if (station.mosquitto !== null) await waitFor('all to be written', isComplete, timeoutMs).catch(() => undefined);
+      // Mosquitto keeps the messages that it acknowledged for the backend.
+      if (station.mosquitto !== null)
+        await waitFor('all messages to be written', isComplete, timeoutMs).catch(() => undefined);
       const stored = await readStored(station);
       assert.deepEqual(lostOf(devices, stored).slice(0, 20), []);
       for (const device of devices) {
         assert.equal(
           stored.states.get(device.externalId),
           device.acknowledgedState(),
-          'the last state is the last one said',
+          'the stored state is the last one that was sent',
         );
       }
-      assert.ok(met > kills / 2, `only ${met} kills met messages under way`);
+      assert.ok(met > kills / 2, `only ${met} kills interrupted messages`);
       assert.deepEqual(await station.logged('not a log line'), []);
       test.diagnostic(
-        `${kills} kills, ${said} events and as many states acknowledged, ${met} kills met some under way, none lost`,
+        `${kills} kills, ${said} events and as many states acknowledged, ${met} kills interrupted some, none lost`,
       );
     });
   });

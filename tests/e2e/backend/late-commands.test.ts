@@ -28,7 +28,7 @@ async function command(station: Installation, token: string, power: boolean): Pr
   return (await answer.json()) as DeviceCommand;
 }
 
-test('a command that was reported as failed is not carried out when the broker is back', async () => {
+test('a command that was reported as failed is not executed when the broker is online again', async () => {
   await using station = await install('Mosquitto and PostgreSQL', { devices: 4 });
   const { mosquitto } = station;
   assert.ok(mosquitto);
@@ -40,36 +40,36 @@ test('a command that was reported as failed is not carried out when the broker i
     await using lamp = await waitFor('its login', () => connectDevice(station.mqttUrl, login, session));
     await lamp.say('state', { state: { power: false } });
   }
-  // Its session is on the broker's disk with this; a broker that is killed still knows it.
+  // Now its session is on the broker's disk and survives a kill of the broker.
   await mosquitto.stop('SIGTERM');
   await mosquitto.start();
-  await waitFor('the backend to be there again', async () => (await connections()) === 2);
-  // It is there, and answers nothing.
+  await waitFor('the backend to be online again', async () => (await connections()) === 2);
+  // The broker is online, but does not answer.
   const stopping = mosquitto.stop('SIGSTOP');
   const failed = await command(station, token, true);
   assert.equal(failed.status, 'failed');
   await mosquitto.stop('SIGKILL');
   await stopping;
   await mosquitto.start();
-  await waitFor('the backend to be there again', async () => (await connections()) === 3);
+  await waitFor('the backend to be online again', async () => (await connections()) === 3);
   const sent = await command(station, token, false);
   assert.equal(sent.status, 'pending');
-  const heard = await hearUntil(station, sent.commandId);
-  assert.deepEqual(heard, [sent.commandId]);
+  const commandIds = await receiveUntil(station, sent.commandId);
+  assert.deepEqual(commandIds, [sent.commandId]);
 });
 
 /** Ids of the commands that the broker kept for the lamp, up to this one. */
-async function hearUntil(station: Installation, commandId: string): Promise<string[]> {
+async function receiveUntil(station: Installation, commandId: string): Promise<string[]> {
   const { login, session } = lampOf(station);
-  const heard: string[] = [];
+  const commandIds: string[] = [];
   const client = connect(station.mqttUrl, { ...session, username: login.externalId, password: login.token });
   try {
     // They arrive together with the broker's CONNACK.
     client.on('message', (_topic, payload) => {
-      heard.push((JSON.parse(payload.toString('utf8')) as { commandId: string }).commandId);
+      commandIds.push((JSON.parse(payload.toString('utf8')) as { commandId: string }).commandId);
     });
-    await waitFor('the later command', () => heard.includes(commandId));
-    return heard;
+    await waitFor('the later command', () => commandIds.includes(commandId));
+    return commandIds;
   } finally {
     await client.endAsync(true);
   }

@@ -73,14 +73,14 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
   });
   after(() => life.disposeAsync());
 
-  it('logs in with what the backend made for it at the broker', async () => {
+  it('logs in with the login that the backend created at the broker', async () => {
     lamp = await waitFor('its login', () => connectDevice(station.mqttUrl, loginOf(lampLogin)));
     life.defer(() => lamp[Symbol.asyncDispose]());
     const devices = (await (await call('GET', '/api/devices')).json()) as { id: string; externalId: string }[];
     lampId = devices.find(({ externalId }) => externalId === lampLogin?.externalId)?.id ?? '';
   });
 
-  it('gets an answer to its handshake, and its heartbeat, state and event can be read', async () => {
+  it('gets an answer to its handshake, and its heartbeat, state and event are visible', async () => {
     await lamp.say('handshake', { type: 'light', firmwareVersion: '1.2.3', chip: 'esp32' });
     await waitFor('the answer', () => lamp.heard.some(({ body }) => body['status'] === 'ok'));
     await lamp.say('heartbeat', { status: 'online' });
@@ -97,7 +97,7 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
     );
   });
 
-  it('carries out a command and confirms it', async () => {
+  it('executes a command and confirms it', async () => {
     const commandId = await command('set_power', { power: true });
     const { body } = await heardCommand(commandId);
     assert.deepEqual(body, { action: 'set_power', power: true, commandId });
@@ -113,7 +113,7 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
     await untilTold({ type: 'device_command', commandId, status: 'expired' });
   });
 
-  it('nobody gets in with a wrong login', async () => {
+  it('refuses wrong logins', async () => {
     const [own, other] = [loginOf(lampLogin), loginOf(otherLogin)];
     const attempts: IClientOptions[] = [
       {},
@@ -130,7 +130,7 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
     assert.equal(await isLoggedIn({ username: own.externalId, password: own.token, clientId: 'right' }), true);
   });
 
-  it('reads nothing but its own commands and answers', async () => {
+  it('may read only its own commands and answers', async () => {
     const { externalId, token: password } = loginOf(lampLogin);
     const other = deviceTopic(stationId, loginOf(otherLogin).externalId, 'command');
     const login = { username: externalId, password, reconnectPeriod: 0, protocolVersion: 5 } as const;
@@ -162,7 +162,7 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
     }
   });
 
-  it('says nothing in the name of another, of another station, of the station itself, or to the broker', async () => {
+  it('may not publish for another device, another station, the station itself or the broker', async () => {
     const { externalId, token: password } = loginOf(lampLogin);
     const other = loginOf(otherLogin).externalId;
     const login = { username: externalId, password, reconnectPeriod: 0, protocolVersion: 5 } as const;
@@ -190,7 +190,7 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
     } finally {
       await client.endAsync(true);
     }
-    await waitFor('its own to be written', async () => (await rowsWith('"own"')) === 1);
+    await waitFor('its own message to be written', async () => (await rowsWith('"own"')) === 1);
     assert.equal(await rowsWith('"forged"'), 0);
   });
   const rowsWith = async (text: string): Promise<number> => {
@@ -208,19 +208,19 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
     await untilTold({ type: 'device_status', deviceId: lampId, status: 'online' });
   });
 
-  it('is removed: its connection ends, its login is gone, the others go on', async () => {
+  it('is disconnected and loses its login when it is removed, without effect on others', async () => {
     assert.equal((await call('DELETE', `/api/devices/${lampId}`)).status, 204);
     await untilTold({ type: 'device_removed', deviceId: lampId });
     await waitFor('its connection to end', () => !lamp.client.connected);
     const { externalId: username, token: password } = loginOf(lampLogin);
-    await waitFor('its login to be gone', async () => !(await isLoggedIn({ username, password })));
+    await waitFor('its login to be removed', async () => !(await isLoggedIn({ username, password })));
     assert.equal((await call('GET', `/api/devices/${lampId}`)).status, 404);
     await using other = await connectDevice(station.mqttUrl, loginOf(otherLogin));
     await other.say('handshake', { type: 'light', firmwareVersion: '1.0.0', chip: 'esp32' });
     await waitFor('the answer to the other handshake', () => other.heard.some(({ body }) => body['status'] === 'ok'));
   });
 
-  it('nothing unexpected happened, and no token came into the log', async () => {
+  it('logs no unexpected error and no token', async () => {
     assert.deepEqual(await station.logged('unexpected_error'), []);
     const log = await readFile(join(station.folder, 'backend.log'), 'utf8');
     for (const secret of [...station.logins.map((login) => login.token), owner.password, token]) {

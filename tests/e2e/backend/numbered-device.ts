@@ -2,7 +2,7 @@ import { connect, type MqttClient } from 'mqtt';
 import { deviceTopic } from '@station/protocol/topics';
 import type { DeviceLogin } from '@station/simulators/devices/virtual-device';
 
-/** A device that sends numbers, one after another: as events, which are all kept, and as state, of which only the latest is kept. */
+/** A device that sends increasing numbers: as events, which are all stored, and as state, of which only the latest is. */
 export type NumberedDevice = AsyncDisposable & {
   externalId: string;
   client: MqttClient;

@@ -43,7 +43,7 @@ async function lampRow(station: Installation): Promise<{ id: string; state: stri
   return row;
 }
 
-/** A broker that knows nothing newer than MQTT 3.1.1 and lets everyone in; it writes down the versions it was asked for. */
+/** A broker without authentication that supports MQTT 3.1.1 at most. It records the requested versions. */
 async function startOldBroker() {
   const broker = await Aedes.createBroker();
   const versions: (number | undefined)[] = [];
@@ -65,7 +65,7 @@ async function startOldBroker() {
   return { url, versions, [Symbol.asyncDispose]: dispose };
 }
 
-test('works with a broker of MQTT 3.1.1, which keeps messages while the backend is stopped', async () => {
+test('works with a broker of MQTT 3.1.1, which queues messages while the backend is stopped', async () => {
   await using broker = await startOldBroker();
   const env = { MQTT_URL: broker.url };
   await using station = await install('the embedded broker and SQLite', { devices: 4, env });
@@ -75,15 +75,15 @@ test('works with a broker of MQTT 3.1.1, which keeps messages while the backend 
   await station.stopBackend('SIGKILL');
   for (let n = 0; n < 50; n++) await lamp.say('event', { event: 'device_event', data: { action: 'counted', n } });
   await station.startBackend();
-  await waitFor('what was said meanwhile', async () => {
+  await waitFor('the queued messages', async () => {
     const rows = await station.query<{ data: string }>('select data from device_events');
     return new Set(rows.map(({ data }) => (JSON.parse(data) as { n?: number }).n)).size === 50;
   });
-  assert.ok(broker.versions.includes(5), 'MQTT 5 was asked for first');
+  assert.ok(broker.versions.includes(5), 'MQTT 5 is requested first');
   assert.deepEqual(await station.logged('unexpected_error'), []);
 });
 
-test('Mosquitto by TLS: with the certificates of MQTT_CA_FILE, and not without', async () => {
+test('connects to Mosquitto with TLS only with the certificates of MQTT_CA_FILE', async () => {
   await using station = await install('Mosquitto and PostgreSQL', { devices: 4, tls: true });
   await station.startBackend();
   const { tls } = station.mosquitto ?? {};
@@ -95,7 +95,7 @@ test('Mosquitto by TLS: with the certificates of MQTT_CA_FILE, and not without',
   assert.equal(connected?.['broker'], `127.0.0.1:${tls.port}`);
   await station.mosquitto?.stop('SIGKILL');
   await station.mosquitto?.start();
-  await waitFor('the backend to be there again', async () => (await station.logged('mqtt_connected')).length === 2);
+  await waitFor('the backend to be online again', async () => (await station.logged('mqtt_connected')).length === 2);
 
   const env = { MQTT_URL: `mqtts://127.0.0.1:${tls.port}` };
   await using stranger = await install('the embedded broker and SQLite', { devices: 1, env });

@@ -11,13 +11,13 @@ import { findFreePort } from '@station/kit/free-port';
 const root = join(import.meta.dirname, '../../..');
 const source = join(root, 'apps/backend/src');
 
-/** In a short run: what asks the database itself, and what depends most on its kind. */
+/** The tests of a short run: those that use the database directly or depend most on its kind. */
 const closest = /^(store|replicas|devices)\//;
 
-/** What makes a test's database a PostgreSQL one. */
+/** The variable that makes tests use PostgreSQL. */
 const origin = join(source, 'testing/test-postgres.ts');
 
-/** Tests that open a database and do not run here, each with its reason. */
+/** Tests with a database that do not run here, each with its reason. */
 const exceptions: Record<string, string> = {
   'devices/commands.test.ts':
     'waits for turns of the event loop, within which SQLite has answered and PostgreSQL has not',
@@ -42,12 +42,12 @@ async function findStories(): Promise<string[]> {
     .sort();
 }
 
-test('the backend’s stories hold on PostgreSQL as they do on SQLite', async () => {
+test('the unit tests of the backend pass on PostgreSQL', async () => {
   await using workspace = await createWorkspace();
   const { url } = await createPostgres(workspace);
   const stories = await findStories();
   assert.ok(stories.length > 30, `only ${stories.length} stories were found`);
-  for (const name of Object.keys(exceptions)) assert.ok(stories.includes(name), `${name} is no exception any more`);
+  for (const name of Object.keys(exceptions)) assert.ok(stories.includes(name), `${name} is no longer an exception`);
   const told = stories.filter((story) => !Object.hasOwn(exceptions, story) && (isSweep || closest.test(story)));
   const files = told.map((story) => join(source, story));
   const args = ['--test', '--test-isolation=none', '--test-reporter=tap', ...files];
@@ -73,13 +73,13 @@ test('a lost database fails the health check, and the backend reconnects automat
     const response = await fetch(`http://127.0.0.1:${port}/api/health`);
     return `${response.status} ${((await response.json()) as { checks: { database: boolean } }).checks.database}`;
   };
-  await waitFor('the backend to be well', async () => (await health()) === '200 true');
+  await waitFor('the backend to be healthy', async () => (await health()) === '200 true');
   await postgres.stop();
   assert.equal(await health(), '503 false');
   await postgres.start();
-  await waitFor('the backend to be well again', async () => (await health()) === '200 true');
+  await waitFor('the backend to be healthy again', async () => (await health()) === '200 true');
   assert.ok(backend.running(), await backend.logTail());
-  assert.match(await readFile(logFile, 'utf8'), /"where":"database connection"/, 'the lost connections were noticed');
+  assert.match(await readFile(logFile, 'utf8'), /"where":"database connection"/, 'the lost connections were logged');
 });
 
 /** The failures in a TAP report. */

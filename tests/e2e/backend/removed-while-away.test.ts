@@ -4,7 +4,7 @@ import { connectDevice } from '@station/backend/testing/test-device';
 import { waitFor } from '../../rig/program.ts';
 import { install, stationId } from './installation.ts';
 
-test('a device that is removed while the broker is offline loses its login once the broker is back', async () => {
+test('a device that is removed while the broker is offline loses its login when the broker is online again', async () => {
   await using station = await install('Mosquitto and PostgreSQL', { devices: 2 });
   const { mosquitto } = station;
   assert.ok(mosquitto);
@@ -26,7 +26,7 @@ test('a device that is removed while the broker is offline loses its login once 
   await mosquitto.start();
   await logIn(removed);
   await station.startBackend();
-  await waitFor('its login to be gone', () =>
+  await waitFor('its login to be removed', () =>
     logIn(removed).then(
       () => false,
       () => true,

@@ -5,13 +5,13 @@ import type { Installation } from './installation.ts';
 export type Watcher = AsyncDisposable & {
   /** Statuses other than "online", from /ws and the database; empty when there are none. */
   seen: string[];
-  /** Logged in at /ws right now. */
+  /** Whether it is logged in at /ws now. */
   isListening(): boolean;
-  /** How often the database was looked at. */
+  /** Number of reads of the database. */
   looks(): number;
 };
 
-/** Watches which devices are shown as offline: as a browser, which comes back after each restart, and in the database, ten times a second. */
+/** Watches which devices are shown as offline: at /ws, where it reconnects, and in the database, ten times a second. */
 export async function watchStatuses(station: Installation): Promise<Watcher> {
   const token = await station.logIn();
   const seen: string[] = [];

@@ -12,7 +12,7 @@ export type Certificates = {
   pin: string;
 };
 
-/** An authority of its own and a certificate for localhost, good for a day; by openssl. */
+/** A new authority and a certificate for localhost, valid for a day; created with openssl. */
 export async function makeCertificates(folder: string, name = 'cloud'): Promise<Certificates> {
   const path = (end: string): string => join(folder, `${name}-${end}`);
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];

@@ -10,19 +10,19 @@ import { createLeapingClock } from './leaping-clock.ts';
 import { claimedStation, impatient, upTo, type ClaimedStation } from './station.ts';
 import { isOvertaking, sweep } from './sweep.ts';
 
-/** Sends the same command until the answer comes, as a cloud does that does not know whether it went through. */
+/** Repeats a command until the answer comes, like a cloud that does not know its result. */
 async function insist({ cloud, deviceId }: ClaimedStation, id: string): Promise<void> {
   const params = { deviceId, command: { action: 'reboot' } };
   for (;;) {
     const link = await cloud.connection();
     const logins = cloud.logins();
-    const lost = waitFor('another log-in', () => cloud.logins() > logins, 500).then(() => null);
+    const lost = waitFor('another login', () => cloud.logins() > logins, 500).then(() => null);
     const answered = await Promise.race([link.call('device.command', params, id), lost]).catch(() => null);
     if (answered !== null) return assert.deepEqual(answered, { status: 'ok' });
   }
 }
 
-test('whichever message the network fails at, no event is lost, none comes out of order, and nothing is done twice', async (t) => {
+test('a network fault at any message loses no event, keeps the order and repeats nothing', async (t) => {
   await using workspace = await createWorkspace();
   const clock = createLeapingClock();
   const station = await claimedStation(workspace, { ...impatient, clock });
@@ -31,9 +31,9 @@ test('whichever message the network fails at, no event is lost, none comes out o
   const { rounds, failures } = await sweep({
     cloud,
     clock,
-    // The log-in, four events, a state and an answer; the log-in's answer, a command and an acknowledgement.
+    // The login, four events, a state and an answer; the login's answer, a command and an acknowledgement.
     least: { from_station: 7, to_station: 3 },
-    round: async ({ number, fate, direction }) => {
+    round: async ({ number, action, direction }) => {
       const before = events;
       (await cloud.connection()).cut();
       const says = upTo(4).map(() =>
@@ -43,8 +43,8 @@ test('whichever message the network fails at, no event is lost, none comes out o
       await Promise.all([...says, state, insist(station, `the-command-of-round-${number}`)]);
       await waitFor('every event at the cloud', () => station.heardEvents().length >= events);
       const heard = station.heardEvents().slice(before);
-      // Where the network itself lets one overtake another, they come in another order than they were sent.
-      const isReordered = direction === 'from_station' && isOvertaking(fate);
+      // When frames overtake each other, the order of arrival differs from the order of sending.
+      const isReordered = direction === 'from_station' && isOvertaking(action);
       assert.deepEqual(
         isReordered ? heard.sort((a, b) => a - b) : heard,
         upTo(4).map((n) => before + n),
@@ -61,17 +61,17 @@ test('whichever message the network fails at, no event is lost, none comes out o
   const status = async () => (await outbox(station)).pending;
   await waitFor('an empty outbox', async () => (await status()) === 0);
   assert.equal((await outbox(station)).dropped, 0);
-  assert.ok(cloud.logins() > rounds, 'each round has a log-in of its own');
+  assert.ok(cloud.logins() > rounds, 'each round has its own login');
   t.diagnostic(`the network failed at ${failures} messages, in ${rounds} rounds`);
 });
 
-test('what is acknowledged in another order, or twice, is neither lost nor sent for ever', async () => {
+test('acknowledgements in the wrong order, or repeated ones, lose nothing and repeat nothing', async () => {
   await using workspace = await createWorkspace();
   const station = await claimedStation(workspace);
   const { cloud, device } = station;
   let turn = 0;
   // Acknowledgements overtake each other.
-  cloud.options.fate = (way, text) =>
+  cloud.options.frameAction = (way, text) =>
     way === 'to_station' && text.includes('"ack"') ? { overtakenMs: (turn++ * 37) % 50 } : 'pass';
   const count = 300;
   for (const n of upTo(count)) {
@@ -83,7 +83,7 @@ test('what is acknowledged in another order, or twice, is neither lost nor sent 
   await waitFor('an empty outbox', async () => (await outbox(station)).pending === 0);
 });
 
-test('a cloud without acknowledgements: what was handed over is not kept', async () => {
+test('without acknowledgements, sent messages are not kept', async () => {
   await using workspace = await createWorkspace();
   const station = await claimedStation(workspace);
   station.cloud.options.acks = false;
@@ -94,61 +94,58 @@ test('a cloud without acknowledgements: what was handed over is not kept', async
   await waitFor('an empty outbox', async () => (await outbox(station)).pending === 0);
 });
 
-test('a message that the cloud ends the link at is set aside, the others go on; sent again, a mended cloud gets it once', async () => {
+test('a message at which the cloud closes the link becomes a dead letter; a repaired cloud gets it once', async () => {
   await using workspace = await createWorkspace();
   const station = await claimedStation(workspace);
   const { cloud, device } = station;
-  cloud.options.fate = (way, text) => {
+  cloud.options.frameAction = (way, text) => {
     if (way !== 'from_station' || !text.includes('"n":3}')) return 'pass';
     void cloud.connection().then((link) => link.close(1011, 'internal error'));
     return 'lose';
   };
   for (const n of upTo(8)) await device.say('event', { event: 'device_event', data: { action: 'm', n } });
   const others = upTo(8).filter((n) => n !== 3);
-  await waitFor('the others at the cloud', () => station.heardEvents().length === others.length);
+  await waitFor('the other messages at the cloud', () => station.heardEvents().length === others.length);
   assert.deepEqual(station.heardEvents(), others);
-  await waitFor('it to be set aside', async () => (await outbox(station)).setAside === 1);
+  await waitFor('the dead letter', async () => (await outbox(station)).setAside === 1);
 
   const headers = bearer((await station.backend.setUp()).accessToken);
   const sendAgain = { method: 'POST', url: '/api/cloud/set-aside/send', headers } as const;
   assert.deepEqual((await station.backend.http.inject(sendAgain)).json(), { count: 1 });
-  await waitFor('it to be set aside once more', async () => (await outbox(station)).setAside === 1);
+  await waitFor('the dead letter again', async () => (await outbox(station)).setAside === 1);
   assert.deepEqual(station.heardEvents(), others);
-  cloud.options.fate = () => 'pass';
+  cloud.options.frameAction = () => 'pass';
   assert.deepEqual((await station.backend.http.inject(sendAgain)).json(), { count: 1 });
-  await waitFor('it at the cloud', () => station.heardEvents().includes(3));
+  await waitFor('the message at the cloud', () => station.heardEvents().includes(3));
   assert.deepEqual(station.heardEvents(), [...others, 3]);
-  await waitFor('nothing to be left', async () => {
+  await waitFor('an empty outbox', async () => {
     const { pending, setAside } = await outbox(station);
     return pending === 0 && setAside === 0;
   });
 });
 
-test('what no frame can hold is not sent: the link stays, the calls are answered, everything else arrives', async () => {
+test('does not send messages larger than a frame; the link stays open and everything else arrives', async () => {
   await using workspace = await createWorkspace();
   const station = await claimedStation(workspace);
   const { cloud, device, backend, deviceId } = station;
   const { db } = backend.backend;
   const large = await addDevice(db, 'attic', 'pir');
-  // Each number takes more bytes in the station's messages than in the device's.
+  // Numbers take more bytes in the messages of the station than in those of the device.
   const long = `[${Array.from({ length: 50_000 }, () => '1e20').join()}]`;
   const state = `{"list":${long}}`;
   await db.updateTable('devices').set({ state, state_at: Date.now() }).where('id', '=', large.id).execute();
   (await cloud.connection()).cut();
-  await waitFor(
-    'the station to leave the state out',
-    () => backend.logger.events('cloud_state_too_large').length === 1,
-  );
+  await waitFor('the station to skip the state', () => backend.logger.events('cloud_state_too_large').length === 1);
   const logins = cloud.logins();
   const says = (n: number, list = '[]') => `{"event":"device_event","data":{"action":"m","n":${n},"list":${list}}}`;
   for (const text of [says(0), says(1, long), says(2)]) await device.say('event', Buffer.from(text));
-  await waitFor('it to be set aside', async () => (await outbox(station)).setAside === 1);
-  await waitFor('the others at the cloud', () => station.heardEvents().length === 2);
+  await waitFor('the dead letter', async () => (await outbox(station)).setAside === 1);
+  await waitFor('the other messages at the cloud', () => station.heardEvents().length === 2);
   const link = await cloud.connection();
   await assert.rejects(link.call('devices.snapshot'), (error: RpcRefusal) => error.code === rpcErrors.failed);
   assert.deepEqual(await link.call('device.command', { deviceId, command: { action: 'reboot' } }), { status: 'ok' });
   assert.deepEqual(station.heardEvents(), [0, 2]);
-  assert.equal(cloud.logins(), logins, 'the link is the same');
+  assert.equal(cloud.logins(), logins, 'the link stayed open');
 });
 
 async function outbox({ backend }: ClaimedStation): Promise<{ pending: number; dropped: number; setAside: number }> {

@@ -4,9 +4,9 @@ import type { Database } from '../../../apps/backend/src/store/schema.ts';
 import type { IdentityMessage } from '../../../apps/backend/src/cloud/identity.ts';
 import type { CloudConnection, ReferenceCloud } from '../../../simulators/cloud/reference-cloud.ts';
 
-/** The people of a station as its cloud knows them. */
+/** The members of a station in the cloud's records. */
 export type Household = {
-  /** All of it, as the station gets it after each log-in. */
+  /** The whole list, which the station gets after each login. */
   list(): IdentitySync;
   /** Changes it, and sends the change to the station if the cloud sees a connection. */
   change(message: IdentityMessage): void;
@@ -14,7 +14,7 @@ export type Household = {
   settled(): Promise<void>;
 };
 
-/** Makes a cloud send the members: each change at once, and all of them after each log-in, because plain messages have no acknowledgement. */
+/** Makes a cloud send each change of the members immediately, and the whole list after each login. */
 export function createHousehold(cloud: ReferenceCloud, first: Omit<IdentitySync, 'type'>): Household {
   let { station, ownerId } = first;
   let members = new Map(first.members.map((member) => [member.cloudUserId, member]));
@@ -62,7 +62,7 @@ export function createHousehold(cloud: ReferenceCloud, first: Omit<IdentitySync,
       const params = { channels: ['system'] };
       for (let isSettled = false; !isSettled;) {
         const connection = await cloud.connection();
-        // The station answers after it has applied earlier messages. A dead connection never answers; then the next log-in follows.
+        // The station answers after it has applied earlier messages. A dead connection never answers; a new login follows.
         const answer = connection.call('station.setActiveChannels', params).then(
           () => true,
           () => false,
@@ -101,7 +101,7 @@ export function peopleInCloud({ station, ownerId, members }: IdentitySync): { st
   return { station: station.name, people: people.sort((a, b) => (a.email < b.email ? -1 : 1)) };
 }
 
-/** The hash of a password as a cloud sends it, of the least cost: a test logs in a hundred times. */
+/** A password hash of the lowest cost, because a test logs in a hundred times. */
 export function hashOf(message: string): string {
   const nonce = randomBytes(16);
   const tag = argon2Sync('argon2id', { message, nonce, memory: 8, passes: 1, parallelism: 1, tagLength: 32 });

@@ -30,15 +30,15 @@ export function createLeapingClock(): LeapingClock {
       const before = leaping;
       leaping = new AbortController();
       before.abort();
-      // What they do then comes before what follows here.
+      // Lets the woken sleepers run first.
       await turn();
     },
   };
 }
 
 /**
- * The time in which a silent connection is found (specification, "Limits"): a ping, and as long for its pong. A station that does not read at
- * that moment, since it is busy with what came before, is given one ping more, again and again.
+ * Leaps over the time in which a silent connection is detected (specification, "Limits"): a ping and the wait for its pong.
+ * Repeats this for a station that is too busy to read.
  */
 export async function leapOverSilence(clock: LeapingClock, isFound: () => boolean): Promise<void> {
   await clock.leap(pingEveryMs);

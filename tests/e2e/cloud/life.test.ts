@@ -11,7 +11,7 @@ import { isOvertaking, sweep, type Round } from './sweep.ts';
 const report = (t: TestContext, { rounds, failures }: { rounds: number; failures: number }): void =>
   t.diagnostic(`the network failed at ${failures} messages, in ${rounds} rounds`);
 
-/** The log-in of someone at home, as they see it. */
+/** The result of a login at home. */
 async function logIn({ backend }: LivingStation, email: string, password: string) {
   const { http } = backend();
   const answer = await http.inject({ method: 'POST', url: '/api/auth/login', payload: { email, password } });
@@ -33,7 +33,7 @@ const tokensOf = ({ messages }: Round, type: string): Set<string | undefined> =>
     }),
   );
 
-test('whichever message of a claim the network fails at, the station is claimed once, and in with the token that the cloud holds', async (t) => {
+test('a network fault at any message of a claim: the station is claimed once and connects with the token of the cloud', async (t) => {
   await using workspace = await createWorkspace();
   const station = await livingStation(workspace);
   const { cloud, events } = station;
@@ -51,8 +51,8 @@ test('whichever message of a claim the network fails at, the station is claimed 
       await waitFor('the link', async () => (await status()).state === 'authenticated');
       round.heal();
       assert.deepEqual(await (await cloud.connection()).call('devices.snapshot'), { devices: [] });
-      assert.deepEqual(tokensOf(round, 'claim_success'), new Set([token]), 'one token, however often it was said');
-      assert.deepEqual(tokensOf(round, 'station_auth'), new Set([token]), 'no other is shown');
+      assert.deepEqual(tokensOf(round, 'claim_success'), new Set([token]), 'one token, also when it is repeated');
+      assert.deepEqual(tokensOf(round, 'station_auth'), new Set([token]), 'no other token is used');
       assert.equal(events('cloud_claimed').length, round.number + 1, 'claimed once');
       assert.notEqual((await status()).claimedAt, null);
       assert.deepEqual(cloud.waiting(), []);
@@ -71,7 +71,7 @@ const guest = (number: number) => {
   return { cloudUserId: id, email: `${id}@example.org`, name: id, role: 'member' } as const;
 };
 
-test('whichever message about people the network fails at, after the next list the station has what the cloud has, and nothing is done twice', async (t) => {
+test('a network fault at any message about members: the next list corrects the station, and nothing is done twice', async (t) => {
   await using workspace = await createWorkspace();
   const station = await livingStation(workspace);
   const { cloud, events } = station;
@@ -90,7 +90,11 @@ test('whichever message about people the network fails at, after the next list t
   const isInOrder = async (when: string): Promise<void> => {
     const { people, ...rest } = await peopleAtHome(db);
     const [known, ...others] = people.filter(({ cloudUserId }) => cloudUserId === null);
-    assert.deepEqual([known?.email, known?.role, others], [owner.email, 'admin', []], 'who was here before stays');
+    assert.deepEqual(
+      [known?.email, known?.role, others],
+      [owner.email, 'admin', []],
+      'the former owner stays a member',
+    );
     const fromCloud = people.filter(({ cloudUserId }) => cloudUserId !== null);
     assert.deepEqual({ ...rest, people: fromCloud }, peopleInCloud(household.list()), when);
   };
@@ -118,17 +122,17 @@ test('whichever message about people the network fails at, after the next list t
 
   const swept = await sweep({
     ...station,
-    // The log-in and an answer; then its acceptance, the list, six changes, and a request.
+    // The login and an answer; then auth_ok, the list, six changes and a call.
     least: { from_station: 2, to_station: 9 },
-    round: async ({ number, fate, heal }) => {
+    round: async ({ number, action, heal }) => {
       const refused = events('cloud_identity_refused').length;
       const before = await logIn(station, marko.email, words[number % 2 === 0 ? 0 : 1]);
       (await cloud.connection()).cut();
       await cloud.connection();
       change(number);
       await household.settled();
-      const isOvertaken = isOvertaking(fate);
-      if (!isOvertaken) await isInOrder('at once');
+      const isOvertaken = isOvertaking(action);
+      if (!isOvertaken) await isInOrder('after the messages');
       heal();
       await listAgain();
       await isInOrder('after the next list');
@@ -139,7 +143,7 @@ test('whichever message about people the network fails at, after the next list t
       await listAgain();
       assert.deepEqual(await everything(), known, 'the same list again changes nothing');
       assert.equal(await after.isIn(), true, 'and ends no session');
-      if (!isOvertaken) assert.equal(events('cloud_identity_refused').length, refused, 'nothing is refused');
+      if (!isOvertaken) assert.equal(events('cloud_identity_refused').length, refused, 'no message is refused');
     },
   });
   assert.deepEqual(events('unexpected_error'), []);

@@ -11,17 +11,17 @@ import { impatient } from './station.ts';
 export type LivingStation = {
   cloud: ReferenceCloud;
   clock: LeapingClock;
-  /** The one that runs now. */
+  /** The current backend. */
   backend(): RunningBackend;
-  /** What all of them have logged. */
+  /** Log of all backends. */
   events(name: string): LoggedEvent[];
-  /** How often a reset was over, and the process was to end. */
+  /** Number of completed resets, after which the process must end. */
   resets(): number;
-  /** Ends the backend, and starts it on the same data, as a process manager does. */
+  /** Restarts the backend on the same data, like a process manager. */
   restart(): Promise<void>;
 };
 
-/** An unclaimed backend in this process, its cloud link with a clock that leaps, and a cloud over TLS. */
+/** An unclaimed backend in this process with a leaping clock for its cloud link, and a cloud over TLS. */
 export async function livingStation(workspace: Workspace): Promise<LivingStation> {
   const { tls, caFile, pin } = await makeCertificates(workspace.folder);
   const clock = createLeapingClock();
@@ -57,7 +57,7 @@ export async function livingStation(workspace: Workspace): Promise<LivingStation
 
 /** Claims the station with its code. @returns its token. */
 export async function claimBy(cloud: ReferenceCloud): Promise<string> {
-  const waiting = await waitFor('a station that waits to be claimed', () => cloud.waiting()[0]);
+  const waiting = await waitFor('a station that waits for a claim', () => cloud.waiting()[0]);
   const token = cloud.claim(waiting.chipId, waiting.claimSecret);
   assert.ok(token !== null);
   await cloud.connection();

@@ -16,7 +16,7 @@ import { upTo } from './station.ts';
 const stationId = '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54';
 const login = { externalId: 'porch', type: 'pir', name: 'Porch', token: 'a-token-of-the-porch-that-is-long-enough' };
 
-/** A process manager with a backend in it, and a cloud over TLS. */
+/** A process manager with a backend, and a cloud over TLS. */
 async function processStation(workspace: Workspace, env: Record<string, string> = {}) {
   const certificates = await makeCertificates(workspace.folder);
   const cloud = workspace.own(await startReferenceCloud({ tls: certificates.tls }));
@@ -33,7 +33,7 @@ async function processStation(workspace: Workspace, env: Record<string, string> 
 }
 
 async function claimed(cloud: ReferenceCloud): Promise<string> {
-  const waiting = await waitFor('a station that waits to be claimed', () => cloud.waiting()[0]);
+  const waiting = await waitFor('a station that waits for a claim', () => cloud.waiting()[0]);
   const token = cloud.claim(waiting.chipId, waiting.claimSecret);
   assert.ok(token !== null);
   await cloud.connection();
@@ -53,7 +53,7 @@ const statusOf = (backend: Supervised, token: string): Promise<CloudStatus> =>
 const conditionsOf = async (backend: Supervised, token: string): Promise<string[]> =>
   (await statusOf(backend, token)).conditions.map(({ id }) => id);
 
-/** A device that sends each event again until the station has it, through every restart. */
+/** A device that repeats each event until the station acknowledges it, also after restarts. */
 async function sayEvents(mqttPort: number, count: number, between: (n: number) => Promise<void>): Promise<void> {
   const topic = `station/${stationId}/device/${login.externalId}/event`;
   const connect = () =>
@@ -81,33 +81,33 @@ async function sayEvents(mqttPort: number, count: number, between: (n: number) =
   }
 }
 
-// The first one mostly waits: the others go on beside it.
-describe('a backend that is a process of its own', { concurrency: 2 }, () => {
-  it('a half-open link is found by the first ping without a pong, and what was sent into it is sent again', async () => {
+// Concurrent, because the first test mostly waits.
+describe('a backend in its own process', { concurrency: 2 }, () => {
+  it('detects a half-open link by the first ping without a pong, and repeats the messages', async () => {
     await using workspace = await createWorkspace();
     const mqttPort = await findFreePort();
     const { cloud, backend } = await processStation(workspace, { MQTT_PORT: String(mqttPort) });
     await claimed(cloud);
     const dead = await cloud.connection();
-    // Its frames go nowhere, and no pong comes back, as with a router that forgot the connection.
+    // Frames are lost and no pong arrives, as with a router that has dropped the connection.
     cloud.options.pongs = false;
     cloud.options.isMute = true;
     const pingsBefore = cloud.pings.length;
     const logins = cloud.logins();
     await sayEvents(mqttPort, 5, async () => undefined);
     await waitFor('the station to end the link', () => !dead.isOpen(), 120_000);
-    // How long that may take is tested on a virtual clock (link-decide.test.ts).
+    // The time limit is tested with a virtual clock (link-decide.test.ts).
     assert.equal(cloud.pings.length - pingsBefore, 1, 'it waits for one pong');
     assert.ok((await backend.log()).includes('The cloud did not answer a ping.'));
     cloud.options.pongs = true;
     cloud.options.isMute = false;
-    await waitFor('another log-in', () => cloud.logins() > logins);
+    await waitFor('another login', () => cloud.logins() > logins);
     const heard = () =>
-      new Set(cloud.heard.flatMap(({ params }) => (params['data'] as { n?: number } | undefined)?.n ?? []));
+      new Set(cloud.received.flatMap(({ params }) => (params['data'] as { n?: number } | undefined)?.n ?? []));
     await waitFor('the events at the cloud', () => heard().size === 5);
   });
 
-  it('killed again and again while devices talk: every event that was acknowledged to the device reaches the cloud', async () => {
+  it('delivers every acknowledged event to the cloud after repeated kills', async () => {
     await using workspace = await createWorkspace();
     const mqttPort = await findFreePort();
     const { cloud, backend } = await processStation(workspace, { MQTT_PORT: String(mqttPort) });
@@ -118,12 +118,12 @@ describe('a backend that is a process of its own', { concurrency: 2 }, () => {
       if (n % 12 === 9) void cloud.connection().then((link) => link.cut());
     });
     const heard = () =>
-      new Set(cloud.heard.flatMap(({ params }) => (params['data'] as { n?: number } | undefined)?.n ?? []));
+      new Set(cloud.received.flatMap(({ params }) => (params['data'] as { n?: number } | undefined)?.n ?? []));
     await waitFor('every event at the cloud', () => heard().size === count, 90_000);
     assert.ok(backend.starts() >= 5, `${backend.starts()} starts`);
   });
 
-  it('station_reset: acknowledged, the devices are told, the backend ends with 0 and is back unclaimed', async () => {
+  it('station_reset: acknowledges, resets the devices, exits with 0 and starts unclaimed', async () => {
     await using workspace = await createWorkspace();
     const mqttPort = await findFreePort();
     const { cloud, backend } = await processStation(workspace, { MQTT_PORT: String(mqttPort) });
@@ -141,14 +141,14 @@ describe('a backend that is a process of its own', { concurrency: 2 }, () => {
     await device.subscribeAsync(`station/${stationId}/device/${login.externalId}/command`, { qos: 1 });
     (await cloud.connection()).send({ type: 'station_reset' });
     await waitFor('the acknowledgement', () => cloud.frames.some(({ text }) => text.includes('station_reset_ack')));
-    await waitFor('the device to be told', () => told.includes('factory_reset'));
+    await waitFor('the command at the device', () => told.includes('factory_reset'));
     await waitFor('the backend to end', () => backend.exits().includes(0));
-    const again = await waitFor('the station to wait to be claimed', () => cloud.waiting()[0]);
+    const again = await waitFor('the station to wait for a claim', () => cloud.waiting()[0]);
     assert.equal(again.chipId, stationId);
     await device.endAsync(true);
   });
 
-  it('station_reset with the broker down is done although no device could be reached', async () => {
+  it('station_reset completes while the broker is offline and no device can be reached', async () => {
     await using workspace = await createWorkspace();
     const nobody = await findFreePort();
     const { cloud, backend } = await processStation(workspace, { MQTT_URL: `mqtt://127.0.0.1:${nobody}` });
@@ -157,7 +157,7 @@ describe('a backend that is a process of its own', { concurrency: 2 }, () => {
     await waitFor('the backend to end', () => backend.exits().includes(0));
     const phases = (await backend.log()).split('\n').filter((line) => line.includes('"cloud_station_reset"'));
     const reached = phases.map((line) => JSON.parse(line) as { phase: string; devices: number; reached: number });
-    // That it takes ten seconds at most is tested on a virtual clock (legacy-messages.test.ts).
+    // The limit of ten seconds is tested with a virtual clock (legacy-messages.test.ts).
     assert.deepEqual(
       reached.map(({ phase, devices, reached: count }) => [phase, devices, count]),
       [
@@ -165,10 +165,10 @@ describe('a backend that is a process of its own', { concurrency: 2 }, () => {
         ['done', 1, 0],
       ],
     );
-    await waitFor('the station to wait to be claimed', () => cloud.waiting()[0]);
+    await waitFor('the station to wait for a claim', () => cloud.waiting()[0]);
   });
 
-  it('a reset that was cut short by a kill goes on at the next start', async () => {
+  it('continues a reset after a kill at the next start', async () => {
     await using workspace = await createWorkspace();
     const nobody = await findFreePort();
     const { cloud, backend } = await processStation(workspace, { MQTT_URL: `mqtt://127.0.0.1:${nobody}` });
@@ -176,11 +176,11 @@ describe('a backend that is a process of its own', { concurrency: 2 }, () => {
     (await cloud.connection()).send({ type: 'station_reset' });
     await waitFor('the acknowledgement', () => cloud.frames.some(({ text }) => text.includes('station_reset_ack')));
     backend.kill();
-    await waitFor('the station to wait to be claimed', () => cloud.waiting()[0]);
+    await waitFor('the station to wait for a claim', () => cloud.waiting()[0]);
     assert.ok(cloud.frames.filter(({ text }) => text.includes(token)).length <= 1, 'the old token is not used again');
   });
 
-  it('a certificate that does not verify, or has no pinned key, ends the attempt; the house goes on, and says why', async () => {
+  it('refuses a certificate that does not verify or has no pinned key, and reports the reason', async () => {
     await using workspace = await createWorkspace();
     // A workaround for another program (disabled TLS checks) must not open the station.
     const blind = { CLOUD_CA_FILE: '', NODE_TLS_REJECT_UNAUTHORIZED: '0' };
@@ -197,7 +197,7 @@ describe('a backend that is a process of its own', { concurrency: 2 }, () => {
     assert.deepEqual(await conditionsOf(pinned, pinnedToken), ['cloud_certificate_untrusted']);
   });
 
-  it('a revoked token: rejected, not hammered; restored, it is good again; neither token nor secret is in the log', async () => {
+  it('retries a revoked token slowly, connects when it is restored, and logs neither token nor secret', async () => {
     await using workspace = await createWorkspace();
     const { cloud, backend } = await processStation(workspace);
     const user = await ownerToken(backend);

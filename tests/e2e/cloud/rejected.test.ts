@@ -8,7 +8,7 @@ import { waitFor } from '../../rig/program.ts';
 import { createWorkspace } from '../../rig/workspace.ts';
 import { claimedStation, upTo } from './station.ts';
 
-/** The waits of an hour take so long here: the real ones, all of them shorter by the same factor. */
+/** An hour takes this long here. All delays are shortened by the same factor. */
 const hourMs = 6_000;
 const mostAnHour = 12;
 
@@ -16,11 +16,11 @@ function inHaste(real: Reconnect): Reconnect {
   return { ...real, nextMs: (kind) => real.nextMs(kind) * (hourMs / 3_600_000) };
 }
 
-/** The most that fall into any hour. */
+/** The highest number of attempts in any hour. */
 const busiestHour = (attempts: readonly number[]): number =>
   Math.max(...attempts.map((from) => attempts.filter((at) => at >= from && at < from + hourMs).length));
 
-test('a revoked token: at most a dozen attempts in any hour, nothing is lost, and restored the link heals by itself', async () => {
+test('a revoked token: at most a dozen attempts per hour, nothing is lost, and a restored token reconnects', async () => {
   await using workspace = await createWorkspace();
   const station = await claimedStation(workspace, { reconnect: inHaste(createReconnect(createRandom(3))) });
   const { cloud, backend, device, token } = station;
@@ -36,17 +36,17 @@ test('a revoked token: at most a dozen attempts in any hour, nothing is lost, an
   for (const n of upTo(10)) await device.say('event', { event: 'device_event', data: { action: 'm', n } });
   const rejected = () => cloud.attempts.slice(before);
   const [first = 0] = await waitFor('the first attempt', () => rejected().length > 0 && rejected());
-  await waitFor('an hour and a half of it', () => Date.now() - first > 1.5 * hourMs, 60_000);
+  await waitFor('an hour and a half', () => Date.now() - first > 1.5 * hourMs, 60_000);
   assert.equal((await status()).state, 'rejected');
-  assert.ok(rejected().length >= 3, 'it does not give up');
+  assert.ok(rejected().length >= 3, 'the station continues to retry');
   assert.ok(busiestHour(rejected()) <= mostAnHour, `${busiestHour(rejected())} attempts in an hour`);
 
   const logins = cloud.logins();
   cloud.restore(token);
-  await waitFor('the link to heal', () => cloud.logins() > logins, 60_000);
+  await waitFor('the link to be up', () => cloud.logins() > logins, 60_000);
   await waitFor('the events', () => station.heardEvents().length === 10);
   assert.deepEqual(station.heardEvents(), upTo(10));
-  await waitFor('the condition to be gone', async () => (await conditions()).length === 0);
+  await waitFor('the condition to be cleared', async () => (await conditions()).length === 0);
   const told = ['raised', 'cleared'].map((phase) => backend.logger.events(`cloud_condition_${phase}`).length);
   assert.deepEqual(told, [1, 1]);
 });

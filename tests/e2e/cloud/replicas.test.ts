@@ -5,14 +5,14 @@ import { startReferenceCloud } from '../../../simulators/cloud/reference-cloud.t
 import { waitFor } from '../../rig/program.ts';
 import { get, setUpOwner, startCluster } from '../replicas/cluster.ts';
 
-test('disconnected at a backend that does not hold the link: it ends at the one that does, and the new code counts', async () => {
+test('a disconnect at another replica ends the link of the leader and creates a new code', async () => {
   await using cloud = await startReferenceCloud({});
   await using cluster = await startCluster(['one', 'two'], 1, { CLOUD_HOST: cloud.host });
   const user = await setUpOwner(cluster);
-  const leader = await waitFor('one to lead', () => cluster.leader());
+  const leader = await waitFor('a leader', () => cluster.leader());
   const other = cluster.replicas.find((replica) => replica !== leader);
   assert.ok(other);
-  const waiting = await waitFor('the station to wait to be claimed', () => cloud.waiting()[0]);
+  const waiting = await waitFor('the station to wait for a claim', () => cloud.waiting()[0]);
   assert.ok(cloud.claim(waiting.chipId, waiting.claimSecret) !== null);
   const link = await cloud.connection();
 

@@ -7,11 +7,11 @@ import { createWorkspace } from '../../rig/workspace.ts';
 import { claimBy, livingStation } from './living-station.ts';
 import { sweep } from './sweep.ts';
 
-/** A process takes a moment to end. The link that was just lost may be there again before. */
+/** Delay of the process end. A lost link may be up again before. */
 const endingMs = 100;
 const ack = '{"type":"station_reset_ack"}';
 
-test('whichever message of a reset the network fails at, the devices are told once, and the station is unclaimed once', async (t) => {
+test('a network fault at any message of a reset: devices are reset once, and the station is unclaimed once', async (t) => {
   await using workspace = await createWorkspace();
   const station = await livingStation(workspace);
   const { cloud, events, resets } = station;
@@ -27,21 +27,21 @@ test('whichever message of a reset the network fails at, the devices are told on
     },
     round: async ({ number, heal }) => {
       await using device = await connectDevice(station.backend().backend.mqttAddress ?? '', login);
-      const told = () => device.heard.filter(({ body }) => body['action'] === 'factory_reset').length;
+      const resets = () => device.heard.filter(({ body }) => body['action'] === 'factory_reset').length;
       const before = cloud.frames.length;
       const since = () => cloud.frames.slice(before).map(({ text }) => text);
-      // Until the acknowledgement a cloud sends it after each log-in.
+      // The cloud repeats it after each login until it is acknowledged.
       cloud.options.onAuthenticated = (link) => void (since().includes(ack) || link.send({ type: 'station_reset' }));
       (await cloud.connection()).send({ type: 'station_reset' });
-      await waitFor('the device to be told', () => told() > 0);
-      await waitFor('the process to be ended', () => resets() > number);
+      await waitFor('the command at the device', () => resets() > 0);
+      await waitFor('the end of the process', () => resets() > number);
       await sleep(endingMs);
       await station.restart();
       heal();
-      await waitFor('the station to wait to be claimed', () => cloud.waiting().length === 1);
+      await waitFor('the station to wait for a claim', () => cloud.waiting().length === 1);
       cloud.options.onAuthenticated = () => undefined;
-      assert.equal(told(), 1, 'the device is told once');
-      assert.equal(resets(), number + 1, 'the process is ended once');
+      assert.equal(resets(), 1, 'the device gets one command');
+      assert.equal(resets(), number + 1, 'the process ends once');
       const phases = events('cloud_station_reset').slice(2 * number);
       assert.deepEqual(
         phases.map(({ phase, reached }) => [phase, reached]),

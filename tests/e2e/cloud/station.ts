@@ -16,11 +16,11 @@ export type ClaimedStation = {
   token: string;
   /** Numbers of the events that the cloud has received, in the order of arrival. */
   heardEvents(): number[];
-  /** Ids of the commands that the device has got. */
+  /** Ids of the commands that the device has received. */
   commandIds(): string[];
 };
 
-/** Comes back at once, so that a test of a hundred losses takes seconds. */
+/** Reconnects immediately, so that a test of a hundred losses takes seconds. */
 export const impatient: CloudTuning = {
   reconnect: { nextMs: () => 20, stable: () => undefined },
 };
@@ -33,13 +33,13 @@ export async function claimedStation(workspace: Workspace, tuning: CloudTuning =
   const backend = workspace.own(await runBackend({ env, cloudTuning: tuning }));
   const login = await addDevice(backend.backend.db, 'porch', 'pir');
   const device = workspace.own(await connectDevice(backend.backend.mqttAddress ?? '', login));
-  const waiting = await waitFor('a station that waits to be claimed', () => cloud.waiting()[0]);
+  const waiting = await waitFor('a station that waits for a claim', () => cloud.waiting()[0]);
   const token = cloud.claim(waiting.chipId, waiting.claimSecret);
   assert.ok(token !== null);
   await cloud.connection();
   await device.say('heartbeat', { status: 'online' });
   const heardEvents = (): number[] =>
-    cloud.heard.flatMap(({ method, params }) =>
+    cloud.received.flatMap(({ method, params }) =>
       method === 'device.event' ? [(params['data'] as { n: number }).n] : [],
     );
   const commandIds = (): string[] =>

@@ -9,7 +9,7 @@ import type { Workspace } from '../../rig/workspace.ts';
 
 export type Supervised = AsyncDisposable & {
   dataDir: string;
-  /** How often it was started. */
+  /** Number of starts. */
   starts(): number;
   /** Exit codes so far; null: killed. */
   exits(): (number | null)[];
@@ -21,7 +21,7 @@ export type Supervised = AsyncDisposable & {
 
 const main = join(import.meta.dirname, '../../../apps/backend/src/main.ts');
 
-/** The backend as a process that is started again whenever it ends, as by a process manager. */
+/** The backend as a process that is restarted whenever it ends, as by a process manager. */
 export async function superviseBackend(
   workspace: Workspace,
   { devices, ...given }: (Record<string, string> & { devices: object[] }) | { devices: object[] },

@@ -22,7 +22,7 @@ type Scene = AsyncDisposable & {
   agent: AgentProcess;
 };
 
-/** A real agent without a stack: its firmware duty needs none. */
+/** A real agent without a stack, which its firmware loop does not need. */
 async function createScene(options: { bytesPerSecond?: number; env?: Record<string, string> } = {}): Promise<Scene> {
   const workspace = await createWorkspace();
   const { bytesPerSecond = Infinity } = options;
@@ -48,7 +48,7 @@ async function createScene(options: { bytesPerSecond?: number; env?: Record<stri
   return { workspace, server, backend, agent, [Symbol.asyncDispose]: () => workspace[Symbol.asyncDispose]() };
 }
 
-/** What is true of a station at rest with a firmware: whole in the cache, described, handed over, nothing left over. */
+/** Checks a firmware at rest: complete in the cache, with metadata, handed over, no temporary files. */
 async function assertRests({ agent, backend }: Scene, version: string): Promise<void> {
   const image = imageOf(version);
   assert.ok((await readFile(join(agent.cacheDir, `lamp@${version}.bin`))).equals(image), 'byte for byte');
@@ -68,7 +68,7 @@ async function assertRests({ agent, backend }: Scene, version: string): Promise<
 }
 
 describe('firmware in a real agent', () => {
-  it('goes from the manifest to the cache and to the backend, with events, status and metrics', async () => {
+  it('is cached and handed over to the backend, with events, status and metrics', async () => {
     await using scene = await createScene();
     const { server, backend, agent } = scene;
     server.offer('lamp', '1.0.0', imageOf('1.0.0'));
@@ -108,7 +108,7 @@ describe('firmware in a real agent', () => {
     assert.ok(!agent.output().includes(backend.token), 'the token appears nowhere');
   });
 
-  it('survives kill -9 at every twentieth of the download, and fetches at most 5 % again', async () => {
+  it('survives kill -9 at every 5 % of the download, and fetches at most 5 % again', async () => {
     await using scene = await createScene({ bytesPerSecond: 600_000 });
     const { server, agent } = scene;
     server.offer('lamp', '1.0.0', imageOf('1.0.0'));
@@ -129,11 +129,11 @@ describe('firmware in a real agent', () => {
     const kills = agent.events.filter(({ event }) => event === 'agent_started').length - 1;
     process.stdout.write(`${kills} kills, ${again} bytes fetched again of ${size}\n`);
     assert.ok(kills >= 10, `${kills}`);
-    // What the kernel had taken in for a process that was killed is lost each time.
+    // Each kill loses the data that the kernel had received for the process.
     assert.ok(again / kills <= size * 0.05, `${again} bytes in ${kills} kills`);
   });
 
-  it('is handed over after a kill -9 at its publication, also when the backend was offline', async () => {
+  it('is handed over after a kill -9 at its publication, also when the backend is offline', async () => {
     await using scene = await createScene();
     const { server, backend, agent } = scene;
     await backend.stop();
@@ -148,7 +148,7 @@ describe('firmware in a real agent', () => {
     assert.equal(sentBytes(server), size);
   });
 
-  it('is not stored when the disk has too little space, and says so; comes when there is room', async () => {
+  it('is refused with a condition when the disk is full, and stored when there is space', async () => {
     await using scene = await createScene();
     const { workspace, server, agent } = scene;
     const mount = await workspace.subfolder('agent/firmware-cache');
@@ -169,7 +169,7 @@ describe('firmware in a real agent', () => {
   });
 });
 
-it('a slow firmware download does not hold up an update of the stack', async () => {
+it('a slow firmware download does not delay an update of the stack', async () => {
   const server = await startFirmwareServer({ bytesPerSecond: 60_000 });
   const backend = await startOtaBackend();
   await using stack = new AsyncDisposableStack();
@@ -185,7 +185,7 @@ it('a slow firmware download does not hold up an update of the stack', async () 
   const answer = await agent.call('POST', '/update');
   assert.deepEqual([answer.status, answer.body['result']], [200, 'updated']);
   const { firmware } = await agent.status();
-  assert.equal(firmware.download?.name, 'lamp', 'it is still under way');
+  assert.equal(firmware.download?.name, 'lamp', 'the download is still running');
   await agent.event('firmware_handed_over');
   assert.equal(sentBytes(server), image.length);
 });

@@ -12,7 +12,7 @@ import { install, stationId } from '../backend/installation.ts';
 const token = 'token-between-agent-and-backend';
 const imageOf = (version: string): Uint8Array => buildImage({ project: 'climate', version, bytes: 100_000 });
 
-it('the real backend gets to know every firmware, whichever of the two is killed or loses its records', async (t) => {
+it('the backend gets every firmware after kills and lost records on either side', async (t) => {
   await using installation = await install('the embedded broker and SQLite', {
     devices: 4,
     env: { AGENT_TOKEN: token },
@@ -77,7 +77,7 @@ it('the real backend gets to know every firmware, whichever of the two is killed
     await agent.kill();
     await agent.start();
     await waitFor('the hand-over', async () => (await known()).some(({ version }) => version === '1.2.0'));
-    await waitFor('the agent to know', async () => (await agent.status()).firmware.items[0]?.handedOver === true);
+    await waitFor('the agent to record it', async () => (await agent.status()).firmware.items[0]?.handedOver === true);
     await assertKnown('1.2.0');
   });
 

@@ -8,10 +8,10 @@ import { startFirmwareStation, untilInstalled, type FirmwareStation, type Target
 const devices = 100;
 const perType = devices / simulatedTypes.length;
 const sleepers = 8;
-/** A device takes about four seconds for it. */
+/** A device downloads it in about four seconds. */
 const imageBytes = 400_000;
 const otaBytesPerSecond = 100_000;
-/** Contract of a restart: nothing stays "updating" for longer. */
+/** After a restart, no device stays "updating" for longer. */
 const longestMs = 60_000;
 
 const imageOf = (project: string, version: string, bytes = imageBytes): Uint8Array =>
@@ -24,7 +24,7 @@ function progressOf(rows: readonly TargetRow[], version: string): number {
   return sum / devices;
 }
 
-/** Never more begun than the waves allow: the canary, a tenth, half, all. */
+/** Checks that no more devices start than the waves allow: the canary, a tenth, half, all. */
 function assertWaves(rows: readonly TargetRow[]): void {
   for (const type of simulatedTypes) {
     const begun = (most: number): number => rows.filter((row) => row.type === type && (row.wave ?? 99) <= most).length;
@@ -34,7 +34,7 @@ function assertWaves(rows: readonly TargetRow[]): void {
   }
 }
 
-/** Each one stops something for a moment. */
+/** Each one stops a component for a moment. */
 const blows: readonly [string, (station: FirmwareStation) => Promise<void>][] = [
   [
     'backend',
@@ -74,7 +74,7 @@ const blows: readonly [string, (station: FirmwareStation) => Promise<void>][] = 
 ];
 
 describe(`firmware from a manifest to ${devices} devices`, { timeout: 600_000 }, () => {
-  it('arrives whatever is killed, stops at a bad first device, and leaves nobody half updated', async (test: TestContext) => {
+  it('arrives despite kills, stops at a failed first device, and leaves no device half updated', async (test: TestContext) => {
     await using station = await startFirmwareStation({
       ...{ devices, sleepers, otaBytesPerSecond },
       env: { FIRMWARE_SOAK_SECONDS: '1', FIRMWARE_CONCURRENCY: '10', FIRMWARE_ATTEMPTS: '4' },
@@ -87,39 +87,42 @@ describe(`firmware from a manifest to ${devices} devices`, { timeout: 600_000 },
     await installation.startBackend();
     await agent.start();
     await station.startDevices();
-    await waitFor('all devices to say what they run', () => isEverywhere('1.0.0'), 60_000);
+    await waitFor('the versions of all devices', () => isEverywhere('1.0.0'), 60_000);
 
-    await test.test('kill -9 of backend, proxy, devices, broker and agent at every 5 % of the way', async (step) => {
-      startedAt = performance.now();
-      for (const type of simulatedTypes) server.offer(type, '1.1.0', imageOf(type, '1.1.0'));
-      await agent.call('POST', '/check');
-      const struck: string[] = [];
-      for (let percent = 5; percent < 100; percent += 5) {
-        await waitFor(
-          `${percent} %`,
-          async () => progressOf(await station.targets(), '1.1.0') >= percent || null,
-          longestMs,
-        );
-        const [name, strike] = blows[struck.length % blows.length] as (typeof blows)[number];
-        await strike(station);
-        struck.push(`${name} at ${percent} %`);
-      }
-      for (const type of simulatedTypes) await untilInstalled(station, { type, version: '1.1.0' }, 2 * longestMs);
-      const rows = await station.targets();
-      assert.equal(rows.length, devices);
-      assertWaves(rows);
-      assert.equal(struck.length, 19);
-      step.diagnostic(`${devices} devices, ${struck.length} kills, ${seconds()}`);
-    });
+    await test.test(
+      'kill -9 of backend, proxy, devices, broker and agent at every 5 % of the progress',
+      async (step) => {
+        startedAt = performance.now();
+        for (const type of simulatedTypes) server.offer(type, '1.1.0', imageOf(type, '1.1.0'));
+        await agent.call('POST', '/check');
+        const struck: string[] = [];
+        for (let percent = 5; percent < 100; percent += 5) {
+          await waitFor(
+            `${percent} %`,
+            async () => progressOf(await station.targets(), '1.1.0') >= percent || null,
+            longestMs,
+          );
+          const [name, strike] = blows[struck.length % blows.length] as (typeof blows)[number];
+          await strike(station);
+          struck.push(`${name} at ${percent} %`);
+        }
+        for (const type of simulatedTypes) await untilInstalled(station, { type, version: '1.1.0' }, 2 * longestMs);
+        const rows = await station.targets();
+        assert.equal(rows.length, devices);
+        assertWaves(rows);
+        assert.equal(struck.length, 19);
+        step.diagnostic(`${devices} devices, ${struck.length} kills, ${seconds()}`);
+      },
+    );
 
-    await test.test('a bad image stops at the first device, and the others are left alone', async (step) => {
+    await test.test('a bad image stops at the first device and does not reach the others', async (step) => {
       startedAt = performance.now();
       server.offer('light', '1.2.0-crash', imageOf('light', '1.2.0-crash', 50_000));
       await agent.call('POST', '/check');
       const bad = async (): Promise<TargetRow[]> =>
         (await station.targets()).filter(({ version }) => version === '1.2.0-crash');
       await waitFor(
-        'it to be stopped',
+        'the rollout to be stopped',
         async () => (await bad()).some(({ rollout }) => rollout === 'stopped'),
         120_000,
       );
@@ -128,27 +131,27 @@ describe(`firmware from a manifest to ${devices} devices`, { timeout: 600_000 },
       assert.deepEqual([failed.length, failed[0]?.wave, failed[0]?.failures], [1, 0, 4]);
       assert.match(failed[0]?.reason ?? '', /did not hold/);
       assert.equal(rows.filter(({ state }) => state === 'skipped').length, perType - 1);
-      assert.ok(await isEverywhere('1.1.0'), 'also the first one is back');
+      assert.ok(await isEverywhere('1.1.0'), 'the first device is online again');
       step.diagnostic(seconds());
     });
 
-    await test.test('nothing stays "updating" when the backend comes back and the devices do not', async (step) => {
+    await test.test('no device stays "updating" when the backend restarts and the devices do not', async (step) => {
       startedAt = performance.now();
       server.offer('climate', '1.2.0', imageOf('climate', '1.2.0'));
       await agent.call('POST', '/check');
       const updating = async (): Promise<TargetRow[]> =>
         (await station.targets()).filter(({ state }) => state === 'updating');
-      await waitFor('several to be at it', async () => (await updating()).length >= 3, 60_000);
+      await waitFor('several devices to update', async () => (await updating()).length >= 3, 60_000);
       await station.killDevices();
       await installation.stopBackend('SIGKILL');
       const left = await updating();
       assert.ok(left.length >= 3, `${left.length}`);
       await installation.startBackend();
-      await waitFor('none to be "updating"', async () => (await updating()).length === 0, longestMs);
+      await waitFor('no device to be "updating"', async () => (await updating()).length === 0, longestMs);
       step.diagnostic(`${left.length} devices, ${seconds()}`);
     });
 
-    await test.test('they go on when they are back, also over a line that comes and goes', async (step) => {
+    await test.test('the devices continue when they are online, also over an unstable connection', async (step) => {
       startedAt = performance.now();
       await station.startDevices();
       for (let cuts = 0; cuts < 3; cuts += 1) {

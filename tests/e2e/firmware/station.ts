@@ -21,18 +21,18 @@ export type TargetRow = {
   reason: string | null;
 };
 
-/** Everything between a firmware manifest and the devices: all real, each a process of its own, but the devices, which share one. */
+/** All components between a firmware manifest and the devices: real ones, each in its own process; devices share one. */
 export type FirmwareStation = AsyncDisposable & {
   server: FirmwareServer;
   agent: AgentProcess;
   installation: Installation;
   caddy: Caddy;
-  /** Of the proxy. */
+  /** Port of the proxy. */
   publicUrl: string;
   startDevices(): Promise<void>;
   /** kill -9. */
   killDevices(): Promise<void>;
-  /** Every device of every rollout, as the database has it. */
+  /** Every device of every rollout, from the database. */
   targets(): Promise<TargetRow[]>;
   /** Last reported version of each device, by its external id. */
   versions(): Promise<Map<string, string | null>>;
@@ -46,13 +46,13 @@ const targetsQuery = `
   join firmware_rollouts r on r.id = t.rollout_id
   join devices d on d.id = t.device_id`;
 
-/** @param devices how many, of four types in turn; the last `sleepers` of them sleep most of the time. */
+/** @param devices number of devices, of four types in turn; the last `sleepers` sleep most of the time. */
 export async function startFirmwareStation(options: {
   devices: number;
   sleepers: number;
   otaBytesPerSecond: number;
   env: Record<string, string>;
-  /** Devices that the station knows and that are not started. */
+  /** Devices that are not started. */
   spares?: number;
 }): Promise<FirmwareStation> {
   await using starting = new AsyncDisposableStack();
@@ -120,7 +120,7 @@ export async function startFirmwareStation(options: {
   };
 }
 
-/** Waits until each device of the type runs the version and no rollout of it is under way. */
+/** Waits until each device of the type runs the version and no rollout of it is active. */
 export async function untilInstalled(
   station: FirmwareStation,
   { type, version }: { type: string; version: string },
@@ -132,11 +132,11 @@ export async function untilInstalled(
     const said = [...(await station.versions())].filter(
       ([name, now]) => name.startsWith(`${type}-0`) && now !== version,
     );
-    return rows.length === 0 ? ['nothing has begun'] : [...wrong, ...said].map((row) => JSON.stringify(row));
+    return rows.length === 0 ? ['no rollout has started'] : [...wrong, ...said].map((row) => JSON.stringify(row));
   };
   await waitFor(`${type} ${version} everywhere`, async () => (await left()).length === 0, timeoutMs).catch(
     async (error: unknown) => {
-      throw new Error(`not there yet: ${(await left()).slice(0, 10).join('\n')}`, { cause: error });
+      throw new Error(`not complete: ${(await left()).slice(0, 10).join('\n')}`, { cause: error });
     },
   );
 }

@@ -139,7 +139,7 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
     cloud = await startReferenceCloud({ port: cloud.port });
     cloud.restore(token);
     await see(`Connected to ${nameOfCloud()}, with 1 thing to look at`);
-    const events = () => cloud.heard.filter(({ method }) => method === 'device.event');
+    const events = () => cloud.received.filter(({ method }) => method === 'device.event');
     await waitFor('the events', () => events().length === 3, timeoutMs);
     await seeIn('Waiting for the cloud', '1 message put aside');
     await press('Show them');
@@ -147,7 +147,7 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
     await look(page, '83-cloud-set-aside');
     await press('Send again');
     await seeIn('Waiting for the cloud', '1 message is sent again.');
-    await waitFor('it to arrive', () => cloud.heard.some(({ params }) => params['id'] === 'kept'), timeoutMs);
+    await waitFor('it to arrive', () => cloud.received.some(({ params }) => params['id'] === 'kept'), timeoutMs);
     // Nothing else is shown.
     await page.getByText(`Connected to ${nameOfCloud()}`, { exact: true }).waitFor({ timeout: timeoutMs });
   });

@@ -101,11 +101,11 @@ test('with other replicas, a decision contains the time since when the device wa
   all.keeper.listening(true);
   all.pass(10_000);
   all.keeper.received('d');
-  const heardAt = all.clock.now();
+  const receivedAt = all.clock.now();
   all.pass(silenceMs);
   const [report] = all.written;
   assert.ok(report?.kind === 'status' && report.quietSince !== undefined);
-  assert.ok(report.quietSince >= heardAt && report.quietSince < heardAt + 1_000);
+  assert.ok(report.quietSince >= receivedAt && report.quietSince < receivedAt + 1_000);
 });
 
 test('a last will that may be older than the last message waits for a longer silence', () => {

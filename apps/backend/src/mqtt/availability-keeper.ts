@@ -25,91 +25,113 @@ const stallMs = 10_000;
 /** How far the clocks of replicas may differ, although they follow the database's clock. */
 const clockToleranceMs = 100;
 
-/**
- * Records when the last message of each device arrived, and finds devices that went offline.
- * @param devices statuses that are on disk at the start.
- * @param write writes a status; the caller passes it to `written` once it is on disk.
- */
-export function createAvailabilityKeeper(options: {
+type KeeperParts = {
+  /** Statuses that are on disk at the start. */
   devices: readonly { id: string; status: Status }[];
+  /** Writes a status; the caller passes it to `written` once it is on disk. */
   write: (report: DeviceReport) => Promise<unknown>;
   events: DeviceEvents;
   clock: Clock;
   /** Other replicas receive and write too: a decision carries `quietSince`, and the writer checks it. */
   isShared?: boolean;
-}): AvailabilityKeeper {
-  const { events, clock, write } = options;
-  const devices = new Map<string, TrackedDevice>();
-  for (const { id, status } of options.devices) devices.set(id, { id, status, receivedMs: null, willMs: null });
-  /** Decided offline, not yet written: they are not reported twice. */
-  const leaving = new Set<string>();
-  let listeningSinceMs: number | null = null;
-  let willsSinceMs: number | undefined;
-  let checkedMs = clock.monotonic();
+};
 
-  const of = (id: string): TrackedDevice => {
-    const device = devices.get(id) ?? { id, status: 'unknown', receivedMs: null, willMs: null };
-    devices.set(id, device);
-    return device;
+type KeeperState = {
+  parts: KeeperParts;
+  devices: Map<string, TrackedDevice>;
+  /** Decided offline, not yet written: they are not reported twice. */
+  leaving: Set<string>;
+  listeningSinceMs: number | null;
+  willsSinceMs: number | undefined;
+  checkedMs: number;
+};
+
+/** Records when the last message of each device arrived, and finds devices that went offline. */
+export function createAvailabilityKeeper(parts: KeeperParts): AvailabilityKeeper {
+  const { events, clock } = parts;
+  const state: KeeperState = {
+    parts,
+    devices: new Map(parts.devices.map(({ id, status }) => [id, newDevice(id, status)])),
+    leaving: new Set(),
+    listeningSinceMs: null,
+    willsSinceMs: undefined,
+    checkedMs: clock.monotonic(),
   };
-  const check = (): void => {
-    const nowMs = clock.monotonic();
-    if (listeningSinceMs !== null && nowMs - checkedMs >= stallMs) {
-      listeningSinceMs = nowMs;
-      willsSinceMs = undefined;
-    }
-    checkedMs = nowMs;
-    const since = willsSinceMs === undefined ? {} : { willsSinceMs };
-    for (const id of decideOffline({ nowMs, listeningSinceMs, ...since, devices: devices.values() })) {
-      if (leaving.has(id)) continue;
-      leaving.add(id);
-      const at = clock.now();
-      const quietSince = at - Math.floor(nowMs - lastMessageMs(of(id), listeningSinceMs ?? nowMs)) + clockToleranceMs;
-      const report: DeviceReport = { kind: 'status', deviceId: id, at, status: 'offline' };
-      // After an error or an objection, the next check decides again.
-      const decideAgain = (): void => void leaving.delete(id);
-      write(options.isShared ? { ...report, quietSince } : report).then(decideAgain, decideAgain);
-    }
-  };
-  const timer = setInterval(check, checkEveryMs).unref();
+  const { devices, leaving } = state;
+  const timer = setInterval(() => check(state), checkEveryMs).unref();
   const removing = events.subscribe((event) => {
     if (event.kind !== 'removed') return;
     devices.delete(event.deviceId);
     leaving.delete(event.deviceId);
   });
-
   return {
     received: (id, agoMs = 0) => {
-      const device = of(id);
+      const device = deviceOf(state, id);
       device.receivedMs = Math.max(device.receivedMs ?? -Infinity, clock.monotonic() - agoMs);
     },
     will: (id, agoMs = 0, doubtMs = 0) => {
-      const device = of(id);
+      const device = deviceOf(state, id);
       device.willMs = clock.monotonic() - agoMs;
       device.isWillDoubtful = (device.receivedMs ?? -Infinity) > device.willMs - doubtMs;
     },
     listening: (isListening, since) => {
-      willsSinceMs = since;
-      listeningSinceMs = isListening ? clock.monotonic() : null;
+      state.willsSinceMs = since;
+      state.listeningSinceMs = isListening ? clock.monotonic() : null;
     },
     status: (id) => (leaving.has(id) ? 'offline' : (devices.get(id)?.status ?? 'unknown')),
     written: (reports) => {
-      for (const report of reports) {
-        if (report.kind !== 'status') continue;
-        const { deviceId, status, at } = report;
-        if (status === 'offline') leaving.delete(deviceId);
-        const device = of(deviceId);
-        if (device.status === status) continue;
-        device.status = status;
-        events.emit({ kind: 'status', deviceId, status, at });
-      }
+      for (const report of reports) if (report.kind === 'status') takeOverStatus(state, report);
     },
-    check,
+    check: () => check(state),
     [Symbol.dispose]: () => {
       clearInterval(timer);
       removing[Symbol.dispose]();
     },
   };
+}
+
+const newDevice = (id: string, status: Status): TrackedDevice => ({ id, status, receivedMs: null, willMs: null });
+
+function deviceOf({ devices }: KeeperState, id: string): TrackedDevice {
+  const device = devices.get(id) ?? newDevice(id, 'unknown');
+  devices.set(id, device);
+  return device;
+}
+
+function takeOverStatus(state: KeeperState, { deviceId, status, at }: Extract<DeviceReport, { kind: 'status' }>): void {
+  if (status === 'offline') state.leaving.delete(deviceId);
+  const device = deviceOf(state, deviceId);
+  if (device.status === status) return;
+  device.status = status;
+  state.parts.events.emit({ kind: 'status', deviceId, status, at });
+}
+
+function check(state: KeeperState): void {
+  const { parts, devices, leaving } = state;
+  const nowMs = parts.clock.monotonic();
+  if (state.listeningSinceMs !== null && nowMs - state.checkedMs >= stallMs) {
+    state.listeningSinceMs = nowMs;
+    state.willsSinceMs = undefined;
+  }
+  state.checkedMs = nowMs;
+  const { listeningSinceMs, willsSinceMs } = state;
+  const since = willsSinceMs === undefined ? {} : { willsSinceMs };
+  for (const id of decideOffline({ nowMs, listeningSinceMs, ...since, devices: devices.values() })) {
+    if (leaving.has(id)) continue;
+    leaving.add(id);
+    // After an error or an objection, the next check decides again.
+    const decideAgain = (): void => void leaving.delete(id);
+    parts.write(offlineReport(state, id, nowMs)).then(decideAgain, decideAgain);
+  }
+}
+
+function offlineReport(state: KeeperState, deviceId: string, nowMs: number): DeviceReport {
+  const { clock, isShared = false } = state.parts;
+  const at = clock.now();
+  const report = { kind: 'status', deviceId, at, status: 'offline' } as const;
+  if (!isShared) return report;
+  const quietMs = nowMs - lastMessageMs(deviceOf(state, deviceId), state.listeningSinceMs ?? nowMs);
+  return { ...report, quietSince: at - Math.floor(quietMs) + clockToleranceMs };
 }
 
 const lastMessageMs = ({ receivedMs, willMs }: TrackedDevice, listeningSinceMs: number): number =>

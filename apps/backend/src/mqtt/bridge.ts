@@ -86,9 +86,9 @@ export function createBridge(parts: BridgeParts): Bridge {
     keeper.received(device.id);
     const report = reportOf(end, body, { deviceId: device.id, at, sentAt });
     // The fast path for nearly every message: its cost limits the message rate.
-    if (report !== null && end !== 'handshake' && !isNews(end, device.id)) return write(report, topic);
+    if (report !== null && end !== 'handshake' && !isOnlineReport(end, device.id)) return write(report, topic);
     const reports = report === null ? [] : [report];
-    if (isNews(end, device.id)) reports.push({ kind: 'status', deviceId: device.id, at, status: 'online' });
+    if (isOnlineReport(end, device.id)) reports.push({ kind: 'status', deviceId: device.id, at, status: 'online' });
     if (end === 'handshake') {
       reports.push(...differing(device, (body as Handshake).type, at));
       announceType(parts.types, body as Handshake);
@@ -99,7 +99,7 @@ export function createBridge(parts: BridgeParts): Bridge {
       if (end === 'handshake') acknowledge(device.externalId, 'ok');
     });
   };
-  const isNews = (end: DeviceTopicEnd, deviceId: string): boolean =>
+  const isOnlineReport = (end: DeviceTopicEnd, deviceId: string): boolean =>
     end === 'heartbeat' || keeper.status(deviceId) !== 'online';
 
   const drop = (reason: DropReason, topic: string): Promise<void> => {
@@ -203,7 +203,10 @@ function announceType(types: DeviceTypeRegistry, handshake: Handshake): void {
 function createDeviceFinder(parts: BridgeParts): DeviceDirectory['find'] {
   const { directory, logger } = parts;
   const asked = new Map<string, Promise<KnownDevice | null>>();
-  const insist = async (externalId: string, first = directory.find(externalId)): Promise<KnownDevice | null> => {
+  const findWithRetries = async (
+    externalId: string,
+    first = directory.find(externalId),
+  ): Promise<KnownDevice | null> => {
     for (let asking = first; ; asking = directory.find(externalId)) {
       try {
         return await asking;
@@ -216,10 +219,10 @@ function createDeviceFinder(parts: BridgeParts): DeviceDirectory['find'] {
   return (externalId) => {
     const waiting = asked.get(externalId);
     // The device may have been added since that query.
-    if (waiting !== undefined) return waiting.then((device) => device ?? insist(externalId));
+    if (waiting !== undefined) return waiting.then((device) => device ?? findWithRetries(externalId));
     const found = directory.find(externalId);
     if (!(found instanceof Promise)) return found;
-    const asking = insist(externalId, found).finally(() => asked.delete(externalId));
+    const asking = findWithRetries(externalId, found).finally(() => asked.delete(externalId));
     asked.set(externalId, asking);
     return asking;
   };
@@ -234,11 +237,11 @@ function createCountedWrite({ writer, dropped }: BridgeParts): (report: DeviceRe
     reports: DeviceReport[],
     topics: string[],
   ): Promise<void> => {
-    const setAside = await writing;
+    const rejected = await writing;
     if (last?.writing === writing) last = null;
-    if (setAside.size === 0) return;
+    if (rejected.size === 0) return;
     for (const [index, report] of reports.entries()) {
-      if (setAside.has(report)) dropped.drop('not_written', topics[index]!);
+      if (rejected.has(report)) dropped.drop('not_written', topics[index]!);
     }
   };
   return (report, topic) => {
@@ -253,7 +256,7 @@ function createCountedWrite({ writer, dropped }: BridgeParts): (report: DeviceRe
   };
 }
 
-/** Never resolves once the backend ends. */
+/** Never resolves once the backend ends: the message then stays at the broker. The kit's `retry` would reject. */
 async function pause({ clock, signal }: BridgeParts): Promise<void> {
   try {
     await clock.sleep(retryMs, signal);

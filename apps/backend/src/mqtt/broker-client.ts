@@ -53,86 +53,119 @@ const quietMs = 5_000;
 /** CONNACK codes of a broker that only supports MQTT 3.1.1 (its section 3.2.2.3), and the code of MQTT 5. */
 const wrongVersion: readonly unknown[] = [1, 0x84];
 
+type ClientState = {
+  options: BrokerClientOptions;
+  client: MqttClient;
+  /** Host and port, for the log. */
+  broker: string;
+  backlog: SessionBacklog | null;
+  isSubscribed: boolean;
+  /** Why the connection failed last. */
+  failure: string | null;
+  /** The broker still had the session. */
+  isResumed: boolean;
+  wasConnected: boolean;
+};
+
 /**
  * A connection to an external broker (Mosquitto or any other) by MQTT 5, or 3.1.1 if it supports nothing newer. The broker keeps the
  * session: it delivers QoS 1 messages that devices sent while the backend was offline.
  */
 export function connectBroker(options: BrokerClientOptions): BrokerSession {
-  const { handler, logger } = options;
   // The number cache would take 8 MB of memory, as in the embedded broker.
   writeToStream.cacheNumbers = false;
-  const broker = new URL(options.url).host;
   const client = connect(options.url, clientOptions(options));
   const publish = createPublisher(client);
   const backlog = options.shared && createSessionBacklog(options.shared);
   const { quiet } = acknowledgeWhenDone(client, options, backlog);
-  let isSubscribed = false;
-  let failure: string | null = null;
-
-  const listening = (now: boolean): void => {
-    if (isSubscribed === now) return;
-    isSubscribed = now;
-    handler.onListening(now);
-    if (now) logger.event('mqtt_connected', { broker });
-    else logger.event('mqtt_disconnected', { broker, reason: failure ?? 'The connection ended' });
+  const state: ClientState = {
+    options,
+    client,
+    broker: new URL(options.url).host,
+    backlog,
+    isSubscribed: false,
+    failure: null,
+    isResumed: false,
+    wasConnected: false,
   };
-  let isResumed = false;
-  let wasConnected = false;
-  client.on('connect', ({ sessionPresent }) => {
-    isResumed = sessionPresent;
-    wasConnected = true;
-    if (options.isLeaving) return;
-    subscribe(client, topicsOf(options.shared)).then(
-      () => {
-        if (options.shared && backlog) client.publish(options.shared.markerTopic, backlog.marker(), { qos: 1 });
-        failure = null;
-        listening(true);
-      },
-      (error: unknown) => tell(error),
-    );
-  });
-  client.on('close', () => {
-    listening(false);
-    if (options.onTaken === undefined || !wasConnected) return;
-    client.end(true);
-    options.onTaken();
-  });
-  const tell = (error: unknown): void => {
-    const reason = describeError(error);
-    // An offline broker causes the same error every second.
-    if (!isSubscribed && reason !== failure) logger.event('mqtt_disconnected', { broker, reason });
-    failure = reason;
-  };
-  client.on('error', (error) => {
-    if ('code' in error && wrongVersion.includes(error.code) && options.shared === null) {
-      client.options.protocolVersion = 4;
-      delete client.options.properties;
-    }
-    tell(error);
-  });
-
+  client.on('connect', ({ sessionPresent }) => onConnect(state, sessionPresent));
+  client.on('close', () => onClose(state));
+  client.on('error', (error) => onError(state, error));
   return {
     address: null,
-    isReady: () => isSubscribed && client.connected,
+    isReady: () => state.isSubscribed && client.connected,
     publish,
-    retire: async () => {
-      if (!client.connected) await new Promise<void>((resolve) => client.once('connect', () => resolve()));
-      if (isResumed) {
-        // New messages now go to the other replicas; this session still delivers what it holds.
-        await client.unsubscribeAsync(topicsOf(options.shared));
-        await quiet();
-      }
-      await client.endAsync(false, { properties: { sessionExpiryInterval: 0 } });
-      return isResumed;
-    },
+    retire: () => retire(state, quiet),
     // The broker ends the connection when its login is removed.
     disconnect: () => undefined,
     [Symbol.asyncDispose]: async () => {
-      listening(false);
+      setSubscribed(state, false);
       // Waits for nothing: the broker sends unacknowledged messages again.
       await client.endAsync(true);
     },
   };
+}
+
+function onConnect(state: ClientState, isResumed: boolean): void {
+  const { options, client, backlog } = state;
+  state.isResumed = isResumed;
+  state.wasConnected = true;
+  if (options.isLeaving) return;
+  subscribe(client, topicsOf(options.shared)).then(
+    () => {
+      if (options.shared && backlog) client.publish(options.shared.markerTopic, backlog.marker(), { qos: 1 });
+      state.failure = null;
+      setSubscribed(state, true);
+    },
+    (error: unknown) => reportFailure(state, error),
+  );
+}
+
+function onClose(state: ClientState): void {
+  const { options, client } = state;
+  setSubscribed(state, false);
+  if (options.onTaken === undefined || !state.wasConnected) return;
+  client.end(true);
+  options.onTaken();
+}
+
+function onError(state: ClientState, error: Error): void {
+  const { options, client } = state;
+  if ('code' in error && wrongVersion.includes(error.code) && options.shared === null) {
+    client.options.protocolVersion = 4;
+    delete client.options.properties;
+  }
+  reportFailure(state, error);
+}
+
+function setSubscribed(state: ClientState, isSubscribed: boolean): void {
+  const { options, broker, failure } = state;
+  if (state.isSubscribed === isSubscribed) return;
+  state.isSubscribed = isSubscribed;
+  options.handler.onListening(isSubscribed);
+  if (isSubscribed) options.logger.event('mqtt_connected', { broker });
+  else options.logger.event('mqtt_disconnected', { broker, reason: failure ?? 'The connection ended' });
+}
+
+function reportFailure(state: ClientState, error: unknown): void {
+  const { options, broker } = state;
+  const reason = describeError(error);
+  // An offline broker causes the same error every second.
+  if (!state.isSubscribed && reason !== state.failure) options.logger.event('mqtt_disconnected', { broker, reason });
+  state.failure = reason;
+}
+
+/** @returns whether there was a session. */
+async function retire(state: ClientState, quiet: () => Promise<void>): Promise<boolean> {
+  const { options, client } = state;
+  if (!client.connected) await new Promise<void>((resolve) => client.once('connect', () => resolve()));
+  if (state.isResumed) {
+    // New messages now go to the other replicas; this session still delivers what it holds.
+    await client.unsubscribeAsync(topicsOf(options.shared));
+    await quiet();
+  }
+  await client.endAsync(false, { properties: { sessionExpiryInterval: 0 } });
+  return state.isResumed;
 }
 
 function clientOptions({ clientId, username, password, authority }: BrokerClientOptions): IClientOptions {

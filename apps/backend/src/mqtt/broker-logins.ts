@@ -19,13 +19,9 @@ const retryMs = 5_000;
 /** At the start the broker may be busy. */
 const firstAttempts = 3;
 
-/**
- * Keeps the device logins of an external broker in step with the station, and catches up at the start. It removes only logins noted as
- * removed: a device missing from the database proves nothing, because the database may be new or an older copy.
- * @param known preset logins: added at the broker when they are missing.
- */
-export function startBrokerLogins(options: {
+type LoginsParts = {
   dynsec: Dynsec;
+  /** Preset logins: added at the broker when they are missing. */
   known: readonly DeviceLogin[];
   /** External ids of the station's devices. */
   externalIds: () => Promise<readonly string[]>;
@@ -36,72 +32,97 @@ export function startBrokerLogins(options: {
   isGone: (externalId: string) => Promise<boolean>;
   clock: Clock;
   logger: BackendLogger;
-}): BrokerLogins {
-  const { dynsec, removed, exclusively = (work) => work(), isGone, clock, logger } = options;
-  const known = new Map(options.known.map((login) => [login.externalId, login]));
+};
+
+type LoginsState = {
+  parts: LoginsParts;
+  exclusively: <T>(work: () => Promise<T>) => Promise<T>;
+  known: Map<string, DeviceLogin>;
+  /** Whether the station manages the logins; null: not known yet. */
+  isKept: boolean | null;
+  checking: Promise<void> | null;
+  signal: AbortSignal;
+};
+
+/**
+ * Keeps the device logins of an external broker in step with the station, and catches up at the start. It removes only logins noted as
+ * removed: a device missing from the database proves nothing, because the database may be new or an older copy.
+ */
+export function startBrokerLogins(parts: LoginsParts): BrokerLogins {
+  const { dynsec, exclusively = (work) => work() } = parts;
   const ending = new AbortController();
-  /** Null: not known yet. */
-  let isKept: boolean | null = null;
-
-  const insist = async (where: string, work: () => Promise<void>): Promise<void> => {
-    let lastMessage = '';
-    const onFailure = ({ error }: { error: unknown }): void => {
-      const message = describeError(error);
-      if (message !== lastMessage) logger.event('unexpected_error', { where, message });
-      lastMessage = message;
-    };
-    const parts = { clock, signal: ending.signal, backoff: constantBackoff(retryMs), onFailure };
-    await retry(work, parts).catch(() => undefined);
-  };
-  const prepare = async (attempts: number): Promise<void> => {
-    const was = isKept;
-    isKept = await dynsec.prepare(attempts, ending.signal);
-    if (isKept !== was) logger.event('mqtt_logins_kept', { by: isKept ? 'station' : 'others' });
-    if (isKept) await straighten();
-  };
-  const straighten = async (): Promise<void> => {
-    const there = await dynsec.list();
-    // Read after the broker's list: a device is in the table before it has a login.
-    const present = new Set(await options.externalIds());
-    const isMissing = ({ externalId }: DeviceLogin): boolean => !there.has(externalId) && present.has(externalId);
-    await dynsec.add([...known.values()].filter(isMissing));
-    await takeBack();
-  };
-  const takeBack = async (): Promise<void> => {
-    for (const login of await removed.list()) {
-      if (await isGone(login.externalId)) await dynsec.remove(login.externalId);
-      await removed.forget(login);
-    }
-  };
-  const look = (attempts: number) => insist('preparing the broker', () => exclusively(() => prepare(attempts)));
-  const preparing = look(firstAttempts);
+  const known = new Map(parts.known.map((login) => [login.externalId, login]));
+  const state: LoginsState = { parts, exclusively, known, isKept: null, checking: null, signal: ending.signal };
+  const preparing = prepareWithRetries(state, firstAttempts);
   /** One run at a time: each run handles all noted logins. */
-  const taking = createExclusiveRunner();
+  const removals = createExclusiveRunner();
   const removing = new Set<Promise<void>>();
-  let looking: Promise<void> | null = null;
-  const lookAgain = (): Promise<void> => (looking ??= look(1).finally(() => (looking = null)));
-
+  const removeNoted = (): Promise<void> =>
+    retryUntilEnd(state, 'removing a login', () => removals.run(() => exclusively(() => removeNotedLogins(parts))));
   return {
     add: async (login) => {
       await preparing;
       known.delete(login.externalId);
-      if (!isKept) await exclusively(() => prepare(1));
-      if (isKept) await exclusively(() => dynsec.add([login]));
+      if (!state.isKept) await exclusively(() => prepare(state, 1));
+      if (state.isKept) await exclusively(() => dynsec.add([login]));
     },
     remove: (externalId) => {
       known.delete(externalId);
       const removal = preparing
-        .then(() => (isKept ? undefined : lookAgain()))
-        .then(() => (isKept ? insist('removing a login', () => taking.run(() => exclusively(takeBack))) : undefined))
+        .then(() => (state.isKept ? undefined : checkAgain(state)))
+        .then(() => (state.isKept ? removeNoted() : undefined))
         .finally(() => removing.delete(removal));
       removing.add(removal);
     },
     checkAgain: () => {
-      if (isKept === false) void lookAgain();
+      if (state.isKept === false) void checkAgain(state);
     },
     [Symbol.asyncDispose]: async () => {
       ending.abort();
-      await Promise.all([preparing, looking, ...removing]);
+      await Promise.all([preparing, state.checking, ...removing]);
     },
   };
+}
+
+const checkAgain = (state: LoginsState): Promise<void> =>
+  (state.checking ??= prepareWithRetries(state, 1).finally(() => (state.checking = null)));
+
+const prepareWithRetries = (state: LoginsState, attempts: number): Promise<void> =>
+  retryUntilEnd(state, 'preparing the broker', () => state.exclusively(() => prepare(state, attempts)));
+
+async function prepare(state: LoginsState, attempts: number): Promise<void> {
+  const { dynsec, logger } = state.parts;
+  const before = state.isKept;
+  state.isKept = await dynsec.prepare(attempts, state.signal);
+  if (state.isKept !== before) logger.event('mqtt_logins_kept', { by: state.isKept ? 'station' : 'others' });
+  if (!state.isKept) return;
+  await addMissingLogins(state);
+  await removeNotedLogins(state.parts);
+}
+
+async function addMissingLogins({ parts: { dynsec, externalIds }, known }: LoginsState): Promise<void> {
+  const there = await dynsec.list();
+  // Read after the broker's list: a device is in the table before it has a login.
+  const present = new Set(await externalIds());
+  const isMissing = ({ externalId }: DeviceLogin): boolean => !there.has(externalId) && present.has(externalId);
+  await dynsec.add([...known.values()].filter(isMissing));
+}
+
+async function removeNotedLogins({ dynsec, removed, isGone }: LoginsParts): Promise<void> {
+  for (const login of await removed.list()) {
+    if (await isGone(login.externalId)) await dynsec.remove(login.externalId);
+    await removed.forget(login);
+  }
+}
+
+async function retryUntilEnd({ parts, signal }: LoginsState, where: string, work: () => Promise<void>): Promise<void> {
+  const { clock, logger } = parts;
+  let lastMessage = '';
+  const onFailure = ({ error }: { error: unknown }): void => {
+    const message = describeError(error);
+    if (message !== lastMessage) logger.event('unexpected_error', { where, message });
+    lastMessage = message;
+  };
+  const backoff = constantBackoff(retryMs);
+  await retry(work, { clock, signal, backoff, onFailure }).catch(() => undefined);
 }

@@ -51,7 +51,7 @@ export function createDynsec(options: DynsecOptions): Dynsec {
   const { run } = createExclusiveRunner();
   const ask = (commands: readonly Command[]): Promise<Answer[]> => run(() => askBroker(options, commands));
   /** Fails when a command failed, unless its goal was already reached. */
-  const tell = async (commands: readonly Command[]): Promise<void> => {
+  const send = async (commands: readonly Command[]): Promise<void> => {
     const failed = (await ask(commands)).filter((answer) => answer.error !== undefined && !isSoAlready(answer));
     if (failed[0]) throw new Error(`The broker refuses ${failed[0].command}: ${failed[0].error}`);
   };
@@ -72,7 +72,7 @@ export function createDynsec(options: DynsecOptions): Dynsec {
           if (attempt >= attempts) return false;
         }
       }
-      await tell([
+      await send([
         // Everything not granted is refused, also reading: a session takeover by another client reveals nothing.
         { command: 'setDefaultACLAccess', acls: closedByDefault },
         { command: 'createRole', rolename: backendRole },
@@ -86,10 +86,10 @@ export function createDynsec(options: DynsecOptions): Dynsec {
     },
     add: async (logins) => {
       for (let from = 0; from < logins.length; from += chunk) {
-        await tell(logins.slice(from, from + chunk).flatMap((login) => addingOf(stationId, login)));
+        await send(logins.slice(from, from + chunk).flatMap((login) => addingOf(stationId, login)));
       }
     },
-    remove: (externalId) => tell(removingOf(externalId)),
+    remove: (externalId) => send(removingOf(externalId)),
     list: async () => {
       const [answer] = await ask([{ command: 'listClients', verbose: false, count: -1, offset: 0 }]);
       const names = answer?.data?.['clients'];

@@ -15,12 +15,6 @@ export type ReportWriter = AsyncDisposable & {
   waiting(): number;
 };
 
-type Batch = {
-  reports: DeviceReport[];
-  written: Promise<RejectedReports>;
-  resolve: (setAside: RejectedReports) => void;
-};
-
 /** As many as one transaction can write without blocking other queries for long. */
 const maxBatch = 5_000;
 
@@ -46,106 +40,149 @@ export function createReportWriter<T>(options: {
   onFailure: (error: unknown) => void;
   clock: Pick<Clock, 'sleep'>;
 }): ReportWriter {
-  /** In order of arrival; only the last batch may have room. */
-  const batches: Batch[] = [];
+  const { writeBatch, onWritten, onFailure, clock } = options;
   const closing = new AbortController();
-  let waiting = 0;
-  let running: Promise<void> | null = null;
-  let isFailing = false;
-
-  /** @returns the error; null: it is on disk. */
-  const tryToWrite = async (reports: readonly DeviceReport[]): Promise<{ error: unknown } | null> => {
-    let result: T;
-    try {
-      result = await options.writeBatch(reports);
-    } catch (error) {
-      if (!isFailing) options.onFailure(error);
-      isFailing = true;
-      return { error };
-    }
-    options.onWritten(reports, result);
-    return null;
-  };
-
-  /** Splits a failed batch in halves until the report that cannot be written is alone. */
-  const writeParts = async (reports: readonly DeviceReport[], setAside: Set<DeviceReport>): Promise<void> => {
-    const failure = await tryToWrite(reports);
-    if (failure === null) return;
-    const [first] = reports;
-    if (reports.length > 1) {
-      const middle = Math.ceil(reports.length / 2);
-      await writeParts(reports.slice(0, middle), setAside);
-      await writeParts(reports.slice(middle), setAside);
-    } else if (first !== undefined && !(await insist(first, failure.error))) {
-      setAside.add(first);
-    }
-  };
-
-  /** @returns false: the report is rejected. @throws (rejects) when the writer is disposed before that is clear. */
-  const insist = async (report: DeviceReport, error: unknown): Promise<boolean> => {
-    let refusals = 0;
-    for (let failure: { error: unknown } | null = { error }; failure !== null; failure = await tryToWrite([report])) {
-      if (!isFull(failure.error) && (await isTakenWithoutContent(report))) {
-        refusals += 1;
-        if (refusals === maxRefusals) return false;
-      } else {
-        refusals = 0;
-        await options.clock.sleep(retryMs, closing.signal);
+  const state: WriterState = {
+    writeAndPublish: async (reports) => {
+      let result: T;
+      try {
+        result = await writeBatch(reports);
+      } catch (error) {
+        return { error };
       }
-    }
-    return true;
-  };
-  /** Whether the database accepts an empty report of the device. Then the database works, and the content is the cause. */
-  const isTakenWithoutContent = ({ deviceId, at }: DeviceReport): Promise<boolean> =>
-    options.writeBatch([{ kind: 'state', deviceId, at, state: {} }]).then(
-      () => true,
-      () => false,
-    );
-
-  const writeAll = async (): Promise<void> => {
-    for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
-      const startedMs = performance.now();
-      const setAside = new Set<DeviceReport>();
-      isFailing = false;
-      await writeParts(batch.reports, setAside);
-      waiting -= batch.reports.length;
-      batch.resolve(setAside);
-      const writtenMs = performance.now() - startedMs;
-      if (waiting < maxBatch) await sleep(Math.min(writtenMs, maxGatherMs));
-    }
-  };
-  const run = async (): Promise<void> => {
-    // Reports that arrive in the same turn, and all that can be read now, join one batch.
-    await afterReading();
-    try {
-      await writeAll();
-    } catch (error) {
-      // After an abort, unwritten reports stay unresolved.
-      if (!closing.signal.aborted) throw error;
-    }
-    running = null;
-  };
-
-  return {
-    write: (report) => {
-      let batch = batches.at(-1);
-      if (batch === undefined || batch.reports.length >= maxBatch) {
-        const { promise, resolve } = Promise.withResolvers<RejectedReports>();
-        batch = { reports: [], written: promise, resolve };
-        batches.push(batch);
-      }
-      batch.reports.push(report);
-      waiting += 1;
-      running ??= run();
-      return batch.written;
+      onWritten(reports, result);
+      return null;
     },
-    waiting: () => waiting,
+    write: async (reports) => void (await writeBatch(reports)),
+    onFailure,
+    clock,
+    closing: closing.signal,
+    batches: [],
+    waiting: 0,
+    running: null,
+    isFailing: false,
+  };
+  return {
+    write: (report) => addReport(state, report),
+    waiting: () => state.waiting,
     [Symbol.asyncDispose]: async () => {
       closing.abort();
-      while (running !== null) await running;
+      while (state.running !== null) await state.running;
     },
   };
 }
+
+type Batch = {
+  reports: DeviceReport[];
+  written: Promise<RejectedReports>;
+  resolve: (rejected: RejectedReports) => void;
+};
+
+/** Null: the write succeeded. */
+type Failure = { error: unknown } | null;
+
+type WriterState = {
+  writeAndPublish: (reports: readonly DeviceReport[]) => Promise<Failure>;
+  /** Writes without publishing the result. */
+  write: (reports: readonly DeviceReport[]) => Promise<void>;
+  onFailure: (error: unknown) => void;
+  clock: Pick<Clock, 'sleep'>;
+  closing: AbortSignal;
+  /** In order of arrival; only the last batch may have room. */
+  batches: Batch[];
+  waiting: number;
+  running: Promise<void> | null;
+  isFailing: boolean;
+};
+
+function addReport(state: WriterState, report: DeviceReport): Promise<RejectedReports> {
+  let batch = state.batches.at(-1);
+  if (batch === undefined || batch.reports.length >= maxBatch) {
+    const { promise, resolve } = Promise.withResolvers<RejectedReports>();
+    batch = { reports: [], written: promise, resolve };
+    state.batches.push(batch);
+  }
+  batch.reports.push(report);
+  state.waiting += 1;
+  state.running ??= run(state);
+  return batch.written;
+}
+
+async function run(state: WriterState): Promise<void> {
+  // Reports that arrive in the same turn, and all that can be read now, join one batch.
+  await afterReading();
+  try {
+    await writeAll(state);
+  } catch (error) {
+    // After an abort, unwritten reports stay unresolved.
+    if (!state.closing.aborted) throw error;
+  }
+  state.running = null;
+}
+
+async function writeAll(state: WriterState): Promise<void> {
+  const { batches } = state;
+  for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
+    const startedMs = performance.now();
+    const rejected = new Set<DeviceReport>();
+    state.isFailing = false;
+    await writeParts(state, batch.reports, rejected);
+    state.waiting -= batch.reports.length;
+    batch.resolve(rejected);
+    const writtenMs = performance.now() - startedMs;
+    if (state.waiting < maxBatch) await sleep(Math.min(writtenMs, maxGatherMs));
+  }
+}
+
+/** Splits a failed batch in halves until the report that cannot be written is alone. */
+async function writeParts(
+  state: WriterState,
+  reports: readonly DeviceReport[],
+  rejected: Set<DeviceReport>,
+): Promise<void> {
+  const failure = await tryToWrite(state, reports);
+  if (failure === null) return;
+  const [first] = reports;
+  if (reports.length > 1) {
+    const middle = Math.ceil(reports.length / 2);
+    await writeParts(state, reports.slice(0, middle), rejected);
+    await writeParts(state, reports.slice(middle), rejected);
+  } else if (first !== undefined && !(await writeOrReject(state, first, failure))) {
+    rejected.add(first);
+  }
+}
+
+async function tryToWrite(state: WriterState, reports: readonly DeviceReport[]): Promise<Failure> {
+  const failure = await state.writeAndPublish(reports);
+  if (failure !== null && !state.isFailing) state.onFailure(failure.error);
+  state.isFailing ||= failure !== null;
+  return failure;
+}
+
+/**
+ * Repeats a failed write. The kit's `retry` does not fit: a refused report is repeated without a wait.
+ * @returns false: the report is rejected. @throws (rejects) when the writer is disposed before that is clear.
+ */
+async function writeOrReject(state: WriterState, report: DeviceReport, first: Failure): Promise<boolean> {
+  let refusals = 0;
+  for (let failure = first; failure !== null; failure = await tryToWrite(state, [report])) {
+    if (!isFull(failure.error) && (await isTakenWithoutContent(state, report))) {
+      refusals += 1;
+      if (refusals === maxRefusals) return false;
+    } else {
+      refusals = 0;
+      await state.clock.sleep(retryMs, state.closing);
+    }
+  }
+  return true;
+}
+
+/** Whether the database accepts an empty report of the device. Then the database works, and the content is the cause. */
+const isTakenWithoutContent = ({ write }: WriterState, { deviceId, at }: DeviceReport): Promise<boolean> =>
+  write([{ kind: 'state', deviceId, at, state: {} }]).then(
+    () => true,
+    () => false,
+  );
 
 /** A smaller write may still fit: SQLITE_FULL (sqlite.org/rescode.html), disk_full (PostgreSQL, appendix A). */
 const isFull = (error: unknown): boolean =>

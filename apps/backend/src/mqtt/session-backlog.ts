@@ -37,17 +37,17 @@ export function createSessionBacklog({
   lastReceived,
 }: Pick<SharedSession, 'now' | 'lastReceived'>): SessionBacklog {
   let last = lastReceived;
-  let heardAt: number | null = null;
+  let receivedAt: number | null = null;
   let isBehind = false;
   let connections = 0;
   return {
     connected: (isResumed) => {
-      if (heardAt !== null) last = { sureAt: heardAt - underWayMs, goneAt: heardAt };
+      if (receivedAt !== null) last = { sureAt: receivedAt - underWayMs, goneAt: receivedAt };
       connections += 1;
       isBehind = isResumed;
     },
     received: () => {
-      heardAt = now();
+      receivedAt = now();
     },
     marker: () => String(connections),
     marked: (payload) => {

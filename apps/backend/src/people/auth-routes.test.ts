@@ -12,7 +12,7 @@ const post = (running: RunningBackend, url: string, payload?: object, headers: R
 
 const minutes = 60_000;
 
-test('the first run makes the owner with the printed code, once', async () => {
+test('the printed code creates the owner at the first run, once', async () => {
   await using running = await runBackend();
   const { http, logger, dataDir } = running;
   assert.deepEqual((await http.inject('/api/auth/setup')).json(), { needed: true });
@@ -50,7 +50,7 @@ test('the first run makes the owner with the printed code, once', async () => {
   assert.equal(station.json().ownerId, user.id);
 });
 
-test('of two set-ups at the same moment one wins', async () => {
+test('of two concurrent set-ups one succeeds', async () => {
   await using running = await runBackend();
   const code = (await running.setupCode()).trim();
   const answers = await Promise.all(
@@ -59,7 +59,7 @@ test('of two set-ups at the same moment one wins', async () => {
   assert.deepEqual(answers.map(({ statusCode }) => statusCode).sort(), [201, 409]);
 });
 
-test('logging in gives an access token that /me accepts; a wrong password and an unknown address look the same', async () => {
+test('a log-in returns an access token that /me accepts; a wrong password and an unknown address get equal answers', async () => {
   await using running = await runBackend();
   await running.setUp();
   const { email, password } = owner;
@@ -88,7 +88,7 @@ async function withSession() {
   return { clock, running, logIn, cookie: await logIn(), [Symbol.asyncDispose]: running[Symbol.asyncDispose] };
 }
 
-test('a refresh token works once; a later use ends the session for everyone who holds it', async () => {
+test('a refresh token works once; a second use ends the session for every holder', async () => {
   await using all = await withSession();
   const { clock, running, logIn, cookie: first } = all;
   const renewed = await renew(running, first);
@@ -105,7 +105,7 @@ test('a refresh token works once; a later use ends the session for everyone who 
   assert.equal((await renew(running, await logIn())).statusCode, 200);
 });
 
-test('a renewal whose answer was lost can be repeated for a short while', async () => {
+test('a renewal whose answer was lost can be repeated for some seconds', async () => {
   await using all = await withSession();
   const { clock, running, cookie: first } = all;
   const second = refreshCookie(await renew(running, first));
@@ -119,7 +119,7 @@ test('a renewal whose answer was lost can be repeated for a short while', async 
   assert.equal((await renew(running, second)).statusCode, 200);
 });
 
-test('once the next token was used, the one before ends the session, however soon it comes', async () => {
+test('after the next token was used, the previous one ends the session at once', async () => {
   await using all = await withSession();
   const { running, cookie: first } = all;
   const second = refreshCookie(await renew(running, first));
@@ -137,7 +137,7 @@ test('a token with the id of a session and another secret ends it, also right af
   assert.equal((await renew(running, second)).statusCode, 401);
 });
 
-test('tabs that renew with one token at the same moment all stay, in one session', async () => {
+test('tabs that renew with one token concurrently stay in one session', async () => {
   await using all = await withSession();
   const { clock, running, cookie } = all;
   const answers = await Promise.all(Array.from({ length: 8 }, () => renew(running, cookie)));
@@ -147,7 +147,7 @@ test('tabs that renew with one token at the same moment all stay, in one session
   for (const next of cookies) assert.equal((await renew(running, next)).statusCode, 200);
 });
 
-test('logging out ends the session, and twice is fine', async () => {
+test('a log-out ends the session, and can be repeated', async () => {
   await using running = await runBackend();
   await running.setUp();
   const cookie = refreshCookie(
@@ -193,7 +193,7 @@ test('a page of another site cannot renew or end a session with the cookie', asy
   assert.equal((await post(running, '/api/auth/refresh', undefined, own)).statusCode, 200);
 });
 
-test('guessing is limited for an account and address, also when the account does not exist, and the way is free later', async () => {
+test('guesses are limited by account and address, also for unknown accounts, and allowed again later', async () => {
   const clock = manualClock();
   await using running = await runBackend({ clock });
   await running.setUp();
@@ -215,7 +215,7 @@ test('guessing is limited for an account and address, also when the account does
   assert.equal((await post(running, '/api/auth/login', { email, password })).statusCode, 200);
 });
 
-test('guesses sent at the same moment are counted before they are answered', async () => {
+test('concurrent guesses are counted before they are answered', async () => {
   await using running = await runBackend();
   await running.setUp();
   const guesses = Array.from({ length: 12 }, (_, index) =>
@@ -226,7 +226,7 @@ test('guesses sent at the same moment are counted before they are answered', asy
   assert.equal(statuses.filter((status) => status === 429).length, 7);
 });
 
-test('a new password ends the other sessions, not this one', async () => {
+test('a new password ends all other sessions', async () => {
   await using running = await runBackend();
   await running.setUp();
   const { email, password } = owner;
@@ -243,7 +243,7 @@ test('a new password ends the other sessions, not this one', async () => {
   assert.equal((await post(running, '/api/auth/login', { email, password: next.newPassword })).statusCode, 200);
 });
 
-test('a new password ends every access token; the page that changed it renews its own by its cookie', async () => {
+test('a new password ends every access token; the page that changed it renews its own with its cookie', async () => {
   const clock = manualClock();
   await using running = await runBackend({ clock });
   await running.setUp();
@@ -266,7 +266,7 @@ test('a new password ends every access token; the page that changed it renews it
   assert.equal(me.statusCode, 200);
 });
 
-test('sessions and the generated secret survive a restart; neither passwords nor tokens are kept or logged in the clear', async () => {
+test('sessions and the generated secret survive a restart; passwords and tokens are neither stored nor logged in plain text', async () => {
   await using first = await runBackend();
   const { accessToken } = await first.setUp();
   const login = await post(first, '/api/auth/login', { email: owner.email, password: owner.password });

@@ -15,120 +15,121 @@ import {
 } from '@station/protocol/rest';
 import { refuseForeignOrigin, userOf } from '../http/access.ts';
 import { unauthorized } from '../http/caller.ts';
-import type { HttpServer } from '../http/server.ts';
+import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
 import { toUser, type UserStore } from '../store/station-store.ts';
 import type { AuthService, Limited, OpenedSession } from './auth-service.ts';
 
-const cookieName = 'station_refresh';
-const cookiePath = '/api/auth';
+type Parts = { auth: AuthService; users: UserStore; clock: Clock };
 
 /** /api/auth: first run, log in and out, the session's renewal (contracts, section 9). */
-export async function registerAuthRoutes(
-  app: HttpServer,
-  { auth, users, clock }: { auth: AuthService; users: UserStore; clock: Clock },
-): Promise<void> {
+export async function registerAuthRoutes(app: HttpServer, parts: Parts): Promise<void> {
   await app.register(cookie);
+  app.get('/api/auth/setup', setupStateRoute, async () => ({ needed: await parts.auth.isSetupNeeded() }));
+  app.post('/api/auth/setup', setupRoute, (request, reply) => setUp(parts, request, reply));
+  app.post('/api/auth/login', loginRoute, (request, reply) => logIn(parts, request, reply));
+  app.post('/api/auth/refresh', refreshRoute, (request, reply) => refresh(parts, request, reply));
+  app.post('/api/auth/logout', logoutRoute, (request, reply) => logOut(parts, request, reply));
+  app.get('/api/auth/me', meRoute, (request) => getMe(parts, request));
+  app.post('/api/auth/password', passwordRoute, (request, reply) => changePassword(parts, request, reply));
+}
 
-  app.get(
-    '/api/auth/setup',
-    { config: { access: 'public' }, schema: { tags: ['auth'], response: { 200: SetupState } } },
-    async () => ({ needed: await auth.isSetupNeeded() }),
-  );
+const tags = ['auth'];
+const cookieName = 'station_refresh';
+const cookiePath = '/api/auth';
+const forAnyone = { access: 'public' } as const;
+const forUsers = { access: 'user' } as const;
 
-  app.post(
-    '/api/auth/setup',
-    { config: { access: 'public' }, schema: { tags: ['auth'], body: SetupRequest, response: { 201: Session } } },
-    async (request, reply) => {
-      const result = await auth.setup(request.body, request.ip);
-      switch (result.kind) {
-        case 'opened':
-          return sendSession(request, reply.code(201), result, clock);
-        case 'limited':
-          throw tooMany(result);
-        case 'already_done':
-          throw new StationError('setup_already_done', 'This station has an owner already. Log in instead.');
-        case 'wrong_code':
-          throw new StationError(
-            'setup_code_invalid',
-            'The set-up code is not right. The station prints it when it starts.',
-          );
-      }
-    },
-  );
+const setupStateRoute = { config: forAnyone, schema: { tags, response: { 200: SetupState } } };
 
-  app.post(
-    '/api/auth/login',
-    { config: { access: 'public' }, schema: { tags: ['auth'], body: LoginRequest, response: { 200: Session } } },
-    async (request, reply) => {
-      const result = await auth.login(request.body.email, request.body.password, request.ip);
-      switch (result.kind) {
-        case 'opened':
-          return sendSession(request, reply, result, clock);
-        case 'limited':
-          throw tooMany(result);
-        case 'wrong_credentials':
-          throw new StationError('invalid_credentials', 'The address or the password is not right.');
-      }
-    },
-  );
+const setupRoute = { config: forAnyone, schema: { tags, body: SetupRequest, response: { 201: Session } } };
 
-  app.post(
-    '/api/auth/refresh',
-    {
-      config: { access: 'public' },
-      onRequest: refuseForeignOrigin,
-      schema: { tags: ['auth'], response: { 200: Session } },
-    },
-    async (request, reply) => {
-      const token = request.cookies[cookieName];
-      const result = token === undefined ? null : await auth.refresh(token);
-      if (result?.kind === 'opened') return sendSession(request, reply, result, clock);
-      void reply.clearCookie(cookieName, { path: cookiePath });
-      throw new StationError('session_expired', 'The session has ended. Log in again.');
-    },
-  );
+async function setUp({ auth, clock }: Parts, request: RequestOf<typeof setupRoute>, reply: ReplyOf<typeof setupRoute>) {
+  const result = await auth.setup(request.body, request.ip);
+  switch (result.kind) {
+    case 'opened':
+      return sendSession(request, reply.code(201), result, clock);
+    case 'limited':
+      throw tooMany(result);
+    case 'already_done':
+      throw new StationError('setup_already_done', 'This station has an owner already. Log in instead.');
+    case 'wrong_code':
+      throw new StationError(
+        'setup_code_invalid',
+        'The set-up code is not right. The station prints it when it starts.',
+      );
+  }
+}
 
-  app.post(
-    '/api/auth/logout',
-    {
-      config: { access: 'public' },
-      onRequest: refuseForeignOrigin,
-      schema: { tags: ['auth'], response: { 204: Type.Null() } },
-    },
-    async (request, reply) => {
-      const token = request.cookies[cookieName];
-      if (token !== undefined) await auth.logout(token);
-      return reply.clearCookie(cookieName, { path: cookiePath }).code(204).send(null);
-    },
-  );
+const loginRoute = { config: forAnyone, schema: { tags, body: LoginRequest, response: { 200: Session } } };
 
-  app.get(
-    '/api/auth/me',
-    { config: { access: 'user' }, schema: { tags: ['auth'], response: { 200: User } } },
-    async (request) => {
-      const user = await users.findById(userOf(request).userId);
-      if (user === null) throw unauthorized('This user does not exist any more.');
-      return toUser(user);
-    },
-  );
+async function logIn({ auth, clock }: Parts, request: RequestOf<typeof loginRoute>, reply: ReplyOf<typeof loginRoute>) {
+  const result = await auth.login(request.body.email, request.body.password, request.ip);
+  switch (result.kind) {
+    case 'opened':
+      return sendSession(request, reply, result, clock);
+    case 'limited':
+      throw tooMany(result);
+    case 'wrong_credentials':
+      throw new StationError('invalid_credentials', 'The address or the password is not right.');
+  }
+}
 
-  app.post(
-    '/api/auth/password',
-    { config: { access: 'user' }, schema: { tags: ['auth'], body: PasswordChange, response: { 204: Type.Null() } } },
-    async (request, reply) => {
-      const { currentPassword: current, newPassword: next } = request.body;
-      const context = { address: request.ip, refreshToken: request.cookies[cookieName] };
-      const result = await auth.changePassword(userOf(request).userId, { current, next }, context);
-      switch (result.kind) {
-        case 'changed':
-          return reply.code(204).send(null);
-        case 'limited':
-          throw tooMany(result);
-        case 'wrong_password':
-          throw new StationError('invalid_credentials', 'The current password is not right.');
-      }
-    },
-  );
+const refreshRoute = {
+  config: forAnyone,
+  onRequest: refuseForeignOrigin,
+  schema: { tags, response: { 200: Session } },
+};
+
+async function refresh(
+  { auth, clock }: Parts,
+  request: RequestOf<typeof refreshRoute>,
+  reply: ReplyOf<typeof refreshRoute>,
+) {
+  const token = request.cookies[cookieName];
+  const result = token === undefined ? null : await auth.refresh(token);
+  if (result?.kind === 'opened') return sendSession(request, reply, result, clock);
+  void reply.clearCookie(cookieName, { path: cookiePath });
+  throw new StationError('session_expired', 'The session has ended. Log in again.');
+}
+
+const logoutRoute = {
+  config: forAnyone,
+  onRequest: refuseForeignOrigin,
+  schema: { tags, response: { 204: Type.Null() } },
+};
+
+async function logOut({ auth }: Parts, request: RequestOf<typeof logoutRoute>, reply: ReplyOf<typeof logoutRoute>) {
+  const token = request.cookies[cookieName];
+  if (token !== undefined) await auth.logout(token);
+  return reply.clearCookie(cookieName, { path: cookiePath }).code(204).send(null);
+}
+
+const meRoute = { config: forUsers, schema: { tags, response: { 200: User } } };
+
+async function getMe({ users }: Parts, request: RequestOf<typeof meRoute>) {
+  const user = await users.findById(userOf(request).userId);
+  if (user === null) throw unauthorized('This user does not exist any more.');
+  return toUser(user);
+}
+
+const passwordRoute = { config: forUsers, schema: { tags, body: PasswordChange, response: { 204: Type.Null() } } };
+
+async function changePassword(
+  { auth }: Parts,
+  request: RequestOf<typeof passwordRoute>,
+  reply: ReplyOf<typeof passwordRoute>,
+) {
+  const { currentPassword: current, newPassword: next } = request.body;
+  const context = { address: request.ip, refreshToken: request.cookies[cookieName] };
+  const result = await auth.changePassword(userOf(request).userId, { current, next }, context);
+  switch (result.kind) {
+    case 'changed':
+      return reply.code(204).send(null);
+    case 'limited':
+      throw tooMany(result);
+    case 'wrong_password':
+      throw new StationError('invalid_credentials', 'The current password is not right.');
+  }
 }
 
 function sendSession(request: FastifyRequest, reply: FastifyReply, session: OpenedSession, clock: Clock): FastifyReply {

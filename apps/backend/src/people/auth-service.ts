@@ -18,7 +18,7 @@ import type { LoginLimiter } from './login-limiter.ts';
 import type { Passwords } from './passwords.ts';
 import type { Sessions } from './sessions.ts';
 
-/** A person who is logged in now: what the answer's body and cookie are made of. */
+/** A user who has just logged in: the content of the answer's body and cookie. */
 export type OpenedSession = {
   kind: 'opened';
   user: UserRow;
@@ -39,17 +39,13 @@ export type AuthService = {
   login(email: string, password: string, address: string): Promise<LoginResult>;
   refresh(refreshToken: string): Promise<RefreshResult>;
   logout(refreshToken: string): Promise<void>;
-  changePassword(
-    userId: string,
-    passwords: { current: string; next: string },
-    context: { address: string; refreshToken: string | undefined },
-  ): Promise<PasswordResult>;
+  changePassword(userId: string, passwords: NewPassword, context: RequestContext): Promise<PasswordResult>;
 };
 
-/** The set-up code is one for all; this stands for the account when its attempts are counted. */
-const setupAccount = '(setup)';
+type NewPassword = { current: string; next: string };
+type RequestContext = { address: string; refreshToken: string | undefined };
 
-export function createAuthService(dependencies: {
+type Parts = {
   db: Database;
   users: UserStore;
   station: StationStore;
@@ -60,102 +56,126 @@ export function createAuthService(dependencies: {
   limiter: LoginLimiter;
   clock: Clock;
   logger: BackendLogger;
-}): AuthService {
-  const { db, users, station, sessions, accessTokens, passwords, setupCode, limiter, clock, logger } = dependencies;
+};
 
-  const isSetupNeeded = async (): Promise<boolean> => (await station.read()).owner_id === null;
-
-  const opened = async (
-    user: UserRow,
-    refresh: { token: string; expiresAt: number },
-    since: number,
-  ): Promise<OpenedSession> => {
-    const access = await accessTokens.issue(user, since);
-    return {
-      kind: 'opened',
-      user,
-      accessToken: access.token,
-      accessExpiresAt: access.expiresAt,
-      refreshToken: refresh.token,
-      refreshExpiresAt: refresh.expiresAt,
-    };
-  };
-
-  const limited = (account: string, address: string): Limited | null => {
-    const decision = limiter.attempt(account, address);
-    if (decision.allowed) return null;
-    logger.event('login_limited', { address, retryAfterSeconds: Math.ceil(decision.retryAfterMs / 1000) });
-    return { kind: 'limited', retryAfterMs: decision.retryAfterMs };
-  };
-
+export function createAuthService(parts: Parts): AuthService {
   return {
-    isSetupNeeded,
-    setup: async (request, address) => {
-      if (!(await isSetupNeeded())) return { kind: 'already_done' };
-      const limit = limited(setupAccount, address);
-      if (limit !== null) return limit;
-      if (!(await setupCode.matches(request.code))) {
-        logger.event('login_failed', { address, reason: 'wrong set-up code' });
-        return { kind: 'wrong_code' };
-      }
-      limiter.succeeded(setupAccount, address);
-      const passwordHash = await passwords.hash(request.password);
-      const since = accessTokens.moment();
-      const user = await createOwner(db, request, passwordHash, clock.now());
-      if (user === null) return { kind: 'already_done' };
-      await setupCode.remove();
-      logger.event('setup_done', { userId: user.id });
-      const session = await sessions.open(user.id, passwordHash);
-      return session === null ? { kind: 'already_done' } : opened(user, session, since);
-    },
-    login: async (email, password, address) => {
-      const account = normalEmail(email);
-      const limit = limited(account, address);
-      if (limit !== null) return limit;
-      const since = accessTokens.moment();
-      const user = await users.findByEmail(account);
-      const hash = user?.station_password_hash ?? null;
-      const matches = await passwords.matches(password, hash);
-      const session = user !== null && hash !== null && matches ? await sessions.open(user.id, hash) : null;
-      if (user === null || session === null) {
-        logger.event('login_failed', { address, reason: 'wrong address or password' });
-        return { kind: 'wrong_credentials' };
-      }
-      limiter.succeeded(account, address);
-      return opened(user, session, since);
-    },
-    refresh: async (refreshToken) => {
-      const since = accessTokens.moment();
-      const rotation = await sessions.rotate(refreshToken);
-      if (rotation.kind === 'reused') {
-        logger.event('refresh_token_reused', { userId: rotation.userId, sessionId: rotation.sessionId });
-      }
-      if (rotation.kind !== 'rotated') return { kind: 'ended' };
-      const user = await users.findById(rotation.userId);
-      return user === null ? { kind: 'ended' } : opened(user, rotation, since);
-    },
-    logout: (refreshToken) => sessions.end(refreshToken),
-    changePassword: async (userId, { current, next }, { address, refreshToken }) => {
-      const user = await users.findById(userId);
-      const account = user?.email ?? userId;
-      const limit = limited(account, address);
-      if (limit !== null) return limit;
-      const hash = user?.station_password_hash ?? null;
-      const matches = await passwords.matches(current, hash);
-      if (hash === null || !matches) return { kind: 'wrong_password' };
-      limiter.succeeded(account, address);
-      const options = { replaced: hash, exceptToken: refreshToken };
-      // Someone else changed it meanwhile.
-      if (!(await sessions.replacePassword(userId, await passwords.hash(next), options)))
-        return { kind: 'wrong_password' };
-      // Whoever learned the old password may hold an access token. The page that asked for the change renews its own by its session.
-      accessTokens.revoke(userId);
-      return { kind: 'changed' };
-    },
+    isSetupNeeded: () => isSetupNeeded(parts),
+    setup: (request, address) => setUp(parts, request, address),
+    login: (email, password, address) => logIn(parts, { email, password, address }),
+    refresh: (refreshToken) => refresh(parts, refreshToken),
+    logout: (refreshToken) => parts.sessions.end(refreshToken),
+    changePassword: (userId, passwords, context) => changePassword(parts, userId, passwords, context),
   };
 }
 
-/** The first user and the ownership of the station, in one transaction. Null when someone else was faster. */
+/** All share one set-up code; its attempts are counted under this account name. */
+const setupAccount = '(setup)';
+
+const isSetupNeeded = async ({ station }: Parts): Promise<boolean> => (await station.read()).owner_id === null;
+
+async function setUp(parts: Parts, request: SetupRequest, address: string): Promise<SetupResult> {
+  const { db, sessions, accessTokens, passwords, setupCode, limiter, clock, logger } = parts;
+  if (!(await isSetupNeeded(parts))) return { kind: 'already_done' };
+  const limit = countAttempt(parts, setupAccount, address);
+  if (limit !== null) return limit;
+  if (!(await setupCode.matches(request.code))) {
+    logger.event('login_failed', { address, reason: 'wrong set-up code' });
+    return { kind: 'wrong_code' };
+  }
+  limiter.succeeded(setupAccount, address);
+  const passwordHash = await passwords.hash(request.password);
+  const since = accessTokens.moment();
+  const user = await createOwner(db, request, passwordHash, clock.now());
+  if (user === null) return { kind: 'already_done' };
+  await setupCode.remove();
+  logger.event('setup_done', { userId: user.id });
+  const session = await sessions.open(user.id, passwordHash);
+  return session === null ? { kind: 'already_done' } : openedSession(parts, user, session, since);
+}
+
+async function logIn(
+  parts: Parts,
+  { email, password, address }: { email: string; password: string; address: string },
+): Promise<LoginResult> {
+  const { users, sessions, accessTokens, passwords, limiter, logger } = parts;
+  const account = normalEmail(email);
+  const limit = countAttempt(parts, account, address);
+  if (limit !== null) return limit;
+  const since = accessTokens.moment();
+  const user = await users.findByEmail(account);
+  const hash = user?.station_password_hash ?? null;
+  const matches = await passwords.matches(password, hash);
+  const session = user !== null && hash !== null && matches ? await sessions.open(user.id, hash) : null;
+  if (user === null || session === null) {
+    logger.event('login_failed', { address, reason: 'wrong address or password' });
+    return { kind: 'wrong_credentials' };
+  }
+  limiter.succeeded(account, address);
+  return openedSession(parts, user, session, since);
+}
+
+async function refresh(parts: Parts, refreshToken: string): Promise<RefreshResult> {
+  const { users, sessions, accessTokens, logger } = parts;
+  const since = accessTokens.moment();
+  const rotation = await sessions.rotate(refreshToken);
+  if (rotation.kind === 'reused') {
+    logger.event('refresh_token_reused', { userId: rotation.userId, sessionId: rotation.sessionId });
+  }
+  if (rotation.kind !== 'rotated') return { kind: 'ended' };
+  const user = await users.findById(rotation.userId);
+  return user === null ? { kind: 'ended' } : openedSession(parts, user, rotation, since);
+}
+
+async function changePassword(
+  parts: Parts,
+  userId: string,
+  { current, next }: NewPassword,
+  { address, refreshToken }: RequestContext,
+): Promise<PasswordResult> {
+  const { users, sessions, accessTokens, passwords, limiter } = parts;
+  const user = await users.findById(userId);
+  const account = user?.email ?? userId;
+  const limit = countAttempt(parts, account, address);
+  if (limit !== null) return limit;
+  const hash = user?.station_password_hash ?? null;
+  const matches = await passwords.matches(current, hash);
+  if (hash === null || !matches) return { kind: 'wrong_password' };
+  limiter.succeeded(account, address);
+  const options = { replaced: hash, exceptToken: refreshToken };
+  // False when another request changed the password meanwhile.
+  if (!(await sessions.replacePassword(userId, await passwords.hash(next), options))) return { kind: 'wrong_password' };
+  // A thief of the old password may hold an access token. The page of this request renews its own through its session.
+  accessTokens.revoke(userId);
+  return { kind: 'changed' };
+}
+
+/** Counts an attempt. @returns the refusal when there were too many, else null. */
+function countAttempt({ limiter, logger }: Parts, account: string, address: string): Limited | null {
+  const decision = limiter.attempt(account, address);
+  if (decision.allowed) return null;
+  logger.event('login_limited', { address, retryAfterSeconds: Math.ceil(decision.retryAfterMs / 1000) });
+  return { kind: 'limited', retryAfterMs: decision.retryAfterMs };
+}
+
+async function openedSession(
+  { accessTokens }: Parts,
+  user: UserRow,
+  refreshToken: { token: string; expiresAt: number },
+  since: number,
+): Promise<OpenedSession> {
+  const access = await accessTokens.issue(user, since);
+  return {
+    kind: 'opened',
+    user,
+    accessToken: access.token,
+    accessExpiresAt: access.expiresAt,
+    refreshToken: refreshToken.token,
+    refreshExpiresAt: refreshToken.expiresAt,
+  };
+}
+
+/** The first user and the ownership of the station, in one transaction. Null when another request was first. */
 async function createOwner(
   db: Database,
   request: SetupRequest,
@@ -180,7 +200,7 @@ async function createOwner(
 class OwnedAlready extends Error {}
 
 export type SetupCode = {
-  /** The code, made at the first call and kept in the file until set-up is done. */
+  /** The code; created at the first call and kept in the file until set-up is done. */
   read(): Promise<string>;
   /** Case, spaces and dashes do not matter. */
   matches(given: string): Promise<boolean>;
@@ -190,11 +210,11 @@ export type SetupCode = {
 /** 12 of 28 letters: 57 bits. */
 const groups = 3;
 
-/** The code that proves that whoever sets the station up can see it: on its console, or through the agent, which reads the file. */
+/** The code proves physical access to the station: it is on the console, and the agent can read the file. */
 export function createSetupCode(options: {
   disk: Disk;
   path: string;
-  /** Random bytes that the code is made of where several backends share it; else each has its own. */
+  /** Random bytes from which several backends derive the same code; without it a backend creates its own. */
   seed?: Buffer | undefined;
 }): SetupCode {
   const { disk, path, seed } = options;

@@ -4,7 +4,7 @@ import { createLoginLimiter } from './login-limiter.ts';
 
 const minutes = 60_000;
 
-test('setting the wall clock does not change how long anyone waits', () => {
+test('a change of the wall clock does not change the waiting time', () => {
   const time = { wall: 100 * minutes, steady: 0 };
   const clock = { now: () => time.wall, monotonic: () => time.steady };
   const limiter = createLoginLimiter(clock);

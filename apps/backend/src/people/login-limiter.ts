@@ -1,26 +1,26 @@
 import type { Clock } from '@station/kit/clock';
 
-/** Whether an attempt may be made. `retryAfterMs` is when the next one may. */
+/** Whether an attempt is allowed. `retryAfterMs`: time until the next one is. */
 type LimiterDecision = { allowed: true } | { allowed: false; retryAfterMs: number };
 
 export type LoginLimiter = {
-  /** Counts an attempt as failed before it is made, so that many at once cannot slip through. */
+  /** Counts an attempt as failed before it is made, so that concurrent ones cannot pass the limit. */
   attempt(account: string, address: string): LimiterDecision;
-  /** The attempt was good: it does not count, and the way is free again for this account from this address. */
+  /** The attempt succeeded: it does not count, and the count of this account at this address is reset. */
   succeeded(account: string, address: string): void;
 };
 
 const windowMs = 15 * 60 * 1000;
 /**
- * Failures within the window. Few for one account from one address; more for an address, behind which a household may be; most for
- * an account, so that a stranger elsewhere cannot easily lock its owner out.
+ * Failures within the window. Few for one account at one address; more for an address, because a household may share it; most for an
+ * account, so that a stranger elsewhere cannot easily lock its owner out.
  */
 const limits = { pair: 5, address: 30, account: 60 } as const;
 const maxKeys = 20_000;
 
 /**
- * Limits log-in attempts by account and address (contracts, section 9), in memory: whether an account exists plays no part. Setting the
- * wall clock locks nobody out and lets nobody in.
+ * Limits log-in attempts by account and address (contracts, section 9), in memory, equally for accounts that do not exist. A change
+ * of the wall clock has no effect.
  */
 export function createLoginLimiter(clock: Pick<Clock, 'monotonic'>): LoginLimiter {
   const failures = new Map<string, number[]>();

@@ -79,7 +79,7 @@ async function accounts() {
 
 const kinds = ['her own change', 'one by the owner', 'her removal'] as const;
 
-test('a log-in with the old password opens no session when the password is changed in the middle of it', async () => {
+test('a log-in with the old password opens no session when the password changes meanwhile', async () => {
   for (const kind of kinds) {
     await using all = await accounts();
     all.between.push(all.changes[kind]);
@@ -88,7 +88,7 @@ test('a log-in with the old password opens no session when the password is chang
   }
 });
 
-test('a renewal in the middle of which the password is changed gives no token that is good', async () => {
+test('a renewal during a change of the password returns no valid token', async () => {
   for (const kind of kinds) {
     await using all = await accounts();
     const session = await all.logIn();
@@ -100,7 +100,7 @@ test('a renewal in the middle of which the password is changed gives no token th
   }
 });
 
-test('sessions that are opened at the very moment of a change are gone with it', async () => {
+test('sessions opened during a change of the password end with it', async () => {
   await using all = await accounts();
   for (let round = 0; round < 10; round++) {
     await Promise.all([
@@ -112,7 +112,7 @@ test('sessions that are opened at the very moment of a change are gone with it',
   }
 });
 
-test('of two changes that begin with the same password one is done', async () => {
+test('of two concurrent changes of one password one succeeds', async () => {
   await using all = await accounts();
   // The second: after the old password was found to be right.
   all.between.push(async () => undefined, all.changes['one by the owner']);

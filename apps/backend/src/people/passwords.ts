@@ -16,7 +16,7 @@ const saltBytes = 16;
 const tagBytes = 32;
 /** Each one holds 19 MiB while it runs. */
 const hashesAtOnce = 2;
-/** More than what we write ourselves, for hashes that come from the cloud; far below what would exhaust the machine. */
+/** Above our own cost, for hashes from the cloud; far below what would exhaust the machine. */
 const highest = { memory: 262_144, passes: 10, parallelism: 4 } as const;
 
 const derive = promisify(argon2);
@@ -26,7 +26,7 @@ export function createPasswords(): Passwords {
   const atMostTwo = createGate(hashesAtOnce);
   const tagOf = (password: string, from: Omit<Parameters, 'tag'>, tagLength: number): Promise<Buffer> =>
     atMostTwo(() => derive('argon2id', { message: password, tagLength, ...from }));
-  const nobody: Parameters = { ...cost, nonce: randomBytes(saltBytes), tag: randomBytes(tagBytes) };
+  const noUser: Parameters = { ...cost, nonce: randomBytes(saltBytes), tag: randomBytes(tagBytes) };
 
   return {
     hash: async (password) => {
@@ -36,18 +36,18 @@ export function createPasswords(): Passwords {
       return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(nonce)}$${unpadded(tag)}`;
     },
     matches: async (password, phc) => {
-      const { tag, ...parameters } = (phc === null ? null : parsePhc(phc)) ?? nobody;
+      const { tag, ...parameters } = (phc === null ? null : parsePhc(phc)) ?? noUser;
       return timingSafeEqual(await tagOf(password, parameters, tag.length), tag);
     },
   };
 }
 
-const phcForm =
+const phcPattern =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/;
 
-/** Null for any other form or a cost beyond `highest`: such a hash matches nothing. */
+/** Null for any other format or a cost beyond `highest`: such a hash matches nothing. */
 function parsePhc(phc: string): Parameters | null {
-  const match = phcForm.exec(phc);
+  const match = phcPattern.exec(phc);
   if (match === null) return null;
   const [memory, passes, parallelism] = [Number(match[1]), Number(match[2]), Number(match[3])];
   if (memory > highest.memory || passes > highest.passes || parallelism > highest.parallelism) return null;
@@ -72,7 +72,7 @@ function createGate(width: number): <T>(action: () => Promise<T>) => Promise<T> 
     try {
       return await action();
     } finally {
-      // The place goes straight to the next one in line.
+      // The slot passes directly to the next caller in the queue.
       const next = waiting.shift();
       if (next) next();
       else running--;

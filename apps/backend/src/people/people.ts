@@ -19,7 +19,7 @@ export type PeopleParts = {
   station: StationStore;
   accessTokens: AccessTokens;
   refreshKey: Buffer;
-  /** Unset: there is one backend, which makes its own code. */
+  /** Undefined: there is one backend, which creates its own code. */
   setupSeed: Buffer | undefined;
   dataDir: string;
   version: string;

@@ -36,7 +36,7 @@ test('the owner names the station and its time zone', async () => {
   assert.deepEqual((await call('GET', '/api/station')).json(), changed.json());
 });
 
-test('a member who brings no password is given one, told once, and a forgotten one is replaced', async () => {
+test('a member added without a password gets a generated one, shown once; a forgotten one is replaced', async () => {
   await using running = await runBackend();
   const { call, add, ownerId } = await setUp(running);
   const made = (
@@ -71,7 +71,7 @@ test('a member who brings no password is given one, told once, and a forgotten o
   assert.equal((await call('POST', `/api/station/members/${adam.userId}/password`)).statusCode, 200);
 });
 
-test('members come, change and go; the owner stays', async () => {
+test('members are added, changed and removed; the owner cannot be', async () => {
   await using running = await runBackend();
   const { call, add, logIn, ownerId } = await setUp(running);
   const member = await add('maria', 'member');
@@ -108,7 +108,7 @@ test('members come, change and go; the owner stays', async () => {
   assert.equal((await call('DELETE', `/api/station/members/${member.userId}`)).statusCode, 404);
 });
 
-test('who is an admin is decided by the owner alone, also for someone new', async () => {
+test('only the owner makes someone an admin, also a new member', async () => {
   await using running = await runBackend();
   const { call, add, logIn } = await setUp(running);
   await add('eva', 'admin');
@@ -126,7 +126,7 @@ test('who is an admin is decided by the owner alone, also for someone new', asyn
   );
 });
 
-test('an admin can remove members but no admin, and cannot change roles', async () => {
+test('an admin can remove members but not admins, and cannot change roles', async () => {
   await using running = await runBackend();
   const { call, add, logIn } = await setUp(running);
   const [member, admin] = [await add('maria', 'member'), await add('adam', 'admin')];
@@ -140,7 +140,7 @@ test('an admin can remove members but no admin, and cannot change roles', async 
   assert.equal((await call('DELETE', `/api/station/members/${member.userId}`, undefined, asEva)).statusCode, 204);
 });
 
-test('a change of role ends the tokens of the old one, and the next log-in has the new one', async () => {
+test('a change of role ends the tokens with the old role, and the next log-in has the new one', async () => {
   await using running = await runBackend();
   const { call, add, logIn } = await setUp(running);
   const admin = await add('adam', 'admin');

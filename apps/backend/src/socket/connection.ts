@@ -22,98 +22,111 @@ import { batchOf, createOutbox, outgoing, type SendingSocket } from './outbox.ts
 type ConnectionDependencies = {
   hub: SocketHub;
   tokens: Pick<AccessTokens, 'verify' | 'holds'>;
-  /** What `hello` tells besides the user. */
+  /** Content of `hello` besides the user. */
   describe(): Promise<Pick<HelloMessage, 'version' | 'station'>>;
   clock: Clock;
   logger: BackendLogger;
 };
 
-/** How long a client that is being closed has to answer before it is cut off. */
+/** How long a client may take to answer a close frame before its connection is terminated. */
 const closeGraceMs = 2_000;
-/** setTimeout holds no more; a token lives 15 minutes. */
+/** The maximum of setTimeout; a token lives 15 minutes. */
 const maxTimerMs = 2 ** 31 - 1;
 
-/**
- * One WebSocket: nothing goes out before it has logged in, nothing after its token has expired.
- * @param connection below the WebSocket, which was agreed without extensions. Frames are made once for all clients and written there; `ws`
- * would make them anew for each, and write each by itself. Its own frames (ping, pong, close) go there as a whole too.
- * @returns ends the connection; `ended` resolves when it is gone.
- */
-function serveConnection(
-  socket: WebSocket,
-  connection: Pick<Writable, 'write'>,
-  dependencies: ConnectionDependencies,
-): { close(code: number, reason: string): void } {
-  const { hub, tokens, clock, logger } = dependencies;
-  let client: HubClient | null = null;
-  let timer = setTimeout(() => close(closeCodes.unauthorized, 'No log-in in time'), authDeadlineMs);
-  let cutOff: NodeJS.Timeout | undefined;
+/** `close` ends the connection. */
+type Connection = { close(code: number, reason: string): void };
 
-  const sending: SendingSocket = {
-    get bufferedAmount() {
-      return socket.bufferedAmount;
-    },
-    write: (frames, done) => {
-      if (socket.readyState === socket.OPEN) connection.write(frames, done);
-    },
-  };
-  const outbox = createOutbox(sending, () => {
+/**
+ * Serves one WebSocket. It sends nothing before the log-in and nothing after the token has expired.
+ * @param stream below the WebSocket, which was agreed without extensions. Frames are built once for all clients and written there; `ws`
+ * would build them again for each client, in one write each. Its own frames (ping, pong, close) are written there in one piece too.
+ */
+function serveConnection(socket: WebSocket, stream: ByteStream, dependencies: ConnectionDependencies): Connection {
+  const { hub, logger } = dependencies;
+  const outbox = createOutbox(sendingSocket(socket, stream), () => {
     logger.event('socket_client_dropped', { reason: 'too far behind' });
     close(closeCodes.tooSlow, 'Too far behind');
   });
+  const onDeadline = (): void => close(closeCodes.unauthorized, 'No log-in in time');
+  const timer = setTimeout(onDeadline, authDeadlineMs);
+  const session: Session = { ...dependencies, socket, outbox, client: null, timer, close };
+  let termination: NodeJS.Timeout | undefined;
 
   function close(code: number, reason: string): void {
     outbox.clear();
-    if (client !== null) hub.remove(client);
+    if (session.client !== null) hub.remove(session.client);
     socket.close(code, reason);
-    cutOff ??= setTimeout(() => socket.terminate(), closeGraceMs);
+    termination ??= setTimeout(() => socket.terminate(), closeGraceMs);
   }
 
-  const send = (message: ServerMessage): void => outbox.send(batchOf([outgoing(message)]));
-
-  const logIn = async (token: string): Promise<void> => {
-    const claims = await tokens.verify(token);
-    if (claims === null || (client !== null && client.userId !== claims.userId)) {
-      close(closeCodes.unauthorized, 'The token is not valid');
-      return;
-    }
-    const described = await dependencies.describe();
-    if (socket.readyState !== socket.OPEN) return;
-    // A user revoked during the log-in was not in the list of clients to close.
-    if (!tokens.holds(claims)) return close(closeCodes.unauthorized, 'BackendLogger in again');
-    clearTimeout(timer);
-    const left = Math.min(Math.max(0, claims.expiresAt - clock.now()), maxTimerMs);
-    timer = setTimeout(() => close(closeCodes.unauthorized, 'The token has expired'), left);
-    send(hello(described, claims, clock));
-    if (client !== null) return;
-    client = { userId: claims.userId, send: outbox.send, close };
-    hub.add(client);
-  };
-
-  const onMessage = async (data: RawData, isBinary: boolean): Promise<void> => {
-    const message = isBinary ? null : parse(data);
-    if (message === null) return close(closeCodes.badMessage, 'Not a message of this protocol');
-    if (message.type === 'auth') return logIn(message.token);
-    if (client === null) return close(closeCodes.unauthorized, 'The first message must be auth');
-    send({ type: 'pong', at: isoTime(clock.now()) });
-  };
-
   socket.on('message', (data, isBinary) => {
-    onMessage(data, isBinary).catch((error: unknown) => {
+    handleMessage(session, data, isBinary).catch((error: unknown) => {
       logger.event('unexpected_error', { where: '/ws', message: String(error) });
       close(1011, 'Something went wrong here');
     });
   });
-  // A broken link ends in `close` too; without a listener its error would end the process.
+  // A broken connection also emits `close`; without a listener its error would end the process.
   socket.on('error', () => undefined);
   socket.on('close', () => {
-    clearTimeout(timer);
-    clearTimeout(cutOff);
+    clearTimeout(session.timer);
+    clearTimeout(termination);
     outbox.clear();
-    if (client !== null) hub.remove(client);
+    if (session.client !== null) hub.remove(session.client);
   });
   return { close };
 }
+
+type ByteStream = Pick<Writable, 'write'>;
+
+type Session = ConnectionDependencies &
+  Connection & {
+    socket: WebSocket;
+    outbox: ReturnType<typeof createOutbox>;
+    /** Null until the log-in. */
+    client: HubClient | null;
+    /** Ends the connection: before the log-in at its deadline, then when the token expires. */
+    timer: NodeJS.Timeout;
+  };
+
+const sendingSocket = (socket: WebSocket, stream: ByteStream): SendingSocket => ({
+  get bufferedAmount() {
+    return socket.bufferedAmount;
+  },
+  write: (frames, done) => {
+    if (socket.readyState === socket.OPEN) stream.write(frames, done);
+  },
+});
+
+async function handleMessage(session: Session, data: RawData, isBinary: boolean): Promise<void> {
+  const { client, clock, close } = session;
+  const message = isBinary ? null : parse(data);
+  if (message === null) return close(closeCodes.badMessage, 'Not a message of this protocol');
+  if (message.type === 'auth') return logIn(session, message.token);
+  if (client === null) return close(closeCodes.unauthorized, 'The first message must be auth');
+  send(session, { type: 'pong', at: isoTime(clock.now()) });
+}
+
+async function logIn(session: Session, token: string): Promise<void> {
+  const { hub, tokens, clock, socket, outbox, close } = session;
+  const claims = await tokens.verify(token);
+  if (claims === null || (session.client !== null && session.client.userId !== claims.userId)) {
+    close(closeCodes.unauthorized, 'The token is not valid');
+    return;
+  }
+  const described = await session.describe();
+  if (socket.readyState !== socket.OPEN) return;
+  // A user revoked during the log-in was not in the list of clients to close.
+  if (!tokens.holds(claims)) return close(closeCodes.unauthorized, 'Log in again');
+  clearTimeout(session.timer);
+  const left = Math.min(Math.max(0, claims.expiresAt - clock.now()), maxTimerMs);
+  session.timer = setTimeout(() => close(closeCodes.unauthorized, 'The token has expired'), left);
+  send(session, hello(described, claims, clock));
+  if (session.client !== null) return;
+  session.client = { userId: claims.userId, send: outbox.send, close };
+  hub.add(session.client);
+}
+
+const send = ({ outbox }: Session, message: ServerMessage): void => outbox.send(batchOf([outgoing(message)]));
 
 function hello(described: Pick<HelloMessage, 'version' | 'station'>, claims: AccessClaims, clock: Clock): HelloMessage {
   return {
@@ -127,7 +140,7 @@ function hello(described: Pick<HelloMessage, 'version' | 'station'>, claims: Acc
 
 function parse(data: RawData): ClientMessage | null {
   try {
-    // One Buffer: the binaryType of `ws` is left as it is.
+    // One Buffer, by the default binaryType of `ws`.
     const value: unknown = JSON.parse((data as Buffer).toString('utf8'));
     return Value.Check(ClientMessage, value) ? value : null;
   } catch {

@@ -19,14 +19,14 @@ function withHub() {
 function testClient(userId = 'olena') {
   const batches: Batch[] = [];
   const closed: number[] = [];
-  const heard = (): unknown[] =>
+  const received = (): unknown[] =>
     batches.flatMap(({ messages }) => messages.map(({ text }) => (JSON.parse(text) as { deviceId: string }).deviceId));
   const client = {
     userId,
     send: (batch: Batch) => void batches.push(batch),
     close: (code: number) => void closed.push(code),
   };
-  return { client, batches, closed, heard };
+  return { client, batches, closed, received };
 }
 
 const changed = (deviceId: string): ServerMessage => ({
@@ -35,29 +35,29 @@ const changed = (deviceId: string): ServerMessage => ({
   deviceId,
 });
 
-test('messages of one moment go to all clients in their order, as the same bytes', async () => {
+test('messages of one turn are sent to all clients in order, as the same bytes', async () => {
   const { hub } = withHub();
   const [one, other] = [testClient(), testClient()];
   for (const { client } of [one, other]) hub.add(client);
   for (const id of ['a', 'b', 'a']) hub.broadcast(changed(id), id);
   await nextTurn();
-  assert.deepEqual(one.heard(), ['a', 'b', 'a'], 'who keeps up hears everything');
+  assert.deepEqual(one.received(), ['a', 'b', 'a'], 'a client that keeps up gets every message');
   assert.equal(one.batches.length, 1);
   assert.equal(one.batches[0], other.batches[0]);
 });
 
-test('many large messages go in several batches', async () => {
+test('many large messages are sent in several batches', async () => {
   const { hub } = withHub();
-  const { client, batches, heard } = testClient();
+  const { client, batches, received } = testClient();
   hub.add(client);
   const ids = ['a', 'b', 'c'].map((letter) => letter.repeat(60_000));
   for (const id of ids) hub.broadcast(changed(id));
   await nextTurn();
   assert.equal(batches.length, 3);
-  assert.deepEqual(heard(), ids);
+  assert.deepEqual(received(), ids);
 });
 
-test('a client that comes while messages wait hears what is replayed, then what is told from then on', async () => {
+test('a client that joins while messages wait gets the replayed messages, then only later broadcasts', async () => {
   const { hub, endPause } = withHub();
   const [early, late] = [testClient(), testClient()];
   using _replaying = hub.replay(() => [changed('replayed')]);
@@ -68,23 +68,23 @@ test('a client that comes while messages wait hears what is replayed, then what 
   hub.add(late.client);
   hub.broadcast(changed('later'));
   await endPause();
-  assert.deepEqual(early.heard(), ['replayed', 'first', 'waits', 'later']);
-  assert.deepEqual(late.heard(), ['replayed', 'later']);
+  assert.deepEqual(early.received(), ['replayed', 'first', 'waits', 'later']);
+  assert.deepEqual(late.received(), ['replayed', 'later']);
 });
 
-test('clients hear what was told before they are closed', () => {
+test('earlier broadcasts reach a client before it is closed', () => {
   const { hub } = withHub();
   const [olena, ivan] = [testClient('olena'), testClient('ivan')];
   for (const { client } of [olena, ivan]) hub.add(client);
   hub.broadcast(changed('a'));
   hub.closeUser('ivan', 4401, 'Log in again');
-  assert.deepEqual([ivan.heard(), ivan.closed, olena.closed], [['a'], [4401], []]);
+  assert.deepEqual([ivan.received(), ivan.closed, olena.closed], [['a'], [4401], []]);
   hub.broadcast(changed('b'));
   hub.closeAll(1013, 'Messages were missed');
-  assert.deepEqual([olena.heard(), olena.closed], [['a', 'b'], [1013]]);
+  assert.deepEqual([olena.received(), olena.closed], [['a', 'b'], [1013]]);
 });
 
-test('what nobody is there for any more does not reach the next one who comes', async () => {
+test('messages that wait when the last client leaves do not reach the next one', async () => {
   const { hub } = withHub();
   const [first, next] = [testClient(), testClient()];
   hub.add(first.client);
@@ -92,10 +92,10 @@ test('what nobody is there for any more does not reach the next one who comes', 
   hub.remove(first.client);
   hub.add(next.client);
   await nextTurn();
-  assert.deepEqual([first.heard(), next.heard()], [[], []]);
+  assert.deepEqual([first.received(), next.received()], [[], []]);
 });
 
-/** A gathering whose deliveries take `tookMs` by a clock that stands still otherwise. */
+/** A gathering whose deliveries take `tookMs` by a clock that otherwise does not move. */
 function withGathering(tookMs: number) {
   let now = 0;
   let wake = (): void => undefined;
@@ -119,7 +119,7 @@ function withGathering(tookMs: number) {
   return { gathering, delivered, pauses, endPause };
 }
 
-test('the first after a pause goes at once, with all of its turn', async () => {
+test('the first item after a pause is delivered at once, with all others of its turn', async () => {
   const { gathering, delivered } = withGathering(1);
   for (const item of [1, 2, 3]) gathering.add(item);
   assert.deepEqual(delivered, [], 'not within the call');
@@ -127,7 +127,7 @@ test('the first after a pause goes at once, with all of its turn', async () => {
   assert.deepEqual(delivered, [[1, 2, 3]]);
 });
 
-test('what comes in a pause goes together at its end, in order; after an idle pause at once again', async () => {
+test('items added during a pause are delivered together at its end, in order; after an idle pause at once again', async () => {
   const { gathering, delivered, pauses, endPause } = withGathering(1);
   gathering.add(1);
   await nextTurn();
@@ -157,7 +157,7 @@ for (const [tookMs, pauseMs] of [
     assert.deepEqual(pauses, [pauseMs]);
   });
 
-test('flushed, what waits goes now, and not again; cleared, it never goes', async () => {
+test('flush delivers waiting items now and not again; clear drops them', async () => {
   const { gathering, delivered, endPause } = withGathering(1);
   gathering.add(1);
   gathering.flush();

@@ -16,7 +16,10 @@ export type SocketHub = {
   onWatched(listener: (watched: boolean) => void): Disposable;
   /** Messages that a new client gets after its `hello`, to have the same state as the others. */
   replay(source: () => readonly ServerMessage[]): Disposable;
-  /** To all clients that are here now, soon: what is told within a few milliseconds goes in one write. @param key of what only the latest matters of, for clients that are behind. */
+  /**
+   * Sends to all current clients; messages within a few milliseconds share one write.
+   * @param key of several waiting messages with the same key a slow client gets only the latest.
+   */
   broadcast(message: ServerMessage, key?: string): void;
   add(client: HubClient): void;
   remove(client: HubClient): void;
@@ -26,8 +29,8 @@ export type SocketHub = {
 };
 
 /**
- * Everyone who watches through `/ws` (contracts, section 10). Messages are framed once for all clients, and gathered (see `gathering.ts`):
- * hundreds of clients times a thousand messages a second would else be more writes than a core can do.
+ * All clients at `/ws` (contracts, section 10). Messages are framed once for all clients, and gathered (see `createGathering`): otherwise
+ * hundreds of clients times a thousand messages a second would need more writes than one core can do.
  */
 export function createSocketHub(clock: Pick<Clock, 'monotonic' | 'sleep'> = systemClock): SocketHub {
   const clients = new Set<HubClient>();
@@ -79,12 +82,12 @@ type Gathering<T> = {
 };
 
 const maxPauseMs = 20;
-/** A delivery that took a millisecond is followed by four without: deliveries take a fifth of the time at most. */
+/** A delivery of one millisecond is followed by a pause of four: deliveries take at most a fifth of the time. */
 const pauseFactor = 4;
 
 /**
- * Gathers what is to be delivered together. The first after a pause goes at once, with all else of the same turn; then, the longer a delivery
- * took, the longer things wait for the next one, up to 20 ms.
+ * Gathers items that are delivered together. The first after a pause is delivered at once, with all others of the same turn. The longer a
+ * delivery took, the longer the pause before the next one, up to 20 ms.
  * @param deliver must not throw.
  */
 export function createGathering<T>(

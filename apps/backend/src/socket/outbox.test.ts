@@ -73,7 +73,7 @@ test('gives a client that is 1 MiB behind the latest state of each device, and e
   assert.match(socket.written.at(-1) ?? '', /"device":3/);
 });
 
-test('gives up on a client at 8 MiB, once', () => {
+test('reports the overflow of a client at 8 MiB, once', () => {
   const socket = slowSocket();
   let overflows = 0;
   const outbox = createOutbox(socket, () => overflows++);
@@ -82,7 +82,7 @@ test('gives up on a client at 8 MiB, once', () => {
   assert.ok(outbox.backlogBytes() < closeAtBytes + 100_000);
 });
 
-test('cuts messages into batches of at most 64 KiB, a larger message by itself', () => {
+test('cuts messages into batches of at most 64 KiB, a larger message alone', () => {
   const sizes = [30_000, 30_000, 30_000, 200_000, 10];
   const messages = sizes.map((size) => outgoing({ text: 'x'.repeat(size) }));
   const batches = [...batchesOf(messages)];
@@ -97,7 +97,7 @@ test('cuts messages into batches of at most 64 KiB, a larger message by itself',
   assert.deepEqual([...batchesOf([])], []);
 });
 
-test('keeps of a batch only what it holds, not its bytes', () => {
+test('keeps only the waiting messages of a batch, not its bytes', () => {
   const socket = slowSocket();
   const outbox = createOutbox(socket, () => assert.fail());
   while (socket.bufferedAmount < coalesceAtBytes) outbox.send(state(0, -1));
@@ -118,15 +118,15 @@ test('a client reads messages of every length out of one write, in their order',
     request.socket.write(textFrames(texts.map((text) => ({ text, bytes: Buffer.byteLength(text) }))));
   });
   const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  const heard: string[] = [];
+  const received: string[] = [];
   await new Promise<void>((resolve, reject) => {
     client.on('error', reject);
     client.on('message', (data: Buffer, isBinary) => {
       assert.equal(isBinary, false);
-      if (heard.push(data.toString()) === texts.length) resolve();
+      if (received.push(data.toString()) === texts.length) resolve();
     });
   });
-  assert.deepEqual(heard, texts);
+  assert.deepEqual(received, texts);
   client.terminate();
   server.close();
 });

@@ -1,6 +1,6 @@
 /** The part of a connection that sending needs. */
 export type SendingSocket = {
-  /** Bytes handed over and not yet taken by the kernel. */
+  /** Bytes that the kernel has not accepted yet. */
   readonly bufferedAmount: number;
   write(frames: Buffer, done: (error?: Error | null) => void): void;
 };
@@ -9,16 +9,16 @@ export type SendingSocket = {
 export type Outgoing = {
   text: string;
   bytes: number;
-  /** A later message of the same key makes this one needless; null keeps it. */
+  /** A later message with the same key replaces this one; null: nothing replaces it. */
   key: string | null;
 };
 
-/** Messages in their order, and the same as the bytes that go over the wire. */
+/** Messages in order, and their bytes on the wire. */
 export type Batch = { messages: readonly Outgoing[]; frames: Buffer };
 
 type Outbox = {
   send(batch: Batch): void;
-  /** Bytes that wait, in the socket and here. */
+  /** Bytes that wait in the socket and in the outbox. */
   backlogBytes(): number;
   clear(): void;
 };
@@ -26,21 +26,21 @@ type Outbox = {
 /** Contracts, section 10. */
 export const coalesceAtBytes = 1024 * 1024;
 export const closeAtBytes = 8 * 1024 * 1024;
-/** A batch is no larger, unless a single message is: how far behind a client is, is looked at between batches. */
+/** Only a single message may be larger. The backlog of a client is checked between batches. */
 const maxBatchBytes = 64 * 1024;
 
 /**
- * Sends to one client without letting it slow anyone else down or fill the memory: from 1 MiB of backlog on, messages wait here and only
- * the latest of each key is kept; at 8 MiB `onOverflow` is called, once.
+ * Sends to one client. A slow client delays no other one and has limited memory: from 1 MiB of backlog on, messages wait here and only the
+ * latest of each key is kept; at 8 MiB `onOverflow` is called, once.
  */
 export function createOutbox(socket: SendingSocket, onOverflow: () => void): Outbox {
-  // In order of the first arrival of each key; a number stands for a message without one.
+  // In order of the first arrival of each key; messages without a key get a number.
   const held = new Map<string | number, Outgoing>();
   let heldBytes = 0;
   let nextUnkeyed = 0;
   let overflowed = false;
 
-  // The message alone is kept, not the bytes of the whole batch it came in.
+  // Keeps the message only, not the bytes of its whole batch.
   const hold = (message: Outgoing): void => {
     const key = message.key ?? nextUnkeyed++;
     heldBytes += message.bytes - (held.get(key)?.bytes ?? 0);
@@ -90,7 +90,7 @@ export function outgoing(message: object, key: string | null = null): Outgoing {
 
 export const batchOf = (messages: readonly Outgoing[]): Batch => ({ messages, frames: textFrames(messages) });
 
-/** The messages in as few batches as may be. */
+/** The messages in as few batches as possible. */
 export function* batchesOf(messages: readonly Outgoing[]): Generator<Batch> {
   let start = 0;
   let bytes = 0;
@@ -104,14 +104,14 @@ export function* batchesOf(messages: readonly Outgoing[]): Generator<Batch> {
   if (start < messages.length) yield batchOf(messages.slice(start));
 }
 
-/** Bytes of a header before the payload length that follows, and from which payload length on it is 2 or 8 bytes more. */
+/** Bytes of the shortest header, and the longest payloads for which it is enough or grows by 2 bytes; beyond, it grows by 8. */
 const [shortHeader, fitsSevenBits, fitsSixteenBits] = [2, 125, 65_535];
 /** The last frame of its message, text (RFC 6455, section 5.2). */
 const finalText = 0x81;
 
 /**
- * Text frames as a server sends them (RFC 6455, section 5.2: whole, not masked), one after the other: one write sends them all, and the same
- * bytes go to any number of clients.
+ * Unmasked, unfragmented text frames (RFC 6455, section 5.2), one after the other: one write sends them all, and the same bytes serve any
+ * number of clients.
  * @param bytes of the text in UTF-8.
  */
 export function textFrames(messages: readonly { text: string; bytes: number }[]): Buffer {

@@ -10,7 +10,7 @@ import { recordedLog } from '../testing/recorded-log.ts';
 import { createSocketHub } from './hub.ts';
 import { registerSocketRoute } from './connection.ts';
 
-test('someone who is revoked while being let in stays outside', async () => {
+test('a user who is revoked during the log-in gets nothing and is closed', async () => {
   const logger = recordedLog();
   const clock = systemClock;
   const tokens = createAccessTokens({ secret: 'a secret of the configuration, 32+ bytes', clock });
@@ -25,9 +25,9 @@ test('someone who is revoked while being let in stays outside', async () => {
   const { port } = app.server.address() as AddressInfo;
 
   const socket = new WebSocket(`ws://127.0.0.1:${port}/ws`);
-  let heard = 0;
+  let received = 0;
   socket.on('message', () => {
-    heard++;
+    received++;
     socket.terminate();
   });
   const closed = once(socket, 'close');
@@ -35,5 +35,5 @@ test('someone who is revoked while being let in stays outside', async () => {
   const { token } = await tokens.issue({ id: 'petro', role: 'admin' }, tokens.moment());
   socket.send(JSON.stringify({ type: 'auth', token }));
   assert.equal((await closed)[0], 4401);
-  assert.deepEqual([heard, hub.size()], [0, 0]);
+  assert.deepEqual([received, hub.size()], [0, 0]);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
 import { maxFrameBytes } from '@station/protocol/socket';
@@ -49,7 +49,7 @@ test('a client that logs in receives its user, and its requests are answered', a
   client.socket.close();
 });
 
-test('nothing is sent before the log-in, and anything but a good log-in ends the link', async () => {
+test('nothing is sent before the log-in, and any other first message ends the connection', async () => {
   await using agent = await simulateAgent();
   await using running = await runBackend({ env: { AGENT_URL: agent.url } });
   await running.setUp();
@@ -63,14 +63,14 @@ test('nothing is sent before the log-in, and anything but a good log-in ends the
   send(wrong, { type: 'auth', token: 'no.such.token' });
   assert.equal(await wrong.closed, 4401);
   for (const text of ['not json', '{"type":"dance"}', '[]', '{"type":"auth"}']) {
-    const odd = await open(running);
-    odd.socket.send(text);
-    assert.equal(await odd.closed, 1008, text);
+    const invalid = await open(running);
+    invalid.socket.send(text);
+    assert.equal(await invalid.closed, 1008, text);
   }
   const binary = await open(running);
   binary.socket.send(Buffer.from('{"type":"ping"}'));
   assert.equal(await binary.closed, 1008);
-  assert.equal(await silent.closed, 4401, 'who says nothing is closed after 5 s');
+  assert.equal(await silent.closed, 4401, 'a silent client is closed after 5 s');
   assert.deepEqual(silent.messages, []);
 });
 
@@ -84,7 +84,7 @@ test('a frame over 1 MiB is refused with 1009', async () => {
   assert.equal(await client.closed, 1009);
 });
 
-test('a page of another site is not let in', async () => {
+test('a page of another site is refused', async () => {
   await using running = await runBackend();
   const { host } = new URL(running.backend.url);
   const refused = new WebSocket(`ws://${host}/ws`, { headers: { origin: 'http://evil.example' } });
@@ -94,7 +94,7 @@ test('a page of another site is not let in', async () => {
   own.socket.close();
 });
 
-test('the link ends with its token, unless a fresh one is sent in time', async () => {
+test('the connection ends with its token, unless a new one is sent in time', async () => {
   const clock = manualClock();
   await using running = await runBackend({ clock });
   const { accessToken } = await running.setUp();
@@ -115,7 +115,7 @@ test('the link ends with its token, unless a fresh one is sent in time', async (
   renewed.socket.close();
 });
 
-test('someone who is removed from the station is cut off at once', async () => {
+test('a user who is removed from the station is disconnected at once', async () => {
   await using running = await runBackend();
   const headers = bearer((await running.setUp()).accessToken);
   const account = { email: 'ivan@example.org', password: 'a long enough one' };
@@ -132,7 +132,7 @@ test('someone who is removed from the station is cut off at once', async () => {
   assert.equal(me.statusCode, 401);
 });
 
-test('a new password cuts everyone off; the page that changed it comes back by its cookie', async () => {
+test('a new password disconnects every client; the page that changed it reconnects with its cookie', async () => {
   await using running = await runBackend();
   await running.setUp();
   const { email, password } = owner;
@@ -158,7 +158,7 @@ test('a new password cuts everyone off; the page that changed it comes back by i
   back.socket.close();
 });
 
-test('the agent’s events reach every client, also that the agent is unreachable', async () => {
+test('every client gets the agent’s events and learns that the agent is unreachable', async () => {
   await using running = await (async () => {
     const agent = await simulateAgent();
     return Object.assign(await runBackend({ env: { AGENT_URL: agent.url } }), { agent });
@@ -175,11 +175,11 @@ test('the agent’s events reach every client, also that the agent is unreachabl
   }
   const event = { time: '2026-03-01T12:00:00.000Z', level: 'info', event: 'update_start', images: { backend: 'a:1' } };
   agent.emit(event);
-  agent.emit({ no: 'event of ours' });
+  agent.emit({ not: 'an event' });
   for (const client of clients) assert.deepEqual((await client.next('agent_event'))['event'], event);
   agent.endStreams();
   for (const client of clients) assert.equal((await client.next('agent_link'))['connected'], false);
-  for (const client of clients) assert.equal((await client.next('agent_link'))['connected'], true, 'by itself');
+  for (const client of clients) assert.equal((await client.next('agent_link'))['connected'], true, 'reconnects');
   for (const { socket } of clients) socket.close();
 });
 
@@ -193,7 +193,7 @@ test('when the backend stops, clients are asked to reconnect', async () => {
   assert.equal(await client.closed, 1001);
 });
 
-test('a client that reads nothing is cut off at 8 MiB and holds up nobody', async () => {
+test('a client that reads nothing is disconnected at 8 MiB and delays no other client', async () => {
   await using agent = await simulateAgent();
   await using running = await runBackend({ env: { AGENT_URL: agent.url } });
   const { accessToken } = await running.setUp();
@@ -205,7 +205,7 @@ test('a client that reads nothing is cut off at 8 MiB and holds up nobody', asyn
     await client.next('hello');
   }
   // Stops reading from the connection itself: the kernel's buffers fill, then ours.
-  (frozen.socket as unknown as { _socket: Socket })._socket.pause();
+  frozen.socket.pause();
   const filler = 'x'.repeat(100_000);
   for (let index = 0; index < 300; index++) {
     agent.emit({ time: '2026-03-01T12:00:00.000Z', level: 'info', event: 'note', index, filler });
@@ -216,7 +216,7 @@ test('a client that reads nothing is cut off at 8 MiB and holds up nobody', asyn
   frozen.socket.terminate();
 });
 
-test('bytes that are no WebSocket frame end the link, not the backend', async () => {
+test('bytes that are not a WebSocket frame end the connection, not the backend', async () => {
   await using running = await runBackend();
   const { hostname, port } = new URL(running.backend.url);
   const raw = connect(Number(port), hostname);

@@ -85,7 +85,7 @@ function parseEvent(data: string): AgentEvent | null {
 const maxEventChars = 1024 * 1024;
 
 /**
- * Takes server-sent events apart (WHATWG HTML, section 9.2.6), as far as the agent uses them: the `data` of each event.
+ * Parses server-sent events (WHATWG HTML, section 9.2.6), as far as the agent uses them: the `data` of each event.
  * @param onData called with the text of each complete event.
  * @returns push, to be called with decoded text in pieces of any size.
  * @throws from push, when an event is longer than 1 MiB.
@@ -100,7 +100,7 @@ function createSseParser(onData: (data: string) => void): (text: string) => void
     } else if (line.startsWith('data:')) {
       data.push(line.slice(line[5] === ' ' ? 6 : 5));
     }
-    // Comments keep the link alive; other fields are of no use here.
+    // Comments keep the connection alive; other fields are not used.
   };
   return (text) => {
     const lines = (rest + text).split(/\r\n|\n|\r(?!$)/);
@@ -135,10 +135,10 @@ export function startAgentEvents(
       },
     },
   });
-  const replaying = hub.replay(() => [linkMessage(link.isConnected())]);
+  const replay = hub.replay(() => [linkMessage(link.isConnected())]);
   return {
     [Symbol.asyncDispose]: async () => {
-      replaying[Symbol.dispose]();
+      replay[Symbol.dispose]();
       await link[Symbol.asyncDispose]();
     },
   };

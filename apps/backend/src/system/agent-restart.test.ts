@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bearer, runBackend } from '../testing/running-backend.ts';
 
-test('the agent alone may ask for a restart, and has its answer before', async () => {
+test('only the agent may request a restart, and gets its answer first', async () => {
   let restarts = 0;
   const agentToken = 'token-of-the-agent';
   await using running = await runBackend({ env: { AGENT_TOKEN: agentToken }, onRestart: () => (restarts += 1) });

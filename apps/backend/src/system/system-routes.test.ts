@@ -23,7 +23,7 @@ async function backendWithAgent(clock?: Clock) {
   return { agent, running, http: running.http, headers, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-test('status and version of the agent are passed on as they are, over its socket and with its token', async () => {
+test('status and version of the agent are forwarded unchanged, over its socket and with its token', async () => {
   await using all = await backendWithAgent();
   const { agent, http, headers } = all;
   const status = { currentVersion: '1.2.3', updating: false, addedByANewerAgent: { stays: true } };
@@ -38,7 +38,7 @@ test('status and version of the agent are passed on as they are, over its socket
   );
 });
 
-test('an update is handed over without waiting for its end', async () => {
+test('an update is requested without waiting for its end', async () => {
   await using all = await backendWithAgent();
   const { agent, http, headers } = all;
   agent.answer('/update?wait=false', 202, { operationId: 'op-1' });
@@ -60,7 +60,7 @@ test('an update is handed over without waiting for its end', async () => {
   assert.deepEqual(bodies, [{ version: '1.3.0' }, {}, {}]);
 });
 
-test('refusals of the agent reach the reader with their own code', async () => {
+test('refusals of the agent reach the client with their own code', async () => {
   await using all = await backendWithAgent();
   const { agent, http, headers } = all;
   const refusal = { statusCode: 409, error: 'Conflict', code: 'update_in_progress', message: 'An update is running.' };
@@ -85,9 +85,9 @@ test('an unreachable, silent or faulty agent gives 502, never a hang', async () 
   await using running = await runBackend({ env: { AGENT_SOCKET: socketPath } });
   const headers = bearer((await running.setUp()).accessToken);
   const ask = (url = '/api/system/status') => running.http.inject({ url, headers });
-  const away = await ask();
-  assert.equal(away.statusCode, 502);
-  assert.equal(away.json().code, 'agent_unreachable');
+  const unreachable = await ask();
+  assert.equal(unreachable.statusCode, 502);
+  assert.equal(unreachable.json().code, 'agent_unreachable');
   assert.equal((await ask('/api/system/events')).statusCode, 502);
 
   await using agent = await simulateAgent(socketPath);
@@ -102,7 +102,7 @@ test('an unreachable, silent or faulty agent gives 502, never a hang', async () 
   assert.equal((await without.http.inject({ url: '/api/system/status', headers: bearer(token) })).statusCode, 502);
 });
 
-test('the event stream is passed on as it comes, and ends on both sides when the reader leaves', async () => {
+test('the event stream is forwarded unchanged, and ends on both sides when the reader disconnects', async () => {
   await using all = await backendWithAgent();
   const { agent, running, headers } = all;
   await until('the backend itself listens', () => agent.streams() === 1);
@@ -121,7 +121,7 @@ test('the event stream is passed on as it comes, and ends on both sides when the
   await until('the agent sees it leave', () => agent.streams() === 1);
 });
 
-test('an event stream ends with the token it was opened by, and when its reader is removed', async () => {
+test('an event stream ends with its access token, and when its user is removed', async () => {
   const clock = manualClock();
   await using all = await backendWithAgent(clock);
   const { agent, running, http, headers } = all;
@@ -146,7 +146,7 @@ test('an event stream ends with the token it was opened by, and when its reader 
   await assert.rejects(expiring.text());
 });
 
-test('open event streams do not hold the backend up when it stops', async () => {
+test('open event streams do not delay the stop of the backend', async () => {
   await using all = await backendWithAgent();
   const { running, headers } = all;
   const response = await fetch(`${running.backend.url}/api/system/events`, { headers });

@@ -1,6 +1,6 @@
 import ReconnectingWebSocket, { type CloseEvent } from 'partysocket/ws';
 import type { HelloMessage, ServerMessage } from '@station/protocol/socket';
-import { createStore, type Store } from './store.ts';
+import { createStore, type Store, type WritableStore } from './store.ts';
 
 export type LiveState = {
   /** `live` once the handshake is done; `connecting` before the first answer; `down` while it reconnects automatically. */
@@ -16,7 +16,8 @@ export type LiveService = {
   close(): void;
   /** Tries at once instead of waiting for the next attempt, and asks whether a link that looks open is. */
   nudge(): void;
-  onMessage(listener: (message: ServerMessage) => void): () => void;
+  /** Calls `listener` with every message, as long as the page lives. */
+  onMessage(listener: (message: ServerMessage) => void): void;
 };
 
 const pingEveryMs = 10_000;
@@ -25,109 +26,125 @@ const reauthBeforeMs = 60_000;
 const unauthorized = 4401;
 const shut: LiveState = { link: 'off', agent: null, hello: null };
 
-/** The one WebSocket of the page (contracts, section 10). */
-export function createLiveService(deps: {
+type LiveParts = {
   url: () => string;
   token: () => Promise<string>;
   tokenRefused: (token: string) => void;
   stationNow: () => number;
   onServerTime: (iso: string) => void;
-}): LiveService {
+};
+
+/** The one WebSocket of the page (contracts, section 10). */
+export function createLiveService(parts: LiveParts): LiveService {
   const state = createStore<LiveState>(shut);
-  const listeners = new Set<(message: ServerMessage) => void>();
-  let socket: ReconnectingWebSocket | null = null;
-  let sentToken: string | null = null;
-  let pingTimer: ReturnType<typeof setInterval> | undefined;
-  let silenceTimer: ReturnType<typeof setTimeout> | undefined;
-  let reauthTimer: ReturnType<typeof setTimeout> | undefined;
-
-  const patch = (change: Partial<LiveState>): void => state.set({ ...state.get(), ...change });
-  const stopTimers = (): void => {
-    clearInterval(pingTimer);
-    clearTimeout(silenceTimer);
-    clearTimeout(reauthTimer);
-    silenceTimer = undefined;
-  };
-  const authenticate = async (on: ReconnectingWebSocket): Promise<void> => {
-    try {
-      sentToken = await deps.token();
-      if (socket === on && on.readyState === on.OPEN) on.send(JSON.stringify({ type: 'auth', token: sentToken }));
-    } catch {
-      // No token to be had now: the server closes the link at its deadline and the next attempt asks again.
-    }
-  };
-  const ping = (on: ReconnectingWebSocket): void => {
-    if (on.readyState !== on.OPEN || silenceTimer !== undefined) return;
-    on.send(JSON.stringify({ type: 'ping' }));
-    // A connection that died silently (a phone changed networks) never fires `close`.
-    silenceTimer = setTimeout(() => on.reconnect(), silenceMs);
-  };
-  const completeHandshake = (on: ReconnectingWebSocket, hello: HelloMessage): void => {
-    patch({ link: 'live', hello });
-    clearInterval(pingTimer);
-    pingTimer = setInterval(() => ping(on), pingEveryMs);
-    clearTimeout(reauthTimer);
-    const left = Date.parse(hello.tokenExpiresAt) - deps.stationNow() - reauthBeforeMs;
-    reauthTimer = setTimeout(
-      () => {
-        if (sentToken !== null) deps.tokenRefused(sentToken);
-        void authenticate(on);
-      },
-      Math.max(left, 1_000),
-    );
-  };
-  const receive = (on: ReconnectingWebSocket, data: unknown): void => {
-    clearTimeout(silenceTimer);
-    silenceTimer = undefined;
-    const message = parse(data);
-    if (!message) return;
-    deps.onServerTime(message.at);
-    if (message.type === 'hello') completeHandshake(on, message);
-    if (message.type === 'agent_link') patch({ agent: message.connected });
-    for (const listener of listeners) listener(message);
-  };
-  const lost = (event: CloseEvent): void => {
-    stopTimers();
-    if (event.code === unauthorized && sentToken !== null) deps.tokenRefused(sentToken);
-    patch({ link: 'down', agent: null });
-  };
-
+  const link: Link = { ...parts, state, listeners: [], socket: null, sentToken: null };
   return {
     state,
-    open: () => {
-      if (socket) return;
-      patch({ link: 'connecting' });
-      const opened = new ReconnectingWebSocket(deps.url, null, {
-        minReconnectionDelay: 400,
-        maxReconnectionDelay: 4_000,
-        reconnectionDelayGrowFactor: 1.4,
-        minUptime: 2_000,
-        connectionTimeout: 5_000,
-        maxEnqueuedMessages: 0,
-      });
-      socket = opened;
-      opened.addEventListener('open', () => void authenticate(opened));
-      opened.addEventListener('message', (event) => receive(opened, event.data));
-      opened.addEventListener('close', (event) => socket === opened && lost(event));
-    },
+    open: () => open(link),
     close: () => {
-      const closing = socket;
-      socket = null;
-      stopTimers();
+      const closing = link.socket;
+      link.socket = null;
+      stopTimers(link);
       closing?.close();
       state.set(shut);
     },
     nudge: () => {
+      const { socket } = link;
       if (!socket) return;
-      if (state.get().link === 'live') ping(socket);
+      if (state.get().link === 'live') ping(link, socket);
       else if (socket.readyState !== socket.OPEN) socket.reconnect();
     },
-    onMessage: (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
+    onMessage: (listener) => void link.listeners.push(listener),
   };
 }
+
+type Timer = ReturnType<typeof setTimeout>;
+
+type Link = LiveParts & {
+  state: WritableStore<LiveState>;
+  listeners: ((message: ServerMessage) => void)[];
+  /** Null while the service is closed. It reconnects automatically. */
+  socket: ReconnectingWebSocket | null;
+  sentToken: string | null;
+  pingTimer?: Timer | undefined;
+  /** Runs while an answer to a ping is due. */
+  silenceTimer?: Timer | undefined;
+  reauthTimer?: Timer | undefined;
+};
+
+function open(link: Link): void {
+  if (link.socket) return;
+  patch(link, { link: 'connecting' });
+  const socket = new ReconnectingWebSocket(link.url, null, {
+    minReconnectionDelay: 400,
+    maxReconnectionDelay: 4_000,
+    reconnectionDelayGrowFactor: 1.4,
+    minUptime: 2_000,
+    connectionTimeout: 5_000,
+    maxEnqueuedMessages: 0,
+  });
+  link.socket = socket;
+  socket.addEventListener('open', () => void authenticate(link, socket));
+  socket.addEventListener('message', (event) => receive(link, socket, event.data));
+  socket.addEventListener('close', (event) => link.socket === socket && handleClose(link, event));
+}
+
+async function authenticate(link: Link, socket: ReconnectingWebSocket): Promise<void> {
+  try {
+    const token = await link.token();
+    link.sentToken = token;
+    if (link.socket === socket && socket.readyState === socket.OPEN)
+      socket.send(JSON.stringify({ type: 'auth', token }));
+  } catch {
+    // There is no token now: the server closes the link at its deadline and the next attempt asks again.
+  }
+}
+
+function receive(link: Link, socket: ReconnectingWebSocket, data: unknown): void {
+  clearTimeout(link.silenceTimer);
+  link.silenceTimer = undefined;
+  const message = parse(data);
+  if (!message) return;
+  link.onServerTime(message.at);
+  if (message.type === 'hello') completeHandshake(link, socket, message);
+  if (message.type === 'agent_link') patch(link, { agent: message.connected });
+  for (const listener of link.listeners) listener(message);
+}
+
+function completeHandshake(link: Link, socket: ReconnectingWebSocket, hello: HelloMessage): void {
+  patch(link, { link: 'live', hello });
+  clearInterval(link.pingTimer);
+  link.pingTimer = setInterval(() => ping(link, socket), pingEveryMs);
+  clearTimeout(link.reauthTimer);
+  const leftMs = Date.parse(hello.tokenExpiresAt) - link.stationNow() - reauthBeforeMs;
+  const reauthenticate = (): void => {
+    if (link.sentToken !== null) link.tokenRefused(link.sentToken);
+    void authenticate(link, socket);
+  };
+  link.reauthTimer = setTimeout(reauthenticate, Math.max(leftMs, 1_000));
+}
+
+function ping(link: Link, socket: ReconnectingWebSocket): void {
+  if (socket.readyState !== socket.OPEN || link.silenceTimer !== undefined) return;
+  socket.send(JSON.stringify({ type: 'ping' }));
+  // A connection that died silently (a phone changed networks) never fires `close`.
+  link.silenceTimer = setTimeout(() => socket.reconnect(), silenceMs);
+}
+
+function handleClose(link: Link, { code }: CloseEvent): void {
+  stopTimers(link);
+  if (code === unauthorized && link.sentToken !== null) link.tokenRefused(link.sentToken);
+  patch(link, { link: 'down', agent: null });
+}
+
+function stopTimers(link: Link): void {
+  clearInterval(link.pingTimer);
+  clearTimeout(link.silenceTimer);
+  clearTimeout(link.reauthTimer);
+  link.silenceTimer = undefined;
+}
+
+const patch = ({ state }: Link, change: Partial<LiveState>): void => state.set({ ...state.get(), ...change });
 
 function parse(data: unknown): ServerMessage | null {
   if (typeof data !== 'string') return null;

@@ -3,7 +3,7 @@ import type { Memory } from './memory.ts';
 import type { RefreshTurns } from './refresh-turns.ts';
 import { asProblem, isOutage, type Method, Problem, type Send, type SendOptions } from './request.ts';
 import type { StationClock } from './station-clock.ts';
-import { createStore, type Store } from './store.ts';
+import { createStore, type Store, type WritableStore } from './store.ts';
 
 type SessionState =
   | { kind: 'checking' }
@@ -24,8 +24,10 @@ export type SessionService = {
   /** The current token was refused: the next `token()` fetches another one. */
   tokenRefused(token: string): void;
   /** A request in the name of the user; a refused token is refreshed once, silently. */
-  call<T>(method: Method, path: string, options?: Omit<SendOptions, 'token'>): Promise<T>;
+  call<T>(method: Method, path: string, options?: CallOptions): Promise<T>;
 };
+
+type CallOptions = Omit<SendOptions, 'token'>;
 
 /** A token with less left than this is replaced before it is used. */
 const marginMs = 30_000;
@@ -36,124 +38,139 @@ const startRetryMs = 2_000;
  */
 const refreshTimeoutMs = 60_000;
 
-export function createSessionService(deps: {
+type SessionParts = {
   send: Send;
   turns: RefreshTurns;
   clock: StationClock;
   memory: Memory;
   pause: (ms: number) => Promise<void>;
-}): SessionService {
-  const { send, turns, clock, memory } = deps;
+};
+
+export function createSessionService(parts: SessionParts): SessionService {
+  const { send, turns } = parts;
   const state = createStore<SessionState>({ kind: 'checking' });
-  // The access token lives here and nowhere else: in this page's memory.
-  let current: Session | null = null;
-  let refreshing: Promise<Session> | null = null;
-
-  const adopt = (session: Session): Session => {
-    current = session;
-    memory.set('signed-in-before', 'yes');
-    const before = state.get();
-    if (before.kind !== 'signed_in' || JSON.stringify(before.user) !== JSON.stringify(session.user))
-      state.set({ kind: 'signed_in', user: session.user });
-    return session;
+  const page: Page = { ...parts, state, current: null, refreshing: null };
+  turns.onAnnounced((session) => (session ? adopt(page, session) : leave(page, 'left')));
+  const enter = async (path: string, body: SetupRequest | LoginRequest): Promise<void> => {
+    const session = await send<Session>('POST', path, { body });
+    turns.announce(session);
+    adopt(page, session);
   };
-  const leave = (because: 'expired' | 'left'): void => {
-    current = null;
-    memory.set('signed-in-before', null);
-    state.set({ kind: 'signed_out', because });
-  };
-  const fresh = (): Session | null =>
-    current && Date.parse(current.expiresAt) - clock.now() > marginMs ? current : null;
-
-  turns.onAnnounced((session) => (session ? adopt(session) : leave('left')));
-
-  const refresh = (): Promise<Session> => {
-    refreshing ??= turns
-      .exclusively(async () => {
-        // Another tab may have refreshed while this one waited for its turn.
-        const handed = fresh();
-        if (handed) return handed;
-        const session = await send<Session>('POST', '/api/auth/refresh', { timeoutMs: refreshTimeoutMs });
-        turns.announce(session);
-        return adopt(session);
-      })
-      .finally(() => (refreshing = null));
-    return refreshing;
-  };
-
-  const token = async (): Promise<string> => {
-    const held = fresh();
-    if (held) return held.accessToken;
-    try {
-      return (await refresh()).accessToken;
-    } catch (error) {
-      const problem = asProblem(error);
-      // Only the station's own "no" ends a session; a backend that restarts does not.
-      if (problem.status === 401 && state.get().kind === 'signed_in') leave('expired');
-      throw problem;
-    }
-  };
-
-  const find = async (): Promise<SessionState> => {
-    if (memory.get('signed-in-before') !== null) {
-      try {
-        return { kind: 'signed_in', user: (await refresh()).user };
-      } catch (error) {
-        if (asProblem(error).status !== 401) throw error;
-        memory.set('signed-in-before', null);
-      }
-    }
-    const setup = await send<SetupState>('GET', '/api/auth/setup');
-    return setup.needed ? { kind: 'setup_needed' } : { kind: 'signed_out', because: 'never_in' };
-  };
-
   return {
     state,
-    start: async () => {
-      for (;;) {
-        try {
-          const found = await find();
-          // Another tab may have logged in meanwhile.
-          if (state.get().kind !== 'signed_in') state.set(found);
-          return;
-        } catch (error) {
-          const problem = asProblem(error);
-          state.set({ kind: 'unreachable', problem });
-          await deps.pause(isOutage(problem) ? startRetryMs : startRetryMs * 5);
-        }
-      }
-    },
-    setUp: async (request) => {
-      const session = await send<Session>('POST', '/api/auth/setup', { body: request });
-      turns.announce(session);
-      adopt(session);
-    },
-    logIn: async (request) => {
-      const session = await send<Session>('POST', '/api/auth/login', { body: request });
-      turns.announce(session);
-      adopt(session);
-    },
+    start: () => start(page),
+    setUp: (request) => enter('/api/auth/setup', request),
+    logIn: (request) => enter('/api/auth/login', request),
     logOut: async () => {
       await turns.exclusively(() => send<void>('POST', '/api/auth/logout'));
       turns.announce(null);
-      leave('left');
+      leave(page, 'left');
     },
-    token,
-    tokenRefused: (refused) => {
-      if (current?.accessToken === refused) current = null;
-    },
-    call: async (method, path, options = {}) => {
-      const first = await token();
-      try {
-        return await send(method, path, { ...options, token: first });
-      } catch (error) {
-        const problem = asProblem(error);
-        options.signal?.throwIfAborted();
-        // A password that is not right is no matter of the token.
-        if (problem.status !== 401 || problem.code === 'invalid_credentials') throw problem;
-        if (current?.accessToken === first) current = null;
-        return send(method, path, { ...options, token: await token() });
-      }
-    },
+    token: () => token(page),
+    tokenRefused: (refused) => dropToken(page, refused),
+    call: (method, path, options = {}) => call(page, method, path, options),
   };
+}
+
+type Page = SessionParts & {
+  state: WritableStore<SessionState>;
+  /** The access token lives here and nowhere else: in this page's memory. */
+  current: Session | null;
+  /** The refresh under way, which everyone who needs a token waits for. */
+  refreshing: Promise<Session> | null;
+};
+
+async function start(page: Page): Promise<void> {
+  const { state } = page;
+  for (;;) {
+    try {
+      const found = await find(page);
+      // Another tab may have logged in meanwhile.
+      if (state.get().kind !== 'signed_in') state.set(found);
+      return;
+    } catch (error) {
+      const problem = asProblem(error);
+      state.set({ kind: 'unreachable', problem });
+      await page.pause(isOutage(problem) ? startRetryMs : startRetryMs * 5);
+    }
+  }
+}
+
+async function find(page: Page): Promise<SessionState> {
+  const { memory, send } = page;
+  if (memory.get('signed-in-before') !== null) {
+    try {
+      return { kind: 'signed_in', user: (await refresh(page)).user };
+    } catch (error) {
+      if (asProblem(error).status !== 401) throw error;
+      memory.set('signed-in-before', null);
+    }
+  }
+  const setup = await send<SetupState>('GET', '/api/auth/setup');
+  return setup.needed ? { kind: 'setup_needed' } : { kind: 'signed_out', because: 'never_in' };
+}
+
+async function call<T>(page: Page, method: Method, path: string, options: CallOptions): Promise<T> {
+  const first = await token(page);
+  try {
+    return await page.send(method, path, { ...options, token: first });
+  } catch (error) {
+    const problem = asProblem(error);
+    options.signal?.throwIfAborted();
+    // A wrong password does not concern the token.
+    if (problem.status !== 401 || problem.code === 'invalid_credentials') throw problem;
+    dropToken(page, first);
+    return page.send(method, path, { ...options, token: await token(page) });
+  }
+}
+
+async function token(page: Page): Promise<string> {
+  const held = fresh(page);
+  if (held) return held.accessToken;
+  try {
+    return (await refresh(page)).accessToken;
+  } catch (error) {
+    const problem = asProblem(error);
+    // Only the station's own refusal ends a session; a backend that restarts does not.
+    if (problem.status === 401 && page.state.get().kind === 'signed_in') leave(page, 'expired');
+    throw problem;
+  }
+}
+
+function refresh(page: Page): Promise<Session> {
+  const { turns, send } = page;
+  page.refreshing ??= turns
+    .exclusively(async () => {
+      // Another tab may have refreshed while this one waited for its turn.
+      const handed = fresh(page);
+      if (handed) return handed;
+      const session = await send<Session>('POST', '/api/auth/refresh', { timeoutMs: refreshTimeoutMs });
+      turns.announce(session);
+      return adopt(page, session);
+    })
+    .finally(() => (page.refreshing = null));
+  return page.refreshing;
+}
+
+const fresh = ({ current, clock }: Page): Session | null =>
+  current && Date.parse(current.expiresAt) - clock.now() > marginMs ? current : null;
+
+function adopt(page: Page, session: Session): Session {
+  const { state, memory } = page;
+  page.current = session;
+  memory.set('signed-in-before', 'yes');
+  const before = state.get();
+  if (before.kind !== 'signed_in' || JSON.stringify(before.user) !== JSON.stringify(session.user))
+    state.set({ kind: 'signed_in', user: session.user });
+  return session;
+}
+
+function leave(page: Page, because: 'expired' | 'left'): void {
+  page.current = null;
+  page.memory.set('signed-in-before', null);
+  page.state.set({ kind: 'signed_out', because });
+}
+
+function dropToken(page: Page, refused: string): void {
+  if (page.current?.accessToken === refused) page.current = null;
 }

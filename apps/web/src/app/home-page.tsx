@@ -17,9 +17,8 @@ import { HealthLine, HealthSkeleton } from '../features/station/health-line.tsx'
 import { healthOf, offeredVersion, toneOf } from '../features/station/health.ts';
 import { releaseWords } from '../features/station/station-words.ts';
 import { typeName } from '../i18n/device-words.ts';
-import { Skeleton } from '../ui/card.tsx';
-import { classNames } from '../ui/class-names.ts';
-import { PageHead } from '../ui/page.tsx';
+import { EmptyNote, Skeleton } from '../ui/card.tsx';
+import { Dimmable, PageHead } from '../ui/page.tsx';
 import { ReadFault } from '../ui/problem.tsx';
 import { ToneDisc, toneOfSeverity } from '../ui/tone.tsx';
 
@@ -30,15 +29,15 @@ export function HomePage() {
   const firmware = useFirmwareAttention(useUser().role !== 'member');
   const cloud = useCloudAttention();
   // The devices go on without the update service, so its silence dims the headline alone.
-  const silent = view.kind === 'shown' && view.freshness.kind === 'stale';
-  const away = devices.kind === 'shown' && devices.freshness.kind === 'stale';
-  const freshness = away ? devices.freshness : view.kind === 'shown' ? view.freshness : undefined;
-  const asks = firmware ? attentionWords(t, firmware) : cloud && cloudTitle(t, cloud);
+  const isAgentSilent = view.kind === 'shown' && view.freshness.kind === 'stale';
+  const isStale = devices.kind === 'shown' && devices.freshness.kind === 'stale';
+  const freshness = isStale ? devices.freshness : view.kind === 'shown' ? view.freshness : undefined;
+  const attention = firmware ? attentionWords(t, firmware) : cloud && cloudTitle(t, cloud);
   const offered = view.kind === 'shown' && view.value.operation === null && offeredVersion(view.value) !== null;
   const station = view.kind === 'shown' && (
-    <div className={classNames('text-ink transition-[filter] duration-500', (silent || away) && 'dimmed')}>
+    <Dimmable stale={isAgentSilent || isStale}>
       <StationTile status={view.value} />
-    </div>
+    </Dimmable>
   );
   return (
     <>
@@ -47,17 +46,17 @@ export function HomePage() {
         restarting={view.kind === 'shown' && isSwitching(view.value.operation)}
         {...(freshness && { freshness })}
       >
-        <div className={classNames('text-ink transition-[filter] duration-500', (silent || away) && 'dimmed')}>
-          <Headline view={view} devices={devices} asks={asks} />
-        </div>
+        <Dimmable stale={isAgentSilent || isStale}>
+          <HealthHeadline view={view} devices={devices} attention={attention} />
+        </Dimmable>
       </PageHead>
       <div className="grid grid-cols-1 gap-6 md:gap-8">
         {offered && station}
-        {firmware && <FirmwareTile rollout={firmware} stale={away} />}
-        {cloud && <CloudTile condition={cloud} stale={away} />}
-        <div className={classNames('grid gap-6 text-ink transition-[filter] duration-500 md:gap-8', away && 'dimmed')}>
-          <DevicesPart view={devices} usable={!away} />
-        </div>
+        {firmware && <FirmwareTile rollout={firmware} stale={isStale} />}
+        {cloud && <CloudTile condition={cloud} stale={isStale} />}
+        <Dimmable stale={isStale} className="grid gap-6 md:gap-8">
+          <DevicesPart view={devices} usable={!isStale} />
+        </Dimmable>
         {!offered && station}
         {view.kind === 'loading' && <Skeleton className="h-20 rounded-2xl" />}
       </div>
@@ -65,15 +64,15 @@ export function HomePage() {
   );
 }
 
-/** @param asks other things that need attention besides devices and the station, as text; null: nothing. */
-function Headline({
+/** @param attention other things that need attention besides devices and the station, as text; null: nothing. */
+function HealthHeadline({
   view,
   devices,
-  asks,
+  attention,
 }: {
   view: Reading<Status>;
   devices: Reading<readonly Device[]>;
-  asks: string | null;
+  attention: string | null;
 }) {
   const { t } = useTranslation();
   if (view.kind === 'shown') {
@@ -84,9 +83,9 @@ function Headline({
     }
     const some = devices.kind === 'shown' && devices.value.length > 0;
     const words = some ? devicesHeadline(t, devices.value) : null;
-    // A device that is lost is worth more than an update that waits.
-    const asked = asks !== null && words?.allWell !== false ? { allWell: false, words: asks } : words;
-    return <HealthLine status={view.value} devices={asked} />;
+    // A device that is offline is more important than an update that waits.
+    const shown = attention !== null && words?.allWell !== false ? { allWell: false, words: attention } : words;
+    return <HealthLine status={view.value} devices={shown} />;
   }
   if (view.kind === 'fault') return <ReadFault isHeadline title={t('station.fault.title')} {...view} />;
   return <HealthSkeleton />;
@@ -132,7 +131,7 @@ function FirmwareTile({ rollout, stale }: { rollout: Rollout; stale: boolean }) 
   const { t } = useTranslation();
   const { type, version, state } = rollout;
   return (
-    <div className={classNames('text-ink transition-[filter] duration-500', stale && 'dimmed')}>
+    <Dimmable stale={stale}>
       <Link
         href="/device-firmware"
         className="flex min-h-20 items-center gap-4 rounded-2xl border border-line bg-surface p-4 shadow-lift hover:border-line-strong"
@@ -144,7 +143,7 @@ function FirmwareTile({ rollout, stale }: { rollout: Rollout; stale: boolean }) 
         </span>
         <ChevronRight aria-hidden className="size-5 shrink-0 text-ink-soft" />
       </Link>
-    </div>
+    </Dimmable>
   );
 }
 
@@ -157,7 +156,7 @@ function CloudTile({ condition, stale }: { condition: CloudCondition; stale: boo
   const { t } = useTranslation();
   const tone = toneOfSeverity[condition.severity];
   return (
-    <div className={classNames('text-ink transition-[filter] duration-500', stale && 'dimmed')}>
+    <Dimmable stale={stale}>
       <Link
         href="/cloud"
         className="flex min-h-20 items-center gap-4 rounded-2xl border border-line bg-surface p-4 shadow-lift hover:border-line-strong"
@@ -169,7 +168,7 @@ function CloudTile({ condition, stale }: { condition: CloudCondition; stale: boo
         </span>
         <ChevronRight aria-hidden className="size-5 shrink-0 text-ink-soft" />
       </Link>
-    </div>
+    </Dimmable>
   );
 }
 
@@ -180,11 +179,7 @@ function NoDevices() {
       <h2 id="devices" className="mb-3 font-strong">
         {t('home.devices')}
       </h2>
-      <div className="flex flex-col items-center gap-2 rounded-2xl border border-dashed border-line-strong px-6 py-10 text-center">
-        <ToggleRight aria-hidden className="size-8 text-ink-soft" />
-        <h3 className="font-strong">{t('home.noDevices.title')}</h3>
-        <p className="max-w-sm text-ink-soft">{t('home.noDevices.help')}</p>
-      </div>
+      <EmptyNote icon={ToggleRight} heading="h3" title={t('home.noDevices.title')} help={t('home.noDevices.help')} />
     </section>
   );
 }

@@ -77,10 +77,10 @@ export function startServices(services: AppServices): void {
   followAutomations(live, queries);
   followFirmware(live, queries);
   followCloud(live, queries);
-  live.onMessage(control.hear);
+  live.onMessage(control.onMessage);
   queries.getQueryCache().subscribe(({ type, query }) => {
     const [kind] = query.queryKey as readonly unknown[];
-    if (type === 'updated' && kind === devicesKey[0]) control.see((query.state.data ?? []) as Device[]);
+    if (type === 'updated' && kind === devicesKey[0]) control.onDevices((query.state.data ?? []) as Device[]);
   });
   addEventListener('online', live.nudge);
   document.addEventListener('visibilitychange', () => {

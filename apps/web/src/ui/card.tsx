@@ -1,3 +1,4 @@
+import type { LucideIcon } from 'lucide-react';
 import { type ReactNode, useId } from 'react';
 import { classNames } from './class-names.ts';
 
@@ -27,6 +28,30 @@ export function Card({
       </div>
       {children}
     </section>
+  );
+}
+
+/** Stands in the place of a list that is empty: says so, and what to do. */
+export function EmptyNote({
+  icon: Icon,
+  title,
+  help,
+  heading: Heading = 'h2',
+  children,
+}: {
+  icon: LucideIcon;
+  title: string;
+  help: string;
+  heading?: 'h2' | 'h3';
+  children?: ReactNode;
+}) {
+  return (
+    <div className="flex flex-col items-center gap-2 rounded-2xl border border-dashed border-line-strong px-6 py-10 text-center">
+      <Icon aria-hidden className="size-8 text-ink-soft" />
+      <Heading className="font-strong">{title}</Heading>
+      <p className={classNames('max-w-md text-ink-soft', children !== undefined && 'mb-2')}>{help}</p>
+      {children}
+    </div>
   );
 }
 

@@ -1,11 +1,13 @@
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
 import type { FieldFault } from '../api/request.ts';
 
 /** What is wrong with a field, as a key of `error.field`. */
-export type FieldFaults = { readonly [name: string]: 'required' | 'email' | 'short' | 'refused' | undefined };
+type FieldFaults = { readonly [name: string]: 'required' | 'email' | 'short' | 'refused' | undefined };
 type Rule = 'filled' | 'email' | 'new_password' | 'free';
 
 /** As the backend wants it (protocol, `NewPassword`). */
-export const shortestPassword = 10;
+const shortestPassword = 10;
 
 export const textOf = (form: FormData, name: string): string => {
   const value = form.get(name);
@@ -32,8 +34,38 @@ export function checkForm(
 export const refusedFields = (faults: readonly FieldFault[]): FieldFaults =>
   Object.fromEntries(faults.map((fault) => [fault.pointer.split('/')[1] ?? '', 'refused' as const]));
 
+export type FormFaults = {
+  /** Checks the values and marks the faulty fields; puts the cursor into the first of them. True when there is none. */
+  check(
+    form: HTMLFormElement,
+    values: Readonly<Record<string, string>>,
+    rules: Readonly<Record<string, Rule>>,
+  ): boolean;
+  /** Marks the fields that the station has refused. */
+  showRefused(faults: readonly FieldFault[]): void;
+  /** The text for a field; null: nothing is wrong with it. */
+  messageOf(name: string): string | null;
+};
+
+/** What is wrong with the fields of a form. */
+export function useFormFaults(): FormFaults {
+  const { t } = useTranslation();
+  const [faults, setFaults] = useState<FieldFaults>({});
+  return {
+    check: (form, values, rules) => {
+      const found = checkForm(values, rules);
+      setFaults(found);
+      const isGood = Object.keys(found).length === 0;
+      if (!isGood) focusFirst(form, found);
+      return isGood;
+    },
+    showRefused: (refused) => setFaults(refusedFields(refused)),
+    messageOf: (name) => (faults[name] ? t(`error.field.${faults[name]}`, { min: shortestPassword }) : null),
+  };
+}
+
 /** Puts the cursor where something is to be corrected. */
-export function focusFirst(form: HTMLFormElement, faults: FieldFaults): void {
+function focusFirst(form: HTMLFormElement, faults: FieldFaults): void {
   const first = [...form.elements].find((element) => element instanceof HTMLInputElement && faults[element.name]);
   if (first instanceof HTMLElement) first.focus();
 }

@@ -9,7 +9,7 @@ import { formatClock } from '../i18n/format.ts';
 import { useLocale } from '../i18n/i18n.ts';
 import { Button } from './button.tsx';
 import { classNames } from './class-names.ts';
-import { type Tone, ToneDisc } from './tone.tsx';
+import { type Tone, ToneDisc, ToneIcon } from './tone.tsx';
 
 /** Name of the station and state of the connection, then the main message of the page. */
 export function PageHead({
@@ -36,6 +36,37 @@ export function PageHead({
       </div>
       {children}
     </header>
+  );
+}
+
+/** The title of a page, and what it says under it. */
+export function PageTitle({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <>
+      <h1 className="text-title font-strong md:text-value">{title}</h1>
+      <div className="mt-1 text-ink-soft">{children}</div>
+    </>
+  );
+}
+
+/** The state of what the page is about, in one sentence. */
+export function Headline({ tone, words, stale }: { tone: Tone; words: string; stale: boolean }) {
+  return (
+    <span className={classNames('flex gap-2 text-ink', stale && 'dimmed')}>
+      <ToneIcon tone={tone} className="mt-0.5" />
+      <span aria-live="polite" className="min-w-0">
+        {words}
+      </span>
+    </span>
+  );
+}
+
+/** Content that is dimmed while it is out of date. */
+export function Dimmable({ stale, className, children }: { stale: boolean; className?: string; children: ReactNode }) {
+  return (
+    <div className={classNames('text-ink transition-[filter] duration-500', className, stale && 'dimmed')}>
+      {children}
+    </div>
   );
 }
 

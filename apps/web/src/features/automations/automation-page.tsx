@@ -10,7 +10,7 @@ import { Card, Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { BackLink, LinkButton } from '../../ui/links.tsx';
-import { PageHead } from '../../ui/page.tsx';
+import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ProblemNote, ReadFault } from '../../ui/problem.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
 import { Gone, AutomationSentence, StatusBadge } from './automation-parts.tsx';
@@ -62,11 +62,9 @@ function Shown({
           <StatusBadge status={automation.status} />
         </div>
       </PageHead>
-      <div
-        className={classNames(
-          'grid grid-cols-1 items-start gap-4 text-ink transition-[filter] duration-500 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]',
-          stale && 'dimmed',
-        )}
+      <Dimmable
+        stale={stale}
+        className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]"
       >
         <DoesCard automation={automation} around={around} />
         <AutomationActions
@@ -77,7 +75,7 @@ function Shown({
           className="lg:row-span-2"
         />
         <RunsCard automation={automation} around={around} />
-      </div>
+      </Dimmable>
     </>
   );
 }

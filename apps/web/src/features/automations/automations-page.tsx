@@ -1,15 +1,13 @@
 import { ChevronRight, Plus, Workflow } from 'lucide-react';
-import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Automation, AutomationSummary } from '@station/protocol/automations';
 import type { Freshness } from '../../api/reading.ts';
 import { useUser } from '../../api/services.ts';
 import { dot } from '../../i18n/words.ts';
-import { Skeleton } from '../../ui/card.tsx';
-import { classNames } from '../../ui/class-names.ts';
+import { EmptyNote, Skeleton } from '../../ui/card.tsx';
 import { LinkButton } from '../../ui/links.tsx';
-import { PageHead } from '../../ui/page.tsx';
+import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
@@ -66,9 +64,15 @@ function Shown({
           {automations.length > 0 && make}
         </div>
       </PageHead>
-      <div className={classNames('text-ink transition-[filter] duration-500', stale && 'dimmed')}>
+      <Dimmable stale={stale}>
         {automations.length === 0 ? (
-          <Empty mayManage={mayManage}>{make}</Empty>
+          <EmptyNote
+            icon={Workflow}
+            title={t('automations.empty.title')}
+            help={t(mayManage ? 'automations.empty.help' : 'automations.empty.readOnly')}
+          >
+            {make}
+          </EmptyNote>
         ) : (
           <ul className="grid grid-cols-1 gap-3">
             {automations.map((automation) => (
@@ -77,7 +81,7 @@ function Shown({
           </ul>
         )}
         {!mayManage && automations.length > 0 && <p className="mt-4 text-ink-soft">{t('automations.readOnly')}</p>}
-      </div>
+      </Dimmable>
     </>
   );
 }
@@ -146,20 +150,6 @@ function LastRun({ automation: { lastRun, nextRunAt } }: { automation: Automatio
         {next}
       </span>
     </p>
-  );
-}
-
-function Empty({ mayManage, children }: { mayManage: boolean; children: ReactNode }) {
-  const { t } = useTranslation();
-  return (
-    <div className="flex flex-col items-center gap-2 rounded-2xl border border-dashed border-line-strong px-6 py-10 text-center">
-      <Workflow aria-hidden className="size-8 text-ink-soft" />
-      <h2 className="font-strong">{t('automations.empty.title')}</h2>
-      <p className="mb-2 max-w-md text-ink-soft">
-        {t(mayManage ? 'automations.empty.help' : 'automations.empty.readOnly')}
-      </p>
-      {children}
-    </div>
   );
 }
 

@@ -10,8 +10,9 @@ import { Field, Select } from '../../ui/fields.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { sentenceWords } from './automation-words.ts';
 import { type Surroundings, useSave } from './automations.ts';
+import type { RowProps } from './part-row.tsx';
 import { ActionRow, ConditionRow, TriggerRow } from './part-rows.tsx';
-import { flowOf, partFault, type PartFault, type Sentence, sentenceOf } from './sentence.ts';
+import { flowOf, partFault, type Sentence, sentenceOf } from './sentence.ts';
 
 const modes = ['restart', 'single', 'parallel'] as const satisfies readonly RunMode[];
 const longestName = 100;
@@ -137,8 +138,7 @@ function Conflict() {
 /** When, only if, do: a card for each, with a row for each part. */
 function SentenceCards({
   draft: { triggers, conditions, actions },
-  around,
-  checked,
+  ...shared
 }: {
   draft: Draft;
   around: Surroundings;
@@ -146,104 +146,79 @@ function SentenceCards({
   checked: boolean;
 }) {
   const { t } = useTranslation();
-  const faultOf = ({ data }: Part<Sentence[keyof Sentence][number]>): PartFault | null =>
-    checked ? partFault(around, data) : null;
   return (
     <div className="grid grid-cols-1 gap-4 md:gap-6">
       <PartsCard
+        {...shared}
         title={t('automations.build.when')}
         help={t('automations.build.whenHelp')}
         between={t('automations.say.or')}
         addName={t('automations.build.addTrigger')}
-        onAdd={triggers.add}
-        rows={triggers.parts.map((part, index) => (
-          <TriggerRow
-            key={part.key}
-            data={part.data}
-            number={index + 1}
-            around={around}
-            fault={faultOf(part)}
-            onChange={(data) => triggers.change(part.key, data)}
-            onRemove={triggers.parts.length > 1 ? () => triggers.remove(part.key) : null}
-          />
-        ))}
+        list={triggers}
+        row={(props) => <TriggerRow {...props} />}
       />
       <PartsCard
+        {...shared}
         title={t('automations.build.only')}
         help={t('automations.build.onlyHelp')}
         between={t('automations.say.and')}
         addName={t('automations.build.addCondition')}
-        onAdd={conditions.add}
-        rows={conditions.parts.map((part, index) => (
-          <ConditionRow
-            key={part.key}
-            data={part.data}
-            number={index + 1}
-            around={around}
-            fault={faultOf(part)}
-            onChange={(data) => conditions.change(part.key, data)}
-            onRemove={() => conditions.remove(part.key)}
-          />
-        ))}
+        list={conditions}
+        row={(props) => <ConditionRow {...props} />}
       />
       <PartsCard
+        {...shared}
         title={t('automations.build.then')}
         help={t('automations.build.thenHelp')}
         between={null}
         addName={t('automations.build.addAction')}
-        onAdd={actions.add}
-        rows={actions.parts.map((part, index) => (
-          <ActionRow
-            key={part.key}
-            data={part.data}
-            number={index + 1}
-            around={around}
-            fault={faultOf(part)}
-            onChange={(data) => actions.change(part.key, data)}
-            onRemove={actions.parts.length > 1 ? () => actions.remove(part.key) : null}
-            onMove={
-              actions.parts.length > 1
-                ? {
-                    up: index === 0 ? null : () => actions.move(part.key, -1),
-                    down: index === actions.parts.length - 1 ? null : () => actions.move(part.key, 1),
-                  }
-                : null
-            }
-          />
-        ))}
+        list={actions}
+        row={(props, index) => <ActionRow {...props} onMove={movesOf(actions, index)} />}
       />
     </div>
   );
 }
 
-function PartsCard({
+function PartsCard<Data extends TriggerData | ConditionData | ActionData>({
   title,
   help,
   between,
   addName,
-  onAdd,
-  rows,
+  list,
+  around,
+  checked,
+  row,
 }: {
   title: string;
   help: string;
   /** The word between two rows; null where they follow each other. */
   between: string | null;
   addName: string;
-  onAdd: () => void;
-  rows: readonly ReactNode[];
+  list: PartsOf<Data>;
+  around: Surroundings;
+  checked: boolean;
+  row: (props: RowProps<Data>, index: number) => ReactNode;
 }) {
+  const propsOf = ({ key, data }: Part<Data>, index: number): RowProps<Data> => ({
+    data,
+    number: index + 1,
+    around,
+    fault: checked ? partFault(around, data) : null,
+    onChange: (changed) => list.change(key, changed),
+    onRemove: list.parts.length > list.atLeast ? () => list.remove(key) : null,
+  });
   return (
     <Card title={title}>
       <p className="-mt-3 mb-3 text-small text-ink-soft">{help}</p>
       <div className="space-y-2 empty:hidden">
-        {rows.map((row, index) => (
-          <Fragment key={index}>
+        {list.parts.map((part, index) => (
+          <Fragment key={part.key}>
             {index > 0 && between !== null && <p className="pl-3 text-small text-ink-soft">{between}</p>}
-            {row}
+            {row(propsOf(part, index), index)}
           </Fragment>
         ))}
       </div>
-      <Button kind="quiet" className="mt-2 -mb-2 -ml-3" onClick={onAdd}>
+      <Button kind="quiet" className="mt-2 -mb-2 -ml-3" onClick={list.add}>
         <Plus aria-hidden className="size-5" />
         {addName}
       </Button>
@@ -255,12 +230,24 @@ function PartsCard({
 type Part<Data> = { key: number; data: Data | null };
 type PartsOf<Data> = {
   parts: readonly Part<Data>[];
+  /** Fewer parts than this are not possible. */
+  atLeast: number;
   add(): void;
   change(key: number, data: Data): void;
   remove(key: number): void;
   /** Changes places with its neighbour. */
   move(key: number, by: -1 | 1): void;
 };
+
+/** Where a part can be moved; null for the only one. */
+function movesOf<Data>({ parts, move }: PartsOf<Data>, index: number) {
+  const part = parts[index];
+  if (part === undefined || parts.length < 2) return null;
+  return {
+    up: index === 0 ? null : () => move(part.key, -1),
+    down: index === parts.length - 1 ? null : () => move(part.key, 1),
+  };
+}
 
 /** A sentence that is being built. */
 type Draft = {
@@ -286,6 +273,7 @@ function useParts<Data>(from: readonly Data[], atLeast: number): PartsOf<Data> {
   });
   return {
     parts,
+    atLeast,
     add: () => setParts([...parts, part(null)]),
     change: (key, data) => setParts(parts.map((one) => (one.key === key ? { key, data } : one))),
     remove: (key) => setParts(parts.filter((one) => one.key !== key)),

@@ -110,7 +110,7 @@ export function actionOptions(around: Surroundings, deviceId: string): ActionDat
   ];
 }
 
-export const canBeTold = ({ commands }: DeviceType): boolean =>
+export const canBeCommanded = ({ commands }: DeviceType): boolean =>
   commands.some(({ parameters }) => parameters.length < 2);
 
 /** The parameter that a number is chosen for, with its limits; null when the command has none. */

@@ -10,8 +10,86 @@ import { keyOf, numberIn, withNumber } from './options.ts';
 import { NumberBox } from './part-inputs.tsx';
 import type { PartFault } from './sentence.ts';
 
-/** One part of the sentence that is being built: what it is about, what about it, and the rest in `children`. */
-export function PartRow({
+type PartData = TriggerData | ConditionData | ActionData;
+
+/** What every row of a sentence gets. */
+export type RowProps<Data> = {
+  data: Data | null;
+  number: number;
+  around: Surroundings;
+  fault: PartFault | null;
+  onChange: (data: Data) => void;
+  onRemove: (() => void) | null;
+};
+
+export type Subject = { value: string; label: string };
+
+/**
+ * One part of the sentence that is being built: its subject (a device or something else), what about the device, and the rest in
+ * `children`.
+ */
+export function SubjectRow<Data extends PartData>({
+  data,
+  around,
+  fault,
+  onChange,
+  onRemove,
+  name,
+  tools,
+  wide = false,
+  other,
+  others,
+  dataOf,
+  devices,
+  optionsOf,
+  children,
+}: RowProps<Data> & {
+  name: string;
+  tools?: ReactNode;
+  /** The subject has a line of its own. */
+  wide?: boolean;
+  /** Which of `others` the part is about when it is about no device. */
+  other: string;
+  /** Subjects that are no devices. */
+  others: readonly Subject[];
+  /** The part to begin with for one of `others`; null: it stays as it is. */
+  dataOf: (other: string) => Data | null;
+  devices: readonly Subject[];
+  /** What the part can say about a device; the first is chosen with the device. */
+  optionsOf: (device: string) => readonly Data[];
+  children: ReactNode;
+}) {
+  const device = deviceIn(data);
+  const options = device === null ? [] : optionsOf(device);
+  const choose = (subject: string): void => {
+    const isOther = others.some(({ value }) => value === subject);
+    const next = isOther ? dataOf(subject) : optionsOf(subject)[0];
+    if (next) onChange(next);
+  };
+  return (
+    <PartRow name={name} fault={fault} onRemove={onRemove} tools={tools}>
+      <SubjectSelect
+        wide={wide}
+        value={device ?? (data === null ? '' : other)}
+        others={others}
+        devices={devices}
+        onChange={choose}
+      />
+      {data !== null && device !== null && (
+        <WhatSelect
+          value={keyOf(data)}
+          options={whatOf(around, data, options)}
+          onChange={(key) => onChange(options.find((one) => keyOf(one) === key) ?? data)}
+        />
+      )}
+      {data !== null && <NumberPart data={data} around={around} onChange={onChange} />}
+      {children}
+    </PartRow>
+  );
+}
+
+/** The frame of a row: its name for screen readers, its fault, its buttons. */
+function PartRow({
   name,
   fault,
   onRemove,
@@ -80,10 +158,8 @@ export function IconButton({
   );
 }
 
-export type Subject = { value: string; label: string };
-
 /** The first of the two lists: a device, or something that is no device. `others` are what can be had without a device. */
-export function SubjectSelect({
+function SubjectSelect({
   value,
   others,
   devices,
@@ -124,7 +200,7 @@ export function SubjectSelect({
 }
 
 /** The second list: what about the device. */
-export function WhatSelect({
+function WhatSelect({
   value,
   options,
   onChange,
@@ -145,22 +221,8 @@ export function WhatSelect({
   );
 }
 
-/** What every row of a sentence gets. */
-export type RowProps<Data> = {
-  data: Data | null;
-  number: number;
-  around: Surroundings;
-  fault: PartFault | null;
-  onChange: (data: Data) => void;
-  onRemove: (() => void) | null;
-};
-
 /** The choices of a device in words, with the present one among them also when it is none of the usual. */
-export function whatOf<Data extends TriggerData | ConditionData | ActionData>(
-  around: Surroundings,
-  data: Data,
-  options: readonly Data[],
-): Subject[] {
+function whatOf<Data extends PartData>(around: Surroundings, data: Data, options: readonly Data[]): Subject[] {
   const all = options.some((one) => keyOf(one) === keyOf(data)) ? options : [data, ...options];
   return all.map((one) => ({
     value: keyOf(one),
@@ -168,11 +230,11 @@ export function whatOf<Data extends TriggerData | ConditionData | ActionData>(
   }));
 }
 
-export const deviceIn = (data: TriggerData | ConditionData | ActionData | null): string | null =>
+const deviceIn = (data: PartData | null): string | null =>
   data !== null && 'deviceId' in data.config ? data.config.deviceId : null;
 
 /** The number in a part, when there is one in it. */
-export function NumberPart<Data extends TriggerData | ConditionData | ActionData>({
+function NumberPart<Data extends PartData>({
   data,
   around,
   onChange,

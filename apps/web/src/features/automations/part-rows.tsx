@@ -2,56 +2,33 @@ import { ArrowDown, ArrowUp } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import type { ActionData, ConditionData, TriggerData } from '@station/protocol/automation-flow';
 import type { Surroundings } from './automations.ts';
-import { actionOptions, canBeTold, conditionOptions, keyOf, triggerOptions } from './options.ts';
+import { actionOptions, canBeCommanded, conditionOptions, triggerOptions } from './options.ts';
 import { Box, DaysBox, DurationBox } from './part-inputs.tsx';
-import {
-  deviceIn,
-  IconButton,
-  NumberPart,
-  PartRow,
-  type RowProps,
-  type Subject,
-  SubjectSelect,
-  whatOf,
-  WhatSelect,
-} from './part-row.tsx';
+import { IconButton, type RowProps, type Subject, SubjectRow } from './part-row.tsx';
 
 const dayStart = '08:00';
 
 const subjects = ({ devices }: Surroundings): Subject[] => devices.map(({ id, name }) => ({ value: id, label: name }));
 
-export function TriggerRow({ data, number, around, fault, onChange, onRemove }: RowProps<TriggerData>) {
+export function TriggerRow(row: RowProps<TriggerData>) {
   const { t } = useTranslation();
-  const device = deviceIn(data);
+  const { data, number, around, onChange } = row;
   const isCron = data?.kind === 'schedule' && data.config.cron !== undefined;
-  const others = [
-    { value: 'time', label: t('automations.build.aTime') },
-    ...(isCron ? [{ value: 'cron', label: t('automations.build.aSchedule') }] : []),
-  ];
-  const choose = (subject: string): void => {
-    const [first] = triggerOptions(around, subject);
-    if (subject === 'time') onChange({ kind: 'schedule', config: { time: dayStart } });
-    else if (first && subject !== 'cron') onChange(first);
-  };
-  const options = device === null ? [] : triggerOptions(around, device);
   return (
-    <PartRow name={t('automations.build.rowTrigger', { number })} fault={fault} onRemove={onRemove}>
-      <SubjectSelect
-        value={device ?? (data === null ? '' : isCron ? 'cron' : 'time')}
-        others={others}
-        devices={subjects(around)}
-        onChange={choose}
-      />
-      {data !== null && device !== null && (
-        <WhatSelect
-          value={keyOf(data)}
-          options={whatOf(around, data, options)}
-          onChange={(key) => onChange(options.find((one) => keyOf(one) === key) ?? data)}
-        />
-      )}
-      {data !== null && <NumberPart data={data} around={around} onChange={onChange} />}
+    <SubjectRow
+      {...row}
+      name={t('automations.build.rowTrigger', { number })}
+      other={isCron ? 'cron' : 'time'}
+      others={[
+        { value: 'time', label: t('automations.build.aTime') },
+        ...(isCron ? [{ value: 'cron', label: t('automations.build.aSchedule') }] : []),
+      ]}
+      dataOf={(other) => (other === 'time' ? { kind: 'schedule', config: { time: dayStart } } : null)}
+      devices={subjects(around)}
+      optionsOf={(device) => triggerOptions(around, device)}
+    >
       {data?.kind === 'schedule' && <SchedulePart data={data} onChange={onChange} />}
-    </PartRow>
+    </SubjectRow>
   );
 }
 
@@ -94,34 +71,22 @@ function SchedulePart({
   );
 }
 
-export function ConditionRow({ data, number, around, fault, onChange, onRemove }: RowProps<ConditionData>) {
+export function ConditionRow(row: RowProps<ConditionData>) {
   const { t } = useTranslation();
-  const device = deviceIn(data);
-  const choose = (subject: string): void => {
-    const [first] = conditionOptions(around, subject);
-    if (subject === 'time') onChange({ kind: 'time_range', config: { from: '22:00', to: '06:00' } });
-    else if (first) onChange(first);
-  };
-  const options = device === null ? [] : conditionOptions(around, device);
+  const { data, number, around, onChange } = row;
   return (
-    <PartRow name={t('automations.build.rowCondition', { number })} fault={fault} onRemove={onRemove}>
-      <SubjectSelect
-        wide={data?.kind === 'time_range'}
-        value={device ?? (data === null ? '' : 'time')}
-        others={[{ value: 'time', label: t('automations.build.aTime') }]}
-        devices={subjects(around).filter(({ value }) => conditionOptions(around, value).length > 0)}
-        onChange={choose}
-      />
-      {data !== null && device !== null && (
-        <WhatSelect
-          value={keyOf(data)}
-          options={whatOf(around, data, options)}
-          onChange={(key) => onChange(options.find((one) => keyOf(one) === key) ?? data)}
-        />
-      )}
-      {data !== null && <NumberPart data={data} around={around} onChange={onChange} />}
+    <SubjectRow
+      {...row}
+      name={t('automations.build.rowCondition', { number })}
+      wide={data?.kind === 'time_range'}
+      other="time"
+      others={[{ value: 'time', label: t('automations.build.aTime') }]}
+      dataOf={() => ({ kind: 'time_range', config: { from: '22:00', to: '06:00' } })}
+      devices={subjects(around).filter(({ value }) => conditionOptions(around, value).length > 0)}
+      optionsOf={(device) => conditionOptions(around, device)}
+    >
       {data?.kind === 'time_range' && <RangePart data={data} onChange={onChange} />}
-    </PartRow>
+    </SubjectRow>
   );
 }
 
@@ -162,76 +127,50 @@ const fresh: Readonly<Record<(typeof kinds)[number], ActionData>> = {
   webhook: { kind: 'webhook', config: { url: 'https://' } },
 };
 
-export function ActionRow({
-  data,
-  number,
-  around,
-  fault,
-  onChange,
-  onRemove,
-  onMove,
-}: RowProps<ActionData> & {
-  /** Null where there is nowhere to go. */
-  onMove: { up: (() => void) | null; down: (() => void) | null } | null;
-}) {
+/** Where a row can be moved; null where there is nowhere to go. */
+type Moves = { up: (() => void) | null; down: (() => void) | null };
+
+export function ActionRow({ onMove, ...row }: RowProps<ActionData> & { onMove: Moves | null }) {
   const { t } = useTranslation();
-  const device = deviceIn(data);
-  const choose = (subject: string): void => {
-    const kind = kinds.find((one) => one === subject);
-    const next = kind === undefined ? actionOptions(around, subject)[0] : fresh[kind];
-    if (next) onChange(next);
-  };
-  const options = device === null ? [] : actionOptions(around, device);
-  const told = around.devices.filter(({ type }) => {
+  const { data, number, around, onChange } = row;
+  const commanded = around.devices.filter(({ type }) => {
     const known = around.types.get(type);
-    return known !== undefined && canBeTold(known);
+    return known !== undefined && canBeCommanded(known);
   });
   return (
-    <PartRow
+    <SubjectRow
+      {...row}
       name={t('automations.build.rowAction', { number })}
-      fault={fault}
-      onRemove={onRemove}
-      tools={
-        onMove && (
-          <>
-            <IconButton
-              label={t('automations.build.up', { number })}
-              disabled={onMove.up === null}
-              onClick={() => onMove.up?.()}
-            >
-              <ArrowUp aria-hidden className="size-5" />
-            </IconButton>
-            <IconButton
-              label={t('automations.build.down', { number })}
-              disabled={onMove.down === null}
-              onClick={() => onMove.down?.()}
-            >
-              <ArrowDown aria-hidden className="size-5" />
-            </IconButton>
-          </>
-        )
-      }
+      tools={onMove && <MoveButtons number={number} moves={onMove} />}
+      other={data?.kind ?? ''}
+      others={[
+        { value: 'delay', label: t('automations.build.aDelay') },
+        { value: 'notify', label: t('automations.build.aNote') },
+        { value: 'webhook', label: t('automations.build.aWebhook') },
+      ]}
+      dataOf={(other) => {
+        const kind = kinds.find((one) => one === other);
+        return kind === undefined ? null : fresh[kind];
+      }}
+      devices={commanded.map(({ id, name }) => ({ value: id, label: name }))}
+      optionsOf={(device) => actionOptions(around, device)}
     >
-      <SubjectSelect
-        value={device ?? data?.kind ?? ''}
-        others={[
-          { value: 'delay', label: t('automations.build.aDelay') },
-          { value: 'notify', label: t('automations.build.aNote') },
-          { value: 'webhook', label: t('automations.build.aWebhook') },
-        ]}
-        devices={told.map(({ id, name }) => ({ value: id, label: name }))}
-        onChange={choose}
-      />
-      {data?.kind === 'device_command' && (
-        <WhatSelect
-          value={keyOf(data)}
-          options={whatOf(around, data, options)}
-          onChange={(key) => onChange(options.find((one) => keyOf(one) === key) ?? data)}
-        />
-      )}
-      {data !== null && <NumberPart data={data} around={around} onChange={onChange} />}
       {data !== null && <ActionInput data={data} onChange={onChange} />}
-    </PartRow>
+    </SubjectRow>
+  );
+}
+
+function MoveButtons({ number, moves: { up, down } }: { number: number; moves: Moves }) {
+  const { t } = useTranslation();
+  return (
+    <>
+      <IconButton label={t('automations.build.up', { number })} disabled={up === null} onClick={() => up?.()}>
+        <ArrowUp aria-hidden className="size-5" />
+      </IconButton>
+      <IconButton label={t('automations.build.down', { number })} disabled={down === null} onClick={() => down?.()}>
+        <ArrowDown aria-hidden className="size-5" />
+      </IconButton>
+    </>
   );
 }
 

@@ -1,18 +1,16 @@
 import { Cloud, CloudOff, Globe, Hourglass, House } from 'lucide-react';
-import { type ReactNode, useEffect } from 'react';
+import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CloudStatus } from '@station/protocol/cloud';
 import type { Member } from '@station/protocol/rest';
 import type { Freshness } from '../../api/reading.ts';
 import { useServices } from '../../api/services.ts';
 import { membersKey, useMembers } from '../../api/station.ts';
-import { Card, Skeleton } from '../../ui/card.tsx';
-import { classNames } from '../../ui/class-names.ts';
+import { Card, EmptyNote, Skeleton } from '../../ui/card.tsx';
 import { ConditionsCard } from '../../ui/conditions-card.tsx';
 import { LinkButton } from '../../ui/links.tsx';
-import { PageHead } from '../../ui/page.tsx';
+import { Dimmable, Headline, PageHead, PageTitle } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
-import { ToneIcon } from '../../ui/tone.tsx';
 import { ActivityCard, ChannelsCard } from './activity-card.tsx';
 import { ClaimCard } from './claim-card.tsx';
 import { useCloudStatus } from './cloud-link.ts';
@@ -28,7 +26,7 @@ export function CloudPage() {
   return (
     <>
       <PageHead page={t('cloud.title')}>
-        <Title>{t('cloud.lead')}</Title>
+        <PageTitle title={t('cloud.title')}>{t('cloud.lead')}</PageTitle>
       </PageHead>
       {view.kind === 'fault' ? <ReadFault title={t('cloud.fault')} {...view} /> : <CloudSkeleton />}
     </>
@@ -38,27 +36,22 @@ export function CloudPage() {
 function Shown({ status, freshness }: { status: CloudStatus; freshness: Freshness }) {
   const { t } = useTranslation();
   const stale = freshness.kind === 'stale';
-  const { tone, words } = cloudHeadline(t, status);
+  const headline = cloudHeadline(t, status);
   const isOff = status.state === 'disabled';
   return (
     <>
       <PageHead page={t('cloud.title')} freshness={freshness}>
-        <Title>
-          {isOff ? (
-            words
-          ) : (
-            <span className={classNames('flex gap-2 text-ink', stale && 'dimmed')}>
-              <ToneIcon tone={tone} className="mt-0.5" />
-              <span aria-live="polite" className="min-w-0">
-                {words}
-              </span>
-            </span>
-          )}
-        </Title>
+        <PageTitle title={t('cloud.title')}>
+          {isOff ? headline.words : <Headline {...headline} stale={stale} />}
+        </PageTitle>
       </PageHead>
-      <div className={classNames('text-ink transition-[filter] duration-500', stale && 'dimmed')}>
-        {isOff ? <Disabled /> : <Cards status={status} usable={!stale} />}
-      </div>
+      <Dimmable stale={stale}>
+        {isOff ? (
+          <EmptyNote icon={CloudOff} title={t('cloud.disabled.title')} help={t('cloud.disabled.help')} />
+        ) : (
+          <Cards status={status} usable={!stale} />
+        )}
+      </Dimmable>
     </>
   );
 }
@@ -93,27 +86,6 @@ function Cards({ status, usable }: { status: CloudStatus; usable: boolean }) {
           <AboutCard />
         )}
       </div>
-    </div>
-  );
-}
-
-function Title({ children }: { children: ReactNode }) {
-  const { t } = useTranslation();
-  return (
-    <>
-      <h1 className="text-title font-strong md:text-value">{t('cloud.title')}</h1>
-      <div className="mt-1 text-ink-soft">{children}</div>
-    </>
-  );
-}
-
-function Disabled() {
-  const { t } = useTranslation();
-  return (
-    <div className="flex flex-col items-center gap-2 rounded-2xl border border-dashed border-line-strong px-6 py-10 text-center">
-      <CloudOff aria-hidden className="size-8 text-ink-soft" />
-      <h2 className="font-strong">{t('cloud.disabled.title')}</h2>
-      <p className="max-w-md text-ink-soft">{t('cloud.disabled.help')}</p>
     </div>
   );
 }

@@ -34,7 +34,7 @@ function withControl() {
     reason: null,
   });
   const tell = (commandId: string, status: DeviceCommand['status']): void =>
-    control.hear({ type: 'device_command', at, ...command(commandId, status) });
+    control.onMessage({ type: 'device_command', at, ...command(commandId, status) });
   /** Lets the timer that is due run. */
   const pass = (expectedMs: number): void => {
     const [[run, ms]] = [...timers] as [[() => void, number]];
@@ -43,7 +43,7 @@ function withControl() {
     run();
   };
   const see = (power: boolean, stateAt: string): void =>
-    control.see([{ id: 'lamp', state: { power, brightness: 40 }, stateAt } as Partial<Device> as Device]);
+    control.onDevices([{ id: 'lamp', state: { power, brightness: 40 }, stateAt } as Partial<Device> as Device]);
   return {
     pass,
     see,
@@ -54,13 +54,13 @@ function withControl() {
     sent,
     command,
     tell,
-    wish: () => control.wishes.get().get('lamp'),
+    wish: () => control.commands.get().get('lamp'),
   };
 }
 
 test('a wish is shown at once and is true when the device confirms it', async () => {
   const { control, sent, command, tell, confirmed, wish, timers } = withControl();
-  const asked = control.ask('lamp', turnOn, { power: true });
+  const asked = control.send('lamp', turnOn, { power: true });
   assert.deepEqual(wish(), { values: { power: true }, refusal: null });
   sent[0]?.resolve(command('c1', 'pending'));
   await asked;
@@ -74,7 +74,7 @@ test('a wish is shown at once and is true when the device confirms it', async ()
 
 test('a word of the device that comes before the answer of the station counts too', async () => {
   const { control, sent, command, tell, confirmed } = withControl();
-  const asked = control.ask('lamp', turnOn, { power: true });
+  const asked = control.send('lamp', turnOn, { power: true });
   tell('c1', 'confirmed');
   sent[0]?.resolve(command('c1', 'pending'));
   await asked;
@@ -87,7 +87,7 @@ test('without confirmation the wish is taken back with the reason', async () => 
     ['failed', 'refused'],
   ] as const) {
     const { control, sent, command, tell, wish, confirmed } = withControl();
-    const asked = control.ask('lamp', turnOn, { power: true });
+    const asked = control.send('lamp', turnOn, { power: true });
     sent[0]?.resolve(command('c1', 'pending'));
     await asked;
     tell('c1', status);
@@ -98,12 +98,12 @@ test('without confirmation the wish is taken back with the reason', async () => 
 
 test('a station that does not take the command, or never says how it went, ends the wish as well', async () => {
   const { control, sent, wish, pass, readings } = withControl();
-  const asked = control.ask('lamp', turnOn, { power: true });
+  const asked = control.send('lamp', turnOn, { power: true });
   const problem = new Problem('no_answer', 'away');
   sent[0]?.reject(problem);
   await asked;
   assert.deepEqual(wish(), { values: {}, refusal: { because: 'not_sent', problem } });
-  void control.ask('lamp', turnOn, { power: true });
+  void control.send('lamp', turnOn, { power: true });
   pass(readAfterMs);
   assert.deepEqual([wish()?.refusal, readings()], [null, 1], 'it may have come true without a word of it');
   pass(giveUpAfterMs);
@@ -113,7 +113,7 @@ test('a station that does not take the command, or never says how it went, ends 
 test('a wish is true as well when the state says so, though the word of the command was missed', async () => {
   const { control, sent, command, wish, see, timers } = withControl();
   see(false, at);
-  const asked = control.ask('lamp', turnOn, { power: true });
+  const asked = control.send('lamp', turnOn, { power: true });
   sent[0]?.resolve(command('c1', 'pending'));
   await asked;
   see(false, '2026-03-01T12:00:01.000Z');
@@ -126,7 +126,7 @@ test('a wish is true as well when the state says so, though the word of the comm
 test('a confirmation that comes after a newer state does not overwrite it', async () => {
   const { control, sent, command, tell, confirmed, wish, see } = withControl();
   see(false, at);
-  const asked = control.ask('lamp', turnOn, { power: true });
+  const asked = control.send('lamp', turnOn, { power: true });
   sent[0]?.resolve(command('c1', 'pending'));
   await asked;
   // On and off again by its own switch, told at once.
@@ -139,8 +139,8 @@ test('a confirmation that comes after a newer state does not overwrite it', asyn
 test('the state of before the tap does not make it true', () => {
   const { control, wish, see } = withControl();
   see(false, at);
-  void control.ask('lamp', turnOn, { power: true });
-  void control.ask('lamp', turnOn, { power: false });
+  void control.send('lamp', turnOn, { power: true });
+  void control.send('lamp', turnOn, { power: false });
   see(false, at);
   assert.deepEqual(wish(), { values: { power: false }, refusal: null });
 });
@@ -148,7 +148,7 @@ test('the state of before the tap does not make it true', () => {
 test('what was given up and came true after all is not called unanswered any longer', async () => {
   for (const late of ['told', 'seen'] as const) {
     const { control, sent, command, wish, see, tell, pass } = withControl();
-    const asked = control.ask('lamp', turnOn, { power: true });
+    const asked = control.send('lamp', turnOn, { power: true });
     sent[0]?.resolve(command('c1', 'pending'));
     await asked;
     pass(readAfterMs);
@@ -162,8 +162,8 @@ test('what was given up and came true after all is not called unanswered any lon
 
 test('of two commands in a row the later one counts, whatever becomes of the first', async () => {
   const { control, sent, command, tell, wish } = withControl();
-  const first = control.ask('lamp', turnOn, { power: true });
-  const second = control.ask('lamp', turnOn, { power: false });
+  const first = control.send('lamp', turnOn, { power: true });
+  const second = control.send('lamp', turnOn, { power: false });
   sent[0]?.reject(new Problem('no_answer', 'away'));
   await first;
   assert.deepEqual(wish(), { values: { power: false }, refusal: null });

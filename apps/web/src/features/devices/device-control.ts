@@ -3,9 +3,9 @@ import type { CommandRequest, DeviceCommand } from '@station/protocol/device-com
 import type { Device } from '@station/protocol/devices';
 import type { ServerMessage } from '@station/protocol/socket';
 import { asProblem, type Problem } from '../../api/request.ts';
-import { createStore, type Store } from '../../api/store.ts';
+import { createStore, type Store, type WritableStore } from '../../api/store.ts';
 
-/** Values of the state that a command is about to bring. */
+/** Values of a device's state that a command sets. */
 export type Values = Readonly<Record<string, unknown>>;
 
 /** Why a command is no longer shown. After `no_answer` it may still have worked. */
@@ -15,22 +15,22 @@ export type Refusal =
   /** The station itself did not take the command. */
   | { because: 'not_sent'; problem: Problem };
 
-/** A command to one device, besides the state that the device reports. */
-export type Wish = {
+/** What is shown of a command to one device, besides the state that the device reports. */
+export type CommandState = {
   /** Shown as if they were so already, until the device confirms. */
   values: Values;
-  /** Null while it is under way. */
+  /** Null while it is pending. */
   refusal: Refusal | null;
 };
 
 export type DeviceControl = {
-  /** By device; one without a wish is not in it. */
-  wishes: Store<ReadonlyMap<string, Wish>>;
+  /** By device; one without a command to show is not in it. */
+  commands: Store<ReadonlyMap<string, CommandState>>;
   /** Shows `values` at once and sends the command; a later one for the same device replaces it. */
-  ask(deviceId: string, request: CommandRequest, values: Values): Promise<void>;
-  hear(message: ServerMessage): void;
+  send(deviceId: string, request: CommandRequest, values: Values): Promise<void>;
+  onMessage(message: ServerMessage): void;
   /** The known state of the devices, from any source: a command that took effect needs no other confirmation. */
-  see(devices: readonly Device[]): void;
+  onDevices(devices: readonly Device[]): void;
   clear(): void;
 };
 
@@ -39,123 +39,143 @@ export const DeviceControlContext = createContext<DeviceControl | null>(null);
 
 /** Longer than the station itself waits for a device, so that its answer comes first. If that is lost, the state is read. */
 export const readAfterMs = 15_000;
-/** A while after that, for the reading. */
+/** How long after that the reading may take. */
 export const giveUpAfterMs = 5_000;
-const rememberedOutcomes = 50;
+const keptOutcomes = 50;
 
 type Outcome = DeviceCommand['status'];
-type Asked = {
-  turn: number;
-  commandId: string | null;
-  values: Values;
-  /** Of when the state was that was known then. */
-  stateAt: string | null;
-  stop: () => void;
+
+type ControlParts = {
+  send: (deviceId: string, request: CommandRequest) => Promise<DeviceCommand>;
+  onConfirmed: (deviceId: string, values: Values) => void;
+  /** Reads the devices again and passes them to `onDevices`. */
+  readDevices: () => void;
+  after: (ms: number, run: () => void) => () => void;
 };
 
 /**
- * Optimistic commands: the wish is shown at once, and taken back with a reason when the device does not confirm it.
- * @param onConfirmed the device did it: its values are true from now on, also before its own report of them.
+ * Optimistic commands: the new values are shown at once, and taken back with a reason when the device does not confirm them.
+ * @param parts.onConfirmed the device did it: its values are true from now on, also before its own report of them.
  */
-export function createDeviceControl(deps: {
-  send: (deviceId: string, request: CommandRequest) => Promise<DeviceCommand>;
-  onConfirmed: (deviceId: string, values: Values) => void;
-  /** Reads the devices again and passes them to `see`. */
-  readDevices: () => void;
-  after: (ms: number, run: () => void) => () => void;
-}): DeviceControl {
-  const wishes = createStore<ReadonlyMap<string, Wish>>(new Map());
-  /** The latest command for each device, by its number; also one that timed out, because it may still take effect. */
-  const current = new Map<string, Asked>();
-  /** Of when the state of each device is that was seen last. */
-  const seen = new Map<string, string | null>();
-  /** The result of a device may arrive before the response with its command id. */
-  const outcomes = new Map<string, Outcome>();
-  let turns = 0;
-
-  const set = (deviceId: string, wish: Wish | null): void => {
-    const next = new Map(wishes.get());
-    if (wish === null) next.delete(deviceId);
-    else next.set(deviceId, wish);
-    wishes.set(next);
+export function createDeviceControl(parts: ControlParts): DeviceControl {
+  const control: Control = {
+    ...parts,
+    commands: createStore<ReadonlyMap<string, CommandState>>(new Map()),
+    current: new Map(),
+    stateTimes: new Map(),
+    outcomes: new Map(),
+    lastNumber: 0,
   };
-  const settle = (deviceId: string, refusal: Refusal | null): void => {
-    const waiting = current.get(deviceId);
-    if (waiting === undefined) return;
-    waiting.stop();
-    if (refusal === null) {
-      current.delete(deviceId);
-      // A newer report of the device wins, even when the command's result arrives after it.
-      if ((seen.get(deviceId) ?? null) === waiting.stateAt) deps.onConfirmed(deviceId, waiting.values);
-    }
-    set(deviceId, refusal && { values: {}, refusal });
-  };
-  const conclude = (deviceId: string, outcome: Outcome): void => {
-    if (outcome === 'pending') return;
-    settle(
-      deviceId,
-      outcome === 'confirmed'
-        ? null
-        : { because: outcome === 'expired' ? ('no_answer' as const) : ('refused' as const) },
-    );
-  };
-
   return {
-    wishes,
-    ask: async (deviceId, request, values) => {
-      current.get(deviceId)?.stop();
-      const turn = ++turns;
-      const asked: Asked = {
-        turn,
-        commandId: null,
-        values,
-        stateAt: seen.get(deviceId) ?? null,
-        stop: () => undefined,
-      };
-      asked.stop = deps.after(readAfterMs, () => {
-        asked.stop = deps.after(giveUpAfterMs, () => settle(deviceId, { because: 'no_answer' }));
-        deps.readDevices();
-      });
-      current.set(deviceId, asked);
-      set(deviceId, { values, refusal: null });
-      const isCurrent = (): boolean => current.get(deviceId)?.turn === turn;
-      try {
-        const { commandId, status } = await deps.send(deviceId, request);
-        if (!isCurrent()) return;
-        asked.commandId = commandId;
-        conclude(deviceId, outcomes.get(commandId) ?? status);
-      } catch (error) {
-        if (isCurrent()) settle(deviceId, { because: 'not_sent', problem: asProblem(error) });
-      }
+    commands: control.commands,
+    send: (deviceId, request, values) => sendCommand(control, { deviceId, request, values }),
+    onMessage: (message) => {
+      if (message.type === 'device_removed') dropDevice(control, message.deviceId);
+      if (message.type === 'device_command' && message.status !== 'pending') noteOutcome(control, message);
     },
-    hear: (message) => {
-      if (message.type === 'device_removed') {
-        current.get(message.deviceId)?.stop();
-        current.delete(message.deviceId);
-        set(message.deviceId, null);
-      }
-      if (message.type !== 'device_command') return;
-      const { commandId, deviceId, status } = message;
-      if (status === 'pending') return;
-      outcomes.set(commandId, status);
-      const oldest = outcomes.keys().next().value;
-      if (outcomes.size > rememberedOutcomes && oldest !== undefined) outcomes.delete(oldest);
-      if (current.get(deviceId)?.commandId === commandId) conclude(deviceId, status);
-    },
-    see: (devices) => {
-      for (const { id, state, stateAt } of devices) {
-        seen.set(id, stateAt);
-        const asked = current.get(id);
-        // The state of before the tap proves nothing: of two taps in a row the first may not be done yet.
-        if (asked === undefined || stateAt === asked.stateAt) continue;
-        if (Object.entries(asked.values).every(([name, value]) => state[name] === value)) settle(id, null);
-      }
+    onDevices: (devices) => {
+      for (const device of devices) noteState(control, device);
     },
     clear: () => {
-      for (const asked of current.values()) asked.stop();
-      current.clear();
-      seen.clear();
-      wishes.set(new Map());
+      for (const sent of control.current.values()) sent.stop();
+      control.current.clear();
+      control.stateTimes.clear();
+      control.commands.set(new Map());
     },
   };
+}
+
+type Control = ControlParts & {
+  commands: WritableStore<ReadonlyMap<string, CommandState>>;
+  /** The latest command of each device; also one that timed out, because it may still take effect. */
+  current: Map<string, SentCommand>;
+  /** `stateAt` of the last known state of each device. */
+  stateTimes: Map<string, string | null>;
+  /** Outcomes by command id: the result of a device may arrive before the response with its command id. */
+  outcomes: Map<string, Outcome>;
+  lastNumber: number;
+};
+
+type SentCommand = {
+  number: number;
+  commandId: string | null;
+  values: Values;
+  /** `stateAt` of the state that was known when it was sent. */
+  stateAt: string | null;
+  /** Cancels its timer. */
+  stop: () => void;
+};
+
+async function sendCommand(
+  control: Control,
+  { deviceId, request, values }: { deviceId: string; request: CommandRequest; values: Values },
+): Promise<void> {
+  const { current } = control;
+  current.get(deviceId)?.stop();
+  const number = ++control.lastNumber;
+  const stateAt = control.stateTimes.get(deviceId) ?? null;
+  const sent: SentCommand = { number, commandId: null, values, stateAt, stop: () => undefined };
+  sent.stop = control.after(readAfterMs, () => {
+    sent.stop = control.after(giveUpAfterMs, () => settle(control, deviceId, { because: 'no_answer' }));
+    control.readDevices();
+  });
+  current.set(deviceId, sent);
+  show(control, deviceId, { values, refusal: null });
+  const isCurrent = (): boolean => current.get(deviceId)?.number === number;
+  try {
+    const { commandId, status } = await control.send(deviceId, request);
+    if (!isCurrent()) return;
+    sent.commandId = commandId;
+    conclude(control, deviceId, control.outcomes.get(commandId) ?? status);
+  } catch (error) {
+    if (isCurrent()) settle(control, deviceId, { because: 'not_sent', problem: asProblem(error) });
+  }
+}
+
+function dropDevice(control: Control, deviceId: string): void {
+  control.current.get(deviceId)?.stop();
+  control.current.delete(deviceId);
+  show(control, deviceId, null);
+}
+
+function noteOutcome(control: Control, { commandId, deviceId, status }: DeviceCommand): void {
+  const { outcomes, current } = control;
+  outcomes.set(commandId, status);
+  const oldest = outcomes.keys().next().value;
+  if (outcomes.size > keptOutcomes && oldest !== undefined) outcomes.delete(oldest);
+  if (current.get(deviceId)?.commandId === commandId) conclude(control, deviceId, status);
+}
+
+function noteState(control: Control, { id, state, stateAt }: Device): void {
+  control.stateTimes.set(id, stateAt);
+  const sent = control.current.get(id);
+  // The state before the tap proves nothing: of two taps in a row the first may not be done yet.
+  if (sent === undefined || stateAt === sent.stateAt) return;
+  if (Object.entries(sent.values).every(([name, value]) => state[name] === value)) settle(control, id, null);
+}
+
+function conclude(control: Control, deviceId: string, outcome: Outcome): void {
+  if (outcome === 'pending') return;
+  if (outcome === 'confirmed') settle(control, deviceId, null);
+  else settle(control, deviceId, { because: outcome === 'expired' ? 'no_answer' : 'refused' });
+}
+
+function settle(control: Control, deviceId: string, refusal: Refusal | null): void {
+  const { current, stateTimes } = control;
+  const sent = current.get(deviceId);
+  if (sent === undefined) return;
+  sent.stop();
+  if (refusal === null) {
+    current.delete(deviceId);
+    // A newer report of the device wins, even when the command's result arrives after it.
+    if ((stateTimes.get(deviceId) ?? null) === sent.stateAt) control.onConfirmed(deviceId, sent.values);
+  }
+  show(control, deviceId, refusal && { values: {}, refusal });
+}
+
+function show({ commands }: Control, deviceId: string, state: CommandState | null): void {
+  const next = new Map(commands.get());
+  if (state === null) next.delete(deviceId);
+  else next.set(deviceId, state);
+  commands.set(next);
 }

@@ -7,17 +7,16 @@ import type { Device } from '@station/protocol/devices';
 import { useDevices, useDeviceTypes, useZones } from '../../api/devices.ts';
 import type { Freshness } from '../../api/reading.ts';
 import { useUser } from '../../api/services.ts';
-import { capabilityName, typeName, valueWords } from '../../i18n/device-words.ts';
-import { useLocale } from '../../i18n/i18n.ts';
+import { capabilityName, type CapabilityValue, typeName } from '../../i18n/device-words.ts';
 import { dot } from '../../i18n/words.ts';
 import { Card, Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
 import { Switch } from '../../ui/fields.tsx';
-import { PageHead } from '../../ui/page.tsx';
+import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
 import { TimeAgo } from '../../ui/sentence.tsx';
 import { ActivityCard } from './activity-page.tsx';
-import { BigValue, DeviceIcon, DeviceNote, ValueSlider } from './device-tile.tsx';
+import { BigValue, DeviceIcon, DeviceNote, ValueSlider } from './device-parts.tsx';
 import { type ControlledDevice, useControlledDevice } from './device-view.ts';
 import { HistoryCard } from './history-card.tsx';
 import { FactsCard, SettingsCard } from './settings-card.tsx';
@@ -90,11 +89,9 @@ function Shown({
           </div>
         </div>
       </PageHead>
-      <div
-        className={classNames(
-          'grid grid-cols-1 items-start gap-4 text-ink transition-[filter] duration-500 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]',
-          stale && 'dimmed',
-        )}
+      <Dimmable
+        stale={stale}
+        className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]"
       >
         <div className="grid grid-cols-1 gap-4 md:gap-6">
           {firmware}
@@ -106,7 +103,7 @@ function Shown({
           {mayManage && zones && <SettingsCard device={device} zones={zones} usable={!stale} />}
           <FactsCard device={device} mayRemove={mayManage} usable={!stale} />
         </div>
-      </div>
+      </Dimmable>
     </>
   );
 }
@@ -152,14 +149,11 @@ function Loading() {
   );
 }
 
-const ruled = 'mt-4 border-t border-line pt-4';
-
 /** The current state of the device, and its commands. */
 export function NowCard({ device, shown, usable }: { device: Device; shown: ControlledDevice; usable: boolean }) {
   const { t } = useTranslation();
-  const locale = useLocale();
   const { toggle, slider } = shown;
-  const heard = device.stateAt !== null;
+  const hasReported = device.stateAt !== null;
   const others = shown.readings.filter(
     ({ capability, value }) =>
       value !== undefined && capability !== toggle?.capability && capability !== slider?.capability,
@@ -168,14 +162,14 @@ export function NowCard({ device, shown, usable }: { device: Device; shown: Cont
     <Card
       title={t('device.now')}
       aside={
-        heard && (
+        hasReported && (
           <p className="text-small text-ink-soft">
             <TimeAgo at={device.stateAt ?? ''} />
           </p>
         )
       }
     >
-      {!heard && shown.readings.every(({ value }) => value === undefined) && (
+      {!hasReported && shown.readings.every(({ value }) => value === undefined) && (
         <p className="text-ink-soft">{t('device.noState')}</p>
       )}
       {others.length > 0 && (
@@ -191,42 +185,47 @@ export function NowCard({ device, shown, usable }: { device: Device; shown: Cont
         </dl>
       )}
       {toggle && (
-        <div className={classNames('flex min-h-11 items-center justify-between gap-4', others.length > 0 && ruled)}>
-          <div aria-hidden>
-            <p className="text-small text-ink-soft">{capabilityName(t, toggle.capability.name)}</p>
-            <p className="text-title font-strong md:text-value">
-              <BigValue reading={toggle} />
-            </p>
-          </div>
+        <div
+          className={classNames(
+            'flex min-h-11 items-center justify-between gap-4',
+            others.length > 0 && 'mt-4 border-t border-line pt-4',
+          )}
+        >
+          <SettingValue setting={toggle} />
           <Switch
             label={capabilityName(t, toggle.capability.name)}
             on={toggle.value === true}
-            busy={shown.waiting}
+            busy={shown.isPending}
             disabled={!usable}
-            onToggle={(on) => shown.ask(toggle, on)}
+            onToggle={(on) => shown.send(toggle, on)}
           />
         </div>
       )}
       {slider && (
         <div className="mt-4">
-          <div aria-hidden>
-            <p className="text-small text-ink-soft">{capabilityName(t, slider.capability.name)}</p>
-            <p className="text-title font-strong md:text-value">
-              <BigValue reading={slider} />
-            </p>
-          </div>
+          <SettingValue setting={slider} />
           <ValueSlider
             label={capabilityName(t, slider.capability.name)}
-            words={(value) => valueWords(t, locale, { ...slider, value })}
-            value={typeof slider.value === 'number' ? slider.value : (slider.capability.min ?? 0)}
-            min={slider.capability.min ?? 0}
-            max={slider.capability.max ?? 100}
+            setting={slider}
             disabled={!usable}
-            onSettle={(value) => shown.ask(slider, value)}
+            onSettle={(value) => shown.send(slider, value)}
           />
         </div>
       )}
       <DeviceNote device={device} shown={shown} />
     </Card>
+  );
+}
+
+/** The name and the value of a setting; for screen readers its control has both. */
+function SettingValue({ setting }: { setting: CapabilityValue }) {
+  const { t } = useTranslation();
+  return (
+    <div aria-hidden>
+      <p className="text-small text-ink-soft">{capabilityName(t, setting.capability.name)}</p>
+      <p className="text-title font-strong md:text-value">
+        <BigValue reading={setting} />
+      </p>
+    </div>
   );
 }

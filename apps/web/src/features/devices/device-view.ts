@@ -4,12 +4,12 @@ import type { Capability, DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
 import { useStore } from '../../api/services.ts';
 import type { CapabilityValue } from '../../i18n/device-words.ts';
-import { DeviceControlContext, type Values, type Wish } from './device-control.ts';
+import { DeviceControlContext, type Values, type CommandState } from './device-control.ts';
 
 /** A value that can be set: with what command. */
 type Setting = CapabilityValue & { request(value: boolean | number): CommandRequest };
 
-/** What a tile or a page shows of a device, made of its state, its type and what was just asked of it. */
+/** What a tile or a page shows of a device, from its state, its type and the command that was just sent. */
 type DeviceView = {
   /** In order of importance; a value that was never reported is undefined. */
   readings: readonly CapabilityValue[];
@@ -19,8 +19,8 @@ type DeviceView = {
   slider: Setting | null;
 };
 
-export function viewOf(device: Device, type: DeviceType | undefined, wish: Wish | undefined): DeviceView {
-  const values: Values = { ...device.state, ...wish?.values };
+export function viewOf(device: Device, type: DeviceType | undefined, command: CommandState | undefined): DeviceView {
+  const values: Values = { ...device.state, ...command?.values };
   const readings = (type?.capabilities ?? capabilitiesOf(device.state)).map((capability) => ({
     capability,
     value: values[capability.name],
@@ -53,22 +53,23 @@ function capabilitiesOf(state: Values): Capability[] {
   });
 }
 
-/** A device as it is shown now, and how to ask something of it. */
+/** A device as it is shown now, and how to send it a command. */
 export type ControlledDevice = DeviceView & {
-  wish: Wish | undefined;
-  /** Asked for and not confirmed yet. */
-  waiting: boolean;
-  ask(setting: Setting, value: boolean | number): void;
+  command: CommandState | undefined;
+  /** A command was sent and is not confirmed yet. */
+  isPending: boolean;
+  send(setting: Setting, value: boolean | number): void;
 };
 
 export function useControlledDevice(device: Device, type: DeviceType | undefined): ControlledDevice {
   const control = useContext(DeviceControlContext);
   if (!control) throw new Error('useControlledDevice outside of DeviceControlContext');
-  const wish = useStore(control.wishes).get(device.id);
+  const command = useStore(control.commands).get(device.id);
   return {
-    ...viewOf(device, type, wish),
-    wish,
-    waiting: wish !== undefined && wish.refusal === null,
-    ask: (setting, value) => void control.ask(device.id, setting.request(value), { [setting.capability.name]: value }),
+    ...viewOf(device, type, command),
+    command,
+    isPending: command !== undefined && command.refusal === null,
+    send: (setting, value) =>
+      void control.send(device.id, setting.request(value), { [setting.capability.name]: value }),
   };
 }

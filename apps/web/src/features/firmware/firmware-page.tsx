@@ -1,5 +1,5 @@
 import { CircleStop, Cpu } from 'lucide-react';
-import { type ReactNode, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Firmware, Rollout } from '@station/protocol/firmware-rollouts';
 import type { Freshness } from '../../api/reading.ts';
@@ -7,9 +7,8 @@ import { useServices, useUser } from '../../api/services.ts';
 import { typeName } from '../../i18n/device-words.ts';
 import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
-import { Card, Skeleton } from '../../ui/card.tsx';
-import { classNames } from '../../ui/class-names.ts';
-import { PageHead } from '../../ui/page.tsx';
+import { Card, EmptyNote, Skeleton } from '../../ui/card.tsx';
+import { Dimmable, Headline, PageHead, PageTitle } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
 import { TimeAgo } from '../../ui/sentence.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
@@ -31,7 +30,7 @@ export function FirmwarePage() {
   return (
     <>
       <PageHead page={t('firmware.title')}>
-        <Title>{t('firmware.lead')}</Title>
+        <PageTitle title={t('firmware.title')}>{t('firmware.lead')}</PageTitle>
       </PageHead>
       {failed ? <ReadFault title={t('firmware.fault')} {...failed} /> : <Loading />}
     </>
@@ -58,30 +57,25 @@ function Shown({
     // The rollout was seen here, so the home page need not show it any more.
     if (latestEnd > (memory.get('read-firmware') ?? '')) memory.set('read-firmware', latestEnd);
   }, [memory, latestEnd]);
-  const headline = firmwareHeadline(t, types, rollouts);
-  const usable = !stale;
   return (
     <>
       <PageHead page={t('firmware.title')} freshness={freshness}>
-        <Title>
+        <PageTitle title={t('firmware.title')}>
           {types.length === 0 ? (
             t('firmware.lead')
           ) : (
-            <span className={classNames('flex gap-2 text-ink', stale && 'dimmed')}>
-              <ToneIcon tone={headline.tone} className="mt-0.5" />
-              <span aria-live="polite">{headline.words}</span>
-            </span>
+            <Headline {...firmwareHeadline(t, types, rollouts)} stale={stale} />
           )}
-        </Title>
+        </PageTitle>
       </PageHead>
-      <div className={classNames('text-ink transition-[filter] duration-500', stale && 'dimmed')}>
+      <Dimmable stale={stale}>
         {types.length === 0 ? (
           <Empty />
         ) : (
           <div className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
             <div className="grid grid-cols-1 gap-4 md:gap-6">
               {rollouts.filter(isShown).map((rollout) => (
-                <RolloutCard key={rollout.id} rollout={rollout} mayManage={mayManage} usable={usable} />
+                <RolloutCard key={rollout.id} rollout={rollout} mayManage={mayManage} usable={!stale} />
               ))}
               {types.map((firmware) => (
                 <TypeCard
@@ -89,7 +83,7 @@ function Shown({
                   firmware={firmware}
                   rollouts={rollouts}
                   mayManage={mayManage}
-                  usable={usable}
+                  usable={!stale}
                 />
               ))}
               {!mayManage && <p className="text-ink-soft">{t('firmware.readOnly')}</p>}
@@ -97,30 +91,14 @@ function Shown({
             <HistoryCard rollouts={rollouts.filter((rollout) => !isShown(rollout))} />
           </div>
         )}
-      </div>
-    </>
-  );
-}
-
-function Title({ children }: { children: ReactNode }) {
-  const { t } = useTranslation();
-  return (
-    <>
-      <h1 className="text-title font-strong md:text-value">{t('firmware.title')}</h1>
-      <div className="mt-1 text-ink-soft">{children}</div>
+      </Dimmable>
     </>
   );
 }
 
 function Empty() {
   const { t } = useTranslation();
-  return (
-    <div className="flex flex-col items-center gap-2 rounded-2xl border border-dashed border-line-strong px-6 py-10 text-center">
-      <Cpu aria-hidden className="size-8 text-ink-soft" />
-      <h2 className="font-strong">{t('firmware.empty.title')}</h2>
-      <p className="max-w-md text-ink-soft">{t('firmware.empty.help')}</p>
-    </div>
-  );
+  return <EmptyNote icon={Cpu} title={t('firmware.empty.title')} help={t('firmware.empty.help')} />;
 }
 
 function Loading() {

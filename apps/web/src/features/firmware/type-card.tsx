@@ -176,11 +176,8 @@ function InstallDialog({
   const [version, setVersion] = useState(
     () => (images.find((image) => !isEverywhere(image.version)) ?? images[0])?.version ?? '',
   );
-  const newestRunning = installed.reduce<string | null>(
-    (newest, one) => (one.version !== null && isNewer(one.version, newest) ? one.version : newest),
-    null,
-  );
-  const isOlder = newestRunning !== null && isNewer(newestRunning, version);
+  const newest = newestOf(installed);
+  const isOlder = newest !== null && isNewer(newest, version);
   const wasStopped = rollouts.some((one) => one.type === type && one.version === version && one.state === 'stopped');
   const noteOf = (one: string): string | null => {
     if (isEverywhere(one)) return t('firmware.install.everywhere');
@@ -216,7 +213,7 @@ function InstallDialog({
         }))}
       />
       <div role="status" className="space-y-3 empty:hidden">
-        {isOlder && <Warning>{t('firmware.install.older', { version: newestRunning })}</Warning>}
+        {isOlder && <Warning>{t('firmware.install.older', { version: newest })}</Warning>}
         {wasStopped && <Warning>{t('firmware.install.failedBefore')}</Warning>}
       </div>
       <p className="text-small text-ink-soft">{t('firmware.install.how')}</p>
@@ -224,6 +221,13 @@ function InstallDialog({
     </Dialog>
   );
 }
+
+/** The newest version that a device runs; null: none has reported its version. */
+const newestOf = (installed: Firmware['installed']): string | null =>
+  installed.reduce<string | null>(
+    (newest, { version }) => (version !== null && isNewer(version, newest) ? version : newest),
+    null,
+  );
 
 function Warning({ children }: { children: string }) {
   return (

@@ -9,7 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { copyText } from '../../ui/copy-text.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Choice, Field } from '../../ui/fields.tsx';
-import { checkForm, type FieldFaults, focusFirst, refusedFields, textOf } from '../../ui/form.ts';
+import { textOf, useFormFaults } from '../../ui/form.ts';
 import { ProblemNote } from '../../ui/problem.tsx';
 
 /** Another role, a new password, or an end: each for someone else than oneself and than the owner. */
@@ -29,18 +29,13 @@ export function MemberDialog({
   if (removing) return <RemoveDialog member={member} onKeep={() => setRemoving(false)} />;
   if (password.data) {
     return (
-      <Dialog
+      <PasswordDialog
         key="made"
         title={t('members.made.replaced', { name })}
+        email={email}
+        password={password.data.password}
         onClose={onClose}
-        actions={
-          <Button kind="primary" onClick={onClose}>
-            {t('members.dialog.done')}
-          </Button>
-        }
-      >
-        <HandOver email={email} password={password.data.password} />
-      </Dialog>
+      />
     );
   }
   return (
@@ -144,20 +139,15 @@ export function AddDialog({ onClose }: { onClose: () => void }) {
   const user = useUser();
   const add = useAddMember();
   const [role, setRole] = useState<GivenRole>('member');
-  const [faults, setFaults] = useState<FieldFaults>({});
+  const faults = useFormFaults();
   if (add.data) {
     return (
-      <Dialog
+      <PasswordDialog
         title={t('members.made.added', { name: add.data.name })}
+        email={add.data.email}
+        password={add.data.firstPassword ?? ''}
         onClose={onClose}
-        actions={
-          <Button kind="primary" onClick={onClose}>
-            {t('members.dialog.done')}
-          </Button>
-        }
-      >
-        <HandOver email={add.data.email} password={add.data.firstPassword ?? ''} />
-      </Dialog>
+      />
     );
   }
   const problem = add.error ? asProblem(add.error) : null;
@@ -165,13 +155,10 @@ export function AddDialog({ onClose }: { onClose: () => void }) {
     event.preventDefault();
     const data = new FormData(event.currentTarget);
     const values = { name: textOf(data, 'name').trim(), email: textOf(data, 'email').trim() };
-    const found = checkForm(values, { name: 'filled', email: 'email' });
-    setFaults(found);
-    if (Object.keys(found).length > 0) focusFirst(event.currentTarget, found);
-    else if (!add.isPending)
-      add.mutate({ ...values, role }, { onError: (error) => setFaults(refusedFields(error.faults)) });
+    const isGood = faults.check(event.currentTarget, values, { name: 'filled', email: 'email' });
+    if (isGood && !add.isPending)
+      add.mutate({ ...values, role }, { onError: (error) => faults.showRefused(error.faults) });
   };
-  const fault = (name: string): string | null => (faults[name] ? t(`error.field.${faults[name]}`, { min: 0 }) : null);
   const isTaken = problem?.code === 'conflict';
   return (
     <Dialog
@@ -187,7 +174,13 @@ export function AddDialog({ onClose }: { onClose: () => void }) {
       }
     >
       <form id={form} noValidate onSubmit={submit} className="space-y-4">
-        <Field label={t('members.dialog.name')} name="name" autoComplete="off" maxLength={100} fault={fault('name')} />
+        <Field
+          label={t('members.dialog.name')}
+          name="name"
+          autoComplete="off"
+          maxLength={100}
+          fault={faults.messageOf('name')}
+        />
         <Field
           label={t('members.dialog.email')}
           help={t('members.dialog.emailHelp')}
@@ -196,7 +189,7 @@ export function AddDialog({ onClose }: { onClose: () => void }) {
           autoComplete="off"
           autoCapitalize="none"
           maxLength={254}
-          fault={isTaken ? t('members.dialog.exists') : fault('email')}
+          fault={isTaken ? t('members.dialog.exists') : faults.messageOf('email')}
         />
         {user.role === 'owner' && <RoleChoice value={role} onChange={setRole} />}
         <p className="text-small text-ink-soft">{t('members.dialog.passwordComes')}</p>
@@ -207,7 +200,17 @@ export function AddDialog({ onClose }: { onClose: () => void }) {
 }
 
 /** What someone needs in order to log in, shown once, to be passed on. */
-function HandOver({ email, password }: { email: string; password: string }) {
+function PasswordDialog({
+  title,
+  email,
+  password,
+  onClose,
+}: {
+  title: string;
+  email: string;
+  password: string;
+  onClose: () => void;
+}) {
   const { t } = useTranslation();
   const lines = useRef<HTMLDListElement>(null);
   const [copied, setCopied] = useState<'no' | 'yes' | 'refused'>('no');
@@ -221,7 +224,15 @@ function HandOver({ email, password }: { email: string; password: string }) {
     setCopied((await copyText(text, lines.current)) ? 'yes' : 'refused');
   };
   return (
-    <>
+    <Dialog
+      title={title}
+      onClose={onClose}
+      actions={
+        <Button kind="primary" onClick={onClose}>
+          {t('members.dialog.done')}
+        </Button>
+      }
+    >
       <p>{t('members.made.help')}</p>
       <dl ref={lines} className="space-y-2 rounded-xl bg-sunken p-4">
         {facts.map(([name, value]) => (
@@ -239,7 +250,7 @@ function HandOver({ email, password }: { email: string; password: string }) {
         {copied === 'refused' && t('members.made.notCopied')}
         {copied === 'yes' && <span className="sr-only">{t('members.made.copied')}</span>}
       </p>
-    </>
+    </Dialog>
   );
 }
 

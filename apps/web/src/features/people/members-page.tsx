@@ -8,7 +8,7 @@ import { useMembers } from '../../api/station.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
-import { PageHead } from '../../ui/page.tsx';
+import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
 import { AddDialog, MemberDialog } from './member-dialogs.tsx';
 
@@ -48,11 +48,9 @@ function Shown({ members, freshness }: { members: readonly Member[]; freshness: 
         <h1 className="text-title font-strong md:text-value">{t('members.title')}</h1>
         <p className="text-ink-soft">{t('members.count', { count: members.length })}</p>
       </PageHead>
-      <div
-        className={classNames(
-          'grid grid-cols-1 items-start gap-4 text-ink transition-[filter] duration-500 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]',
-          stale && 'dimmed',
-        )}
+      <Dimmable
+        stale={stale}
+        className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]"
       >
         <Card title={t('members.people')} aside={members.length > 1 && addButton}>
           <ul className="-my-2 divide-y divide-line">
@@ -64,7 +62,7 @@ function Shown({ members, freshness }: { members: readonly Member[]; freshness: 
           {!mayManage && <p className="mt-4 border-t border-line pt-4 text-ink-soft">{t('members.readOnly')}</p>}
         </Card>
         <RolesCard />
-      </div>
+      </Dimmable>
       {adding && <AddDialog onClose={() => setAdding(false)} />}
     </>
   );

@@ -1,13 +1,13 @@
 import { useMutation } from '@tanstack/react-query';
 import { LogOut } from 'lucide-react';
-import { type SubmitEvent, useRef, useState } from 'react';
+import { type SubmitEvent, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { asProblem } from '../../api/request.ts';
 import { useServices, useUser } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Field, LanguageChoice } from '../../ui/fields.tsx';
-import { checkForm, type FieldFaults, focusFirst, shortestPassword, textOf } from '../../ui/form.ts';
+import { textOf, useFormFaults } from '../../ui/form.ts';
 import { PageHead } from '../../ui/page.tsx';
 import { ProblemNote } from '../../ui/problem.tsx';
 
@@ -47,7 +47,7 @@ export function PasswordCard({ email }: { email: string }) {
   const { t } = useTranslation();
   const { session } = useServices();
   const form = useRef<HTMLFormElement>(null);
-  const [faults, setFaults] = useState<FieldFaults>({});
+  const faults = useFormFaults();
   const change = useMutation({
     mutationFn: (body: { currentPassword: string; newPassword: string }) =>
       session.call<void>('POST', '/api/auth/password', { body }),
@@ -59,13 +59,12 @@ export function PasswordCard({ email }: { email: string }) {
     event.preventDefault();
     const data = new FormData(event.currentTarget);
     const values = { currentPassword: textOf(data, 'currentPassword'), newPassword: textOf(data, 'newPassword') };
-    const found = checkForm(values, { currentPassword: 'filled', newPassword: 'new_password' });
-    setFaults(found);
-    if (Object.keys(found).length > 0) focusFirst(event.currentTarget, found);
-    else if (!change.isPending) change.mutate(values);
+    const isGood = faults.check(event.currentTarget, values, {
+      currentPassword: 'filled',
+      newPassword: 'new_password',
+    });
+    if (isGood && !change.isPending) change.mutate(values);
   };
-  const fault = (name: string): string | null =>
-    faults[name] ? t(`error.field.${faults[name]}`, { min: shortestPassword }) : null;
   return (
     <Card title={t('password.title')}>
       <form ref={form} noValidate onSubmit={submit} className="space-y-4">
@@ -76,7 +75,7 @@ export function PasswordCard({ email }: { email: string }) {
           name="currentPassword"
           type="password"
           autoComplete="current-password"
-          fault={fault('currentPassword') ?? (isWrong ? t('password.wrong') : null)}
+          fault={faults.messageOf('currentPassword') ?? (isWrong ? t('password.wrong') : null)}
         />
         <Field
           label={t('password.next')}
@@ -85,7 +84,7 @@ export function PasswordCard({ email }: { email: string }) {
           type="password"
           autoComplete="new-password"
           maxLength={256}
-          fault={fault('newPassword')}
+          fault={faults.messageOf('newPassword')}
         />
         {problem && !isWrong && <ProblemNote problem={problem} />}
         <div className="space-y-2">

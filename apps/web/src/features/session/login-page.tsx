@@ -1,30 +1,25 @@
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import type { FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/fields.tsx';
-import { checkForm, type FieldFaults, focusFirst, shortestPassword, textOf } from '../../ui/form.ts';
+import { textOf, useFormFaults } from '../../ui/form.ts';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { Entrance } from './entrance.tsx';
 
 export function LoginPage({ because }: { because: 'never_in' | 'expired' | 'left' }) {
   const { t } = useTranslation();
   const { session } = useServices();
-  const [faults, setFaults] = useState<FieldFaults>({});
+  const faults = useFormFaults();
   const login = useMutation({ mutationFn: session.logIn });
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const request = { email: textOf(form, 'email').trim(), password: textOf(form, 'password') };
-    const found = checkForm(request, { email: 'email', password: 'filled' });
-    setFaults(found);
-    if (Object.keys(found).length === 0) login.mutate(request);
-    else focusFirst(event.currentTarget, found);
+    if (faults.check(event.currentTarget, request, { email: 'email', password: 'filled' })) login.mutate(request);
   };
-  const fault = (name: string): string | null =>
-    faults[name] ? t(`error.field.${faults[name]}`, { min: shortestPassword }) : null;
   return (
     <Entrance title={t('session.login.title')} lead={t('session.login.lead', { name: location.host })}>
       <form noValidate onSubmit={submit} className="space-y-4">
@@ -37,14 +32,14 @@ export function LoginPage({ because }: { because: 'never_in' | 'expired' | 'left
           type="email"
           autoComplete="username"
           autoCapitalize="none"
-          fault={fault('email')}
+          fault={faults.messageOf('email')}
         />
         <Field
           label={t('session.password')}
           name="password"
           type="password"
           autoComplete="current-password"
-          fault={fault('password')}
+          fault={faults.messageOf('password')}
         />
         <Button kind="primary" type="submit" busy={login.isPending} className="w-full">
           {login.isPending ? t('session.busy') : t('session.login.submit')}

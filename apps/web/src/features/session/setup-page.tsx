@@ -1,12 +1,12 @@
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import type { FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { SetupRequest } from '@station/protocol/rest';
 import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/fields.tsx';
-import { checkForm, type FieldFaults, focusFirst, refusedFields, shortestPassword, textOf } from '../../ui/form.ts';
+import { type FormFaults, textOf, useFormFaults } from '../../ui/form.ts';
 import { ProblemNote } from '../../ui/problem.tsx';
 import { Entrance } from './entrance.tsx';
 
@@ -14,60 +14,21 @@ import { Entrance } from './entrance.tsx';
 export function SetupPage() {
   const { t } = useTranslation();
   const { session } = useServices();
-  const [faults, setFaults] = useState<FieldFaults>({});
+  const faults = useFormFaults();
   const setup = useMutation({
     mutationFn: session.setUp,
-    onError: (error) => setFaults(refusedFields(asProblem(error).faults)),
+    onError: (error) => faults.showRefused(asProblem(error).faults),
   });
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const values = readForm(new FormData(event.currentTarget));
-    const found = checkForm(values, { code: 'filled', name: 'filled', email: 'email', password: 'new_password' });
-    setFaults(found);
-    if (Object.keys(found).length > 0) focusFirst(event.currentTarget, found);
-    else setup.mutate(requestOf(values));
+    if (faults.check(event.currentTarget, values, rules)) setup.mutate(requestOf(values));
   };
-  const fault = (name: string): string | null =>
-    faults[name] ? t(`error.field.${faults[name]}`, { min: shortestPassword }) : null;
   const problem = setup.error ? asProblem(setup.error) : null;
   return (
     <Entrance title={t('session.setup.title')} lead={t('session.setup.lead')}>
       <form noValidate onSubmit={submit} className="space-y-4">
-        <Field
-          label={t('session.setup.code')}
-          help={t('session.setup.codeHelp')}
-          name="code"
-          autoComplete="one-time-code"
-          autoCapitalize="characters"
-          spellCheck={false}
-          fault={fault('code')}
-        />
-        <Field
-          label={t('session.setup.stationName')}
-          help={t('session.setup.stationNameHelp')}
-          name="stationName"
-          autoComplete="off"
-          maxLength={100}
-          fault={fault('stationName')}
-        />
-        <Field label={t('session.name')} name="name" autoComplete="name" maxLength={100} fault={fault('name')} />
-        <Field
-          label={t('session.email')}
-          name="email"
-          type="email"
-          autoComplete="username"
-          autoCapitalize="none"
-          fault={fault('email')}
-        />
-        <Field
-          label={t('session.password')}
-          help={t('session.passwordHelp')}
-          name="password"
-          type="password"
-          autoComplete="new-password"
-          maxLength={256}
-          fault={fault('password')}
-        />
+        <SetupFields faults={faults} />
         {problem && <ProblemNote problem={problem} />}
         {problem?.code === 'setup_already_done' && (
           <Button className="w-full" onClick={() => void session.start()}>
@@ -81,6 +42,57 @@ export function SetupPage() {
     </Entrance>
   );
 }
+
+function SetupFields({ faults }: { faults: FormFaults }) {
+  const { t } = useTranslation();
+  return (
+    <>
+      <Field
+        label={t('session.setup.code')}
+        help={t('session.setup.codeHelp')}
+        name="code"
+        autoComplete="one-time-code"
+        autoCapitalize="characters"
+        spellCheck={false}
+        fault={faults.messageOf('code')}
+      />
+      <Field
+        label={t('session.setup.stationName')}
+        help={t('session.setup.stationNameHelp')}
+        name="stationName"
+        autoComplete="off"
+        maxLength={100}
+        fault={faults.messageOf('stationName')}
+      />
+      <Field
+        label={t('session.name')}
+        name="name"
+        autoComplete="name"
+        maxLength={100}
+        fault={faults.messageOf('name')}
+      />
+      <Field
+        label={t('session.email')}
+        name="email"
+        type="email"
+        autoComplete="username"
+        autoCapitalize="none"
+        fault={faults.messageOf('email')}
+      />
+      <Field
+        label={t('session.password')}
+        help={t('session.passwordHelp')}
+        name="password"
+        type="password"
+        autoComplete="new-password"
+        maxLength={256}
+        fault={faults.messageOf('password')}
+      />
+    </>
+  );
+}
+
+const rules = { code: 'filled', name: 'filled', email: 'email', password: 'new_password' } as const;
 
 const readForm = (form: FormData): Record<'code' | 'stationName' | 'name' | 'email' | 'password', string> => ({
   code: textOf(form, 'code').trim(),

@@ -5,10 +5,9 @@ import { type Freshness, useReading } from '../../api/reading.ts';
 import { useUser } from '../../api/services.ts';
 import { useStatus } from '../../api/station.ts';
 import { Card, Skeleton } from '../../ui/card.tsx';
-import { classNames } from '../../ui/class-names.ts';
 import { LanguageChoice } from '../../ui/fields.tsx';
 import { LinkRow } from '../../ui/links.tsx';
-import { PageHead } from '../../ui/page.tsx';
+import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
 import { StationCard } from './station-card.tsx';
 import { WifiCard } from './wifi-card.tsx';
@@ -39,12 +38,7 @@ function Shown({ station, freshness }: { station: Station; freshness: Freshness 
   const mayManage = user.role !== 'member';
   const stale = freshness.kind === 'stale';
   return (
-    <div
-      className={classNames(
-        'grid grid-cols-1 items-start gap-4 text-ink transition-[filter] duration-500 md:gap-6 lg:grid-cols-2',
-        stale && 'dimmed',
-      )}
-    >
+    <Dimmable stale={stale} className="grid grid-cols-1 items-start gap-4 md:gap-6 lg:grid-cols-2">
       <div className="grid grid-cols-1 gap-4 md:gap-6">
         <StationCard key={station.id} station={station} mayManage={mayManage} usable={!stale} />
         {mayManage && <WifiPart usable={!stale} />}
@@ -62,7 +56,7 @@ function Shown({ station, freshness }: { station: Station; freshness: Freshness 
         />
         <AboutCard station={station} />
       </div>
-    </div>
+    </Dimmable>
   );
 }
 

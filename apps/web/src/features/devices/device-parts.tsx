@@ -1,0 +1,164 @@
+import type { TFunction } from 'i18next';
+import { Cpu, Lightbulb, type LucideIcon, Radar, Thermometer, ToggleRight } from 'lucide-react';
+import { type CSSProperties, useEffect, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Device } from '@station/protocol/devices';
+import { isOutage } from '../../api/request.ts';
+import { type CapabilityValue, valueParts, valueWords } from '../../i18n/device-words.ts';
+import { useLocale } from '../../i18n/i18n.ts';
+import { problemWords } from '../../i18n/words.ts';
+import { classNames } from '../../ui/class-names.ts';
+import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
+import { ToneIcon } from '../../ui/tone.tsx';
+import type { Refusal } from './device-control.ts';
+import type { ControlledDevice } from './device-view.ts';
+
+/* What tiles and pages of devices have in common. */
+
+/** The number large, its unit small beside it. */
+export function BigValue({ reading }: { reading: CapabilityValue }) {
+  const { t } = useTranslation();
+  const { value, unit } = valueParts(t, useLocale(), reading);
+  return (
+    <>
+      {value}
+      {unit !== null && <span className="text-body font-plain text-ink-soft">{`\u00a0${unit}`}</span>}
+    </>
+  );
+}
+
+/** The note on a device besides its values: a failed command, offline, or waiting for an answer. */
+export function DeviceNote({ device, shown }: { device: Device; shown: ControlledDevice }) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const refusal = shown.command?.refusal ?? null;
+  return (
+    <>
+      <span role="alert" className="block">
+        {refusal && (
+          <span className="mt-2 flex gap-1.5 text-small text-fault">
+            <ToneIcon tone="fault" className="size-4 translate-y-0.5" />
+            {refusalWords(t, locale, refusal)}
+          </span>
+        )}
+      </span>
+      {device.status === 'offline' && (
+        <span className="flex gap-1.5 text-small text-attention">
+          <ToneIcon tone="attention" className="size-4 translate-y-0.5" />
+          <span>
+            {device.lastSeenAt === null ? (
+              t('device.status.offline')
+            ) : (
+              <Sentence text={(time) => t('device.offlineSince', { time })} slot={<TimeAgo at={device.lastSeenAt} />} />
+            )}
+          </span>
+        </span>
+      )}
+      {device.status === 'unknown' && (
+        <span className="block text-small text-ink-soft first-letter:uppercase">{t('device.status.unknown')}</span>
+      )}
+      {shown.isPending && <Waiting />}
+    </>
+  );
+}
+
+/** Shows text only after a short time, so that nothing flickers. */
+function Waiting() {
+  const { t } = useTranslation();
+  const [slow, setSlow] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSlow(true), 800);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    slow && (
+      <span className="flex gap-1.5 text-small text-working">
+        <ToneIcon tone="working" className="size-4 translate-y-0.5" />
+        {t('device.waiting')}
+      </span>
+    )
+  );
+}
+
+/** Why a command failed, and the current state. */
+function refusalWords(t: TFunction, locale: string, refusal: Refusal): string {
+  switch (refusal.because) {
+    case 'no_answer':
+      return t('device.refused.noAnswer');
+    case 'refused':
+      return t('device.refused.failed');
+    case 'not_sent':
+      // A tile has little space; the page itself shows more while the station is offline.
+      return isOutage(refusal.problem) ? t('device.refused.notSent') : problemWords(t, locale, refusal.problem);
+  }
+}
+
+const icons: Readonly<Record<string, LucideIcon>> = {
+  climate: Thermometer,
+  pir: Radar,
+  'switch-pir': ToggleRight,
+  light: Lightbulb,
+};
+
+/** The icon of a kind of device; filled while it is switched on. A text beside it has the same meaning. */
+export function DeviceIcon({ type, on }: { type: string; on: boolean }) {
+  const Icon = icons[type] ?? Cpu;
+  return (
+    <span
+      aria-hidden
+      className={classNames(
+        'grid size-10 shrink-0 place-items-center rounded-full transition-colors',
+        on ? 'bg-accent text-accent-ink' : 'bg-sunken text-ink-soft',
+      )}
+    >
+      <Icon className="size-5" />
+    </span>
+  );
+}
+
+const settleMs = 250;
+
+/** A slider for a number. It sends its value when it has come to rest: until then only its own picture follows. */
+export function ValueSlider({
+  label,
+  setting,
+  disabled,
+  onSettle,
+}: {
+  label: string;
+  setting: CapabilityValue;
+  disabled: boolean;
+  onSettle: (value: number) => void;
+}) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const [moved, setMoved] = useState<number | null>(null);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const min = setting.capability.min ?? 0;
+  const max = setting.capability.max ?? 100;
+  const shown = moved ?? (typeof setting.value === 'number' ? setting.value : min);
+  const move = (next: number): void => {
+    setMoved(next);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => {
+      setMoved(null);
+      onSettle(next);
+    }, settleMs);
+  };
+  return (
+    <input
+      type="range"
+      aria-label={label}
+      aria-valuetext={valueWords(t, locale, { ...setting, value: shown })}
+      min={min}
+      max={max}
+      step={(max - min) / 100 >= 1 ? Math.round((max - min) / 100) : 1}
+      value={shown}
+      disabled={disabled}
+      onChange={(event) => move(event.target.valueAsNumber)}
+      className="slider"
+      style={{ '--fill': `${(100 * (shown - min)) / (max - min)}%` } as CSSProperties}
+    />
+  );
+}
