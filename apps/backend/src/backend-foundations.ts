@@ -8,6 +8,7 @@ import { type BroadcastTap, createBroadcastTap } from './cloud/notifications.ts'
 import type { BackendConfig } from './config.ts';
 import { type AccessTokens, createAccessTokens } from './core/access-tokens.ts';
 import type { Commands } from './core/commands.ts';
+import { type BackendConditions, createBackendConditions } from './core/conditions.ts';
 import { createDeviceEvents, type DeviceEvents } from './core/device-events.ts';
 import type { Host } from './core/host.ts';
 import { alwaysLeader, type Leadership } from './core/leadership.ts';
@@ -57,6 +58,7 @@ export type Foundations = {
   devices: DeviceStore;
   types: RunningDeviceTypes;
   events: DeviceEvents;
+  conditions: BackendConditions;
   hub: SocketHub;
   /** Receives every message that is broadcast at `/ws`. */
   tap: BroadcastTap;
@@ -104,6 +106,7 @@ export async function openFoundations(
     devices: createDeviceStore({ db: store.db, clock: host.clock }),
     types,
     events: replicas?.share(events) ?? events,
+    conditions: openConditions(host, hub),
     hub,
     tap,
     tokens,
@@ -128,6 +131,13 @@ const openDeviceTypes = (
     onChanged: () => hub.broadcast({ type: 'device_types_changed', at: isoTime(clock.now()) }, 'device_types_changed'),
     clock,
     logger,
+  });
+
+const openConditions = ({ clock, logger }: Host, hub: SocketHub): BackendConditions =>
+  createBackendConditions({
+    clock,
+    logger,
+    onChanged: () => hub.broadcast({ type: 'conditions_changed', at: isoTime(clock.now()) }, 'conditions_changed'),
   });
 
 /** Null for a single backend: it does not load the code of the replicas. */

@@ -15,6 +15,7 @@ import {
   createVerifyDeviceToken,
   createVerifyToken,
 } from './http/caller.ts';
+import { registerConditionsRoute } from './http/conditions.ts';
 import { collectRoutes, type DescribedRoute, registerDocsRoutes } from './http/docs.ts';
 import { registerHealthRoute } from './http/health.ts';
 import { createMetrics, registerMetrics } from './http/metrics.ts';
@@ -46,6 +47,7 @@ export async function registerRoutes(
     verifyAgentToken: createVerifyAgentToken(config.agentToken),
   });
   await registerHealth(app, foundations, features);
+  await registerConditionsRoute(app, foundations);
   await registerPeopleRoutes(app, {
     ...host,
     db,

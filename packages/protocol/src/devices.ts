@@ -5,7 +5,7 @@ import { Id, Time } from './rest.ts';
 
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const closed = { additionalProperties: false } as const;
-const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
+export const DeviceName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
 const JsonObject = Type.Record(Type.String(), Type.Unknown());
 
 const deviceStatuses = ['unknown', 'online', 'offline'] as const;
@@ -29,12 +29,22 @@ export const Device = Type.Object({
 export type Device = Static<typeof Device>;
 export const Devices = Type.Array(Device);
 
-/** PATCH /api/devices/:id (station role admin) → Device; DELETE (station role admin) → 204, with all its history. */
+/** PATCH /api/devices/:id (station role admin) → Device. */
 export const DevicePatch = Type.Object(
-  { name: Type.Optional(Name), zoneId: Type.Optional(Nullable(Id)) },
+  { name: Type.Optional(DeviceName), zoneId: Type.Optional(Nullable(Id)) },
   { ...closed, minProperties: 1 },
 );
 export type DevicePatch = Static<typeof DevicePatch>;
+
+/**
+ * DELETE /api/devices/:id (station role admin) → DeviceRemoval; all its history goes. The device is told `factory_reset`: at once while it is
+ * online, else after its next handshake, which is answered `unknown_device`. Its login stays until then, 30 days at most.
+ */
+export const DeviceRemoval = Type.Object({
+  told: Type.Boolean({ description: 'The device was online, and the broker took the command.' }),
+  loginUntil: Time,
+});
+export type DeviceRemoval = Static<typeof DeviceRemoval>;
 
 /** GET /api/devices/:id/events and GET /api/activity (user), newest first. `before` is the id of the last one on the previous page. */
 export const DeviceEvent = Type.Object({
@@ -79,5 +89,5 @@ export const History = Type.Array(HistoryPoint);
 export const Zone = Type.Object({ id: Id, name: Type.String() });
 export type Zone = Static<typeof Zone>;
 export const Zones = Type.Array(Zone);
-export const NewZone = Type.Object({ name: Name }, closed);
+export const NewZone = Type.Object({ name: DeviceName }, closed);
 export type NewZone = Static<typeof NewZone>;

@@ -101,6 +101,8 @@ const DeviceChangedMessage = Type.Object({ type: Type.Literal('device_changed'),
 const DeviceRemovedMessage = Type.Object({ type: Type.Literal('device_removed'), at: Time, deviceId: Id });
 /** A device type was added or changed: read GET /api/device-types again. */
 const DeviceTypesChangedMessage = Type.Object({ type: Type.Literal('device_types_changed'), at: Time });
+/** A condition was raised or cleared, or its details changed: read GET /api/conditions and GET /api/unknown-devices again. */
+const ConditionsChangedMessage = Type.Object({ type: Type.Literal('conditions_changed'), at: Time });
 type DeviceRemovedMessage = Static<typeof DeviceRemovedMessage>;
 type DeviceStateMessage = Static<typeof DeviceStateMessage>;
 type DeviceStatusMessage = Static<typeof DeviceStatusMessage>;
@@ -139,6 +141,7 @@ export const ServerMessage = Type.Union([
   DeviceChangedMessage,
   DeviceRemovedMessage,
   DeviceTypesChangedMessage,
+  ConditionsChangedMessage,
   FirmwareRolloutMessage,
   AutomationRunMessage,
   AutomationChangedMessage,
