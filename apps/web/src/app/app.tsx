@@ -22,7 +22,7 @@ export function App({ services }: { services: AppServices }) {
               }}
             >
               <SessionGate>
-                <Shell />
+                <Shell fetchAhead={services.fetchAhead} />
               </SessionGate>
             </Router>
           </QueryClientProvider>

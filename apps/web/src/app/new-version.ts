@@ -34,9 +34,18 @@ const notWithinMs = 30_000;
 /**
  * After an update the files of the previous page are gone: a part of the page that was not fetched yet is then missing, and
  * loading the page again brings the new one. Once only, so that a real fault does not go round in circles.
+ * @returns fetches parts before they are opened. One that fails reloads nothing: a person is at work, and opening it tries again.
  */
-export function reloadOnMissingChunk(): void {
-  addEventListener('vite:preloadError', () => void reloadOnce());
+export function reloadOnMissingChunk(): (loads: readonly (() => Promise<unknown>)[]) => Promise<void> {
+  let fetchesAhead = 0;
+  addEventListener('vite:preloadError', () => {
+    if (fetchesAhead === 0) void reloadOnce();
+  });
+  return async (loads) => {
+    fetchesAhead += 1;
+    await Promise.allSettled(loads.map((load) => load()));
+    fetchesAhead -= 1;
+  };
 }
 
 async function reloadOnce(): Promise<void> {

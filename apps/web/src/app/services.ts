@@ -15,10 +15,10 @@ import { followAutomations } from '../features/automations/follow-automations.ts
 import { followCloud } from '../features/cloud/follow-cloud.ts';
 import { createDeviceControl, type DeviceControl } from '../features/devices/device-control.ts';
 import { followFirmware } from '../features/firmware/follow-firmware.ts';
-import { watchPageAge } from './new-version.ts';
+import { reloadOnMissingChunk, watchPageAge } from './new-version.ts';
 
 /** The services of every page, and what the app alone has to start. */
-export type AppServices = Services & { control: DeviceControl };
+export type AppServices = Services & { control: DeviceControl; fetchAhead: ReturnType<typeof reloadOnMissingChunk> };
 
 export function createServices(): AppServices {
   const clock = createStationClock(() => Date.now());
@@ -57,7 +57,8 @@ export function createServices(): AppServices {
   const readResult = createStore(memory.get('read-result'));
   readResult.subscribe(() => memory.set('read-result', readResult.get()));
   const outdated = watchPageAge(live, async () => (await fetch('/', { cache: 'no-store' })).text());
-  return { session, live, control, queries, clock, memory, readResult, outdated };
+  const fetchAhead = reloadOnMissingChunk();
+  return { session, live, control, queries, clock, memory, readResult, outdated, fetchAhead };
 }
 
 /** Starts what lives as long as the page does. */
