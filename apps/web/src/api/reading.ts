@@ -52,7 +52,7 @@ export type Freshness =
   | { kind: 'live' }
   /** No socket, but the station answers when asked. */
   | { kind: 'polling' }
-  | { kind: 'stale'; because: 'no_answer' | 'agent_silent'; lastWordAt: number };
+  | { kind: 'stale'; because: 'no_answer' | 'agent_silent'; lastUpdateAt: number };
 
 /** Without the socket the page asks every few seconds; twice that without an answer, and what is shown is old. */
 const silentAfterMs = 7_000;
@@ -75,11 +75,11 @@ export function freshnessOf(facts: {
     return {
       kind: 'stale',
       because: failure.code === 'agent_unreachable' ? 'agent_silent' : 'no_answer',
-      lastWordAt: readAt,
+      lastUpdateAt: readAt,
     };
   }
   if (age > (link === 'live' ? asleepAfterMs : silentAfterMs))
-    return { kind: 'stale', because: 'no_answer', lastWordAt: readAt };
+    return { kind: 'stale', because: 'no_answer', lastUpdateAt: readAt };
   if (link === 'connecting') return { kind: 'connecting' };
   return link === 'live' && agent !== false ? { kind: 'live' } : { kind: 'polling' };
 }
