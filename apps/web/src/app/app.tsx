@@ -16,7 +16,7 @@ export function App({ services }: { services: AppServices }) {
           <QueryClientProvider client={services.queries}>
             <Router
               aroundNav={(navigate, to, options) => {
-                // A page of the previous release takes the next step as its chance to become the new one.
+                // A page of the previous release becomes the new one at the next navigation.
                 if (services.outdated.get()) location.assign(to);
                 else navigate(to, options);
               }}

@@ -121,7 +121,7 @@ function Places({ path }: { path: string }) {
   );
 }
 
-/** The shape most pages begin with, for the moment in which a page itself is being fetched. */
+/** The shape of most pages, shown while the page's own chunk is being fetched. */
 function PageSkeleton() {
   const { t } = useTranslation();
   return (
