@@ -1,7 +1,7 @@
 // npm run build [-- agent|backend|web …] [--arch x64|arm64]: what ships, into dist/.
-// `agent-without-docker`, for tests, only when it is named: the agent on the process engine, built in the same way.
+// `agent-without-docker` is for tests and only built when it is named: the agent on the process engine.
 //   dist/agent/station-agent   one executable (Node's single executable application)
-//   dist/backend/station-backend.mjs   with pieces beside it that are loaded when they are needed
+//   dist/backend/station-backend.mjs   with files beside it that are loaded on demand
 //   dist/web/   static files
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -50,15 +50,15 @@ function readTarget(text: string): Target {
   process.exit(2);
 }
 
-/** One ES module with everything in it but Node's own modules. */
+/** Bundles everything except Node's own modules into one ES module. */
 async function bundle(input: string, file: string): Promise<void> {
   await using build = await openBundle(input);
   await build.write({ file, format: 'esm', codeSplitting: false, minify: { mangle: false }, sourcemap: false });
 }
 
 /**
- * What is imported when it is needed (API reference, PostgreSQL) stays apart: in one file it would cost 26 MB of memory. What is never used is
- * left out, and the rest written so that it takes less.
+ * Parts that are imported on demand (API reference, PostgreSQL) stay separate files: one file would need 26 MB more memory.
+ * Unused modules are left out (`smaller-bundle.ts`).
  */
 async function buildBackend(): Promise<void> {
   const dir = join(dist, 'backend');
@@ -79,7 +79,7 @@ function openBundle(input: string, plugins: Plugin[] = []): ReturnType<typeof ro
     input: join(root, input),
     plugins,
     platform: 'node',
-    // Optional accelerators of libraries that are not installed: they do without.
+    // Optional accelerators of libraries, which are not installed.
     // `node:http` may be replaced; all of Node’s own are left alone anyway.
     external: [/^node:(?!http$)/, 'pg-native', 'bufferutil', 'utf-8-validate'],
     logLevel: 'silent',
@@ -90,7 +90,7 @@ function openBundle(input: string, plugins: Plugin[] = []): ReturnType<typeof ro
 async function buildAgent(entry: string, target: Target, arch: string): Promise<void> {
   const output = join(dist, target);
   mkdirSync(output, { recursive: true });
-  // Made aside and put in place whole: two builds may run at once.
+  // Built in a temporary folder and then renamed, because two builds may run at the same time.
   const folder = mkdtempSync(join(dist, 'agent-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   const main = join(folder, 'station-agent.mjs');
@@ -107,7 +107,7 @@ async function buildAgent(entry: string, target: Target, arch: string): Promise<
       disableExperimentalSEAWarning: true,
       useCodeCache: false,
       useSnapshot: false,
-      // The agent lives for months beside others: a small heap that is tidied often, rather than one that grows by tens of MiB.
+      // The agent runs for months: a small heap with frequent collections, instead of one that grows by tens of MiB.
       execArgv: ['--max-semi-space-size=1', '--optimize-for-size'],
     }),
   );

@@ -1,4 +1,4 @@
-// npm run check: types, lint, format, nothing unused, architecture. All of them run, two at a time, so that one call shows every fault.
+// npm run check: types, lint, format, unused code, architecture. All checks run, two at a time, so that one call shows all faults.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

@@ -13,8 +13,8 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
   process.stderr.write('Setting up: installing the packages of package-lock.json (once).\n');
   const npm = process.env.npm_execpath;
   const [program, prefix] = npm ? [process.execPath, [npm]] : ['npm', []];
-  // Its warnings are about this machine's own Node, which runs nothing but npm itself.
-  // A clean install for a fresh clone; in a tree that is being worked in, only what changed.
+  // Its warnings are about the machine's own Node, which only runs npm.
+  // A clean install for a fresh clone; otherwise only the changes.
   const command = existsSync(join(root, 'node_modules')) ? ['install', '--no-save'] : ['ci'];
   const result = spawnSync(program, [...prefix, ...command, '--no-fund', '--no-audit', '--loglevel=error'], {
     cwd: root,
@@ -34,12 +34,12 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
   writeFileSync(stamp, wanted);
 }
 
-/** Whether the Node that the packages brought starts here: a bare system may lack a library of the compiler's. */
+/** Whether the installed Node starts: a minimal system may lack a library. */
 function runs() {
   return spawnSync(join(root, 'node_modules', '.bin', 'node'), ['--version']).status === 0;
 }
 
-/** Installs a Debian package where that is possible without asking. */
+/** Installs a Debian package if that needs no password. */
 function install(name) {
   if (process.getuid?.() !== 0) return;
   process.stderr.write(`Setting up: installing the Debian package ${name}.\n`);

@@ -1,12 +1,12 @@
-// What makes a bundle take less memory when it runs.
+// Reduces the memory that a bundle needs at run time.
 import type { Plugin } from 'rolldown';
 
-/** In the place of modules that our programs never call, however they are imported. */
+/** Replacements for modules that our programs never call. */
 const replacements: Readonly<Record<string, string>> = {
-  // The server brings its own validation and serialisation; these would be read, and kept, all the same.
+  // The server has its own validation and serialisation, but these modules would still be loaded.
   '@fastify/ajv-compiler': 'module.exports = null;',
   '@fastify/fast-json-stringify-compiler': 'module.exports = null;',
-  // `import` of it reads everything that it exports, which makes Node load a WebSocket client of 6 MB.
+  // An `import` reads all exports, which makes Node load a WebSocket client of 6 MB.
   'node:http': `export const { request, STATUS_CODES } = process.getBuiltinModule('node:http');`,
 };
 const replaced = '\0replaced:';
@@ -18,7 +18,7 @@ const withoutUnused: Plugin = {
   load: (id) => (id.startsWith(replaced) ? (replacements[id.slice(replaced.length)] ?? null) : null),
 };
 
-/** A single character beyond Latin-1 makes the engine keep the whole file with two bytes a character. */
+/** With one character outside Latin-1, the engine stores the whole file with two bytes per character. */
 const inAscii: Plugin = {
   name: 'in-ascii',
   generateBundle: (_options, bundle) => {

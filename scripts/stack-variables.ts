@@ -25,14 +25,14 @@ const composeVariables = {
     STATION_IMAGES: {
       check: is.text,
       required: true,
-      help: 'Where the images come from, without the last part: /backend, /frontend and /proxy follow.',
+      help: 'Repository of the images, without the last part (/backend, /frontend, /proxy).',
     },
     STATION_VERSION: {
       check: is.text,
       required: true,
-      help: 'The release to begin with. Later the agent decides.',
+      help: 'The first release. Later the agent chooses the release.',
     },
-    PROXY_VERSION: { check: is.text, default: '2', help: 'Tag of the image of the proxy, which no release changes.' },
+    PROXY_VERSION: { check: is.text, default: '2', help: 'Tag of the proxy image, which releases do not change.' },
     MQTT_IMAGE: { check: is.text, default: 'eclipse-mosquitto:2', help: 'Image of the MQTT broker.' },
     POSTGRES_IMAGE: { check: is.text, default: 'postgres:17', help: 'Image of PostgreSQL.' },
   }),
@@ -43,7 +43,7 @@ const composeVariables = {
       check: passwordInUrl,
       required: true,
       secret: true,
-      help: 'Password of the backend at the MQTT broker; `openssl rand -hex 24` makes one.',
+      help: 'Password of the backend at the MQTT broker; `openssl rand -hex 24` creates one.',
     },
     FIRMWARE_CACHE_DIR: {
       check: is.text,
@@ -63,11 +63,11 @@ const composeVariables = {
     },
     TZ: { check: is.text, example: 'Europe/Berlin', otherwise: 'UTC', help: 'The time zone of schedules.' },
   }),
-  ...group('PostgreSQL instead of SQLite: both, and DATABASE_URL', {
+  ...group('PostgreSQL instead of SQLite (also set DATABASE_URL)', {
     COMPOSE_PROFILES: {
       check: is.text,
       example: 'postgres',
-      help: 'Services to start beside the usual ones. The agent reads it here too.',
+      help: 'Optional services to start, for example postgres. The agent also reads it here.',
     },
     POSTGRES_PASSWORD: { check: passwordInUrl, secret: true, help: 'Password of the database.' },
   }),

@@ -11,7 +11,7 @@ const everything = ['packages', 'apps', 'simulators', 'tests/faults', 'tests/rig
 const memoryFolder = '/dev/shm';
 const roomBytes = 1024 ** 3;
 
-/** Databases wait for the disk at every commit: in memory they do not, and no unit test cuts the real power. */
+/** In memory, because databases wait for the disk at every commit. */
 async function temporaryFolder(): Promise<string> {
   const room = await statfs(memoryFolder).catch(() => null);
   const hasRoom = room !== null && room.bavail * room.bsize >= roomBytes;
@@ -21,7 +21,7 @@ async function temporaryFolder(): Promise<string> {
 async function main(files: readonly string[]): Promise<number> {
   const started = performance.now();
   const patterns = files.length > 0 ? files : everything.map((folder) => `${folder}/**/*.test.ts`);
-  // More parts than processes: whoever is done early takes another.
+  // More parts than processes, so that a process that is done early takes another part.
   const lanes = files.length > 0 ? 1 : Math.max(3, 2 * availableParallelism());
   const parts = files.length > 0 ? 1 : 3 * lanes;
   const folder = await temporaryFolder();

@@ -47,9 +47,9 @@ describe('npm start', () => {
   after(() => workspace[Symbol.asyncDispose]());
 
   const run = (): Omit<Started, 'web' | 'releases'> => {
-    // As from a terminal: Ctrl-C goes to npm and to what it started, all in one process group.
+    // As in a terminal, Ctrl-C reaches npm and its children, which are one process group.
     const program = spawn('npm', ['start'], { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
-    // Whatever a test stumbles over, nothing stays.
+    // Cleans up after failed tests.
     workspace.own({
       [Symbol.asyncDispose]: async () => {
         if (program.exitCode === null && program.signalCode === null) process.kill(-(program.pid ?? 0), 'SIGKILL');
@@ -82,7 +82,7 @@ describe('npm start', () => {
 
   /** Stopping processes takes time on a busy machine. */
   const nothingLeft = async (): Promise<void> => {
-    await waitFor('nothing to be left', async () => (await processesOf(workspace.folder)).length === 0, 60_000);
+    await waitFor('no processes to remain', async () => (await processesOf(workspace.folder)).length === 0, 60_000);
   };
 
   const logIn = async (web: string): Promise<string> => {
@@ -103,7 +103,7 @@ describe('npm start', () => {
     return (JSON.parse(body) as { version: string }).version;
   };
 
-  it('shows a station at work: set-up, an update without a failed request, a bad release rolled back; then ends', async () => {
+  it('runs setup, an update without a failed request and a rollback, then ends', async () => {
     const station = await start();
     const { web, releases } = station;
     assert.match(await (await fetch(web)).text(), /<div id="root">/);
@@ -113,12 +113,12 @@ describe('npm start', () => {
     const { accessToken: token } = (await setUp.json()) as Session;
 
     assert.equal((await fetch(`${releases}/offers/good`, { method: 'POST' })).status, 200);
-    await waitFor('the offer to be seen', async () => (await statusOf(web, token)).latestVersion === '1.1.0');
+    await waitFor('the offer to be visible', async () => (await statusOf(web, token)).latestVersion === '1.1.0');
     assert.equal((await post(`${web}/api/system/update`, {}, token)).status, 202);
     const seen = new Set<string>();
     let updating = true;
     const visitor = (async () => {
-      // Every answer is looked at in `health`: one that is not 200 fails the test.
+      // `health` checks every response: one that is not 200 fails the test.
       while (updating) {
         seen.add(await health(web));
         await new Promise((resolve) => setTimeout(resolve, 20));
@@ -138,7 +138,7 @@ describe('npm start', () => {
     assert.deepEqual([...seen], ['1.0.0', '1.1.0']);
 
     await fetch(`${releases}/offers/crashes`, { method: 'POST' });
-    await waitFor('the offer to be seen', async () => (await statusOf(web, token)).latestVersion === '1.2.0');
+    await waitFor('the offer to be visible', async () => (await statusOf(web, token)).latestVersion === '1.2.0');
     assert.equal((await post(`${web}/api/system/update`, {}, token)).status, 202);
     const back = await waitFor(
       'the rollback',
@@ -151,7 +151,7 @@ describe('npm start', () => {
     assert.equal(back.history[0]?.result, 'rolled_back');
     assert.equal(await health(web), '1.1.0');
     const lamps = await waitFor(
-      'the lamps to get their newer firmware by themselves',
+      'the lamps to update their firmware automatically',
       async () => {
         const response = await fetch(`${web}/api/firmware`, { headers: { authorization: `Bearer ${token}` } });
         const { installed = [] } = ((await response.json()) as Firmware[]).find(({ type }) => type === 'light') ?? {};
@@ -163,7 +163,7 @@ describe('npm start', () => {
     await interrupt(station);
   });
 
-  it('finds its state again: the same owner and release; and does not start twice', async () => {
+  it('keeps owner and release over a restart, and does not start twice', async () => {
     const station = await start();
     assert.doesNotMatch(station.printed(), /Set-up code/);
     assert.equal(await health(station.web), '1.1.0');
@@ -178,12 +178,12 @@ describe('npm start', () => {
     await interrupt(station);
   });
 
-  it('is linked to a cloud, and comes back as nobody’s when the cloud has reset it', async () => {
+  it('connects to a cloud, and restarts without an owner after a reset by the cloud', async () => {
     await using cloud = await startReferenceCloud({});
     env['CLOUD_HOST'] = cloud.host;
     const station = await start();
     delete env['CLOUD_HOST'];
-    const waiting = () => waitFor('the station to wait to be claimed', () => cloud.waiting()[0]);
+    const waiting = () => waitFor('the station to wait for a claim', () => cloud.waiting()[0]);
     const { chipId, claimSecret } = await waiting();
     assert.ok(cloud.claim(chipId, claimSecret) !== null);
     const link = await cloud.connection();
@@ -192,7 +192,7 @@ describe('npm start', () => {
     assert.equal(renewed.chipId, chipId);
     assert.notEqual(renewed.claimSecret, claimSecret);
     const isBack = async (): Promise<boolean> => (await fetch(`${station.web}/api/health`)).status === 200;
-    await waitFor('the house to be at work again', isBack, 60_000);
+    await waitFor('the station to be online again', isBack, 60_000);
     assert.equal(await health(station.web), '1.1.0');
     await interrupt(station);
   });

@@ -33,7 +33,7 @@ describe('the setup page in a phone, 320 px wide', { timeout: 300_000 }, () => {
   });
   after(() => evening.disposeAsync());
 
-  it('I choose my network, mistype the password, see why, and learn where the station will be', async () => {
+  it('a person chooses a network, corrects the password, and sees the address of the station', async () => {
     const watchdog = createSimulatedWatchdog({ networks: street });
     await using portal = await startPortal(watchdog.actions);
     await using sheet = await openSheet(browser, portal.url);
@@ -46,14 +46,14 @@ describe('the setup page in a phone, 320 px wide', { timeout: 300_000 }, () => {
     await page.getByLabel('Password of the network').fill('short');
     await join(page);
     await heading(page, 'The password cannot be right');
-    assert.equal(await page.evaluate('document.activeElement.className'), 'fault', 'it is read out first');
+    assert.equal(await page.evaluate('document.activeElement.className'), 'fault', 'the error has the focus');
     assert.ok(await page.getByRole('radio', { name: /^Kovalenko Strong signal/ }).isChecked());
     assert.equal(await page.getByLabel('Password of the network').inputValue(), '');
     await lookAtSheet(page, '2-password-too-short');
     await page.getByLabel('Password of the network').fill(password);
     await page.getByRole('button', { name: 'Show' }).tap();
     assert.equal(await page.getByLabel('Password of the network').getAttribute('type'), 'text');
-    assert.equal(await page.getByLabel('Password of the network').inputValue(), password, 'and is not lost');
+    assert.equal(await page.getByLabel('Password of the network').inputValue(), password, 'and stays in the field');
     await lookAtSheet(page, '3-password-shown');
     await page.getByRole('button', { name: 'Hide' }).tap();
     await join(page);
@@ -66,7 +66,7 @@ describe('the setup page in a phone, 320 px wide', { timeout: 300_000 }, () => {
     assert.deepEqual(sheet.complaints, []);
   });
 
-  it('the hotspot goes and comes back: the page waits with its advice, then says why it did not work', async () => {
+  it('the page waits while the hotspot is off, then shows why the join failed', async () => {
     const watchdog = createSimulatedWatchdog({ networks: street });
     const first = await startPortal(watchdog.actions);
     await using sheet = await openSheet(browser, first.url);
@@ -94,7 +94,7 @@ describe('the setup page in a phone, 320 px wide', { timeout: 300_000 }, () => {
     assert.deepEqual(sheet.complaints, []);
   });
 
-  it('I type the name of a network that hides, by keyboard, and an open one asks for no password', async () => {
+  it('a hidden network is entered by keyboard, and an open one needs no password', async () => {
     const watchdog = createSimulatedWatchdog({ networks: street });
     await using portal = await startPortal(watchdog.actions);
     await using sheet = await openSheet(browser, portal.url);
@@ -117,7 +117,7 @@ describe('the setup page in a phone, 320 px wide', { timeout: 300_000 }, () => {
     ]);
   });
 
-  it('I search again and stay connected', async () => {
+  it('a new search keeps the phone connected', async () => {
     const watchdog = createSimulatedWatchdog({ networks: [] });
     await using portal = await startPortal(watchdog.actions);
     await using sheet = await openSheet(browser, portal.url);
@@ -169,7 +169,7 @@ describe('the setup page in a phone, 320 px wide', { timeout: 300_000 }, () => {
 });
 
 describe('the setup page in a text browser', { timeout: 120_000 }, () => {
-  it('reads well, each network on a line of its own', async () => {
+  it('shows each network on its own line', async () => {
     const watchdog = createSimulatedWatchdog({ networks: street });
     await using portal = await startPortal(watchdog.actions);
     const text = await readWithW3m(`${portal.url}/`, 'uk');
@@ -182,7 +182,7 @@ describe('the setup page in a text browser', { timeout: 120_000 }, () => {
     assert.ok(lines.includes('Пароль мережі'), text);
   });
 
-  it('lets me choose, type and connect', async () => {
+  it('works for choosing, typing and connecting', async () => {
     const watchdog = createSimulatedWatchdog({ networks: street.slice(0, 1) });
     await using portal = await startPortal(watchdog.actions);
     await pressInLynx(`${portal.url}/`, keysToJoin);

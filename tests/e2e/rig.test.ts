@@ -42,7 +42,7 @@ function assertInUse(before: Leftovers, expected: readonly string[] = programs):
   );
 }
 
-test('a published release runs on an engine of its own, and nothing of it stays on the machine', async () => {
+test('a published release runs on its own engine and leaves nothing on the machine', async () => {
   const rig = await createSmallRig({ proxy: true });
   const { folder } = rig.workspace;
   let before: Leftovers;
@@ -71,7 +71,7 @@ test('a published release runs on an engine of its own, and nothing of it stays 
   await assertGone(folder, before);
 });
 
-test('a dockerd that was killed leaves nothing behind either', async () => {
+test('a killed dockerd leaves nothing behind', async () => {
   const rig = await createSmallRig();
   const { folder } = rig.workspace;
   let before: Leftovers;
@@ -101,7 +101,7 @@ test('a release is pulled by digest, and an image that was not pushed is missing
   assert.match(result.stderr, /manifest unknown|not found/);
 });
 
-test('a private registry wants its password', async () => {
+test('a private registry requires its password', async () => {
   const credentials = { username: 'station', password: 'not a:simple "password"' };
   await using rig = await createSmallRig({ credentials });
   const { images } = (await rig.stack.publish({ version: '1.0.0' })).manifest;
@@ -117,7 +117,7 @@ test('a private registry wants its password', async () => {
   await rig.engine.docker('pull', images.backend);
 });
 
-test('a registry can go and come back, and the way to it can be cut', async () => {
+test('a registry can be stopped, restarted and disconnected', async () => {
   await using rig = await createSmallRig({ throughLink: true });
   const { images } = (await rig.stack.publish({ version: '1.0.0', ballast: [1_000_000] })).manifest;
   await rig.registry.stop();
@@ -142,7 +142,7 @@ test('a small data disk runs full', async () => {
 test('the services of the small stack behave as configured', async () => {
   await using rig = await createSmallRig();
   const { engine, registry, workspace } = rig;
-  /** @param meanwhile looks from the beginning: what lasts for seconds may be over when all is up. */
+  /** @param meanwhile observes from the beginning, because short states may be over when the stack is up. */
   const start = async (
     project: string,
     behaviour: Behaviour,
@@ -186,7 +186,7 @@ test('the services of the small stack behave as configured', async () => {
   assert.equal(await engine.docker('inspect', '--format', '{{.State.Status}}', 'deaf-backend'), 'running');
 });
 
-/** Starts this file's rig in a process of its own; resolves with its workspace once the stack runs. */
+/** Starts this file's rig in its own process; resolves with its workspace when the stack runs. */
 async function startElsewhere() {
   const child = spawn(process.execPath, [join(import.meta.dirname, '../rig/hold-a-rig.ts')], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -205,7 +205,7 @@ test('Ctrl-C in the middle of a test leaves nothing behind', async () => {
   await assertGone(folder, before);
 });
 
-test('what a killed test run left is removed by the next one', async () => {
+test('the next test run removes the leftovers of a killed one', async () => {
   const { child, folder, before } = await startElsewhere();
   child.kill('SIGKILL');
   await once(child, 'exit');

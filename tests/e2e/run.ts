@@ -7,15 +7,23 @@ import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
 import { buildForTests, builtEnv } from '../rig/build.ts';
+import { needPackages } from '../rig/debian.ts';
 import { isInterrupted, printTotals, runTests, type TestRun } from '../rig/test-run.ts';
 import { sweepWorkspaces } from '../rig/workspace.ts';
 
 /** Files that run in one process: a file of its own for each, but one for all stories of the virtual station, which share it. */
-type Part = { name: string; files: string[]; options: string[] };
+type Part = { name: string; files: string[]; options: string[]; inside: string[] };
 
 const folder = import.meta.dirname;
 const root = join(folder, '../..');
 const machineFolder = 'tests/e2e/wifi/';
+
+/**
+ * A network of its own, with loopback only. A browser breaks off what it is fetching when an interface of the machine comes or
+ * goes, and the container engines of other parts make and remove some all the time.
+ */
+const ownNetwork = ['unshare', '--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh'];
+const needsOwnNetwork = (name: string): boolean => /^web($|\/)|^backend\/browser$/.test(name);
 
 /** Begun first, in this order, because they take longest. */
 const longest = [
@@ -44,9 +52,11 @@ function partsOf(files: readonly string[]): Part[] {
   const inMachine = files.filter((file) => file.startsWith(machineFolder));
   const others = files.filter((file) => !file.startsWith(machineFolder));
   const parts = others.map((file): Part => {
-    return { name: file.slice('tests/e2e/'.length, -'.test.ts'.length), files: [file], options: [] };
+    const name = file.slice('tests/e2e/'.length, -'.test.ts'.length);
+    return { name, files: [file], options: [], inside: needsOwnNetwork(name) ? ownNetwork : [] };
   });
-  if (inMachine.length > 0) parts.push({ name: 'wifi', files: inMachine, options: ['--test-isolation=none'] });
+  if (inMachine.length > 0)
+    parts.push({ name: 'wifi', files: inMachine, options: ['--test-isolation=none'], inside: [] });
   const rank = ({ name }: Part): number => (longest.includes(name) ? longest.indexOf(name) : longest.length);
   return parts.sort((a, b) => rank(a) - rank(b));
 }
@@ -56,7 +66,7 @@ async function runParts(parts: readonly Part[], env: Record<string, string>): Pr
   const runs: TestRun[] = [];
   const work = async (): Promise<void> => {
     for (let part = queue.shift(); part !== undefined && !isInterrupted(); part = queue.shift()) {
-      const run = await runTests([...part.options, ...part.files], env);
+      const run = await runTests([...part.options, ...part.files], env, part.inside);
       runs.push(run);
       const { pass, fail, cancelled } = run.totals;
       const ending = `${pass} passed, ${fail + cancelled} failed (${run.seconds.toFixed(0)} s)`;
@@ -82,6 +92,8 @@ async function main(args: readonly string[]): Promise<number> {
   }
   if (args.length === 0) process.stdout.write(list);
   const parts = partsOf(args.length === 0 ? [...all.values()].flat() : args.flatMap((name) => all.get(name) ?? []));
+  // Without the machine's network a part installs nothing.
+  if (parts.some(({ inside }) => inside.length > 0)) await needPackages(['chromium', 'iproute2']);
   // Parts that run at the same time must not build into the same folder.
   if (parts.length > 1) await buildForTests('agent', 'agent-without-docker', 'backend', 'web');
   const runs = await runParts(parts, parts.length > 1 ? builtEnv : {});

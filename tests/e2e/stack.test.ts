@@ -56,7 +56,7 @@ test("every container's own health check passes", async () => {
   }
 });
 
-test('no service is root, can gain a capability or write its root', async () => {
+test('no service is root, can gain a capability or write to its root file system', async () => {
   for (const name of containerNames) {
     const { State, HostConfig } = JSON.parse(await inspect(name, '{{json .}}')) as Inspected;
     const status = await readFile(`/proc/${State.Pid}/status`, 'utf8');
@@ -88,7 +88,7 @@ test('pages are served, and deep links lead to the app', async () => {
   assert.deepEqual([missing.status, missing.headers.get('cache-control')], [404, null]);
 });
 
-test('complete firmware files are served in ranges and for ever; nothing else of the cache is', async () => {
+test('serves only complete firmware files of the cache, with ranges and long caching', async () => {
   const bytes = Buffer.from('0123456789'.repeat(100));
   await writeFile(join(stack.firmwareFolder, 'plug@1.2.3.bin'), bytes);
   await writeFile(join(stack.firmwareFolder, 'plug@1.3.0.bin.part'), bytes);
@@ -129,10 +129,10 @@ async function getExactly(
   return { status: response.statusCode, headers: response.headers, body: await text(response) };
 }
 
-test('the broker lets nobody in without a password', async () => {
+test('the broker requires a password', async () => {
   await needPackages(['mosquitto-clients']);
   const subscribe = async (login: string): Promise<number | null> => {
-    // Options from a file: a password has no place in a process's arguments.
+    // Options from a file, because a password must not be in a process's arguments.
     const folder = await workspace.subfolder('mosquitto-client');
     await writeFile(join(folder, 'mosquitto_sub'), `-h 127.0.0.1\n-p ${stack.mqttPort}\n${login}`, { mode: 0o600 });
     const args = ['-t', '$SYS/broker/version', '-C', '1', '-W', '5'];
@@ -143,7 +143,7 @@ test('the broker lets nobody in without a password', async () => {
   assert.notEqual(await subscribe(''), 0);
 });
 
-test('requests during the replacement of backend and frontend wait and succeed', async () => {
+test('requests wait and succeed while backend and frontend are replaced', async () => {
   const [, next] = stack.releases;
   assert.ok(next);
   const override = {
@@ -192,7 +192,7 @@ test('every service stops on SIGTERM', async () => {
   for (const name of containerNames) assert.equal(await inspect(name, '{{.State.ExitCode}}'), '0', name);
 });
 
-test('no secret stands in the logs', async () => {
+test('the logs contain no secret', async () => {
   const { stdout, stderr } = await engine.tryCompose(stack.folder, ['logs', '--no-color']);
   assert.match(stdout, /station-backend/);
   assert.ok(!(stdout + stderr).includes(stack.mqttPassword));

@@ -46,7 +46,7 @@ const scenarios: Scenario[] = [
   },
 ];
 
-/** How long the station may take from the restart of the agent to a healthy and truthful rest. */
+/** Time limit from the restart of the agent to a healthy station at rest. */
 const recoveryMs = 60_000;
 
 const env = { STABILIZATION_SECONDS: '0', HEALTHCHECK_TIMEOUT_SECONDS: '4' };
@@ -54,7 +54,7 @@ const env = { STABILIZATION_SECONDS: '0', HEALTHCHECK_TIMEOUT_SECONDS: '4' };
 let kills = 0;
 let worstMs = 0;
 
-// Two stations at once, each with an engine of its own: they mostly wait.
+// Two stations in parallel, each with its own engine, because they mostly wait.
 describe('killed at any moment', { concurrency: 2 }, () => {
   for (const scenario of scenarios) {
     test(scenario.name, async () => {
@@ -80,7 +80,7 @@ test('every kill ended well', (t) => {
   t.diagnostic(`${kills} kills, all ended healthy and truthful; the slowest recovery took ${Math.round(worstMs)} ms`);
 });
 
-/** Middles of `count` equal parts of a duration. */
+/** The middles of `count` equal parts of a duration. */
 function spread(count: number, durationMs: number): number[] {
   return Array.from({ length: count }, (_, index) => ((index + 0.5) / count) * durationMs);
 }
@@ -98,7 +98,7 @@ function createLifetime({ rig, agent }: Story, scenario: Scenario) {
     const answer = await agent.call('POST', path);
     assert.equal(answer.status, 202, JSON.stringify(answer.body));
   };
-  /** A rollback needs a release to go back to: the one that was left before is asked for by its name. */
+  /** A rollback needs a previous release, so the release that was left is requested by its version. */
   const prepare = async (): Promise<void> => {
     if (scenario.kind === 'update') return;
     await publish('good');
@@ -126,7 +126,7 @@ function createLifetime({ rig, agent }: Story, scenario: Scenario) {
       return performance.now() - started;
     },
     killAt: async (moments: readonly number[]): Promise<void> => {
-      // Making sure of a target may change what is current.
+      // Preparing a target may change the current release.
       const targeted = scenario.kind === 'rollback' ? await target() : null;
       const before = await current();
       const after = targeted ?? (await target());

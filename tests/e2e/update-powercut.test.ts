@@ -8,9 +8,8 @@ import { assertNoBadEnds, describeCounts } from '../faults/report-ends.ts';
 import { scenarios } from '../faults/scenarios.ts';
 
 /**
- * The agent's whole flow on a simulated disk and engine that lose, tear or keep whatever was not synced: ended at every
- * durable write and every engine call, once, twice and many times over, with no network in the recovery. A bad end prints the
- * command that runs it again.
+ * Runs the agent's whole flow on a simulated disk and engine that lose, tear or keep unsynced data. It crashes at every
+ * durable write and engine call, once or repeatedly, without a network in the recovery. A bad end prints its replay command.
  */
 const thorough = {
   every: extent(8, 1),
@@ -27,7 +26,7 @@ const faultEvery = extent(100, 20);
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-// Each on a thread of its own: they only compute.
+// Each on its own thread, because they only compute.
 const concurrency = availableParallelism();
 
 let [points, bad, passing] = [0, 0, 0];
@@ -44,7 +43,7 @@ describe('a station whose update is interrupted', { concurrency }, () => {
   }
 });
 
-test('it was interrupted at enough points', () => {
+test('enough points were interrupted', () => {
   print(`update-powercut: ${points} points (single and double crashes), bad ends: ${bad}`);
   assert.ok(points >= leastPoints, `${points} points`);
   assert.equal(bad, 0);
@@ -60,8 +59,8 @@ describe('a station whose disk or engine fails for a moment', { concurrency }, (
   }
 });
 
-test('faults that pass were tried', () => {
-  print(`faults that pass: ${passing}, bad ends: 0`);
+test('temporary faults were tried', () => {
+  print(`temporary faults: ${passing}, bad ends: 0`);
   assert.ok(passing > 0);
 });
 

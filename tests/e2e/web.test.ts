@@ -182,6 +182,26 @@ describe('the web app, in a real Chromium, with a real agent and backend', { tim
     await page.getByRole('heading', { level: 2, name: 'Language' }).waitFor();
   });
 
+  it('a page that cannot be fetched ahead leaves me where I am, and is fetched when I open it', async () => {
+    const other = await olena.context.newPage();
+    await other.route(/firmware-page/, (route) => route.abort());
+    const missing = other.waitForEvent('requestfailed', {
+      predicate: (request) => /firmware-page/.test(request.url()),
+    });
+    await other.goto('/station');
+    await other.evaluate('window.isSamePage = true');
+    await missing;
+    // To load itself again, the page asks once whether the station is there: answers to later questions find it gone.
+    const isSamePage = await other.evaluate(
+      `(async () => { for (let i = 0; i < 5; i++) await fetch('/', { cache: 'no-store' }); return window.isSamePage; })()`,
+    );
+    assert.equal(isSamePage, true, 'the page was not loaded again');
+    await other.unroute(/firmware-page/);
+    await other.getByRole('navigation').getByRole('link', { name: 'Firmware' }).click();
+    await other.getByRole('heading', { level: 1, name: /firmware/i }).waitFor();
+    await other.close();
+  });
+
   it('I log out in one tab and am out in the other; a wrong password is told, the right one lets me back in', async () => {
     const other = await olena.context.newPage();
     await other.goto('/station');

@@ -22,7 +22,7 @@ async function play(name: string): Promise<AgentRun> {
   return runAgent(await prepare(scenario), { request: scenario.request });
 }
 
-test('the agent’s stack emits every event of the specification, and those of its own that tell of trouble', async () => {
+test('the stack feature emits every event of the specification, and its own error events', async () => {
   const runs: Record<string, AgentRun> = {};
   for (const name of ['update-good', 'update-unhealthy', 'bring-up-at-boot', 'older-agent'])
     runs[name] = await play(name);
@@ -37,7 +37,7 @@ test('the agent’s stack emits every event of the specification, and those of i
   assert.ok(runs['older-agent']?.events.includes('stack_adopted'));
 });
 
-test('a registry that cannot be reached is tried again, and stands as a condition until the release is installed', async () => {
+test('retries an unreachable registry, and raises a condition until the release is installed', async () => {
   const scenario = scenarios.find(({ name }) => name === 'registry-gone-good');
   assert.ok(scenario);
   const world = await prepare(scenario);
@@ -60,7 +60,7 @@ test('a registry that cannot be reached is tried again, and stands as a conditio
   assert.ok(!run.conditions.includes('registry_unreachable'));
 });
 
-test('a release manifest that cannot be fetched is told of', async () => {
+test('reports a release manifest that cannot be fetched', async () => {
   const scenario = scenarios.find(({ name }) => name === 'update-good');
   assert.ok(scenario);
   const run = await runAgent(await prepare(scenario), { request: { kind: 'none' } });
@@ -68,7 +68,7 @@ test('a release manifest that cannot be fetched is told of', async () => {
   assert.deepEqual(run.conditions, ['manifest_unreachable']);
 });
 
-test('the agent’s firmware duty emits every event of the specification', async () => {
+test('the firmware feature emits every event of the specification', async () => {
   const world = createFirmwareWorld({ lamp: '1.0.0' });
   const runs = [await runFirmware(world, { isServerDown: true }), await runFirmware(world)];
   world.offered = { lamp: '1.1.0' };

@@ -46,7 +46,7 @@ describe('the hand-over', () => {
     }
   });
 
-  it('of one that the backend refuses holds up no other', async () => {
+  it('of a refused firmware does not block others', async () => {
     await using duty = await createDuty();
     duty.backend.refused.add('alarm');
     duty.server.offer('alarm', '1.0.0', buildImage({ project: 'alarm', version: '1.0.0', bytes: 20_000 }));
@@ -72,13 +72,13 @@ describe('the hand-over', () => {
     );
   });
 
-  it('is done again when the backend has lost its records, and not otherwise', async () => {
+  it('is repeated only when the backend has lost its records', async () => {
     await using duty = await createDuty();
     duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
     await duty.start();
     await duty.until('firmware_handed_over');
     await duty.start();
-    await waitFor('the backend to be asked', () => isHandedOver(duty));
+    await waitFor('the call to the backend', () => isHandedOver(duty));
     await duty.firmware().check();
     assert.equal(duty.backend.accepted.length, 1);
     duty.backend.forget();
@@ -86,7 +86,7 @@ describe('the hand-over', () => {
     assert.equal(duty.backend.accepted.length, 2);
   });
 
-  it('tells the path below FIRMWARE_FOLDER, and tells it again when that has changed', async () => {
+  it('has the path below FIRMWARE_FOLDER, and is repeated when that changes', async () => {
     const options = { folder: '/files/of-devices' };
     await using duty = await createDuty(options);
     duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
@@ -102,7 +102,7 @@ describe('the hand-over', () => {
     );
   });
 
-  it('of a newer version lets the old one go only when every device reports the new', async () => {
+  it('of a newer version removes the old one only when every device reports the new one', async () => {
     await using duty = await createDuty();
     duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
     duty.backend.installed.set('lamp', ['1.0.0']);
@@ -117,12 +117,12 @@ describe('the hand-over', () => {
     duty.backend.installed.set('lamp', ['1.1.0']);
     await duty.checkUntil('firmware_old_removed');
     assert.deepEqual((await readdir(duty.cacheDir)).sort(), ['lamp.json', 'lamp@1.1.0.bin']);
-    await waitFor('the status to say so', () => duty.firmware().status().files?.length === 1);
+    await waitFor('the status to show it', () => duty.firmware().status().files?.length === 1);
   });
 });
 
 describe('the manifest', () => {
-  it('is asked for conditionally', async () => {
+  it('is requested conditionally', async () => {
     await using duty = await createDuty();
     duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
     await duty.start();
@@ -131,7 +131,7 @@ describe('the manifest', () => {
     assert.equal(duty.server.requests.at(-1)?.status, 304);
   });
 
-  it('that does not come is tried again soon, three times, and then at the usual time', async () => {
+  it('that fails is retried three times soon, then at the usual time', async () => {
     await using duty = await createDuty();
     await duty.server.goOffline();
     await duty.start();
@@ -169,7 +169,7 @@ describe('the manifest', () => {
   }
 
   for (const isUsualAddress of [true, false]) {
-    const what = isUsualAddress ? 'no fault at the usual address' : 'a fault at an address that somebody has chosen';
+    const what = isUsualAddress ? 'no fault at the default URL' : 'a fault at a configured URL';
     it(`that nobody has published is ${what}`, async () => {
       await using duty = await createDuty({ isUsualAddress });
       duty.server.setFault('manifest.json', { kind: 'status', status: 404 });
@@ -177,14 +177,11 @@ describe('the manifest', () => {
       await duty.until('firmware_check_failed');
       assert.deepEqual(duty.conditions(), isUsualAddress ? [] : ['firmware_manifest_unreachable']);
       assert.equal(duty.firmware().status().lastError, isUsualAddress ? null : 'the server answered 404');
-      assert.ok(
-        !duty.events.some(({ event }) => event === 'firmware_check_retry'),
-        'asking again at once helps nobody',
-      );
+      assert.ok(!duty.events.some(({ event }) => event === 'firmware_check_retry'), 'there is no immediate retry');
     });
   }
 
-  it('on a stick works without any network', async () => {
+  it('on a USB stick works without a network', async () => {
     await using duty = await createDuty({
       manifestUrl: (folder) => pathToFileURL(join(folder, 'stick/manifest.json')),
     });
@@ -198,7 +195,7 @@ describe('the manifest', () => {
     assert.equal(duty.backend.accepted[0]?.checksum, checksumOfFile(image));
   });
 
-  it('must be signed when a key is set, and a signed but old one does not go back', async () => {
+  it('must be signed when a key is set, and an older signed one is refused', async () => {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519');
     const key = { keyId: randomBytes(8), publicKey: publicKey.export({ format: 'der', type: 'spki' }).subarray(-32) };
     await using duty = await createDuty({ publicKey: key });

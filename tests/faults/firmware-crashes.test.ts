@@ -81,7 +81,7 @@ async function explore(
 }
 
 describe('firmware interrupted at any point', () => {
-  test('leaves only whole files to devices, and ends published and handed over', async () => {
+  test('never publishes partial files, and ends published and handed over', async () => {
     const { tried, faults } = await explore(await prepare(), { second: 0.25 });
     assert.ok(tried > 500 / every, `${tried}`);
     assert.deepEqual(faults.slice(0, 10), []);
@@ -126,7 +126,7 @@ describe('firmware interrupted at any point', () => {
 });
 
 describe('a full disk', () => {
-  test('at any byte leaves the cache as it was, says so, and what was missing comes when there is room', async () => {
+  test('at any byte leaves the cache unchanged, is reported, and the download completes when there is space', async () => {
     const start = await prepare();
     const used = 45_000;
     let full = 0;
@@ -136,7 +136,7 @@ describe('a full disk', () => {
       const run = await runFirmware(world, { forMs: 1800_000 });
       assert.deepEqual(findCacheFaults(world), [], `${room}`);
       const lamp = run.status.items.find(({ name }) => name === 'lamp');
-      assert.ok(lamp, `${room}: the firmware before is still there`);
+      assert.ok(lamp, `${room}: the previous firmware still exists`);
       const isDone = run.status.items.length === 2 && lamp.version === '1.1.0' && lamp.handedOver === true;
       if (!isDone || run.status.items.some(({ handedOver }) => handedOver !== true)) {
         full += 1;
@@ -149,7 +149,7 @@ describe('a full disk', () => {
     assert.ok(full > 20 / every, `${full}`);
   });
 
-  test('or fails once at any operation, is tried again', async () => {
+  test('that fails once at any operation is retried', async () => {
     const start = await prepare();
     const operations: string[] = [];
     await runFirmware(copyFirmwareWorld(start), {
@@ -174,7 +174,7 @@ describe('a file that the disk cannot read', () => {
     for (const kind of ['unreadable', 'directory'] as const) {
       test(`counts as damaged after a while, is reported, and does not stop the rest: ${path}, ${kind}`, async () => {
         const world = await prepare();
-        // Not after a newer one has come: the file itself must be come by again.
+        // Not after a newer one arrived: the file itself must be fetched again.
         world.offered = { lamp: '1.0.0', climate: '2.0.0' };
         const id = world.disk.names.get(path);
         assert.ok(id !== undefined, `there is a ${path}`);
@@ -231,7 +231,7 @@ describe('a file that the disk cannot read', () => {
 });
 
 describe('old firmware', () => {
-  test('stays while a device has not reported the new one, and goes when all have', async () => {
+  test('stays until all devices have reported the new one', async () => {
     const world = await prepare();
     await runFirmware(world);
     assert.ok(world.disk.names.has(`${cacheDir}/lamp@1.0.0.bin`));
@@ -241,7 +241,7 @@ describe('old firmware', () => {
     assert.ok(run.events.some(({ event }) => event === 'firmware_old_removed'));
   });
 
-  test('goes after 30 days', async () => {
+  test('is removed after 30 days', async () => {
     const world = await prepare();
     await runFirmware(world);
     world.time.wallMs += 31 * 24 * 3600_000;

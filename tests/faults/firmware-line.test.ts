@@ -17,7 +17,7 @@ const reasonsOf = (events: readonly AgentEvent[]): string[] =>
 const sentBytes = (duty: Duty): number =>
   duty.server.requests.filter(({ path }) => path.endsWith('.bin')).reduce((sum, each) => sum + each.sentBytes, 0);
 
-/** What must be true once lamp 1.0.0 has arrived. */
+/** Checks that lamp 1.0.0 has arrived. */
 async function assertArrived(duty: Duty, version = '1.0.0'): Promise<void> {
   await duty.until('firmware_handed_over');
   assert.ok((await readFile(join(duty.cacheDir, `lamp@${version}.bin`))).equals(imageOf(version)), 'byte for byte');
@@ -66,7 +66,7 @@ describe('a download', () => {
     'ignores ranges': { kind: 'no_ranges' },
     'sends a new ETag each time': { kind: 'new_etag' },
     'does not name its content': { kind: 'no_etag' },
-    'sends another part than was asked for': { kind: 'wrong_range' },
+    'sends another part than requested': { kind: 'wrong_range' },
   })) {
     it(`arrives completely from a server that ${name}`, async () => {
       await using duty = await createDuty();
@@ -95,7 +95,7 @@ describe('a download', () => {
   for (const [name, [fault, reason]] of Object.entries<[Fault, RegExp]>({
     'has nothing': [{ kind: 'status', status: 404 }, /answered 404/],
     fails: [{ kind: 'status', status: 500 }, /answered 500/],
-    'falls silent': [{ kind: 'stall', afterBytes: 50_000 }, /no data/],
+    'stops sending': [{ kind: 'stall', afterBytes: 50_000 }, /no data/],
   })) {
     it(`from a server that ${name} is retried later`, async () => {
       await using duty = await createDuty({ silenceMs: 300 });
@@ -141,7 +141,7 @@ describe('a download', () => {
     });
   }
 
-  it('leaves the line to an update of the stack', async () => {
+  it('pauses during an update of the stack', async () => {
     let isTaken = false;
     await using duty = await createDuty({ bytesPerSecond: 400_000, isLineTaken: () => isTaken });
     duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
@@ -149,7 +149,7 @@ describe('a download', () => {
     const done = (): number => duty.firmware().status().download?.progress.doneBytes ?? 0;
     await waitFor('some of it', () => done() > 50_000);
     isTaken = true;
-    // Data in transit still arrives; then nothing, although the server has the rest ready.
+    // Data in transit still arrives, then nothing, although the server has more.
     let last = -1;
     await waitFor('a pause', async () => {
       const before = last;
@@ -177,7 +177,7 @@ describe('what must not be published', () => {
         void duty.server.offer('lamp', '1.1.0', buildImage({ project: 'lamp', version: '1.1.0', chip: 'esp32s3' })),
       /for esp32s3, but the previous version is for esp32/,
     ],
-    'something that is no image': [
+    'a file that is not an image': [
       (duty) => void duty.server.offer('lamp', '1.1.0', Buffer.from('<html>Sign in</html>')),
       /not an image for esp32/,
     ],
@@ -195,17 +195,17 @@ describe('what must not be published', () => {
       },
       /larger than/,
     ],
-    'a version that goes back': [
+    'a lower version': [
       (duty) => void duty.server.offer('lamp', '0.9.0', imageOf('0.9.0')),
       /not newer than the cached 1.0.0/,
     ],
-    'other content under the version that is here': [
+    'other content for the cached version': [
       (duty) => void duty.server.offer('lamp', '1.0.0', imageOf('1.0.0', size + 400)),
       /other content/,
     ],
-    'a path that leads out of the folder': [
+    'a path outside the folder': [
       (duty) => void duty.server.edit('lamp', { version: '1.1.0', file: '../../../etc/passwd' }),
-      /leads out/,
+      /leads outside/,
     ],
     'one name twice': [
       (duty) => {
@@ -239,7 +239,7 @@ describe('what must not be published', () => {
     });
   }
 
-  it('is the files of two firmwares that were swapped when they were published', async () => {
+  it('is two firmware files that were swapped', async () => {
     await using duty = await createDuty();
     const climate = (version: string): Uint8Array => buildImage({ project: 'climate', version, bytes: 9000 });
     duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
@@ -271,7 +271,7 @@ describe('what must not be published', () => {
 });
 
 describe('the cache', () => {
-  it('is readable by others, whatever the umask', async () => {
+  it('is readable by others with any umask', async () => {
     const before = process.umask(0o077);
     try {
       await using duty = await createDuty();
@@ -322,7 +322,7 @@ describe('the cache', () => {
     await assertArrived(duty);
   });
 
-  it('takes metadata that is not true for none, and needs no second download', async () => {
+  it('replaces wrong metadata without a second download', async () => {
     for (const text of ['{', '{}', JSON.stringify({ version: '1.0.0', file: '../x', checksum: '', size: 1 })]) {
       await using duty = await createDuty();
       duty.server.offer('lamp', '1.0.0', imageOf('1.0.0'));
@@ -338,7 +338,7 @@ describe('the cache', () => {
     }
   });
 
-  it('is not made before there is something to put into it', async () => {
+  it('is not created before there is a file for it', async () => {
     await using duty = await createDuty();
     await duty.start();
     await duty.firmware().check();

@@ -35,7 +35,7 @@ const settlingMs = 3000;
 /** Longest time until the stack serves again when a working release was meant to run. */
 const longestAwayMs = 60_000;
 
-/** Checks a station from outside once its agent is idle. @returns what is wrong; empty when nothing is. */
+/** Checks a station from outside when its agent is idle. @returns the faults; empty: none. */
 export async function judge(world: World, run: AgentRun, expected: Expectation): Promise<string[]> {
   // Containers that have just started get the time they need.
   pass(world.time, settlingMs);
@@ -49,8 +49,8 @@ export async function judge(world: World, run: AgentRun, expected: Expectation):
   const isFound = expected.start === 'fresh' && expected.damaged === true && journal.installed?.version === null;
   if (isFound) return faults;
   if (journal.installed) faults.push(...judgeStack(journal, world, expected), ...judgeImages(journal, world, expected));
-  else if (expected.start !== 'fresh') faults.push('the agent has forgotten what is installed');
-  if (run.events.includes('unexpected_error')) faults.push('a surprise was logged');
+  else if (expected.start !== 'fresh') faults.push('the agent has lost the installed release');
+  if (run.events.includes('unexpected_error')) faults.push('an unexpected error was logged');
   const workMs = run.totalMs - run.gateMs - run.networkMs;
   if (!expected.disturbed && workMs > longestWorkMs) faults.push(`worked for ${seconds(workMs)}`);
   return faults;
@@ -71,8 +71,8 @@ function judgeJournal(journal: Journal, world: World, expected: Expectation): st
   if (new Set(ids).size !== ids.length) faults.push('an operation ended twice');
   const hasPast = expected.start === 'installed' || expected.start === 'booted';
   if (hasPast && !expected.damaged) {
-    if (journal.kept.length === 0) faults.push('the release to go back to is forgotten');
-    if (!ids.includes('operation-1')) faults.push('the history is forgotten');
+    if (journal.kept.length === 0) faults.push('the previous release is lost');
+    if (!ids.includes('operation-1')) faults.push('the history is lost');
   }
   for (const { version, reason } of journal.quarantined) {
     const isManual = reason === 'rolled back manually';
@@ -128,12 +128,12 @@ function judgeStack(journal: Journal, world: World, expected: Expectation): stri
   }
   // The id identifies the release, whatever the journal names it.
   if (journal.installed?.imageIds['backend'] !== imageIdOf('backend', version))
-    faults.push(`what runs is not ${version}`);
+    faults.push(`the running release is not ${version}`);
   if (!probeStack(world.engine, world.time).ok) faults.push('the health check fails');
   return faults;
 }
 
-/** Every image that is to stay is whole and pinned; nothing that this agent brought is left behind. */
+/** Checks that every needed image is complete and pinned, and that the agent left no others. */
 function judgeImages(journal: Journal, world: World, expected: Expectation): string[] {
   const faults: string[] = [];
   const { live } = world.engine;
@@ -142,10 +142,10 @@ function judgeImages(journal: Journal, world: World, expected: Expectation): str
   // An image that was removed before the agent's first run cannot be pinned; a condition reports it.
   // The agent cannot know whether the others are complete until it rolls back to them.
   for (const id of expected.start === 'older' ? Object.values(journal.installed?.imageIds ?? {}) : wanted) {
-    if (!live.images.has(id) || conditionOf(live, id) !== 'whole') faults.push(`a wanted image is not whole`);
-    if (!live.pins.has(id)) faults.push('a wanted image is not pinned');
+    if (!live.images.has(id) || conditionOf(live, id) !== 'whole') faults.push(`a needed image is not complete`);
+    if (!live.pins.has(id)) faults.push('a needed image is not pinned');
   }
-  for (const id of live.pins) if (!wanted.includes(id)) faults.push('an image is pinned for nothing');
+  for (const id of live.pins) if (!wanted.includes(id)) faults.push('an image is pinned without need');
   if (Object.keys(journal.retired).length > 0) faults.push('retired images were not removed');
   return faults;
 }

@@ -9,7 +9,7 @@ import { createWorkspace, type Workspace } from '../rig/workspace.ts';
 
 const main = join(import.meta.dirname, '../../apps/agent/src/main.ts');
 
-/** The agent as a process of its own, on a machine without Docker. */
+/** The agent in its own process, on a machine without Docker. */
 const createAgent = (workspace: Workspace, env: Record<string, string>): Promise<AgentProcess> =>
   createAgentProcess(workspace, {
     PATH: '/nowhere',
@@ -23,7 +23,7 @@ const createAgent = (workspace: Workspace, env: Record<string, string>): Promise
   });
 
 describe('the start of the agent', () => {
-  it('with a bad configuration is exit 78 and one line that lists every problem, without a value', async () => {
+  it('with a bad configuration exits with 78 and one line that lists every problem, without values', async () => {
     const env = { STATION_ID: 'no uuid', PORT: 'eighty', HOST: 'a b', AGENT_TOKEN: 'a secret with spaces' };
     const agent = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'inherit'] });
     const [output, [code]] = await Promise.all([text(agent.stdout), once(agent, 'exit') as Promise<[number]>]);

@@ -18,7 +18,7 @@ const names = (events: readonly AgentEvent[]): string[] => events.map(({ event }
 const sideBySide = { concurrency: 4 };
 
 describe('an update on real processes', sideBySide, () => {
-  it('to a good release ends on it, and the previous one can be gone back to without the registry', async () => {
+  it('to a good release succeeds, and a rollback needs no registry', async () => {
     await using station = await createInstalled();
     assert.ok(await station.operate('update', await station.publish('1.1.0', 'good')));
     const entry = await station.assertRuns('1.1.0');
@@ -30,7 +30,7 @@ describe('an update on real processes', sideBySide, () => {
     assert.equal((await station.assertRuns('1.0.0'))?.result, 'rolled_back');
   });
 
-  it('to a release that crashes is given up and rolled back without the registry', async () => {
+  it('to a release that crashes is rolled back without the registry', async () => {
     await using station = await createInstalled();
     const bad = await station.publish('1.1.0', 'crashes');
     using _subscription = station.subscribe(({ event }) => {
@@ -58,7 +58,7 @@ describe('an update on real processes', sideBySide, () => {
     assert.deepEqual([entry?.result, entry?.reason], ['rolled_back', 'the health check answered 503']);
   });
 
-  it('to a release without an image leaves the stack alone', async () => {
+  it('to a release without an image does not change the stack', async () => {
     await using station = await createInstalled();
     const before = await station.engine().containers();
     const absent = await station.publish('1.1.0', 'good');
@@ -68,7 +68,7 @@ describe('an update on real processes', sideBySide, () => {
     assert.deepEqual(await station.engine().containers(), before);
   });
 
-  it('to a release that is larger than the disk leaves the stack alone', async () => {
+  it('to a release that is larger than the disk does not change the stack', async () => {
     await using station = await createInstalled();
     assert.ok(await station.operate('update', await station.publish('1.1.0', 'good', 2 ** 50)));
     const entry = await station.assertRuns('1.0.0');
@@ -125,7 +125,7 @@ describe('an agent that ends during an update', sideBySide, () => {
     assert.equal((await station.assertRuns('1.0.0'))?.result, 'rolled_back');
   });
 
-  it('or without one brings the installed release up again', async () => {
+  it('or without an update starts the installed release again', async () => {
     await using station = await createInstalled();
     assert.ok(await station.restart());
     await station.assertRuns('1.0.0');

@@ -83,7 +83,7 @@ describe('the simulated disk', () => {
     assert.equal(after(state, '/data/a', everything), 'new');
   });
 
-  test('tears what was written in place: old, empty, a part, zeros, or all of it', async () => {
+  test('tears a file that was written in place: old, empty, a part, zeros, or complete', async () => {
     const { state, disk } = await createDisk();
     await writeDurable(disk, '/data/a', 'before');
     await disk.write('/data/a', bytes('after!'), 0o600);
@@ -91,7 +91,7 @@ describe('the simulated disk', () => {
     for (const expected of ['before', '', 'aft', 'after!', 'aft\0\0\0']) assert.ok(found.has(expected), expected);
   });
 
-  test('keeps what writeDurable wrote, whatever is cut after it', async () => {
+  test('keeps the content of writeDurable after any later power cut', async () => {
     const { state, disk } = await createDisk();
     await writeDurable(disk, '/data/a', 'one');
     assert.equal(isDiskOpen(state), false);
@@ -114,7 +114,7 @@ describe('the simulated disk', () => {
     assert.deepEqual(seen, new Set(['old content', 'new content']));
   });
 
-  test('brings back what was removed without a sync, and not what was removed with one', async () => {
+  test('restores a file that was removed without a sync, but not with one', async () => {
     const { state, disk } = await createDisk();
     await writeDurable(disk, '/data/a', 'one');
     await disk.remove('/data/a');
@@ -154,7 +154,7 @@ describe('the simulated disk', () => {
   });
 });
 
-test('answers as a real file system does where nothing goes wrong', async () => {
+test('behaves like a real file system without faults', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'disk-'));
   const { disk } = await createDisk();
   const outcomeOf = async (work: () => Promise<unknown>): Promise<unknown> => {

@@ -21,11 +21,25 @@ function forward(signal: NodeJS.Signals): void {
   for (const child of running) child.kill(signal);
 }
 
-/** Runs `node --test` from the repository with these arguments. A run that ends without totals counts as one failure. */
-export async function runTests(args: readonly string[], env: Record<string, string> = {}): Promise<TestRun> {
+/**
+ * Runs `node --test` from the repository with these arguments. A run that ends without totals counts as one failure.
+ * @param inside a command that runs what follows it, such as `nice`.
+ */
+export async function runTests(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  inside: readonly string[] = [],
+): Promise<TestRun> {
   if (running.size === 0) for (const signal of signals) process.on(signal, forward);
   const started = performance.now();
-  const child = spawn(process.execPath, ['--test', '--test-reporter=spec', ...args], {
+  const [program = process.execPath, ...rest] = [
+    ...inside,
+    process.execPath,
+    '--test',
+    '--test-reporter=spec',
+    ...args,
+  ];
+  const child = spawn(program, rest, {
     cwd: root,
     env: { ...process.env, NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node'), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -18,8 +18,8 @@ export type StationAgent = {
   pid(): Promise<number>;
   wifiStatus(): Promise<WifiStatus>;
   status(): Promise<Status>;
-  /** Every event of all its lives, oldest first. */
-  events(): Promise<EventLine[]>;
+  /** Every event of all its lives since then (ms of the station's clock), oldest first. */
+  events(sinceMs: number): Promise<EventLine[]>;
   /** Whether the stack's proxy answers on port 80 of the station itself. */
   isProxyRunning(): Promise<boolean>;
   /** Bodies that reached the backend by POST /api/settings/agent. */
@@ -73,7 +73,11 @@ export async function installAgent(machine: Machine, env: Record<string, string>
     pid,
     wifiStatus: () => ask<WifiStatus>('/wifi/status'),
     status: () => ask<Status>('/status'),
-    events: async () => parseEvents(await machine.journal({ unit })),
+    events: async (sinceMs) => {
+      // The journal is long, and reading it all takes an emulated processor seconds.
+      const lines = await machine.journal({ unit, args: `-o cat --since=@${Math.floor(sinceMs / 1000)}` });
+      return parseEvents(lines).filter(({ time }) => Date.parse(time) >= sinceMs);
+    },
     isProxyRunning: async () =>
       (await machine.run('curl -s -m 5 http://127.0.0.1/ | grep -q "this is the proxy"', { timeoutMs: 10_000 }))
         .code === 0,
@@ -96,17 +100,19 @@ function parseEvents(journal: string): EventLine[] {
 }
 
 /**
- * Asks until the answer is other than null, false or undefined, with a pause that leaves the emulated processors to what is waited for.
+ * Asks until the answer is other than null, false or undefined. Pauses longer than an answer takes, so that most of the emulated
+ * processor is left to what is waited for, or `pauseMs`, for what passes quickly.
  * @returns the answer and how long it took, in ms. @throws after `timeoutMs`, with the text of `describe`.
  */
 export async function until<T>(
   what: string,
   probe: () => Promise<T | null | undefined | false>,
-  options: { timeoutMs: number; describe?: () => Promise<string> },
+  options: { timeoutMs: number; pauseMs?: number; describe?: () => Promise<string> },
 ): Promise<{ value: T; ms: number }> {
   const started = performance.now();
   let cause: unknown;
   for (;;) {
+    const asked = performance.now();
     try {
       const value = await probe();
       if (value !== null && value !== undefined && value !== false) return { value, ms: performance.now() - started };
@@ -118,6 +124,6 @@ export async function until<T>(
       const description = (await options.describe?.().catch(() => '')) ?? '';
       throw new Error(`waited ${options.timeoutMs} ms in vain for ${what}\n${description}`, { cause });
     }
-    await delay(250);
+    await delay(options.pauseMs ?? Math.min(Math.max(250, 3 * (performance.now() - asked)), 3000));
   }
 }

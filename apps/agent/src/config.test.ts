@@ -260,7 +260,7 @@ describe('problems', () => {
     assert.ok(!JSON.stringify(found).includes('ouvre'));
   });
 
-  it('are all told at once', () => {
+  it('are all reported at once', () => {
     const everything = Object.fromEntries(
       Object.entries(wrong).map(([variable, values]) => [variable, values[0] ?? '']),
     );
@@ -275,7 +275,7 @@ describe('problems', () => {
     assert.deepEqual([...Object.keys(wrong), ...free].sort(), [...variableNames].sort());
   });
 
-  it('tell what is missing', () => {
+  it('name what is missing', () => {
     const reading = envToConfig({}, defaults);
     assert.deepEqual(reading.kind === 'invalid' && reading.problems, [
       'STATION_ID must be set',
@@ -301,7 +301,7 @@ describe('the environment file', () => {
     .map(([key, value]) => `${key}=${value}`)
     .join('\n');
 
-  it('is read from beside the executable, and a duplicate or a stranger in it is told', async () => {
+  it('is read from beside the executable; duplicate and unknown names in it are reported', async () => {
     const content = `${required}\nLOG_LEVEL="warn"\nLOG_LEVEL='error'\nAGENT_TOKN=oops-a-secret\nAGENT_TOKEN=brief-one\n`;
     await inFolder(content, async (directory) => {
       const reading = await loadConfig({ directory });

@@ -37,10 +37,10 @@ export const agentVariables = {
     UPDATE_PUBLIC_KEY: {
       check: is.signingKey,
       otherwise: 'signatures are not verified',
-      help: 'With it only releases install whose manifest is signed with this key.',
+      help: 'When set, only releases with a manifest signed by this key are installed.',
     },
     CHECK_INTERVAL_MINUTES: { check: minutes, default: '60', help: 'How often the release manifest is read.' },
-    AUTO_UPDATE: { check: is.boolean, default: 'true', help: 'Whether a newer release installs automatically.' },
+    AUTO_UPDATE: { check: is.boolean, default: 'true', help: 'Whether newer releases are installed automatically.' },
     MAINTENANCE_WINDOW: {
       check: maintenanceWindow,
       otherwise: 'at any time',
@@ -59,17 +59,17 @@ export const agentVariables = {
     BOOTSTRAP_ON_START: {
       check: is.boolean,
       default: 'false',
-      help: 'Whether a stack that is down is brought up when the agent starts.',
+      help: 'Whether a stopped stack is started when the agent starts.',
     },
     BACKEND_CONTAINER_NAME: {
       check: name,
       default: 'station-backend',
-      help: 'The container that stands for the service backend when Compose labels do not say.',
+      help: 'Name of the container of the backend, if it has no Compose labels.',
     },
     FRONTEND_CONTAINER_NAME: {
       check: name,
       default: 'station-frontend',
-      help: 'The container that stands for the service frontend when Compose labels do not say.',
+      help: 'Name of the container of the frontend, if it has no Compose labels.',
     },
     REVERSE_PROXY_SERVICE: {
       check: name,
@@ -79,7 +79,7 @@ export const agentVariables = {
     HEALTHCHECK_URL: {
       check: webUrl,
       default: 'http://localhost/api/health',
-      help: 'A new release is healthy when this address answers 200.',
+      help: 'A new release is healthy when this URL answers 200.',
     },
     HEALTHCHECK_TIMEOUT_SECONDS: {
       check: is.duration(1000, 1, 3600),
@@ -118,7 +118,7 @@ export const agentVariables = {
     FIRMWARE_FOLDER: {
       check: is.urlFolder,
       default: '/firmware',
-      help: 'Path under which the reverse proxy serves the cached firmware; the stack has the same.',
+      help: 'URL path at which the reverse proxy serves the cached firmware. Must equal FIRMWARE_FOLDER of the stack.',
     },
     FIRMWARE_CHECK_INTERVAL_MINUTES: {
       check: minutes,
@@ -136,7 +136,7 @@ export const agentVariables = {
     BACKEND_AGENT_TOKEN: {
       check: is.token,
       secret: true,
-      help: 'Sent to the backend; it must equal AGENT_TOKEN of the stack.',
+      help: 'Token for calls to the backend; must equal AGENT_TOKEN of the stack.',
     },
   }),
   ...group('HTTP API of the agent', {
@@ -150,7 +150,7 @@ export const agentVariables = {
     AGENT_TOKEN: {
       check: is.token,
       secret: true,
-      help: 'Requests must carry this token. Without it the API is open to programs on this machine.',
+      help: 'Requests must have this token. Without it the API is open to programs on this machine.',
     },
   }),
   ...group('Wi-Fi and hotspot', {
@@ -173,12 +173,12 @@ export const agentVariables = {
     CONNECTIVITY_CHECK_URL: {
       check: webUrl,
       otherwise: 'the server of the release manifest',
-      help: 'Asked whether the internet can be reached; any answer will do.',
+      help: 'URL for the internet check; any answer counts as success.',
     },
     STATION_URL: {
       check: webUrl,
       otherwise: 'http://<host name>.local/',
-      help: 'Where people find the station in their network; the setup page shows it.',
+      help: 'URL of the station in the local network, which the setup page shows.',
     },
     HOTSPOT_SSID: {
       check: is.ssid,

@@ -32,7 +32,7 @@ export const backendVariables = {
     PUBLIC_URL: {
       check: is.address(['http', 'https']),
       default: 'http://station.local',
-      help: 'Where devices on the local network find the proxy. Devices without mDNS need an address here.',
+      help: 'URL of the proxy for devices in the local network. Devices without mDNS need an address here.',
     },
     LOG_LEVEL: { check: is.oneOf(logLevels), default: 'info', help: 'Events below this level are not logged.' },
     JWT_SECRET: {
@@ -64,13 +64,13 @@ export const backendVariables = {
     },
     WEB_DIR: {
       check: is.text,
-      otherwise: 'something else serves it',
+      otherwise: 'another program serves it',
       help: 'Folder of the built web app, for a backend that serves it itself.',
     },
     REPLICA_ID: {
       check: is.matching(/^[a-z0-9][a-z0-9-]{0,31}$/, 'be of a-z, 0-9 and -, at most 32'),
       otherwise: 'this backend is alone',
-      help: 'Name of this backend among several. They need DATABASE_URL, MQTT_URL and JWT_SECRET in common.',
+      help: 'Name of this backend among several. All of them need the same DATABASE_URL, MQTT_URL and JWT_SECRET.',
     },
   }),
   ...group('Agent', {
@@ -78,7 +78,7 @@ export const backendVariables = {
       check: is.text,
       secret: true,
       otherwise: 'the routes for the agent are closed',
-      help: 'The AGENT_TOKEN and BACKEND_AGENT_TOKEN of the agent.',
+      help: 'Must equal AGENT_TOKEN and BACKEND_AGENT_TOKEN of the agent.',
     },
     AGENT_SOCKET: { check: is.text, help: 'Unix socket of the agent; or AGENT_URL.' },
     AGENT_URL: { check: is.address(['http', 'https']), help: 'Address of the agent; or AGENT_SOCKET.' },
@@ -103,19 +103,19 @@ export const backendVariables = {
     DEVICES_FILE: {
       check: is.text,
       example: '/etc/station/devices.json',
-      help: 'File of devices that were given their login beforehand.',
+      help: 'JSON file with devices that already have their logins.',
     },
   }),
   ...group('Firmware of devices', {
     FIRMWARE_FOLDER: {
       check: is.urlFolder,
       default: '/firmware',
-      help: 'Path under which the proxy serves the cached firmware; the agent has the same.',
+      help: 'URL path at which the proxy serves the cached firmware. Must equal FIRMWARE_FOLDER of the agent.',
     },
     FIRMWARE_SOAK_SECONDS: {
       check: is.wholeNumber(0, 86_400),
       default: '60',
-      help: 'How long a wave of devices must have run a new firmware before the next wave follows.',
+      help: 'How long a wave of devices must run a new firmware before the next wave starts.',
     },
     FIRMWARE_CONCURRENCY: {
       check: is.wholeNumber(1, 1000),
@@ -130,14 +130,14 @@ export const backendVariables = {
     FIRMWARE_ATTEMPTS: {
       check: is.wholeNumber(1, 10),
       default: '2',
-      help: 'How often a device may refuse a firmware or fall back from it before it is left alone.',
+      help: 'How often a device may refuse a firmware or fall back from it before the rollout skips it.',
     },
   }),
   ...group('Automations', {
     AUTOMATION_WEBHOOK_ALLOW: {
       check: subnets,
       example: '192.168.1.0/24',
-      help: 'Addresses that are not public and that webhooks may call all the same.',
+      help: 'Private addresses that webhooks may call.',
     },
   }),
   ...cloudVariables,

@@ -2,13 +2,11 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { I18nextProvider } from 'react-i18next';
 import { App } from './app/app.tsx';
-import { reloadOnMissingChunk } from './app/new-version.ts';
 import { createServices, startServices } from './app/services.ts';
 import { createI18n } from './i18n/i18n.ts';
 import './styles.css';
 
 const services = createServices();
-reloadOnMissingChunk();
 startServices(services);
 
 const i18n = await createI18n(services.memory, navigator.languages);

@@ -12,7 +12,7 @@ import { bareMachine, wifiPath, type Values } from './bare-machine.ts';
 
 type Settings = Record<string, Record<string, Variant>>;
 
-/** What happens after an activation was asked for, step by step. */
+/** The steps that follow a requested activation. */
 export type Step =
   | { state: number; reason?: number }
   | { supplicant: { state?: string; disconnect?: number; authentication?: number; association?: number } };
@@ -30,15 +30,15 @@ type AccessPointOptions = {
 
 const supplicantPath = '/fi/w1/wpa_supplicant1/Interfaces/0';
 
-/** Everything NetworkManager says when a network is joined. */
+/** All signals of NetworkManager when it joins a network. */
 export const joins: readonly Step[] = [40, 50, 60, 40, 50, 70, 80, 90, 100].map((state) => ({ state }));
 
 /**
- * NetworkManager and wpa_supplicant as far as the adapter uses them: real messages on a real bus; their behaviour is set by
- * the test. One Wi-Fi device (`wlan0`), one wired (`eth0`).
+ * The parts of NetworkManager and wpa_supplicant that the adapter uses: real messages on a real bus, with behaviour that
+ * the test sets. One Wi-Fi device (`wlan0`) and one wired device (`eth0`).
  */
 export type FakeNetworkManager = AsyncDisposable & {
-  /** Steps of the next activations, first come first served; without any, `joins`. */
+  /** Steps of the next activations, in order; default: `joins`. */
   scripts: Step[][];
   /** Answers the next AddAndActivateConnection2 with this error. */
   refusals: string[];
@@ -48,13 +48,13 @@ export type FakeNetworkManager = AsyncDisposable & {
   refusedScans: number;
   /** Added to the list by the next scan. */
   appearing: AccessPointOptions[];
-  /** What was asked for: `member` of each call, in order. */
+  /** The `member` of each call, in order. */
   calls: string[];
   /** Settings and options of each profile that was added, unpacked. */
   added: { settings: Record<string, Record<string, unknown>>; options: Record<string, unknown> }[];
   /** `ssids` of each scan. */
   scanned: Uint8Array[][];
-  /** Scans for one network that wpa_supplicant was asked for. */
+  /** Requested scans of wpa_supplicant for one network. */
   searched: { ssid: string; frequencies: number[] }[];
   /** A scan of wpa_supplicant's is under way. */
   isScanning: boolean;
@@ -152,7 +152,7 @@ export async function startFakeNetworkManager(address: string): Promise<FakeNetw
     });
     set(wifiPath, interfaces.device, { ActiveConnection: new Variant('o', active) });
     for (const step of fake.scripts.shift() ?? joins) {
-      // One turn of the loop each, so that steps arrive as messages of their own.
+      // One turn of the event loop each, so that each step arrives as a separate message.
       await new Promise(setImmediate);
       if (!tree.has(active)) return;
       if ('supplicant' in step) {

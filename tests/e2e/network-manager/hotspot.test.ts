@@ -18,7 +18,7 @@ const forwarding = (): string => join(stage.folder, 'proc/sys/net/ipv4/conf/wlan
 const answersFile = (): string => join(stage.folder, 'dnsmasq/station-portal.conf');
 const added = () => stage.fake.added.at(-1);
 
-test('the hotspot stands with names and addresses, lets nobody through, and leaves nothing behind', async () => {
+test('the hotspot has DNS and addresses, forwards nothing, and leaves nothing behind', async () => {
   assert.deepEqual(await stage.radio.startHotspot({ ...hotspot, password: 'setup1234' }, forever), { kind: 'started' });
   assert.deepEqual(added()?.options, { persist: 'volatile', 'bind-activation': 'dbus-client' });
   assert.equal(added()?.settings['802-11-wireless-security']?.['pmf'], 1);
@@ -27,7 +27,7 @@ test('the hotspot stands with names and addresses, lets nobody through, and leav
   stage.fake.setStations(2);
   await stage.until(async () => (await stage.radio.observe()).radio?.hotspot?.clients === 2);
   assert.deepEqual((await stage.radio.observe()).radio?.hotspot, { ssid: hotspot.ssid, ip: '192.0.2.1', clients: 2 });
-  assert.deepEqual(await stage.radio.startHotspot(hotspot, forever), { kind: 'started' }, 'asked for twice');
+  assert.deepEqual(await stage.radio.startHotspot(hotspot, forever), { kind: 'started' }, 'stopped twice');
   assert.equal(stage.fake.added.length, 1);
   await stage.radio.stopHotspot();
   await stage.radio.stopHotspot();
@@ -37,7 +37,7 @@ test('the hotspot stands with names and addresses, lets nobody through, and leav
   assert.equal((await stage.radio.observe()).radio?.state, 'disconnected');
 });
 
-test('the hotspot stands at another HOTSPOT_ADDRESS, and its names lead there', async () => {
+test('the hotspot uses HOTSPOT_ADDRESS, and its DNS answers with it', async () => {
   const elsewhere = { ...hotspot, address: '198.51.100.9', prefixLength: 26 };
   assert.deepEqual(await stage.radio.startHotspot(elsewhere, forever), { kind: 'started' });
   assert.match(await readFile(answersFile(), 'utf8'), /^address=\/#\/198\.51\.100\.9$/m);
@@ -46,7 +46,7 @@ test('the hotspot stands at another HOTSPOT_ADDRESS, and its names lead there', 
   await stage.radio.stopHotspot();
 });
 
-test('WIFI_INTERFACE names the radio, and another one is left alone', async () => {
+test('WIFI_INTERFACE selects the radio, and another one is not used', async () => {
   await stage.renew({}, 'wlan0');
   assert.equal((await stage.radio.observe()).radio?.interface, 'wlan0');
   await stage.renew({}, 'wlan7');
@@ -55,7 +55,7 @@ test('WIFI_INTERFACE names the radio, and another one is left alone', async () =
   assert.equal(stage.fake.added.length, 0);
 });
 
-test('what a killed process changed on the machine is undone without NetworkManager too', async () => {
+test('changes of a killed process are undone, also without NetworkManager', async () => {
   assert.deepEqual(await stage.radio.startHotspot(hotspot, forever), { kind: 'started' });
   await undoHotspot({
     dnsmasqFolder: join(stage.folder, 'dnsmasq'),
@@ -66,7 +66,7 @@ test('what a killed process changed on the machine is undone without NetworkMana
   assert.equal((await readFile(forwarding(), 'utf8')).trim(), '1');
 });
 
-test('another resolver on every address is named before the hotspot is tried', async () => {
+test('reports another DNS server on every address before the hotspot starts', async () => {
   await writeFile(
     join(stage.folder, 'proc/net/udp'),
     '  sl local\n 1: 00000000:0035 00000000:0000 07 00000000:00000000\n',
@@ -76,7 +76,7 @@ test('another resolver on every address is named before the hotspot is tried', a
   assert.deepEqual(stage.fake.added, []);
 });
 
-test('a hotspot that does not come up is undone', async () => {
+test('a hotspot that fails to start is undone', async () => {
   stage.fake.scripts = [[{ state: 40 }, { state: 50 }, { state: 120, reason: 19 }]];
   const answer = await stage.radio.startHotspot(hotspot, forever);
   assert.equal(answer.kind === 'failed' && answer.reason, 'failed');
@@ -84,7 +84,7 @@ test('a hotspot that does not come up is undone', async () => {
   await assert.rejects(readFile(answersFile()), { code: 'ENOENT' });
 });
 
-test('what an earlier process left is removed: hotspot, idle candidate, file; nothing of people', async () => {
+test('removes the hotspot, idle candidate and file of an earlier process, but no profiles of people', async () => {
   stage.fake.addProfile(profile('Station-1234', {}, 'hotspot'), true);
   stage.fake.addProfile(profile('Half', {}, 'network'), true);
   const stays = [stage.fake.addProfile(profile('Home')), stage.fake.addProfile(profile('Kept', {}, 'network'))];
@@ -92,17 +92,17 @@ test('what an earlier process left is removed: hotspot, idle candidate, file; no
   assert.deepEqual(stage.fake.profiles(), stays);
 });
 
-test('reports and removes what is left of a hotspot that ended with its NetworkManager', async () => {
+test('reports and removes the leftovers of a hotspot that ended with its NetworkManager', async () => {
   assert.equal((await stage.radio.observe()).hasLeftovers, false);
   assert.deepEqual(await stage.radio.startHotspot(hotspot, forever), { kind: 'started' });
   await stage.fake[Symbol.asyncDispose]();
   await stage.until(async () => (await stage.radio.observe()).manager === 'absent');
-  assert.equal((await stage.radio.observe()).hasLeftovers, true, 'also while nobody answers');
+  assert.equal((await stage.radio.observe()).hasLeftovers, true, 'also while NetworkManager does not answer');
   assert.equal((await stage.radio.observe()).hasRoute, false);
   await stage.replaceManager();
   await stage.until(async () => (await stage.radio.observe()).manager === 'running');
   await writeFile(join(stage.folder, 'proc/net/route'), 'Iface\tDestination\tGateway\neth0\t00000000\t0109090A\n');
-  assert.equal((await stage.radio.observe()).hasRoute, true, 'whoever has set it up');
+  assert.equal((await stage.radio.observe()).hasRoute, true, 'also a hotspot of another process');
   const { hasLeftovers, radio } = await stage.radio.observe();
   assert.deepEqual([hasLeftovers, radio?.hotspot], [true, null]);
   await stage.radio.stopHotspot();

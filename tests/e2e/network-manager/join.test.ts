@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => stage[Symbol.asyncDispose]());
 const added = () => stage.fake.added.at(-1);
 
-test('joins with a profile in memory, then keeps it and removes older ones of ours only', async () => {
+test('joins with a profile in memory, then saves it and removes only older profiles of the agent', async () => {
   stage.fake.addAccessPoint({ ssid: utf8('Home') });
   const ofPeople = stage.fake.addProfile(profile('Home'));
   const older = stage.fake.addProfile(profile('Home', {}, 'network'));
@@ -33,20 +33,20 @@ test('joins with a profile in memory, then keeps it and removes older ones of ou
     signal: 50,
     candidateId: outcome.candidateId,
   });
-  assert.ok(stage.fake.profiles().includes(older), 'nothing older is touched before it is kept');
+  assert.ok(stage.fake.profiles().includes(older), 'no older profile is removed before the new one is saved');
   assert.equal(await stage.radio.keepCandidate(outcome.candidateId), true);
   assert.equal(stage.fake.profiles().includes(older), false);
   assert.ok(stage.fake.profiles().includes(ofPeople) && stage.fake.profiles().includes(other));
   await stage.radio.dropCandidate(outcome.candidateId);
   const after = await stage.radio.observe();
-  assert.equal(after.radio?.client?.candidateId, null, 'what is kept is no candidate and stays');
+  assert.equal(after.radio?.client?.candidateId, null, 'a saved profile is not a candidate and stays');
 });
 
 for (const [name, script, failure] of [
   ['a wrong WPA2 password', [{ state: 40 }, { state: 50 }, { state: 60, reason: 8 }], 'wrong_password'],
   ['no lease', [{ state: 40 }, { state: 50 }, { state: 70 }, { state: 120, reason: 5 }], 'no_address'],
 ] as const)
-  test(`${name} fails as ${failure}, and the candidate is gone`, async () => {
+  test(`${name} fails as ${failure}, and the candidate is removed`, async () => {
     stage.fake.addAccessPoint({ ssid: utf8('Home') });
     stage.fake.scripts = [[...script]];
     const outcome = await stage.radio.join(request, forever);
@@ -55,7 +55,7 @@ for (const [name, script, failure] of [
     assert.equal(JSON.stringify([outcome, stage.lines]).includes(password), false);
   });
 
-/** Let in; then the access point begins again, and hears nothing of the answers. */
+/** Accepted; then the access point restarts the handshake and does not receive the answers. */
 const unsettled: Step[] = [
   ...[40, 50].map((state) => ({ state })),
   ...['4way_handshake', 'completed'].map((state) => ({ supplicant: { state } })),
@@ -63,15 +63,15 @@ const unsettled: Step[] = [
   { supplicant: { state: '4way_handshake' } },
 ];
 
-test('joins again instead of waiting for a handshake that restarted and does not end', async () => {
+test('retries the join when a restarted handshake does not end', async () => {
   await stage.renew({ handshakeMs: 50 });
   stage.fake.addAccessPoint({ ssid: utf8('Home'), rsn: 0x488 });
   stage.fake.scripts = [unsettled, unsettled];
   const outcome = await stage.radio.join(request, forever);
   assert.equal(outcome.kind, 'joined');
   assert.equal(stage.fake.added.length, 3);
-  assert.equal(stage.fake.profiles().length, 1, 'of the tries before nothing is left');
-  // One that comes to its end is waited for.
+  assert.equal(stage.fake.profiles().length, 1, 'earlier attempts leave nothing behind');
+  // A handshake that ends is awaited.
   stage.fake.scripts = [[...unsettled, { supplicant: { state: 'completed' } }, ...joins.slice(-4)]];
   await stage.radio.dropCandidate(outcome.candidateId);
   assert.equal((await stage.radio.join(request, forever)).kind, 'joined');
@@ -87,7 +87,7 @@ test('reports a handshake that never ends as a time-out, not as a missing addres
   assert.deepEqual(stage.fake.profiles(), []);
 });
 
-test('a known network that breaks off twice after it has let the station in lacks no address', async () => {
+test('a known network that disconnects twice after the join does not count as without an address', async () => {
   stage.fake.addAccessPoint({ ssid: utf8('Home') });
   stage.fake.addProfile(profile('Home'));
   const brokenOff: Step[] = [...unsettled, { supplicant: { disconnect: 15, state: 'disconnected' } }];
@@ -97,10 +97,10 @@ test('a known network that breaks off twice after it has let the station in lack
 });
 
 for (const [what, count, joined] of [
-  ['once is activated again', 1, 'Home'],
-  ['twice is left for another one', 2, 'Office'],
+  ['once: it is activated again', 1, 'Home'],
+  ['twice: another network is tried', 2, 'Office'],
 ] as const)
-  test(`a known network whose handshake does not settle ${what}`, async () => {
+  test(`a known network whose handshake fails ${what}`, async () => {
     await stage.renew({ handshakeMs: 50 });
     for (const ssid of ['Office', 'Home']) {
       stage.fake.addAccessPoint({ ssid: utf8(ssid), strength: ssid === 'Home' ? 70 : 30 });
@@ -120,7 +120,7 @@ test('reports a wrong WPA3 password as soon as the access point rejects it', asy
   assert.equal(added()?.settings['802-11-wireless-security']?.['key-mgmt'], 'sae');
 });
 
-test('where SAE does not come about, a mixed network is tried once more without it', async () => {
+test('a mixed network is retried without SAE when SAE fails', async () => {
   stage.fake.addAccessPoint({ ssid: utf8('Home'), rsn: 0x588 });
   stage.fake.scripts = [[{ state: 40 }, { state: 50 }, { state: 120, reason: 53 }]];
   const outcome = await stage.radio.join(request, forever);
@@ -131,7 +131,7 @@ test('where SAE does not come about, a mixed network is tried once more without 
   );
 });
 
-test('a network that no scan meets is not found; a hidden one is asked for by name', async () => {
+test('a network that no scan finds is reported as not found; a hidden one is scanned by name', async () => {
   await stage.renew({ findMs: 300 });
   const missing = await stage.radio.join(request, forever);
   assert.equal(missing.kind === 'failed' && missing.failure, 'not_found');
@@ -143,7 +143,7 @@ test('a network that no scan meets is not found; a hidden one is asked for by na
   assert.equal(stage.fake.searched[0]?.frequencies.at(-1), 2472);
 });
 
-test('what a scan met is looked for on its channels before it is joined; a scan of everything is stopped for it', async () => {
+test('scans only the channels of a known network before the join, and stops a full scan for it', async () => {
   stage.fake.addAccessPoint({ ssid: utf8('Home'), frequency: 2412 });
   stage.fake.addAccessPoint({ ssid: utf8('Home'), frequency: 5180 });
   await stage.radio.scan({}, forever);
@@ -163,7 +163,7 @@ test('tries a hidden network that no scan finds, with every possible security', 
   assert.equal(missing.kind === 'failed' && missing.failure, 'not_found');
 });
 
-test('an open network of the same name is not joined in the place of one with a password', async () => {
+test('does not join an open network of the same name instead of one with a password', async () => {
   await stage.renew({ findMs: 300 });
   stage.fake.addAccessPoint({ ssid: utf8('Home'), strength: 90, rsn: 0, flags: 0 });
   for (const security of ['wpa2', null] as const) {
@@ -171,25 +171,25 @@ test('an open network of the same name is not joined in the place of one with a 
     assert.equal(outcome.kind === 'failed' && outcome.failure, 'not_found');
   }
   assert.deepEqual(stage.fake.added, []);
-  // Typed as a hidden network: it may be hidden behind the other one.
+  // Typed as a hidden network, because the other one may hide it.
   await stage.radio.join({ ...request, security: null, isHidden: true }, forever);
   assert.equal(added()?.settings['802-11-wireless-security']?.['key-mgmt'], 'wpa-psk');
-  // A router that was changed from WPA2 to WPA3 is the same one.
+  // A router that changed from WPA2 to WPA3 is still the same network.
   stage.fake.addAccessPoint({ ssid: utf8('Home'), strength: 20, rsn: 0x488 });
   assert.equal((await stage.radio.join({ ...request, security: 'wpa2' }, forever)).kind, 'joined');
   assert.equal(added()?.settings['802-11-wireless-security']?.['key-mgmt'], 'sae');
 });
 
-test('a profile that NetworkManager does not take is a verdict, not an exception', async () => {
+test('a profile that NetworkManager refuses is a result, not an exception', async () => {
   stage.fake.addAccessPoint({ ssid: utf8('Home') });
   stage.fake.refusals = ['org.freedesktop.NetworkManager.Settings.Connection.InvalidProperty'];
   const outcome = await stage.radio.join(request, forever);
   assert.equal(outcome.kind === 'failed' && outcome.failure, 'wrong_password');
 });
 
-test('names of any bytes and keys of any characters reach NetworkManager as they are', async () => {
+test('passes names of any bytes and keys of any characters to NetworkManager unchanged', async () => {
   for (let round = 0; round < 40; round += 1) {
-    // Not all zeros: that is how a hidden network's beacon looks.
+    // Not all zeros, because a hidden network's beacon looks like that.
     const ssid = Buffer.concat([randomBytes(randomInt(0, 32)), Buffer.from([randomInt(1, 256)])]);
     const key = Array.from({ length: randomInt(8, 64) }, () => String.fromCharCode(randomInt(0x20, 0x7f))).join('');
     stage.fake.addAccessPoint({ ssid });
@@ -213,7 +213,7 @@ test('known networks in reach are tried strongest first until one works', async 
   assert.deepEqual(await stage.radio.joinKnown(patience, forever), { kind: 'joined', ssid: home });
   assert.equal((await stage.radio.observe()).radio?.client?.ssid, home);
   assert.deepEqual(await stage.radio.joinKnown(patience, forever), { kind: 'joined', ssid: home }, 'it is there');
-  // The next decision knows the results of the earlier attempts.
+  // The next decision uses the results of earlier attempts.
   assert.deepEqual(
     stage.radio.networks().map(({ ssid, isKnown }) => [ssid, isKnown]),
     [
@@ -223,7 +223,7 @@ test('known networks in reach are tried strongest first until one works', async 
   );
 });
 
-test('a network behind which nobody answers is left for another one, not for itself', async () => {
+test('leaves a network without an answering gateway only for another network', async () => {
   const office = ssidFromText('Office');
   stage.fake.addAccessPoint({ ssid: utf8('Home'), strength: 70 });
   stage.fake.addProfile(profile('Home'));
@@ -235,13 +235,13 @@ test('a network behind which nobody answers is left for another one, not for its
   stage.fake.addProfile(profile('Office'));
   const other = await stage.radio.joinKnown({ timeoutMs: 30_000, silent: [home] }, forever);
   assert.deepEqual(other, { kind: 'joined', ssid: office });
-  // Where the other one does not let the station in, it goes back to what there is.
+  // If the other network refuses the station, the first one is used again.
   stage.fake.scripts = [[{ state: 40 }, { state: 120, reason: 7 }]];
   const back = await stage.radio.joinKnown({ timeoutMs: 30_000, silent: [office] }, forever);
   assert.deepEqual(back, { kind: 'joined', ssid: office });
 });
 
-test('a network that only people join is come back to once they have, and to the last one only', async () => {
+test('rejoins only the last network that a person joined manually', async () => {
   const office = ssidFromText('Office');
   const path = ['Home', 'Office'].map((name) => {
     stage.fake.addAccessPoint({ ssid: utf8(name) });
@@ -269,7 +269,7 @@ test('keeps and reports a joined network that cannot be written, also through a 
   stage.fake.isDiskFull = true;
   const outcome = await stage.radio.join(request, forever);
   assert.equal(outcome.kind, 'joined');
-  assert.deepEqual((await stage.radio.observe()).known, [], 'nobody has looked behind it');
+  assert.deepEqual((await stage.radio.observe()).known, [], 'its internet access is not checked');
   assert.equal(await stage.radio.keepCandidate(outcome.candidateId), false);
   const { known, unkept, radio } = await stage.radio.observe();
   assert.deepEqual([known, unkept, radio?.client?.candidateId], [[home], [home], outcome.candidateId]);
@@ -286,7 +286,7 @@ test('keeps and reports a joined network that cannot be written, also through a 
   assert.deepEqual((await stage.radio.observe()).unkept, []);
 });
 
-test('a process that did not join a candidate learns from NetworkManager what it was joined with', async () => {
+test('a new process reads the credentials of a candidate from NetworkManager', async () => {
   stage.fake.addAccessPoint({ ssid: utf8('Home') });
   const outcome = await stage.radio.join(request, forever);
   assert.equal(outcome.kind, 'joined');
@@ -294,7 +294,7 @@ test('a process that did not join a candidate learns from NetworkManager what it
   const candidateId = (await stage.radio.observe()).radio?.client?.candidateId ?? '';
   assert.equal(candidateId, outcome.candidateId);
   const expected = { ssid: home, password, security: 'wpa2' };
-  // Not of an open one of the same name.
+  // Not those of an open network of the same name.
   stage.fake.addAccessPoint({ ssid: utf8('Home'), strength: 90, rsn: 0, flags: 0 });
   assert.deepEqual(await stage.radio.credentialsOf(candidateId), expected);
   assert.equal(await stage.radio.credentialsOf('another'), null);
@@ -305,13 +305,13 @@ test('a process that did not join a candidate learns from NetworkManager what it
   assert.deepEqual(await stage.radio.credentialsOf(open.candidateId), { ssid: cafe, password: null, security: 'open' });
 });
 
-test('no known network in reach is not found', async () => {
+test('reports not found when no known network is in reach', async () => {
   stage.fake.addProfile(profile('Away'));
   const outcome = await stage.radio.joinKnown({ timeoutMs: 30_000, silent: [] }, forever);
   assert.equal(outcome.kind === 'failed' && outcome.failure, 'not_found');
 });
 
-test('NetworkManager that dies in the middle of a join ends it', async () => {
+test('a crash of NetworkManager ends a join', async () => {
   stage.fake.addAccessPoint({ ssid: utf8('Home') });
   stage.fake.scripts = [[{ state: 40 }, { state: 50 }]];
   const joining = stage.radio.join(request, forever);

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => stage[Symbol.asyncDispose]());
 
-test('says what is there: radio, cable, known networks', async () => {
+test('reports radio, cable and known networks', async () => {
   stage.fake.addProfile(profile('Home'));
   stage.fake.addProfile(profile('Never', { autoconnect: false }));
   stage.fake.addProfile(profile('Tried', {}, 'network'), true);
@@ -39,12 +39,12 @@ test('says what is there: radio, cable, known networks', async () => {
   });
 });
 
-test('the first question waits for the connection', async () => {
+test('the first call waits for the connection', async () => {
   await stage.renew({});
   assert.equal((await stage.radio.observe()).manager, 'running');
 });
 
-test('reports a cable with an address and wakes those who wait for a change', async () => {
+test('reports a cable with an address and notifies listeners of the change', async () => {
   await stage.radio.observe();
   const changed = stage.radio.changed(forever);
   stage.fake.set(`${managerPath}/IP4Config/90`, interfaces.ip4, {
@@ -79,7 +79,7 @@ test('reports a blocked radio; lifts a software block for the hotspot, but not a
   assert.deepEqual(refused, { kind: 'failed', reason: 'blocked', detail: 'hard' });
 });
 
-test('scans afresh, asks hidden networks by name, and merges access points of one network', async () => {
+test('starts a new scan, scans hidden networks by name, and merges access points of one network', async () => {
   stage.fake.addAccessPoint({ ssid: utf8('Home'), strength: 40 });
   stage.fake.addAccessPoint({ ssid: utf8('Home'), strength: 80 });
   stage.fake.addAccessPoint({ ssid: new Uint8Array(8), strength: 90 });
@@ -104,13 +104,13 @@ test('distinguishes known hidden networks', async () => {
   assert.deepEqual([known, hidden], [[home, ssidFromText('Cellar')], [ssidFromText('Cellar')]]);
 });
 
-test('a radio that is busy is asked again', async () => {
+test('retries the scan of a busy radio', async () => {
   stage.fake.refusedScans = 1;
   stage.fake.appearing = [{ ssid: utf8('Home') }];
   assert.equal((await stage.radio.scan({}, forever)).length, 1);
 });
 
-test('NetworkManager goes and comes back; so does the bus', async () => {
+test('reconnects after a restart of NetworkManager and of the bus', async () => {
   await stage.fake[Symbol.asyncDispose]();
   await stage.until(async () => (await stage.radio.observe()).manager === 'absent');
   assert.equal((await stage.radio.join(request, forever)).kind, 'failed');
@@ -128,7 +128,7 @@ test('NetworkManager goes and comes back; so does the bus', async () => {
   assert.equal((await stage.radio.join(request, forever)).kind, 'joined');
 });
 
-test('hundreds of operations leave no listener behind, and no match rule', async () => {
+test('hundreds of operations leave no listener and no match rule behind', async () => {
   stage.fake.addAccessPoint({ ssid: utf8('Home') });
   const before = { listeners: stage.radio.listenerCount(), rules: await stage.bus.countMatchRules() };
   const ending = new AbortController();

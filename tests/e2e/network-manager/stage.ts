@@ -27,19 +27,19 @@ export const hotspot: HotspotSettings = {
 export const forever = new AbortController().signal;
 export const utf8 = (text: string): Uint8Array => Buffer.from(text);
 
-/** The adapter, a bus of its own, the fake NetworkManager on it, and folders in the place of the kernel's. */
+/** The adapter, a private bus with the fake NetworkManager, and folders that replace those of the kernel. */
 export type Stage = AsyncDisposable & {
   radio: NetworkManager;
   fake: FakeNetworkManager;
   bus: PrivateBus;
   folder: string;
-  /** What the adapter has logged. */
+  /** Log of the adapter. */
   lines: string[];
-  /** Another adapter in the place of the present one. */
+  /** Replaces the adapter with a new one. */
   renew(limits: Partial<Limits>, interfaceName?: string): Promise<void>;
-  /** Another NetworkManager in the place of one that has gone. */
+  /** Starts a new NetworkManager after the old one has ended. */
   replaceManager(): Promise<void>;
-  /** Looks again at every change until it is true. */
+  /** Checks at every change until it is true. */
   until(isTrue: () => Promise<boolean>): Promise<void>;
 };
 
@@ -95,7 +95,7 @@ export async function createStage(): Promise<Stage> {
   return stage;
 }
 
-/** Settings of a Wi-Fi profile as somebody's other program would save it; `mark` makes it ours. */
+/** Settings of a Wi-Fi profile from another program; `mark` makes it a profile of the agent. */
 export const profile = (
   ssid: string,
   keys: { autoconnect?: boolean; hidden?: boolean } = {},

@@ -32,8 +32,8 @@ export async function openSheet(
 }
 
 /**
- * Takes pictures in the light and in the dark, and asserts that nothing sticks out at the side, that everything to be touched is large
- * enough, and that axe finds no serious fault.
+ * Takes screenshots in light and dark mode. Asserts that the page is not too wide, that controls are large enough to touch,
+ * and that axe finds no serious fault.
  */
 export async function lookAtSheet(page: Page, name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -46,7 +46,7 @@ export async function lookAtSheet(page: Page, name: string): Promise<void> {
   assert.deepEqual(await smallTargets(page), [], name);
 }
 
-/** A screenshot only, of a page that redirects too soon for more. */
+/** Only a screenshot, because the page redirects too soon for checks. */
 export async function pictureOf(page: Page, name: string): Promise<void> {
   await mkdir(output, { recursive: true });
   await page.screenshot({ path: join(output, `${name}.png`), fullPage: true });

@@ -13,7 +13,7 @@ import { createWorkspace } from '../../rig/workspace.ts';
 export const stationId = '5b6e7c3a-63f9-4dbc-9ac4-d33a1e3e1a54';
 const main = join(import.meta.dirname, '../../../apps/backend/src/main.ts');
 
-/** One that hangs answers nothing. */
+/** False: it hangs and answers nothing. */
 const answerMs = 1_000;
 
 type ReplicaHealth = { status: string; replica?: { id: string; leader: boolean } };
@@ -22,9 +22,9 @@ export type Replica = {
   id: string;
   url: string;
   start(): Promise<void>;
-  /** SIGKILL, as a machine that fails. */
+  /** SIGKILL, like a machine that fails. */
   kill(): Promise<void>;
-  /** SIGTERM, as an update. */
+  /** SIGTERM, as in an update. */
   stop(): Promise<void>;
   /** SIGSTOP and SIGCONT: it hangs, with all its connections. */
   freeze(): void;
@@ -45,7 +45,7 @@ export type Cluster = AsyncDisposable & {
 };
 
 /**
- * PostgreSQL, Mosquitto and replicas of the backend, each a process of its own with a data directory of its own.
+ * PostgreSQL, Mosquitto and replicas of the backend, each in its own process with its own data folder.
  * @param more environment of all of them.
  */
 export async function startCluster(
@@ -109,7 +109,7 @@ function createReplica(id: string, env: Record<string, string>, logFile: string)
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     if (daemon?.running()) {
       daemon.kill(signal);
-      // One that was frozen would never take it.
+      // A frozen process would not receive the signal.
       daemon.kill('SIGCONT');
     }
     await daemon?.ended;
@@ -129,7 +129,7 @@ function createReplica(id: string, env: Record<string, string>, logFile: string)
     start: async () => {
       const started = await startDaemon(process.execPath, [main], { logFile, env });
       daemon = started;
-      await waitFor(`replica ${id} to be well`, async () => {
+      await waitFor(`replica ${id} to be healthy`, async () => {
         if (!started.running()) throw new Error(await started.logTail());
         return (await health()).status === 'ok';
       });
@@ -139,16 +139,16 @@ function createReplica(id: string, env: Record<string, string>, logFile: string)
 
 const person = { email: 'olena@example.org', password: 'correct horse battery' };
 
-/** Makes the owner through one replica; every other one takes the token. The code of the first run is the same at each. */
+/** Creates the owner through one replica. All others accept the token. The setup code is the same at each. */
 export async function setUpOwner(cluster: Cluster): Promise<string> {
   const codes = [...(await cluster.log()).matchAll(/"setupCode":"([^"]+)"/g)].map(([, code]) => code);
-  if (codes.length < cluster.replicas.length || new Set(codes).size !== 1) throw new Error('The set-up codes differ');
+  if (codes.length < cluster.replicas.length || new Set(codes).size !== 1) throw new Error('The setup codes differ');
   const [first] = cluster.replicas;
   const session = await post<Session>(`${first?.url}/api/auth/setup`, { code: codes[0], name: 'Olena', ...person });
   return session.accessToken;
 }
 
-/** @throws with the answer unless it is good. */
+/** @throws with the answer unless it is a success. */
 export async function post<T>(url: string, body: unknown, token?: string): Promise<T> {
   const headers = { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) };
   const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });

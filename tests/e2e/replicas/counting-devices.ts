@@ -10,14 +10,14 @@ export type CountingDevice = AsyncDisposable & {
   client: MqttClient;
   /** Numbers that the broker has acknowledged. */
   acknowledged: Set<number>;
-  /** The last number it said in a state. */
+  /** The last number that it sent in a state. */
   lastState(): number;
-  /** Says the next number as an event, and as a state; resolves when both are acknowledged. */
+  /** Sends the next number as an event and as a state; resolves when both are acknowledged. */
   count(): Promise<void>;
-  /** Commands it was sent, and whether it confirms them. */
+  /** Received commands, and whether it confirms them. */
   commands: { commandId: string; action: string }[];
   confirms: boolean;
-  /** Its connection breaks, and it stays offline. */
+  /** Breaks the connection; the device stays offline. */
   vanish(): Promise<void>;
   comeBack(): void;
 };
@@ -59,7 +59,7 @@ export async function startCounting(url: string, { externalId, token, type }: De
     },
     vanish: async () => {
       isAway = true;
-      // Its last word and its will are then well apart.
+      // Separates its last message from its last will.
       await sleep(quietMs);
       client.options.reconnectPeriod = 0;
       client.stream.destroy();

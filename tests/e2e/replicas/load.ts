@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from './cluster.ts';
 import type { CountingDevice } from './counting-devices.ts';
 
-/** Lets all devices count without a pause until it is ended; what the broker does not take while they are cut off they say again. */
+/** All devices count without a pause until it is stopped. They repeat messages that the broker has not acknowledged. */
 export function startLoad(devices: readonly CountingDevice[], pauseMs: number): { end(): Promise<void> } {
   let isEnding = false;
   const run = async (device: CountingDevice): Promise<void> => {
@@ -20,7 +20,7 @@ export function startLoad(devices: readonly CountingDevice[], pauseMs: number): 
   };
 }
 
-/** What the broker acknowledged to a device and no replica has on disk, as `<device> <number>`. */
+/** Acknowledged messages that are not in the database, as `<device> <number>`. */
 export async function findLost(
   cluster: Cluster,
   devices: readonly Pick<CountingDevice, 'externalId' | 'acknowledged'>[],
@@ -32,11 +32,11 @@ export async function findLost(
   );
   const stored = new Set(rows.map(({ external_id, n }) => `${external_id} ${n}`));
   return devices.flatMap(({ externalId, acknowledged }) =>
-    [...acknowledged].map((n) => `${externalId} ${n}`).filter((said) => !stored.has(said)),
+    [...acknowledged].map((n) => `${externalId} ${n}`).filter((entry) => !stored.has(entry)),
   );
 }
 
-/** Looks ten times a second whether a device is shown as offline. */
+/** Checks ten times a second whether a device is shown as offline. */
 export function watchForOffline(cluster: Cluster): AsyncDisposable & { seen: Set<string> } {
   const seen = new Set<string>();
   const ending = new AbortController();

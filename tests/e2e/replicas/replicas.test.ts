@@ -15,7 +15,7 @@ import { watch, type Watcher } from './watcher.ts';
 const deviceCount = 8;
 const killings = 6;
 
-/** One cluster for all: the tests follow one another, as the days of a station do. */
+/** One cluster for all tests, which run one after another. */
 let cluster: Cluster;
 let token: string;
 const devices: CountingDevice[] = [];
@@ -27,17 +27,17 @@ before(async () => {
   token = await setUpOwner(cluster);
   for (const { url } of cluster.replicas) watchers.push(all.use(watch(url, token)));
   for (const login of cluster.logins) devices.push(all.use(await startCounting(cluster.mqttUrl, login)));
-  await waitFor('everyone to watch', () => watchers.every((watcher) => watcher.isIn()));
-  await waitFor('one to lead', () => cluster.leader());
-  // The broker ends their first connections when it learns who they are; what was under way then would come twice.
-  await waitFor('all to hear', async () => {
+  await waitFor('all watchers to be connected', () => watchers.every((watcher) => watcher.isIn()));
+  await waitFor('a leader', () => cluster.leader());
+  // The broker ends their first connections when their logins are created; messages in flight would be repeated.
+  await waitFor('all replicas to receive', async () => {
     const hearing = await cluster.query('select 1 from replicas where hears = 1');
     return hearing.length === cluster.replicas.length;
   });
 });
 after(() => all.disposeAsync());
 
-const counted = ({ heard }: Watcher, from = 0): string[] =>
+const counted = ({ messages: heard }: Watcher, from = 0): string[] =>
   heard
     .slice(from)
     .flatMap((message) =>
@@ -76,7 +76,9 @@ test('stores messages of devices once, and every replica reports the same in the
   for (let round = 0; round < 100; round++) await Promise.all(devices.map((device) => device.count()));
   await nothingLost();
   const total = 100 * deviceCount;
-  await waitFor('everyone to hear everything', () => watchers.every((watcher) => counted(watcher).length >= total));
+  await waitFor('all watchers to receive everything', () =>
+    watchers.every((watcher) => counted(watcher).length >= total),
+  );
   const [first, ...others] = watchers.map((watcher) => counted(watcher));
   assert.equal(first?.length, total);
   for (const other of others) assert.deepEqual(other, first);
@@ -86,12 +88,12 @@ test('stores messages of devices once, and every replica reports the same in the
   assert.equal(Number(row?.n), total);
 });
 
-test('replicas killed in turn under load, the leader too: nothing lost, someone leads, no device shown as offline', async (t) => {
+test('after kills of each replica under load, nothing is lost, one leads, and no device is shown as offline', async (t) => {
   await using offline = watchForOffline(cluster);
   const load = startLoad(devices, 10);
   const leaderlessMs: number[] = [];
   for (let killing = 0; killing < killings; killing++) {
-    const leader = await waitFor('one to lead', () => cluster.leader());
+    const leader = await waitFor('a leader', () => cluster.leader());
     const other = cluster.replicas.find(({ id }) => id !== leader.id);
     const victim = killing % 2 === 0 ? leader : (other ?? leader);
     const adoptions = async (): Promise<number> =>
@@ -99,17 +101,20 @@ test('replicas killed in turn under load, the leader too: nothing lost, someone 
     const before = await adoptions();
     await victim.kill();
     const since = performance.now();
-    await waitFor('another one to lead', async () => {
+    await waitFor('another leader', async () => {
       const next = await cluster.leader();
       return next !== null && next.id !== victim.id;
     });
     if (victim === leader) leaderlessMs.push(Math.round(performance.now() - since));
-    // Every other time it stays offline until the others have its messages; otherwise it is back earlier.
+    // Every second time it stays offline until the others have its messages.
     if (killing % 2 === 0) {
-      const said = devices.map(({ externalId, acknowledged }) => ({ externalId, acknowledged: new Set(acknowledged) }));
-      await waitFor('its share to be on disk', async () => (await findLost(cluster, said)).length === 0);
+      const snapshot = devices.map(({ externalId, acknowledged }) => ({
+        externalId,
+        acknowledged: new Set(acknowledged),
+      }));
+      await waitFor('its share to be on disk', async () => (await findLost(cluster, snapshot)).length === 0);
       // All its messages may already be on disk; its session is taken over anyway.
-      await waitFor('its share to be adopted', async () => (await adoptions()) > before);
+      await waitFor('its session to be taken over', async () => (await adoptions()) > before);
     }
     await victim.start();
   }
@@ -118,27 +123,27 @@ test('replicas killed in turn under load, the leader too: nothing lost, someone 
   await sleep(1_000);
   await Promise.all(devices.map((device) => device.count()));
   await lastStatesHold();
-  const said = devices.reduce((sum, { acknowledged }) => sum + acknowledged.size, 0);
+  const snapshot = devices.reduce((sum, { acknowledged }) => sum + acknowledged.size, 0);
   t.diagnostic(
-    `${said} numbers acknowledged over ${killings} kills; without a leader for ${leaderlessMs.join(', ')} ms`,
+    `${snapshot} numbers acknowledged over ${killings} kills; without a leader for ${leaderlessMs.join(', ')} ms`,
   );
   assert.ok(
     leaderlessMs.every((ms) => ms < 10_000),
     String(leaderlessMs),
   );
   assert.deepEqual([...offline.seen], []);
-  const reported = watchers.flatMap(({ heard }) => heard.filter(isOffline));
+  const reported = watchers.flatMap(({ messages: heard }) => heard.filter(isOffline));
   assert.deepEqual(reported, []);
 });
 
 const isOffline = (message: ServerMessage): boolean => message.type === 'device_status' && message.status === 'offline';
 
-test('a device that is gone is shown as offline, at all replicas, and online when it is back', async () => {
+test('a disconnected device is shown as offline at all replicas, and as online when it reconnects', async () => {
   const [lost, ...others] = devices;
   assert.ok(lost);
   const { id } = await deviceNamed(lost.externalId);
   const reported = (status: string): boolean =>
-    watchers.every(({ heard }) => {
+    watchers.every(({ messages: heard }) => {
       const last = heard.findLast((message) => message.type === 'device_status' && message.deviceId === id);
       return last?.type === 'device_status' && last.status === status;
     });
@@ -149,7 +154,7 @@ test('a device that is gone is shown as offline, at all replicas, and online whe
   await waitFor('all to report it online', () => reported('online'));
 });
 
-test('a command through one replica is confirmed at all, whichever hears the device, and though the one that sent it is gone', async () => {
+test('a command is confirmed at all replicas, whichever one receives the answer, also when the sender is killed', async () => {
   const lamp = devices.find(({ externalId }) => externalId.startsWith('light'));
   assert.ok(lamp);
   const { id } = await deviceNamed(lamp.externalId);
@@ -159,23 +164,23 @@ test('a command through one replica is confirmed at all, whichever hears the dev
   };
   const confirmed = (commandId: string): boolean =>
     ['two', 'three'].every((name) =>
-      watchers[cluster.replicas.indexOf(replica(name))]?.heard.some(
+      watchers[cluster.replicas.indexOf(replica(name))]?.messages.some(
         (message) =>
           message.type === 'device_command' && message.commandId === commandId && message.status === 'confirmed',
       ),
     );
   const sent: string[] = [];
   for (let n = 0; n < 9; n++) sent.push((await send()).commandId);
-  await waitFor('all to be confirmed', () => sent.every(confirmed));
+  await waitFor('all commands to be confirmed', () => sent.every(confirmed));
 
   lamp.confirms = false;
   const { commandId } = await send();
-  await waitFor('the lamp to hear it', () => lamp.commands.some((command) => command.commandId === commandId));
+  await waitFor('the command at the lamp', () => lamp.commands.some((command) => command.commandId === commandId));
   await replica('one').kill();
   const topic = `station/${stationId}/device/${lamp.externalId}/event`;
   const ack = { event: 'device_event', data: { action: 'command_ack', commandId } };
   await lamp.client.publishAsync(topic, JSON.stringify(ack), { qos: 1 });
-  await waitFor('it to be confirmed without the one that sent it', () => confirmed(commandId));
+  await waitFor('the confirmation without the sender', () => confirmed(commandId));
   await replica('one').start();
 });
 
@@ -191,7 +196,7 @@ test('a token revoked at one replica is refused at all, and its sockets are clos
   const { accessToken } = await post<{ accessToken: string }>(`${two}/api/auth/login`, person);
   for (const url of urls) assert.equal((await get(`${url}/api/devices`, accessToken)).status, 200);
   await using watcher = watch(String(three), accessToken);
-  await waitFor('them to watch', () => watcher.isIn());
+  await waitFor('the sockets to be connected', () => watcher.isIn());
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   const url = `${one}/api/station/members/${member.userId}`;
   const changed = await fetch(url, { method: 'PATCH', headers, body: '{"role":"member"}' });
@@ -201,7 +206,7 @@ test('a token revoked at one replica is refused at all, and its sockets are clos
     return statuses.every((status) => status === 401);
   });
   await waitFor('the socket to be closed', () => watcher.closes.includes(closeCodes.unauthorized));
-  // A replica that was not there then knows it too.
+  // A replica that was offline then also refuses it.
   await replica('three').kill();
   await replica('three').start();
   assert.equal((await get(`${three}/api/devices`, accessToken)).status, 401);
@@ -212,30 +217,30 @@ test('a replica that lost its notifications resets its clients, and they miss no
   const cut = replica('two');
   const watcher = watchers[cluster.replicas.indexOf(cut)];
   assert.ok(watcher);
-  await waitFor('everyone to watch', () => watchers.every((one) => one.isIn()));
+  await waitFor('all watchers to be connected', () => watchers.every((one) => one.isIn()));
   const load = startLoad(devices, 20);
   watcher.closes.length = 0;
   await cluster.query(
     `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'station-replica two'`,
   );
   await waitFor('its clients to be closed', () => watcher.closes.includes(closeCodes.tooSlow));
-  await waitFor('them to be back', () => watcher.isIn());
+  await waitFor('them to be connected again', () => watcher.isIn());
   await load.end();
   await nothingLost();
-  const from = watchers.map(({ heard }) => heard.length);
+  const from = watchers.map(({ messages: heard }) => heard.length);
   await Promise.all(devices.map((device) => device.count()));
-  await waitFor('everyone to hear the next number', () =>
+  await waitFor('all watchers to receive the next number', () =>
     watchers.every((one, index) => counted(one, from[index]).length === deviceCount),
   );
-  const states = watcher.heard.slice(from[watchers.indexOf(watcher)]).filter(({ type }) => type === 'device_state');
+  const states = watcher.messages.slice(from[watchers.indexOf(watcher)]).filter(({ type }) => type === 'device_state');
   const last = new Set(devices.map(({ lastState }) => lastState()));
   for (const message of states) {
     assert.ok(message.type === 'device_state' && last.has(Number(message.state['count'])), JSON.stringify(message));
   }
-  assert.ok(await waitFor('one to lead', () => cluster.leader()));
+  assert.ok(await waitFor('a leader', () => cluster.leader()));
 });
 
-test('replicas restarted one after another under load: nothing lost, nobody offline', async () => {
+test('restarts of all replicas under load lose nothing and show no device as offline', async () => {
   await using offline = watchForOffline(cluster);
   const load = startLoad(devices, 10);
   for (const one of cluster.replicas) {
@@ -252,14 +257,14 @@ test('replicas restarted one after another under load: nothing lost, nobody offl
 
 test('a hanging leader is replaced and its session taken over; when it continues it is a normal replica', async () => {
   await using offline = watchForOffline(cluster);
-  const leader = await waitFor('one to lead', () => cluster.leader());
+  const leader = await waitFor('a leader', () => cluster.leader());
   const watcher = watchers[cluster.replicas.indexOf(leader)];
   assert.ok(watcher);
   watcher.closes.length = 0;
   leader.freeze();
   await Promise.all(devices.map((device) => device.count()));
   const isOther = (next: Replica | null): boolean => next !== null && next.id !== leader.id;
-  await waitFor('another one to lead', async () => isOther(await cluster.leader()), 60_000);
+  await waitFor('another leader', async () => isOther(await cluster.leader()), 60_000);
   await nothingLost();
   leader.thaw();
   await waitFor('its clients to reconnect', () => watcher.closes.length > 0 && watcher.isIn());
@@ -271,9 +276,9 @@ test('a hanging leader is replaced and its session taken over; when it continues
   assert.deepEqual([...offline.seen], []);
 });
 
-test('a replica that hangs in the middle of a write holds up none of the others', async () => {
+test('a replica that hangs during a write does not block the others', async () => {
   await using offline = watchForOffline(cluster);
-  const leader = await waitFor('one to lead', () => cluster.leader());
+  const leader = await waitFor('a leader', () => cluster.leader());
   const one = cluster.replicas.find(({ id }) => id !== leader.id);
   assert.ok(one);
   const watcher = watchers[cluster.replicas.indexOf(one)];
@@ -304,7 +309,7 @@ test('a replica that hangs in the middle of a write holds up none of the others'
   assert.deepEqual([...offline.seen], []);
 });
 
-test('what the broker kept for the one backend that there was before is taken in, and its session ended', async () => {
+test('reads the queue of the former single backend and ends its session', async () => {
   const options = {
     clientId: `station-${stationId}`,
     clean: false,
@@ -321,15 +326,15 @@ test('what the broker kept for the one backend that there was before is taken in
   assert.ok(device);
   await device.count();
   const n = device.lastState();
-  const leader = await waitFor('one to lead', () => cluster.leader());
+  const leader = await waitFor('a leader', () => cluster.leader());
   await leader.kill();
-  await waitFor('it to be taken in beside the share of a replica', async () => {
+  await waitFor('the message to be stored', async () => {
     const rows = await cluster.query(
       `select 1 from device_events join devices on devices.id = device_id
        where external_id = $1 and data like '%"n":' || $2 || '}%'`,
       [device.externalId, String(n)],
     );
-    // At least: a replica that was killed may keep one twice.
+    // At least once: a killed replica may store a message twice.
     return rows.length >= 2;
   });
   await leader.start();

@@ -66,7 +66,7 @@ async function openShared() {
   };
 }
 
-test('of two replicas the later word of a device holds, whichever writes last, and all of it stands in the history', async () => {
+test('the later message of a device wins at two replicas, and the history has all messages', async () => {
   await using shared = await openShared();
   const { id: deviceId, write, broadcasts } = shared;
   await write([{ kind: 'state', deviceId, at: 2_000, state: { brightness: 80 } }]);
@@ -84,7 +84,7 @@ test('of two replicas the later word of a device holds, whichever writes last, a
   );
 });
 
-test('drops what does not fit into the state from storage and broadcasts', async () => {
+test('drops values that exceed the state from storage and broadcasts', async () => {
   await using shared = await openShared();
   const { id: deviceId, write, broadcasts, db } = shared;
   const names = (prefix: string) => Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`${prefix}${n}`, n]));
@@ -103,7 +103,7 @@ test('drops what does not fit into the state from storage and broadcasts', async
   assert.ok(samples.every(({ capability }) => Object.hasOwn(state, capability)));
 });
 
-test('many writers of the same devices neither lose a value nor lock one another out', async () => {
+test('many writers of the same devices lose no value and cause no deadlock', async () => {
   await using shared = await openShared();
   const { id: deviceId, write } = shared;
   const batch = (writer: number): DeviceReport[] =>
@@ -118,7 +118,7 @@ test('many writers of the same devices neither lose a value nor lock one another
   assert.deepEqual(JSON.parse((await shared.row()).state), expected);
 });
 
-test('only who leads makes a device offline, and only when it was quiet since', async () => {
+test('only the leader sets a device offline, and only without newer messages', async () => {
   await using shared = await openShared();
   const { id: deviceId, write, broadcasts } = shared;
   const offline = (quietSince: number): DeviceReport[] => [
@@ -135,7 +135,7 @@ test('only who leads makes a device offline, and only when it was quiet since', 
   assert.equal((await shared.row()).status, 'offline');
 });
 
-/** A replica as far as leading goes; `tick` is left to the session. */
+/** The leadership of a replica; the session calls `tick`. */
 function replicaFor(url: string, replicaId: string) {
   const leadership = createLeadership();
   const logger = recordedLog();
@@ -157,11 +157,11 @@ function replicaFor(url: string, replicaId: string) {
   return { leadership, logger, open: () => openSession({ url, replicaId, handler, clock: systemClock, logger }) };
 }
 
-test('what a leader has begun to decide is on disk before the next term begins; after that it decides nothing', async () => {
+test('a decision that a leader has begun is on disk before the next term; later ones are refused', async () => {
   await using shared = await openShared();
   const [one, two] = [replicaFor(shared.url, 'one'), replicaFor(shared.url, 'two')];
   await using _one = await one.open();
-  await waitFor('the first to lead', () => one.leadership.isLeader());
+  await waitFor('the first leader', () => one.leadership.isLeader());
   await using _two = await two.open();
   const epoch = one.leadership.epoch();
   const deciding = Promise.withResolvers<void>();
@@ -178,7 +178,7 @@ test('what a leader has begun to decide is on disk before the next term begins; 
     `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'station-replica one'`,
   );
   await administrator.end();
-  await waitFor('the first to know that it leads no more', () => !one.leadership.isLeader());
+  await waitFor('the first to lose the leadership', () => !one.leadership.isLeader());
   const waiting = sql<{ pid: number }>`select pid from pg_stat_activity
     where starts_with(application_name, 'station-replica ') and wait_event_type = 'Lock'`;
   await waitFor(
@@ -193,7 +193,7 @@ test('what a leader has begun to decide is on disk before the next term begins; 
   assert.equal(late, false);
 });
 
-test('a name is for one replica; the next of that name waits for the one before it to be gone', async () => {
+test('a second replica with the same name is refused until the first one has ended', async () => {
   await using shared = await openShared();
   const first = await replicaFor(shared.url, 'one').open();
   const later = replicaFor(shared.url, 'one');
@@ -216,7 +216,7 @@ test('the server detects a vanished machine, also during a write', async () => {
   assert.equal(await ask('tcp_user_timeout'), '11000');
 });
 
-test('a replica is known before the broker keeps anything for it, and unreceived only when it is gone', async () => {
+test('a replica is recorded before the broker queues messages for it, and unread only after it has ended', async () => {
   await using shared = await openShared();
   const unreceived = async (): Promise<string[]> => {
     const { rows } = await sql.raw<{ id: string }>(unreceivedReplicas).execute(shared.db);
@@ -232,19 +232,19 @@ test('a replica is known before the broker keeps anything for it, and unreceived
   });
   const known = await shared.db.selectFrom('replicas').select('id').execute();
   assert.deepEqual(known, [{ id: 'new' }]);
-  const said = shared.db.selectFrom('replicas').select('process');
-  await waitFor('it to say that it lives', async () => Number((await said.executeTakeFirst())?.process) !== 0);
+  const row = shared.db.selectFrom('replicas').select('process');
+  await waitFor('its liveness to be recorded', async () => Number((await row.executeTakeFirst())?.process) !== 0);
   assert.deepEqual(await unreceived(), []);
   await replicas[Symbol.asyncDispose]();
   assert.deepEqual(await unreceived(), ['new']);
 });
 
-test('all receive broadcasts in one order, large ones too, and none for a failed write', async () => {
+test('all receive broadcasts in the same order, also large ones, and none for a failed write', async () => {
   await using shared = await openShared();
-  const heard: Record<string, Delivered[]> = { one: [], two: [] };
+  const received: Record<string, Delivered[]> = { one: [], two: [] };
   await using stack = new AsyncDisposableStack();
   const fanOuts: FanOut[] = [];
-  for (const [replicaId, list] of Object.entries(heard)) {
+  for (const [replicaId, list] of Object.entries(received)) {
     const fanOut = stack.use(
       createFanOut({
         db: shared.db,
@@ -277,9 +277,9 @@ test('all receive broadcasts in one order, large ones too, and none for a failed
     }),
     /rolled back/,
   );
-  await waitFor('all to be heard', () => Object.values(heard).every((list) => list.length === 51));
+  await waitFor('all broadcasts', () => Object.values(received).every((list) => list.length === 51));
   const ids = (list: Delivered[] = []): string[] =>
     list.map(({ message }) => (message.kind === 'will' ? message.deviceId : ''));
-  assert.deepEqual(ids(heard['one']), ids(heard['two']));
-  assert.ok(ids(heard['one']).includes(large));
+  assert.deepEqual(ids(received['one']), ids(received['two']));
+  assert.ok(ids(received['one']).includes(large));
 });

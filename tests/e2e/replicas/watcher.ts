@@ -3,7 +3,7 @@ import type { ServerMessage } from '@station/protocol/socket';
 
 /** A browser at `/ws` of one replica: it records messages and reconnects when it is closed. */
 export type Watcher = AsyncDisposable & {
-  heard: ServerMessage[];
+  messages: ServerMessage[];
   /** Codes of the closes, in order. */
   closes: number[];
   isIn(): boolean;
@@ -12,7 +12,7 @@ export type Watcher = AsyncDisposable & {
 const againMs = 200;
 
 export function watch(url: string, token: string): Watcher {
-  const heard: ServerMessage[] = [];
+  const messages: ServerMessage[] = [];
   const closes: number[] = [];
   let socket: WebSocket;
   let isIn = false;
@@ -24,7 +24,7 @@ export function watch(url: string, token: string): Watcher {
     socket.on('message', (data: Buffer) => {
       const message = JSON.parse(data.toString()) as ServerMessage;
       if (message.type === 'hello') isIn = true;
-      heard.push(message);
+      messages.push(message);
     });
     socket.on('error', () => undefined);
     socket.on('close', (code) => {
@@ -35,7 +35,7 @@ export function watch(url: string, token: string): Watcher {
   };
   connect();
   return {
-    heard,
+    messages: messages,
     closes,
     isIn: () => isIn,
     [Symbol.asyncDispose]: async () => {

@@ -29,14 +29,14 @@ test('with AUTO_UPDATE the station installs new releases automatically', async (
     await assertRests(story, '1.1.0');
   });
 
-  await t.test('never back to an older one', async () => {
+  await t.test('never an older one', async () => {
     await rig.release({ version: '1.0.0' });
     const polls = rig.releases.requests.length;
     await waitFor('three more polls', () => rig.releases.requests.length >= polls + 3);
     await assertRests(story, '1.1.0');
   });
 
-  await t.test('and again after the registry was offline', async () => {
+  await t.test('after the registry was offline', async () => {
     await rig.registry.stop().catch(() => undefined);
     const before = agent.events.length;
     const { manifest } = await (async () => {
@@ -71,7 +71,7 @@ test('automatic updates wait for the maintenance window, the rollout and the age
   assert.equal((await agent.status()).updateAvailable, true);
   assert.ok((await agent.status()).conditions.some(({ id }) => id === 'agent_too_old'));
   await assertRests(story, '1.0.0');
-  // A person may at any time.
+  // A person may update at any time.
   rig.releases.setManifest(manifest);
   assert.equal((await agent.call('POST', '/update')).body['result'], 'updated');
 });
@@ -84,7 +84,7 @@ test('a new station installs its first release automatically', async () => {
   await agent.event('update_completed');
   await agent.idle();
   await assertRests({ rig, agent }, '1.0.0');
-  // And brings the stack up that it finds down.
+  // It also starts a stopped stack.
   await agent.stop();
   await rig.engine.compose(rig.stack.folder, 'down');
   const before = agent.events.length;

@@ -18,7 +18,7 @@ async function assertUntouched(story: Story, action: () => Promise<void>): Promi
   await assertRests(story, '1.0.0');
 }
 
-test('manifests that must not be followed', async (t) => {
+test('manifests that must be rejected', async (t) => {
   await using story = await createStory();
   const { rig, agent } = story;
   const good = (await rig.release({ version: '1.1.0' })).manifest;
@@ -53,14 +53,17 @@ test('manifests that must not be followed', async (t) => {
     }),
   );
 
-  await t.test('a redirect within the scheme is', async () => {
+  await t.test('a redirect within the scheme is followed', async () => {
     rig.releases.put('/elsewhere.json', { bytes: encode({ ...good, version: '1.0.0' }) });
     rig.releases.put(manifestPath, { bytes: encode(''), status: 302, headers: { location: '/elsewhere.json' } });
     assert.equal((await agent.call('POST', '/update')).body['result'], 'already_current');
-    assert.ok(!(await agent.status()).conditions.some(({ id }) => id === 'manifest_rejected'), 'the condition is gone');
+    assert.ok(
+      !(await agent.status()).conditions.some(({ id }) => id === 'manifest_rejected'),
+      'the condition is cleared',
+    );
   });
 
-  await t.test('an unchanged manifest is asked for conditionally', async () => {
+  await t.test('an unchanged manifest is requested conditionally', async () => {
     rig.releases.setManifest({ ...good, version: '1.0.0' });
     await agent.call('POST', '/check');
     await agent.call('POST', '/check');
@@ -83,7 +86,7 @@ test('manifests that must not be followed', async (t) => {
   );
 });
 
-test('a release server whose certificate does not verify is not believed', async () => {
+test('a release server whose certificate does not verify is refused', async () => {
   await needPackages(['openssl']);
   await using story = await createStory({ started: false });
   const { rig } = story;
@@ -124,7 +127,7 @@ test('a release server whose certificate does not verify is not believed', async
   await assertRests({ rig, agent }, '1.0.0');
 });
 
-test('with a public key only signed manifests count, and none older than one seen', async (t) => {
+test('with a public key, only signed manifests that are not older than the newest one are accepted', async (t) => {
   await needPackages(['minisign']);
   await using story = await createStory({ started: false });
   const { rig } = story;
@@ -145,7 +148,7 @@ test('with a public key only signed manifests count, and none older than one see
   await agent.start();
   await agent.idle();
 
-  await t.test('no signature, or one of other bytes, is rejected', async () => {
+  await t.test('a missing or wrong signature is rejected', async () => {
     assert.equal((await agent.call('POST', '/update')).status, 502);
     await publish(manifest);
     rig.releases.setManifest({ ...manifest, notes: 'changed after signing' });
@@ -154,7 +157,7 @@ test('with a public key only signed manifests count, and none older than one see
     assert.equal((await rig.stack.health())?.version, '1.0.0');
   });
 
-  await t.test('a good one is installed, signed either way that minisign knows', async () => {
+  await t.test('a valid one is installed, with both signature formats of minisign', async () => {
     await publish(manifest);
     assert.equal((await agent.call('POST', '/update')).body['result'], 'updated');
     const next = (await rig.release({ version: '1.2.0' })).manifest;

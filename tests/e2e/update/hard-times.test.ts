@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { waitFor } from '../../rig/program.ts';
 import { assertRests, createStory } from './story.ts';
 
-test('a disk too small for the release is noticed before anything is fetched', async () => {
+test('detects a disk that is too small before anything is fetched', async () => {
   await using story = await createStory({ engine: { dataDiskMegabytes: 160 } });
   const { rig, agent } = story;
   await rig.release({ version: '1.1.0', ballast: [40_000_000, 30_000_000] });
@@ -63,11 +63,11 @@ test('the engine is restarted in the middle of an update', async () => {
   assert.ok(!(await agent.status()).conditions.some(({ id }) => id === 'engine_unreachable'));
 });
 
-test('an image that a power cut broke is recognised and fetched again', async () => {
+test('an image that a power cut damaged is detected and pulled again', async () => {
   await using story = await createStory();
   const { rig, agent } = story;
   const { manifest } = await rig.release({ version: '1.1.0', ballast: [1_000_000] });
-  // As found after a power cut: the image is there, the files that link its layers are empty.
+  // As after a real power cut: the image exists, but the files that link its layers are empty.
   await rig.engine.docker('pull', '--quiet', manifest.images.backend);
   const layers = join(rig.engine.dataRoot, 'overlay2');
   const inUse = await rig.engine.docker(

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createSmallRig } from '../../rig/small-rig.ts';
 import { engineOf } from './engine-of.ts';
 
-test('the pin of an image that Compose has built is none of the stack, and is removed', async () => {
+test('the pin of an image that Compose has built is not part of the stack, and is removed', async () => {
   await using rig = await createSmallRig();
   await rig.stack.writeProject(await rig.release({ version: '1.0.0' }));
   await rig.stack.up();

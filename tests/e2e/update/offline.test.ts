@@ -7,7 +7,7 @@ test('without registry and release server', async (t) => {
   await using story = await createStory();
   const { rig, agent } = story;
 
-  await t.test('the registry gone after the pull: a bad release is still rolled back', async () => {
+  await t.test('a bad release is rolled back when the registry is offline after the pull', async () => {
     await rig.release({ version: '1.1.0', behaviour: 'unhealthy' });
     const before = agent.events.length;
     const { body } = await agent.call('POST', '/update?wait=false');
@@ -34,7 +34,7 @@ test('without registry and release server', async (t) => {
     await assertRests(story, '1.0.0');
   });
 
-  await t.test('the release left behind is not gone back to by going back once more', async () => {
+  await t.test('a second rollback does not return to the release that was left', async () => {
     assert.equal((await agent.status()).rollback, null);
     assert.equal(await agent.readState('rollback.json'), null);
     const answer = await agent.call('POST', '/rollback');
@@ -42,20 +42,20 @@ test('without registry and release server', async (t) => {
     await assertRests(story, '1.0.0');
   });
 
-  await t.test('the release left behind can be had again by its name, offline', async () => {
+  await t.test('the release that was left can be installed by its version, offline', async () => {
     const answer = await agent.call('POST', '/update', { body: { version: '1.2.0' } });
     assert.deepEqual([answer.status, answer.body['result']], [200, 'updated']);
     await assertRests(story, '1.2.0');
   });
 
-  await t.test('an update then says that it cannot be fetched, and changes nothing', async () => {
+  await t.test('an update reports that it cannot be fetched, and changes nothing', async () => {
     const answer = await agent.call('POST', '/update');
     assert.deepEqual([answer.status, answer.body['code']], [502, 'manifest_unavailable']);
     await assertRests(story, '1.2.0');
   });
 
   await t.test(
-    'the operator removes every image of the earlier release by force: the station says what it lost',
+    'reports rollback_unavailable when the operator removes all images of the previous release',
     async () => {
       await rig.engine.docker('container', 'prune', '-f');
       await rig.engine.docker('image', 'prune', '-af');
@@ -70,7 +70,7 @@ test('without registry and release server', async (t) => {
   );
 });
 
-test('a rollback with nothing to go back to is refused', async () => {
+test('a rollback without a previous release is refused', async () => {
   await using story = await createStory();
   const answer = await story.agent.call('POST', '/rollback');
   assert.deepEqual([answer.status, answer.body['code']], [409, 'nothing_to_roll_back']);

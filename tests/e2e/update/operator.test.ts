@@ -36,7 +36,7 @@ test('an operator on the same machine', async (t) => {
     await rig.registry.start();
   });
 
-  await t.test('an override file of the operator stays in force', async () => {
+  await t.test('an override file of the operator stays active', async () => {
     await using other = await createStory({ started: false });
     await writeFile(
       join(other.rig.stack.folder, 'docker-compose.override.yml'),
@@ -53,7 +53,7 @@ test('an operator on the same machine', async (t) => {
   });
 });
 
-test('the state of an older agent is taken over', async (t) => {
+test('adopts the state of an older agent', async (t) => {
   await using story = await createStory({ started: false });
   const { rig, agent } = story;
   const earlier = await rig.stack.publish({ version: '0.9.0' });
@@ -66,7 +66,7 @@ test('the state of an older agent is taken over', async (t) => {
   await agent.start();
   await agent.idle();
 
-  await t.test('what runs is current, what is recorded can be gone back to', async () => {
+  await t.test('the running release is current, the recorded one is previous', async () => {
     const status = await agent.status();
     assert.deepEqual([status.currentVersion, status.rollback?.version], ['1.0.0', '0.9.0']);
     await assertRests(story, '1.0.0');
@@ -84,7 +84,7 @@ test('the state of an older agent is taken over', async (t) => {
       await agent.start();
       await agent.event('state_repaired', { after: before });
       await agent.idle();
-      assert.equal((await agent.status()).currentVersion, null, 'the version is not made up');
+      assert.equal((await agent.status()).currentVersion, null, 'the version is unknown');
       assert.equal((await rig.stack.health())?.version, '0.9.0');
     }
   });

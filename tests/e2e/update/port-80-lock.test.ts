@@ -4,7 +4,7 @@ import { waitFor } from '../../rig/program.ts';
 import { createSmallRig } from '../../rig/small-rig.ts';
 import { engineOf } from './engine-of.ts';
 
-test('the proxy alone is stopped and started as it is, and a bring-up starts it again', async () => {
+test('only the proxy is stopped and started unchanged, and an up starts it again', async () => {
   await using rig = await createSmallRig({ proxy: true });
   await rig.stack.writeProject(await rig.release({ version: '1.0.0' }));
   await rig.stack.up();
@@ -18,7 +18,7 @@ test('the proxy alone is stopped and started as it is, and a bring-up starts it 
   for (const running of [true, true]) await engine.setRunning('proxy', running);
   await waitFor('the stack to answer', () => rig.stack.health());
   assert.equal((await of('proxy'))?.id, before[0]?.id);
-  // The others never noticed.
+  // The other services kept running.
   assert.deepEqual([await of('backend'), await of('frontend')], before.slice(1));
   await engine.setRunning('nobody', false);
   await engine.setRunning('proxy', false);

@@ -9,7 +9,7 @@ const credentials = { username: 'station', password: 'correct-horse-7391' };
 test('a private registry with the right password', async () => {
   await using story = await createStory({ credentials, started: false });
   const { rig } = story;
-  // Only the agent's own credentials count: the Docker client of this machine knows none.
+  // Only the agent has credentials; the Docker client of this machine has none.
   await rig.engine.docker('logout', rig.registry.address);
   const env = agentEnv(rig, {
     CONTAINER_REGISTRY: rig.registry.address,
@@ -33,7 +33,7 @@ test('a private registry with the right password', async () => {
   }
 });
 
-test('a new station fetches with them what no release names, too', async () => {
+test('a new station uses them also for images that no release names', async () => {
   await using story = await createStory({ credentials, proxy: true, installed: false, started: false });
   const { rig } = story;
   const { engine, registry, stack } = rig;

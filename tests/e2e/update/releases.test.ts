@@ -8,7 +8,7 @@ test('good and bad releases on a real engine', async (t) => {
   await using story = await createStory();
   const { rig, agent } = story;
 
-  await t.test('the running stack is adopted as it is', async () => {
+  await t.test('the running stack is adopted unchanged', async () => {
     const status = await agent.status();
     assert.equal(status.currentVersion, '1.0.0');
     assert.deepEqual(status.stack.services.map(({ name, state }) => [name, state]).sort(), [
@@ -53,7 +53,7 @@ test('good and bad releases on a real engine', async (t) => {
     assert.equal(Object.keys(rollback.imageIds).length, 2);
   });
 
-  await t.test('the same release again is already current', async () => {
+  await t.test('the same release is already current', async () => {
     const answer = await agent.call('POST', '/update', { body: {} });
     assert.deepEqual([answer.status, answer.body['result']], [200, 'already_current']);
   });
@@ -74,15 +74,15 @@ test('good and bad releases on a real engine', async (t) => {
     assert.equal(status.history[0]?.result, 'rolled_back');
   });
 
-  await t.test('a quarantined release is installed only when it is asked for by name', async () => {
+  await t.test('a quarantined release is installed only when it is requested by its version', async () => {
     assert.equal((await agent.call('POST', '/update')).status, 409);
     const answer = await agent.call('POST', '/update', { body: { version: '1.2.0' } });
     assert.equal(answer.body['code'], 'update_rolled_back');
     await assertRests(story, '1.1.0');
   });
 
-  await t.test('a crash-looping release is given up long before the gate', async () => {
-    // The same station with a gate so long that giving up early is no matter of the machine's speed.
+  await t.test('a crash-looping release is rolled back long before the gate ends', async () => {
+    // A long gate, so that the early rollback does not depend on the machine's speed.
     const patient = await createAgentProcess(rig.workspace, agentEnv(rig, { HEALTHCHECK_TIMEOUT_SECONDS: '600' }));
     await agent.stop();
     await patient.start();
@@ -97,7 +97,7 @@ test('good and bad releases on a real engine', async (t) => {
     await assertRests(story, '1.1.0');
   });
 
-  await t.test('a release whose image is missing leaves the stack alone', async () => {
+  await t.test('a release whose image is missing does not change the stack', async () => {
     const containers = await rig.stack.containers();
     await rig.release({ version: '1.4.0', missing: ['frontend'] });
     const answer = await agent.call('POST', '/update');

@@ -13,7 +13,7 @@ test('the start of the agent on a real engine', async (t) => {
   await using story = await createStory({ started: false });
   const { rig, agent } = story;
 
-  await t.test('a request as soon as the agent listens is answered with its outcome', async () => {
+  await t.test('a request right after the agent listens is answered with its outcome', async () => {
     await rig.release({ version: '1.1.0' });
     await agent.start();
     const answer = await agent.call('POST', '/update');
@@ -38,7 +38,7 @@ test('the start of the agent on a real engine', async (t) => {
     assert.ok(!agent.events.slice(before).some(({ event }) => event === 'docker_restart'));
   });
 
-  await t.test('and is brought up with it', async () => {
+  await t.test('and is started with it', async () => {
     await agent.stop();
     const bringing = await createAgentProcess(rig.workspace, agentEnv(rig, { BOOTSTRAP_ON_START: 'true' }));
     await bringing.start();
@@ -49,7 +49,7 @@ test('the start of the agent on a real engine', async (t) => {
   });
 });
 
-test('a stack that was never under the agent stays down too', async () => {
+test('a stack that the agent never managed also stays down', async () => {
   await using story = await createStory({ started: false });
   const { rig, agent } = story;
   await rig.engine.compose(rig.stack.folder, 'stop');
@@ -61,7 +61,7 @@ test('a stack that was never under the agent stays down too', async () => {
   assert.equal((await agent.status()).currentVersion, '1.0.0');
 });
 
-test('containers that were made without Compose are known by their names', async () => {
+test('containers without Compose labels are found by their names', async () => {
   const names = { BACKEND_CONTAINER_NAME: 'my.backend', FRONTEND_CONTAINER_NAME: 'my-frontend' };
   await using story = await createStory({ installed: false, started: false, env: names });
   const { rig, agent } = story;
@@ -80,7 +80,7 @@ test('containers that were made without Compose are known by their names', async
   ]);
 });
 
-test('an update brings up the profile that the stack’s own .env names', async () => {
+test('an update starts the profiles of the stack’s .env', async () => {
   await using story = await createStory({ started: false });
   const { rig, agent } = story;
   const project = parse(await readFile(rig.stack.composeFile, 'utf8')) as {
@@ -103,7 +103,7 @@ test('an update brings up the profile that the stack’s own .env names', async 
   ]);
 });
 
-test('an environment file of the stack that cannot be written is told of, until it can', async () => {
+test('reports an environment file of the stack that cannot be written, until it can be written', async () => {
   await using story = await createStory();
   const { rig, agent } = story;
   const inTheWay = join(rig.stack.folder, '..env.tmp');

@@ -8,7 +8,7 @@ export type StoryOptions = SmallRigOptions & {
   env?: Record<string, string>;
   /** False: the agent finds no stack and no release. */
   installed?: boolean;
-  /** False: the agent is made but not started. */
+  /** False: the agent is created but not started. */
   started?: boolean;
 };
 
@@ -39,7 +39,7 @@ export async function createStory(options: StoryOptions = {}): Promise<Story> {
   }
 }
 
-/** What is true of a station at rest on a release: it is served, pinned, written down, and nothing is under way. */
+/** Checks a station at rest on a release: served, pinned, recorded, and without an operation. */
 export async function assertRests({ rig, agent }: Pick<Story, 'rig' | 'agent'>, version: string): Promise<void> {
   const health = await rig.stack.health();
   assert.equal(health?.version, version, 'the version that answers');

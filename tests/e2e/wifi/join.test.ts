@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type TestContext, after, before, describe, test } from 'node:test';
+import { type TestContext, before, describe, test } from 'node:test';
 import { until } from '../../vstation/agent.ts';
 import { country, type RouterSettings } from '../../vstation/home.ts';
 import { browser, createStory, hexOf, portalUrl, watchForSecrets, type Story } from './story.ts';
@@ -16,7 +16,6 @@ describe('a new station', () => {
     story = await createStory({ WIFI_COUNTRY: country });
     secrets = await watchForSecrets(story.machine, [rightPassword, wrongPassword]);
   });
-  after(() => story?.[Symbol.asyncDispose]());
 
   const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type TestContext, after, before, describe, test } from 'node:test';
+import { type TestContext, before, describe, test } from 'node:test';
 import type { WatchdogState } from '@station/agent/wifi/wifi-facts';
 import { until } from '../../vstation/agent.ts';
 import { internetAddress } from '../../vstation/home.ts';
@@ -17,7 +17,6 @@ describe('a station in use', () => {
     story = await createStory();
     await story.home.startRouter(router);
   });
-  after(() => story?.[Symbol.asyncDispose]());
 
   const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
@@ -25,6 +24,7 @@ describe('a station in use', () => {
     const { agent } = story;
     await until(`the state ${state}`, async () => (await agent.wifiStatus()).watchdog.state === state, {
       timeoutMs: 180_000,
+      pauseMs: 100,
       describe: async () => JSON.stringify(await agent.wifiStatus()),
     });
     await killed(t, state);
@@ -37,12 +37,14 @@ describe('a station in use', () => {
     await agent.kill();
     await story.machine.must(then);
     const killedMs = await story.now();
+    let isAnother = false;
     const isSettled = async (): Promise<string | false> => {
-      if ((await agent.pid()) === before) return false;
+      // The system manager is asked only until the agent is another one: every question takes time from the emulated processor.
+      isAnother ||= (await agent.pid()) !== before;
+      if (!isAnother) return false;
       const { mode, watchdog, connectivity } = await agent.wifiStatus();
-      const proxy = await agent.isProxyRunning();
-      if (watchdog.state === 'CONNECTED' && connectivity === 'full' && proxy) return mode;
-      return watchdog.state === 'HOTSPOT_ACTIVE' && mode === 'hotspot' && !proxy && 'hotspot';
+      if (watchdog.state === 'CONNECTED' && connectivity === 'full') return (await agent.isProxyRunning()) && mode;
+      return watchdog.state === 'HOTSPOT_ACTIVE' && mode === 'hotspot' && !(await agent.isProxyRunning()) && 'hotspot';
     };
     const { value } = await until('the station to be online or in the hotspot', isSettled, {
       timeoutMs: 150_000,
@@ -96,11 +98,8 @@ describe('a station in use', () => {
     t.diagnostic(`phone gone, cable in → online, hotspot gone, proxy back: ${seconds(wired - plugged)}`);
     await killedIn(t, 'CONNECTED');
     assert.equal(await isWired(), true);
-    const events = (await agent.events()).filter((line) => Date.parse(line.time) >= wired);
-    assert.deepEqual(
-      events.filter(({ event }) => event === 'hotspot_started'),
-      [],
-    );
+    const opened = (await agent.events(wired)).filter(({ event }) => event === 'hotspot_started');
+    assert.deepEqual(opened, []);
     await ethernet.unplug();
     t.diagnostic(`cable pulled out → hotspot: ${seconds(await story.hotspotUp())}`);
   });

@@ -6,7 +6,7 @@ import { createPhone, type PageAnswer, type Phone } from '../../vstation/phone.t
 import { renewMachine, sharedMachine } from './shared-machine.ts';
 
 /** A station at home: the machine with the agent installed but not started; the router, the phone, the cable. */
-export type Story = AsyncDisposable & {
+export type Story = {
   machine: Machine;
   agent: StationAgent;
   home: Home;
@@ -67,7 +67,7 @@ function describeStory(machine: Machine, agent: StationAgent): Story {
     },
     event: async (name, afterMs, timeoutMs = 90_000) => {
       const find = async (): Promise<EventLine | undefined> =>
-        (await agent.events()).find((line) => line.event === name && Date.parse(line.time) >= afterMs);
+        (await agent.events(afterMs)).find((line) => line.event === name);
       return (await until(`event ${name}`, find, waiting(timeoutMs))).value;
     },
     pageOnPhone: async () => {
@@ -98,7 +98,6 @@ function describeStory(machine: Machine, agent: StationAgent): Story {
         nmcli connection delete "$id" >/dev/null || exit 1
       done`);
     },
-    [Symbol.asyncDispose]: () => renewMachine(machine),
   };
 }
 

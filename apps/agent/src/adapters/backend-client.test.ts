@@ -79,7 +79,7 @@ describe('credentials for the backend', () => {
     });
   }
 
-  test('fail when nobody listens', async () => {
+  test('fail when nothing listens', async () => {
     const url = await startBackend(204).then(async (backend) => {
       await backend[Symbol.asyncDispose]();
       return backend.url;

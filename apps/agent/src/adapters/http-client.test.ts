@@ -62,7 +62,7 @@ test('stops reading at the limit, whatever the server announced', async () => {
   assert.deepEqual(await fetchSmallFile(server.url, options), { kind: 'rejected', reason: 'larger than 100 bytes' });
 });
 
-test('tells what is not there from what must not be used', async () => {
+test('distinguishes a missing file from one that must not be used', async () => {
   await using server = await serve((_, response) => response.writeHead(503).end());
   assert.deepEqual(await fetchSmallFile(server.url, options), {
     kind: 'unavailable',

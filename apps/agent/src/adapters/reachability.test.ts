@@ -65,7 +65,7 @@ describe('reachability', () => {
       assert.equal(await probe(silent, signal), 'local');
     });
 
-    test('of which nothing is heard is not, nor is one whose address is asked for in vain', async () => {
+    test('that never answers is not, nor is one whose address is not found', async () => {
       const { probe } = createReachability({ internetUrl: null, arpFile, ports: [80], gatewayMs: 200 });
       assert.equal(await probe(absent, signal), 'none');
       assert.equal(await probe(unanswered, signal), 'none');
@@ -88,7 +88,7 @@ describe('reachability', () => {
       });
     }
 
-    test('says nothing about one gateway of several', async () => {
+    test('makes no statement about one gateway of several', async () => {
       await using web = await startWeb(200);
       const { probe } = createReachability({ ...web, arpFile, ports: [80], gatewayMs: 200 });
       assert.equal(await probe(absent, signal, { isOnly: false }), 'none');

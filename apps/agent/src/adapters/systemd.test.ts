@@ -77,7 +77,7 @@ async function withManager(
 }
 
 describe('the service manager', () => {
-  it('is told in order that the agent is ready, what it does, and that it stops', async () => {
+  it('gets in order: the agent is ready, what it does, that it stops', async () => {
     await withManager({ script: recorder }, async (manager, { calls, events }) => {
       manager.ready('up');
       manager.status('installing 1.2.0');
@@ -136,7 +136,7 @@ describe('the service manager', () => {
     });
   });
 
-  it('that cannot be told is reported once and nothing else happens', async () => {
+  it('that cannot be reached is logged once and nothing else happens', async () => {
     for (const script of [null, '#!/bin/sh\necho "no such bus" >&2\nexit 1\n']) {
       await withManager({ script }, async (manager, { events }) => {
         manager.ready('up');

@@ -141,7 +141,7 @@ describe('the next step', () => {
     assert.equal(decideWith({ entries: [entry('1.1.0')], handedOver: {} }).kind, 'hand_over');
   });
 
-  it('is to remove unfinished downloads that nobody wants any more, once the manifest was read', () => {
+  it('removes unfinished downloads that no manifest lists any more, once the manifest was read', () => {
     const [wanted, unwanted] = ['b'.repeat(64), 'c'.repeat(64)];
     const changes = { partials: [wanted, unwanted], entries: [entry('1.1.0')] };
     assert.deepEqual(decideWith(changes), { kind: 'remove_partial', checksum: unwanted });
@@ -168,14 +168,14 @@ describe('an old file', () => {
     it(`stays while ${name}`, () => assert.equal(decideWith({ ...changes, files }).kind, 'wait'));
   }
 
-  it('goes after 30 days, whatever the devices say', () => {
+  it('is removed after 30 days, whatever devices report', () => {
     const types = [{ type: 'lamp', installed: ['0.9.0'], cached: '1.0.0' }];
     const downloadedMs = Date.parse(item('1.0.0').downloadedAt);
     assert.equal(decideWith({ files, types, wallMs: downloadedMs + oldKeptMs }).kind, 'wait');
     assert.deepEqual(decideWith({ files, types, wallMs: downloadedMs + oldKeptMs + 1 }), removed);
   });
 
-  it('stays when nobody can tell how long it has been old: the clock was not set then', () => {
+  it('stays when its age is unknown because the clock was not set', () => {
     const types = [{ type: 'lamp', installed: ['0.9.0'], cached: '1.0.0' }];
     for (const downloadedAt of ['1970-01-01T00:00:09.000Z', 'yesterday']) {
       assert.equal(decideWith({ files, types, items: [item('1.0.0', { downloadedAt })] }).kind, 'wait', downloadedAt);
@@ -216,7 +216,7 @@ describe('an entry', () => {
   });
 });
 
-it('refusals of the manifest and of images are told apart', () => {
+it('refusals of the manifest and of images differ', () => {
   const [back, bad] = [entry('0.9.0'), entry('1.1.0', { name: 'climate' })];
   const attempts = new Map([
     [attemptKey(bad), attempt({ kind: 'refused', reason: 'a bootloader, not an application' })],

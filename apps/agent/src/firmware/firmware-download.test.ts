@@ -9,7 +9,7 @@ import { createPartial, listPartials } from './firmware-download.ts';
 
 const checksum = 'ab'.repeat(32);
 
-it('a folder in the place of an unfinished download, or of its note, goes aside and keeps nothing from being fetched', async () => {
+it('a folder in the place of an unfinished download, or of its note, is moved away and blocks no download', async () => {
   for (const name of [`.${checksum}.part`, `.${checksum}.part.json`]) {
     const folder = await mkdtemp(join(tmpdir(), 'firmware-partial-'));
     try {

@@ -24,20 +24,20 @@ it('pauses grow while nothing comes, up to the check interval', () => {
   assert.deepEqual([attempts.failures(entry), [...attempts.all().values()][0]?.dueMs], [12, 1000 + 3600_000]);
 });
 
-it('a file that comes in pieces is gone on with soon', () => {
+it('a file that comes in pieces is continued soon', () => {
   const attempts = create();
   const pauses = [10, 20, 30, 30, 30, 40].map((doneBytes) => attempts.note(entry, 'failed', 'cut', doneBytes));
   assert.deepEqual(pauses, [15_000, 15_000, 15_000, 30_000, 60_000, 15_000]);
 });
 
-it('what was refused is left alone for hours', () => {
+it('refused firmware is not tried again for hours', () => {
   const attempts = create();
   attempts.note(entry, 'failed', 'cut', 10);
   const pauses = Array.from({ length: 7 }, () => attempts.note(entry, 'refused', 'a bootloader', 0) / 3600_000);
   assert.deepEqual(pauses, [1, 2, 4, 8, 16, 24, 24]);
 });
 
-it('another content under the same version is another attempt, and somebody who asks need not wait', () => {
+it('another content under the same version is another attempt, and a requested check does not wait', () => {
   const attempts = create();
   attempts.note(entry, 'refused', 'a bootloader', 0);
   const other = { ...entry, checksum: `sha256:${'cd'.repeat(32)}` };

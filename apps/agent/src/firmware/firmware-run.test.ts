@@ -34,7 +34,7 @@ it('notes that are changed from two sides at once keep both changes', async () =
   }
 });
 
-it('which files are there is told when the cache was read, and not before', async () => {
+it('the files are reported once the cache was read, and not before', async () => {
   const directory = await mkdtemp(`${tmpdir()}/firmware-files-`);
   try {
     const source = { isSigned: false };

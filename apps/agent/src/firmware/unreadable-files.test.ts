@@ -6,7 +6,7 @@ import { it } from 'node:test';
 import { nodeDisk } from '@station/kit/durable-files';
 import { clearPath, createTolerantRead } from './unreadable-files.ts';
 
-it('a folder in the place of a file is lost after three tries, and goes aside with what it holds', async () => {
+it('a folder in the place of a file is lost after three tries, and is moved away with its content', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'firmware-lost-'));
   try {
     const path = join(folder, 'firmware.json');
@@ -25,7 +25,7 @@ it('a folder in the place of a file is lost after three tries, and goes aside wi
   }
 });
 
-it('what passes by itself, or is no fault of a file, never makes one lost', async () => {
+it('a fault that is temporary, or not of a file, never makes one lost', async () => {
   const tolerantRead = createTolerantRead();
   for (const error of [Object.assign(new Error('full'), { code: 'EMFILE', syscall: 'open' }), new Error('ended')]) {
     for (let tries = 0; tries < 5; tries += 1) {

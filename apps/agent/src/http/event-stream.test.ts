@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import type { Clock } from '@station/kit/clock';
 import type { AgentLogger } from '@station/kit/logger';
 import { createEventStreams } from './event-stream.ts';
-import { call, startServer, told, type RunningServer } from './testing/running-server.ts';
+import { call, startServer, outcomeOf, type RunningServer } from './testing/running-server.ts';
 
 type Follower = {
   socket: Socket;
@@ -92,7 +92,7 @@ describe('GET /events', () => {
     await using running = await startServer();
     const readers = [];
     for (let count = 0; count < 64; count += 1) readers.push(await follow(running));
-    assert.equal(told(await call(running.tcp, 'GET', '/events')), '503 unavailable');
+    assert.equal(outcomeOf(await call(running.tcp, 'GET', '/events')), '503 unavailable');
     readers[0]?.socket.destroy();
     let answer: string;
     do {

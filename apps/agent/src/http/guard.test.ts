@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { StationError } from '@station/kit/station-error';
 import { createGuard, listensBeyondLoopback } from './guard.ts';
-import { call, postJson, startServer, told } from './testing/running-server.ts';
+import { call, postJson, startServer, outcomeOf } from './testing/running-server.ts';
 
 const token = 'agent-token-0123456789';
 
@@ -27,7 +27,7 @@ describe('with a token', () => {
       await using running = await startServer({ token });
       for (const path of ['/update', '/rollback', '/check']) {
         const answer = await call(running.tcp, 'POST', path, { headers });
-        assert.equal(told(answer), '401 unauthorized');
+        assert.equal(outcomeOf(answer), '401 unauthorized');
         assert.equal(answer.headers['www-authenticate'], 'Bearer');
         assert.ok(!answer.text.includes(token));
       }
@@ -40,28 +40,32 @@ describe('with a token', () => {
     const targets = [running.tcp, { socketPath: `${running.folder}/agent.sock` }];
     for (const target of targets) {
       for (const authorization of [`Bearer ${token}`, `bearer  ${token}`]) {
-        assert.equal(told(await call(target, 'POST', '/check', { headers: { authorization } })), '200');
+        assert.equal(outcomeOf(await call(target, 'POST', '/check', { headers: { authorization } })), '200');
       }
-      assert.equal(told(await call(target, 'POST', '/check')), '401 unauthorized');
+      assert.equal(outcomeOf(await call(target, 'POST', '/check')), '401 unauthorized');
     }
     assert.deepEqual(running.agent.asked, ['check', 'check', 'check', 'check']);
   });
 
-  it('reading needs none, whatever name the agent is called by', async () => {
+  it('reading needs none, under any host name', async () => {
     await using running = await startServer({ token });
     for (const path of ['/health', '/version', '/status', '/wifi/status', '/metrics']) {
-      assert.equal(told(await call(running.tcp, 'GET', path, { headers: { host: 'station.example' } })), '200', path);
+      assert.equal(
+        outcomeOf(await call(running.tcp, 'GET', path, { headers: { host: 'station.example' } })),
+        '200',
+        path,
+      );
     }
   });
 
   it('the body of a refused call is not read', async () => {
     await using running = await startServer({ token });
-    assert.equal(told(await postJson(running.tcp, '/update', 'not even an object')), '401 unauthorized');
+    assert.equal(outcomeOf(await postJson(running.tcp, '/update', 'not even an object')), '401 unauthorized');
   });
 });
 
 describe('without a token', () => {
-  it('nothing is told or done under a foreign name', async () => {
+  it('nothing is shown or done under a foreign host name', async () => {
     await using running = await startServer();
     for (const host of ['evil.example', 'localhost.evil.example', '192.0.2.7', 'localhost@evil.example', '0.0.0.0']) {
       for (const [method, path] of [
@@ -73,7 +77,7 @@ describe('without a token', () => {
         ['POST', '/check'],
       ] as const) {
         const answer = await call(running.tcp, method, path, { headers: { host } });
-        assert.equal(told(answer), '403 host_not_allowed', `${method} ${path} as ${host}`);
+        assert.equal(outcomeOf(answer), '403 host_not_allowed', `${method} ${path} as ${host}`);
       }
     }
     assert.deepEqual(running.agent.asked, []);
@@ -82,7 +86,7 @@ describe('without a token', () => {
   it('its own names are answered', async () => {
     await using running = await startServer();
     for (const host of ['localhost', 'LOCALHOST:3001', '127.0.0.1', '127.0.0.2:80', '[::1]:3001', 'localhost.']) {
-      assert.equal(told(await call(running.tcp, 'GET', '/status', { headers: { host } })), '200', host);
+      assert.equal(outcomeOf(await call(running.tcp, 'GET', '/status', { headers: { host } })), '200', host);
     }
   });
 
@@ -93,11 +97,11 @@ describe('without a token', () => {
         const answer = await call(running.tcp, method, method === 'GET' ? '/status' : '/check', {
           headers: { origin },
         });
-        assert.equal(told(answer), '403 origin_not_allowed', origin);
+        assert.equal(outcomeOf(answer), '403 origin_not_allowed', origin);
       }
     }
     const own = await call(running.tcp, 'POST', '/check', { headers: { origin: 'http://localhost:3001' } });
-    assert.equal(told(own), '200');
+    assert.equal(outcomeOf(own), '200');
     assert.deepEqual(running.agent.asked, ['check']);
   });
 
@@ -106,11 +110,11 @@ describe('without a token', () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
       for (const body of ['{"version":"1.0.0"}', '']) {
         const answer = await call(running.tcp, 'POST', '/update', { headers: { 'content-type': type }, body });
-        assert.equal(told(answer), '415 unsupported_media_type', `${type} ${body}`);
+        assert.equal(outcomeOf(answer), '415 unsupported_media_type', `${type} ${body}`);
       }
     }
     const untyped = await call(running.tcp, 'POST', '/update', { body: '{"version":"1.0.0"}' });
-    assert.equal(told(untyped), '415 unsupported_media_type');
+    assert.equal(outcomeOf(untyped), '415 unsupported_media_type');
     assert.deepEqual(running.agent.asked, []);
   });
 
@@ -118,7 +122,7 @@ describe('without a token', () => {
     await using running = await startServer({ socketName: 'agent.sock' });
     const socket = { socketPath: `${running.folder}/agent.sock` };
     const headers = { host: 'whatever', origin: 'http://station.example' };
-    assert.equal(told(await call(socket, 'POST', '/check', { headers })), '200');
+    assert.equal(outcomeOf(await call(socket, 'POST', '/check', { headers })), '200');
   });
 });
 
@@ -152,7 +156,7 @@ describe('the names of HOST', () => {
     });
   }
 
-  it('tell whether others can reach the agent', () => {
+  it('decide whether other machines can reach the agent', () => {
     const hosts = ['127.0.0.1', '127.1.2.3', '::1', 'localhost', '0.0.0.0', '::', '192.0.2.7', 'station.lan'];
     assert.deepEqual(hosts.filter(listensBeyondLoopback), ['0.0.0.0', '::', '192.0.2.7', 'station.lan']);
   });

@@ -36,7 +36,7 @@ async function scrape(running: RunningServer) {
 }
 
 describe('GET /metrics', () => {
-  it('tells what the agent does and what is wrong', async () => {
+  it('shows what the agent does and what is wrong', async () => {
     await using running = await startServer();
     const { value, types, samples } = await scrape(running);
     assert.equal(value('station_agent_info', { version: '0.1.0' }), 1);
@@ -53,7 +53,7 @@ describe('GET /metrics', () => {
     for (const { name } of samples) assert.equal(types.get(name) === 'counter', name.endsWith('_total'), name);
   });
 
-  it('tells what firmware devices can get, what is on its way, and what is refused', async () => {
+  it('shows which firmware is available, which is being fetched, and which is refused', async () => {
     await using running = await startServer();
     const {
       statusNow,

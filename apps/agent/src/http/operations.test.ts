@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { HistoryEntry } from '@station/protocol/agent-api';
 import type { StartAnswer } from '../core/stack-port.ts';
-import { call, historyEntry, postJson, startedAnswer, startServer, told } from './testing/running-server.ts';
+import { call, historyEntry, postJson, startedAnswer, startServer, outcomeOf } from './testing/running-server.ts';
 
 const ended = (changes: Partial<HistoryEntry>): StartAnswer => startedAnswer(Promise.resolve(historyEntry(changes)));
 const rollback = { kind: 'rollback', from: '1.1.0', to: '1.0.0', result: 'rolled_back' } as const;
@@ -35,7 +35,7 @@ describe('POST /update', () => {
     let answered = false;
     const answer = postJson(running.tcp, '/update', { version: '1.1.0' }).finally(() => (answered = true));
     while (running.agent.asked.length === 0) await new Promise(setImmediate);
-    assert.equal(told(await call(running.tcp, 'GET', '/health')), '200');
+    assert.equal(outcomeOf(await call(running.tcp, 'GET', '/health')), '200');
     assert.equal(answered, false);
     end.resolve(historyEntry());
     assert.deepEqual((await answer).json, {
@@ -145,7 +145,7 @@ describe('an operation that does not end as asked', () => {
       await using running = await startServer();
       running.agent.answer = answer;
       const got = await call(running.tcp, 'POST', path);
-      assert.equal(told(got), expected);
+      assert.equal(outcomeOf(got), expected);
       assert.deepEqual((got.json as { details?: unknown }).details, details);
       assert.deepEqual(running.events, []);
     });
@@ -153,7 +153,7 @@ describe('an operation that does not end as asked', () => {
 });
 
 describe('POST /rollback', () => {
-  it('answers once the release before runs', async () => {
+  it('answers once the previous release runs', async () => {
     await using running = await startServer();
     running.agent.answer = ended({ ...rollback, downtimeMs: null });
     assert.deepEqual((await call(running.tcp, 'POST', '/rollback')).json, {

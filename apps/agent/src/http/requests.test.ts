@@ -8,7 +8,7 @@ import { CheckResult, Health, Status, Version, WifiStatus } from '@station/proto
 import { ErrorBody } from '@station/protocol/errors';
 import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
-import { call, postJson, startServer, told, type Answer } from './testing/running-server.ts';
+import { call, postJson, startServer, outcomeOf, type Answer } from './testing/running-server.ts';
 
 const json = { 'content-type': 'application/json' };
 const faults = (answer: Answer): unknown =>
@@ -56,7 +56,7 @@ describe('requests that are wrong', () => {
     it(`in the body: ${title}`, async () => {
       await using running = await startServer();
       const answer = await postJson(running.tcp, '/update', body);
-      assert.equal(told(answer), '400 validation_failed');
+      assert.equal(outcomeOf(answer), '400 validation_failed');
       assert.ok(Value.Check(ErrorBody, answer.json));
       assert.deepEqual(faults(answer), pointers);
       assert.deepEqual(running.agent.asked, []);
@@ -97,14 +97,14 @@ describe('requests that are wrong', () => {
     it(`${title}: ${expected}`, async () => {
       await using running = await startServer();
       const answer = await call(running.tcp, method, path, options);
-      assert.equal(told(answer), expected);
+      assert.equal(outcomeOf(answer), expected);
       assert.ok(Value.Check(ErrorBody, answer.json), answer.text);
       assert.equal(answer.json.statusCode, answer.status);
       assert.deepEqual([running.agent.asked, running.events], [[], []]);
     });
   }
 
-  it('with a method the address does not have are told which it has', async () => {
+  it('with a method the path does not have are answered with the methods it has', async () => {
     await using running = await startServer();
     const answers = [
       await call(running.tcp, 'GET', '/update?wait=false'),
@@ -121,17 +121,23 @@ describe('requests that are wrong', () => {
         [405, 'GET'],
       ],
     );
-    assert.equal(told(answers[0] as Answer), '405 method_not_allowed');
+    assert.equal(outcomeOf(answers[0] as Answer), '405 method_not_allowed');
   });
 
   it('with a body of 10 MB, announced or not, are refused before it is taken in', async () => {
     await using running = await startServer();
     const body = Buffer.alloc(10_000_000, 0x20);
-    assert.equal(told(await call(running.tcp, 'POST', '/update', { headers: json, body })), '413 payload_too_large');
+    assert.equal(
+      outcomeOf(await call(running.tcp, 'POST', '/update', { headers: json, body })),
+      '413 payload_too_large',
+    );
     const chunked = { ...json, 'transfer-encoding': 'chunked' };
-    assert.equal(told(await call(running.tcp, 'POST', '/update', { headers: chunked, body })), '413 payload_too_large');
+    assert.equal(
+      outcomeOf(await call(running.tcp, 'POST', '/update', { headers: chunked, body })),
+      '413 payload_too_large',
+    );
     assert.deepEqual(running.agent.asked, []);
-    assert.equal(told(await call(running.tcp, 'GET', '/health')), '200');
+    assert.equal(outcomeOf(await call(running.tcp, 'GET', '/health')), '200');
   });
 
   it('with such a body are answered also to a client that writes all of it before it reads', async () => {
@@ -149,14 +155,14 @@ describe('requests that are wrong', () => {
     await using running = await startServer();
     const body = `{${' '.repeat(256 * 1024 - 2)}}`;
     running.agent.answer = { kind: 'already_current', version: '1.0.0' };
-    assert.equal(told(await call(running.tcp, 'POST', '/update', { headers: json, body })), '200');
+    assert.equal(outcomeOf(await call(running.tcp, 'POST', '/update', { headers: json, body })), '200');
     assert.equal(
-      told(await call(running.tcp, 'POST', '/update', { headers: json, body: ` ${body}` })),
+      outcomeOf(await call(running.tcp, 'POST', '/update', { headers: json, body: ` ${body}` })),
       '413 payload_too_large',
     );
   });
 
-  it('that are no HTTP get an answer all the same', async () => {
+  it('that are no HTTP still get an answer', async () => {
     await using running = await startServer();
     const socket = connect(running.tcp.port, running.tcp.host);
     socket.setEncoding('utf8');
@@ -175,7 +181,7 @@ describe('a surprise', () => {
     await using running = await startServer();
     running.agent.statusError = new Error('secret path /root/x', { cause: new Error('deeper') });
     const answer = await call(running.tcp, 'GET', '/status');
-    assert.equal(told(answer), '500 internal');
+    assert.equal(outcomeOf(answer), '500 internal');
     assert.ok(!answer.text.includes('/root/x'));
     assert.deepEqual(
       running.events.map((event) => event.event === 'unexpected_error' && [event.where, event.message]),

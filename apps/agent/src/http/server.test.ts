@@ -10,7 +10,7 @@ import { describe, it } from 'node:test';
 import { systemClock } from '@station/kit/clock';
 import { socketFiles } from '../adapters/unix-socket.ts';
 import { createHttpServer } from './server.ts';
-import { call, startServer, told, type RunningServer } from './testing/running-server.ts';
+import { call, startServer, outcomeOf, type RunningServer } from './testing/running-server.ts';
 
 const socketOf = ({ folder }: RunningServer, name = 'agent.sock'): string => join(folder, name);
 
@@ -34,13 +34,13 @@ describe('the Unix socket', () => {
     await using running = await startServer({ socketName: 'run/deep/agent.sock' });
     const socketPath = socketOf(running, 'run/deep/agent.sock');
     assert.deepEqual(running.server.addresses(), [`http://127.0.0.1:${running.tcp.port}`, `unix:${socketPath}`]);
-    assert.equal(told(await call({ socketPath }, 'GET', '/status')), '200');
+    assert.equal(outcomeOf(await call({ socketPath }, 'GET', '/status')), '200');
     const found = await lstat(socketPath);
     assert.ok(found.isSocket());
     assert.equal(found.mode & 0o777, 0o660);
   });
 
-  it('is gone when the agent has ended', async () => {
+  it('is removed when the agent has ended', async () => {
     const running = await startServer({ socketName: 'agent.sock' });
     await running.server[Symbol.asyncDispose]();
     await assert.rejects(lstat(socketOf(running)), { code: 'ENOENT' });
@@ -60,7 +60,7 @@ describe('the Unix socket', () => {
     assert.equal(await versionAt(socketPath), '0.2.0');
   });
 
-  it('that another process serves is left to it, and that is told', async () => {
+  it('that another process serves is not taken, and the log shows it', async () => {
     await using running = await startServer({ socketName: 'agent.sock' });
     await using second = await another(running, socketOf(running));
     assert.deepEqual(
@@ -92,14 +92,14 @@ describe('the TCP port', () => {
     const { port } = squatter.address() as AddressInfo;
     await using running = await startServer({ port, socketName: 'agent.sock' });
     assert.deepEqual(running.server.addresses(), [`unix:${socketOf(running)}`]);
-    assert.equal(told(await call({ socketPath: socketOf(running) }, 'GET', '/health')), '200');
+    assert.equal(outcomeOf(await call({ socketPath: socketOf(running) }, 'GET', '/health')), '200');
     squatter.close();
     const available = Promise.withResolvers<string>();
     using _subscription = running.logger.subscribe(
       (event) => event.event === 'api_available' && available.resolve(event.address),
     );
     assert.equal(await available.promise, `http://127.0.0.1:${port}`);
-    assert.equal(told(await call({ host: '127.0.0.1', port }, 'GET', '/health')), '200');
+    assert.equal(outcomeOf(await call({ host: '127.0.0.1', port }, 'GET', '/health')), '200');
     assert.deepEqual(
       running.events.map((event) => event.event),
       ['api_unavailable', 'api_available'],
@@ -117,7 +117,7 @@ describe('the TCP port', () => {
 });
 
 describe('an end in the middle of everything', () => {
-  it('answers who waits, ends who follows, and takes nobody new', { timeout: 30_000 }, async () => {
+  it('answers waiting requests, ends event streams, and accepts no new ones', { timeout: 30_000 }, async () => {
     const running = await startServer({ socketName: 'agent.sock' });
     const socket = { socketPath: socketOf(running) };
     const waiting = [
@@ -142,7 +142,7 @@ describe('an end in the middle of everything', () => {
 
     await running.server[Symbol.asyncDispose]();
     for (const answer of await Promise.all(waiting)) {
-      assert.equal(told(answer), '503 shutting_down');
+      assert.equal(outcomeOf(answer), '503 shutting_down');
       assert.equal(answer.headers.connection, 'close');
     }
     for (const answer of await Promise.all(followers)) assert.match(answer.text, /the last event/);
@@ -153,13 +153,13 @@ describe('an end in the middle of everything', () => {
     await running[Symbol.asyncDispose]();
   });
 
-  it('also ends what the agent is slow to say', async () => {
+  it('also ends answers that the agent is slow to send', async () => {
     const running = await startServer();
     running.agent.status = () => new Promise(() => undefined);
     const waiting = [call(running.tcp, 'GET', '/status'), call(running.tcp, 'GET', '/metrics')];
     await call(running.tcp, 'GET', '/health');
     await running.server[Symbol.asyncDispose]();
-    for (const answer of await Promise.all(waiting)) assert.equal(told(answer), '503 shutting_down');
+    for (const answer of await Promise.all(waiting)) assert.equal(outcomeOf(answer), '503 shutting_down');
     await running[Symbol.asyncDispose]();
   });
 });

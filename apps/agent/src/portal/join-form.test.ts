@@ -124,7 +124,7 @@ test('a network that was shown with a password is not taken for an open one of i
   assert.equal(upgraded.kind === 'ok' && upgraded.request.security, 'wpa3');
 });
 
-test('a security that nobody knows is not taken from a form', () => {
+test('an unknown security is not accepted from a form', () => {
   const reading = read({ ssid: `${hex('Home')}.magic`, password: '12345678' });
   assert.equal(reading.kind === 'ok' && reading.request.security, 'wpa2');
   const typed = read({ ssid: 'other', name: 'a', security: 'enterprise', password: 'x' });

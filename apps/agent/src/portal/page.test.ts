@@ -34,7 +34,7 @@ describe('the page to choose a network on', () => {
       assert.ok(page.includes(words), words);
   });
 
-  it('tells apart networks of one name', () => {
+  it('distinguishes networks of one name', () => {
     const networks = [network('Twin', 'wpa2', 50), network('Twin', 'open', 40)];
     const hex = ssidFromText('Twin');
     const page = renderPage(texts.en, { ...quietView, networks }, untouched);
@@ -47,7 +47,7 @@ describe('the page to choose a network on', () => {
     assert.equal(radios(page).filter((radio) => / disabled/.test(radio)).length, 1);
   });
 
-  it('says what to do when there is no network', () => {
+  it('shows what to do when there is no network', () => {
     const page = renderPage(texts.en, { ...quietView, networks: [] }, untouched);
     assert.ok(page.includes(texts.en.noNetworks));
     assert.deepEqual(valuesOf(page), ['other']);
@@ -80,7 +80,7 @@ describe('the page to choose a network on', () => {
     ]);
   });
 
-  it('keeps how a typed name was said to be secured', () => {
+  it('keeps the security that was chosen for a typed name', () => {
     const ssid = ssidFromText('Behind');
     const lastJoin = { ssid, isHidden: true, security: 'open' as const, failure: 'not_found' as const };
     const page = renderPage(texts.en, { ...quietView, lastJoin }, untouched);
@@ -194,7 +194,7 @@ describe('the size of the page', () => {
 });
 
 describe('the other pages', () => {
-  it('say where the station will be, what comes back, and lead there with script and without', () => {
+  it('show where the station will be and what to expect, and lead there with script and without', () => {
     const page = renderTrying(texts.uk, quietView, ssidFromText('Home'), false);
     for (const part of [
       'href="http://station.local/"',

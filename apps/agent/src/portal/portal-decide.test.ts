@@ -37,7 +37,7 @@ const cases: [string, Partial<RequestFacts> & { base?: RequestFacts }, string][]
   ['the page of a search', { target: '/searching' }, 'searching for a person'],
   ['the word for the script', { target: '/state' }, 'state'],
   ['a program', { accept: '*/*' }, 'page for a program'],
-  ['a program that says nothing', { accept: null }, 'page for a program'],
+  ['a program without an Accept header', { accept: null }, 'page for a program'],
   ['the probe of an iPhone that follows', { userAgent: 'CaptiveNetworkSupport-479.60.1 wispr' }, 'page for a program'],
 
   ['a name that leads here', { host: 'captive.apple.com' }, 'redirect'],
@@ -60,7 +60,7 @@ const cases: [string, Partial<RequestFacts> & { base?: RequestFacts }, string][]
 
   ['a join', { base: form }, 'join'],
   ['a search', { base: form, target: '/search' }, 'search'],
-  ['a wish to see the password', { base: form, target: '/show' }, 'show'],
+  ['a request to show the password', { base: form, target: '/show' }, 'show'],
   ['a form of a browser that names no origin', { base: form, origin: null }, 'join'],
   ['a form of a sheet that hides its origin', { base: form, origin: 'null' }, 'join'],
   ['a form without a type', { base: form, contentType: null }, 'join'],

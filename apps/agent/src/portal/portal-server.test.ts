@@ -87,7 +87,7 @@ describe('the page', () => {
 });
 
 describe('a join', () => {
-  it('is asked of the watchdog, and answered by the page that says what happens', async () => {
+  it('goes to the watchdog, and is answered by the page that shows what happens', async () => {
     const { actions, state } = createSimulatedWatchdog();
     await using running = await startPortal(actions);
     const answer = await post(
@@ -104,7 +104,7 @@ describe('a join', () => {
     assert.equal((await get(running.port, '/state')).body, 'joining');
   });
 
-  it('that comes while another is tried says so', async () => {
+  it('that comes while another is tried gets a page about that', async () => {
     const { actions, state } = createSimulatedWatchdog({ joining: ssidFromText('First') });
     await using running = await startPortal(actions);
     const answer = await post(running.port, '/join', { ssid: home, password: 'correct horse' });
@@ -113,7 +113,7 @@ describe('a join', () => {
     assert.deepEqual(state.joins, []);
   });
 
-  it('that comes as the station leaves the hotspot by itself says so', async () => {
+  it('that comes as the hotspot ends automatically gets a page about that', async () => {
     const { actions } = createSimulatedWatchdog();
     await using running = await startPortal({ ...actions, join: () => 'busy' });
     const answer = await post(running.port, '/join', { ssid: home, password: 'correct horse' });
@@ -162,7 +162,7 @@ describe('a join', () => {
 });
 
 describe('a search', () => {
-  it('shows a page that comes back by itself, and the list when it has ended', async () => {
+  it('shows a page that reloads automatically, and the list when it has ended', async () => {
     const { actions, state, found } = createSimulatedWatchdog();
     await using running = await startPortal(actions);
     const asked = await post(running.port, '/search', { lang: 'uk' });
@@ -205,7 +205,7 @@ describe('the server', () => {
     assert.equal((await get(running.port)).status, 200);
   });
 
-  it('takes at most 64 connections, and new ones when those have gone', async () => {
+  it('takes at most 64 connections, and new ones when those are closed', async () => {
     await using running = await startPortal(createSimulatedWatchdog().actions);
     const held = [];
     for (let count = 0; count < 64; count += 1) {
@@ -220,7 +220,7 @@ describe('the server', () => {
     assert.equal(answer.status, 200);
   });
 
-  it('waits for its port, says once why, and opens when it is free', async () => {
+  it('waits for its port, logs once why, and opens when it is free', async () => {
     const blocker = createServer().listen(0, '127.0.0.1');
     await once(blocker, 'listening');
     const { port } = blocker.address() as AddressInfo;
@@ -257,7 +257,7 @@ describe('the server', () => {
     assert.equal((await get(second.port)).status, 200);
   });
 
-  it('survives a watchdog that breaks, and says so without what was typed', async () => {
+  it('survives a watchdog that fails, and logs it without what was typed', async () => {
     const { actions } = createSimulatedWatchdog();
     const broken = { ...actions, join: () => assert.fail('out of order') };
     await using running = await startPortal(broken);

@@ -112,7 +112,7 @@ describe('adopting a stack', () => {
     assert.deepEqual([journal.installed, journal.kept], [null, []]);
   });
 
-  test('knows no version when neither a file nor the tag tells it', async () => {
+  test('has no version when neither a file nor the tag has it', async () => {
     const containers = [
       container('backend', 'b', { image: 'registry.test/backend:latest' }),
       container('frontend', 'b'),
@@ -127,7 +127,7 @@ describe('adopting a stack', () => {
     assert.deepEqual([journal.installed?.version, repaired], ['1.2.3', []]);
   });
 
-  test('says so when the recorded version is none', async () => {
+  test('logs a recorded version that is none', async () => {
     for (const text of ['', 'latest', '1.2.3; rm -rf /', '\u0000']) {
       const { journal, repaired } = await adopt({ files: version(text) });
       assert.equal(journal.installed?.version, '1.1.0');
@@ -145,7 +145,7 @@ describe('adopting a stack', () => {
     assert.deepEqual(byId.journal.kept, byReference.journal.kept);
   });
 
-  test('keeps none whose images are gone, which is no damage', async () => {
+  test('keeps none whose images were removed, which is no damage', async () => {
     const { journal, repaired } = await adopt({ files: rollback(earlier), images: new Map() });
     assert.deepEqual([journal.kept, repaired], [[], []]);
   });
@@ -158,7 +158,7 @@ describe('adopting a stack', () => {
     ['naming an image that is none', JSON.stringify({ ...earlier, images: { backend: '--privileged' } })],
   ];
   for (const [name, content] of damages) {
-    test(`goes on without a rollback.json that is ${name}, and says so`, async () => {
+    test(`continues without a rollback.json that is ${name}, and logs it`, async () => {
       const { journal, repaired } = await adopt({ files: { [stateFiles.rollback]: content } });
       assert.deepEqual(journal.kept, []);
       assert.deepEqual(repaired, [{ file: stateFiles.rollback, reason: 'not readable' }]);
@@ -194,7 +194,7 @@ describe('adopting a stack', () => {
       layers: {},
     };
 
-    test('goes back to the release that was being left', async () => {
+    test('rolls back to the release that was being replaced', async () => {
       const { journal } = await adopt({ files: { ...leaving, ...pinned(next) } });
       assert.deepEqual([journal.installed?.version, journal.installed?.imageIds], ['1.0.0', imageIds]);
       assert.deepEqual([journal.upInBoot, journal.kept], [null, []]);

@@ -184,7 +184,7 @@ describe('two services that are restarted', () => {
     assert.deepEqual(judgeHealth(seen, gate), { kind: 'passed' });
   });
 
-  test('are not counted together either while the second is away for a moment', () => {
+  test('are not counted together either while the second is stopped for a moment', () => {
     const away = { at: 13_000, containers: both(2, 0, { state: 'restarting' }) };
     assert.equal(judgeHealth(watch([...harmless, away]), gate).kind, 'wait');
     const seen = watch([...harmless, away, ...every(14_000, 45_000, 1000, { containers: both(2, 1) })]);

@@ -13,7 +13,7 @@ test('several pulls are weighted by their bytes', () => {
   assert.deepEqual(meter.read(), { doneBytes: 90, totalBytes: 1000, percent: 9 });
 });
 
-test('what the registry told before counts more than what a pull tells', () => {
+test('sizes from the registry count more than those of a pull', () => {
   const meter = createProgressMeter();
   meter.expect(1000);
   assert.deepEqual(meter.read(), { doneBytes: 0, totalBytes: 1000, percent: 0 });

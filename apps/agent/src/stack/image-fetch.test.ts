@@ -102,14 +102,14 @@ describe('fetching a release', () => {
     assert.deepEqual([told('pin').length, told('verify').length, calls.at(-1)], [2, 0, 'sync']);
   });
 
-  test('tells each progress on, and logs one a second', async () => {
+  test('passes on each progress, and logs one a second', async () => {
     const { parts, told, events } = createMachine({});
     await fetchRelease({ ...release, images: { backend } }, false, parts);
     assert.equal(told('progress backend').length, 11);
     assert.equal(events.filter((name) => name === 'docker_pull').length, 3);
   });
 
-  test('tells the failure, and what came all the same', async () => {
+  test('reports the failure, and what was fetched before it', async () => {
     const { parts, calls } = createMachine({}, { [frontend]: away });
     assert.deepEqual(await fetchRelease(release, false, parts), { ...away, fetched: { 'sha256:b': backend } });
     assert.equal(calls.at(-1), 'sync');
@@ -123,7 +123,7 @@ describe('fetching a release', () => {
     assert.ok(events.includes('image_healed'));
   });
 
-  test('reads suspect images through, twice before it throws one away', async () => {
+  test('reads suspect images to their end, twice before it removes one', async () => {
     const { parts, told, images } = createMachine({ 'sha256:b': 'rotten', 'sha256:f': 'whole' });
     assert.equal((await fetchRelease(release, true, parts)).kind, 'ok');
     assert.equal(images['sha256:b'], 'whole');
@@ -132,7 +132,7 @@ describe('fetching a release', () => {
   });
 
   for (const state of ['unread', 'unpinnable'] as const) {
-    test(`throws nothing away on a full disk, and forgets nothing of it (${state})`, async () => {
+    test(`removes nothing on a full disk, and keeps its suspicion (${state})`, async () => {
       const { parts, told, images, events } = createMachine({ 'sha256:b': state, 'sha256:f': 'whole' });
       const answer = await fetchRelease(release, true, parts);
       assert.ok(answer.kind === 'failed' && answer.code === 'disk_space_low' && !answer.transient);
@@ -144,13 +144,13 @@ describe('fetching a release', () => {
     });
   }
 
-  test('says nothing of what could not be read where another image could not be had', async () => {
+  test('does not report unreadable images when another image could not be fetched', async () => {
     const { parts } = createMachine({ 'sha256:b': 'unread' }, { [frontend]: away });
     const answer = await fetchRelease(release, true, parts);
     assert.ok(answer.kind === 'failed' && answer.code === 'disk_space_low' && answer.unread === undefined);
   });
 
-  test('says nothing of unsuspected images that could not be pinned', async () => {
+  test('does not report unsuspected images that could not be pinned', async () => {
     const { parts } = createMachine({ 'sha256:b': 'unpinnable' });
     const answer = await fetchRelease(release, false, parts);
     assert.ok(answer.kind === 'failed' && answer.code === 'disk_space_low' && answer.unread === undefined);
@@ -169,7 +169,7 @@ describe('fetching a release', () => {
     assert.ok(answer.kind === 'failed' && answer.code === 'engine_failed' && answer.transient);
   });
 
-  test('tells that the second pull failed', async () => {
+  test('reports that the second pull failed', async () => {
     const { parts } = createMachine({ 'sha256:b': 'broken' });
     const { pull } = parts.engine;
     let pulls = 0;
@@ -226,7 +226,7 @@ describe('a pull that falls silent', () => {
     assert.equal(elapsedMs(), 300_000);
   });
 
-  test('is left alone while it makes any progress', async () => {
+  test('continues while it makes any progress', async () => {
     const { parts, asked } = createSilence(60_000);
     assert.equal((await fetchRelease(one, false, parts)).kind, 'ok');
     assert.equal(asked[0]?.aborted, false);
@@ -242,13 +242,13 @@ describe('a pull that falls silent', () => {
 });
 
 describe('re-pulling a damaged release', () => {
-  test('leaves whole images alone', async () => {
+  test('does not touch whole images', async () => {
     const { parts, told } = createMachine({ 'sha256:b': 'whole', 'sha256:f': 'whole' });
     await repullDamaged(release, parts);
     assert.deepEqual([told('pull'), told('removeImage'), told('sync').length], [[], [], 1]);
   });
 
-  test('finds damage in an image that is pinned, and takes away what keeps its layers', async () => {
+  test('finds damage in an image that is pinned, and removes what keeps its layers', async () => {
     const { parts, told, images, pinned, events } = createMachine({ 'sha256:b': 'rotten', 'sha256:f': 'whole' });
     pinned.add('sha256:b');
     await repullDamaged(release, parts);
@@ -257,7 +257,7 @@ describe('re-pulling a damaged release', () => {
     assert.ok(events.includes('image_healed'));
   });
 
-  test('fetches an image that is gone', async () => {
+  test('fetches an image that was removed', async () => {
     const { parts, images } = createMachine({ 'sha256:b': 'whole' });
     await repullDamaged(release, parts);
     assert.equal(images['sha256:f'], 'whole');
@@ -271,7 +271,7 @@ describe('re-pulling a damaged release', () => {
   });
 
   for (const state of ['unread', 'unpinnable'] as const) {
-    test(`leaves an image alone that a full disk keeps from being looked at (${state})`, async () => {
+    test(`does not touch an image that cannot be verified on a full disk (${state})`, async () => {
       const { parts, told, events } = createMachine({ 'sha256:b': state, 'sha256:f': 'whole' });
       await repullDamaged(release, parts);
       assert.deepEqual([told('pull'), told('removeImage'), told('unpinImage')], [[], [], []]);

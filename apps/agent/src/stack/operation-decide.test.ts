@@ -136,7 +136,7 @@ describe('an update', () => {
     };
     const withOld = { backend: 'sha256:1.1.0', ...proxy('old').imageIds };
 
-    test('goes back to what ran of that service too', () => {
+    test('rolls back to what ran of that service too', () => {
       const reverting = change(installed, named, fetched, toBoth, verify, revert);
       assert.deepEqual(releaseToRun(reverting)?.imageIds, withOld);
       assert.ok(wantedImages(reverting).has('sha256:proxy-old'));
@@ -248,19 +248,19 @@ describe('an update', () => {
     });
   });
 
-  test('whose way back fails is quarantined all the same, and what was installed is due', () => {
+  test('whose rollback fails is quarantined too, and the installed release is due', () => {
     const ended = change(installed, ...updating, revert, failed(true));
     assert.deepEqual(ended.quarantined, [{ version: '2.0.0', ...unhealthy, at: moment.now }]);
     assert.deepEqual([ended.installed?.version, ended.upInBoot], ['1.1.0', null]);
   });
 
-  test('that ends before the switch leaves the stack alone and says nothing of a downtime', () => {
+  test('that ends before the switch does not change the stack and has no downtime', () => {
     const ended = change(installed, begin(unpulled), fetched, failed(false, { fetched: { 'sha256:x': 'image-x' } }));
     assert.deepEqual([ended.installed?.version, ended.upInBoot, ended.quarantined], ['1.1.0', 'boot-1', []]);
     assert.deepEqual([ended.fetched, ended.history[0]?.downtimeMs], [{ 'sha256:x': 'image-x' }, null]);
   });
 
-  test('retires what an earlier one fetched in vain', () => {
+  test('retires what an earlier failed one fetched', () => {
     const before = { ...installed, fetched: { 'sha256:x': 'image-x', 'sha256:2.0.0': 'again' } };
     const { retired, fetched: left } = change(before, ...updating, { kind: 'complete' });
     assert.deepEqual(retired, { 'sha256:x': 'image-x', 'sha256:1.0.0': 'registry.test/backend:1.0.0' });
@@ -299,7 +299,7 @@ describe('the doubt about fetched images', () => {
     assert.equal(changeJournal(begun, switched, laterBoot).fetchingSince, null);
   });
 
-  test('ends when what was in doubt is thrown away: the fetch begins again', () => {
+  test('ends when suspect images are removed: the fetch begins again', () => {
     const before = { ...begun, fetched: { 'sha256:a': 'image-a', 'sha256:b': 'image-b' } };
     const anew = changeJournal(before, { kind: 'fetch_anew', imageIds: ['sha256:a'] }, laterBoot);
     assert.deepEqual([anew.fetchingSince, anew.fetched], [null, { 'sha256:b': 'image-b' }]);
@@ -405,7 +405,7 @@ describe('what is kept of the past', () => {
     });
   });
 
-  test('so are those that were fetched in vain', () => {
+  test('so are those of a fetch that failed', () => {
     const before = { ...installed, fetched: { 'sha256:a': 'a', 'sha256:b': 'b' } };
     const { fetched: left } = change(before, { kind: 'forget_images', imageIds: ['sha256:a'] });
     assert.deepEqual(left, { 'sha256:b': 'b' });

@@ -62,7 +62,7 @@ test('the proxy is stopped once stack work that needs it has ended, and nothing 
   assert.equal(lock.isTaken(), true);
 });
 
-test('a bring-up waits while the lock is taken, says that it lives, and goes on when the proxy is back', async () => {
+test('a bring-up waits while the lock is taken, reports that it is alive, and continues when the proxy is back', async () => {
   const { proxy, done, lock, clock } = setUp(() => undefined);
   let alive = 0;
   await proxy.stop(signal);

@@ -67,7 +67,7 @@ for (const [name, given, manifestChanges, expected] of [
   });
 }
 
-test('asked for the latest: installs what is newer, refuses what failed before, and never goes back', () => {
+test('asked for the latest: installs a newer version, refuses one that failed before, never an older one', () => {
   assert.equal(chooseManual(manifest, journal(), null).kind, 'install');
   assert.equal(chooseManual(manifest, journal({ heldBack: '1.2.0' }), null).kind, 'install');
   assert.equal(chooseManual(manifest, journal({ installed: release('2.0.0') }), null).kind, 'current');
@@ -75,7 +75,7 @@ test('asked for the latest: installs what is newer, refuses what failed before, 
   assert.equal(refused.kind === 'refused' && refused.code, 'conflict');
 });
 
-test('asked for a version: takes the manifest, its images at another tag, or says that they cannot be told', () => {
+test('asked for a version: uses the manifest, its images at another tag, or reports that they are unknown', () => {
   const named = chooseManual(manifest, journal({ quarantined }), '1.2.0');
   assert.ok(named.kind === 'install' && named.release.images['backend'] === 'b:1.2.0');
   const older = chooseManual(manifest, journal(), '0.9.0');

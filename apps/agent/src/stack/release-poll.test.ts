@@ -4,7 +4,7 @@ import { takesPart } from './release-poll.ts';
 
 const station = (index: number): string => `7f1f6c4e-3c5a-4b58-9a53-${String(index).padStart(12, '0')}`;
 
-test('a rollout of 0 takes nobody, of 100 everybody, and a wider one keeps those of a narrower', () => {
+test('a rollout of 0 includes no station, of 100 every one, and a wider one keeps those of a narrower', () => {
   for (let index = 0; index < 200; index += 1) {
     assert.equal(takesPart(station(index), { version: '1.0.0', rollout: 0 }), false);
     assert.equal(takesPart(station(index), { version: '1.0.0', rollout: 100 }), true);

@@ -160,7 +160,7 @@ table('without an operation', [
     { ...idle, pinnedImages: [] },
     { kind: 'pin_images', imageIds: ['sha256:1.0.0'] },
   ],
-  ['an image that is gone cannot be pinned', { ...idle, pinnedImages: [], presentImages: [] }, { kind: 'idle' }],
+  ['an image that was removed cannot be pinned', { ...idle, pinnedImages: [], presentImages: [] }, { kind: 'idle' }],
   [
     'an image that could not be pinned is not tried again at once',
     {
@@ -259,17 +259,17 @@ table('with suspect images that there is no room to read through', [
     { kind: 'remove_images', imageIds: ['sha256:f', 'sha256:r'] },
   ],
   [
-    'throws them away, to fetch them again',
+    'removes them, to fetch them again',
     during({ operation: pulling, attempts: unread(['sha256:a', 'sha256:b']) }),
     { kind: 'discard', imageIds: ['sha256:a', 'sha256:b'] },
   ],
   [
-    'leaves one alone that the installed release uses: it was there before',
+    'keeps one that the installed release uses: it was there before',
     during({ operation: pulling, attempts: unread(['sha256:1.0.0', 'sha256:b']) }),
     { kind: 'discard', imageIds: ['sha256:b'] },
   ],
   [
-    'throws nothing away of a release that is kept',
+    'removes nothing of a release that is kept',
     during({
       operation: pulling,
       attempts: unread(['sha256:2.0.0', 'sha256:b']),
@@ -485,7 +485,7 @@ table('reverting', [
   ],
 ]);
 
-table('verifying the release gone back to', [
+table('verifying the previous release', [
   [
     'brings up first in a new process',
     during({ operation: { phase: 'verifying_revert' } }),
@@ -525,7 +525,7 @@ describe('whether the installed release is brought up', () => {
     due: ReturnType<typeof decideBringUp>,
   ];
   const table: readonly Row[] = [
-    ['after an operation that left it so, whatever BOOTSTRAP_ON_START says', at(null, false), null, 'due'],
+    ['after an operation that left it so, whatever the value of BOOTSTRAP_ON_START', at(null, false), null, 'due'],
     ['after an operation that left it so, later too', at(null, true, false), 'all', 'due'],
     ['after a boot with BOOTSTRAP_ON_START', at('before', true), null, 'due'],
     ['after a boot without it, once somebody has looked', at('before', false), null, 'look'],

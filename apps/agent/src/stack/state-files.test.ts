@@ -22,7 +22,7 @@ const next = release('2.0.0', 'b');
 const journal: Journal = { ...emptyJournal, installed: next, kept: [{ release: old, at: '2026-06-01T03:00:00.000Z' }] };
 
 describe('the files made from the journal', () => {
-  test('tell the version, the release to go back to, and pin both', () => {
+  test('show the version and the previous release, and pin both', () => {
     const files = wantedFiles(journal);
     assert.equal(files[stateFiles.currentVersion], '2.0.0\n');
     assert.deepEqual(JSON.parse(files[stateFiles.rollback] ?? ''), {
@@ -35,7 +35,7 @@ describe('the files made from the journal', () => {
     assert.equal(files[stateFiles.rollbackOverride], overrideFile(old));
   });
 
-  test('say nothing of what is not known', () => {
+  test('leave out what is not known', () => {
     assert.deepEqual(wantedFiles(emptyJournal), {
       [stateFiles.currentVersion]: null,
       [stateFiles.rollback]: null,
@@ -61,7 +61,7 @@ describe('an override', () => {
     assert.deepEqual(parse(overrideFile({ ...next, imageIds: {} })), { services: {} });
   });
 
-  test('is spelled the same whatever the order of the services', () => {
+  test('is the same for any order of the services', () => {
     const turned = { ...next, imageIds: { backend: id('b'), frontend: id('b') } };
     assert.equal(overrideFile(turned), overrideFile(next));
   });
@@ -83,7 +83,7 @@ describe('an override', () => {
     assert.deepEqual(readOverride(overrideFile(null)), {});
   });
 
-  test('of somebody else, damaged or missing, gives none', () => {
+  test('that is foreign, damaged or missing gives none', () => {
     const others = 'services:\n  backend:\n    image: registry.test/backend:1.0.0\n';
     for (const text of [null, '', others, '{}', overrideFile(next).replaceAll('sha256', 'sha512')]) {
       assert.deepEqual(readOverride(text), {});
@@ -118,7 +118,7 @@ describe('on disk', () => {
     assert.deepEqual((await readdir(folder)).sort(), [stateFiles.updateOverride, stateFiles.currentVersion].sort());
   });
 
-  test('one that somebody changed is stale, also when it is no text', async () => {
+  test('a changed one is stale, also when it is no text', async () => {
     await writeStateFiles(nodeDisk, folder, wantedFiles(journal));
     await writeFile(join(folder, stateFiles.currentVersion), Uint8Array.of(0xff, 0xfe));
     assert.deepEqual(Object.keys(await findStaleFiles(nodeDisk, folder, journal)), [stateFiles.currentVersion]);

@@ -9,8 +9,8 @@ import { createIntentFile, cleanUpHotspot, intentFile } from './hotspot-cleanup.
 
 for (const [name, content, isStarted] of [
   ['starts the proxy that a hotspot of before has stopped, until it runs', '{"proxyStopped":true,"bootId":"a"}', true],
-  ['leaves a proxy alone that was not stopped', '{"proxyStopped":false,"bootId":"a"}', false],
-  ['leaves the proxy alone when it knows nothing', 'no json', false],
+  ['does not start a proxy that was not stopped', '{"proxyStopped":false,"bootId":"a"}', false],
+  ['does not start the proxy without a readable file', 'no json', false],
 ] as const)
   test(name, async (t) => {
     const dataDir = await mkdtemp(join(tmpdir(), 'station-hotspot-cleanup-'));

@@ -147,7 +147,7 @@ const rows: Row[] = [
     'in_use',
   ],
   [
-    'a cable and a wish that failed',
+    'a cable and a join that failed',
     inHotspot({ state: 'JOINING', lastJoin, proxy: 'stopped' }),
     facts(network(idle, { ethernet: cable }), { seenMs: now - 40_000 }),
     'HOTSPOT_ACTIVE',
@@ -170,14 +170,14 @@ const rows: Row[] = [
     'close_portal',
   ],
   [
-    'a cable and a wish that failed long ago',
+    'a cable and a join that failed long ago',
     inHotspot({ state: 'JOINING', lastJoin }),
     facts(network(idle, { ethernet: cable }), { seenMs: now - timing.use }),
     'CONNECTED',
     'start_proxy',
   ],
   [
-    'a cable and a wish that was fulfilled',
+    'a cable and a join that succeeded',
     inHotspot({ state: 'JOINING' }),
     facts(network(connected, { ethernet: cable }), { seenMs: now - 40_000 }),
     'CONNECTED',
@@ -344,7 +344,7 @@ const rows: Row[] = [
   ],
 
   [
-    'the manager away',
+    'the manager absent',
     memory({ state: 'CONNECTED', usableSinceMs: null }),
     facts(network(null, { manager: 'absent', ...none })),
     'CHECK',
@@ -352,7 +352,7 @@ const rows: Row[] = [
     'radio_not_usable',
   ],
   [
-    'the manager away for long',
+    'the manager absent for long',
     memory({ usableSinceMs: null }),
     facts(network(null, { manager: 'absent', ...none })),
     'RETRYING',
@@ -360,7 +360,7 @@ const rows: Row[] = [
     'radio_not_usable',
   ],
   [
-    'the manager away in the hotspot',
+    'the manager absent in the hotspot',
     inHotspot({ usableSinceMs: null }),
     facts(network(null, { manager: 'absent' }), page),
     'CHECK',
@@ -553,13 +553,13 @@ const rows: Row[] = [
     'open_portal',
   ],
   [
-    'a proxy that is not known to be away, and a page that listens',
+    'a proxy in an unknown state, and a page that listens',
     inHotspot({ proxy: 'unknown' }),
     facts(network(asHotspot), page),
     'HOTSPOT_ACTIVE',
     'wait',
   ],
-  ['a proxy that is away', inHotspot(), facts(network(asHotspot)), 'HOTSPOT_ACTIVE', 'open_portal'],
+  ['a proxy that is stopped', inHotspot(), facts(network(asHotspot)), 'HOTSPOT_ACTIVE', 'open_portal'],
   [
     'a page that cannot be opened',
     inHotspot(failedStep('open_portal')),
@@ -567,7 +567,7 @@ const rows: Row[] = [
     'HOTSPOT_ACTIVE',
     'wait',
   ],
-  ['a hotspot that is gone under its page', inHotspot(), facts(network(idle), page), 'HOTSPOT_ACTIVE', 'close_portal'],
+  ['a hotspot that ended under its page', inHotspot(), facts(network(idle), page), 'HOTSPOT_ACTIVE', 'close_portal'],
   [
     'an old scan',
     inHotspot(),
@@ -625,13 +625,13 @@ const rows: Row[] = [
     'wait',
   ],
 
-  ['a wish a moment ago', joining({}, 500), facts(network(asHotspot), page), 'JOINING', 'wait', 'asked_for'],
-  ['a wish, the page out', joining(), facts(network(asHotspot), page), 'JOINING', 'close_portal'],
-  ['a wish, the page closed', joining(), facts(network(asHotspot)), 'JOINING', 'stop_hotspot'],
-  ['a wish, the hotspot away', joining(), facts(network(idle)), 'JOINING', 'join'],
-  ['a wish that was granted', joining({ candidate }), facts(network(connected)), 'JOINING', 'settle_join'],
+  ['a join requested a moment ago', joining({}, 500), facts(network(asHotspot), page), 'JOINING', 'wait', 'asked_for'],
+  ['a join, the page shown', joining(), facts(network(asHotspot), page), 'JOINING', 'close_portal'],
+  ['a join, the page closed', joining(), facts(network(asHotspot)), 'JOINING', 'stop_hotspot'],
+  ['a join, the hotspot stopped', joining(), facts(network(idle)), 'JOINING', 'join'],
+  ['a join that succeeded', joining({ candidate }), facts(network(connected)), 'JOINING', 'settle_join'],
   [
-    'a wish that hangs',
+    'a join that hangs',
     joining({}, timing.longestJoin + 1),
     facts(network(asHotspot), page),
     'JOINING',
@@ -644,16 +644,16 @@ const rows: Row[] = [
     'JOINING',
     'wait',
   ],
-  ['a wish that failed', inHotspot({ state: 'JOINING' }), facts(network(idle)), 'HOTSPOT_ACTIVE', 'start_hotspot'],
+  ['a join that failed', inHotspot({ state: 'JOINING' }), facts(network(idle)), 'HOTSPOT_ACTIVE', 'start_hotspot'],
   [
-    'a wish that was fulfilled',
+    'a join that was settled',
     inHotspot({ state: 'JOINING', ...probed('full') }),
     facts(network(connected)),
     'CONNECTED',
     'start_proxy',
   ],
   ['a return', returning, facts(network(asHotspot), page), 'JOINING', 'close_portal', 'known_network_back'],
-  ['a return, the hotspot away', returning, facts(network(idle)), 'JOINING', 'try_known'],
+  ['a return, the hotspot stopped', returning, facts(network(idle)), 'JOINING', 'try_known'],
 ];
 
 describe('decide', () => {
@@ -724,7 +724,7 @@ describe('memory', () => {
     assert.equal(enter(tried({ state: 'CONNECTED' }), 'CHECK', now).attempts, 0);
   });
 
-  test('lets a network that was tried in vain wait from one minute to a quarter of an hour, until it is away for three scans', () => {
+  test('lets a network that failed wait from one minute to a quarter of an hour, until three scans do not find it', () => {
     const delays: number[] = [];
     let after = memory();
     for (let tries = 0; tries < 6; tries += 1) {

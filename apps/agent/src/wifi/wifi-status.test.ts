@@ -61,7 +61,7 @@ describe('status of Wi-Fi', () => {
     });
   }
 
-  test('tells the network, how far it reaches, and since when', () => {
+  test('shows the network, its connectivity, and since when', () => {
     const facts = factsOf({ radio: { ...radio, client } });
     const status = wifiStatusOf(memory({ state: 'CONNECTED', link }), facts, clock);
     assert.deepEqual(status, {
@@ -81,7 +81,7 @@ describe('status of Wi-Fi', () => {
     });
   });
 
-  test('tells the hotspot, and when known networks are tried', () => {
+  test('shows the hotspot, and when known networks are tried', () => {
     const returns = { [home]: { delayMs: 60_000, dueMs: now + 5000, missedScans: 0 } };
     const before = memory({ state: 'HOTSPOT_ACTIVE', returns, lastFailure: 'wrong_password' });
     const {
@@ -144,7 +144,7 @@ describe('conditions of Wi-Fi', () => {
     ],
   ];
   for (const [index, [expected, before, facts, more]] of rows.entries()) {
-    test(`${index + 1}: ${expected.join(', ') || 'none'}, and gone with its cause`, () => {
+    test(`${index + 1}: ${expected.join(', ') || 'none'}, and cleared with its cause`, () => {
       const conditions = createAgentConditions(clock, {
         event: () => undefined,
         subscribe: () => ({ [Symbol.dispose]: () => undefined }),

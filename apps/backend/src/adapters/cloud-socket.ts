@@ -82,90 +82,113 @@ const distrustCodes = new Set([
 ]);
 
 /** Opens WebSockets to the cloud: the certificate must verify, and hold a pinned key if any is pinned (RFC 7469, section 2.4, for the form). */
-export function createCloudSockets({ url, ca, pins }: CloudSocketOptions): OpenCloudSocket {
-  return (handler) => {
-    const socket = new WebSocket(url, {
-      handshakeTimeout: handshakeTimeoutMs,
-      maxPayload: maxCloudFrameBytes,
-      perMessageDeflate: false,
-      followRedirects: false,
-      // Overrides NODE_TLS_REJECT_UNAUTHORIZED: without the chain check, neither name nor pins would be checked.
-      rejectUnauthorized: true,
-      checkServerIdentity: ((host: string, certificate: PeerCertificate) =>
-        checkServerIdentity(host, certificate) ?? checkPins(certificate, pins)) as never,
-      ...(ca === null ? {} : { ca }),
-    });
-    let error: NodeJS.ErrnoException | null = null;
-    let isOver = false;
-    let gather = (): void => undefined;
-    const close = (loss: CloudLoss): void => {
-      if (isOver) return;
-      isOver = true;
-      handler.onClose(loss);
-    };
-    socket.on('upgrade', ({ socket: connection }) => {
-      gather = gatherWrites(connection);
-    });
-    socket.on('open', () => !isOver && handler.onOpen());
-    socket.on('message', (data, isBinary) => {
-      if (isOver) return;
-      const bytes = Buffer.isBuffer(data)
-        ? data
-        : Buffer.concat([data as ArrayBuffer].flat().map((part) => Buffer.from(part)));
-      handler.onMessage(isBinary ? null : bytes.toString('utf8'), bytes.length);
-    });
-    const isBearable = createWindow(maxControlFrames, controlWindowMs);
-    const control = (onFrame: () => void) => (): void => {
-      if (isOver) return;
-      if (isBearable()) return onFrame();
-      close({ by: 'cloud', code: null, reason: 'The cloud sent more pings and pongs than it may.', trouble: null });
-      socket.terminate();
-    };
-    socket.on(
-      'ping',
-      control(() => undefined),
-    );
-    socket.on('pong', control(handler.onPong));
-    socket.on('error', (given) => (error ??= given));
-    socket.on('unexpected-response', (request, response) => {
-      const status = response.statusCode ?? 0;
-      request.destroy();
-      const code = status === 401 || status === 403 ? tokenRejectedCode : null;
-      close({ by: 'cloud', code, reason: `The cloud answered with status ${status}.`, trouble: null });
-    });
-    socket.on('close', (code, reason) => {
-      const noFrame = code === 1006;
-      const errorCode = error?.code ?? '';
-      const broken = networkErrors.has(errorCode);
-      close({
-        by: broken ? 'network' : 'cloud',
-        code: noFrame ? null : code,
-        reason: wordsFor(code, String(reason), error),
-        trouble: troubleOf(errorCode),
-      });
-    });
-    return {
-      get bufferedAmount() {
-        return socket.bufferedAmount;
-      },
-      send: (text, done) => {
-        gather();
-        socket.send(text, done && ((failure) => done(failure ?? undefined)));
-      },
-      ping: () => socket.ping(() => undefined),
-      pause: () => socket.pause(),
-      resume: () => socket.resume(),
-      end: () => {
-        isOver = true;
-        if (socket.readyState === WebSocket.CONNECTING) return socket.terminate();
-        socket.close(1000);
-        setTimeout(() => socket.terminate(), cutOffMs).unref();
-      },
-    };
+export const createCloudSockets =
+  (options: CloudSocketOptions): OpenCloudSocket =>
+  (handler) =>
+    openCloudSocket(options, handler);
+
+type SocketState = {
+  socket: WebSocket;
+  handler: CloudSocketHandler;
+  error: NodeJS.ErrnoException | null;
+  /** No more events are emitted. */
+  isOver: boolean;
+  /** Call it before each write. */
+  gather: () => void;
+};
+
+function openCloudSocket({ url, ca, pins }: CloudSocketOptions, handler: CloudSocketHandler): CloudSocket {
+  const socket = new WebSocket(url, {
+    handshakeTimeout: handshakeTimeoutMs,
+    maxPayload: maxCloudFrameBytes,
+    perMessageDeflate: false,
+    followRedirects: false,
+    // Overrides NODE_TLS_REJECT_UNAUTHORIZED: without the chain check, neither name nor pins would be checked.
+    rejectUnauthorized: true,
+    checkServerIdentity: ((host: string, certificate: PeerCertificate) =>
+      checkServerIdentity(host, certificate) ?? checkPins(certificate, pins)) as never,
+    ...(ca === null ? {} : { ca }),
+  });
+  const state: SocketState = { socket, handler, error: null, isOver: false, gather: () => undefined };
+  passEvents(state);
+  passControlFrames(state);
+  return {
+    get bufferedAmount() {
+      return socket.bufferedAmount;
+    },
+    send: (text, done) => {
+      state.gather();
+      socket.send(text, done && ((failure) => done(failure ?? undefined)));
+    },
+    ping: () => socket.ping(() => undefined),
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
+    end: () => {
+      state.isOver = true;
+      if (socket.readyState === WebSocket.CONNECTING) return socket.terminate();
+      socket.close(1000);
+      setTimeout(() => socket.terminate(), cutOffMs).unref();
+    },
   };
 }
 
-/** @returns a function that tells whether one more frame is within the limit for the period. */
+function passEvents(state: SocketState): void {
+  const { socket, handler } = state;
+  socket.on('upgrade', ({ socket: connection }) => {
+    state.gather = gatherWrites(connection);
+  });
+  socket.on('open', () => !state.isOver && handler.onOpen());
+  socket.on('message', (data, isBinary) => {
+    if (state.isOver) return;
+    const bytes = Buffer.isBuffer(data)
+      ? data
+      : Buffer.concat([data as ArrayBuffer].flat().map((part) => Buffer.from(part)));
+    handler.onMessage(isBinary ? null : bytes.toString('utf8'), bytes.length);
+  });
+  socket.on('error', (error) => (state.error ??= error));
+  socket.on('unexpected-response', (request, response) => {
+    const status = response.statusCode ?? 0;
+    request.destroy();
+    const code = status === 401 || status === 403 ? tokenRejectedCode : null;
+    close(state, { by: 'cloud', code, reason: `The cloud answered with status ${status}.`, trouble: null });
+  });
+  socket.on('close', (code, reason) => {
+    const { error } = state;
+    const errorCode = error?.code ?? '';
+    close(state, {
+      by: networkErrors.has(errorCode) ? 'network' : 'cloud',
+      // 1006: there was no closing frame.
+      code: code === 1006 ? null : code,
+      reason: reasonOf(code, String(reason), error),
+      trouble: troubleOf(errorCode),
+    });
+  });
+}
+
+function passControlFrames(state: SocketState): void {
+  const { socket, handler } = state;
+  const isWithinLimit = createWindow(maxControlFrames, controlWindowMs);
+  const limited = (onFrame: () => void) => (): void => {
+    if (state.isOver) return;
+    if (isWithinLimit()) return onFrame();
+    const reason = 'The cloud sent more pings and pongs than it may.';
+    close(state, { by: 'cloud', code: null, reason, trouble: null });
+    socket.terminate();
+  };
+  socket.on(
+    'ping',
+    limited(() => undefined),
+  );
+  socket.on('pong', limited(handler.onPong));
+}
+
+function close(state: SocketState, loss: CloudLoss): void {
+  if (state.isOver) return;
+  state.isOver = true;
+  state.handler.onClose(loss);
+}
+
+/** @returns whether one more frame is within the limit for the period. */
 function createWindow(most: number, ms: number): () => boolean {
   let count = 0;
   let endMs = 0;
@@ -191,7 +214,7 @@ function troubleOf(errorCode: string): CloudLoss['trouble'] {
   return distrustCodes.has(errorCode) ? 'certificate' : null;
 }
 
-function wordsFor(code: number, reason: string, error: Error | null): string {
+function reasonOf(code: number, reason: string, error: Error | null): string {
   if (error !== null) return describeError(error);
   if (code === 1006) return 'The connection was cut.';
   return `The cloud closed the link with code ${code}${reason === '' ? '' : `: ${reason}`}`.slice(0, 300);

@@ -1,7 +1,7 @@
 import { performance, type EventLoopUtilization } from 'node:perf_hooks';
 import type { Clock } from '@station/kit/clock';
 
-const lookEveryMs = 15_000;
+const checkEveryMs = 15_000;
 /** A collection blocks the process for a moment, so there is a minimum interval. */
 const leastPauseMs = 60_000;
 /** The program counts as quiet up to this share of busy time. */
@@ -29,7 +29,7 @@ export function startQuietCollection({ clock }: { clock: Clock }): AsyncDisposab
     let collectedAt = -Infinity;
     let before: EventLoopUtilization = performance.eventLoopUtilization();
     while (!stopping.signal.aborted) {
-      await clock.sleep(lookEveryMs, stopping.signal);
+      await clock.sleep(checkEveryMs, stopping.signal);
       const now = performance.eventLoopUtilization();
       const busyShare = performance.eventLoopUtilization(now, before).utilization;
       before = now;

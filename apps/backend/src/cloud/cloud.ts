@@ -5,13 +5,7 @@ import { readText, type Disk } from '@station/kit/durable-files';
 import type { BackendLogger } from '@station/kit/logger';
 import { createRateLimitedCounter } from '@station/kit/rate-limited-counter';
 import { describeError } from '@station/kit/station-error';
-import {
-  eventChannels,
-  type CloudClaim,
-  type CloudSetAside,
-  type CloudStatus,
-  type EventChannel,
-} from '@station/protocol/cloud';
+import type { CloudClaim, CloudSetAside, CloudStatus, EventChannel } from '@station/protocol/cloud';
 import type { CloudActivity } from '@station/protocol/cloud-activity';
 import { createCloudSockets, createNoSockets, type OpenCloudSocket } from '../adapters/cloud-socket.ts';
 import type { AccessTokens } from '../core/access-tokens.ts';
@@ -31,19 +25,13 @@ import { createIdentity } from './identity.ts';
 import { usualLimits, type BudgetLimits } from './inbound-queue.ts';
 import { createLegacyMessages, createStationReset, type StationReset } from './legacy-messages.ts';
 import { createReconnect, type Reconnect } from './link-decide.ts';
-import {
-  createLink,
-  startLinkKeeper,
-  type CloudLeadership,
-  type Credentials,
-  type Link,
-  type LinkKeeper,
-} from './link.ts';
+import { createLink, startLinkKeeper, type CloudLeadership, type Link, type LinkKeeper } from './link.ts';
 import { createMethods } from './methods.ts';
 import { followEvents, type BroadcastTap } from './notifications.ts';
 import { createOutboxStore, startOutboxKeeper, type OutboxStore } from './outbox-store.ts';
 import type { IgnoredReason } from './peer.ts';
 import { createRememberedCommands } from './remembered-commands.ts';
+import { type ActiveChannels, createActiveChannels, createStationClaim, type StationClaim } from './station-claim.ts';
 import { createCloudConditions, createStatusBroadcaster, createStatusReader } from './status.ts';
 
 export type Cloud = AsyncDisposable & {
@@ -110,6 +98,7 @@ type Base = {
   outbox: OutboxStore;
   deadLetters: DeadLetterStore;
   channels: ActiveChannels;
+  claim: StationClaim;
   reset: StationReset;
   record: ActivityRecord;
   /** Serialises what changes the station or the status. */
@@ -152,7 +141,7 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
   const keeper = starting.use(
     startLinkKeeper({
       link,
-      credentials: () => readCredentials(base),
+      credentials: base.claim.credentials,
       leadership,
       run,
       onFault: failed('keeping the cloud link'),
@@ -169,8 +158,8 @@ export async function startCloud(parts: CloudParts): Promise<Cloud> {
   const running = starting.move();
   return {
     status: read,
-    claim: () => claimOf(base),
-    unclaim: () => keeper.change(() => unclaim(base)),
+    claim: base.claim.code,
+    unclaim: () => keeper.change(base.claim.end),
     activity: base.record.latest,
     deadLetters: () => deadLetters.list(shownDeadLetters),
     resendDeadLetters: async (userId) => {
@@ -192,29 +181,20 @@ async function openBase(parts: CloudParts, onActivity: () => void): Promise<Base
   const { db } = store;
   const config = createCloudConfigStore({ db, box: parts.box, clock });
   const revoke = (userId: string): void => parts.tokens.revoke(userId);
+  const channels = createActiveChannels((await config.read()).activeChannels);
+  const reset = createStationReset({ config, devices, publish, revoke, clock, logger });
+  const { host } = parts.settings;
   return {
     parts,
     config,
     outbox: createOutboxStore(store),
     deadLetters: createDeadLetterStore({ db, clock }),
-    channels: createActiveChannels((await config.read()).activeChannels),
-    reset: createStationReset({ config, devices, publish, revoke, clock, logger }),
+    channels,
+    claim: createStationClaim({ config, channels, reset, revoke, stationId: parts.stationId, host, logger }),
+    reset,
     record: createActivityRecord({ clock, onChange: onActivity }),
     run: createExclusiveRunner().run,
     failed: (where) => (error) => logger.event('unexpected_error', { where, message: describeError(error) }),
-  };
-}
-
-/** The stored choices of the cloud. */
-type ActiveChannels = { has(channel: EventChannel): boolean; set(channels: readonly EventChannel[]): void };
-
-function createActiveChannels(initial: readonly EventChannel[]): ActiveChannels {
-  let active = initial;
-  return {
-    has: (channel) => active.includes(channel),
-    set: (channels) => {
-      active = eventChannels.filter((channel) => channels.includes(channel));
-    },
   };
 }
 
@@ -258,47 +238,18 @@ async function linkPartsOf({ parts, config, channels, record, run, failed }: Bas
   };
 }
 
-/** The stored credentials that the link presents to the cloud. */
-async function readCredentials({ parts, config, channels, reset }: Base): Promise<Credentials> {
-  // An interrupted reset is finished before the link opens.
-  if ((await config.read()).resetAt !== null) await reset.finish();
-  const { stationToken, activeChannels } = await config.read();
-  channels.set(activeChannels);
-  const secret = stationToken ?? (await config.claimSecret());
-  parts.logger.keepSecret(secret);
-  return stationToken === null
-    ? { kind: 'unclaimed', chipId: parts.stationId, claimSecret: secret }
-    : { kind: 'claimed', stationToken };
-}
-
 /** A person claimed the station: from now on it has a token. */
-function keepToken({ parts, config, failed }: Base, link: Link, keeper: LinkKeeper, token: string): void {
-  const { logger, settings } = parts;
+function keepToken({ claim, failed }: Base, link: Link, keeper: LinkKeeper, token: string): void {
   const before = link.credentials();
   const keep = async (): Promise<void> => {
-    // The code of this claim was invalidated meanwhile.
-    if (link.credentials() !== before) return;
-    logger.keepSecret(token);
-    await config.claim(token);
-    logger.event('cloud_claimed', { host: settings.host });
+    // Otherwise the code of this claim was invalidated meanwhile.
+    if (link.credentials() === before) await claim.keepToken(token);
   };
   keeper.change(keep).catch((error: unknown) => {
     failed('keeping the token of the cloud')(error);
     // The cloud sends it again on the next connection.
     link.giveUp('The token of the cloud could not be kept.');
   });
-}
-
-async function claimOf({ parts, config }: Base): Promise<CloudClaim | null> {
-  if ((await config.read()).stationToken !== null) return null;
-  const [chipId, claimSecret] = [parts.stationId, await config.claimSecret()];
-  const uri = `https://${parts.settings.host}/claim#${new URLSearchParams({ chipId, claimSecret }).toString()}`;
-  return { chipId, claimSecret, uri };
-}
-
-async function unclaim({ parts, config }: Base): Promise<void> {
-  for (const userId of await config.wipe()) parts.tokens.revoke(userId);
-  parts.logger.event('cloud_unclaimed', { reason: 'The owner asked for it.' });
 }
 
 function legacyMessagesOf({ parts, reset, run, record }: Base, link: Link) {

@@ -55,7 +55,7 @@ export function openConnection(parts: ConnectionParts, listener: ConnectionListe
   let isCurrent = true;
   let awaitsPong = false;
   const whileCurrent = <Result>(work: () => Result): Result | undefined => (isCurrent ? work() : undefined);
-  const hear = (): void => {
+  const noteReceived = (): void => {
     const isPong = awaitsPong;
     awaitsPong = false;
     listener.onReceived(parts.clock.monotonic(), isPong);
@@ -69,13 +69,13 @@ export function openConnection(parts: ConnectionParts, listener: ConnectionListe
     onOpen: () => whileCurrent(listener.onOpen),
     onPong: () =>
       whileCurrent(() => {
-        hear();
+        noteReceived();
         parts.delivery.ponged();
       }),
     // Also counts as an answer to the ping: the pong may wait behind a thousand frames.
     onMessage: (text, bytes) =>
       whileCurrent(() => {
-        hear();
+        noteReceived();
         inbound.push(text, bytes);
       }),
     onClose: (loss) =>

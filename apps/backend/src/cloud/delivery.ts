@@ -6,7 +6,6 @@ import type { CloudNotification } from '@station/protocol/cloud-rpc';
 import { readState } from '../core/device-state.ts';
 import type { Database } from '../store/schema.ts';
 import type { BackendLogger } from '@station/kit/logger';
-
 import { createDeadLetterWatch, type DeadLetterWatch } from './dead-letter-decide.ts';
 import type { DeadLetterStore } from './dead-letter-store.ts';
 import type { OutboxMessage, OutboxStore } from './outbox-store.ts';
@@ -58,9 +57,9 @@ const outboxBacklogBytes = 256 * 1024;
 /** Above this backlog only the latest state of each device is kept (as in contracts, section 10). */
 const stateBacklogBytes = 1024 * 1024;
 /** Finds messages of other replicas, and messages without a wake-up. */
-const lookEveryMs = 1_000;
+const checkEveryMs = 1_000;
 /** Another replica may commit a smaller number after larger ones were read. */
-const lookBackEveryMs = 2_000;
+const rereadEveryMs = 2_000;
 /** A cloud that supports acknowledgements but sends none counts as offline. */
 const ackPatienceMs = 60_000;
 /** States may reach the disk a little later than their time, so this margin is sent again. */
@@ -90,7 +89,7 @@ type State = {
   /** Acknowledged or unwanted, but still in the outbox. */
   arrived: number[];
   readUpTo: number;
-  lookedBackAt: number;
+  rereadAt: number;
   progressAt: number;
   /** Devices whose state must be sent. */
   dirty: Set<string>;
@@ -114,7 +113,7 @@ export function createDelivery(parts: DeliveryParts): Delivery {
     inFlight: [],
     arrived: [],
     readUpTo: 0,
-    lookedBackAt: 0,
+    rereadAt: 0,
     progressAt: 0,
     dirty: new Set(),
     oversize: new Set(),
@@ -144,11 +143,11 @@ export function createDelivery(parts: DeliveryParts): Delivery {
 }
 
 const wake = (state: State): void => state.waker.wake();
-const rest = (state: State) => state.waker.sleep(lookEveryMs, neverEnding);
+const pause = (state: State) => state.waker.sleep(checkEveryMs, neverEnding);
 
 function begin(state: State, connection: Delivering): void {
   const now = state.parts.clock.monotonic();
-  Object.assign(state, { connection, readUpTo: 0, lookedBackAt: now, progressAt: now, inFlight: [] });
+  Object.assign(state, { connection, readUpTo: 0, rereadAt: now, progressAt: now, inFlight: [] });
   state.running = state.running.then(() => deliver(state, connection));
 }
 
@@ -172,12 +171,12 @@ async function deliver(state: State, to: Delivering): Promise<void> {
       if (!state.watch.isSuspecting()) await sendStates(state, to);
       await removeArrived(state);
       const didSomething = await sendSome(state, to);
-      if (!didSomething) await rest(state);
+      if (!didSomething) await pause(state);
       // Yields to other work, however much there is to send.
       else await new Promise<void>((resolve) => setImmediate(resolve));
     } catch (error) {
       parts.logger.event('unexpected_error', { where: 'sending to the cloud', message: describeError(error) });
-      await rest(state);
+      await pause(state);
     }
     const isWaiting = state.connection === to && state.inFlight.length > 0;
     if (isWaiting && parts.clock.monotonic() - state.progressAt > ackPatienceMs) {
@@ -243,13 +242,13 @@ async function read(state: State, limit: number): Promise<OutboxMessage[]> {
   const sent = [...state.inFlight, ...state.arrived];
   if (state.watch.isSuspecting()) {
     // Other messages were tried out of order: the next read also starts at the beginning.
-    state.lookedBackAt = -Infinity;
+    state.rereadAt = -Infinity;
     return outbox.read(0, limit, sent);
   }
   const nowMs = clock.monotonic();
-  if (nowMs - state.lookedBackAt < lookBackEveryMs) return outbox.read(state.readUpTo, limit);
+  if (nowMs - state.rereadAt < rereadEveryMs) return outbox.read(state.readUpTo, limit);
   const messages = await outbox.read(0, limit, sent);
-  state.lookedBackAt = nowMs;
+  state.rereadAt = nowMs;
   return messages;
 }
 

@@ -13,11 +13,7 @@ export type InboundQueue = {
 /** Longest work in one turn; local requests are served between turns. */
 const sliceMs = 2;
 
-/**
- * Handles the cloud's frames in order, in small steps and no faster than the budget allows. Reading pauses while frames wait, so TCP slows
- * down a cloud that floods the station, and local users do not notice. No frame is dropped.
- */
-export function createInboundQueue(parts: {
+type QueueParts = {
   limits: BudgetLimits;
   /** Stops and goes on reading. */
   pause(): void;
@@ -26,66 +22,93 @@ export function createInboundQueue(parts: {
   deal(text: string | null): Promise<void> | undefined;
   /** Monotonic milliseconds. */
   monotonic?: () => number;
-}): InboundQueue {
-  const budget = createInboundBudget(parts.limits);
-  const { monotonic = () => performance.now() } = parts;
-  let waiting: { text: string | null; bytes: number }[] = [];
-  let next = 0;
-  let isBusy = false;
-  let isClosed = false;
-  let dealing = 0;
+};
 
-  const later = (ms: number): void => {
-    if (ms > 0) setTimeout(work, ms).unref();
-    else setImmediate(work);
-  };
-  const work = (): void => {
-    const endMs = monotonic() + sliceMs;
-    while (next < waiting.length && !isClosed) {
-      const nowMs = monotonic();
-      if (nowMs > endMs) return later(0);
-      const frame = waiting[next]!;
-      const waitMs = budget.take(frame.bytes, nowMs);
-      if (waitMs > 0) return later(waitMs);
-      next += 1;
-      dealing = frame.bytes;
-      const dealt = parts.deal(frame.text);
-      if (dealt !== undefined) return void dealt.then(work);
-    }
-    waiting = [];
-    next = 0;
-    isBusy = false;
-    if (!isClosed) parts.resume();
-  };
+type QueueState = {
+  parts: QueueParts;
+  monotonic: () => number;
+  budget: InboundBudget;
+  waiting: { text: string | null; bytes: number }[];
+  /** Index of the next frame in `waiting`. */
+  next: number;
+  isBusy: boolean;
+  isClosed: boolean;
+  /** Bytes of the current frame. */
+  dealing: number;
+};
 
-  const hold = (): void => {
-    isBusy = true;
-    parts.pause();
+/**
+ * Handles the cloud's frames in order, in small steps and no faster than the budget allows. Reading pauses while frames wait, so TCP slows
+ * down a cloud that floods the station, and local users do not notice. No frame is dropped.
+ */
+export function createInboundQueue(parts: QueueParts): InboundQueue {
+  const { limits, monotonic = () => performance.now() } = parts;
+  const budget = createInboundBudget(limits);
+  const state: QueueState = {
+    parts,
+    monotonic,
+    budget,
+    waiting: [],
+    next: 0,
+    isBusy: false,
+    isClosed: false,
+    dealing: 0,
   };
-
   return {
-    push: (text, bytes) => {
-      if (isClosed) return;
-      if (!isBusy && budget.take(bytes, monotonic()) === 0) {
-        dealing = bytes;
-        const dealt = parts.deal(text);
-        if (dealt === undefined) return;
-        hold();
-        return void dealt.then(work);
-      }
-      waiting.push({ text, bytes });
-      if (isBusy) return;
-      hold();
-      later(0);
-    },
+    push: (text, bytes) => push(state, text, bytes),
     charge: (calls) => budget.charge(calls - 1),
-    isHeld: () => isBusy,
-    forgive: () => budget.giveBack(dealing),
+    isHeld: () => state.isBusy,
+    forgive: () => budget.giveBack(state.dealing),
     close: () => {
-      isClosed = true;
-      waiting = [];
+      state.isClosed = true;
+      state.waiting = [];
     },
   };
+}
+
+function push(state: QueueState, text: string | null, bytes: number): void {
+  if (state.isClosed) return;
+  if (!state.isBusy && state.budget.take(bytes, state.monotonic()) === 0) {
+    state.dealing = bytes;
+    const dealt = state.parts.deal(text);
+    if (dealt === undefined) return;
+    pauseReading(state);
+    return void dealt.then(() => work(state));
+  }
+  state.waiting.push({ text, bytes });
+  if (state.isBusy) return;
+  pauseReading(state);
+  workLater(state, 0);
+}
+
+function work(state: QueueState): void {
+  const { parts, monotonic, budget } = state;
+  const endMs = monotonic() + sliceMs;
+  while (state.next < state.waiting.length && !state.isClosed) {
+    const nowMs = monotonic();
+    if (nowMs > endMs) return workLater(state, 0);
+    const frame = state.waiting[state.next]!;
+    const waitMs = budget.take(frame.bytes, nowMs);
+    if (waitMs > 0) return workLater(state, waitMs);
+    state.next += 1;
+    state.dealing = frame.bytes;
+    const dealt = parts.deal(frame.text);
+    if (dealt !== undefined) return void dealt.then(() => work(state));
+  }
+  state.waiting = [];
+  state.next = 0;
+  state.isBusy = false;
+  if (!state.isClosed) parts.resume();
+}
+
+function workLater(state: QueueState, ms: number): void {
+  if (ms > 0) setTimeout(() => work(state), ms).unref();
+  else setImmediate(() => work(state));
+}
+
+function pauseReading(state: QueueState): void {
+  state.isBusy = true;
+  state.parts.pause();
 }
 
 /** Budget of the cloud: a rate per second and a burst. Each call of a batch counts as a frame. */

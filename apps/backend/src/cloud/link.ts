@@ -229,7 +229,7 @@ export type LinkKeeper = AsyncDisposable & {
 };
 
 /** Detects changes without a notification: one may be lost, or the database was offline. */
-const lookEveryMs = 5_000;
+const checkEveryMs = 5_000;
 
 /**
  * Runs the link on the leading backend only, with the stored credentials. No other code starts it, so a late start cannot follow a stop.
@@ -264,17 +264,17 @@ export function startLinkKeeper(parts: {
       lastFault = fault;
     }
   };
-  const look = (): Promise<void> => run(follow);
+  const check = (): Promise<void> => run(follow);
   const keep = async (): Promise<void> => {
     while (!signal.aborted) {
-      await look();
-      await clock.sleep(lookEveryMs, signal).catch(() => undefined);
+      await check();
+      await clock.sleep(checkEveryMs, signal).catch(() => undefined);
     }
   };
-  const following = leadership.subscribe((isLeader) => (isLeader ? void look() : link.stop()));
+  const following = leadership.subscribe((isLeader) => (isLeader ? void check() : link.stop()));
   const keeping = keep();
   return {
-    check: look,
+    check,
     change: async (work) => {
       await run(async () => {
         await work();

@@ -44,28 +44,8 @@ type Row = {
   eventAt: number;
 };
 
-export function createOutboxStore(options: { db: Database; kind: 'sqlite' | 'postgres' }): OutboxStore {
-  const { db, kind } = options;
-  const given = (seqs: readonly number[]) =>
-    jsonRows(
-      kind,
-      seqs.map((seq) => ({ seq })),
-      { seq: 'bigint' },
-    );
+export function createOutboxStore({ db, kind }: OutboxDatabase): OutboxStore {
   const measure = createOutboxMeasure(db);
-  /** Drops the oldest messages of about this many bytes, in small blocks. @returns how many. */
-  const dropOldest = (excess: number): Promise<number> =>
-    db.transaction().execute(async (transaction) => {
-      const gone = await sql`
-        delete from cloud_outbox where seq <= (select max(seq) from (
-          select seq, sum(bytes) over (order by seq) - bytes as before from (
-            select seq, ${rowBytes} as bytes from cloud_outbox order by seq limit ${sql.lit(trimChunk)}) as oldest
-        ) as summed where before < cast(${excess} as bigint))`.execute(transaction);
-      const number = Number(gone.numAffectedRows ?? 0n);
-      await countDropped(transaction, number);
-      return number;
-    });
-
   return {
     add: async ({ channel, content, at }) => {
       await sql`
@@ -73,7 +53,7 @@ export function createOutboxStore(options: { db: Database; kind: 'sqlite' | 'pos
         select ${channel}, ${JSON.stringify(content)}, cast(${at} as bigint) where ${isWanted(channel)}`.execute(db);
     },
     read: async (afterSeq, limit, except = []) => {
-      const others = except.length === 0 ? sql`` : sql`and seq not in (select seq from ${given(except)})`;
+      const others = except.length === 0 ? sql`` : sql`and seq not in (select seq from ${rowsOf(kind, except)})`;
       const { rows } = await sql<Row>`
         select seq, channel, content, device_events.id as id, device_id as "deviceId", kind, data,
           device_events.at as "eventAt"
@@ -83,7 +63,7 @@ export function createOutboxStore(options: { db: Database; kind: 'sqlite' | 'pos
     },
     remove: async (seqs) => {
       if (seqs.length === 0) return;
-      await sql`delete from cloud_outbox where seq in (select seq from ${given(seqs)})`.execute(db);
+      await sql`delete from cloud_outbox where seq in (select seq from ${rowsOf(kind, seqs)})`.execute(db);
     },
     size: async () => {
       const { rows: pending, bytes } = await measure();
@@ -96,30 +76,54 @@ export function createOutboxStore(options: { db: Database; kind: 'sqlite' | 'pos
       let dropped = 0;
       for (;;) {
         const excess = (await measure()).bytes - maxBytes;
-        const number = excess > 0 ? await dropOldest(excess) : 0;
+        const number = excess > 0 ? await dropOldest(db, excess) : 0;
         if (number === 0) return dropped;
         dropped += number;
         // Yields to other work, however much there is to drop.
         await new Promise<void>((resolve) => setImmediate(resolve));
       }
     },
-    giveBack: async () => {
-      if (kind === 'postgres') return false;
-      const { rows } = await sql<{ freelist_count: number }>`pragma freelist_count`.execute(db);
-      const free = (rows[0]?.freelist_count ?? 0) - pagesKeptFree;
-      if (free <= 0) return false;
-      const { rows: modes } = await sql<{ auto_vacuum: number }>`pragma auto_vacuum`.execute(db);
-      // An old file without incremental vacuum keeps its size; its free pages are reused.
-      if (modes[0]?.auto_vacuum !== 2) return false;
-      await db.transaction().execute(async (transaction) => {
-        // Frees one page for each call, whatever the number: the driver reads only the first row.
-        for (let page = 0; page < Math.min(free, pagesAtOnce); page++) {
-          await sql`pragma incremental_vacuum(1)`.execute(transaction);
-        }
-      });
-      return free > pagesAtOnce;
-    },
+    giveBack: () => (kind === 'postgres' ? Promise.resolve(false) : vacuumSomePages(db)),
   };
+}
+
+type OutboxDatabase = { db: Database; kind: 'sqlite' | 'postgres' };
+
+const rowsOf = (kind: OutboxDatabase['kind'], seqs: readonly number[]) =>
+  jsonRows(
+    kind,
+    seqs.map((seq) => ({ seq })),
+    { seq: 'bigint' },
+  );
+
+/** Drops the oldest messages of about this many bytes, in small blocks. @returns how many. */
+const dropOldest = (db: Database, excess: number): Promise<number> =>
+  db.transaction().execute(async (transaction) => {
+    const gone = await sql`
+      delete from cloud_outbox where seq <= (select max(seq) from (
+        select seq, sum(bytes) over (order by seq) - bytes as before from (
+          select seq, ${rowBytes} as bytes from cloud_outbox order by seq limit ${sql.lit(trimChunk)}) as oldest
+      ) as summed where before < cast(${excess} as bigint))`.execute(transaction);
+    const number = Number(gone.numAffectedRows ?? 0n);
+    await countDropped(transaction, number);
+    return number;
+  });
+
+/** @returns false when there are none left. */
+async function vacuumSomePages(db: Database): Promise<boolean> {
+  const { rows } = await sql<{ freelist_count: number }>`pragma freelist_count`.execute(db);
+  const free = (rows[0]?.freelist_count ?? 0) - pagesKeptFree;
+  if (free <= 0) return false;
+  const { rows: modes } = await sql<{ auto_vacuum: number }>`pragma auto_vacuum`.execute(db);
+  // An old file without incremental vacuum keeps its size; its free pages are reused.
+  if (modes[0]?.auto_vacuum !== 2) return false;
+  await db.transaction().execute(async (transaction) => {
+    // Frees one page for each call, whatever the number: the driver reads only the first row.
+    for (let page = 0; page < Math.min(free, pagesAtOnce); page++) {
+      await sql`pragma incremental_vacuum(1)`.execute(transaction);
+    }
+  });
+  return free > pagesAtOnce;
 }
 
 function paramsOf({ content, id, deviceId, kind, data, eventAt }: Row): Record<string, unknown> | null {
@@ -234,7 +238,7 @@ export function startOutboxKeeper(parts: {
   const stopping = new AbortController();
   const { signal } = stopping;
   const sleep = (ms: number): Promise<void> => clock.sleep(ms, signal).catch(() => undefined);
-  const look = async (): Promise<void> => {
+  const keepWithinLimit = async (): Promise<void> => {
     const dropped = await outbox.trim(parts.maxBytes);
     if (dropped > 0) logger.event('cloud_outbox_full', { dropped });
     while (!signal.aborted && (await outbox.giveBack())) await sleep(stepMs);
@@ -244,7 +248,7 @@ export function startOutboxKeeper(parts: {
       await sleep(everyMs);
       if (signal.aborted) return;
       if (!parts.isLeading()) continue;
-      await look().catch((error: unknown) => {
+      await keepWithinLimit().catch((error: unknown) => {
         logger.event('unexpected_error', { where: 'keeping the outbox of the cloud', message: describeError(error) });
       });
       parts.onTick();

@@ -34,77 +34,84 @@ export function commandKey(idempotencyKey: string | undefined, id: CallId, conte
   return { text: `id:${name}:${digest}`, lifetimeMs: isLong ? rememberedMs : shortIdRememberedMs };
 }
 
-/**
- * The table `cloud_commands`: a key is on disk before its command is sent, its outcome after. Keys of this run age by the monotonic clock,
- * because setting the wall clock could expire them at once. Keys of earlier runs age by the wall clock.
- */
-export function createRememberedCommands(options: {
+type RememberedParts = {
   db: Database;
   /** A key or outcome could not be written. */
   onFault(error: unknown): void;
   clock: Clock;
-}): RememberedCommands {
-  const { db, onFault, clock } = options;
+};
+
+/** `life` identifies this run of the backend. */
+type RememberedState = RememberedParts & { life: string };
+
+/**
+ * The table `cloud_commands`: a key is on disk before its command is sent, its outcome after. Keys of this run age by the monotonic clock,
+ * because setting the wall clock could expire them at once. Keys of earlier runs age by the wall clock.
+ */
+export function createRememberedCommands(parts: RememberedParts): RememberedCommands {
+  const state: RememberedState = { ...parts, life: randomUUID() };
   const running = new Map<string, Promise<unknown>>();
-  const life = randomUUID();
-
-  const claimKey = async ({ text, lifetimeMs }: CommandKey): Promise<boolean> => {
-    const at = clock.now();
-    const monotonicAt = Math.round(clock.monotonic());
-    return db.transaction().execute(async (transaction) => {
-      const old = (ageMs: number) =>
-        transaction
-          .deleteFrom('cloud_commands')
-          .where(({ or, and, eb }) =>
-            or([
-              and([eb('life', '=', life), eb('monotonic_at', '<', monotonicAt - ageMs)]),
-              and([eb('life', '!=', life), eb('at', '<', at - ageMs)]),
-            ]),
-          );
-      await old(lifetimeMs).where('key', '=', text).execute();
-      await old(rememberedMs).execute();
-      const inserted = await transaction
-        .insertInto('cloud_commands')
-        .values({ key: text, outcome: null, at, life, monotonic_at: monotonicAt })
-        .onConflict((conflict) => conflict.column('key').doNothing())
-        .executeTakeFirst();
-      return inserted.numInsertedOrUpdatedRows === 1n;
-    });
-  };
-  const recall = async (text: string): Promise<unknown> => {
-    const row = await db.selectFrom('cloud_commands').select('outcome').where('key', '=', text).executeTakeFirst();
-    if (row?.outcome == null) {
-      throw new RpcError(rpcErrors.outcomeUnknown, 'The outcome was not stored; the command may have taken effect.');
-    }
-    return JSON.parse(row.outcome) as unknown;
-  };
-  const run = async (key: CommandKey, action: () => Promise<unknown>): Promise<unknown> => {
-    const { text } = key;
-    if (!(await claimKey(key))) return recall(text);
-    let outcome: unknown;
-    try {
-      outcome = await action();
-    } catch (error) {
-      if (error instanceof RpcError && error.code === rpcErrors.outcomeUnknown) throw error;
-      // If the key stays, a repeated command gets outcomeUnknown, although nothing was done.
-      await db.deleteFrom('cloud_commands').where('key', '=', text).execute().catch(onFault);
-      throw error;
-    }
-    const written = db.updateTable('cloud_commands').set({ outcome: JSON.stringify(outcome) });
-    // The key stays in any case: the command ran.
-    await written.where('key', '=', text).execute().catch(onFault);
-    return outcome;
-  };
-
   return {
     once: async <T>(key: CommandKey | null, action: () => Promise<T>): Promise<T> => {
       if (key === null) return action();
       const { text } = key;
       const already = running.get(text);
       if (already !== undefined) return already as Promise<T>;
-      const started = run(key, action).finally(() => running.delete(text));
+      const started = runOnce(state, key, action).finally(() => running.delete(text));
       running.set(text, started);
       return started as Promise<T>;
     },
   };
+}
+
+async function runOnce(state: RememberedState, key: CommandKey, action: () => Promise<unknown>): Promise<unknown> {
+  const { db, onFault } = state;
+  const { text } = key;
+  if (!(await claimKey(state, key))) return storedOutcome(db, text);
+  let outcome: unknown;
+  try {
+    outcome = await action();
+  } catch (error) {
+    if (error instanceof RpcError && error.code === rpcErrors.outcomeUnknown) throw error;
+    // If the key stays, a repeated command gets outcomeUnknown, although nothing was done.
+    await db.deleteFrom('cloud_commands').where('key', '=', text).execute().catch(onFault);
+    throw error;
+  }
+  const written = db.updateTable('cloud_commands').set({ outcome: JSON.stringify(outcome) });
+  // The key stays in any case: the command ran.
+  await written.where('key', '=', text).execute().catch(onFault);
+  return outcome;
+}
+
+/** Stores the key. @returns false when it is stored already. */
+async function claimKey({ db, clock, life }: RememberedState, { text, lifetimeMs }: CommandKey): Promise<boolean> {
+  const at = clock.now();
+  const monotonicAt = Math.round(clock.monotonic());
+  return db.transaction().execute(async (transaction) => {
+    const old = (ageMs: number) =>
+      transaction
+        .deleteFrom('cloud_commands')
+        .where(({ or, and, eb }) =>
+          or([
+            and([eb('life', '=', life), eb('monotonic_at', '<', monotonicAt - ageMs)]),
+            and([eb('life', '!=', life), eb('at', '<', at - ageMs)]),
+          ]),
+        );
+    await old(lifetimeMs).where('key', '=', text).execute();
+    await old(rememberedMs).execute();
+    const inserted = await transaction
+      .insertInto('cloud_commands')
+      .values({ key: text, outcome: null, at, life, monotonic_at: monotonicAt })
+      .onConflict((conflict) => conflict.column('key').doNothing())
+      .executeTakeFirst();
+    return inserted.numInsertedOrUpdatedRows === 1n;
+  });
+}
+
+async function storedOutcome(db: Database, text: string): Promise<unknown> {
+  const row = await db.selectFrom('cloud_commands').select('outcome').where('key', '=', text).executeTakeFirst();
+  if (row?.outcome == null) {
+    throw new RpcError(rpcErrors.outcomeUnknown, 'The outcome was not stored; the command may have taken effect.');
+  }
+  return JSON.parse(row.outcome) as unknown;
 }

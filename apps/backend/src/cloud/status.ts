@@ -108,12 +108,12 @@ export function createStatusBroadcaster(parts: {
 }): StatusBroadcaster {
   let { latest } = parts;
   const message = () => ({ type: 'cloud_status', at: isoTime(parts.clock.now()), status: latest }) as const;
-  const look = async (evenIfSame: boolean): Promise<void> => {
+  const refresh = async (evenIfSame: boolean): Promise<void> => {
     const before = JSON.stringify(latest);
     latest = await parts.read();
     if (evenIfSame || JSON.stringify(latest) !== before) parts.hub.broadcast(message(), 'cloud_status');
   };
-  const start = (evenIfSame: boolean): void => void parts.run(() => look(evenIfSame)).catch(parts.onFault);
+  const start = (evenIfSame: boolean): void => void parts.run(() => refresh(evenIfSame)).catch(parts.onFault);
   let soon: NodeJS.Timeout | undefined;
   const broadcastSoon = (): void => {
     soon ??= setTimeout(() => {

@@ -21,7 +21,7 @@ const lamp = (power: boolean, second: number, more: Partial<Device> = {}): Devic
   ...more,
 });
 
-test('a reading that began before a message does not take back what the message told', () => {
+test('a read that began before a message does not undo the message', () => {
   const read = [lamp(false, 1, { name: 'Reading lamp' })];
   const state = {
     type: 'device_state',
@@ -31,11 +31,11 @@ test('a reading that began before a message does not take back what the message 
     at: time(5),
   } as const;
   const gone = { type: 'device_status', deviceId: 'lamp', status: 'offline', at: time(6) } as const;
-  const told = [state, gone].reduce<readonly Device[]>(
+  const live = [state, gone].reduce<readonly Device[]>(
     (devices, message) => withMessage(devices, message) as readonly Device[],
     [lamp(false, 1)],
   );
-  const [shown] = withRead(told, read);
+  const [shown] = withRead(live, read);
   assert.deepEqual([shown?.state, shown?.stateAt, shown?.lastSeenAt], [{ power: true }, time(5), time(5)]);
   assert.deepEqual([shown?.status, shown?.statusAt, shown?.name], ['offline', time(6), 'Reading lamp']);
 });
@@ -43,8 +43,8 @@ test('a reading that began before a message does not take back what the message 
 test('what was read counts where it is later, or where nothing was known', () => {
   assert.deepEqual(withRead([lamp(true, 5)], [lamp(false, 9)]), [lamp(false, 9)]);
   assert.deepEqual(withRead([lamp(true, 5)], [lamp(false, 5)]), [lamp(false, 5)]);
-  const unheard = lamp(true, 5, { stateAt: null, statusAt: null, lastSeenAt: null, state: {}, status: 'unknown' });
-  assert.deepEqual(withRead([unheard], [lamp(false, 1)]), [lamp(false, 1)]);
+  const unreported = lamp(true, 5, { stateAt: null, statusAt: null, lastSeenAt: null, state: {}, status: 'unknown' });
+  assert.deepEqual(withRead([unreported], [lamp(false, 1)]), [lamp(false, 1)]);
   assert.deepEqual(withRead([lamp(true, 5), lamp(true, 5, { id: 'removed' })], [lamp(false, 9)]), [lamp(false, 9)]);
   assert.deepEqual(withRead([], [lamp(false, 1)]), [lamp(false, 1)]);
 });

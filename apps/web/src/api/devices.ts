@@ -6,7 +6,7 @@ import type { LiveService } from './live.ts';
 import { atMostEvery, type Reading, useReading } from './reading.ts';
 import { useServices } from './services.ts';
 
-/** Nothing to show is `shown` with an empty list. */
+/** Without devices it is `shown` with an empty list. */
 export const useDevices = (): Reading<readonly Device[]> =>
   useReading(devicesKey, '/api/devices', { merge: (known, read) => withRead(known ?? [], read) });
 
@@ -40,16 +40,16 @@ export function useZones(): readonly Zone[] | null {
   return data ?? null;
 }
 
-/** Under which the server's answers are kept. */
+/** Keys of the query cache. */
 export const devicesKey = ['devices'] as const;
 const deviceTypesKey = ['device-types'] as const;
 export const zonesKey = ['zones'] as const;
 export const activityKey = (deviceId: string | null) => ['activity', deviceId] as const;
 export const historyKey = (deviceId: string, capability: string) => ['history', deviceId, capability] as const;
 
-/** What comes within this time is drawn together: a hundred devices that speak at once are one change of the page. */
+/** Messages within this time are drawn together: a hundred devices that report at once are one change of the page. */
 const gatherMs = 50;
-/** While events pour in, they are read at most this often. */
+/** Limit of reads during many events. */
 const readEventsEveryMs = 1_000;
 
 /** Updates the list of devices from the station's events, and reads it again after each handshake: events may have been missed. */
@@ -84,7 +84,7 @@ export function followDevices(live: LiveService, queries: QueryClient): void {
   });
 }
 
-/** The list after a message; itself when the message changes nothing of it. */
+/** The list after a message; the same object when the message changes nothing. */
 export function withMessage(devices: readonly Device[], message: ServerMessage): readonly Device[] | 'read_again' {
   if (message.type === 'device_state') {
     const { state, stateAt, at } = message;
@@ -99,8 +99,8 @@ export function withMessage(devices: readonly Device[], message: ServerMessage):
 }
 
 /**
- * What was read, but of each device the state and the status that are known to be later: the answer to a reading that began before a message
- * may come after it.
+ * The devices that were read, with every state and status that is known to be later: the answer to a read that began before a
+ * message may come after it.
  */
 export function withRead(known: readonly Device[], read: readonly Device[]): Device[] {
   const before = new Map(known.map((device) => [device.id, device]));
@@ -117,7 +117,7 @@ export function withRead(known: readonly Device[], read: readonly Device[]): Dev
   });
 }
 
-// All are in the station's own form of ISO 8601, which sorts.
+// The station's form of ISO 8601 sorts as text.
 const isLater = (one: string | null, other: string | null): boolean => (one ?? '') > (other ?? '');
 
 function withChange(devices: readonly Device[], id: string, change: Partial<Device>): readonly Device[] | 'read_again' {

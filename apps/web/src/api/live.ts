@@ -14,9 +14,9 @@ export type LiveService = {
   state: Store<LiveState>;
   open(): void;
   close(): void;
-  /** Tries at once instead of waiting for the next attempt, and asks whether a link that looks open is. */
+  /** Reconnects at once instead of waiting for the next attempt, and pings a link that looks open. */
   nudge(): void;
-  /** Calls `listener` with every message, as long as the page lives. */
+  /** Calls `listener` with every message, as long as the page is open. */
   onMessage(listener: (message: ServerMessage) => void): void;
 };
 

@@ -17,7 +17,7 @@ export function createMemory(storage: () => Storage): Memory {
         if (value === null) storage().removeItem(`station.${key}`);
         else storage().setItem(`station.${key}`, value);
       } catch {
-        // As said above.
+        // Not saved: storage is forbidden or full.
       }
     },
   };

@@ -12,12 +12,12 @@ test('what is on the screen is live, asked for, or old', () => {
   assert.deepEqual(freshnessOf({ ...facts, agent: false }), { kind: 'polling' });
 });
 
-test('a failed read makes it old, with the time of the last word and who is silent', () => {
-  const lastWordAt = facts.readAt;
+test('a failed read makes it stale, with the time of the last update and what does not answer', () => {
+  const lastUpdateAt = facts.readAt;
   const failure = new Problem('no_answer', '');
-  assert.deepEqual(freshnessOf({ ...facts, failure }), { kind: 'stale', because: 'no_answer', lastWordAt });
+  assert.deepEqual(freshnessOf({ ...facts, failure }), { kind: 'stale', because: 'no_answer', lastUpdateAt });
   const agent = new Problem('agent_unreachable', '');
-  assert.deepEqual(freshnessOf({ ...facts, failure: agent }), { kind: 'stale', because: 'agent_silent', lastWordAt });
+  assert.deepEqual(freshnessOf({ ...facts, failure: agent }), { kind: 'stale', because: 'agent_silent', lastUpdateAt });
 });
 
 test('a request that hangs makes it old as well, sooner without the socket', () => {
@@ -27,7 +27,7 @@ test('a request that hangs makes it old as well, sooner without the socket', () 
   assert.deepEqual([after(60_000, 'live'), after(100_000, 'live')], ['live', 'stale']);
 });
 
-test('the status is read often when there is something to see, and rarely when changes are told', () => {
+test('the status is read often during an operation, and rarely while events arrive', () => {
   const every = (change: object): number =>
     pollEveryMs({ link: 'live', agent: true, busy: false, failed: false, ...change });
   assert.deepEqual(

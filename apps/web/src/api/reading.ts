@@ -3,7 +3,7 @@ import type { LiveState } from './live.ts';
 import { asProblem, type Problem } from './request.ts';
 import { useServices, useStore, useTick } from './services.ts';
 
-/** What was read of the station, in the forms a view has to draw. */
+/** Data of the station, in the states that a view has to draw. */
 export type Reading<T> =
   | { kind: 'loading' }
   | { kind: 'fault'; problem: Problem; retry: () => void; retrying: boolean }
@@ -46,15 +46,15 @@ export function useReading<T>(key: readonly unknown[], path: string, options: Re
   return { kind: 'shown', value: query.data, freshness };
 }
 
-/** How true what is on the screen still is. */
+/** How up to date the shown data is. */
 export type Freshness =
   | { kind: 'connecting' }
   | { kind: 'live' }
-  /** No socket, but the station answers when asked. */
+  /** No socket, but the station answers polls. */
   | { kind: 'polling' }
-  | { kind: 'stale'; because: 'no_answer' | 'agent_silent'; lastWordAt: number };
+  | { kind: 'stale'; because: 'no_answer' | 'agent_silent'; lastUpdateAt: number };
 
-/** Without the socket the page asks every few seconds; twice that without an answer, and what is shown is old. */
+/** Without the socket the page polls every few seconds; without an answer for two polls the data is stale. */
 const silentAfterMs = 7_000;
 /** The socket reports changes; the page still polls, but rarely. After a phone's sleep this time has passed. */
 const asleepAfterMs = 90_000;
@@ -65,7 +65,7 @@ export function freshnessOf(facts: {
   agent: boolean | null;
   /** When the shown state was read, epoch milliseconds here. */
   readAt: number;
-  /** What the latest try to read it came to, when it failed. */
+  /** Why the latest read failed; null: it succeeded. */
   failure: Problem | null;
   now: number;
 }): Freshness {
@@ -75,11 +75,11 @@ export function freshnessOf(facts: {
     return {
       kind: 'stale',
       because: failure.code === 'agent_unreachable' ? 'agent_silent' : 'no_answer',
-      lastWordAt: readAt,
+      lastUpdateAt: readAt,
     };
   }
   if (age > (link === 'live' ? asleepAfterMs : silentAfterMs))
-    return { kind: 'stale', because: 'no_answer', lastWordAt: readAt };
+    return { kind: 'stale', because: 'no_answer', lastUpdateAt: readAt };
   if (link === 'connecting') return { kind: 'connecting' };
   return link === 'live' && agent !== false ? { kind: 'live' } : { kind: 'polling' };
 }

@@ -32,18 +32,18 @@ export function createRefreshTurns(memory: Memory): RefreshTurns {
   };
 }
 
-/** A tab that died in its turn blocks the others no longer than this. */
+/** A tab that was closed in its turn blocks the others no longer than this. */
 export const leaseMs = 8_000;
 /** Browsers let the timers of a hidden tab run once a minute. */
 export const hiddenLeaseMs = 75_000;
 const renewEveryMs = 2_000;
-/** Two tabs may write at once; so much later both read which of them was the last. */
+/** Two tabs may write at once; after this time both read which of them was the last. */
 const settleMs = 40;
 const key = 'refresh-lease';
 
 /**
- * Runs `work` while no other tab of this browser does, where there are no Web Locks. Who works renews its lease until it is done, and who waits
- * does so as long as it is renewed: a proxy may hold a request for much longer than a lease lasts.
+ * Runs `work` while no other tab of this browser does, where there are no Web Locks. The holder renews its lease until it is done, and
+ * the others wait as long as it is renewed: a proxy may hold a request for much longer than a lease lasts.
  */
 export async function withLease<T>(
   work: () => Promise<T>,
@@ -58,11 +58,11 @@ export async function withLease<T>(
   const isMine = (): boolean => holder()?.id === mine;
   const take = async (): Promise<boolean> => {
     const held = holder();
-    // One that has more left than there is to have is of before the clock was set.
+    // A lease with more time left than a whole lease is from before the clock was set.
     if (held !== null && held.leftMs > 0 && held.leftMs <= hiddenLeaseMs) return false;
     renew();
     await pause(settleMs);
-    // Nothing is kept where storage is forbidden; then each tab is alone.
+    // Without storage there is no lease, and each tab works for itself.
     return isMine() || holder() === null;
   };
   const release = (): void => {

@@ -6,7 +6,7 @@ export type ProblemCode = ErrorCode | LocalCode;
 
 export type FieldFault = { pointer: string; message: string };
 
-/** A request that did not end well. `code` decides; `message` is the station's own English and only a last resort. */
+/** A request that failed. `code` decides; `message` is the station's English text, shown only when nothing else fits. */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly status: number | null;
@@ -31,7 +31,7 @@ export class Problem extends Error {
 export const asProblem = (error: unknown): Problem =>
   error instanceof Problem ? error : new Problem('bad_answer', String(error), { cause: error });
 
-/** Whether it is the way to the backend that failed, so that trying again automatically makes sense. */
+/** Whether the backend was not reached, so that an automatic retry makes sense. */
 export const isOutage = (problem: Problem): boolean =>
   problem.code === 'no_answer' ||
   problem.code === 'timed_out' ||

@@ -7,7 +7,7 @@ import type { SessionService } from './session.ts';
 import type { StationClock } from './station-clock.ts';
 import type { Store, WritableStore } from './store.ts';
 
-/** What the pages work with; made once, handed down. */
+/** The services of all pages; created once, passed down. */
 export type Services = {
   session: SessionService;
   live: LiveService;

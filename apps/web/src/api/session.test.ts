@@ -69,7 +69,7 @@ describe('a session', () => {
     return createSessionService({ send, turns, clock, memory: createMemory(() => storage), pause: async () => {} });
   }
 
-  test('a browser that was here before is let in by its cookie, without a word', async () => {
+  test('a browser with a session cookie is signed in silently', async () => {
     answers = { 'POST /api/auth/refresh': [session('a')] };
     const it = service();
     await it.start();
@@ -149,7 +149,7 @@ describe('a session', () => {
     assert.deepEqual(it.state.get(), { kind: 'signed_out', because: 'expired' });
   });
 
-  test('an error body becomes a problem with its code, its faults and its waiting time; anything else is told apart', async () => {
+  test('an error body becomes a problem with its code, its faults and its waiting time; any other answer has a code of its own', async () => {
     const faults = [{ in: 'body', pointer: '/email', message: 'is not an address' }];
     answers = {
       'POST /api/auth/login': [

@@ -19,11 +19,11 @@ export type SessionService = {
   setUp(request: SetupRequest): Promise<void>;
   logIn(request: LoginRequest): Promise<void>;
   logOut(): Promise<void>;
-  /** An access token that is still good for a while; refreshed silently when it is not. Rejects with a Problem. */
+  /** A valid access token; refreshed silently when it is about to expire. Rejects with a Problem. */
   token(): Promise<string>;
   /** The current token was refused: the next `token()` fetches another one. */
   tokenRefused(token: string): void;
-  /** A request in the name of the user; a refused token is refreshed once, silently. */
+  /** A request of the user; a refused token is refreshed once, silently. */
   call<T>(method: Method, path: string, options?: CallOptions): Promise<T>;
 };
 
@@ -74,7 +74,7 @@ export function createSessionService(parts: SessionParts): SessionService {
 
 type Page = SessionParts & {
   state: WritableStore<SessionState>;
-  /** The access token lives here and nowhere else: in this page's memory. */
+  /** The access token is only in this page's memory. */
   current: Session | null;
   /** The refresh under way, which everyone who needs a token waits for. */
   refreshing: Promise<Session> | null;

@@ -12,10 +12,10 @@ test('a phone whose clock is ten minutes slow still knows the time on the statio
   clock.observeMessage(new Date(start + 250).toISOString());
   assert.equal(clock.now(), start + 250);
   clock.observeHeader(new Date(start).toUTCString());
-  assert.equal(clock.now(), start + 250, 'a coarse header does not spoil what a message said exactly');
+  assert.equal(clock.now(), start + 250, 'a coarse header does not replace the exact time of a message');
 });
 
-test('clocks that agree within a second are left alone, and nonsense is ignored', () => {
+test('clocks that agree within a second are not corrected, and nonsense is ignored', () => {
   const clock = createStationClock(() => start);
   clock.observeHeader(new Date(start - 400).toUTCString());
   clock.observeHeader('soon');

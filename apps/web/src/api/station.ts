@@ -31,7 +31,7 @@ const isPhase = (value: unknown): value is OperationPhase => typeof value === 's
 /** Whether the operation is at a point where the backend itself is being replaced, so that silence is expected. */
 export const isSwitching = (operation: Operation | null): boolean => operation !== null && silent[operation.phase];
 
-/** While events pour in, the status is read at most this often. */
+/** Limit of reads during many events. */
 const readEveryMs = 400;
 
 /**

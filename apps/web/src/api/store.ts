@@ -1,4 +1,4 @@
-/** A value that components can watch (the shape `useSyncExternalStore` wants). */
+/** A value that components can watch (the shape that `useSyncExternalStore` needs). */
 export type Store<T> = { get(): T; subscribe(listener: () => void): () => void };
 export type WritableStore<T> = Store<T> & { set(value: T): void };
 

@@ -16,13 +16,13 @@ export function App({ services }: { services: AppServices }) {
           <QueryClientProvider client={services.queries}>
             <Router
               aroundNav={(navigate, to, options) => {
-                // A page of the previous release takes the next step as its chance to become the new one.
+                // A page of the previous release becomes the new one at the next navigation.
                 if (services.outdated.get()) location.assign(to);
                 else navigate(to, options);
               }}
             >
               <SessionGate>
-                <Shell />
+                <Shell fetchAhead={services.fetchAhead} />
               </SessionGate>
             </Router>
           </QueryClientProvider>

@@ -28,7 +28,7 @@ export function HomePage() {
   const devices = useDevices();
   const firmware = useFirmwareAttention(useUser().role !== 'member');
   const cloud = useCloudAttention();
-  // The devices go on without the update service, so its silence dims the headline alone.
+  // The devices work without the agent, so without it only the headline is dimmed.
   const isAgentSilent = view.kind === 'shown' && view.freshness.kind === 'stale';
   const isStale = devices.kind === 'shown' && devices.freshness.kind === 'stale';
   const freshness = isStale ? devices.freshness : view.kind === 'shown' ? view.freshness : undefined;
@@ -126,7 +126,7 @@ function StationTile({ status }: { status: Status }) {
 const attentionWords = (t: TFunction, { state }: Rollout): string =>
   t(state === 'stopped' ? 'home.firmware.stopped' : 'home.firmware.approval');
 
-/** Only while there is something to decide or to know. */
+/** Shown only while a rollout waits for approval or was stopped. */
 function FirmwareTile({ rollout, stale }: { rollout: Rollout; stale: boolean }) {
   const { t } = useTranslation();
   const { type, version, state } = rollout;
@@ -151,7 +151,7 @@ function FirmwareTile({ rollout, stale }: { rollout: Rollout; stale: boolean }) 
 const cloudTitle = (t: TFunction, { id, message }: CloudCondition): string =>
   (t as (key: string, options: { defaultValue: string }) => string)(`home.cloud.${id}`, { defaultValue: message });
 
-/** Only while something is wrong with the way to the cloud. */
+/** Shown only while something is wrong with the cloud link. */
 function CloudTile({ condition, stale }: { condition: CloudCondition; stale: boolean }) {
   const { t } = useTranslation();
   const tone = toneOfSeverity[condition.severity];

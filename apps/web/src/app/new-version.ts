@@ -33,10 +33,19 @@ const notWithinMs = 30_000;
 
 /**
  * After an update the files of the previous page are gone: a part of the page that was not fetched yet is then missing, and
- * loading the page again brings the new one. Once only, so that a real fault does not go round in circles.
+ * loading the page again brings the new one. Once only, so that a real fault does not reload the page for ever.
+ * @returns fetches parts before they are opened. One that fails reloads nothing: a person is at work, and opening it tries again.
  */
-export function reloadOnMissingChunk(): void {
-  addEventListener('vite:preloadError', () => void reloadOnce());
+export function reloadOnMissingChunk(): (loads: readonly (() => Promise<unknown>)[]) => Promise<void> {
+  let fetchesAhead = 0;
+  addEventListener('vite:preloadError', () => {
+    if (fetchesAhead === 0) void reloadOnce();
+  });
+  return async (loads) => {
+    fetchesAhead += 1;
+    await Promise.allSettled(loads.map((load) => load()));
+    fetchesAhead -= 1;
+  };
 }
 
 async function reloadOnce(): Promise<void> {
@@ -50,7 +59,7 @@ async function reloadOnce(): Promise<void> {
     if (Date.now() - Number(sessionStorage.getItem(stampKey) ?? 0) < notWithinMs) return;
     sessionStorage.setItem(stampKey, String(Date.now()));
   } catch {
-    // Without storage there is no telling whether it was tried before: leave it to the error view.
+    // Without storage it is unknown whether it was tried before: show the error view.
     return;
   }
   location.reload();

@@ -27,7 +27,7 @@ export type PlaceMark = {
     | 'account'
     | 'more';
   icon: LucideIcon;
-  /** A desk has room for all but `phone`; a phone shows those that are on its bar, the others are reached by "more". */
+  /** A wide screen shows all but `phone`; a phone shows the places of its bar, and the others under "more". */
   on: 'both' | 'desk' | 'phone';
 };
 

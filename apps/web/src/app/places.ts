@@ -2,7 +2,7 @@ import { createElement, lazy, type ComponentType } from 'react';
 import { loadLaterTexts } from '../i18n/i18n.ts';
 import { placeMarks, type PlaceMark } from './place-marks.ts';
 
-/** A place of the app with the chunk it comes in. */
+/** A place of the app and its chunk. */
 export type Place = PlaceMark & { Page: ComponentType; preload: () => Promise<unknown> };
 
 /** A page whose texts do not come with the first ones. */
@@ -45,7 +45,7 @@ export const DevicePage = lazy(async () => {
 const loadAutomationPage = () => withTexts(import('../features/automations/automation-page.tsx'));
 const loadEditPage = () => withTexts(import('../features/automations/edit-page.tsx'));
 
-/** One automation, reached from the list; and where it is put into words. */
+/** One automation, reached from the list, and its editor. */
 export const AutomationPage = lazy(async () => ({ default: (await loadAutomationPage()).AutomationPage }));
 export const NewAutomationPage = lazy(async () => ({ default: (await loadEditPage()).NewAutomationPage }));
 export const EditAutomationPage = lazy(async () => ({ default: (await loadEditPage()).EditAutomationPage }));

@@ -15,10 +15,10 @@ import { followAutomations } from '../features/automations/follow-automations.ts
 import { followCloud } from '../features/cloud/follow-cloud.ts';
 import { createDeviceControl, type DeviceControl } from '../features/devices/device-control.ts';
 import { followFirmware } from '../features/firmware/follow-firmware.ts';
-import { watchPageAge } from './new-version.ts';
+import { reloadOnMissingChunk, watchPageAge } from './new-version.ts';
 
 /** The services of every page, and what the app alone has to start. */
-export type AppServices = Services & { control: DeviceControl };
+export type AppServices = Services & { control: DeviceControl; fetchAhead: ReturnType<typeof reloadOnMissingChunk> };
 
 export function createServices(): AppServices {
   const clock = createStationClock(() => Date.now());
@@ -38,7 +38,7 @@ export function createServices(): AppServices {
     onServerTime: clock.observeMessage,
   });
   // The station is often used without internet, so the browser's "offline" does not apply to it; and each view
-  // decides for itself how often to ask, so a failed request is not repeated behind its back.
+  // decides for itself how often to ask, so a failed request is not repeated automatically.
   const always = { networkMode: 'always', retry: false } as const;
   const queries = new QueryClient({ defaultOptions: { queries: always, mutations: always } });
   const control = createDeviceControl({
@@ -57,10 +57,11 @@ export function createServices(): AppServices {
   const readResult = createStore(memory.get('read-result'));
   readResult.subscribe(() => memory.set('read-result', readResult.get()));
   const outdated = watchPageAge(live, async () => (await fetch('/', { cache: 'no-store' })).text());
-  return { session, live, control, queries, clock, memory, readResult, outdated };
+  const fetchAhead = reloadOnMissingChunk();
+  return { session, live, control, queries, clock, memory, readResult, outdated, fetchAhead };
 }
 
-/** Starts what lives as long as the page does. */
+/** Starts what runs as long as the page is open. */
 export function startServices(services: AppServices): void {
   const { session, live, control, queries } = services;
   session.state.subscribe(() => {
@@ -68,7 +69,7 @@ export function startServices(services: AppServices): void {
     if (kind === 'signed_in') live.open();
     if (kind !== 'signed_out') return;
     live.close();
-    // The next person to log in here must not see what this one saw.
+    // The next person who logs in here must not see this person's data.
     queries.clear();
     control.clear();
   });

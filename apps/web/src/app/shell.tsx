@@ -17,7 +17,7 @@ import {
 } from './places.ts';
 
 /** The frame around every page: places at the bottom on a phone, at the side on a desk. */
-export function Shell() {
+export function Shell({ fetchAhead }: { fetchAhead: (loads: typeof preloads) => Promise<void> }) {
   const { t } = useTranslation();
   const main = useRef<HTMLElement>(null);
   const [path] = useLocation();
@@ -30,9 +30,9 @@ export function Shell() {
   }, [path]);
   useEffect(() => {
     // The other pages are small: have them here before the connection is lost.
-    const timer = setTimeout(() => void Promise.allSettled(preloads.map((preload) => preload())), 2_000);
+    const timer = setTimeout(() => void fetchAhead(preloads), 2_000);
     return () => clearTimeout(timer);
-  }, []);
+  }, [fetchAhead]);
   return (
     <div className="md:pl-28">
       <a
@@ -121,7 +121,7 @@ function Places({ path }: { path: string }) {
   );
 }
 
-/** The shape most pages begin with, for the moment in which a page itself is being fetched. */
+/** The shape of most pages, shown while the page's own chunk is being fetched. */
 function PageSkeleton() {
   const { t } = useTranslation();
   return (

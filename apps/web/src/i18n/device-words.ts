@@ -2,7 +2,7 @@ import type { TFunction } from 'i18next';
 import type { Capability } from '@station/protocol/device-types';
 import { orElse } from './words.ts';
 
-/** A value a device shows, beside what is known of it. */
+/** A value of a device and its description. */
 export type CapabilityValue = { capability: Capability; value: unknown };
 
 /* Turns values into text. An unknown name is shown as the device sends it. */
@@ -38,7 +38,7 @@ export function valueWords(t: TFunction, locale: string, reading: CapabilityValu
   return unit === null ? value : `${value}\u00a0${unit}`;
 }
 
-/** With its name, where that does not go without saying: "Humidity 45 %", "Hot: No", but "No motion". */
+/** With its name where the value alone is unclear: "Humidity 45 %", "Hot: No", but "No motion". */
 export function readingWords(t: TFunction, locale: string, reading: CapabilityValue): string {
   const words = valueWords(t, locale, reading);
   const name = capabilityName(t, reading.capability.name);

@@ -3,7 +3,7 @@ const hour = 60 * minute;
 
 /**
  * How long ago, coarse enough not to tick: "5 minutes ago", "yesterday", "12 Nov". Null within the last minute: the caller has
- * a word for that ("a moment ago"). A time ahead of `now` counts as now, since clocks differ.
+ * a text for that ("a moment ago"). A time ahead of `now` counts as now, since clocks differ.
  */
 export function formatRelative(locale: string, then: number, now: number): string | null {
   const age = Math.max(0, now - then);

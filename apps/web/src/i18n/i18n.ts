@@ -33,7 +33,7 @@ export async function speak(i18n: I18n, memory: Memory, language: Language): Pro
   document.documentElement.lang = language;
 }
 
-/** Texts of pages that are not needed for the first one: they come beside those pages, each language as a chunk of its own. */
+/** Texts of later pages: they are fetched with those pages, each language as a chunk of its own. */
 const laterTexts: Record<Language, () => Promise<object>> = {
   en: async () => (await import('./en/later.ts')).later,
   uk: async () => (await import('./uk/later.ts')).later,
@@ -61,7 +61,7 @@ type Language = (typeof languages)[number];
 
 const isLanguage = (value: string): value is Language => (languages as readonly string[]).includes(value);
 
-/** The language a reader most likely wants: the remembered one, else the first of the browser's that is spoken here. */
+/** The language a reader most likely wants: the remembered one, else the first of the browser's languages that the app has. */
 export function preferredLanguage(remembered: string | null, browser: readonly string[]): Language {
   if (remembered !== null && isLanguage(remembered)) return remembered;
   for (const tag of browser) {

@@ -2,7 +2,7 @@ import type { TFunction } from 'i18next';
 import type { Problem } from '../api/request.ts';
 import { formatDuration } from './format.ts';
 
-/** The text of a key that a newer station made up; `fallback` when this page has none for it. */
+/** The text of a key that a newer station may have added; `fallback` when this page has none for it. */
 export const orElse = (t: TFunction, key: string, fallback: string): string =>
   (t as (key: string, options: { defaultValue: string }) => string)(key, { defaultValue: fallback });
 

@@ -12,7 +12,7 @@ const looks: Record<ButtonKind, string> = {
 const shape =
   'inline-flex min-h-11 items-center justify-center gap-2 rounded-xl border px-4 py-2 text-center font-strong transition-colors';
 
-/** For what is no button but should look like one. */
+/** For links that look like a button. */
 export const buttonLook = (kind: ButtonKind): string => classNames(shape, looks[kind]);
 
 /** `busy` shows progress in place; `disabled` greys the button. A busy button keeps the focus. */

@@ -8,7 +8,7 @@ import { ToneIcon, toneOfSeverity, type Tone } from './tone.tsx';
 
 const rank: Record<ConditionStatus['severity'], number> = { fault: 0, warning: 1, info: 2 };
 
-/** What is not as it should be, the worst first, each with what to do. */
+/** What is wrong, the worst first, each with what to do. */
 export function ConditionsCard({
   conditions,
   words,
@@ -47,7 +47,7 @@ export function ConditionsCard({
   );
 }
 
-/** A mere notice is not something at work: it has a sign of its own. */
+/** A notice has an icon of its own. */
 function ConditionIcon({ tone }: { tone: Tone | 'notice' }) {
   if (tone === 'notice') return <Info aria-hidden className="mt-0.5 size-5 shrink-0 text-ink-soft" />;
   return <ToneIcon tone={tone} className="mt-0.5" />;

@@ -1,8 +1,7 @@
 import { useId, useLayoutEffect, useRef, type ReactNode } from 'react';
 
 /**
- * A question that must be answered. The browser's own modal dialog: it holds the focus, Escape answers "no", and the focus goes
- * back to where it came from.
+ * The browser's own modal dialog: it holds the focus, Escape cancels it, and the focus returns to where it was.
  */
 export function Dialog({
   title,

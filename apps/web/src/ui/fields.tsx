@@ -145,7 +145,7 @@ export function Choice<Value extends string>({
   );
 }
 
-/** On or off, as a switch on the wall: it moves at once. Its touch target is larger than it looks. */
+/** Moves at once, before the device confirms. Its touch target is larger than it looks. */
 export function Switch({
   label,
   on,

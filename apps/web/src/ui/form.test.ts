@@ -4,7 +4,7 @@ import { checkForm, refusedFields } from './form.ts';
 
 const rules = { email: 'email', password: 'new_password', name: 'filled', stationName: 'free' } as const;
 
-test('an empty form is told field by field, and what may stay empty is left alone', () => {
+test('an empty form has a fault for each field, except fields that may stay empty', () => {
   assert.deepEqual(checkForm({}, rules), { email: 'required', password: 'required', name: 'required' });
 });
 

@@ -6,7 +6,7 @@ import type { FieldFault } from '../api/request.ts';
 type FieldFaults = { readonly [name: string]: 'required' | 'email' | 'short' | 'refused' | undefined };
 type Rule = 'filled' | 'email' | 'new_password' | 'free';
 
-/** As the backend wants it (protocol, `NewPassword`). */
+/** The backend's limit (protocol, `NewPassword`). */
 const shortestPassword = 10;
 
 export const textOf = (form: FormData, name: string): string => {

@@ -118,7 +118,7 @@ function StaleNote({
 }) {
   const { t } = useTranslation();
   const locale = useLocale();
-  const time = formatClock(locale, freshness.lastWordAt);
+  const time = formatClock(locale, freshness.lastUpdateAt);
   const sentence = restarting
     ? 'link.restarting'
     : freshness.because === 'agent_silent'

@@ -23,7 +23,7 @@ export function ProblemNote({ problem }: { problem: Problem }) {
   );
 }
 
-/** Instead of what was never read: what happened and what helps. It is read again automatically as well. */
+/** In place of data that could not be read: what happened and what helps. The read is repeated automatically. */
 export function ReadFault({
   title,
   problem,

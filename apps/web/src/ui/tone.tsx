@@ -2,7 +2,7 @@ import { Check, CircleAlert, LoaderCircle, TriangleAlert, type LucideIcon } from
 import type { ConditionStatus } from '@station/protocol/agent-api';
 import { classNames } from './class-names.ts';
 
-/** The four states anything on the page can be in. Colour, icon and word follow from it together. */
+/** The four states anything on the page can be in. It decides colour, icon and word. */
 export type Tone = 'ok' | 'working' | 'attention' | 'fault';
 
 const icons: Record<Tone, LucideIcon> = {
@@ -59,7 +59,7 @@ export function ToneDisc({ tone, large = false }: { tone: Tone; large?: boolean 
   );
 }
 
-/** A mere notice has no tone: nothing is wrong. */
+/** A notice has no tone: nothing is wrong. */
 export const toneOfSeverity: Record<ConditionStatus['severity'], Tone | 'notice'> = {
   fault: 'fault',
   warning: 'attention',

@@ -4,7 +4,7 @@ import { readComposeFiles, withComposeFiles } from './compose-env.ts';
 
 const files = ['docker-compose.yml', '/data/compose.update.override.yml'];
 
-test('adds the compose files to an environment file and leaves the rest alone', () => {
+test('adds the compose files to an environment file and keeps the rest', () => {
   const cases: [string, string][] = [
     ['', 'COMPOSE_FILE=docker-compose.yml:/data/compose.update.override.yml\n'],
     ['A=1', 'A=1\nCOMPOSE_FILE=docker-compose.yml:/data/compose.update.override.yml\n'],

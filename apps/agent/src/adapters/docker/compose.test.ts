@@ -56,7 +56,7 @@ test('an environment file behind a symbolic link is written where it is', async 
   assert.match(await readFile(real, 'utf8'), /^A=1\nCOMPOSE_FILE=/);
 });
 
-test('a symbolic link to nowhere is left alone, and that is told', async () => {
+test('a dangling symbolic link is not changed, and that is reported', async () => {
   await using project = await createProject();
   await symlink('nowhere/station.env', project.env);
   assert.equal(await project.compose.link(), false);
@@ -72,7 +72,7 @@ test('a program or folder that is not there is a project that cannot be read, an
   });
 });
 
-test('an environment file that cannot be read is told so', async () => {
+test('an environment file that cannot be read is reported', async () => {
   await using project = await createProject();
   await mkdir(project.env);
   assert.equal(await project.compose.link(), false);
@@ -106,7 +106,7 @@ test('a broken project is asked for once in a while, and at once when its files 
   assert.equal(world.asked, 3);
 });
 
-test('a project that broke later keeps its name, and its services are not told any more', async () => {
+test('a project that broke later keeps its name, and its services are no longer listed', async () => {
   const { world, read } = createWorld();
   world.isBroken = false;
   await read({ evenIfOld: false });

@@ -14,12 +14,12 @@ test('an image of which no container can be made is broken, unless the disk is f
   assert.equal(await pinWith(500, mebibyte), 'unknown');
 });
 
-test('an image is pinned on a disk however full, if the engine says so', async () => {
+test('an image is pinned on a full disk too, if the engine accepts it', async () => {
   for (const status of [201, 409]) assert.equal(await pinWith(status, 0), 'pinned');
   assert.equal(await pinWith(404, 0), 'absent');
 });
 
-test('a pin is none of a stack, whatever stack its image was built in', async () => {
+test('a pin belongs to no stack, whatever stack its image was built in', async () => {
   const built = { 'com.docker.compose.project': 'station', 'com.docker.compose.service': 'backend' };
   const removed: string[] = [];
   let labels: object = {};
@@ -56,7 +56,7 @@ test('unpinning an image takes the volumes that were made for its pin, and nothi
   assert.deepEqual(removed, [['/containers/ours', { force: 'true', v: 'true' }]]);
 });
 
-test('a container without labels stands for a service by its name, and only where the labels tell of none', async () => {
+test('a container without labels stands for a service by its name, and only where labels name none', async () => {
   const names = { backend: 'my.backend', frontend: 'my-frontend' };
   const compose = (project: string, service: string) => ({
     'com.docker.compose.project': project,
@@ -99,5 +99,5 @@ test('a container without labels stands for a service by its name, and only wher
   const composed = [all[1], { ...all[0], Labels: compose('station', 'backend') }] as typeof all;
   const { asked, found } = listing(composed);
   assert.equal((await found()).length, 2);
-  assert.equal(asked.length, 1, 'names are not asked for when the labels tell of every service');
+  assert.equal(asked.length, 1, 'names are not requested when the labels name every service');
 });

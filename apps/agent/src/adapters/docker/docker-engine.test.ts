@@ -62,7 +62,7 @@ test('an `up` that fails is a failure of the engine while Compose can read the p
   assert.equal(answer.detail, 'address already in use');
 });
 
-test('an `up` that fails for a project that broke since it was read says nothing of the release', async () => {
+test('an `up` that fails for a project that broke since it was read is no failure of the release', async () => {
   await using stack = await createStack();
   assert.deepEqual(await stack.engine.services(), ['backend']);
   await stack.breakProject();
@@ -166,7 +166,7 @@ test('an id is no image of docker.io', async () => {
   assert.deepEqual(calls, ['pull caddy:latest']);
 });
 
-test('the first that cannot be fetched is told, and ends it', async () => {
+test('the first that cannot be fetched is reported, and ends it', async () => {
   const { fetch, calls } = createMachine(async () => away);
   assert.deepEqual(await fetch([proxy, 'registry.test/station/other:1']), away);
   assert.deepEqual(calls, [`pull ${proxy}`]);
@@ -200,7 +200,7 @@ test('a slow line has all the time that it needs, and each progress is a sign of
   assert.ok(elapsedMs() >= 3600_000);
 });
 
-test('a line that falls silent is given up, to be tried again', async () => {
+test('a pull that falls silent is cancelled, to be tried again', async () => {
   const { fetch, elapsedMs } = createMachine(untilAborted);
   const answer = await fetch([proxy]);
   assert.ok(answer?.code === 'registry_unavailable' && answer.transient);

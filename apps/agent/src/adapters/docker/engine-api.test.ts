@@ -42,7 +42,7 @@ for (const [offered, spoken] of [
   ['1.99', '1.51'],
   ['2.0', '1.51'],
 ] as const) {
-  test(`speaks ${spoken} with an engine that offers ${offered}`, async () => {
+  test(`uses ${spoken} with an engine that offers ${offered}`, async () => {
     await using engine = await speak(offered, (_, response) => response.end('{}'));
     using api = createEngineApi(engine.socketPath);
     await api.call('GET', '/info');
@@ -69,7 +69,7 @@ test('a bad request stays one, and is sent once', async () => {
   assert.equal(engine.paths.length, 1);
 });
 
-test('hands out lines as they come, and tells an answer that broke off', async () => {
+test('passes on lines as they come, and reports an answer that broke off', async () => {
   await using engine = await speak('1.41', (request, response) => {
     response.write('{"n":1}\n\n{"n":2}\n');
     if (request.url?.endsWith('/whole')) response.end('{"n":3}');
@@ -87,7 +87,7 @@ test('hands out lines as they come, and tells an answer that broke off', async (
   assert.deepEqual(await api.drain('GET', '/whole'), { status: 200, complete: true });
 });
 
-test('an engine that is not there is told as unavailable', async () => {
+test('an engine that does not run is reported as unavailable', async () => {
   using api = createEngineApi(join(tmpdir(), 'station-no-such-engine.sock'));
   await assert.rejects(api.call('GET', '/info'), isUnavailable);
 });
@@ -111,7 +111,7 @@ test('a version that broke off is asked for again', async () => {
   assert.equal(asked, 2);
 });
 
-test('an engine that accepts and never answers is told as unavailable, at each of its answers', async () => {
+test('an engine that accepts and never answers is reported as unavailable, for each kind of call', async () => {
   const silent = (): undefined => undefined;
   const begun: RequestListener = (_, response) => void response.write('{"n":');
   await using dumb = await speak('1.41', silent, silent);

@@ -33,7 +33,7 @@ for (const [user, labels] of [
   ['another station', { 'station.hold': 'neighbour' }],
   ['somebody without Compose', {}],
 ] as const) {
-  test(`an image that ${user} uses is left alone, with the container that uses it`, async () => {
+  test(`an image that ${user} uses stays, with the container that uses it`, async () => {
     const { api, calls } = createApi(using(own, labels));
     assert.equal(await removeImage(api, 'station', 'caddy', true), 'in_use');
     assert.deepEqual(calls, ['GET /containers/json']);
@@ -53,7 +53,7 @@ test('an image that only this project uses goes with what stands on it', async (
   }
 });
 
-test('an image is left alone while the engine cannot say who uses it', async () => {
+test('an image stays while the engine cannot report what uses it', async () => {
   for (const answer of [
     { status: 500, body: { message: 'no' } },
     { status: 200, body: { message: '' } },
@@ -64,7 +64,7 @@ test('an image is left alone while the engine cannot say who uses it', async () 
   }
 });
 
-test('an image is absent when the engine says so, or has one that it cannot use; trouble of the engine is none', async () => {
+test('an image is absent when the engine reports that, or cannot use it; not when the engine fails', async () => {
   const broken = { status: 500, body: { message: 'input/output error' } };
   const cases: [Record<string, ApiAnswer>, string | null][] = [
     [{ 'GET /images/caddy/json': { status: 200, body: { Id: 'sha256:1' } } }, 'sha256:1'],
@@ -89,7 +89,7 @@ const downloading = (id: string, current: number, total: number): PullLine => ({
   progressDetail: { current, total },
 });
 
-test('weighs layers by their bytes, from the sizes the registry told', () => {
+test('counts layers by their bytes, from the sizes of the registry', () => {
   const meter = createPullMeter(sizes);
   assert.deepEqual(meter.read(), { doneBytes: 0, totalBytes: 4000 });
   meter.add(downloading('bbbbbbbbbbbb', 1500, 3000));
@@ -107,7 +107,7 @@ test('never goes back when a layer is fetched again', () => {
   assert.equal(meter.read().doneBytes, 2000);
 });
 
-test('says that the total is unknown until every layer has told its size', () => {
+test('has no total until the size of every layer is known', () => {
   const meter = createPullMeter({});
   assert.equal(meter.read().totalBytes, null);
   meter.add({ id: 'aaaaaaaaaaaa', status: 'Pulling fs layer' });

@@ -22,18 +22,18 @@ type Row = {
 
 const rows: Row[] = [
   { what: 'nothing yet', heard: [], is: null },
-  { what: 'all is well', heard: [...asked, device(70), device(80), device(90), device(100)], is: 'activated' },
+  { what: 'every step succeeds', heard: [...asked, device(70), device(80), device(90), device(100)], is: 'activated' },
   { what: 'NEED_AUTH at the start is how every secured join goes', heard: asked, is: null },
   { what: 'wrong WPA2 key: asked for a new one', heard: [...asked, device(60, 8)], is: 'wrong_password' },
   { what: 'wrong WPA2 key: nobody to ask', heard: [...asked, device(120, 7)], is: 'wrong_password' },
   {
-    what: 'wrong WPA2 key, heard of the supplicant first',
+    what: 'wrong WPA2 key, first reported by the supplicant',
     heard: [...asked, handshake, broken(2)],
     is: 'wrong_password',
   },
   { what: 'the handshake times out', heard: [...asked, broken(15)], is: 'wrong_password' },
   { what: 'the handshake times out at our end', heard: [...asked, broken(-15)], is: 'wrong_password' },
-  { what: 'beacons lost in the handshake say nothing', heard: [...asked, handshake, broken(-4)], is: null },
+  { what: 'beacons lost in the handshake decide nothing', heard: [...asked, handshake, broken(-4)], is: null },
   {
     what: 'let in, and the handshake that begins again breaks off: the password was right',
     heard: [...asked, handshake, completed, device(70), handshake, broken(15)],
@@ -55,7 +55,7 @@ const rows: Row[] = [
     heard: [...asked, handshake, completed, device(70), handshake],
     is: null,
   },
-  { what: 'a disconnect before the handshake says nothing', heard: [...asked, broken(3)], is: null },
+  { what: 'a disconnect before the handshake decides nothing', heard: [...asked, broken(3)], is: null },
   {
     what: 'in a WPA3 handshake the key is right already',
     security: 'wpa3',
@@ -89,7 +89,7 @@ const rows: Row[] = [
   { what: 'the device is pulled out', heard: [...begun, device(10, 36)], is: 'failed' },
   { what: 'the radio is switched off', heard: [...begun, device(20)], is: 'failed' },
   { what: 'somebody ends it', heard: [...begun, device(110, 39)], is: 'failed' },
-  { what: 'NetworkManager is away', heard: [{ kind: 'gone' }], is: 'failed' },
+  { what: 'NetworkManager is not running', heard: [{ kind: 'gone' }], is: 'failed' },
   { what: 'an unknown reason', heard: [...begun, device(120, 1)], is: 'failed' },
   { what: 'what was there before ends', heard: [device(110, 39), device(30, 39)], is: null },
   { what: 'the old password was wrong, not ours', heard: [device(120, 7), device(30), ...begun], is: null },

@@ -18,7 +18,7 @@ describe('the private fields of the D-Bus library', () => {
     assert.equal(dependencies['@jellybrick/dbus-next'], fittingVersion);
   });
 
-  it('tell of an orderly end, and close the connection at once', async () => {
+  it('report an orderly end, and close the connection at once', async () => {
     await using stack = new AsyncDisposableStack();
     const folder = await mkdtemp(join(tmpdir(), 'dbus-socket-'));
     stack.defer(() => rm(folder, { recursive: true }));

@@ -18,7 +18,7 @@ describe('the host of NetworkManager', () => {
   }
   const heading = '  sl  local_address rem_address   st tx_queue rx_queue\n';
 
-  test('radio switches: a hard one outweighs a soft one, and Bluetooth says nothing', async () => {
+  test('radio switches: a hard one outweighs a soft one, and Bluetooth does not count', async () => {
     assert.equal(await readBlocked(folder), 'no');
     const set = async (name: string, type: string, soft: number, hard: number): Promise<void> => {
       await put(`class/rfkill/${name}/type`, `${type}\n`);

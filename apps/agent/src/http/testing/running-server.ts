@@ -102,7 +102,7 @@ export const postJson = (target: Target, path: string, body: unknown, headers: R
   });
 
 /** Status and code of an error answer, in one line. */
-export function told(answer: Answer): string {
+export function outcomeOf(answer: Answer): string {
   const { code } = (answer.json ?? {}) as { code?: string };
   return code === undefined ? `${answer.status}` : `${answer.status} ${code}`;
 }

@@ -10,7 +10,7 @@ import { sentenceOf, waysOf } from './sentence.ts';
 
 const waysShown = 4;
 
-/** What a flow does, in words: one sentence, or one for each way through it. */
+/** What a flow does: one sentence, or one for each path through it. */
 export function AutomationSentence({ flow, around }: { flow: Flow; around: Surroundings }) {
   const { t } = useTranslation();
   if (flow.nodes.length === 0) return <p className="text-ink-soft">{t('automations.nothing')}</p>;
@@ -47,7 +47,7 @@ export function StatusBadge({ status }: { status: 'draft' | 'published' }) {
 
 const dayMs = 24 * 3_600_000;
 
-/** A moment ahead, as short as it is clear: "21:30", "Mon 07:00", "3 Dec". The reader's own time of day, as the exact one on hover. */
+/** A time in the future, in short form: "21:30", "Mon 07:00", "3 Dec". The reader's own time of day, as the exact one on hover. */
 export function NextTime({ at }: { at: string }) {
   const locale = useLocale();
   const { clock } = useServices();
@@ -64,7 +64,7 @@ export function NextTime({ at }: { at: string }) {
   );
 }
 
-/** Also where one lands with an address of one that was deleted. */
+/** Also shown for the address of a deleted automation. */
 export function Gone() {
   const { t } = useTranslation();
   return (

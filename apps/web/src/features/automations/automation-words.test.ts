@@ -57,7 +57,7 @@ const heat: Sentence = {
   ],
 };
 
-test('a sentence is told as a person would say it', async () => {
+test('a sentence reads as a person would write it', async () => {
   const english = await around('en');
   assert.equal(
     plain(sentenceWords(english, hall)),
@@ -81,7 +81,7 @@ test('and in Ukrainian', async () => {
   );
 });
 
-test('a device that is gone and a part that is not known are named as such', async () => {
+test('a removed device and an unknown part are named as such', async () => {
   const english = await around('en');
   const flow = flowOf({
     ...hall,
@@ -115,7 +115,7 @@ const i18n = createInstance();
 await i18n.init({ lng: 'en', resources: { en: { translation: { ...en, ...laterEn } } }, fallbackLng: false });
 const t = i18n.t as TFunction;
 
-test('"Run now" is not said to have started what was skipped', () => {
+test('"Run now" does not claim to have started what was skipped', () => {
   const run = (status: RunSummary['status'], reason: RunSummary['reason'] = null) => ({ status, reason }) as RunSummary;
   assert.equal(startedWords(t, run('running')), 'Started. It appears below.');
   assert.equal(startedWords(t, run('completed')), 'Started. It appears below.');

@@ -171,7 +171,7 @@ export function sentenceWords(around: Surroundings, { triggers, conditions, acti
   return t('automations.say.guarded', { when, only, then });
 }
 
-/** One way through a flow that is no sentence: "When it is 21:30 → if it is warm → turn off Heater". */
+/** One path through a flow that is no sentence: "When it is 21:30 → if it is warm → turn off Heater". */
 export function wayWords(around: Surroundings, way: readonly Step[]): string {
   const { t } = around;
   const [trigger, ...rest] = way;
@@ -198,7 +198,7 @@ export function nodeWords(around: Surroundings, data: NodeData): string {
   }
 }
 
-/** A clause beside the name of its device, where the name need not be said again: "detects motion", "turn on". */
+/** A clause beside the name of its device, so without that name: "detects motion", "turn on". */
 export function briefWords(around: Surroundings, data: NodeData): string {
   const { t } = around;
   if (data.kind === 'device_event_received') {
@@ -254,6 +254,6 @@ export function startedWords(t: TFunction, run: RunSummary): string {
   return [t('automations.page.notStarted'), reasonOfRun(t, run)].filter((words) => words !== null).join(' ');
 }
 
-/** "Done", or why not simply so. */
+/** "Done", or the reason why not. */
 export const reasonOfRun = (t: TFunction, { reason }: RunSummary): string | null =>
   reason === null ? null : t(`automations.runs.reason.${reason}`);

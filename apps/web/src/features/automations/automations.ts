@@ -42,7 +42,7 @@ export function useDetails(summaries: readonly AutomationSummary[]): ReadonlyMap
 
 const noDevices: readonly Device[] = [];
 
-/** Null until the devices are known: a sentence without their names would say something wrong. */
+/** Null until the devices are known: a sentence needs their names. */
 export function useSurroundings(): Surroundings | null {
   const { t } = useTranslation();
   const locale = useLocale();
@@ -54,12 +54,12 @@ export function useSurroundings(): Surroundings | null {
 
 type Command<Answer, Input = void> = UseMutationResult<Answer, Problem, Input>;
 
-/** Makes or changes one; with `publish` it is put into effect at once. What was made is kept when only that fails. */
+/** Creates or changes an automation; with `publish` it is published at once. If only that fails, the draft is kept. */
 export function useSave(
   existing: Automation | null,
 ): Command<Automation, { change: AutomationPatch & NewAutomation; publish: boolean }> {
   const { session, queries } = useServices();
-  // Should only the second half fail, another try must not make a second one.
+  // If only the publishing fails, another try must not create a second automation.
   const kept = useRef(existing);
   return useMutation({
     mutationFn: async ({ change, publish }) => {
@@ -79,7 +79,7 @@ export function useSave(
   });
 }
 
-/** Puts it into effect, or takes it back. */
+/** Publishes it, or turns it back into a draft. */
 export function useSwitch(id: string, to: 'publish' | 'draft'): Command<Automation> {
   const { session, queries } = useServices();
   return useMutation({
@@ -106,7 +106,7 @@ export function useDelete(id: string): Command<void> {
   });
 }
 
-/** What sentences are spoken in: the language, and the devices by their names. */
+/** What sentences need: the language, and the devices with their names. */
 export type Surroundings = {
   t: TFunction;
   /** BCP 47. */

@@ -38,7 +38,7 @@ export function Builder({ automation, around }: { automation: Automation | null;
     setChecked(true);
     const all = [...triggers.parts, ...conditions.parts, ...actions.parts];
     if (all.some(({ data }) => partFault(around, data) !== null)) {
-      // After the marks are drawn: to the first of them.
+      // Once the marks are drawn, focus the first of them.
       requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[data-fault] :is(select, input)')?.focus());
       return;
     }
@@ -226,7 +226,7 @@ function PartsCard<Data extends TriggerData | ConditionData | ActionData>({
   );
 }
 
-/** A part that may not be chosen yet; the key stays with it wherever it is moved to. */
+/** A part that may not be chosen yet; its key stays the same when it moves. */
 type Part<Data> = { key: number; data: Data | null };
 type PartsOf<Data> = {
   parts: readonly Part<Data>[];
@@ -235,7 +235,7 @@ type PartsOf<Data> = {
   add(): void;
   change(key: number, data: Data): void;
   remove(key: number): void;
-  /** Changes places with its neighbour. */
+  /** Swaps it with its neighbour. */
   move(key: number, by: -1 | 1): void;
 };
 

@@ -11,7 +11,7 @@ import { type Surroundings, useAutomation, useSurroundings } from './automations
 import { Builder } from './builder.tsx';
 import { sentenceOf } from './sentence.ts';
 
-/** A new automation, put into words. */
+/** Creates an automation. */
 export function NewAutomationPage() {
   const { t } = useTranslation();
   const around = useSurroundings();
@@ -24,7 +24,7 @@ export function NewAutomationPage() {
   );
 }
 
-/** Another wording of one that is there. */
+/** Edits an existing automation. */
 export function EditAutomationPage({ id }: { id: string }) {
   const { t } = useTranslation();
   const view = useAutomation(id);

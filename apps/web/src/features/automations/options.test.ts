@@ -21,9 +21,9 @@ const around: Surroundings = {
   types: new Map(builtInDeviceTypes.map((type) => [type.type, type] as const)),
 };
 const night = { kind: 'schedule', config: { time: '21:30' } } as const;
-const tell = { kind: 'notify', config: { message: 'x' } } as const;
+const notify = { kind: 'notify', config: { message: 'x' } } as const;
 
-test('whatever can be chosen, the station accepts', () => {
+test('the station accepts everything that can be chosen', () => {
   const surroundings = {
     deviceType: (wanted: string) => devices.find((device) => device.id === wanted)?.type ?? null,
     cronProblem: () => null,
@@ -31,9 +31,9 @@ test('whatever can be chosen, the station accepts', () => {
   let seen = 0;
   for (const device of devices) {
     const flows = [
-      ...triggerOptions(around, device.id).map((one) => flowOf({ triggers: [one], conditions: [], actions: [tell] })),
+      ...triggerOptions(around, device.id).map((one) => flowOf({ triggers: [one], conditions: [], actions: [notify] })),
       ...conditionOptions(around, device.id).map((one) =>
-        flowOf({ triggers: [night], conditions: [one], actions: [tell] }),
+        flowOf({ triggers: [night], conditions: [one], actions: [notify] }),
       ),
       ...actionOptions(around, device.id).map((one) => flowOf({ triggers: [night], conditions: [], actions: [one] })),
     ];
@@ -86,6 +86,6 @@ test('what is not filled in keeps it from being saved', () => {
     faults.map((part) => partFault(around, part)),
     ['nothing', 'device', 'number', 'range', 'range', 'text', 'days', 'delay', 'delay', 'text', 'address'],
   );
-  const sound = [brightness(40), night, tell, { kind: 'webhook', config: { url: 'https://example.org/x' } }] as const;
+  const sound = [brightness(40), night, notify, { kind: 'webhook', config: { url: 'https://example.org/x' } }] as const;
   for (const part of sound) assert.equal(partFault(around, part), null);
 });

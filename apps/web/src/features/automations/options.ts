@@ -8,7 +8,7 @@ import { deviceOf, typeOf, type Surroundings } from './automations.ts';
  * which begin with what the device shows now.
  */
 
-/** Tells choices apart: two parts with one key differ in a number only. */
+/** Identifies a choice: two parts with one key differ in a number only. */
 export function keyOf(data: TriggerData | ConditionData | ActionData): string {
   switch (data.kind) {
     case 'device_event_received':
@@ -42,7 +42,7 @@ export function keyOf(data: TriggerData | ConditionData | ActionData): string {
 
 const valueKey = (value: StateValue): string => (typeof value === 'number' ? '#' : String(value));
 
-/** What a device may start. */
+/** The triggers of a device. */
 export function triggerOptions(around: Surroundings, deviceId: string): TriggerData[] {
   const [device, type] = [deviceOf(around, deviceId), typeOf(around, deviceId)];
   const events = type?.events ?? [];
@@ -69,7 +69,7 @@ export function triggerOptions(around: Surroundings, deviceId: string): TriggerD
   ];
 }
 
-/** What may be asked of a device at that moment. */
+/** The conditions of a device. */
 export function conditionOptions(around: Surroundings, deviceId: string): ConditionData[] {
   const [device, type] = [deviceOf(around, deviceId), typeOf(around, deviceId)];
   return (type?.capabilities ?? []).flatMap((capability): ConditionData[] => {
@@ -119,7 +119,7 @@ export function numberOf(type: DeviceType | undefined, action: string): CommandT
   return parameter?.kind === 'number' ? parameter : null;
 }
 
-/** A sensible number to begin with: what the device shows now, else the middle. */
+/** The number to begin with: the device's current value, else the middle. */
 function numberNow(device: Device | undefined, { name, min, max }: Pick<Capability, 'name' | 'min' | 'max'>): number {
   const shown = device?.state[name];
   if (typeof shown === 'number') return Math.round(shown);

@@ -46,7 +46,7 @@ export function NumberBox({
   onChange: (value: number) => void;
   className?: string;
 }) {
-  // What is typed on the way to a number ("-", "1.") is not one yet.
+  // Half-typed numbers ("-", "1.") are not numbers yet.
   const [text, setText] = useState(Number.isNaN(value) ? '' : String(value));
   const shown = Number(text) === value || Number.isNaN(value) ? text : String(value);
   return (

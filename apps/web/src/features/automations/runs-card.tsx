@@ -120,7 +120,7 @@ const toneOfStep: Record<RunStep['status'], Tone | null> = {
 function Step({ step, automation, around }: { step: RunStep; automation: Automation; around: Surroundings }) {
   const { t } = useTranslation();
   const tone = toneOfStep[step.status];
-  // A run of some time ago may know parts that the flow no longer has.
+  // An older run may have parts that the flow no longer has.
   const data = [automation.publishedFlow, automation.flow]
     .map((flow) => nodeData(flow, step.nodeId))
     .find((found) => found?.kind === step.kind);

@@ -17,11 +17,11 @@ const on = {
   config: { deviceId: hall, action: 'set_power', params: { power: true } },
 } as const;
 const wait = { kind: 'delay', config: { seconds: 120 } } as const;
-const tell = { kind: 'notify', config: { message: 'Good night' } } as const;
+const notify = { kind: 'notify', config: { message: 'Good night' } } as const;
 
 const sentences: readonly Sentence[] = [
   { triggers: [motion], conditions: [], actions: [on] },
-  { triggers: [motion, evening], conditions: [night, warm], actions: [on, wait, tell, on] },
+  { triggers: [motion, evening], conditions: [night, warm], actions: [on, wait, notify, on] },
   { triggers: [evening], conditions: [night], actions: [] },
   { triggers: [evening, motion], conditions: [], actions: [] },
   { triggers: [], conditions: [], actions: [] },
@@ -49,7 +49,7 @@ const fork: Flow = {
     node('t', 'trigger', motion),
     node('c', 'condition', night),
     node('a', 'action', on),
-    node('b', 'action', tell),
+    node('b', 'action', notify),
   ],
   edges: [
     { id: '1', source: 't', target: 'c' },
@@ -66,7 +66,7 @@ test('a flow that forks, joins, goes round or has loose ends is no sentence', ()
     { nodes: line.nodes, edges: line.edges.slice(0, -1) },
     { nodes: line.nodes, edges: [...line.edges, { id: 'x', source: 'action-4', target: 'condition-1' }] },
     { nodes: line.nodes, edges: [...line.edges, { id: 'x', source: 'trigger-1', target: 'action-2' }] },
-    { nodes: [...line.nodes, node('lonely', 'action', tell)], edges: line.edges },
+    { nodes: [...line.nodes, node('lonely', 'action', notify)], edges: line.edges },
     { nodes: line.nodes, edges: line.edges.map((edge) => ({ ...edge, target: 'nowhere' })) },
     { nodes: [node('t', 'trigger', { kind: 'sunset', config: {} })], edges: [] },
     { nodes: [node('t', 'trigger', { kind: 'schedule', config: {} })], edges: [] },
@@ -77,7 +77,7 @@ test('a flow that forks, joins, goes round or has loose ends is no sentence', ()
   assert.equal(sentenceOf(late), null, 'a condition after an action');
 });
 
-test('every way through a fork is told, and a circle ends', () => {
+test('every path through a fork is listed, and a circle ends', () => {
   const ways = waysOf(fork, 10);
   assert.deepEqual(
     ways.map((way) => way.map(({ nodeId, isNegated }) => (isNegated ? `not ${nodeId}` : nodeId)).join(' ')),

@@ -10,7 +10,7 @@ import { deviceOf, type Surroundings, typeOf } from './automations.ts';
 import { numberIn, numberOf } from './options.ts';
 
 /**
- * An automation as a person says it: when any of this, and only if all of that, then one after another. Every sentence is a flow;
+ * An automation as a sentence: when any of this, and only if all of that, then one after another. Every sentence is a flow;
  * a flow is a sentence when its graph is one line.
  */
 export type Sentence = {
@@ -25,7 +25,7 @@ export type Step = { nodeId: string; data: NodeData | null; kind: string; isNega
 const isText = (value: unknown): value is string => typeof value === 'string';
 const isNumber = (value: unknown): value is number => typeof value === 'number';
 
-/** What a node must at least have to be spoken of. A draft that was made elsewhere may lack anything. */
+/** What a node must at least have to become text. A draft that was made elsewhere may lack anything. */
 const asks: Readonly<Record<string, (config: Readonly<Record<string, unknown>>) => boolean>> = {
   'trigger device_event_received': ({ deviceId }) => isText(deviceId),
   'trigger device_state_changed': ({ deviceId, capability }) => isText(deviceId) && isText(capability),
@@ -44,10 +44,10 @@ const asks: Readonly<Record<string, (config: Readonly<Record<string, unknown>>) 
 
 const types = new Map(Object.keys(asks).map((key) => key.split(' ').reverse() as [string, FlowNode['type']]));
 
-/** Each kind is of one type only. */
+/** Each kind belongs to one type of node. */
 export const nodeTypeOf = ({ kind }: NodeData): FlowNode['type'] => types.get(kind) ?? 'action';
 
-/** Null for a kind that this page does not know, or one that lacks what it is about. */
+/** Null for a kind that this page does not know, or that lacks its data. */
 function known({ type, data }: FlowNode): NodeData | null {
   return asks[`${type} ${data.kind}`]?.(data.config) === true ? (data as unknown as NodeData) : null;
 }
@@ -73,7 +73,7 @@ export function sentenceOf(flow: Flow): Sentence | null {
   };
 }
 
-/** What follows the triggers, in order; null when they do not all lead to one and the same beginning, or the line forks. */
+/** What follows the triggers, in order; null when they lead to different nodes, or the line forks. */
 function lineOf({ nodes, edges }: Flow, triggers: readonly FlowNode[]): FlowNode[] | null {
   const starts = triggers.map(({ id }) => edges.filter(({ source }) => source === id).map(({ target }) => target));
   const heads = new Set(starts.flat());
@@ -113,7 +113,7 @@ export function flowOf({ triggers, conditions, actions }: Sentence): Flow {
   return { nodes: [...starts, ...line], edges };
 }
 
-/** Every way through a flow that is no sentence, from a trigger to an end, at most `limit` of them. */
+/** Every path through a flow that is no sentence, from a trigger to an end, at most `limit` of them. */
 export function waysOf({ nodes, edges }: Flow, limit: number): Step[][] {
   const ways: Step[][] = [];
   const walk = (node: FlowNode, before: readonly Step[]): void => {

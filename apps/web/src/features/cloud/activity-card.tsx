@@ -15,7 +15,7 @@ import { requestWords } from './cloud-words.ts';
 
 const shownAtFirst = 8;
 
-/** What the cloud asked of the station lately. */
+/** The latest requests of the cloud. */
 export function ActivityCard() {
   const { t } = useTranslation();
   const view = useCloudActivity();

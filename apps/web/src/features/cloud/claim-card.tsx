@@ -47,7 +47,7 @@ function Claim({ status, usable }: { status: CloudStatus; usable: boolean }) {
 function Code({ claim, status, usable }: { claim: CloudClaim; status: CloudStatus; usable: boolean }) {
   const { t } = useTranslation();
   const host = status.host ?? '';
-  // Of a link that another backend holds this one knows nothing, and no harm.
+  // A link that another backend holds is not known here, which is no fault.
   const isReached = status.lastError === null || !status.isHeldHere;
   const steps = [t('cloud.claim.scan', { host }), t('cloud.claim.confirm'), t('cloud.claim.done')];
   return (
@@ -141,7 +141,7 @@ function ByHand({ claim, usable }: { claim: CloudClaim; usable: boolean }) {
 /** Light around the code, in its own squares (ISO/IEC 18004, section 6.3.8). */
 const quietZone = 4;
 
-/** A text as a QR code. Dark on light also in the dark: many cameras read no other. */
+/** A text as a QR code. Dark on light in dark mode too: many cameras read nothing else. */
 function QrCode({ text, label }: { text: string; label: string }) {
   const { path, size } = useMemo(() => draw(text), [text]);
   return (

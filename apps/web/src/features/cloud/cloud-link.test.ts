@@ -7,11 +7,11 @@ import type { LiveService } from '../../api/live.ts';
 import { mayConnect } from './cloud-link.ts';
 import { claimKey, cloudAttentionOf, followCloud } from './follow-cloud.ts';
 
-test('a code that is shown is read again whenever something is told of a station that nobody has claimed, or that was claimed now', () => {
+test('a shown code is read again after every event of a station that is unclaimed, or was just claimed', () => {
   const queries = new QueryClient();
-  let say: Parameters<LiveService['onMessage']>[0] = () => undefined;
+  let send: Parameters<LiveService['onMessage']>[0] = () => undefined;
   const onMessage: LiveService['onMessage'] = (listener) => {
-    say = listener;
+    send = listener;
     return () => undefined;
   };
   followCloud({ onMessage } as LiveService, queries);
@@ -20,7 +20,7 @@ test('a code that is shown is read again whenever something is told of a station
   const isForgottenAfter = (claimedAt: string | null): boolean => {
     queries.setQueryData(claimKey, 'the code of before');
     const status = { claimedAt, outbox, askedAt: null } as unknown as CloudStatus;
-    say({ type: 'cloud_status', at, status });
+    send({ type: 'cloud_status', at, status });
     return queries.getQueryData(claimKey) === undefined;
   };
   assert.equal(isForgottenAfter(null), true);

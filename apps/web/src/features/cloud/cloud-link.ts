@@ -5,7 +5,7 @@ import type { User } from '@station/protocol/rest';
 import { type Reading, useReading } from '../../api/reading.ts';
 import type { Problem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
-import { claimKey, cloudActivityKey, cloudKey, cloudStatusKey, setAsideKey } from './follow-cloud.ts';
+import { claimKey, cloudActivityKey, cloudKey, cloudStatusKey, deadLettersKey } from './follow-cloud.ts';
 
 export const useCloudStatus = (): Reading<CloudStatus> => useReading<CloudStatus>(cloudStatusKey, '/api/cloud/status');
 
@@ -20,7 +20,7 @@ export const useCloudActivity = (): Reading<CloudActivity[]> =>
 export function useSetAside(): UseQueryResult<CloudSetAside[], Problem> {
   const { session } = useServices();
   return useQuery<CloudSetAside[], Problem>({
-    queryKey: setAsideKey,
+    queryKey: deadLettersKey,
     queryFn: ({ signal }) => session.call<CloudSetAside[]>('GET', '/api/cloud/set-aside', { signal }),
   });
 }

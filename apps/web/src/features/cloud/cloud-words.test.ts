@@ -39,17 +39,20 @@ test('each state of the link has a sentence of its own', () => {
 });
 
 test('what is wrong comes before how the link is', () => {
-  const say = (more: Partial<CloudStatus>) => Object.values(cloudHeadline(t, status(more))).join(': ');
-  assert.equal(say({}), 'ok: Connected to cloud.example.org');
+  const headline = (more: Partial<CloudStatus>) => Object.values(cloudHeadline(t, status(more))).join(': ');
+  assert.equal(headline({}), 'ok: Connected to cloud.example.org');
   const warning = [condition('cloud_messages_set_aside')];
-  assert.equal(say({ conditions: warning }), 'attention: Connected to cloud.example.org, with 1 thing to look at');
+  assert.equal(headline({ conditions: warning }), 'attention: Connected to cloud.example.org, with 1 thing to look at');
   const fault = [...warning, condition('cloud_outbox_full')];
-  assert.equal(say({ conditions: fault }), 'fault: Messages for the cloud are being lost');
-  assert.equal(say({ state: 'unclaimed', lastError: 'x' }), 'attention: cloud.example.org cannot be reached right now');
-  assert.equal(say({ isHeldHere: false }), 'working: Another backend of this station holds the link');
+  assert.equal(headline({ conditions: fault }), 'fault: Messages for the cloud are being lost');
+  assert.equal(
+    headline({ state: 'unclaimed', lastError: 'x' }),
+    'attention: cloud.example.org cannot be reached right now',
+  );
+  assert.equal(headline({ isHeldHere: false }), 'working: Another backend of this station holds the link');
 });
 
-test('whatever the cloud asks for is said in words, with the device it is for', () => {
+test('every request of the cloud has a text, with the device it is for', () => {
   const entry = (request: CloudActivity['request'], deviceId: string | null): CloudActivity => ({
     ...{ at, request, deviceId, action: 'reboot', outcome: 'done', times: 1 },
   });
@@ -59,7 +62,7 @@ test('whatever the cloud asks for is said in words, with the device it is for', 
   assert.equal(requestWords(t, entry('device.command', 'x'), nameOf), '“reboot” to a device that is not here');
 });
 
-test('a condition this page has never heard of is told in the words of the station', () => {
+test('a condition that this page does not know is shown in the station’s own text', () => {
   const words = cloudConditionWords(t, { id: 'cloud_of_tomorrow', message: 'Something new.' });
   assert.deepEqual(words, { title: 'Something new.', help: '' });
 });

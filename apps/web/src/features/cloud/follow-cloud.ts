@@ -8,7 +8,7 @@ export const cloudKey = ['cloud'];
 export const cloudStatusKey = [...cloudKey, 'status'];
 export const claimKey = [...cloudKey, 'claim'];
 export const cloudActivityKey = [...cloudKey, 'activity'];
-export const setAsideKey = [...cloudKey, 'set-aside'];
+export const deadLettersKey = [...cloudKey, 'set-aside'];
 
 /** Updates the state of the cloud link from the station's events, and reads again what they only announce. */
 export function followCloud(live: LiveService, queries: QueryClient): void {
@@ -20,19 +20,16 @@ export function followCloud(live: LiveService, queries: QueryClient): void {
     const { status } = message;
     queries.setQueryData(cloudStatusKey, status);
     if (before?.askedAt !== status.askedAt) readAgain(cloudActivityKey);
-    if (before?.outbox.setAside !== status.outbox.setAside) readAgain(setAsideKey);
+    if (before?.outbox.setAside !== status.outbox.setAside) readAgain(deadLettersKey);
     // The code of an unclaimed station may change each time.
     if (status.claimedAt !== null && before?.claimedAt === status.claimedAt) return;
-    // One of before is of no use: where it is not shown it is forgotten, so that it is not shown even for a moment.
+    // An old code is useless: where none is shown it is removed, so that it never appears.
     queries.removeQueries({ queryKey: claimKey, type: 'inactive' });
     readAgain(claimKey);
   });
 }
 
-/**
- * The worst that is wrong with the link of a station that somebody connected to the cloud; null when nothing is, or when nobody here wants
- * to have to do with a cloud.
- */
+/** The worst condition of the link; null when there is none, or people here do not use a cloud. */
 export function cloudAttentionOf({ state, claimedAt, conditions }: CloudStatus): CloudCondition | null {
   const isWanted = claimedAt !== null || conditions.some(({ id }) => id === 'cloud_key_lost');
   if (state === 'disabled' || !isWanted) return null;

@@ -12,7 +12,7 @@ import { DetailsNote, ProblemNote } from '../../ui/problem.tsx';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { mayConnect, useUnclaim } from './cloud-link.ts';
 
-/** How the link of a claimed station is, and the way to end it. */
+/** The link of a claimed station, and the button that ends it. */
 export function LinkCard({ status, usable }: { status: CloudStatus; usable: boolean }) {
   const { t } = useTranslation();
   const mayLeave = mayConnect(useUser());

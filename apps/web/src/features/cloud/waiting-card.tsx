@@ -20,7 +20,7 @@ export function WaitingCard({ status, usable }: { status: CloudStatus; usable: b
   const { t } = useTranslation();
   const locale = useLocale();
   const isUp = status.state === 'authenticated';
-  // How the link is, the backend that holds it knows; what waits, each of them.
+  // Only the backend that holds the link knows its state; every backend knows the queue.
   const hasHeard = isUp || !status.isHeldHere;
   const { pending, dropped, setAside } = status.outbox;
   const formatted = (value: number): string => new Intl.NumberFormat(locale).format(value);
@@ -46,7 +46,7 @@ export function WaitingCard({ status, usable }: { status: CloudStatus; usable: b
           <span>{t('cloud.waiting.dropped', { count: dropped, formatted: formatted(dropped) })}</span>
         </p>
       )}
-      <AsidePart count={setAside} usable={usable} />
+      <DeadLettersPart count={setAside} usable={usable} />
     </Card>
   );
 }
@@ -89,8 +89,8 @@ function Room({ status: { outbox } }: { status: CloudStatus }) {
   );
 }
 
-/** Messages at which the cloud ended the link. What was done about them stays until the page is left. */
-function AsidePart({ count, usable }: { count: number; usable: boolean }) {
+/** Dead letters: the cloud ended the link at these messages. What was done with them is shown until the page is left. */
+function DeadLettersPart({ count, usable }: { count: number; usable: boolean }) {
   const { t } = useTranslation();
   const mayManage = useUser().role !== 'member';
   const [open, setOpen] = useState(false);

@@ -33,7 +33,7 @@ function withControl() {
     status,
     reason: null,
   });
-  const tell = (commandId: string, status: DeviceCommand['status']): void =>
+  const report = (commandId: string, status: DeviceCommand['status']): void =>
     control.onMessage({ type: 'device_command', at, ...command(commandId, status) });
   /** Lets the timer that is due run. */
   const pass = (expectedMs: number): void => {
@@ -53,124 +53,124 @@ function withControl() {
     confirmed,
     sent,
     command,
-    tell,
-    wish: () => control.commands.get().get('lamp'),
+    report,
+    shown: () => control.commands.get().get('lamp'),
   };
 }
 
-test('a wish is shown at once and is true when the device confirms it', async () => {
-  const { control, sent, command, tell, confirmed, wish, timers } = withControl();
+test('a command is shown at once and is done when the device confirms it', async () => {
+  const { control, sent, command, report, confirmed, shown, timers } = withControl();
   const asked = control.send('lamp', turnOn, { power: true });
-  assert.deepEqual(wish(), { values: { power: true }, refusal: null });
+  assert.deepEqual(shown(), { values: { power: true }, refusal: null });
   sent[0]?.resolve(command('c1', 'pending'));
   await asked;
-  tell('another', 'expired');
-  assert.deepEqual(wish()?.values, { power: true });
-  tell('c1', 'confirmed');
-  assert.equal(wish(), undefined);
+  report('another', 'expired');
+  assert.deepEqual(shown()?.values, { power: true });
+  report('c1', 'confirmed');
+  assert.equal(shown(), undefined);
   assert.deepEqual(confirmed, [['lamp', { power: true }]]);
   assert.equal(timers.size, 0);
 });
 
-test('a word of the device that comes before the answer of the station counts too', async () => {
-  const { control, sent, command, tell, confirmed } = withControl();
+test('a result of the device that comes before the response of the station counts too', async () => {
+  const { control, sent, command, report, confirmed } = withControl();
   const asked = control.send('lamp', turnOn, { power: true });
-  tell('c1', 'confirmed');
+  report('c1', 'confirmed');
   sent[0]?.resolve(command('c1', 'pending'));
   await asked;
   assert.equal(confirmed.length, 1);
 });
 
-test('without confirmation the wish is taken back with the reason', async () => {
+test('without confirmation the command is taken back with the reason', async () => {
   for (const [status, because] of [
     ['expired', 'no_answer'],
     ['failed', 'refused'],
   ] as const) {
-    const { control, sent, command, tell, wish, confirmed } = withControl();
+    const { control, sent, command, report, shown, confirmed } = withControl();
     const asked = control.send('lamp', turnOn, { power: true });
     sent[0]?.resolve(command('c1', 'pending'));
     await asked;
-    tell('c1', status);
-    assert.deepEqual(wish(), { values: {}, refusal: { because } });
+    report('c1', status);
+    assert.deepEqual(shown(), { values: {}, refusal: { because } });
     assert.deepEqual(confirmed, []);
   }
 });
 
-test('a station that does not take the command, or never says how it went, ends the wish as well', async () => {
-  const { control, sent, wish, pass, readings } = withControl();
+test('a command that the station refuses, or never answers, is taken back too', async () => {
+  const { control, sent, shown, pass, readings } = withControl();
   const asked = control.send('lamp', turnOn, { power: true });
   const problem = new Problem('no_answer', 'away');
   sent[0]?.reject(problem);
   await asked;
-  assert.deepEqual(wish(), { values: {}, refusal: { because: 'not_sent', problem } });
+  assert.deepEqual(shown(), { values: {}, refusal: { because: 'not_sent', problem } });
   void control.send('lamp', turnOn, { power: true });
   pass(readAfterMs);
-  assert.deepEqual([wish()?.refusal, readings()], [null, 1], 'it may have come true without a word of it');
+  assert.deepEqual([shown()?.refusal, readings()], [null, 1], 'it may have taken effect without a message');
   pass(giveUpAfterMs);
-  assert.deepEqual(wish(), { values: {}, refusal: { because: 'no_answer' } });
+  assert.deepEqual(shown(), { values: {}, refusal: { because: 'no_answer' } });
 });
 
-test('a wish is true as well when the state says so, though the word of the command was missed', async () => {
-  const { control, sent, command, wish, see, timers } = withControl();
+test('a command is done too when the state shows it, though its result was missed', async () => {
+  const { control, sent, command, shown, see, timers } = withControl();
   see(false, at);
   const asked = control.send('lamp', turnOn, { power: true });
   sent[0]?.resolve(command('c1', 'pending'));
   await asked;
   see(false, '2026-03-01T12:00:01.000Z');
-  assert.deepEqual(wish(), { values: { power: true }, refusal: null });
+  assert.deepEqual(shown(), { values: { power: true }, refusal: null });
   see(true, '2026-03-01T12:00:02.000Z');
-  assert.equal(wish(), undefined);
+  assert.equal(shown(), undefined);
   assert.equal(timers.size, 0);
 });
 
 test('a confirmation that comes after a newer state does not overwrite it', async () => {
-  const { control, sent, command, tell, confirmed, wish, see } = withControl();
+  const { control, sent, command, report, confirmed, shown, see } = withControl();
   see(false, at);
   const asked = control.send('lamp', turnOn, { power: true });
   sent[0]?.resolve(command('c1', 'pending'));
   await asked;
-  // On and off again by its own switch, told at once.
+  // On and off again by its own switch, reported at once.
   see(false, '2026-03-01T12:00:01.000Z');
-  tell('c1', 'confirmed');
-  assert.equal(wish(), undefined);
+  report('c1', 'confirmed');
+  assert.equal(shown(), undefined);
   assert.deepEqual(confirmed, []);
 });
 
 test('the state of before the tap does not make it true', () => {
-  const { control, wish, see } = withControl();
+  const { control, shown, see } = withControl();
   see(false, at);
   void control.send('lamp', turnOn, { power: true });
   void control.send('lamp', turnOn, { power: false });
   see(false, at);
-  assert.deepEqual(wish(), { values: { power: false }, refusal: null });
+  assert.deepEqual(shown(), { values: { power: false }, refusal: null });
 });
 
-test('what was given up and came true after all is not called unanswered any longer', async () => {
-  for (const late of ['told', 'seen'] as const) {
-    const { control, sent, command, wish, see, tell, pass } = withControl();
+test('a command that takes effect after its time-out is no longer shown as unanswered', async () => {
+  for (const late of ['result', 'state'] as const) {
+    const { control, sent, command, shown, see, report, pass } = withControl();
     const asked = control.send('lamp', turnOn, { power: true });
     sent[0]?.resolve(command('c1', 'pending'));
     await asked;
     pass(readAfterMs);
     pass(giveUpAfterMs);
-    assert.equal(wish()?.refusal?.because, 'no_answer');
-    if (late === 'told') tell('c1', 'confirmed');
+    assert.equal(shown()?.refusal?.because, 'no_answer');
+    if (late === 'result') report('c1', 'confirmed');
     else see(true, at);
-    assert.equal(wish(), undefined, late);
+    assert.equal(shown(), undefined, late);
   }
 });
 
-test('of two commands in a row the later one counts, whatever becomes of the first', async () => {
-  const { control, sent, command, tell, wish } = withControl();
+test('of two commands in a row the later one counts, whatever the result of the first', async () => {
+  const { control, sent, command, report, shown } = withControl();
   const first = control.send('lamp', turnOn, { power: true });
   const second = control.send('lamp', turnOn, { power: false });
   sent[0]?.reject(new Problem('no_answer', 'away'));
   await first;
-  assert.deepEqual(wish(), { values: { power: false }, refusal: null });
+  assert.deepEqual(shown(), { values: { power: false }, refusal: null });
   sent[1]?.resolve(command('c2', 'pending'));
   await second;
-  tell('c1', 'expired');
-  assert.deepEqual(wish(), { values: { power: false }, refusal: null });
-  tell('c2', 'confirmed');
-  assert.equal(wish(), undefined);
+  report('c1', 'expired');
+  assert.deepEqual(shown(), { values: { power: false }, refusal: null });
+  report('c2', 'confirmed');
+  assert.equal(shown(), undefined);
 });

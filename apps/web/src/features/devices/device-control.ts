@@ -17,7 +17,7 @@ export type Refusal =
 
 /** What is shown of a command to one device, besides the state that the device reports. */
 export type CommandState = {
-  /** Shown as if they were so already, until the device confirms. */
+  /** Shown as the device's state until the device confirms. */
   values: Values;
   /** Null while it is pending. */
   refusal: Refusal | null;

@@ -24,7 +24,7 @@ const device = (type: string, state: Record<string, unknown>): Device => ({
 });
 const typeNamed = (name: string) => builtInDeviceTypes.find(({ type }) => type === name);
 
-test('a light is switched by its main action and dimmed by the second; a wish shows before it is true', () => {
+test('a light is switched by its main action and dimmed by the second; a command shows before it is confirmed', () => {
   const light = device('light', { power: false, brightness: 40 });
   const view = viewOf(light, typeNamed('light'), { values: { power: true }, refusal: null });
   assert.deepEqual([view.toggle?.value, view.slider?.value], [true, 40]);
@@ -32,7 +32,7 @@ test('a light is switched by its main action and dimmed by the second; a wish sh
   assert.deepEqual(view.slider?.request(55), { action: 'set_brightness', params: { brightness: 55 } });
 });
 
-test('a sensor has nothing to switch, and shows the most important value first, also one that was never told', () => {
+test('a sensor has nothing to switch, and shows the most important value first, also one that was never reported', () => {
   const view = viewOf(device('climate', { humidity: 45 }), typeNamed('climate'), undefined);
   assert.deepEqual([view.toggle, view.slider], [null, null]);
   assert.deepEqual(
@@ -45,7 +45,7 @@ test('a sensor has nothing to switch, and shows the most important value first, 
   );
 });
 
-test('a device of an unknown type shows what its state tells', () => {
+test('a device of an unknown type shows the values of its state', () => {
   const view = viewOf(device('kettle', { water: 3, hot: true, mode: 'eco', more: {} }), undefined, undefined);
   assert.deepEqual(
     view.readings.map(({ capability, value }) => [capability.name, capability.kind, value]),

@@ -17,7 +17,7 @@ import { TimeAgo } from '../../ui/sentence.tsx';
 
 const newZone = 'new';
 
-/** Name and zone of a device; a zone that is missing is made on the way. */
+/** Name and zone of a device; a new zone is created with it. */
 export function SettingsCard({ device, zones, usable }: { device: Device; zones: readonly Zone[]; usable: boolean }) {
   const { t } = useTranslation();
   const { session, queries } = useServices();
@@ -39,7 +39,7 @@ export function SettingsCard({ device, zones, usable }: { device: Device; zones:
   const makeZone = async (): Promise<string> => {
     const made = await session.call<Zone>('POST', '/api/zones', { body: { name: zoneName } });
     await queries.invalidateQueries({ queryKey: zonesKey });
-    // Should the rest fail, a second try must not make a second zone.
+    // If the rest fails, a second try must not create a second zone.
     setZone(made.id);
     setZoneName('');
     return made.id;
@@ -121,7 +121,7 @@ function ZoneChoice({
   );
 }
 
-/** What kind of thing it is, and the way to be rid of it. */
+/** Type, firmware and id of the device, and the button that removes it. */
 export function FactsCard({ device, mayRemove, usable }: { device: Device; mayRemove: boolean; usable: boolean }) {
   const { t } = useTranslation();
   return (

@@ -17,7 +17,7 @@ const fills: Record<RolloutTarget['state'], string> = {
   skipped: 'bg-line-strong',
 };
 
-/** Progress of one device's update: as text, in per cent of its download, and as a bar. */
+/** Progress of one device's update: as text, in percent of its download, and as a bar. */
 export function DeviceBar({
   rollout,
   target,

@@ -17,7 +17,7 @@ import { countWords, firmwareHeadline, isGoing, phaseWords, stoppedLast, toneOfR
 import { useFirmwareTypes, useRollouts } from './rollouts.ts';
 import { TypeCard } from './type-card.tsx';
 
-/** What runs on the devices, and how new firmware gets there. */
+/** The firmware of the devices, and its rollouts. */
 export function FirmwarePage() {
   const { t } = useTranslation();
   const types = useFirmwareTypes();

@@ -8,15 +8,15 @@ import type {
 } from '@station/protocol/firmware-rollouts';
 import type { LiveService } from '../../api/live.ts';
 
-/** Everything that was read of firmware; what runs where, the rollouts, and each rollout with its devices. */
+/** Keys of the query cache: all firmware data; the types, the rollouts, and each rollout with its devices. */
 export const firmwareKey = ['firmware'];
 export const firmwareTypesKey = [...firmwareKey, 'types'];
 export const rolloutsKey = [...firmwareKey, 'rollouts'];
 export const rolloutKey = (id: string): readonly unknown[] => [...firmwareKey, 'rollout', id];
 
-/** What comes within this time is drawn together: many devices report at once. */
+/** Messages within this time are drawn together: many devices report at once. */
 const gatherMs = 100;
-/** What runs where is read at most this often while devices come back one after another. */
+/** The types are read at most this often while devices come back one after another. */
 const readTypesEveryMs = 1_000;
 
 /** Updates rollouts from the station's events, and reads all again after each handshake: events may have been missed. */
@@ -65,7 +65,7 @@ export function withTarget(known: RolloutDetails, rollout: Rollout, target: Roll
   return { ...known, ...rollout, targets };
 }
 
-/** Whether every device that the counts speak of is there, in that state. */
+/** Whether the devices match the counts. */
 function isComplete({ devices, targets }: RolloutDetails): boolean {
   const counted = Object.keys(devices) as TargetState[];
   return counted.every((state) => targets.filter((target) => target.state === state).length === devices[state]);

@@ -136,12 +136,12 @@ function StopDialog({
   );
 }
 
-/** So many are always shown, each in its place; of more, at first only those that something is happening to. */
+/** Up to this many devices are all shown; of more, at first only those that are active or need attention. */
 const shownAtOnce = 12;
 
 type Row = { target: RolloutTarget; device: Device | undefined; name: string };
 
-/** A bar for each device of a rollout, by name, so that none of them jumps. */
+/** A bar for each device of a rollout, sorted by name, so that none of them moves. */
 export function TargetList({ rollout, narrow = false }: { rollout: Rollout; narrow?: boolean }) {
   const { t } = useTranslation();
   const locale = useLocale();

@@ -67,8 +67,8 @@ test('a rollout shows where it is, from its state and its counts alone', () => {
     phaseWords(t, rollout({ devices: { waiting: 5 } })).help ?? '',
     /none can be reached, or .* not come back/,
   );
-  const told = cases.map(([more]) => more?.state ?? 'running');
-  assert.deepEqual([...new Set(told)].sort(), [...rolloutStates].sort());
+  const states = cases.map(([more]) => more?.state ?? 'running');
+  assert.deepEqual([...new Set(states)].sort(), [...rolloutStates].sort());
 });
 
 test('a device shows how far it is, and whether it sleeps', () => {
@@ -91,7 +91,7 @@ test('a device shows how far it is, and whether it sleeps', () => {
   assert.equal(targetWords(t, away, asleep, rollout({ wave: 3 })), 'Has not come back yet', 'nothing waits for it');
 });
 
-test('what is most important comes first, and a stopped update only while nothing came after it', () => {
+test('the most important comes first, and a stopped update only while nothing came after it', () => {
   const type = (version: string): Firmware => ({
     type: 'climate',
     mode: 'approval',
@@ -117,7 +117,7 @@ test('what is most important comes first, and a stopped update only while nothin
   assert.equal(toneOfRollout(stopped), 'fault');
 });
 
-test('home calls for a look at what waits or was stopped, until it was seen', () => {
+test('home shows what waits or was stopped, until it was seen', () => {
   const stopped = rollout({ state: 'stopped', endedAt: at });
   const waiting = rollout({ id: 'r2', type: 'light', state: 'waiting_approval' });
   assert.equal(attentionOf([rollout(), rollout({ id: 'r0', state: 'done' })], null), null);
@@ -126,7 +126,7 @@ test('home calls for a look at what waits or was stopped, until it was seen', ()
   assert.equal(attentionOf([stopped], at), null);
 });
 
-test('what the station tells is put in its place', () => {
+test('a message of the station updates the right rollout', () => {
   const [old, other] = [rollout(), rollout({ id: 'r0' })];
   const changed = rollout({ wave: 1 });
   assert.deepEqual(withRollout([old, other], changed), [changed, other]);

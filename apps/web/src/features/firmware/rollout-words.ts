@@ -6,7 +6,7 @@ import { typeName } from '../../i18n/device-words.ts';
 import { dot } from '../../i18n/words.ts';
 import type { Tone } from '../../ui/tone.tsx';
 
-/* From rollouts to words. What is said follows from states and counts; the station's own English reason is shown beside it, small. */
+/* Turns rollouts into text. The text follows from states and counts; the station's English reason is shown beside it, small. */
 
 const going: ReadonlySet<RolloutState> = new Set(['waiting_approval', 'running', 'paused']);
 
@@ -33,7 +33,7 @@ export function toneOfRollout({ state, devices }: Pick<Rollout, 'state' | 'devic
   }
 }
 
-/** Where a rollout is, and, where that asks for it, what it means. */
+/** The phase of a rollout, and an explanation where it needs one. */
 export function phaseWords(t: TFunction, rollout: Rollout): { sentence: string; help: string | null } {
   const { state, devices } = rollout;
   switch (state) {
@@ -89,7 +89,7 @@ export function targetWords(
   return t(percent !== null || reason !== null ? 'firmware.target.interrupted' : 'firmware.target.turn');
 }
 
-/** Devices that run something older than the newest that is there for them. */
+/** Devices whose firmware is older than the newest available. */
 export function countBehind(types: readonly Firmware[]): number {
   const behind = ({ images, installed }: Firmware): number =>
     installed
@@ -98,7 +98,7 @@ export function countBehind(types: readonly Firmware[]): number {
   return types.reduce((sum, type) => sum + behind(type), 0);
 }
 
-/** The latest rollout of each type, of those that were stopped: nothing came after it that made it good. */
+/** Stopped rollouts that are the latest of their type: no later one has replaced them. */
 export const stoppedLast = (rollouts: readonly Rollout[]): Rollout[] =>
   rollouts.filter(
     ({ id, type, state }) => state === 'stopped' && rollouts.find((other) => other.type === type)?.id === id,

@@ -32,7 +32,7 @@ export function useRolloutAction(id: string): Command<Rollout, RolloutAction> {
   });
 }
 
-/** Begins a rollout of this version, whatever the devices run. */
+/** Begins a rollout of this version, whatever version the devices have. */
 export function useInstall(type: string): Command<RolloutDetails, string> {
   const { session, queries } = useServices();
   return useMutation({

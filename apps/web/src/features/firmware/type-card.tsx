@@ -16,7 +16,7 @@ import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
 import { useChangeMode, useInstall } from './rollouts.ts';
 
-/** One type of devices: what they run, what there is for them, and how new firmware goes out. */
+/** One device type: installed and available firmware, and how new firmware is rolled out. */
 export function TypeCard({
   firmware,
   rollouts,
@@ -121,7 +121,7 @@ function Available({ firmware: { images } }: { firmware: Firmware }) {
   );
 }
 
-/** Whether new firmware of a type goes out automatically. */
+/** Whether new firmware of a type is rolled out automatically. */
 function ModeDialog({ firmware, name, onClose }: { firmware: Firmware; name: string; onClose: () => void }) {
   const { t } = useTranslation();
   const [mode, setMode] = useState(firmware.mode);
@@ -155,7 +155,7 @@ function ModeDialog({ firmware, name, onClose }: { firmware: Firmware; name: str
   );
 }
 
-/** Which version the devices of a type shall have; also an older one, after a warning. */
+/** Chooses the version for the devices of a type; also an older one, after a warning. */
 function InstallDialog({
   firmware: { type, images, installed },
   rollouts,

@@ -12,7 +12,7 @@ import { Choice, Field } from '../../ui/fields.tsx';
 import { textOf, useFormFaults } from '../../ui/form.ts';
 import { ProblemNote } from '../../ui/problem.tsx';
 
-/** Another role, a new password, or an end: each for someone else than oneself and than the owner. */
+/** Changes the role or the password of a member, or removes it; never oneself and never the owner. */
 export function MemberDialog({
   member,
   mayChangeRole,
@@ -199,7 +199,7 @@ export function AddDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** What someone needs in order to log in, shown once, to be passed on. */
+/** What a new member needs to log in, shown once, to be passed on. */
 function PasswordDialog({
   title,
   email,

@@ -12,7 +12,7 @@ import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
 import { AddDialog, MemberDialog } from './member-dialogs.tsx';
 
-/** Who has access, and as what. */
+/** Who has access, and with which role. */
 export function MembersPage() {
   const { t } = useTranslation();
   const view = useMembers();
@@ -124,7 +124,7 @@ function Loading() {
   );
 }
 
-/** One person. Who may do something to them gets the way to do it. */
+/** One member, with a button for people who may change it. */
 export function MemberRow({ member, user, usable }: { member: Member; user: User; usable: boolean }) {
   const { t } = useTranslation();
   const [open, setOpen] = useState(false);

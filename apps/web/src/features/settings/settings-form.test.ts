@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkWifi, timeIn, zoneGroups } from './settings-form.ts';
 
-test('a network without a password is one only when that is said', () => {
+test('a network has no password only when that was chosen', () => {
   const cases: [ssid: string, password: string, isOpen: boolean, faults: ReturnType<typeof checkWifi>][] = [
     ['Cabin', 'under the doormat', false, { ssid: null, password: null }],
     ['Cabin', '', false, { ssid: null, password: 'missing' }],
@@ -25,7 +25,7 @@ test('every zone stands once, under its part of the world, also one that the bro
   assert.ok(all.includes('UTC'));
 });
 
-test('the time there is told, and nothing of a zone that nobody knows', () => {
+test('a zone shows its time, an unknown one nothing', () => {
   assert.equal(timeIn('Europe/Kyiv', Date.UTC(2026, 0, 1, 12, 5), 'uk'), '14:05');
   assert.equal(timeIn('Moon/Base', 0, 'uk'), null);
 });

@@ -43,7 +43,7 @@ function LastCheck({ at }: { at: string | null }) {
   return <Sentence text={(time) => t('health.checked', { time })} slot={<TimeAgo at={at} />} />;
 }
 
-/** In the place of the one line of health, before it is known. */
+/** In the place of the health line, before it is known. */
 export function HealthSkeleton() {
   const { t } = useTranslation();
   return (

@@ -8,14 +8,14 @@ const { wifi } = sampleStatus();
 const hotspot = { active: true, ssid: 'Station-7f10', ip: '192.0.2.1', clients: 1 };
 
 const lines: [string, Partial<WifiStatus>, ReturnType<typeof networkLine>][] = [
-  ['says nothing where the agent does not look after the network', { mode: 'disabled' }, null],
+  ['shows nothing where the agent does not manage the network', { mode: 'disabled' }, null],
   [
     'names the Wi-Fi it is in',
     { mode: 'client', ssid: 'Home', connectivity: 'full' },
     { key: 'wifi', tone: 'ok', ssid: 'Home', isWithoutInternet: false },
   ],
   [
-    'says that the internet is away',
+    'shows that the internet is unreachable',
     { mode: 'client', ssid: 'Home', connectivity: 'local' },
     { key: 'wifi', tone: 'attention', ssid: 'Home', isWithoutInternet: true },
   ],
@@ -30,7 +30,7 @@ const lines: [string, Partial<WifiStatus>, ReturnType<typeof networkLine>][] = [
     { key: 'hotspot', tone: 'attention', ssid: 'Station-7f10', isWithoutInternet: false },
   ],
   [
-    'tells a try from a fault',
+    'distinguishes a try from a fault',
     { mode: 'offline', watchdog: { ...wifi.watchdog, state: 'JOINING' } },
     { key: 'trying', tone: 'working', ssid: '', isWithoutInternet: false },
   ],

@@ -74,7 +74,7 @@ export const isHeldBack = (status: Status, version: string): boolean =>
 
 type ServiceState = 'working' | 'starting' | 'unhealthy' | 'restarting' | 'stopped' | 'paused' | 'missing' | 'unknown';
 
-/** Docker's two words for a container (state and health) as one for people. */
+/** Docker's state and health of a container as one state for people. */
 export function serviceState(service: ServiceStatus): ServiceState {
   switch (service.state) {
     case 'running':

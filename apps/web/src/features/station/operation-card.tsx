@@ -16,7 +16,7 @@ import { isHeldBack } from './health.ts';
 import { newestFirst, outcomeOf, type Step, stepsOf, toneOfOutcome } from './outcome.ts';
 import { figureWords, historyWords, reasonWords, resultWords, stepWords } from './station-words.ts';
 
-/** An operation under way: what was really done, what is being done now, and how far the download has come, in bytes. */
+/** An operation in progress: the finished steps, the current step, and the downloaded bytes. */
 export function OperationCard({ operation, status }: { operation: Operation; status: Status }) {
   const { t } = useTranslation();
   const steps = stepsOf(operation);
@@ -24,7 +24,7 @@ export function OperationCard({ operation, status }: { operation: Operation; sta
   const now = steps.find((step) => step.state === 'now');
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    // The button that started the operation had the focus and is gone now.
+    // The button that started the operation had the focus and was removed.
     if (document.activeElement === document.body) place.current?.focus({ preventScroll: true });
   }, []);
   return (

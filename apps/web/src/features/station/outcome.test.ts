@@ -6,7 +6,7 @@ import { sampleEntry, sampleOperation, sampleStatus } from './sample-status.ts';
 
 const now = Date.parse('2026-11-20T12:00:00.000Z');
 
-test('the latest result stays until it was read, whatever the order of the history', () => {
+test('the latest result stays until it was read, in any order of the history', () => {
   const older = sampleEntry({ id: 'older', endedAt: '2026-11-20T09:00:00.000Z' });
   const latest = sampleEntry({ id: 'latest' });
   assert.equal(unreadResult([older, latest], null, now)?.id, 'latest');
@@ -15,7 +15,7 @@ test('the latest result stays until it was read, whatever the order of the histo
   assert.equal(unreadResult([], null, now), null);
 });
 
-test('an old story is not told to a browser that is new here', () => {
+test('an old result is not shown to a new browser', () => {
   assert.equal(unreadResult([sampleEntry({ endedAt: '2026-11-01T09:00:00.000Z' })], null, now), null);
 });
 

@@ -1,19 +1,19 @@
 import type { HistoryEntry, Operation, OperationPhase } from '@station/protocol/agent-api';
 import type { Tone } from '../../ui/tone.tsx';
 
-/** The result of an operation, from the point of view of the household. */
+/** The result of an operation, as the household sees it. */
 export type Outcome =
   | 'updated'
-  /** The first release there was. */
+  /** The first release was installed. */
   | 'installed'
   | 'went_back'
-  /** The new release failed; the one before runs again. */
+  /** The new release failed; the previous release runs again. */
   | 'reverted'
   /** The wanted release was never started; nothing changed. */
   | 'not_installed'
-  /** Going back manually failed; the station stayed where it was. */
+  /** A manual rollback failed; the station kept its release. */
   | 'stayed'
-  /** Neither release could be shown healthy. */
+  /** Neither release became healthy. */
   | 'both_failed'
   | 'start_failed';
 
@@ -65,7 +65,7 @@ const forward: readonly { id: StepId; phase: OperationPhase }[] = [
   { id: 'verify', phase: 'verifying' },
 ];
 
-/** The steps of an operation with where it stands: what was really done, what is being done, what is still to come. */
+/** The steps of an operation: finished, current, and still to come. */
 export function stepsOf(operation: Operation): Step[] {
   const { phase } = operation;
   const fetches = operation.kind === 'update' || phase === 'pulling' || operation.progress.doneBytes > 0;

@@ -70,7 +70,7 @@ function CheckWords({ status, check }: { status: Status; check: ReturnType<typeo
 function Offer({ version, notes, manage }: { version: string; notes: string | null; manage: Manage }) {
   const { t } = useTranslation();
   const update = useUpdate();
-  // Between the station's "yes" and the status that shows the operation, the button must not offer itself again.
+  // Between the station's answer and the status that shows the operation, the button stays disabled.
   const [started, setStarted] = useState(false);
   const busy = update.isPending || (started && update.isSuccess);
   return (
@@ -134,12 +134,12 @@ function Notes({ notes }: { notes: string | null }) {
   );
 }
 
-/** The release before, and the way back to it. `target` is null when its version was never recorded. */
+/** The previous release, and the rollback to it. `target` is null when its version was never recorded. */
 function RollbackPart({ status, target, manage }: { status: Status; target: string | null; manage: Manage }) {
   const { t } = useTranslation();
   const rollback = useRollback();
   const [asking, setAsking] = useState(false);
-  // After a return to an older release, the one before is the newer one.
+  // After a rollback the previous release is the newer one.
   const isForward = isNewer(target, status.currentVersion);
   return (
     <div className="mt-4 flex flex-wrap items-center justify-between gap-x-4 gap-y-2 border-t border-line pt-4">

@@ -27,7 +27,7 @@ export function useUpdate(): Command<Accepted, { version?: string }> {
   });
 }
 
-/** Starts going back to the previous release. */
+/** Starts a rollback to the previous release. */
 export function useRollback(): Command<Accepted> {
   const { session, queries } = useServices();
   return useMutation({

@@ -53,7 +53,7 @@ function Shown({ title, status, freshness }: { title: string; status: Status; fr
   const result = status.operation ? null : unreadResult(status.history, readId, clock.now());
   const read = (id: string): void => {
     readResult.set(id);
-    // The button that had the focus is gone with its card.
+    // The button that had the focus was removed with its card.
     document.getElementById('content')?.focus({ preventScroll: true });
   };
   const manage = { allowed: mayManage, possible: !stale && status.operation === null };
@@ -89,7 +89,7 @@ function Shown({ title, status, freshness }: { title: string; status: Status; fr
   );
 }
 
-/** The shape of the Station page, so that nothing moves when the words arrive. */
+/** The shape of the Station page, so that nothing moves when the texts arrive. */
 export function StationSkeleton() {
   return (
     <div aria-hidden className="grid items-start gap-4 md:gap-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
@@ -121,7 +121,7 @@ function Rows({ count }: { count: number }) {
   );
 }
 
-/** How the station is on the network. Left out where the agent does not look after it. */
+/** The station's network. Hidden where the agent does not manage it. */
 export function NetworkCard({ wifi }: { wifi: WifiStatus }) {
   const { t } = useTranslation();
   const locale = useLocale();

@@ -13,7 +13,7 @@ import { conditionWords, healthWords, reasonWords, resultWords, shortImage, step
 
 let english: TFunction;
 let ukrainian: TFunction;
-describe('the words of the station page', () => {
+describe('the texts of the station page', () => {
   before(async () => {
     const i18n = createInstance();
     const resources = { en: { translation: en }, uk: { translation: uk } };
@@ -31,7 +31,7 @@ describe('the words of the station page', () => {
   });
   const line = (status: ReturnType<typeof sampleStatus>): string => healthWords(english, healthOf(status));
 
-  test('the one line of health says the most important thing, and only that', () => {
+  test('the health line shows the most important thing, and only that', () => {
     const down = { name: 'backend', image: 'b', state: 'exited', health: 'none' };
     const crashing = { name: 'mqtt', image: 'm', state: 'restarting', health: 'none' };
     const operation = sampleOperation();
@@ -69,15 +69,15 @@ describe('the words of the station page', () => {
     );
   });
 
-  test('Ukrainian counts as Ukrainians do', () => {
+  test('Ukrainian has the right plural forms', () => {
     const warnings = (count: number) => Array.from({ length: count }, (_, index) => condition(`c${index}`, 'warning'));
-    const said = [1, 2, 5].map((count) =>
+    const texts = [1, 2, 5].map((count) =>
       healthWords(ukrainian, healthOf(sampleStatus({ conditions: warnings(count) }))),
     );
-    assert.deepEqual(said, ['Працює, але є 1 зауваження', 'Працює, але є 2 зауваження', 'Працює, але є 5 зауважень']);
+    assert.deepEqual(texts, ['Працює, але є 1 зауваження', 'Працює, але є 2 зауваження', 'Працює, але є 5 зауважень']);
   });
 
-  test('every step of every operation has words in both languages', () => {
+  test('every step of every operation has a text in both languages', () => {
     let seen = 0;
     for (const kind of operationKinds) {
       for (const phase of operationPhases) {
@@ -94,33 +94,39 @@ describe('the words of the station page', () => {
     assert.ok(seen > 100);
   });
 
-  test('a result names the release, where the station stands, and how long it was away', () => {
-    const say = (change: Partial<HistoryEntry>) => {
+  test('a result names the release, the version that runs, and the downtime', () => {
+    const resultOf = (change: Partial<HistoryEntry>) => {
       const { title, now, figures } = resultWords(english, 'en-GB', sampleEntry(change));
       return plain([title, now, figures].join(' | '));
     };
-    assert.equal(say({}), 'Updated to 1.1.0 |  | away for 1.3 s · took 24 s');
+    assert.equal(resultOf({}), 'Updated to 1.1.0 |  | away for 1.3 s · took 24 s');
     assert.equal(
-      say({ from: '1.1.0', to: '1.2.0', result: 'rolled_back', reason: 'a service keeps crashing', downtimeMs: 3_900 }),
+      resultOf({
+        from: '1.1.0',
+        to: '1.2.0',
+        result: 'rolled_back',
+        reason: 'a service keeps crashing',
+        downtimeMs: 3_900,
+      }),
       '1.2.0 did not become healthy and was rolled back | 1.1.0 is running. | away for 3.9 s · took 24 s',
     );
     assert.equal(
-      say({ kind: 'rollback', result: 'rolled_back', from: '1.1.0', to: '1.0.0' }),
+      resultOf({ kind: 'rollback', result: 'rolled_back', from: '1.1.0', to: '1.0.0' }),
       'Went back to 1.0.0 |  | away for 1.3 s · took 24 s',
     );
     assert.equal(
-      say({ kind: 'rollback', result: 'rolled_back', from: '1.1.0', to: '1.0.0', reason: 'not healthy' }),
+      resultOf({ kind: 'rollback', result: 'rolled_back', from: '1.1.0', to: '1.0.0', reason: 'not healthy' }),
       'Going back to 1.0.0 did not work | 1.1.0 is running. | away for 1.3 s · took 24 s',
     );
     assert.equal(
-      say({ result: 'failed', from: '1.1.0', to: '1.2.0', reason: 'no such image', downtimeMs: null }),
+      resultOf({ result: 'failed', from: '1.1.0', to: '1.2.0', reason: 'no such image', downtimeMs: null }),
       '1.2.0 could not be installed | 1.1.0 was not touched and is running. | took 24 s',
     );
-    assert.equal(say({ from: null, to: '1.0.0' }), 'Installed 1.0.0 |  | took 24 s');
-    assert.equal(say({ downtimeMs: 0 }), 'Updated to 1.1.0 |  | without being away · took 24 s');
+    assert.equal(resultOf({ from: null, to: '1.0.0' }), 'Installed 1.0.0 |  | took 24 s');
+    assert.equal(resultOf({ downtimeMs: 0 }), 'Updated to 1.1.0 |  | without being away · took 24 s');
   });
 
-  test('what this page has never heard of is said in the station’s own words', () => {
+  test('a condition that this page does not know is shown in the station’s own text', () => {
     assert.deepEqual(conditionWords(english, condition('disk_hums', 'warning')), { title: 'The disk hums.', help: '' });
     assert.deepEqual(reasonWords(ukrainian, { code: 'brand_new', reason: 'flux' }), {
       sentence: null,
@@ -131,7 +137,7 @@ describe('the words of the station page', () => {
     assert.equal(problemWords(english, 'en-GB', odd), 'Something new happened.');
   });
 
-  test('too many attempts says for how long', () => {
+  test('too many attempts shows for how long', () => {
     const problem = new Problem('too_many_requests', '', { retryAfterSeconds: 90 });
     assert.equal(plain(problemWords(english, 'en-GB', problem)), 'Too many attempts. Try again in 1 min 30 s.');
     assert.equal(plain(problemWords(ukrainian, 'uk', problem)), 'Забагато спроб. Спробуйте знову через 1 хв 30 с.');

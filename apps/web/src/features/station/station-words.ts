@@ -7,7 +7,7 @@ import { type Outcome, outcomeOf, type Step } from './outcome.ts';
 
 /*
  * Turns facts into sentences. A newer station may use a code, condition or service that this page does not know: then the
- * station's own words are shown, never a bare key.
+ * station's own text is shown, never a bare key.
  */
 
 export function healthWords(t: TFunction, health: Health): string {
@@ -53,7 +53,7 @@ export function conditionWords(t: TFunction, condition: ConditionStatus): { titl
   return { title, help: orElse(t, `condition.${condition.id}.help`, '') };
 }
 
-/** "registry.example/station/backend:1.1.0" → "backend:1.1.0"; a digest is cut to what tells it apart. */
+/** "registry.example/station/backend:1.1.0" → "backend:1.1.0"; a digest is shortened to what identifies it. */
 export const shortImage = (image: string): string =>
   (image.split('/').at(-1) ?? image).replace(/sha256:([0-9a-f]{12})[0-9a-f]+/, '$1');
 
