@@ -12,7 +12,7 @@ const LoginsFile = Type.Object({
       type: Type.String(),
       name: Type.String(),
       token: Type.String(),
-      profile: Type.Optional(Type.Enum(['station'])),
+      profile: Type.Optional(Type.Enum(['station', 'field'])),
     }),
   ),
 });
@@ -26,8 +26,11 @@ const names: Record<(typeof simulatedTypes)[number], readonly string[]> = {
   light: ['Ceiling lamp', 'Desk lamp', 'Bedside lamp', 'Garden light'],
 };
 
-/** Creates logins with new tokens for `count` devices. The types follow one another in turn. */
-export function makeLogins(count: number): DeviceLogin[] {
+/**
+ * Creates logins with new tokens for `count` devices. The types follow one another in turn.
+ * @param field number of devices with the profile of the field, which come last. Default: none.
+ */
+export function makeLogins(count: number, field = 0): DeviceLogin[] {
   return Array.from({ length: count }, (_, index) => {
     const type = simulatedTypes[index % simulatedTypes.length] ?? 'climate';
     const round = Math.floor(index / simulatedTypes.length);
@@ -37,7 +40,7 @@ export function makeLogins(count: number): DeviceLogin[] {
       type,
       name,
       token: randomBytes(32).toString('base64url'),
-      profile: 'station',
+      profile: index < count - field ? 'station' : 'field',
     };
   });
 }
@@ -65,11 +68,11 @@ const firstRelease = ({ type }: { type: string }): Pick<DeviceLogin, 'type' | 'p
   profile: 'station',
 });
 
-/** Reads the file, or creates it with `count` devices, readable only by this user. */
-export async function readOrMakeLogins(path: string, count: number): Promise<DeviceLogin[]> {
+/** Reads the file, or creates it with `count` devices (see {@link makeLogins}), readable only by this user. */
+export async function readOrMakeLogins(path: string, count: number, field = 0): Promise<DeviceLogin[]> {
   const existing = await readLogins(path);
   if (existing !== null) return existing;
-  const devices = makeLogins(count);
+  const devices = makeLogins(count, field);
   await writeDurable(nodeDisk, path, `${JSON.stringify({ devices }, null, 2)}\n`);
   return devices;
 }

@@ -14,7 +14,7 @@ export type Fleet = AsyncDisposable & {
   counts(): { sent: number; acknowledged: number; commands: number };
 };
 
-export type FleetOptions = Pick<VirtualDeviceOptions, 'heartbeatMs' | 'speed' | 'otaBytesPerSecond'> & {
+export type FleetOptions = Pick<VirtualDeviceOptions, 'heartbeatMs' | 'speed' | 'otaBytesPerSecond' | 'httpUrl'> & {
   url: string;
   stationId: string;
   logins: readonly DeviceLogin[];

@@ -28,8 +28,9 @@ const bytesPerSecond = 1.5 * 1024 * 1024;
 /** Write speed of a device, slow enough to watch an update. */
 const otaBytesPerSecond = 32 * 1024;
 const upWithinMs = 120_000;
-/** Two of each type. */
+/** Two of each type, one with each profile. */
 const deviceCount = 8;
+const fieldDeviceCount = 4;
 
 /**
  * Starts a whole station on loopback: release server, reverse proxy, virtual devices and agent. The agent starts the backend
@@ -72,7 +73,7 @@ export async function startStation(
   ).catch((error: unknown) => failTaken(error, 'RELEASE_PORT', config.releasePort));
   stack.use(releases);
   const devicesFile = join(folders.state, 'devices.json');
-  const logins = await readOrMakeLogins(devicesFile, deviceCount);
+  const logins = await readOrMakeLogins(devicesFile, deviceCount, fieldDeviceCount);
   await writeStack({
     root: config.root,
     folders,
@@ -95,6 +96,7 @@ export async function startStation(
       logins,
       flashFolder: join(folders.state, 'devices'),
       otaBytesPerSecond,
+      httpUrl: web.url,
     }),
   );
   const agent = stack.use(
