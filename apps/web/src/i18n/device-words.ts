@@ -1,5 +1,5 @@
 import type { TFunction } from 'i18next';
-import type { Capability } from '@station/protocol/device-types';
+import type { Capability, DeviceType } from '@station/protocol/device-types';
 import { orElse } from './words.ts';
 
 /** A value of a device and its description. */
@@ -16,10 +16,23 @@ export const spelled = (name: string): string => {
   return words.charAt(0).toUpperCase() + words.slice(1);
 };
 
-export const capabilityName = (t: TFunction, name: string): string =>
-  orElse(t, `device.capability.${name}`, spelled(name));
+/** The name of a type's own in the reader's language, if it has one. */
+const nameIn = (names: Readonly<Record<string, string>> | undefined, locale: string): string | undefined =>
+  names?.[locale.split('-')[0] ?? ''] ?? names?.['en'];
 
-export const typeName = (t: TFunction, type: string): string => orElse(t, `device.type.${type}`, spelled(type));
+/** The app's own texts come after those of the type. */
+export const capabilityName = (
+  t: TFunction,
+  locale: string,
+  { key, names }: Pick<Capability, 'key' | 'names'>,
+): string => nameIn(names, locale) ?? orElse(t, `device.capability.${key}`, spelled(key));
+
+/** @param described the type, where it is known: its own name comes first. */
+export const typeName = (
+  t: TFunction,
+  type: string,
+  described?: { locale: string; type: DeviceType | undefined },
+): string => nameIn(described?.type?.names, described?.locale ?? '') ?? orElse(t, `device.type.${type}`, spelled(type));
 
 /** A number and its unit apart, for where they are of different size; a word otherwise. */
 export function valueParts(
@@ -27,9 +40,11 @@ export function valueParts(
   locale: string,
   { capability, value }: CapabilityValue,
 ): { value: string; unit: string | null } {
-  if (typeof value === 'boolean') return { value: yesNo(t, capability, value), unit: null };
-  if (typeof value === 'number') return { value: formatNumber(locale, capability, value), unit: capability.unit };
-  return { value: typeof value === 'string' && value !== '' ? value : '–', unit: null };
+  if (typeof value === 'boolean') return { value: yesNo(t, locale, capability, value), unit: null };
+  if (typeof value === 'number')
+    return { value: formatNumber(locale, capability, value), unit: capability.unit ?? null };
+  if (typeof value !== 'string' || value === '') return { value: '–', unit: null };
+  return { value: nameIn(capability.valueNames?.[value], locale) ?? value, unit: null };
 }
 
 /** "21.4 °C", "45 %", "On" */
@@ -41,9 +56,10 @@ export function valueWords(t: TFunction, locale: string, reading: CapabilityValu
 /** With its name where the value alone is unclear: "Humidity 45 %", "Hot: No", but "No motion". */
 export function readingWords(t: TFunction, locale: string, reading: CapabilityValue): string {
   const words = valueWords(t, locale, reading);
-  const name = capabilityName(t, reading.capability.name);
+  const { capability } = reading;
+  const name = capabilityName(t, locale, capability);
   if (typeof reading.value === 'number') return `${name} ${words}`;
-  const isKnown = orElse(t, `device.value.${reading.capability.name}.true`, '') !== '';
+  const isKnown = capability.valueNames !== undefined || orElse(t, `device.value.${capability.key}.true`, '') !== '';
   return isKnown ? words : `${name}: ${words}`;
 }
 
@@ -55,13 +71,19 @@ export function formatNumber(locale: string, { unit }: Capability, value: number
   return format.format(value).replace('-', '\u2212');
 }
 
-function yesNo(t: TFunction, { name }: Capability, value: boolean): string {
+function yesNo(t: TFunction, locale: string, { key, valueNames }: Capability, value: boolean): string {
   const fallback = t(value ? 'device.value.yes' : 'device.value.no');
-  return orElse(t, `device.value.${name}.${value ? 'true' : 'false'}`, fallback);
+  const text = value ? 'true' : 'false';
+  return nameIn(valueNames?.[text], locale) ?? orElse(t, `device.value.${key}.${text}`, fallback);
 }
 
 /** An event of a device, as a sentence. */
-export function eventWords(t: TFunction, data: Readonly<Record<string, unknown>>): string {
-  const { action } = data;
-  return typeof action === 'string' ? orElse(t, `device.event.${action}`, spelled(action)) : t('device.event.some');
+export function eventWords(
+  t: TFunction,
+  { action }: Readonly<Record<string, unknown>>,
+  described?: { locale: string; type: DeviceType | undefined },
+): string {
+  if (typeof action !== 'string') return t('device.event.some');
+  const event = described?.type?.events.find((one) => one.action === action);
+  return nameIn(event?.names, described?.locale ?? '') ?? orElse(t, `device.event.${action}`, spelled(action));
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createInstance, type TFunction } from 'i18next';
 import type { RunSummary } from '@station/protocol/automations';
-import { builtInDeviceTypes } from '@station/protocol/device-types';
+import { builtInDeviceTypes } from '@station/protocol/builtin-device-types';
 import type { Device } from '@station/protocol/devices';
 import { first as en } from '../../i18n/en/first.ts';
 import { later as laterEn } from '../../i18n/en/later.ts';
@@ -16,8 +16,8 @@ import { flowOf, type Sentence, waysOf } from './sentence.ts';
 const device = (id: string, type: string, name: string): Device =>
   ({ id, type, name, externalId: `${type}-${id}`, state: {} }) as Device;
 const devices = [
-  device('1', 'light', 'Hall light'),
-  device('2', 'switch-pir', 'Hall switch'),
+  device('1', 'light-v1', 'Hall light'),
+  device('2', 'switch-pir-v1', 'Hall switch'),
   device('3', 'climate', 'Balcony'),
 ];
 

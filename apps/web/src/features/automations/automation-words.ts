@@ -22,8 +22,10 @@ const nameOf = (around: Surroundings, id: string): string =>
   deviceOf(around, id)?.name ?? around.t('automations.say.gone');
 
 /** The name of a value in the middle of a sentence: "temperature". */
-const whatOf = ({ t, locale }: Surroundings, capability: string): string =>
-  capabilityName(t, capability).toLocaleLowerCase(locale);
+const whatOf = (around: Surroundings, { deviceId, capability }: WithState): string => {
+  const { t, locale } = around;
+  return capabilityName(t, locale, capabilityOf(around, deviceId, capability)).toLocaleLowerCase(locale);
+};
 
 /** A value with its unit; `null` stands for one that is still to be filled in. */
 function valueOf(around: Surroundings, { deviceId, capability }: WithState, value: StateValue | null): string {
@@ -37,7 +39,7 @@ function valueOf(around: Surroundings, { deviceId, capability }: WithState, valu
 
 /** Values that have a clause of their own: "is turned on" rather than "power becomes on". */
 function ownClause(capability: string, operator: Operator, value: unknown): 'True' | 'False' | null {
-  if (typeof value !== 'boolean' || (capability !== 'power' && capability !== 'motion')) return null;
+  if (typeof value !== 'boolean' || !['power', 'on', 'motion'].includes(capability)) return null;
   if (operator === 'eq') return value ? 'True' : 'False';
   return operator === 'ne' ? (value ? 'False' : 'True') : null;
 }
@@ -61,14 +63,19 @@ function triggerWords(around: Surroundings, data: TriggerData): string {
 }
 
 const ownEvents = ['motion_detected', 'motion_cleared', 'button_pressed'] as const;
+/** Devices in the field call it so. */
+const sameEvents: Readonly<Record<string, string>> = { button_press: 'button_pressed' };
 
 function eventTriggerWords(around: Surroundings, { deviceId, action }: { deviceId: string; action?: string }): string {
   const { t } = around;
   const device = nameOf(around, deviceId);
   if (action === undefined) return t('automations.trigger.event.any', { device });
-  const own = ownEvents.find((event) => event === action);
+  const own = ownEvents.find((event) => event === (sameEvents[action] ?? action));
   return own === undefined
-    ? t('automations.trigger.event.other', { device, event: eventWords(t, { action }) })
+    ? t('automations.trigger.event.other', {
+        device,
+        event: eventWords(t, { action }, { locale: around.locale, type: typeOf(around, deviceId) }),
+      })
     : t(`automations.trigger.event.${own}`, { device });
 }
 
@@ -78,12 +85,12 @@ function stateTriggerWords(
 ): string {
   const { t } = around;
   const device = nameOf(around, config.deviceId);
-  const what = whatOf(around, config.capability);
+  const what = whatOf(around, config);
   if (config.operator === undefined || config.value === undefined)
     return t('automations.trigger.state.any', { device, what });
   const own = ownClause(config.capability, config.operator, config.value);
   if (own)
-    return t(`automations.trigger.state.${config.capability === 'power' ? 'power' : 'motion'}${own}`, { device });
+    return t(`automations.trigger.state.${config.capability === 'motion' ? 'motion' : 'power'}${own}`, { device });
   const value = valueOf(around, config, config.value);
   return t(`automations.trigger.state.${config.operator}`, { device, what, value });
 }
@@ -100,9 +107,9 @@ function conditionWords(around: Surroundings, data: ConditionData): string {
   const operator = data.kind === 'numeric_compare' ? data.config.operator : 'eq';
   const device = nameOf(around, config.deviceId);
   const own = ownClause(config.capability, operator, config.value);
-  if (own) return t(`automations.only.${config.capability === 'power' ? 'power' : 'motion'}${own}`, { device });
+  if (own) return t(`automations.only.${config.capability === 'motion' ? 'motion' : 'power'}${own}`, { device });
   const value = valueOf(around, config, config.value);
-  return t(`automations.only.${operator}`, { device, what: whatOf(around, config.capability), value });
+  return t(`automations.only.${operator}`, { device, what: whatOf(around, config), value });
 }
 
 function actionWords(around: Surroundings, data: ActionData): string {
@@ -129,16 +136,21 @@ function commandWords(
   const device = nameOf(around, deviceId);
   if (action === 'reboot') return t('automations.do.restart', { device });
   const command = typeOf(around, deviceId)?.commands.find((one) => one.action === action);
-  const [parameter, ...rest] = command?.parameters ?? [];
-  const given = parameter === undefined ? undefined : params[parameter.name];
-  if (parameter?.capability == null || rest.length > 0 || given === undefined) {
+  const [name, ...more] = Object.keys(command?.params?.properties ?? {});
+  const given = name === undefined ? undefined : params[name];
+  const isOn = name === undefined ? command?.sets?.['on'] : name === 'power' ? given : undefined;
+  if (typeof isOn === 'boolean' && more.length === 0) return t(`automations.do.${isOn ? 'on' : 'off'}`, { device });
+  if (name === undefined || more.length > 0 || given === undefined) {
     // Of a removed device only the command is known.
     if (action === 'set_power') return t(`automations.do.${params['power'] === true ? 'on' : 'off'}`, { device });
     return t('automations.do.command', { device, action: [spelled(action), ...Object.values(params)].join(' ') });
   }
-  if (parameter.capability === 'power') return t(`automations.do.${given === true ? 'on' : 'off'}`, { device });
-  const value = valueOf(around, { deviceId, capability: parameter.capability }, given as StateValue);
-  return t('automations.do.set', { device, what: whatOf(around, parameter.capability), value });
+  const set = { deviceId, capability: name };
+  return t('automations.do.set', {
+    device,
+    what: whatOf(around, set),
+    value: valueOf(around, set, given as StateValue),
+  });
 }
 
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url === '' ? '…' : url);

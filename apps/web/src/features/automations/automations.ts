@@ -122,8 +122,8 @@ export const typeOf = (around: Surroundings, id: string): DeviceType | undefined
   around.types.get(deviceOf(around, id)?.type ?? '');
 
 /** The description of a device's value; for an unknown value it is derived from the value itself. */
-export function capabilityOf(around: Surroundings, deviceId: string, name: string, value?: unknown): Capability {
-  const known = typeOf(around, deviceId)?.capabilities.find((one) => one.name === name);
+export function capabilityOf(around: Surroundings, deviceId: string, key: string, value?: unknown): Capability {
+  const known = typeOf(around, deviceId)?.capabilities.find((one) => one.key === key);
   const kind = typeof value === 'number' ? 'number' : typeof value === 'boolean' ? 'boolean' : 'text';
-  return known ?? { name, kind, unit: null, min: null, max: null };
+  return known ?? { key, kind };
 }

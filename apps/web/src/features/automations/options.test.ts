@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TFunction } from 'i18next';
 import { checkFlow } from '@station/protocol/automation-flow-check';
-import { builtInDeviceTypes } from '@station/protocol/device-types';
+import { builtInDeviceTypes, findBuiltInType } from '@station/protocol/builtin-device-types';
 import type { Device } from '@station/protocol/devices';
 import type { Surroundings } from './automations.ts';
 import { actionOptions, conditionOptions, keyOf, numberIn, triggerOptions, withNumber } from './options.ts';
@@ -25,7 +25,10 @@ const notify = { kind: 'notify', config: { message: 'x' } } as const;
 
 test('the station accepts everything that can be chosen', () => {
   const surroundings = {
-    deviceType: (wanted: string) => devices.find((device) => device.id === wanted)?.type ?? null,
+    device: (wanted: string) => {
+      const device = devices.find(({ id: one }) => one === wanted);
+      return device === undefined ? null : { type: findBuiltInType(device.type) };
+    },
     cronProblem: () => null,
   };
   let seen = 0;
@@ -73,7 +76,7 @@ test('what is not filled in keeps it from being saved', () => {
     null,
     { kind: 'device_status_changed', config: { deviceId: 'gone' } },
     brightness(Number.NaN),
-    brightness(0),
+    brightness(-1),
     brightness(101),
     { kind: 'schedule', config: { time: '' } },
     { kind: 'schedule', config: { time: '07:00', days: [] } },

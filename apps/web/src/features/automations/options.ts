@@ -1,5 +1,5 @@
 import type { ActionData, ConditionData, Operator, StateValue, TriggerData } from '@station/protocol/automation-flow';
-import type { Capability, CommandType, DeviceType } from '@station/protocol/device-types';
+import type { DeviceType, Parameter } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
 import { deviceOf, typeOf, type Surroundings } from './automations.ts';
 
@@ -45,7 +45,7 @@ const valueKey = (value: StateValue): string => (typeof value === 'number' ? '#'
 /** The triggers of a device. */
 export function triggerOptions(around: Surroundings, deviceId: string): TriggerData[] {
   const [device, type] = [deviceOf(around, deviceId), typeOf(around, deviceId)];
-  const events = type?.events ?? [];
+  const events = (type?.events ?? []).map(({ action }) => action);
   const state = (capability: string, operator: Operator, value: StateValue): TriggerData => ({
     kind: 'device_state_changed',
     config: { deviceId, capability, operator, value },
@@ -54,15 +54,16 @@ export function triggerOptions(around: Surroundings, deviceId: string): TriggerD
     ...events.map((action): TriggerData => ({ kind: 'device_event_received', config: { deviceId, action } })),
     // Motion is already covered by its events.
     ...(type?.capabilities ?? [])
-      .filter(({ name }) => !(name === 'motion' && events.includes('motion_detected')))
+      .filter(({ key }) => !(key === 'motion' && events.includes('motion_detected')))
       .flatMap((capability): TriggerData[] => {
-        const { name } = capability;
-        if (capability.kind === 'boolean') return [state(name, 'eq', true), state(name, 'eq', false)];
+        const { key } = capability;
+        if (capability.kind === 'boolean') return [state(key, 'eq', true), state(key, 'eq', false)];
+        if (capability.kind === 'enum') return (capability.values ?? []).map((value) => state(key, 'eq', value));
         if (capability.kind === 'number') {
           const now = numberNow(device, capability);
-          return [state(name, 'gt', now), state(name, 'lt', now)];
+          return [state(key, 'gt', now), state(key, 'lt', now)];
         }
-        return [{ kind: 'device_state_changed', config: { deviceId, capability: name } }];
+        return [{ kind: 'device_state_changed', config: { deviceId, capability: key } }];
       }),
     { kind: 'device_status_changed', config: { deviceId, status: 'offline' } },
     { kind: 'device_status_changed', config: { deviceId, status: 'online' } },
@@ -73,16 +74,17 @@ export function triggerOptions(around: Surroundings, deviceId: string): TriggerD
 export function conditionOptions(around: Surroundings, deviceId: string): ConditionData[] {
   const [device, type] = [deviceOf(around, deviceId), typeOf(around, deviceId)];
   return (type?.capabilities ?? []).flatMap((capability): ConditionData[] => {
-    const { name } = capability;
+    const { key } = capability;
     const equals = (value: StateValue): ConditionData => ({
       kind: 'state_equals',
-      config: { deviceId, capability: name, value },
+      config: { deviceId, capability: key, value },
     });
     const compare = (operator: Operator): ConditionData => ({
       kind: 'numeric_compare',
-      config: { deviceId, capability: name, operator, value: numberNow(device, capability) },
+      config: { deviceId, capability: key, operator, value: numberNow(device, capability) },
     });
     if (capability.kind === 'boolean') return [equals(true), equals(false)];
+    if (capability.kind === 'enum') return (capability.values ?? []).map(equals);
     return capability.kind === 'number' ? [compare('gt'), compare('lt')] : [];
   });
 }
@@ -96,34 +98,46 @@ export function actionOptions(around: Surroundings, deviceId: string): ActionDat
     config: { deviceId, action, ...(params === undefined ? {} : { params }) },
   });
   return [
-    ...type.commands.flatMap(({ action, parameters }): ActionData[] => {
-      const [parameter, ...more] = parameters;
-      if (parameter === undefined) return [command(action)];
-      if (more.length > 0 || parameter.kind === 'text') return [];
-      if (parameter.kind === 'boolean')
-        return [true, false].map((value) => command(action, { [parameter.name]: value }));
-      return [
-        command(action, { [parameter.name]: numberNow(device, { ...parameter, name: parameter.capability ?? '' }) }),
-      ];
+    ...type.commands.flatMap(({ action, params }): ActionData[] => {
+      const [first, ...more] = Object.entries(params?.properties ?? {});
+      if (first === undefined) return [command(action)];
+      const [name, parameter] = first;
+      if (more.length > 0) return [];
+      switch (parameter.type) {
+        case 'boolean':
+          return [true, false].map((value) => command(action, { [name]: value }));
+        case 'string':
+          return (parameter.enum ?? []).map((value) => command(action, { [name]: value }));
+        case 'number':
+        case 'integer':
+          return [command(action, { [name]: numberNow(device, rangeOf(name, parameter)) })];
+      }
     }),
     command('reboot'),
   ];
 }
 
 export const canBeCommanded = ({ commands }: DeviceType): boolean =>
-  commands.some(({ parameters }) => parameters.length < 2);
+  commands.some(({ params }) => Object.keys(params?.properties ?? {}).length < 2);
 
 /** The parameter that a number is chosen for, with its limits; null when the command has none. */
-export function numberOf(type: DeviceType | undefined, action: string): CommandType['parameters'][number] | null {
-  const [parameter] = type?.commands.find((one) => one.action === action)?.parameters ?? [];
-  return parameter?.kind === 'number' ? parameter : null;
+export function numberOf(type: DeviceType | undefined, action: string): NumberRange | null {
+  const [first] = Object.entries(type?.commands.find((one) => one.action === action)?.params?.properties ?? {});
+  if (first === undefined) return null;
+  const [name, parameter] = first;
+  return parameter.type === 'number' || parameter.type === 'integer' ? rangeOf(name, parameter) : null;
 }
 
+/** `key`: the capability that has the number, where there is one. */
+type NumberRange = { key: string; min?: number | undefined; max?: number | undefined };
+
+const rangeOf = (key: string, { minimum, maximum }: Parameter): NumberRange => ({ key, min: minimum, max: maximum });
+
 /** The number to begin with: the device's current value, else the middle. */
-function numberNow(device: Device | undefined, { name, min, max }: Pick<Capability, 'name' | 'min' | 'max'>): number {
-  const shown = device?.state[name];
+function numberNow(device: Device | undefined, { key, min, max }: NumberRange): number {
+  const shown = device?.state[key];
   if (typeof shown === 'number') return Math.round(shown);
-  return min !== null && max !== null ? Math.round((min + max) / 2) : (min ?? 0);
+  return min !== undefined && max !== undefined ? Math.round((min + max) / 2) : (min ?? 0);
 }
 
 /** The same choice with another number. */

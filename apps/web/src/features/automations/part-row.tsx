@@ -256,7 +256,7 @@ function NumberPart<Data extends PartData>({
     <NumberBox
       key={keyOf(data)}
       label={t('automations.build.value')}
-      unit={unit}
+      unit={unit ?? null}
       value={value}
       onChange={(next) => onChange(withNumber(data, next))}
       className="sm:col-start-2"

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Flow, FlowNode } from '@station/protocol/automation-flow';
 import { checkFlow } from '@station/protocol/automation-flow-check';
+import { findBuiltInType } from '@station/protocol/builtin-device-types';
 import { flowOf, sentenceOf, waysOf, type Sentence } from './sentence.ts';
 
 const hall = '019a9d2f-0002-7000-8000-000000000004';
@@ -35,7 +36,10 @@ test('a sentence becomes a flow and comes back as it was', () => {
 
 test('the station finds no fault in the graph of a sentence', () => {
   for (const sentence of sentences.slice(0, 3)) {
-    const faults = checkFlow(flowOf(sentence), { deviceType: () => 'light', cronProblem: () => null });
+    const faults = checkFlow(flowOf(sentence), {
+      device: () => ({ type: findBuiltInType('light-v1') }),
+      cronProblem: () => null,
+    });
     assert.deepEqual(
       faults.filter(({ severity }) => severity === 'error'),
       [],

@@ -173,7 +173,7 @@ export function partFault(around: Surroundings, part: Part | null): PartFault | 
       const limits = numberOf(typeOf(around, part.config.deviceId), part.config.action);
       if (limits === null || number === null) return null;
       const { min, max } = limits;
-      return (min !== null && number < min) || (max !== null && number > max) ? 'range' : null;
+      return (min !== undefined && number < min) || (max !== undefined && number > max) ? 'range' : null;
     }
     case 'device_event_received':
     case 'device_state_changed':

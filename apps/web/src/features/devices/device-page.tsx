@@ -8,6 +8,7 @@ import { useDevices, useDeviceTypes, useZones } from '../../api/devices.ts';
 import type { Freshness } from '../../api/reading.ts';
 import { useUser } from '../../api/services.ts';
 import { capabilityName, type CapabilityValue, typeName } from '../../i18n/device-words.ts';
+import { useLocale } from '../../i18n/i18n.ts';
 import { dot } from '../../i18n/words.ts';
 import { Card, Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
@@ -67,6 +68,7 @@ function Shown({
   firmware: ReactNode;
 }) {
   const { t } = useTranslation();
+  const locale = useLocale();
   const zones = useZones();
   const shown = useControlledDevice(device, type);
   const mayManage = useUser().role !== 'member';
@@ -81,7 +83,7 @@ function Shown({
           <div className="min-w-0">
             <h1 className="text-title font-strong break-words md:text-value">{device.name}</h1>
             <p className="text-ink-soft">
-              {typeName(t, device.type)}
+              {typeName(t, device.type, { locale, type })}
               {zone && dot + zone.name}
               {dot}
               {t(`device.status.${device.status}`)}
@@ -152,6 +154,7 @@ function Loading() {
 /** The current state of the device, and its commands. */
 export function NowCard({ device, shown, usable }: { device: Device; shown: ControlledDevice; usable: boolean }) {
   const { t } = useTranslation();
+  const locale = useLocale();
   const { toggle, slider } = shown;
   const hasReported = device.stateAt !== null;
   const others = shown.readings.filter(
@@ -175,8 +178,8 @@ export function NowCard({ device, shown, usable }: { device: Device; shown: Cont
       {others.length > 0 && (
         <dl className="flex flex-wrap gap-x-10 gap-y-4">
           {others.map((reading) => (
-            <div key={reading.capability.name}>
-              <dt className="text-small text-ink-soft">{capabilityName(t, reading.capability.name)}</dt>
+            <div key={reading.capability.key}>
+              <dt className="text-small text-ink-soft">{capabilityName(t, locale, reading.capability)}</dt>
               <dd className="text-title font-strong md:text-value">
                 <BigValue reading={reading} />
               </dd>
@@ -193,7 +196,7 @@ export function NowCard({ device, shown, usable }: { device: Device; shown: Cont
         >
           <SettingValue setting={toggle} />
           <Switch
-            label={capabilityName(t, toggle.capability.name)}
+            label={capabilityName(t, locale, toggle.capability)}
             on={toggle.value === true}
             busy={shown.isPending}
             disabled={!usable}
@@ -205,7 +208,7 @@ export function NowCard({ device, shown, usable }: { device: Device; shown: Cont
         <div className="mt-4">
           <SettingValue setting={slider} />
           <ValueSlider
-            label={capabilityName(t, slider.capability.name)}
+            label={capabilityName(t, locale, slider.capability)}
             setting={slider}
             disabled={!usable}
             onSettle={(value) => shown.send(slider, value)}
@@ -220,9 +223,10 @@ export function NowCard({ device, shown, usable }: { device: Device; shown: Cont
 /** The name and the value of a setting; for screen readers its control has both. */
 function SettingValue({ setting }: { setting: CapabilityValue }) {
   const { t } = useTranslation();
+  const locale = useLocale();
   return (
     <div aria-hidden>
-      <p className="text-small text-ink-soft">{capabilityName(t, setting.capability.name)}</p>
+      <p className="text-small text-ink-soft">{capabilityName(t, locale, setting.capability)}</p>
       <p className="text-title font-strong md:text-value">
         <BigValue reading={setting} />
       </p>

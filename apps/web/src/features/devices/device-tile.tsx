@@ -25,6 +25,7 @@ export function DeviceTile({
   usable: boolean;
 }) {
   const { t } = useTranslation();
+  const locale = useLocale();
   const id = useId();
   const shown = useControlledDevice(device, type);
   const { toggle, slider } = shown;
@@ -64,7 +65,7 @@ export function DeviceTile({
         {slider && (
           <div className="pointer-events-auto mt-auto pt-1">
             <ValueSlider
-              label={t('device.sliderOf', { what: capabilityName(t, slider.capability.name), name: device.name })}
+              label={t('device.sliderOf', { what: capabilityName(t, locale, slider.capability), name: device.name })}
               setting={slider}
               disabled={disabled}
               onSettle={(value) => shown.send(slider, value)}
@@ -142,8 +143,7 @@ function SecondValue({
   const { t } = useTranslation();
   const locale = useLocale();
   const second =
-    slider ??
-    readings.find(({ capability, value }) => capability.name !== main?.capability.name && value !== undefined);
+    slider ?? readings.find(({ capability, value }) => capability.key !== main?.capability.key && value !== undefined);
   if (!second) return null;
   return <p>{readingWords(t, locale, second)}</p>;
 }

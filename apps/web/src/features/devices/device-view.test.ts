@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { builtInDeviceTypes } from '@station/protocol/device-types';
+import { builtInDeviceTypes } from '@station/protocol/builtin-device-types';
 import type { Device } from '@station/protocol/devices';
 import { withMessage } from '../../api/devices.ts';
 import { viewOf } from './device-view.ts';
@@ -24,9 +24,22 @@ const device = (type: string, state: Record<string, unknown>): Device => ({
 });
 const typeNamed = (name: string) => builtInDeviceTypes.find(({ type }) => type === name);
 
+test('a light of the field is switched by two commands, or by one that toggles', () => {
+  const light = typeNamed('light');
+  const view = viewOf(device('light', { on: true, brightness: 40, wattage: 7 }), light, undefined);
+  assert.deepEqual(
+    [view.toggle?.request(true), view.toggle?.request(false)],
+    [{ action: 'turn_on' }, { action: 'turn_off' }],
+  );
+  assert.deepEqual(view.readings.at(-1), { capability: { key: 'wattage', kind: 'number' }, value: 7 });
+  const commands = light?.commands.filter(({ action }) => action === 'toggle') ?? [];
+  const only = light && viewOf(device('light', { on: true }), { ...light, commands }, undefined);
+  assert.deepEqual(only?.toggle?.request(false), { action: 'toggle' });
+});
+
 test('a light is switched by its main action and dimmed by the second; a command shows before it is confirmed', () => {
-  const light = device('light', { power: false, brightness: 40 });
-  const view = viewOf(light, typeNamed('light'), { values: { power: true }, refusal: null });
+  const light = device('light-v1', { power: false, brightness: 40 });
+  const view = viewOf(light, typeNamed('light-v1'), { values: { power: true }, refusal: null });
   assert.deepEqual([view.toggle?.value, view.slider?.value], [true, 40]);
   assert.deepEqual(view.toggle?.request(false), { action: 'set_power', params: { power: false } });
   assert.deepEqual(view.slider?.request(55), { action: 'set_brightness', params: { brightness: 55 } });
@@ -36,11 +49,11 @@ test('a sensor has nothing to switch, and shows the most important value first, 
   const view = viewOf(device('climate', { humidity: 45 }), typeNamed('climate'), undefined);
   assert.deepEqual([view.toggle, view.slider], [null, null]);
   assert.deepEqual(
-    view.readings.map(({ capability, value }) => [capability.name, value]),
+    view.readings.map(({ capability, value }) => [capability.key, value]),
     [
       ['temperature', undefined],
       ['humidity', 45],
-      ['battery', undefined],
+      ['pressure', undefined],
     ],
   );
 });
@@ -48,7 +61,7 @@ test('a sensor has nothing to switch, and shows the most important value first, 
 test('a device of an unknown type shows the values of its state', () => {
   const view = viewOf(device('kettle', { water: 3, hot: true, mode: 'eco', more: {} }), undefined, undefined);
   assert.deepEqual(
-    view.readings.map(({ capability, value }) => [capability.name, capability.kind, value]),
+    view.readings.map(({ capability, value }) => [capability.key, capability.kind, value]),
     [
       ['water', 'number', 3],
       ['hot', 'boolean', true],

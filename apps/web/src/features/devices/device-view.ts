@@ -1,6 +1,6 @@
 import { useContext } from 'react';
 import type { CommandRequest } from '@station/protocol/device-commands';
-import type { Capability, DeviceType } from '@station/protocol/device-types';
+import type { Capability, CommandType, DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
 import { useStore } from '../../api/services.ts';
 import type { CapabilityValue } from '../../i18n/device-words.ts';
@@ -21,35 +21,50 @@ type DeviceView = {
 
 export function viewOf(device: Device, type: DeviceType | undefined, command: CommandState | undefined): DeviceView {
   const values: Values = { ...device.state, ...command?.values };
-  const readings = (type?.capabilities ?? capabilitiesOf(device.state)).map((capability) => ({
+  const readings = [...(type?.capabilities ?? []), ...furtherCapabilities(device.state, type)].map((capability) => ({
     capability,
-    value: values[capability.name],
+    value: values[capability.key],
   }));
   const settings = type === undefined ? [] : readings.flatMap((reading) => settingOf(reading, type) ?? []);
+  const isPrimary = ({ capability }: CapabilityValue): boolean => capability.key === type?.primary?.capability;
+  const switches = settings.filter(({ capability }) => capability.kind === 'boolean');
   return {
     readings,
-    toggle: settings.find(({ capability }) => capability.kind === 'boolean') ?? null,
+    toggle: switches.find(isPrimary) ?? switches[0] ?? null,
     slider: settings.find(({ capability }) => isRange(capability)) ?? null,
   };
 }
 
-const isRange = ({ kind, min, max }: Capability): boolean => kind === 'number' && min !== null && max !== null;
+const isRange = ({ kind, min, max }: Capability): boolean =>
+  kind === 'number' && min !== undefined && max !== undefined;
 
 function settingOf(reading: CapabilityValue, type: DeviceType): Setting | null {
-  for (const { action, parameters } of type.commands) {
-    const [parameter] = parameters;
-    if (parameters.length !== 1 || parameter?.capability !== reading.capability.name) continue;
-    return { ...reading, request: (value) => ({ action, params: { [parameter.name]: value } }) };
-  }
-  return null;
+  const { key, kind } = reading.capability;
+  const setter = type.commands.find((command) => onlyParameterOf(command) === key);
+  if (setter) return { ...reading, request: (value) => ({ action: setter.action, params: { [key]: value } }) };
+  if (kind !== 'boolean') return null;
+  const [on, off] = [true, false].map((value) =>
+    type.commands.find((command) => parameterNames(command).length === 0 && command.sets?.[key] === value),
+  );
+  if (on && off) return { ...reading, request: (value) => ({ action: (value === true ? on : off).action }) };
+  const { capability, command: toggle } = type.primary ?? {};
+  return capability === key && toggle !== undefined ? { ...reading, request: () => ({ action: toggle }) } : null;
 }
 
-/** For a type that this page does not know: the view is derived from the state. */
-function capabilitiesOf(state: Values): Capability[] {
-  return Object.entries(state).flatMap(([name, value]): Capability[] => {
+const parameterNames = ({ params }: CommandType): string[] => Object.keys(params?.properties ?? {});
+
+const onlyParameterOf = (command: CommandType): string | null => {
+  const [name, ...more] = parameterNames(command);
+  return name === undefined || more.length > 0 ? null : name;
+};
+
+/** Values that the type does not name, or all of them when the type is not known: shown as the device sends them. */
+function furtherCapabilities(state: Values, type: DeviceType | undefined): Capability[] {
+  return Object.entries(state).flatMap(([key, value]): Capability[] => {
+    if (type?.capabilities.some((one) => one.key === key)) return [];
     const kind = typeof value;
     if (kind !== 'number' && kind !== 'boolean' && kind !== 'string') return [];
-    return [{ name, kind: kind === 'string' ? 'text' : kind, unit: null, min: null, max: null }];
+    return [{ key, kind: kind === 'string' ? 'text' : kind }];
   });
 }
 
@@ -69,7 +84,6 @@ export function useControlledDevice(device: Device, type: DeviceType | undefined
     ...viewOf(device, type, command),
     command,
     isPending: command !== undefined && command.refusal === null,
-    send: (setting, value) =>
-      void control.send(device.id, setting.request(value), { [setting.capability.name]: value }),
+    send: (setting, value) => void control.send(device.id, setting.request(value), { [setting.capability.key]: value }),
   };
 }

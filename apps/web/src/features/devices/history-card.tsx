@@ -22,10 +22,11 @@ const HistoryChart = lazy(async () => ({ default: (await import('./history-chart
 /** The last day of one value, which one to be chosen. */
 export function HistoryCard({ device, capabilities }: { device: Device; capabilities: readonly Capability[] }) {
   const { t } = useTranslation();
+  const locale = useLocale();
   const name = useId();
-  const charted = capabilities.filter(({ kind }) => kind !== 'text');
+  const charted = capabilities.filter(({ kind }) => kind === 'number' || kind === 'boolean');
   const [chosen, choose] = useState<string | null>(null);
-  const capability = charted.find((one) => one.name === chosen) ?? charted[0];
+  const capability = charted.find((one) => one.key === chosen) ?? charted[0];
   if (!capability) return null;
   return (
     <Card title={t('device.history.title')}>
@@ -34,7 +35,7 @@ export function HistoryCard({ device, capabilities }: { device: Device; capabili
           <legend className="sr-only">{t('device.history.choose')}</legend>
           {charted.map((one) => (
             <label
-              key={one.name}
+              key={one.key}
               className={classNames(
                 'flex min-h-11 cursor-pointer items-center rounded-xl border px-4 has-focus-visible:outline-3 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent',
                 one === capability
@@ -47,14 +48,14 @@ export function HistoryCard({ device, capabilities }: { device: Device; capabili
                 name={name}
                 className="sr-only"
                 checked={one === capability}
-                onChange={() => choose(one.name)}
+                onChange={() => choose(one.key)}
               />
-              {capabilityName(t, one.name)}
+              {capabilityName(t, locale, one)}
             </label>
           ))}
         </fieldset>
       )}
-      <Day key={capability.name} device={device} capability={capability} />
+      <Day key={capability.key} device={device} capability={capability} />
     </Card>
   );
 }
@@ -64,10 +65,10 @@ function Day({ device, capability }: { device: Device; capability: Capability })
   const locale = useLocale();
   const { session, clock } = useServices();
   const query = useQuery<{ from: number; to: number; points: HistoryPoint[] }, Problem>({
-    queryKey: historyKey(device.id, capability.name),
+    queryKey: historyKey(device.id, capability.key),
     queryFn: async ({ signal }) => {
       const to = clock.now();
-      const search = new URLSearchParams({ capability: capability.name, from: new Date(to - dayMs).toISOString() });
+      const search = new URLSearchParams({ capability: capability.key, from: new Date(to - dayMs).toISOString() });
       const path = `/api/devices/${device.id}/history?${search}`;
       return { from: to - dayMs, to, points: await session.call<HistoryPoint[]>('GET', path, { signal }) };
     },
@@ -93,7 +94,7 @@ function Day({ device, capability }: { device: Device; capability: Capability })
           highest: words(Math.max(...points.map(({ highest }) => highest))),
         });
   return (
-    <figure aria-label={`${capabilityName(t, capability.name)}. ${summary}`}>
+    <figure aria-label={`${capabilityName(t, locale, capability)}. ${summary}`}>
       <Suspense fallback={<Skeleton className="h-56 rounded-xl" />}>
         <HistoryChart capability={capability} from={from} to={to} points={points} />
       </Suspense>
