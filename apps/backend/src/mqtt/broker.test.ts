@@ -40,7 +40,7 @@ test('the life of a device: handshake, heartbeat, state, event; acknowledged mea
   assert.equal(health.json<{ checks: { mqtt: boolean } }>().checks.mqtt, true);
 });
 
-test('a wrong login is refused: no name, no device of that name, the token of another', async () => {
+test('a wrong login is refused: no name, an unknown device, the token of another device', async () => {
   await using running = await runBackend();
   const lamp = await addDevice(running.backend.db, 'lamp-1');
   const other = await addDevice(running.backend.db, 'lamp-2');
@@ -77,7 +77,7 @@ test('a device reads and writes only its own topics; its session cannot be taken
   await lamp.client.publishAsync(deviceTopic(station, 'lamp-2', 'state'), '{"state":{"power":true}}', { qos: 1 });
   const command = deviceTopic(station, 'lamp-2', 'command');
   await lamp.client.publishAsync(command, '{"action":"factory_reset","commandId":"x"}', { qos: 1 });
-  // It is served still, and the other one hears what comes after that, and nothing else.
+  // It is still served, and the other one receives only what comes after that.
   await lamp.say('state', { state: { power: false } });
   await victim.say('handshake', { type: 'light', firmwareVersion: '1', chip: 'c' });
   await until('the other is answered', () => victim.heard.length > 0);
@@ -89,7 +89,7 @@ test('a device reads and writes only its own topics; its session cannot be taken
   assert.ok(victim.client.connected && lamp.client.connected);
 });
 
-test('what is bad is counted, said once, and dropped; the bridge goes on', async () => {
+test('invalid messages are counted, logged once, and dropped; the bridge goes on', async () => {
   await using running = await runBackend();
   const login = await addDevice(running.backend.db, 'lamp-1');
   await using lamp = await connectDevice(addressOf(running), login);
@@ -110,13 +110,13 @@ test('what is bad is counted, said once, and dropped; the bridge goes on', async
   await lamp.client.publishAsync(`station/${login.stationId}/device/lamp-1/other`, '{}', { qos: 1 });
   await lamp.say('state', { state: { power: false } });
   assert.equal((await rowOf(running, login)).state, '{"power":false}');
-  const said = running.logger.events('mqtt_message_dropped').map(({ reason }) => reason);
-  assert.deepEqual(said, ['bad_shape', 'too_large', 'foreign_station', 'bad_topic']);
+  const logged = running.logger.events('mqtt_message_dropped').map(({ reason }) => reason);
+  assert.deepEqual(logged, ['bad_shape', 'too_large', 'foreign_station', 'bad_topic']);
   const metrics = (await running.http.inject('/metrics')).body;
   assert.match(metrics, /^station_mqtt_dropped_bad_shape 8$/m);
 });
 
-test('a packet far over the limit ends the connection while it comes in, also before a login', async () => {
+test('a packet far over the limit ends the connection while it arrives, also before a login', async () => {
   await using running = await runBackend();
   const login = await addDevice(running.backend.db, 'lamp-1');
   await using lamp = await connectDevice(addressOf(running), login);
@@ -136,7 +136,7 @@ test('a packet far over the limit ends the connection while it comes in, also be
   assert.equal(running.logger.events('mqtt_message_dropped')[0]?.['reason'], 'too_large');
 });
 
-test('a device that is removed is disconnected and not let in again', async () => {
+test('a removed device is disconnected, and its login is refused', async () => {
   await using running = await runBackend();
   const login = await addDevice(running.backend.db, 'lamp-1');
   await using lamp = await connectDevice(addressOf(running), login);

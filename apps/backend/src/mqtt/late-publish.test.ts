@@ -22,7 +22,7 @@ const linkTo = (url: string) =>
 
 for (const version of [4, 5] as const) {
   const name = version === 4 ? 'MQTT 3.1.1' : 'MQTT 5';
-  test(`by ${name}, what was reported as failed is not sent when the broker is back`, async () => {
+  test(`by ${name}, a message reported as failed is not sent when the broker is back`, async () => {
     await using broker = await startForgetfulBroker(version);
     await using link = linkTo(broker.url);
     await until('it listens', link.isReady);
@@ -39,7 +39,7 @@ for (const version of [4, 5] as const) {
     );
   });
 
-  test(`by ${name}, what the connection ended upon is sent again, with what is left of its expiry`, async () => {
+  test(`by ${name}, a message interrupted by the end of the connection is sent again, with the rest of its expiry`, async () => {
     await using broker = await startForgetfulBroker(version);
     await using link = linkTo(broker.url);
     await until('it listens', link.isReady);

@@ -21,7 +21,7 @@ const linkTo = (url: string) =>
     waiting: () => 0,
   });
 
-test('what the broker was given and did not answer is told apart from what it was never given', async () => {
+test('a message that was sent without an answer differs from one that was never sent', async () => {
   await using broker = await startForgetfulBroker(5);
   const link = linkTo(broker.url);
   await until('it listens', link.isReady);

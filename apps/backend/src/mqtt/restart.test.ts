@@ -17,7 +17,7 @@ function watchStatuses({ backend }: RunningBackend): string[] {
   return statuses;
 }
 
-test('a device goes offline by its last will, once, and comes back with its next word', async () => {
+test('a device goes offline by its last will, once, and online with its next message', async () => {
   await using running = await runBackend();
   const login = await addDevice(running.backend.db, 'lamp-1');
   const statuses = watchStatuses(running);
@@ -43,7 +43,7 @@ test('a connection that replaces another of the same device does not show it as 
   await using second = await connectDevice(address, login, { clientId: 'lamp' });
   await second.say('heartbeat', { status: 'online' });
   assert.ok(!first.client.connected);
-  // One that has really gone since tells when the first would have been shown so.
+  // A device that is really offline since then shows when the first would have been shown so.
   await using gone = await connectDevice(address, other);
   gone.client.stream.destroy();
   await until('the other one is offline', () => statuses.includes('offline'));
@@ -51,7 +51,7 @@ test('a connection that replaces another of the same device does not show it as 
   assert.equal(await statusOf(running, login), 'online');
 });
 
-test('an end and a new start of the backend show no device as offline', async () => {
+test('a restart of the backend shows no device as offline', async () => {
   await using folder = await temporaryFolder();
   const options = { dataDir: join(folder.path, 'data') };
   let login: DeviceLogin;
