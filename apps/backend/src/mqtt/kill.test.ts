@@ -47,7 +47,7 @@ test('messages acknowledged at QoS 1 are on disk after each kill of the backend'
         for (let i = 0; i < 20; i++) {
           const n = sent++;
           const event = { event: 'device_event', data: { action: 'counted', n } };
-          lamp.say('event', event).then(
+          lamp.publish('event', event).then(
             () => acknowledged.add(n),
             () => undefined,
           );

@@ -28,13 +28,13 @@ for (const version of [4, 5] as const) {
     await until('it listens', link.isReady);
     broker.acknowledges = false;
     await assert.rejects(link.publish('lock/command', 'unlock', 200));
-    assert.equal(broker.heard.length, 1);
+    assert.equal(broker.received.length, 1);
     broker.cut();
     broker.acknowledges = true;
     await until('it is back', () => broker.connections === 2 && link.isReady());
     await link.publish('lock/command', 'lock', 15_000);
     assert.deepEqual(
-      broker.heard.map(({ payload }) => String(payload)),
+      broker.received.map(({ payload }) => String(payload)),
       ['unlock', 'lock'],
     );
   });
@@ -45,12 +45,12 @@ for (const version of [4, 5] as const) {
     await until('it listens', link.isReady);
     broker.acknowledges = false;
     const publishing = link.publish('lock/command', 'lock', 15_000);
-    await until('it is under way', () => broker.heard.length === 1);
+    await until('it is under way', () => broker.received.length === 1);
     broker.cut();
     broker.acknowledges = true;
     await publishing;
-    const [first, again] = broker.heard.map(({ properties }) => properties?.messageExpiryInterval);
-    assert.equal(broker.heard.length, 2);
+    const [first, again] = broker.received.map(({ properties }) => properties?.messageExpiryInterval);
+    assert.equal(broker.received.length, 2);
     if (version === 4) return assert.deepEqual([first, again], [undefined, undefined]);
     assert.equal(first, 15);
     assert.ok(again !== undefined && again < 15, String(again));
@@ -63,6 +63,6 @@ test('a publish that waits for an offline broker ends with the link', async () =
   await until('it listens', link.isReady);
   broker.acknowledges = false;
   const publishing = link.publish('lock/command', 'lock', 15_000);
-  await until('it is under way', () => broker.heard.length === 1);
+  await until('it is under way', () => broker.received.length === 1);
   await Promise.all([assert.rejects(publishing, /connection ended/), link[Symbol.asyncDispose]()]);
 });

@@ -28,9 +28,9 @@ test('a message that was sent without an answer differs from one that was never 
   broker.acknowledges = false;
   await assert.rejects(link.publish('lock/command', 'unlock', 200), UnansweredError);
   const publishing = link.publish('lock/command', 'lock', 15_000);
-  await until('it is under way', () => broker.heard.length === 2);
+  await until('it is under way', () => broker.received.length === 2);
   await Promise.all([assert.rejects(publishing, UnansweredError), link[Symbol.asyncDispose]()]);
   const isGivenUp = (error: unknown): boolean => error instanceof Error && !(error instanceof UnansweredError);
   await assert.rejects(link.publish('lock/command', 'lock', 15_000), isGivenUp);
-  assert.equal(broker.heard.length, 2);
+  assert.equal(broker.received.length, 2);
 });

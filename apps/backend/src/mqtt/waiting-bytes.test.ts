@@ -25,7 +25,7 @@ test('large messages waiting to be written pause reading by their size; it goes 
   });
   await until('it listens', link.isReady);
   const all = (40 * mebibyte) / size;
-  for (let id = 1; id <= all; id++) broker.say('station/s/device/d/state', Buffer.alloc(size), id);
+  for (let id = 1; id <= all; id++) broker.publish('station/s/device/d/state', Buffer.alloc(size), id);
   await until('it has read what may wait', () => received * size > 32 * mebibyte);
   for (let turns = 0; turns < 500; turns++) await turn();
   assert.equal(received, (32 * mebibyte) / size + 1);
