@@ -74,7 +74,7 @@ test('the program reports what is missing, then passes all checks of this statio
   // Not the device that is checked later.
   const hall = await addDevice(all.backend.backend.db, 'hall');
   await using away = await connectDevice(device.mqtt, hall);
-  await away.say('heartbeat', { status: 'online' });
+  await away.publish('heartbeat', { status: 'online' });
   const unseen: Check = { name: 'unseen', usesDevice: true, run: async () => undefined };
   assert.equal(
     await saysOf({ device: null }, { checks: [unseen] }),

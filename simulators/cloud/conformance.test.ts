@@ -36,12 +36,12 @@ describe('the conformance checks', () => {
     const { backend: inside } = backend;
     const login = await addDevice(inside.db, 'porch', 'pir');
     const device: TestDevice = running.use(await connectDevice(inside.mqttAddress ?? '', login));
-    await device.say('heartbeat', { status: 'online' });
-    const commands = () => device.heard.filter(({ topic }) => topic.endsWith('/command')).map(({ body }) => body);
+    await device.publish('heartbeat', { status: 'online' });
+    const commands = () => device.received.filter(({ topic }) => topic.endsWith('/command')).map(({ body }) => body);
     const home: Home = {
       ...homeOf(() => backend, accessToken),
       deviceCommands: () => Promise.resolve(commands() as { action: string }[]),
-      publishEvent: async (data) => void (await device.say('event', { event: 'device_event', data })),
+      publishEvent: async (data) => void (await device.publish('event', { event: 'device_event', data })),
     };
     await until('the station waits for the claim', () => cloud.waiting().length === 1);
     const [waiting] = cloud.waiting();

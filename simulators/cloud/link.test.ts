@@ -84,9 +84,9 @@ test('sends events at home on their channels, in the form of the protocol', asyn
   const login = await addDevice(backend.backend.db, 'porch', 'pir');
   backend.backend.deviceEvents.emit({ kind: 'added', deviceId: login.id, externalId: 'porch' });
   await using device = await connectDevice(backend.backend.mqttAddress ?? '', login);
-  await device.say('heartbeat', { status: 'online' });
-  await device.say('state', { state: { motion: true } });
-  await device.say('event', { event: 'user_event', data: { action: 'button_pressed' } });
+  await device.publish('heartbeat', { status: 'online' });
+  await device.publish('state', { state: { motion: true } });
+  await device.publish('event', { event: 'user_event', data: { action: 'button_pressed' } });
   await link.call('device.command', { deviceId: login.id, command: { action: 'reboot' } });
   await backend.http.inject({ method: 'DELETE', url: `/api/devices/${login.id}`, headers: bearer(all.accessToken) });
   const wanted: CloudNotification[] = [

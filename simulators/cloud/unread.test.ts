@@ -62,8 +62,8 @@ test('when the cloud stops reading, events wait on disk, the link is closed at 8
   }
   const sentNumbers = [1, 2, 3];
   for (const n of sentNumbers) {
-    await device.say('state', { state: { n } });
-    await device.say('event', { event: 'device_event', data: { action: 'motion_detected', n } });
+    await device.publish('state', { state: { n } });
+    await device.publish('event', { event: 'device_event', data: { action: 'motion_detected', n } });
   }
   await until('all events are stored', async () => {
     const { state } = await db

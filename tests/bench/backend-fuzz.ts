@@ -105,10 +105,10 @@ async function checkGoodDevice(round: number, after: string): Promise<void> {
     const { externalId, token } = goodLogin ?? {};
     const login = { stationId, id: goodId, externalId: externalId ?? '', token: token ?? '' };
     await using device = await connectDevice(station.mqttUrl, login, { clientId: `good-${round}` });
-    await device.say('handshake', { type: goodLogin?.type, firmwareVersion: '1.0.0', chip: 'good' });
-    await waitFor('the answer to its handshake', () => device.heard.some(({ body }) => body['status'] === 'ok'));
+    await device.publish('handshake', { type: goodLogin?.type, firmwareVersion: '1.0.0', chip: 'good' });
+    await waitFor('the answer to its handshake', () => device.received.some(({ body }) => body['status'] === 'ok'));
     const mark = `${round} ${after}`;
-    await device.say('state', { state: { mark } });
+    await device.publish('state', { state: { mark } });
     const row = (await listDevices(station)).find(({ id }) => id === goodId);
     if (row?.state['mark'] !== mark) findings.fault('the good device is not stored', `after ${mark}`);
   } catch (error) {

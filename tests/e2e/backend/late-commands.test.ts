@@ -38,7 +38,7 @@ test('a command that was reported as failed is not executed when the broker is o
   {
     const { login, session } = lampOf(station);
     await using lamp = await waitFor('its login', () => connectDevice(station.mqttUrl, login, session));
-    await lamp.say('state', { state: { power: false } });
+    await lamp.publish('state', { state: { power: false } });
   }
   // Now its session is on the broker's disk and survives a kill of the broker.
   await mosquitto.stop('SIGTERM');

@@ -49,7 +49,7 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
       received.find((one) => Object.entries(what).every(([key, value]) => one[key as keyof Said] === value)),
     );
   const heardCommand = (commandId: string) =>
-    waitFor('the command', () => lamp.heard.find(({ body }) => body['commandId'] === commandId));
+    waitFor('the command', () => lamp.received.find(({ body }) => body['commandId'] === commandId));
   const isLoggedIn = (options: IClientOptions): Promise<boolean> =>
     connectAsync(station.mqttUrl, { reconnectPeriod: 0, ...options }, false).then(
       async (client) => {
@@ -81,11 +81,11 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
   });
 
   it('gets an answer to its handshake, and its heartbeat, state and event are visible', async () => {
-    await lamp.say('handshake', { type: 'light', firmwareVersion: '1.2.3', chip: 'esp32' });
-    await waitFor('the answer', () => lamp.heard.some(({ body }) => body['status'] === 'ok'));
-    await lamp.say('heartbeat', { status: 'online' });
-    await lamp.say('state', { state: { power: false, brightness: 40 } });
-    await lamp.say('event', { event: 'user_event', data: { action: 'button_pressed' } });
+    await lamp.publish('handshake', { type: 'light', firmwareVersion: '1.2.3', chip: 'esp32' });
+    await waitFor('the answer', () => lamp.received.some(({ body }) => body['status'] === 'ok'));
+    await lamp.publish('heartbeat', { status: 'online' });
+    await lamp.publish('state', { state: { power: false, brightness: 40 } });
+    await lamp.publish('event', { event: 'user_event', data: { action: 'button_pressed' } });
     await untilTold({ type: 'device_status', deviceId: lampId, status: 'online' });
     await untilTold({ type: 'device_event', deviceId: lampId });
     const { status, state, firmwareVersion } = await read();
@@ -101,8 +101,8 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
     const commandId = await command('set_power', { power: true });
     const { body } = await heardCommand(commandId);
     assert.deepEqual(body, { action: 'set_power', power: true, commandId });
-    await lamp.say('state', { state: { power: true } });
-    await lamp.say('event', { event: 'device_event', data: { action: 'command_ack', commandId } });
+    await lamp.publish('state', { state: { power: true } });
+    await lamp.publish('event', { event: 'device_event', data: { action: 'command_ack', commandId } });
     await untilTold({ type: 'device_command', commandId, status: 'confirmed' });
     assert.equal((await read()).state['power'], true);
   });
@@ -204,7 +204,7 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
     await untilTold({ type: 'device_status', deviceId: lampId, status: 'offline' });
     assert.equal((await read()).status, 'offline');
     lamp = await connectDevice(station.mqttUrl, loginOf(lampLogin));
-    await lamp.say('heartbeat', { status: 'online' });
+    await lamp.publish('heartbeat', { status: 'online' });
     await untilTold({ type: 'device_status', deviceId: lampId, status: 'online' });
   });
 
@@ -216,8 +216,10 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
     await waitFor('its login to be removed', async () => !(await isLoggedIn({ username, password })));
     assert.equal((await call('GET', `/api/devices/${lampId}`)).status, 404);
     await using other = await connectDevice(station.mqttUrl, loginOf(otherLogin));
-    await other.say('handshake', { type: 'light', firmwareVersion: '1.0.0', chip: 'esp32' });
-    await waitFor('the answer to the other handshake', () => other.heard.some(({ body }) => body['status'] === 'ok'));
+    await other.publish('handshake', { type: 'light', firmwareVersion: '1.0.0', chip: 'esp32' });
+    await waitFor('the answer to the other handshake', () =>
+      other.received.some(({ body }) => body['status'] === 'ok'),
+    );
   });
 
   it('logs no unexpected error and no token', async () => {

@@ -19,9 +19,9 @@ async function connectLamp(station: Installation, url: string, options: IClientO
 
 /** Handshake, state, command, confirmation. */
 async function live(station: Installation, lamp: TestDevice): Promise<void> {
-  await lamp.say('handshake', { type: 'light', firmwareVersion: '1.2.3', chip: 'esp32' });
-  await waitFor('the answer', () => lamp.heard.some(({ body }) => body['status'] === 'ok'));
-  await lamp.say('state', { state: { power: false } });
+  await lamp.publish('handshake', { type: 'light', firmwareVersion: '1.2.3', chip: 'esp32' });
+  await waitFor('the answer', () => lamp.received.some(({ body }) => body['status'] === 'ok'));
+  await lamp.publish('state', { state: { power: false } });
   await waitFor('its state', async () => (await lampRow(station)).state === '{"power":false}');
   const { id } = await lampRow(station);
   const token = await station.logIn();
@@ -31,7 +31,7 @@ async function live(station: Installation, lamp: TestDevice): Promise<void> {
     body: JSON.stringify({ action: 'set_power', params: { power: true } }),
   });
   assert.equal(answer.status, 202);
-  await waitFor('the command', () => lamp.heard.find(({ body }) => body['action'] === 'set_power'));
+  await waitFor('the command', () => lamp.received.find(({ body }) => body['action'] === 'set_power'));
 }
 
 async function lampRow(station: Installation): Promise<{ id: string; state: string }> {
@@ -73,7 +73,7 @@ test('works with a broker of MQTT 3.1.1, which queues messages while the backend
   await using lamp = await connectLamp(station, broker.url);
   await live(station, lamp);
   await station.stopBackend('SIGKILL');
-  for (let n = 0; n < 50; n++) await lamp.say('event', { event: 'device_event', data: { action: 'counted', n } });
+  for (let n = 0; n < 50; n++) await lamp.publish('event', { event: 'device_event', data: { action: 'counted', n } });
   await station.startBackend();
   await waitFor('the queued messages', async () => {
     const rows = await station.query<{ data: string }>('select data from device_events');

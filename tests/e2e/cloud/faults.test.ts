@@ -37,9 +37,9 @@ test('a network fault at any message loses no event, keeps the order and repeats
       const before = events;
       (await cloud.connection()).cut();
       const says = upTo(4).map(() =>
-        device.say('event', { event: 'device_event', data: { action: 'm', n: events++ } }),
+        device.publish('event', { event: 'device_event', data: { action: 'm', n: events++ } }),
       );
-      const state = device.say('state', { state: { motion: number % 2 === 0, battery: number } });
+      const state = device.publish('state', { state: { motion: number % 2 === 0, battery: number } });
       await Promise.all([...says, state, insist(station, `the-command-of-round-${number}`)]);
       await waitFor('every event at the cloud', () => station.heardEvents().length >= events);
       const heard = station.heardEvents().slice(before);
@@ -75,7 +75,7 @@ test('acknowledgements in the wrong order, or repeated ones, lose nothing and re
     way === 'to_station' && text.includes('"ack"') ? { overtakenMs: (turn++ * 37) % 50 } : 'pass';
   const count = 300;
   for (const n of upTo(count)) {
-    await device.say('event', { event: 'device_event', data: { action: 'm', n } });
+    await device.publish('event', { event: 'device_event', data: { action: 'm', n } });
     if (n % 60 === 59) (await cloud.connection()).cut();
   }
   await waitFor('every event at the cloud', () => station.heardEvents().length >= count);
@@ -88,7 +88,7 @@ test('without acknowledgements, sent messages are not kept', async () => {
   const station = await claimedStation(workspace);
   station.cloud.options.acks = false;
   (await station.cloud.connection()).cut();
-  for (const n of upTo(20)) await station.device.say('event', { event: 'device_event', data: { action: 'm', n } });
+  for (const n of upTo(20)) await station.device.publish('event', { event: 'device_event', data: { action: 'm', n } });
   await waitFor('every event at the cloud', () => station.heardEvents().length === 20);
   assert.deepEqual(station.heardEvents(), upTo(20));
   await waitFor('an empty outbox', async () => (await outbox(station)).pending === 0);
@@ -103,7 +103,7 @@ test('a message at which the cloud closes the link becomes a dead letter; a repa
     void cloud.connection().then((link) => link.close(1011, 'internal error'));
     return 'lose';
   };
-  for (const n of upTo(8)) await device.say('event', { event: 'device_event', data: { action: 'm', n } });
+  for (const n of upTo(8)) await device.publish('event', { event: 'device_event', data: { action: 'm', n } });
   const others = upTo(8).filter((n) => n !== 3);
   await waitFor('the other messages at the cloud', () => station.heardEvents().length === others.length);
   assert.deepEqual(station.heardEvents(), others);
@@ -138,7 +138,7 @@ test('does not send messages larger than a frame; the link stays open and everyt
   await waitFor('the station to skip the state', () => backend.logger.events('cloud_state_too_large').length === 1);
   const logins = cloud.logins();
   const says = (n: number, list = '[]') => `{"event":"device_event","data":{"action":"m","n":${n},"list":${list}}}`;
-  for (const text of [says(0), says(1, long), says(2)]) await device.say('event', Buffer.from(text));
+  for (const text of [says(0), says(1, long), says(2)]) await device.publish('event', Buffer.from(text));
   await waitFor('the dead letter', async () => (await outbox(station)).setAside === 1);
   await waitFor('the other messages at the cloud', () => station.heardEvents().length === 2);
   const link = await cloud.connection();

@@ -33,7 +33,7 @@ test('a revoked token: at most a dozen attempts per hour, nothing is lost, and a
   cloud.revoke(token);
   (await cloud.connection()).close(1012, 'restarting');
   await waitFor('the condition', async () => (await conditions()).includes('cloud_rejected'));
-  for (const n of upTo(10)) await device.say('event', { event: 'device_event', data: { action: 'm', n } });
+  for (const n of upTo(10)) await device.publish('event', { event: 'device_event', data: { action: 'm', n } });
   const rejected = () => cloud.attempts.slice(before);
   const [first = 0] = await waitFor('the first attempt', () => rejected().length > 0 && rejected());
   await waitFor('an hour and a half', () => Date.now() - first > 1.5 * hourMs, 60_000);

@@ -27,7 +27,7 @@ test('a network fault at any message of a reset: devices are reset once, and the
     },
     round: async ({ number, heal }) => {
       await using device = await connectDevice(station.backend().backend.mqttAddress ?? '', login);
-      const resets = () => device.heard.filter(({ body }) => body['action'] === 'factory_reset').length;
+      const resets = () => device.received.filter(({ body }) => body['action'] === 'factory_reset').length;
       const before = cloud.frames.length;
       const since = () => cloud.frames.slice(before).map(({ text }) => text);
       // The cloud repeats it after each login until it is acknowledged.

@@ -37,13 +37,13 @@ export async function claimedStation(workspace: Workspace, tuning: CloudTuning =
   const token = cloud.claim(waiting.chipId, waiting.claimSecret);
   assert.ok(token !== null);
   await cloud.connection();
-  await device.say('heartbeat', { status: 'online' });
+  await device.publish('heartbeat', { status: 'online' });
   const heardEvents = (): number[] =>
     cloud.received.flatMap(({ method, params }) =>
       method === 'device.event' ? [(params['data'] as { n: number }).n] : [],
     );
   const commandIds = (): string[] =>
-    device.heard.flatMap(({ topic, body }) => (topic.endsWith('/command') ? [String(body['commandId'])] : []));
+    device.received.flatMap(({ topic, body }) => (topic.endsWith('/command') ? [String(body['commandId'])] : []));
   return { cloud, backend, device, deviceId: login.id, certificates, token, heardEvents, commandIds };
 }
 

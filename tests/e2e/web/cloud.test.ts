@@ -56,7 +56,7 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
     const login = await addDevice(station.backend.db, 'Hall lamp', 'light');
     lampId = login.id;
     lamp = day.use(await connectDevice(station.backend.mqttAddress ?? '', login));
-    await lamp.say('heartbeat', { status: 'online' });
+    await lamp.publish('heartbeat', { status: 'online' });
     browser = day.use(await openBrowser());
     olena = day.use(await openPerson(browser, station.backend.url, 'en-GB'));
     page = olena.page;
@@ -125,7 +125,8 @@ describe('remote access in the web app, in a real Chromium', { timeout: 600_000 
   it('the cloud is away: the page says so, and I see what waits for it', async () => {
     await cloud[Symbol.asyncDispose]();
     await see(`${nameOfCloud()} cannot be reached right now`);
-    for (let n = 0; n < 3; n += 1) await lamp.say('event', { event: 'device_event', data: { action: 'pressed', n } });
+    for (let n = 0; n < 3; n += 1)
+      await lamp.publish('event', { event: 'device_event', data: { action: 'pressed', n } });
     await seeIn('Link', 'Not connected');
     await seeIn('Waiting for the cloud', '3 messages');
     await look(page, '82-cloud-away');

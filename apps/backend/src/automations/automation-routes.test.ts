@@ -159,8 +159,9 @@ test('reports of a device start runs: once for a change, by event, and by online
   );
   for (const { id } of [warm, pressed, away]) await all.ask('POST', `/${id}/publish`);
   const sensor = await connectDevice(all.backend.mqttAddress ?? '', login);
-  for (const temperature of [20, 26, 27, 24, 26]) await sensor.say('state', { state: { temperature } });
-  for (const action of ['pressed', 'released']) await sensor.say('event', { event: 'user_event', data: { action } });
+  for (const temperature of [20, 26, 27, 24, 26]) await sensor.publish('state', { state: { temperature } });
+  for (const action of ['pressed', 'released'])
+    await sensor.publish('event', { event: 'user_event', data: { action } });
   sensor.client.stream.destroy();
   const runs = async (id: string): Promise<AutomationRun[]> => (await all.ask('GET', `/${id}/runs`)).body;
   await until('it went offline', async () => (await runs(away.id)).length > 0);

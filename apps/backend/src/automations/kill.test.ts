@@ -40,10 +40,10 @@ async function lampAt(broker: string, received: unknown[]): Promise<TestDevice> 
     if (!topic.endsWith('/command')) return;
     const { power, commandId } = JSON.parse(payload.toString()) as Record<string, unknown>;
     received.push(power);
-    void lamp.say('event', { event: 'device_event', data: { action: 'command_ack', commandId } });
-    void lamp.say('state', { state: { power } });
+    void lamp.publish('event', { event: 'device_event', data: { action: 'command_ack', commandId } });
+    void lamp.publish('state', { state: { power } });
   });
-  await lamp.say('handshake', { type: 'light', firmwareVersion: '1.0.0', chip: 'esp32' });
+  await lamp.publish('handshake', { type: 'light', firmwareVersion: '1.0.0', chip: 'esp32' });
   return lamp;
 }
 
@@ -84,7 +84,7 @@ test('motion, lamp on, wait, lamp off: also when the backend is killed while it 
 
     await using _lamp = await lampAt(broker, received);
     await using sensor = await connectDevice(broker, logins[0]!);
-    await sensor.say('state', { state: { motion: true } });
+    await sensor.publish('state', { state: { motion: true } });
     await until('the run waits', async () => {
       const [run] = await call<AutomationRun[]>(url, `/api/automations/${id}/runs`, accessToken);
       return run?.status === 'waiting';

@@ -34,7 +34,7 @@ test('with the state of one device unreadable, the backend starts, lists all dev
   };
   assert.deepEqual(await states(), { 'lamp-1': {}, 'lamp-2': {} });
   await using device = await connectDevice(second.backend.mqttAddress ?? '', lamp);
-  await device.say('state', { state: { power: true } });
+  await device.publish('state', { state: { power: true } });
   assert.deepEqual(await states(), { 'lamp-1': { power: true }, 'lamp-2': {} });
 });
 

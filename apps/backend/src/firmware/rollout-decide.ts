@@ -249,7 +249,7 @@ function checkTarget({ rollout, devices, listeningSince, now }: RolloutFacts, ta
   // A silent device may still be downloading and gets time; an offline one is not downloading.
   const phase = target.phase === 'accepted' && !device.isOnline ? 'downloading' : target.phase;
   if (now - Math.max(target.changedAt, listeningSince) < silenceLimits[phase]) return target;
-  if (target.phase !== 'installing') return interrupt(rollout, target, 'Nothing was heard of it for too long.', now);
+  if (target.phase !== 'installing') return interrupt(rollout, target, 'It sent no report for too long.', now);
   // The device should have restarted. If it sends messages, it did not; if it is silent, its next report decides.
   const isReporting = device.isOnline && (device.lastSeenAt ?? 0) > target.changedAt;
   if (isReporting) return fail(rollout, target, 'It did not start with the new firmware.', now);

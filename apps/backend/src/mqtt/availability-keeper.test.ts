@@ -9,9 +9,9 @@ import { createAvailabilityKeeper } from './availability-keeper.ts';
 function keeperFor(status: 'online' | 'offline' | 'unknown', isShared = false) {
   const clock = manualClock();
   const events = createDeviceEvents(recordedLog());
-  const told: string[] = [];
+  const emitted: string[] = [];
   events.subscribe((event) => {
-    if (event.kind === 'status') told.push(event.status);
+    if (event.kind === 'status') emitted.push(event.status);
   });
   const written: DeviceReport[] = [];
   let isFailing = false;
@@ -34,16 +34,16 @@ function keeperFor(status: 'online' | 'offline' | 'unknown', isShared = false) {
     }
   };
   const fail = (now: boolean): void => void (isFailing = now);
-  return { clock, keeper, told, written, pass, fail, [Symbol.dispose]: () => keeper[Symbol.dispose]() };
+  return { clock, keeper, emitted, written, pass, fail, [Symbol.dispose]: () => keeper[Symbol.dispose]() };
 }
 
 test('three minutes of silence show a device as offline, once, and not before', () => {
   using all = keeperFor('online');
   all.keeper.listening(true);
   all.pass(silenceMs - 1_000);
-  assert.deepEqual(all.told, []);
+  assert.deepEqual(all.emitted, []);
   all.pass(60_000);
-  assert.deepEqual([all.told, all.written.length], [['offline'], 1]);
+  assert.deepEqual([all.emitted, all.written.length], [['offline'], 1]);
 });
 
 test('time while the process was stopped or the broker was offline does not count as silence', () => {
@@ -51,7 +51,7 @@ test('time while the process was stopped or the broker was offline does not coun
   stalled.keeper.listening(true);
   stalled.clock.advance(silenceMs * 2);
   stalled.pass(1_000);
-  assert.deepEqual(stalled.told, []);
+  assert.deepEqual(stalled.emitted, []);
   using away = keeperFor('online');
   away.keeper.listening(true);
   away.pass(60_000);
@@ -59,9 +59,9 @@ test('time while the process was stopped or the broker was offline does not coun
   away.pass(silenceMs * 2);
   away.keeper.listening(true);
   away.pass(silenceMs - 1_000);
-  assert.deepEqual(away.told, []);
+  assert.deepEqual(away.emitted, []);
   away.pass(1_000);
-  assert.deepEqual(away.told, ['offline']);
+  assert.deepEqual(away.emitted, ['offline']);
 });
 
 test('a last will counts after its grace period, unless a message follows or the broker closes', () => {
@@ -71,16 +71,16 @@ test('a last will counts after its grace period, unless a message follows or the
   all.clock.advance(1);
   all.keeper.received('d');
   all.pass(10_000);
-  assert.deepEqual(all.told, []);
+  assert.deepEqual(all.emitted, []);
   all.keeper.will('d');
   all.keeper.listening(false);
   all.clock.advance(1);
   all.keeper.listening(true);
   all.pass(10_000);
-  assert.deepEqual(all.told, []);
+  assert.deepEqual(all.emitted, []);
   all.keeper.will('d');
   all.pass(willGraceMs);
-  assert.deepEqual(all.told, ['offline']);
+  assert.deepEqual(all.emitted, ['offline']);
 });
 
 test('a status that could not be written is decided again', async () => {
@@ -90,10 +90,10 @@ test('a status that could not be written is decided again', async () => {
   all.pass(silenceMs);
   assert.equal(all.keeper.status('d'), 'offline', 'being written');
   await new Promise(setImmediate);
-  assert.deepEqual([all.told, all.keeper.status('d')], [[], 'online']);
+  assert.deepEqual([all.emitted, all.keeper.status('d')], [[], 'online']);
   all.fail(false);
   all.pass(1_000);
-  assert.deepEqual(all.told, ['offline']);
+  assert.deepEqual(all.emitted, ['offline']);
 });
 
 test('with other replicas, a decision contains the time since when the device was quiet', () => {
@@ -115,9 +115,9 @@ test('a last will that may be older than the last message waits for a longer sil
   all.keeper.received('d');
   all.keeper.will('d', 0, 500);
   all.pass(doubtfulWillGraceMs - 1_000);
-  assert.deepEqual(all.told, []);
+  assert.deepEqual(all.emitted, []);
   all.pass(1_000);
-  assert.deepEqual(all.told, ['offline']);
+  assert.deepEqual(all.emitted, ['offline']);
   using sure = keeperFor('online', true);
   sure.keeper.listening(true);
   sure.pass(10_000);
@@ -125,5 +125,5 @@ test('a last will that may be older than the last message waits for a longer sil
   sure.pass(1_000);
   sure.keeper.will('d', 0, 500);
   sure.pass(willGraceMs);
-  assert.deepEqual(sure.told, ['offline']);
+  assert.deepEqual(sure.emitted, ['offline']);
 });

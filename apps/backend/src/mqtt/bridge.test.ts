@@ -13,7 +13,7 @@ import { createReportWriter } from './report-writer.ts';
 /** A clock whose sleepers wake at once. */
 const hasty: Clock = { ...systemClock, sleep: () => new Promise((resolve) => setImmediate(resolve)) };
 
-/** A clock whose sleepers wake when they are told. */
+/** A clock whose sleepers wake when they are reported. */
 function sleepyClock() {
   const sleepers: (() => void)[] = [];
   const sleep = (): Promise<void> => new Promise((resolve) => void sleepers.push(resolve));
@@ -82,7 +82,7 @@ test('while nothing can be written a message stays unacknowledged; it is written
   assert.equal(all.logger.events('unexpected_error').length, 1);
 });
 
-test('a message that keeps failing while the database is well is set aside and acknowledged', async () => {
+test('a message that keeps failing while the database works is rejected and acknowledged', async () => {
   const all = bridgeWith({ write: refusing(13) });
   await all.receive('a', 'state', state(13));
   assert.equal(all.dropped.count('not_written'), 1);
@@ -91,7 +91,7 @@ test('a message that keeps failing while the database is well is set aside and a
   assert.deepEqual(numbersOf(all.written), [1, 14]);
 });
 
-test('where one message of several that are written together is set aside, the others are on disk and written once', async () => {
+test('if one message of a batch is rejected, the others are on disk and written once', async () => {
   const { receive, written, dropped, logger } = bridgeWith({ write: refusing(13) });
   await Promise.all([11, 12, 13, 14].map((n) => receive('a', 'state', state(n))));
   assert.deepEqual(numbersOf(written), [11, 12, 14]);
@@ -104,7 +104,7 @@ const someTurns = async (): Promise<void> => {
   for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate);
 };
 
-test('what a device says after something that could not be written comes after it', async () => {
+test('messages of a device stay in order when one could not be written', async () => {
   const { clock, sleepers, wake } = sleepyClock();
   let isAway = true;
   const all = bridgeWith({ clock, write: () => (isAway ? Promise.reject(new Error('away')) : Promise.resolve()) });
@@ -118,7 +118,7 @@ test('what a device says after something that could not be written comes after i
   assert.deepEqual(numbersOf(all.written), [1, 2]);
 });
 
-test('what a device says after something that could not be looked up comes after it', async () => {
+test('messages of a device stay in order when the device could not be looked up', async () => {
   const { clock, sleepers, wake } = sleepyClock();
   let isAway = true;
   const find = async (externalId: string): Promise<KnownDevice> => {
@@ -136,7 +136,7 @@ test('what a device says after something that could not be looked up comes after
   assert.deepEqual(numbersOf(all.written), [1, 2]);
 });
 
-test('a device that cannot be looked up is not taken for an unknown one', async () => {
+test('a device that cannot be looked up does not count as unknown', async () => {
   let failures = 3;
   const all = bridgeWith({
     find: async (externalId) => {
@@ -149,7 +149,7 @@ test('a device that cannot be looked up is not taken for an unknown one', async 
   assert.equal(all.dropped.count('unknown_device'), 0);
 });
 
-test('a handshake is answered: ok once it is on disk, unknown_device to whom nobody knows', async () => {
+test('a handshake is answered: ok once it is on disk, unknown_device for an unknown device', async () => {
   const all = bridgeWith({});
   const handshake = { type: 'light', firmwareVersion: '1.0.0', chip: 'esp32' };
   await all.receive('a', 'handshake', handshake);
@@ -162,15 +162,15 @@ test('a handshake is answered: ok once it is on disk, unknown_device to whom nob
   assert.equal(all.dropped.count('unknown_device'), 1);
 });
 
-test('a device that takes itself for another type is told of once for each type, and taken all the same', async () => {
+test('a device that claims another type is reported once for each type, and its messages are accepted', async () => {
   const all = bridgeWith({});
   const shake = (type: string): Promise<void> =>
     all.receive('a', 'handshake', { type, firmwareVersion: '1.0.0', chip: 'esp32' });
   for (const type of ['light', 'pir', 'pir', 'climate', 'light', 'pir']) await shake(type);
-  const told = all.logger
+  const reported = all.logger
     .events('device_type_differs')
     .map(({ externalId, type, reportedType }) => [externalId, type, reportedType]);
-  assert.deepEqual(told, [
+  assert.deepEqual(reported, [
     ['a', 'light', 'pir'],
     ['a', 'light', 'climate'],
     ['a', 'light', 'pir'],

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { manualClock } from '../testing/manual-clock.ts';
 import { createSharedWait, isReadyWithin } from './broker-link.ts';
 
-test('a link that came while the machine was too busy to look is well, though the time is over', async () => {
+test('a link that became ready while the machine was busy counts as ready, although the time is over', async () => {
   const clock = manualClock();
   let isReady = false;
   const busy = {
@@ -17,7 +17,7 @@ test('a link that came while the machine was too busy to look is well, though th
   assert.equal(await isReadyWithin(() => isReady, 2_000, busy), true);
 });
 
-test('one that does not come within the time is not well, and the time is not exceeded', async () => {
+test('a link that does not become ready within the time is not ready, and the time is not exceeded', async () => {
   const clock = manualClock();
   const slept: number[] = [];
   const passing = {
@@ -34,32 +34,32 @@ test('one that does not come within the time is not well, and the time is not ex
   );
 });
 
-test('what waits for one promise is told together, in order, and nothing of it is forgotten or told twice', async () => {
-  const told: number[][] = [];
-  const wait = createSharedWait<number>((items) => told.push([...items]));
+test('items that wait for one promise are passed on together, in order, and each once', async () => {
+  const passed: number[][] = [];
+  const wait = createSharedWait<number>((items) => passed.push([...items]));
   const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   wait(first.promise, 1);
   wait(first.promise, 2);
   wait(second.promise, 3);
   wait(first.promise, 4);
   await new Promise(setImmediate);
-  assert.deepEqual(told, []);
+  assert.deepEqual(passed, []);
   second.resolve();
   await new Promise(setImmediate);
-  assert.deepEqual(told, [[3]]);
+  assert.deepEqual(passed, [[3]]);
   first.resolve();
   await new Promise(setImmediate);
-  assert.deepEqual(told, [[3], [1, 2], [4]]);
+  assert.deepEqual(passed, [[3], [1, 2], [4]]);
 });
 
-test('one that comes with a promise that has resolved already is told all the same', async () => {
-  const told: number[][] = [];
-  const wait = createSharedWait<number>((items) => told.push([...items]));
+test('an item whose promise has already resolved is passed on too', async () => {
+  const passed: number[][] = [];
+  const wait = createSharedWait<number>((items) => passed.push([...items]));
   const done = Promise.resolve();
   wait(done, 1);
   await new Promise(setImmediate);
   wait(done, 2);
   wait(done, 3);
   await new Promise(setImmediate);
-  assert.deepEqual(told, [[1], [2, 3]]);
+  assert.deepEqual(passed, [[1], [2, 3]]);
 });

@@ -6,7 +6,7 @@ import { until } from '../testing/until.ts';
 import { startBrokerLogins } from './broker-logins.ts';
 import type { DeviceLogin, Dynsec } from './dynsec.ts';
 
-/** A broker's logins, and what a station has on disk of its devices; it notes what the broker is told to take back. */
+/** A broker's logins, and the devices that a station has on disk; it records which logins the broker must remove. */
 function withLogins(held: string[], devices: string[], noted: string[] = []) {
   const logins = new Set(held);
   const present = new Set(devices);
@@ -39,7 +39,7 @@ function withLogins(held: string[], devices: string[], noted: string[] = []) {
   return { dynsec, judged, logger, logins, present, removed, start, toGo };
 }
 
-test('the login of a device that was removed while nobody could tell the broker goes at the next start, and that is noted', async () => {
+test('the login of a device removed while the broker was unreachable is removed at the next start, and that is noted', async () => {
   const all = withLogins(['backend', 'lamp-1', 'lamp-gone'], ['lamp-1'], ['lamp-gone']);
   await using logins = all.start([{ externalId: 'lamp-1', token: 't' }]);
   await logins.add({ externalId: 'lamp-2', token: 't' });
@@ -48,14 +48,14 @@ test('the login of a device that was removed while nobody could tell the broker 
   assert.equal(all.toGo.size, 0);
 });
 
-test('a database without the devices, a new one or an older copy, takes no login away', async () => {
+test('a database without the devices, a new one or an older copy, removes no login', async () => {
   const all = withLogins(['backend', 'lamp-1', 'lamp-2'], []);
   await using logins = all.start();
   await logins.add({ externalId: 'lamp-3', token: 't' });
   assert.deepEqual([...all.logins], ['backend', 'lamp-1', 'lamp-2', 'lamp-3']);
 });
 
-test('a device that was added again since its login was to go keeps it', async () => {
+test('a device that was added again keeps its login', async () => {
   const all = withLogins(['lamp-1', 'lamp-gone'], ['lamp-1'], ['lamp-1', 'lamp-gone']);
   await using _logins = all.start();
   await until('all is done', () => all.toGo.size === 0);
@@ -74,7 +74,7 @@ test('a removal that the broker refused stays noted', async () => {
   assert.equal(all.toGo.size, 1);
 });
 
-test('many devices that are removed at once are taken back once each', async () => {
+test('the logins of many devices removed at once are removed once each', async () => {
   const names = Array.from({ length: 10 }, (_, index) => `lamp-${index}`);
   const all = withLogins(names, []);
   await using logins = all.start();
@@ -87,7 +87,7 @@ test('many devices that are removed at once are taken back once each', async () 
   assert.deepEqual(all.removed, names);
 });
 
-test('a login that was given beforehand is made when it is not there, but not that of a device that is gone', async () => {
+test('a missing preset login is added, but not that of a removed device', async () => {
   const all = withLogins([], ['lamp-1']);
   const known = ['lamp-1', 'lamp-2'].map((externalId) => ({ externalId, token: 't' }));
   await using _logins = all.start(known);
@@ -95,7 +95,7 @@ test('a login that was given beforehand is made when it is not there, but not th
   assert.deepEqual([...all.logins], ['lamp-1']);
 });
 
-test('a broker that seemed to keep no logins is asked again: when the link is back, when a device is added or removed', async () => {
+test('a broker that seemed to store no logins is checked again: when the link is back, when a device is added or removed', async () => {
   for (const again of ['link', 'add', 'remove'] as const) {
     const all = withLogins(['lamp-1'], [], ['lamp-1']);
     let doesAnswer = false;

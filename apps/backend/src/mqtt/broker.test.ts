@@ -16,20 +16,20 @@ test('the life of a device: handshake, heartbeat, state, event; acknowledged mea
   await using running = await runBackend();
   const login = await addDevice(running.backend.db, 'lamp-1');
   await using lamp = await connectDevice(addressOf(running), login);
-  await lamp.say('handshake', { type: 'light', firmwareVersion: '1.2.3', chip: 'esp32', kit_tag: 'k7', extra: 1 });
+  await lamp.publish('handshake', { type: 'light', firmwareVersion: '1.2.3', chip: 'esp32', kit_tag: 'k7', extra: 1 });
   const shaken = await rowOf(running, login);
   assert.deepEqual(
     [shaken.firmware_version, shaken.chip, shaken.kit_tag, shaken.status],
     ['1.2.3', 'esp32', 'k7', 'online'],
   );
-  await until('the handshake is answered', () => lamp.heard.length > 0);
-  assert.deepEqual(lamp.heard[0], {
+  await until('the handshake is answered', () => lamp.received.length > 0);
+  assert.deepEqual(lamp.received[0], {
     topic: deviceTopic(login.stationId, 'lamp-1', 'handshake/ack'),
     body: { status: 'ok' },
   });
-  await lamp.say('heartbeat', { status: 'online' });
-  await lamp.say('state', { state: { power: true, brightness: 40 } });
-  await lamp.say('event', { event: 'user_event', data: { action: 'button_pressed' } });
+  await lamp.publish('heartbeat', { status: 'online' });
+  await lamp.publish('state', { state: { power: true, brightness: 40 } });
+  await lamp.publish('event', { event: 'user_event', data: { action: 'button_pressed' } });
   assert.deepEqual(JSON.parse((await rowOf(running, login)).state), { power: true, brightness: 40 });
   const events = await running.backend.db.selectFrom('device_events').select(['kind', 'data']).execute();
   assert.deepEqual(
@@ -40,7 +40,7 @@ test('the life of a device: handshake, heartbeat, state, event; acknowledged mea
   assert.equal(health.json<{ checks: { mqtt: boolean } }>().checks.mqtt, true);
 });
 
-test('a wrong login is refused: no name, no device of that name, the token of another', async () => {
+test('a wrong login is refused: no name, an unknown device, the token of another device', async () => {
   await using running = await runBackend();
   const lamp = await addDevice(running.backend.db, 'lamp-1');
   const other = await addDevice(running.backend.db, 'lamp-2');
@@ -77,19 +77,19 @@ test('a device reads and writes only its own topics; its session cannot be taken
   await lamp.client.publishAsync(deviceTopic(station, 'lamp-2', 'state'), '{"state":{"power":true}}', { qos: 1 });
   const command = deviceTopic(station, 'lamp-2', 'command');
   await lamp.client.publishAsync(command, '{"action":"factory_reset","commandId":"x"}', { qos: 1 });
-  // It is served still, and the other one hears what comes after that, and nothing else.
-  await lamp.say('state', { state: { power: false } });
-  await victim.say('handshake', { type: 'light', firmwareVersion: '1', chip: 'c' });
-  await until('the other is answered', () => victim.heard.length > 0);
+  // It is still served, and the other one receives only what comes after that.
+  await lamp.publish('state', { state: { power: false } });
+  await victim.publish('handshake', { type: 'light', firmwareVersion: '1', chip: 'c' });
+  await until('the other is answered', () => victim.received.length > 0);
   assert.deepEqual(
-    victim.heard.map(({ topic }) => topic),
+    victim.received.map(({ topic }) => topic),
     [deviceTopic(station, 'lamp-2', 'handshake/ack')],
   );
   assert.equal((await rowOf(running, theirs)).state, '{}');
   assert.ok(victim.client.connected && lamp.client.connected);
 });
 
-test('what is bad is counted, said once, and dropped; the bridge goes on', async () => {
+test('invalid messages are counted, logged once, and dropped; the bridge goes on', async () => {
   await using running = await runBackend();
   const login = await addDevice(running.backend.db, 'lamp-1');
   await using lamp = await connectDevice(addressOf(running), login);
@@ -103,20 +103,20 @@ test('what is bad is counted, said once, and dropped; the bridge goes on', async
     `${'['.repeat(100_000)}`,
     '{"state":{"a\\u0000":1}}',
   ];
-  for (const payload of bad) await lamp.say('state', Buffer.from(payload));
-  await lamp.say('state', Buffer.alloc(256 * 1024 + 1, 0x20));
+  for (const payload of bad) await lamp.publish('state', Buffer.from(payload));
+  await lamp.publish('state', Buffer.alloc(256 * 1024 + 1, 0x20));
   const elsewhere = deviceTopic('00000000-0000-4000-8000-000000000000', 'lamp-1', 'state');
   await lamp.client.publishAsync(elsewhere, '{"state":{"power":true}}', { qos: 1 });
   await lamp.client.publishAsync(`station/${login.stationId}/device/lamp-1/other`, '{}', { qos: 1 });
-  await lamp.say('state', { state: { power: false } });
+  await lamp.publish('state', { state: { power: false } });
   assert.equal((await rowOf(running, login)).state, '{"power":false}');
-  const said = running.logger.events('mqtt_message_dropped').map(({ reason }) => reason);
-  assert.deepEqual(said, ['bad_shape', 'too_large', 'foreign_station', 'bad_topic']);
+  const logged = running.logger.events('mqtt_message_dropped').map(({ reason }) => reason);
+  assert.deepEqual(logged, ['bad_shape', 'too_large', 'foreign_station', 'bad_topic']);
   const metrics = (await running.http.inject('/metrics')).body;
   assert.match(metrics, /^station_mqtt_dropped_bad_shape 8$/m);
 });
 
-test('a packet far over the limit ends the connection while it comes in, also before a login', async () => {
+test('a packet far over the limit ends the connection while it arrives, also before a login', async () => {
   await using running = await runBackend();
   const login = await addDevice(running.backend.db, 'lamp-1');
   await using lamp = await connectDevice(addressOf(running), login);
@@ -132,15 +132,15 @@ test('a packet far over the limit ends the connection while it comes in, also be
   socket.write(Buffer.alloc(1_000_000));
   await ended;
   await using again = await connectDevice(addressOf(running), login);
-  await again.say('state', { state: { power: true } });
+  await again.publish('state', { state: { power: true } });
   assert.equal(running.logger.events('mqtt_message_dropped')[0]?.['reason'], 'too_large');
 });
 
-test('a device that is removed is disconnected and not let in again', async () => {
+test('a removed device is disconnected, and its login is refused', async () => {
   await using running = await runBackend();
   const login = await addDevice(running.backend.db, 'lamp-1');
   await using lamp = await connectDevice(addressOf(running), login);
-  await lamp.say('heartbeat', { status: 'online' });
+  await lamp.publish('heartbeat', { status: 'online' });
   const closed = closingOf(lamp);
   await running.backend.db.deleteFrom('devices').execute();
   running.backend.deviceEvents.emit({ kind: 'removed', deviceId: login.id, externalId: 'lamp-1' });

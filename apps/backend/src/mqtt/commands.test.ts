@@ -21,11 +21,11 @@ test('a command of a person reaches the device with its id, and the confirmation
     payload: { action: 'set_power', params: { power: true } },
   });
   assert.equal(answer.statusCode, 202, answer.body);
-  await until('the command arrives', () => lamp.heard.length > 0);
-  const { commandId, ...rest } = lamp.heard[0]?.body ?? {};
+  await until('the command arrives', () => lamp.received.length > 0);
+  const { commandId, ...rest } = lamp.received[0]?.body ?? {};
   assert.deepEqual(rest, { action: 'set_power', power: true });
   assert.equal(commandId, answer.json<{ commandId: string }>().commandId);
-  await lamp.say('event', { event: 'device_event', data: { action: 'command_ack', commandId } });
+  await lamp.publish('event', { event: 'device_event', data: { action: 'command_ack', commandId } });
   await until('it is confirmed', () => statuses.length === 2);
   assert.deepEqual(statuses, ['pending', 'confirmed']);
 });

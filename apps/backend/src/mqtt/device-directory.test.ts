@@ -22,7 +22,7 @@ function directoryWith() {
   return { directory, events, clock, questions, [Symbol.dispose]: () => directory[Symbol.dispose]() };
 }
 
-test('all who ask for a device at once are answered by one query, in the order they asked', async () => {
+test('concurrent lookups of a device share one query, and are answered in order', async () => {
   using all = directoryWith();
   const order: number[] = [];
   const asking = Array.from({ length: 1_000 }, async (_, n) => {
@@ -43,7 +43,7 @@ test('all who ask for a device at once are answered by one query, in the order t
   assert.equal(all.questions.length, 2, 'asked anew after a while');
 });
 
-test('what was asked before a device was removed or added is not taken for what holds after', async () => {
+test('a lookup from before a device was removed or added is not used afterwards', async () => {
   using all = directoryWith();
   const before = all.directory.find('a');
   all.events.emit({ kind: 'added', deviceId: 'a', externalId: 'a' });
@@ -56,7 +56,7 @@ test('what was asked before a device was removed or added is not taken for what 
   assert.deepEqual(all.directory.find('a'), { id: 'a', externalId: 'a', type: 'pir' });
 });
 
-test('a query that fails is asked again by the next, and nobody is unknown for it', async () => {
+test('a failed query is repeated by the next lookup, and no device counts as unknown', async () => {
   using all = directoryWith();
   const failing = assert.rejects(async () => all.directory.find('a'), /away/);
   all.questions[0]?.fail();

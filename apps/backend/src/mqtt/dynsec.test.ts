@@ -9,7 +9,7 @@ const hasRights = JSON.stringify({
 });
 const { signal } = new AbortController();
 
-test('a broker that does not answer at once is asked again before it is taken for one without logins', async () => {
+test('a broker that does not answer at once is asked again before it counts as one without logins', async () => {
   await using broker = await startForgetfulBroker(4);
   const dynsec = createDynsec({ ...login, url: broker.url });
   assert.equal(await dynsec.prepare(2, signal), false);
@@ -18,7 +18,7 @@ test('a broker that does not answer at once is asked again before it is taken fo
   assert.equal(await dynsec.prepare(100, signal), true);
 });
 
-test('it is not asked again by a backend that is ending', async () => {
+test('a backend that is ending does not ask again', async () => {
   await using broker = await startForgetfulBroker(4);
   await assert.rejects(createDynsec({ ...login, url: broker.url }).prepare(3, AbortSignal.abort()));
   assert.equal(broker.connections, 1);

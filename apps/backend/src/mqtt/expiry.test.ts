@@ -32,9 +32,9 @@ test('a command waits for a device that keeps its session, but not beyond its ex
   await sleep(40);
   await using lamp = await connectDevice(broker.address ?? '', login, session);
   await broker.publish(topic, '{"action":"last"}', 60_000);
-  await until('the last one arrives', () => lamp.heard.some(({ body }) => body['action'] === 'last'));
+  await until('the last one arrives', () => lamp.received.some(({ body }) => body['action'] === 'last'));
   assert.deepEqual(
-    lamp.heard.map(({ body }) => body['action']),
+    lamp.received.map(({ body }) => body['action']),
     ['in time', 'last'],
   );
 });

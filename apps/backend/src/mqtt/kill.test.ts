@@ -20,7 +20,7 @@ function kept(dataDir: string): Set<number> {
   return new Set(rows.map(({ data }) => (JSON.parse(data) as { n: number }).n));
 }
 
-test('whatever was acknowledged at QoS 1 is there after the backend was killed, again and again', async () => {
+test('messages acknowledged at QoS 1 are on disk after each kill of the backend', async () => {
   await using folder = await temporaryFolder();
   const dataDir = join(folder.path, 'data');
   const devicesFile = join(folder.path, 'devices.json');
@@ -29,7 +29,7 @@ test('whatever was acknowledged at QoS 1 is there after the backend was killed, 
   await writeFile(devicesFile, JSON.stringify({ devices: [device] }), { mode: 0o600 });
   const login = { stationId, id: '', externalId: 'lamp-1', token };
   const acknowledged = new Set<number>();
-  let said = 0;
+  let sent = 0;
   for (let round = 0; round < rounds; round++) {
     await using program = runProgram({
       PORT: '0',
@@ -45,9 +45,9 @@ test('whatever was acknowledged at QoS 1 is there after the backend was killed, 
     const talk = async (): Promise<void> => {
       while (lamp.client.connected) {
         for (let i = 0; i < 20; i++) {
-          const n = said++;
+          const n = sent++;
           const event = { event: 'device_event', data: { action: 'counted', n } };
-          lamp.say('event', event).then(
+          lamp.publish('event', event).then(
             () => acknowledged.add(n),
             () => undefined,
           );
@@ -60,7 +60,7 @@ test('whatever was acknowledged at QoS 1 is there after the backend was killed, 
     // While more are under way.
     program.child.kill('SIGKILL');
     await Promise.all([program.exit, talking]);
-    assert.ok(said > acknowledged.size, 'nothing was under way');
+    assert.ok(sent > acknowledged.size, 'nothing was under way');
     const missing = acknowledged.difference(kept(dataDir));
     assert.deepEqual([...missing], [], `acknowledged and lost in round ${round}`);
   }

@@ -10,8 +10,8 @@ const healthOf = async ({ http }: RunningBackend): Promise<[number, boolean]> =>
   return [answer.statusCode, answer.json<{ checks: { mqtt: boolean } }>().checks.mqtt];
 };
 
-test('a backend whose link to the broker comes right back is well all the time; one whose broker is away is not', async () => {
-  // Time stands still, so that the broker is back in time on any machine; then each look at the clock is a second after the one before.
+test('a backend whose link comes back at once stays healthy; one whose broker is offline does not', async () => {
+  // Time stands still, so that the broker is back in time on any machine; then each reading of the clock is a second after the one before.
   let [now, stepMs] = [0, 0];
   const clock = { ...systemClock, monotonic: () => (now += stepMs) };
   const broker = await startForgetfulBroker(5);

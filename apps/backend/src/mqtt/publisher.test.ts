@@ -21,16 +21,16 @@ const linkTo = (url: string) =>
     waiting: () => 0,
   });
 
-test('what the broker was given and did not answer is told apart from what it was never given', async () => {
+test('a message that was sent without an answer differs from one that was never sent', async () => {
   await using broker = await startForgetfulBroker(5);
   const link = linkTo(broker.url);
   await until('it listens', link.isReady);
   broker.acknowledges = false;
   await assert.rejects(link.publish('lock/command', 'unlock', 200), UnansweredError);
   const publishing = link.publish('lock/command', 'lock', 15_000);
-  await until('it is under way', () => broker.heard.length === 2);
+  await until('it is under way', () => broker.received.length === 2);
   await Promise.all([assert.rejects(publishing, UnansweredError), link[Symbol.asyncDispose]()]);
   const isGivenUp = (error: unknown): boolean => error instanceof Error && !(error instanceof UnansweredError);
   await assert.rejects(link.publish('lock/command', 'lock', 15_000), isGivenUp);
-  assert.equal(broker.heard.length, 2);
+  assert.equal(broker.received.length, 2);
 });

@@ -23,7 +23,7 @@ const stateOf = (n: number): DeviceReport => ({ kind: 'state', deviceId: 'x', at
 const numbersOf = (reports: readonly DeviceReport[]): unknown[] =>
   reports.flatMap((report) => (report.kind === 'state' && 'n' in report.state ? [report.state['n']] : []));
 
-test('one report that cannot be written is set aside; the others of its batch are written, in order', async () => {
+test('one report that cannot be written is rejected; the others of its batch are written, in order', async () => {
   const written: unknown[] = [];
   const failures: unknown[] = [];
   await using writer = createReportWriter({
@@ -36,8 +36,8 @@ test('one report that cannot be written is set aside; the others of its batch ar
     clock: hasty,
   });
   const reports = Array.from({ length: 30 }, (_, n) => stateOf(n));
-  const setAside = await Promise.all(reports.map((report) => writer.write(report)));
-  assert.deepEqual(numbersOf(reports.filter((report, index) => setAside[index]?.has(report))), [13]);
+  const rejected = await Promise.all(reports.map((report) => writer.write(report)));
+  assert.deepEqual(numbersOf(reports.filter((report, index) => rejected[index]?.has(report))), [13]);
   assert.deepEqual(
     written,
     [...reports.keys()].filter((n) => n !== 13),
@@ -45,7 +45,7 @@ test('one report that cannot be written is set aside; the others of its batch ar
   assert.equal(failures.length, 1);
 });
 
-test('while nothing can be written what is newer waits for what is older, and nothing is set aside', async () => {
+test('while nothing can be written, newer reports wait for older ones, and none is rejected', async () => {
   const written: unknown[] = [];
   let refusals = 0;
   await using writer = createReportWriter({
@@ -65,15 +65,15 @@ test('while nothing can be written what is newer waits for what is older, and no
   }
   const newer = [5, 6].map((n) => writer.write(stateOf(n)));
   assert.equal(writer.waiting(), 6);
-  const setAside = await Promise.all([...older, ...newer]);
+  const rejected = await Promise.all([...older, ...newer]);
   assert.deepEqual(
-    setAside.map(({ size }) => size),
+    rejected.map(({ size }) => size),
     [0, 0, 0, 0, 0, 0],
   );
   assert.deepEqual(written, [1, 2, 3, 4, 5, 6]);
 });
 
-test('after a time in which a real database took nothing, the state is the one that was said last', async () => {
+test('after a real database could not be written for a while, the state is the last reported one', async () => {
   await using store = await openTestStore();
   const devices = createDeviceStore({ db: store.db, clock: systemClock });
   const { id } = await devices.provision({ externalId: 'x', type: 'climate', name: 'Hall', zoneId: null });
@@ -108,13 +108,13 @@ test('after a time in which a real database took nothing, the state is the one t
   // It is well, but does not take what is a number.
   await sql`alter table device_samples rename to device_samples_elsewhere`.execute(store.db);
   const number = stateAt(3_000, { temperature: 21 });
-  const setAside = await Promise.all([writer.write(number), writer.write(stateAt(4_000, { mode: 'heat' }))]);
-  assert.deepEqual(setAside, [new Set([number]), new Set([number])]);
+  const rejected = await Promise.all([writer.write(number), writer.write(stateAt(4_000, { mode: 'heat' }))]);
+  assert.deepEqual(rejected, [new Set([number]), new Set([number])]);
   assert.deepEqual(await read(), [{ mode: 'heat' }, 4_000]);
   assert.equal(failures.length, 2);
 });
 
-test('a state that a damaged disk has made unreadable is replaced by what the device says, and holds up nobody', async () => {
+test('a state that a damaged disk made unreadable is replaced by the next report, and blocks no other device', async () => {
   await using store = await openTestStore();
   const devices = createDeviceStore({ db: store.db, clock: systemClock });
   const add = (externalId: string) => devices.provision({ externalId, type: 'climate', name: 'Hall', zoneId: null });
@@ -134,7 +134,7 @@ test('a state that a damaged disk has made unreadable is replaced by what the de
   );
 });
 
-test('a report for which the disk has no room is not at fault, even where less is taken', async () => {
+test('a report is not rejected because the disk is full, even if a smaller one fits', async () => {
   let isFull = true;
   let refusals = 0;
   const written: unknown[] = [];
@@ -152,7 +152,7 @@ test('a report for which the disk has no room is not at fault, even where less i
   assert.deepEqual(written, [1]);
 });
 
-test('disposing the writer while nothing can be written ends it, and nobody is told that it was written', async () => {
+test('disposing the writer while nothing can be written ends it; the reports stay unacknowledged', async () => {
   let isTold = false;
   let tries = 0;
   const writer = createReportWriter({
@@ -171,7 +171,7 @@ test('disposing the writer while nothing can be written ends it, and nobody is t
   assert.equal(isTold, false);
 });
 
-test('disposing the writer waits for what was handed over', async () => {
+test('disposing the writer waits for the reports it was given', async () => {
   let written = 0;
   const writer = createReportWriter({
     writeBatch: async (reports) => {

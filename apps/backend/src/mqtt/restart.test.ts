@@ -17,18 +17,18 @@ function watchStatuses({ backend }: RunningBackend): string[] {
   return statuses;
 }
 
-test('a device goes offline by its last will, once, and comes back with its next word', async () => {
+test('a device goes offline by its last will, once, and online with its next message', async () => {
   await using running = await runBackend();
   const login = await addDevice(running.backend.db, 'lamp-1');
   const statuses = watchStatuses(running);
   await using lamp = await connectDevice(running.backend.mqttAddress ?? '', login);
-  await lamp.say('heartbeat', { status: 'online' });
-  await lamp.say('heartbeat', { status: 'online' });
+  await lamp.publish('heartbeat', { status: 'online' });
+  await lamp.publish('heartbeat', { status: 'online' });
   lamp.client.stream.destroy();
   await until('it is offline', () => statuses.length > 1);
   assert.equal(await statusOf(running, login), 'offline');
   await using again = await connectDevice(running.backend.mqttAddress ?? '', login);
-  await again.say('state', { state: { power: true } });
+  await again.publish('state', { state: { power: true } });
   assert.deepEqual(statuses, ['online', 'offline', 'online']);
 });
 
@@ -39,11 +39,11 @@ test('a connection that replaces another of the same device does not show it as 
   const statuses = watchStatuses(running);
   const address = running.backend.mqttAddress ?? '';
   await using first = await connectDevice(address, login, { clientId: 'lamp' });
-  await first.say('heartbeat', { status: 'online' });
+  await first.publish('heartbeat', { status: 'online' });
   await using second = await connectDevice(address, login, { clientId: 'lamp' });
-  await second.say('heartbeat', { status: 'online' });
+  await second.publish('heartbeat', { status: 'online' });
   assert.ok(!first.client.connected);
-  // One that has really gone since tells when the first would have been shown so.
+  // A device that is really offline since then shows when the first would have been shown so.
   await using gone = await connectDevice(address, other);
   gone.client.stream.destroy();
   await until('the other one is offline', () => statuses.includes('offline'));
@@ -51,7 +51,7 @@ test('a connection that replaces another of the same device does not show it as 
   assert.equal(await statusOf(running, login), 'online');
 });
 
-test('an end and a new start of the backend show no device as offline', async () => {
+test('a restart of the backend shows no device as offline', async () => {
   await using folder = await temporaryFolder();
   const options = { dataDir: join(folder.path, 'data') };
   let login: DeviceLogin;
@@ -61,12 +61,12 @@ test('an end and a new start of the backend show no device as offline', async ()
     login = await addDevice(running.backend.db, 'lamp-1');
     before = watchStatuses(running);
     const lamp = await connectDevice(running.backend.mqttAddress ?? '', login);
-    await lamp.say('heartbeat', { status: 'online' });
+    await lamp.publish('heartbeat', { status: 'online' });
   }
   await using running = await runBackend(options);
   const after = watchStatuses(running);
   assert.equal(await statusOf(running, login), 'online');
   await using lamp = await connectDevice(running.backend.mqttAddress ?? '', login);
-  await lamp.say('heartbeat', { status: 'online' });
+  await lamp.publish('heartbeat', { status: 'online' });
   assert.deepEqual([before, after], [['online'], []]);
 });

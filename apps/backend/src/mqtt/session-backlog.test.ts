@@ -8,7 +8,7 @@ function backlogAt(start: number) {
   return { backlog, pass: (ms: number) => void (at += ms) };
 }
 
-test('what a resumed session kept was said after it was last heard; what comes after the marker is said now', () => {
+test('messages that a resumed session kept were sent after it last received; those after the marker are sent now', () => {
   const { backlog } = backlogAt(500);
   backlog.connected(true);
   assert.deepEqual([backlog.sentAt(false), backlog.sentAt(true)], [105, 100]);
@@ -18,13 +18,13 @@ test('what a resumed session kept was said after it was last heard; what comes a
   assert.deepEqual([backlog.sentAt(false), backlog.sentAt(true)], [undefined, undefined]);
 });
 
-test('a new session has kept nothing', () => {
+test('a new session kept nothing', () => {
   const { backlog } = backlogAt(500);
   backlog.connected(false);
   assert.equal(backlog.sentAt(false), undefined);
 });
 
-test('after a broken connection it counts from the last that came by it', () => {
+test('after a broken connection the last received packet counts', () => {
   const { backlog, pass } = backlogAt(10_000);
   backlog.connected(false);
   backlog.received();

@@ -9,26 +9,26 @@ import { connectBroker } from './broker-client.ts';
 const mebibyte = 1024 * 1024;
 const size = mebibyte / 4;
 
-test('large messages that wait to be written stop the reading long before they are many; it goes on when they are written', async () => {
+test('large messages waiting to be written pause reading by their size; it goes on when they are written', async () => {
   await using broker = await startForgetfulBroker(5);
   const disk = Promise.withResolvers<void>();
-  let heard = 0;
+  let received = 0;
   const onMessage = (): Promise<void> => {
-    heard += 1;
+    received += 1;
     return disk.promise;
   };
   await using link = connectBroker({
     ...{ url: broker.url, username: null, password: null, authority: null, clientId: 'station', shared: null },
     handler: { onMessage, onListening: () => undefined },
-    waiting: () => heard,
+    waiting: () => received,
     logger: recordedLog(),
   });
   await until('it listens', link.isReady);
   const all = (40 * mebibyte) / size;
-  for (let id = 1; id <= all; id++) broker.say('station/s/device/d/state', Buffer.alloc(size), id);
-  await until('it has read what may wait', () => heard * size > 32 * mebibyte);
+  for (let id = 1; id <= all; id++) broker.publish('station/s/device/d/state', Buffer.alloc(size), id);
+  await until('it has read what may wait', () => received * size > 32 * mebibyte);
   for (let turns = 0; turns < 500; turns++) await turn();
-  assert.equal(heard, (32 * mebibyte) / size + 1);
+  assert.equal(received, (32 * mebibyte) / size + 1);
   disk.resolve();
-  await until('it goes on', () => heard === all);
+  await until('it goes on', () => received === all);
 });

@@ -33,7 +33,7 @@ export const chain = (nodes: readonly FlowNode[]): { nodes: FlowNode[]; edges: F
 });
 export const manual: RunTrigger = { kind: 'manual', nodeId: null, deviceId: null, userId: 'u', data: {} };
 
-/** One life of the backend, as far as automations go. */
+/** One run of the backend's automations. */
 type Life = AsyncDisposable & { runner: Runner; timer: Timer; reported: RunRow[]; notified: NotificationRow[] };
 
 export type AutomationWorld = AsyncDisposable & {
@@ -43,7 +43,7 @@ export type AutomationWorld = AsyncDisposable & {
   logger: ReturnType<typeof recordedLog>;
   /** Names of the effects that were performed. */
   performed: string[];
-  /** How the next effects end, by name; one that is not named is done. */
+  /** Results of the next effects, by name; others succeed. */
   results: Map<string, Promise<EffectResult> | EffectResult>;
   facts: ConditionFacts;
   publish(flow: { nodes: FlowNode[]; edges: FlowEdge[] }, mode?: RunMode): Promise<Published>;
@@ -54,7 +54,7 @@ export type AutomationWorld = AsyncDisposable & {
   steps(runId: string): Promise<string[]>;
 };
 
-/** A real store and a clock that is moved by hand; effects are written down instead of done. */
+/** A real store and a manual clock; effects are recorded instead of performed. */
 export async function automationWorld(): Promise<AutomationWorld> {
   const store = await openTestStore();
   const clock = manualClock();

@@ -11,7 +11,7 @@ import { ensureStation } from '../store/station-store.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { openTestStore } from './test-store.ts';
 
-/** People of a station as its database has them, and what the cloud says of them. */
+/** The people of a station in its database, and identity messages of the cloud. */
 export async function openHousehold() {
   await using opened = new AsyncDisposableStack();
   const folder = opened.use(await temporaryFolder());

@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { generate, parser, type IPublishPacket, type Packet } from 'mqtt-packet';
 
-/** A broker that takes everyone and everything, and acknowledges what comes while it is asked to. */
+/** A broker that accepts every client and message, forwards nothing, and acknowledges messages while `acknowledges` is set. */
 export async function startForgetfulBroker(protocolVersion: 4 | 5) {
-  const heard: IPublishPacket[] = [];
+  const received: IPublishPacket[] = [];
   const sockets = new Set<Socket>();
-  /** What it says to the one who published something, if anything. */
+  /** Its reply to the sender of a message; null sends none. */
   const replyTo: (packet: IPublishPacket) => string | null = () => null;
-  const broker = { heard, acknowledges: true, url: '', connections: 0, replyTo };
+  const broker = { received, acknowledges: true, url: '', connections: 0, replyTo };
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on('error', () => undefined);
@@ -23,7 +23,7 @@ export async function startForgetfulBroker(protocolVersion: 4 | 5) {
       } else if (packet.cmd === 'subscribe') {
         answer({ cmd: 'suback', messageId: packet.messageId ?? 0, granted: packet.subscriptions.map(() => 1) });
       } else if (packet.cmd === 'publish') {
-        heard.push(packet);
+        received.push(packet);
         if (broker.acknowledges) answer({ cmd: 'puback', messageId: packet.messageId ?? 0, reasonCode: 0 });
         const payload = broker.replyTo(packet);
         const topic = `${packet.topic}/response`;
@@ -35,8 +35,8 @@ export async function startForgetfulBroker(protocolVersion: 4 | 5) {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   broker.url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  /** To everyone, at QoS 1. */
-  const say = (topic: string, payload: Buffer, messageId: number): void => {
+  /** Sends to all clients, at QoS 1. */
+  const publish = (topic: string, payload: Buffer, messageId: number): void => {
     const packet = { cmd: 'publish', topic, payload, messageId, qos: 1, dup: false, retain: false } as const;
     for (const socket of sockets) socket.write(generate(packet, { protocolVersion }));
   };
@@ -47,5 +47,5 @@ export async function startForgetfulBroker(protocolVersion: 4 | 5) {
     server.close();
     await closed;
   };
-  return Object.assign(broker, { say, cut, [Symbol.asyncDispose]: dispose });
+  return Object.assign(broker, { publish, cut, [Symbol.asyncDispose]: dispose });
 }

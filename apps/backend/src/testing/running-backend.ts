@@ -16,7 +16,7 @@ export type RunningBackend = AsyncDisposable & {
   dataDir: string;
   logger: ReturnType<typeof recordedLog>;
   setupCode(): Promise<string>;
-  /** Makes the owner through the set-up of the first run. */
+  /** Creates the owner by the set-up of the first run. */
   setUp(): Promise<Session>;
 };
 
@@ -33,7 +33,7 @@ export type BackendOptions = {
   dataDir?: string;
 };
 
-/** The whole backend as the program runs it, on a free port, with a database of its own: SQLite, or PostgreSQL end to end. */
+/** The whole backend as the program runs it, on a free port, with its own database: SQLite, or PostgreSQL if `STATION_TEST_POSTGRES` is set. */
 export async function runBackend(options: BackendOptions = {}): Promise<RunningBackend> {
   await using starting = new AsyncDisposableStack();
   const dataDir = options.dataDir ?? join(starting.use(await temporaryFolder()).path, 'data');

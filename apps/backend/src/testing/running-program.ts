@@ -10,7 +10,7 @@ export type RunningProgram = AsyncDisposable & {
   exit: Promise<number | null>;
 };
 
-/** The backend as a process of its own; killed in the end. Its broker takes a free port unless `env` says another. */
+/** The backend as a separate process, killed on disposal. Its broker takes a free port unless `env` sets one. */
 export function runProgram(env: Record<string, string>): RunningProgram {
   const child = spawn(process.execPath, [join(import.meta.dirname, '..', 'main.ts')], {
     env: { MQTT_PORT: '0', ...env },

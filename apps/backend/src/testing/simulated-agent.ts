@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 type SeenRequest = { method: string; path: string; body: string; authorization: string | undefined };
 
 /**
- * An HTTP server in the agent's place: answers what a test says, streams what a test emits. For how the backend behaves toward an agent
- * that is slow, away or refusing; the real one is met in the end-to-end tests.
+ * An HTTP server in place of the agent: it sends the answers and events that a test sets, to test the backend with a slow, unreachable or
+ * refusing agent. The end-to-end tests use the real one.
  */
 export type SimulatedAgent = AsyncDisposable & {
   seen: SeenRequest[];

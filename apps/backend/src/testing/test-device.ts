@@ -17,13 +17,13 @@ export async function addDevice(db: Database, externalId: string, type = 'light-
 
 export type TestDevice = AsyncDisposable & {
   client: MqttClient;
-  /** Messages for it, as `<end of the topic> <payload>`. */
-  heard: { topic: string; body: Record<string, unknown> }[];
+  /** Messages it has received. */
+  received: { topic: string; body: Record<string, unknown> }[];
   /** Resolves when the broker has acknowledged it. */
-  say(end: DeviceTopicEnd, body: unknown, qos?: 0 | 1): Promise<unknown>;
+  publish(end: DeviceTopicEnd, body: unknown, qos?: 0 | 1): Promise<unknown>;
 };
 
-/** A device on a real connection: logged in, with its last will, subscribed to what is for it. */
+/** A device on a real connection: logged in, with its last will, subscribed to its topics. */
 export async function connectDevice(
   address: string,
   login: DeviceLogin,
@@ -38,16 +38,16 @@ export async function connectDevice(
     will: { topic: topic('heartbeat'), payload: Buffer.from('{"status":"offline"}'), qos: 1, retain: false },
     ...options,
   });
-  const heard: TestDevice['heard'] = [];
+  const received: TestDevice['received'] = [];
   client.on('error', () => undefined);
   client.on('message', (name, payload) => {
-    heard.push({ topic: name, body: JSON.parse(payload.toString()) as Record<string, unknown> });
+    received.push({ topic: name, body: JSON.parse(payload.toString()) as Record<string, unknown> });
   });
   await client.subscribeAsync([topic('handshake/ack'), topic('command')], { qos: 1 });
   return {
     client,
-    heard,
-    say: (end, body, qos = 1) =>
+    received,
+    publish: (end, body, qos = 1) =>
       client.publishAsync(topic(end), Buffer.isBuffer(body) ? body : JSON.stringify(body), { qos }),
     [Symbol.asyncDispose]: () => client.endAsync(true),
   };

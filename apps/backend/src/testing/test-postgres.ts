@@ -2,13 +2,13 @@ import { hash } from 'node:crypto';
 import pg from 'pg';
 
 /**
- * The end-to-end test of PostgreSQL runs the same stories as `npm test` again, with the server's address in this variable. Unset: SQLite.
+ * Address of a PostgreSQL server. Its end-to-end test sets the variable and runs the tests of `npm test` again. Null: SQLite.
  */
 export const postgresUrl: string | null = process.env['STATION_TEST_POSTGRES'] ?? null;
 
 export type TestPostgres = AsyncDisposable & { url: string };
 
-/** A database of its own for whoever names the same `owner`; the one who made it drops it. */
+/** One database for each `owner`. The first caller creates it, and drops it on disposal. */
 export async function postgresDatabase(server: string, owner: string): Promise<TestPostgres> {
   const name = `test_${hash('sha256', owner).slice(0, 24)}`;
   const url = new URL(server);

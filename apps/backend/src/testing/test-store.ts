@@ -7,7 +7,7 @@ import { recordedLog } from './recorded-log.ts';
 import { postgresDatabase, postgresUrl } from './test-postgres.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-/** A store of its own with the schema of this release: SQLite, or PostgreSQL end to end. */
+/** A new store with the schema of this release: SQLite, or PostgreSQL if `STATION_TEST_POSTGRES` is set. */
 export async function openTestStore(): Promise<Store> {
   await using opening = new AsyncDisposableStack();
   const folder = opening.use(await temporaryFolder());
