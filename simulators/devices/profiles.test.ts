@@ -24,9 +24,9 @@ async function createScene(options: Partial<VirtualDeviceOptions> = {}) {
     startVirtualDevice({ url: broker.url, stationId, login, seed: 'a', profile, ...options }),
   );
   const heard = (end: 'handshake' | 'event' | 'state') =>
-    broker.heard.filter(({ topic }) => topic === deviceTopic(stationId, login.externalId, end));
+    broker.received.filter(({ topic }) => topic === deviceTopic(stationId, login.externalId, end));
   const say = (end: 'handshake/ack' | 'command', body: object): void =>
-    broker.say(deviceTopic(stationId, login.externalId, end), Buffer.from(JSON.stringify(body)), 1);
+    broker.publish(deviceTopic(stationId, login.externalId, end), Buffer.from(JSON.stringify(body)), 1);
   await until('the handshake', () => heard('handshake').length > 0);
   const all = starting.move();
   return { broker, device, heard, say, [Symbol.asyncDispose]: () => all.disposeAsync() };
@@ -35,19 +35,19 @@ async function createScene(options: Partial<VirtualDeviceOptions> = {}) {
 test('a device of the field publishes at QoS 0, and reports the state after a command but no acknowledgement', async () => {
   const executed: string[] = [];
   await using scene = await createScene({ onExecuted: (commandId) => executed.push(commandId) });
-  const before = scene.heard('state').length;
-  scene.say('command', { action: 'turn_on', commandId: 'c1' });
-  await until('its state', () => scene.heard('state').length > before);
+  const before = scene.received('state').length;
+  scene.publish('command', { action: 'turn_on', commandId: 'c1' });
+  await until('its state', () => scene.received('state').length > before);
   assert.deepEqual(scene.device.state['on'], true);
   assert.deepEqual(executed, ['c1']);
-  assert.ok(scene.broker.heard.every(({ qos }) => qos === 0));
-  assert.equal(scene.heard('event').length, 0);
+  assert.ok(scene.broker.received.every(({ qos }) => qos === 0));
+  assert.equal(scene.received('event').length, 0);
 });
 
 test('a device of the field drops a packet that is larger than its buffer', async () => {
   await using scene = await createScene();
-  scene.say('command', { action: 'turn_on', commandId: 'c1', more: 'x'.repeat(950) });
-  scene.say('command', { action: 'reboot', commandId: 'c2' });
+  scene.publish('command', { action: 'turn_on', commandId: 'c1', more: 'x'.repeat(950) });
+  scene.publish('command', { action: 'reboot', commandId: 'c2' });
   await until('the restart', () => scene.device.counts.boots === 2);
   assert.equal(scene.device.counts.commands, 1);
   assert.equal(scene.device.state['on'], false);
@@ -58,13 +58,13 @@ test('a device of the field erases itself after three refusals in a row, and sta
   {
     await using scene = await createScene({ flash });
     const refuse = async (count: number): Promise<void> => {
-      scene.say('handshake/ack', { status: 'unknown_device' });
+      scene.publish('handshake/ack', { status: 'unknown_device' });
       await until('the refusal', () => scene.device.counts.refusals === count);
     };
-    const handshakes = (count: number) => until('the handshake', () => scene.heard('handshake').length === count);
+    const handshakes = (count: number) => until('the handshake', () => scene.received('handshake').length === count);
     await refuse(1);
     await handshakes(2);
-    scene.say('handshake/ack', { status: 'ok' });
+    scene.publish('handshake/ack', { status: 'ok' });
     await until('it is accepted', () => scene.device.isAccepted());
     await refuse(2);
     await handshakes(3);
@@ -85,18 +85,18 @@ test('a device of the field erases itself after three refusals in a row, and sta
 
 test('a device of the field erases itself at a factory reset; one of Station restarts', async () => {
   await using field = await createScene();
-  field.say('command', { action: 'factory_reset', commandId: 'c1' });
+  field.publish('command', { action: 'factory_reset', commandId: 'c1' });
   await until('it has erased itself', () => field.device.erasedBy() === 'factory_reset');
   await using own = await createScene({ login: { ...login, profile: 'station' }, profile: {} });
-  own.say('command', { action: 'factory_reset', commandId: 'c1' });
+  own.publish('command', { action: 'factory_reset', commandId: 'c1' });
   await until('it has restarted', () => own.device.counts.boots === 2);
   assert.equal(own.device.isErased(), false);
 });
 
 test('a device of the field waits long before it repeats a handshake; its type can be part of it', async () => {
   await using scene = await createScene({ profile: { handshakeRetryMs: 200 }, announcesType: true });
-  await until('the second handshake', () => scene.heard('handshake').length === 2);
-  const body = JSON.parse(String(scene.heard('handshake')[1]?.payload)) as Record<string, unknown>;
+  await until('the second handshake', () => scene.received('handshake').length === 2);
+  const body = JSON.parse(String(scene.received('handshake')[1]?.payload)) as Record<string, unknown>;
   assert.equal(body['type'], 'light');
   assert.equal((body['capabilities'] as unknown[]).length, 2);
 });
@@ -123,7 +123,7 @@ test('a device of the field asks for firmware at its start, installs it and repo
     const httpUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     await using scene = await createScene({ httpUrl });
     await until('the restart', () => scene.device.counts.boots === 2 && requests.length === 2);
-    scene.say('handshake/ack', { status: 'ok' });
+    scene.publish('handshake/ack', { status: 'ok' });
     assert.equal(scene.device.firmwareVersion(), version);
     const query = 'device_id=light-1&device_type=light&chip=esp32&current_version=';
     const report = JSON.stringify({ deviceId: 'light-1', firmwareId: 'f1', status: 'success' });
