@@ -23,13 +23,13 @@ async function createScene(options: Partial<VirtualDeviceOptions> = {}) {
   const device = starting.use(
     startVirtualDevice({ url: broker.url, stationId, login, seed: 'a', profile, ...options }),
   );
-  const heard = (end: 'handshake' | 'event' | 'state') =>
+  const received = (end: 'handshake' | 'event' | 'state') =>
     broker.received.filter(({ topic }) => topic === deviceTopic(stationId, login.externalId, end));
-  const say = (end: 'handshake/ack' | 'command', body: object): void =>
+  const publish = (end: 'handshake/ack' | 'command', body: object): void =>
     broker.publish(deviceTopic(stationId, login.externalId, end), Buffer.from(JSON.stringify(body)), 1);
-  await until('the handshake', () => heard('handshake').length > 0);
+  await until('the handshake', () => received('handshake').length > 0);
   const all = starting.move();
-  return { broker, device, heard, say, [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return { broker, device, received, publish, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
 test('a device of the field publishes at QoS 0, and reports the state after a command but no acknowledgement', async () => {

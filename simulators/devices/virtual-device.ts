@@ -14,7 +14,7 @@ import { seededRandom } from './random.ts';
 export type DeviceLogin = { externalId: string; type: string; name: string; token: string; profile: ProfileName };
 
 /** Why a device of the field erased itself. */
-export type ErasedBy = 'unknown_device' | 'factory_reset';
+type ErasedBy = 'unknown_device' | 'factory_reset';
 
 export type VirtualDevice = AsyncDisposable & {
   login: DeviceLogin;

@@ -27,20 +27,20 @@ test('a network fault at any message of a reset: devices are reset once, and the
     },
     round: async ({ number, heal }) => {
       await using device = await connectDevice(station.backend().backend.mqttAddress ?? '', login);
-      const resets = () => device.received.filter(({ body }) => body['action'] === 'factory_reset').length;
+      const factoryResets = () => device.received.filter(({ body }) => body['action'] === 'factory_reset').length;
       const before = cloud.frames.length;
       const since = () => cloud.frames.slice(before).map(({ text }) => text);
       // The cloud repeats it after each login until it is acknowledged.
       cloud.options.onAuthenticated = (link) => void (since().includes(ack) || link.send({ type: 'station_reset' }));
       (await cloud.connection()).send({ type: 'station_reset' });
-      await waitFor('the command at the device', () => resets() > 0);
+      await waitFor('the command at the device', () => factoryResets() > 0);
       await waitFor('the end of the process', () => resets() > number);
       await sleep(endingMs);
       await station.restart();
       heal();
       await waitFor('the station to wait for a claim', () => cloud.waiting().length === 1);
       cloud.options.onAuthenticated = () => undefined;
-      assert.equal(resets(), 1, 'the device gets one command');
+      assert.equal(factoryResets(), 1, 'the device gets one command');
       assert.equal(resets(), number + 1, 'the process ends once');
       const phases = events('cloud_station_reset').slice(2 * number);
       assert.deepEqual(

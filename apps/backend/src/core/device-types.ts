@@ -17,7 +17,7 @@ export const builtInTypes: DeviceTypes = {
 };
 
 /** Offers a description from outside. It is checked first; an invalid one is logged and ignored. Never rejects. */
-export type AnnounceDeviceType = (description: unknown, source: 'manifest' | 'handshake') => Promise<void>;
+type AnnounceDeviceType = (description: unknown, source: 'manifest' | 'handshake') => Promise<void>;
 
 export type DeviceTypeRegistry = DeviceTypes & { announce: AnnounceDeviceType };
 

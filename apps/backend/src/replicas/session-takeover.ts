@@ -4,7 +4,7 @@ import type { BackendLogger } from '@station/kit/logger';
 import type { LastReceived } from '../mqtt/session-backlog.ts';
 
 /** Another replica's broker session, taken over by this one. */
-export type TakenSession = AsyncDisposable & {
+type TakenSession = AsyncDisposable & {
   isReady(): boolean;
   /** Ends the session, once it is empty. */
   retire(): Promise<boolean>;
