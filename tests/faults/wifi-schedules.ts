@@ -254,7 +254,7 @@ function judgeHistory(world: WifiWorld, people: readonly string[], lines: readon
   const leaks = lines.filter((line) => secrets.some((secret) => line.includes(secret)));
   if (leaks.length > 0) faults.push(`a secret in the log: ${leaks[0]}`);
   const surprises = lines.filter(
-    (line) => line.includes('"unexpected_error"') && !/the bus hung up|the page cannot be opened|EIO|ENOSPC/.test(line),
+    (line) => line.includes('"unexpected_error"') && !/the bus disconnected|the page cannot be opened|EIO|ENOSPC/.test(line),
   );
   if (surprises.length > 0) faults.push(`unexpected: ${surprises[0]}`);
   return faults;
