@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { needPackages } from './debian.ts';
@@ -17,27 +17,21 @@ export type Mosquitto = AsyncDisposable & {
   start(): Promise<void>;
 };
 
+const shipped = join(import.meta.dirname, '../../deploy/mosquitto/mosquitto.conf');
 const plugin = '/usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so';
 const password = 'the-password-of-the-backend';
 
-/** Starts Mosquitto on a free loopback port with the dynamic-security plugin and one login, `backend`. Its sessions survive a restart. */
+/**
+ * Starts Mosquitto on a free loopback port with the configuration of the station's stack and one login, `backend`. Its sessions survive a
+ * restart.
+ */
 export async function createMosquitto(workspace: Workspace, options: { tls?: boolean } = {}): Promise<Mosquitto> {
   await needPackages(['mosquitto']);
   const folder = await workspace.subfolder('mosquitto');
   const [logins, config] = [join(folder, 'logins.json'), join(folder, 'mosquitto.conf')];
   const port = await findFreePort();
   await run('mosquitto_ctrl', ['dynsec', 'init', logins, 'backend'], { input: `${password}\n${password}\n` });
-  const settings = [
-    'user root',
-    `listener ${port} 127.0.0.1`,
-    'allow_anonymous false',
-    `plugin ${plugin}`,
-    `plugin_opt_config_file ${logins}`,
-    'persistence true',
-    `persistence_location ${folder}/`,
-    'max_inflight_messages 5000',
-    'max_queued_messages 100000',
-  ];
+  const settings = [await shippedSettings({ port, logins, folder }), 'user root'];
   const tls = options.tls === true ? await makeTls(folder) : null;
   if (tls !== null) settings.push(...tls.settings);
   await writeFile(config, `${settings.join('\n')}\n`);
@@ -67,6 +61,23 @@ export async function createMosquitto(workspace: Workspace, options: { tls?: boo
   workspace.own(mosquitto);
   await mosquitto.start();
   return mosquitto;
+}
+
+/** The shipped configuration, with the places of this machine. */
+async function shippedSettings(places: { port: number; logins: string; folder: string }): Promise<string> {
+  const replaced = {
+    listener: `${places.port} 127.0.0.1`,
+    plugin,
+    plugin_opt_config_file: places.logins,
+    persistence_location: `${places.folder}/`,
+  };
+  let text = await readFile(shipped, 'utf8');
+  for (const [name, value] of Object.entries(replaced)) {
+    const line = new RegExp(`^${name} .*$`, 'm');
+    if (!line.test(text)) throw new Error(`${shipped} does not set ${name}`);
+    text = text.replace(line, `${name} ${value}`);
+  }
+  return text;
 }
 
 /** A self-signed certificate for 127.0.0.1. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { manualClock } from '../testing/manual-clock.ts';
-import { createSharedWait, isReadyWithin } from './broker-link.ts';
+import { createSharedWait, isReadyWithin, trackOpenMessages } from './broker-link.ts';
 
 test('a link that became ready while the machine was busy counts as ready, although the time is over', async () => {
   const clock = manualClock();
@@ -62,4 +62,28 @@ test('an item whose promise has already resolved is passed on too', async () => 
   wait(done, 3);
   await new Promise(setImmediate);
   assert.deepEqual(passed, [[1], [2, 3]]);
+});
+
+test('received messages are waited for until they are on disk, for two seconds at most', async () => {
+  const clock = manualClock();
+  let sleeps = 0;
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const passing = {
+    ...clock,
+    sleep: async (ms: number): Promise<void> => {
+      clock.advance(ms);
+      sleeps += 1;
+      if (sleeps === 3) first.resolve();
+      await new Promise(setImmediate);
+    },
+  };
+  const open = trackOpenMessages(({ topic }) => (topic === 'first' ? first.promise : second.promise));
+  await open.settled(passing);
+  assert.equal(sleeps, 0);
+  void open.receive({ topic: 'first', payload: Buffer.alloc(0) });
+  await open.settled(passing);
+  assert.equal(sleeps, 3);
+  void open.receive({ topic: 'second', payload: Buffer.alloc(0) });
+  await open.settled(passing);
+  assert.equal(sleeps, 203);
 });

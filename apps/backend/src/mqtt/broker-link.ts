@@ -63,3 +63,25 @@ export function createSharedWait<T>(onDone: (items: readonly T[]) => void): (pro
     });
   };
 }
+
+/** The backend ends within 5 s. */
+const settleTimeoutMs = 2_000;
+
+/** Knows whether received messages are still on their way to the disk. */
+export function trackOpenMessages(receive: BrokerLinkHandler['onMessage']) {
+  let open = 0;
+  const handled = createSharedWait<null>((messages) => (open -= messages.length));
+  return {
+    receive: (message: IncomingMessage): Promise<void> => {
+      open += 1;
+      const done = receive(message);
+      handled(done, null);
+      return done;
+    },
+    /** Waits until all received messages are on disk or dropped. It gives up when the database cannot be written. */
+    settled: async (clock: Pick<Clock, 'monotonic' | 'sleep'>): Promise<void> => {
+      const deadline = clock.monotonic() + settleTimeoutMs;
+      while (open > 0 && clock.monotonic() < deadline) await clock.sleep(10);
+    },
+  };
+}

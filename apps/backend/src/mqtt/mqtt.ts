@@ -8,7 +8,7 @@ import type { DeviceTypeRegistry } from '../core/device-types.ts';
 import type { DeviceEvents, DeviceReport } from '../core/device-events.ts';
 import { type AvailabilityKeeper, createAvailabilityKeeper } from './availability-keeper.ts';
 import { createBridge, createDeviceDirectory } from './bridge.ts';
-import { type BrokerLink, type BrokerLinkHandler, isReadyWithin } from './broker-link.ts';
+import { type BrokerLink, type BrokerLinkHandler, isReadyWithin, trackOpenMessages } from './broker-link.ts';
 import { type BrokerLogins, startBrokerLogins } from './broker-logins.ts';
 import { createDroppedMessages, createRefusedLogins, type DroppedMessages } from './dropped-messages.ts';
 import type { DeviceLogin } from './dynsec.ts';
@@ -109,7 +109,10 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     keeper.listening(now);
     if (now) logins?.checkAgain();
   };
-  const handler = { onMessage: bridge.receive, onListening };
+  const open = trackOpenMessages(bridge.receive);
+  // After the link is closed: devices do not repeat messages at QoS 0.
+  starting.defer(() => open.settled(clock));
+  const handler = { onMessage: open.receive, onListening };
   const link = starting.use(
     await openLink(parts, { handler, keeper, dropped, waiting: writer.waiting, onReports, authority }),
   );

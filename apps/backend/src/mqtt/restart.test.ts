@@ -70,3 +70,26 @@ test('a restart of the backend shows no device as offline', async () => {
   await lamp.publish('heartbeat', { status: 'online' });
   assert.deepEqual([before, after], [['online'], []]);
 });
+
+test('an end of the backend loses no message at QoS 0 that it has received', async () => {
+  await using folder = await temporaryFolder();
+  const options = { dataDir: join(folder.path, 'data') };
+  const count = 200;
+  let login: DeviceLogin;
+  {
+    await using running = await runBackend(options);
+    login = await addDevice(running.backend.db, 'switch-1', 'switch-pir');
+    await using pressed = await connectDevice(running.backend.mqttAddress ?? '', login);
+    const presses = Array.from({ length: count }, (_, n) => ({ action: 'button_press', n }));
+    await Promise.all(presses.map((data) => pressed.say('event', { event: 'user_event', data }, 0)));
+    let isReceiving = false;
+    running.backend.deviceEvents.subscribe((event) => (isReceiving ||= event.kind === 'reports'));
+    await until('the first is written', () => isReceiving);
+  }
+  await using running = await runBackend(options);
+  const rows = await running.backend.db.selectFrom('device_events').select('data').execute();
+  assert.deepEqual(
+    rows.map(({ data }) => (JSON.parse(data) as { n: number }).n).sort((a, b) => a - b),
+    Array.from({ length: count }, (_, n) => n),
+  );
+});
