@@ -60,7 +60,7 @@ async function command({ deviceId, count, pauseMs }: WatchRequest & { kind: 'com
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
   for (let given = 0; given < count; given++) {
     const startedMs = monotonicMs();
-    const body = JSON.stringify({ action: 'set_power', params: { power: given % 2 === 0 } });
+    const body = JSON.stringify({ action: given % 2 === 0 ? 'turn_on' : 'turn_off' });
     const response = await fetch(`${url}/api/devices/${deviceId}/command`, { method: 'POST', headers, body });
     if (response.status !== 202) throw new Error(`A command was answered ${response.status}: ${await response.text()}`);
     const { commandId } = (await response.json()) as { commandId: string };

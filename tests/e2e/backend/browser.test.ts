@@ -25,7 +25,7 @@ async function seesWhatHappens(page: Page, station: Installation): Promise<void>
   const answer = await fetch(`${station.url}/api/devices/${id}/command`, {
     method: 'POST',
     headers: { authorization: `Bearer ${await station.logIn()}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ action: 'set_power', params: { power } }),
+    body: JSON.stringify({ action: power ? 'turn_on' : 'turn_off' }),
   });
   assert.equal(answer.status, 202);
   await waitFor('the lamp to be switched in the browser', async () => (await isOn()) === String(power), timeoutMs);

@@ -22,7 +22,7 @@ async function command(station: Installation, token: string, power: boolean): Pr
   const answer = await fetch(`${station.url}/api/devices/${row?.id}/command`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ action: 'set_power', params: { power } }),
+    body: JSON.stringify({ action: power ? 'turn_on' : 'turn_off' }),
   });
   assert.equal(answer.status, 202);
   return (await answer.json()) as DeviceCommand;
@@ -38,7 +38,7 @@ test('a command that was reported as failed is not executed when the broker is o
   {
     const { login, session } = lampOf(station);
     await using lamp = await waitFor('its login', () => connectDevice(station.mqttUrl, login, session));
-    await lamp.publish('state', { state: { power: false } });
+    await lamp.publish('state', { state: { on: false } });
   }
   // Now its session is on the broker's disk and survives a kill of the broker.
   await mosquitto.stop('SIGTERM');

@@ -39,8 +39,8 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
       state: Record<string, unknown>;
       firmwareVersion: string;
     };
-  const command = async (action: string, params: object): Promise<string> => {
-    const answer = await call('POST', `/api/devices/${lampId}/command`, { action, params });
+  const command = async (action: string): Promise<string> => {
+    const answer = await call('POST', `/api/devices/${lampId}/command`, { action });
     assert.equal(answer.status, 202);
     return ((await answer.json()) as { commandId: string }).commandId;
   };
@@ -84,12 +84,12 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
     await lamp.publish('handshake', { type: 'light', firmwareVersion: '1.2.3', chip: 'esp32' });
     await waitFor('the answer', () => lamp.received.some(({ body }) => body['status'] === 'ok'));
     await lamp.publish('heartbeat', { status: 'online' });
-    await lamp.publish('state', { state: { power: false, brightness: 40 } });
+    await lamp.publish('state', { state: { on: false, brightness: 40 } });
     await lamp.publish('event', { event: 'user_event', data: { action: 'button_pressed' } });
     await untilTold({ type: 'device_status', deviceId: lampId, status: 'online' });
     await untilTold({ type: 'device_event', deviceId: lampId });
     const { status, state, firmwareVersion } = await read();
-    assert.deepEqual([status, state, firmwareVersion], ['online', { power: false, brightness: 40 }, '1.2.3']);
+    assert.deepEqual([status, state, firmwareVersion], ['online', { on: false, brightness: 40 }, '1.2.3']);
     const events = (await (await call('GET', `/api/devices/${lampId}/events`)).json()) as { data: object }[];
     assert.deepEqual(
       events.map(({ data }) => data),
@@ -98,17 +98,17 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
   });
 
   it('executes a command and confirms it', async () => {
-    const commandId = await command('set_power', { power: true });
+    const commandId = await command('turn_on');
     const { body } = await heardCommand(commandId);
-    assert.deepEqual(body, { action: 'set_power', power: true, commandId });
-    await lamp.publish('state', { state: { power: true } });
+    assert.deepEqual(body, { action: 'turn_on', commandId });
+    await lamp.publish('state', { state: { on: true } });
     await lamp.publish('event', { event: 'device_event', data: { action: 'command_ack', commandId } });
     await untilTold({ type: 'device_command', commandId, status: 'confirmed' });
-    assert.equal((await read()).state['power'], true);
+    assert.equal((await read()).state['on'], true);
   });
 
   it('lets a command expire and reports it', async () => {
-    const commandId = await command('set_power', { power: false });
+    const commandId = await command('turn_off');
     await heardCommand(commandId);
     await untilTold({ type: 'device_command', commandId, status: 'expired' });
   });

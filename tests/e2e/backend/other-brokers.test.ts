@@ -21,17 +21,17 @@ async function connectLamp(station: Installation, url: string, options: IClientO
 async function live(station: Installation, lamp: TestDevice): Promise<void> {
   await lamp.publish('handshake', { type: 'light', firmwareVersion: '1.2.3', chip: 'esp32' });
   await waitFor('the answer', () => lamp.received.some(({ body }) => body['status'] === 'ok'));
-  await lamp.publish('state', { state: { power: false } });
-  await waitFor('its state', async () => (await lampRow(station)).state === '{"power":false}');
+  await lamp.publish('state', { state: { on: false } });
+  await waitFor('its state', async () => (await lampRow(station)).state === '{"on":false}');
   const { id } = await lampRow(station);
   const token = await station.logIn();
   const answer = await fetch(`${station.url}/api/devices/${id}/command`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ action: 'set_power', params: { power: true } }),
+    body: JSON.stringify({ action: 'turn_on' }),
   });
   assert.equal(answer.status, 202);
-  await waitFor('the command', () => lamp.received.find(({ body }) => body['action'] === 'set_power'));
+  await waitFor('the command', () => lamp.received.find(({ body }) => body['action'] === 'turn_on'));
 }
 
 async function lampRow(station: Installation): Promise<{ id: string; state: string }> {

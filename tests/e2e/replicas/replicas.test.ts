@@ -159,7 +159,7 @@ test('a command is confirmed at all replicas, whichever one receives the answer,
   assert.ok(lamp);
   const { id } = await deviceNamed(lamp.externalId);
   const send = (): Promise<DeviceCommand> => {
-    const body = { action: 'set_power', params: { power: true } };
+    const body = { action: 'turn_on' };
     return post<DeviceCommand>(`${replica('one').url}/api/devices/${id}/command`, body, token);
   };
   const confirmed = (commandId: string): boolean =>

@@ -81,7 +81,7 @@ test('an end of the backend loses no message at QoS 0 that it has received', asy
     login = await addDevice(running.backend.db, 'switch-1', 'switch-pir');
     await using pressed = await connectDevice(running.backend.mqttAddress ?? '', login);
     const presses = Array.from({ length: count }, (_, n) => ({ action: 'button_press', n }));
-    await Promise.all(presses.map((data) => pressed.say('event', { event: 'user_event', data }, 0)));
+    await Promise.all(presses.map((data) => pressed.publish('event', { event: 'user_event', data }, 0)));
     let isReceiving = false;
     running.backend.deviceEvents.subscribe((event) => (isReceiving ||= event.kind === 'reports'));
     await until('the first is written', () => isReceiving);
