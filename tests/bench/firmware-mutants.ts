@@ -181,6 +181,7 @@ async function tryWholeDuty(): Promise<string[]> {
     backend: {
       deviceTypes: async () => ({ kind: 'ok', types: [] }),
       firmwareReady: async () => ({ kind: 'ok' }),
+      announceTypes: async () => ({ kind: 'ok' }),
     },
     conditions: createAgentConditions(systemClock, logger),
     clock: systemClock,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { firmwareFileName, isFirmwareName, parseFirmwareFileName } from '@station/protocol/firmware';
+import { maxDeviceTypeBytes } from '@station/protocol/device-types';
 import { readFirmwareManifest } from '@station/protocol/firmware-manifest';
 import { extent } from '../rig/extent.ts';
 import { createRandom } from './choice.ts';
@@ -11,9 +12,11 @@ const manifestUrl = 'https://releases.test/firmware/manifest.json';
 const lamp = { version: '1.2.3', file: 'lamp.bin', checksum: `sha256:${'ab'.repeat(32)}`, size: 1000, chip: 'esp32' };
 const seeds = [
   { lamp, climate: { ...lamp, minVersion: '1.0.0' } },
+  { 'esp32-lamp': lamp, 'esp32c3/lamp': { ...lamp, chip: 'esp32c3' } },
   {
     types: [
       { type: 'lamp', ...lamp },
+      { type: 'esp32/relay', ...lamp, capabilities: [{ key: 'on', kind: 'boolean' }], names: { en: 'Relay' } },
       { type: 'climate', ...lamp, file: 'https://cdn.test/climate.bin' },
     ],
   },
@@ -36,6 +39,10 @@ test(`${count} mutated manifests: none throws, and nothing unsafe is accepted`, 
     for (const { reason } of reading.refused) assert.ok(reason.length > 0 && reason.length < 300, text);
     const names = reading.entries.map(({ name }) => name);
     assert.equal(new Set(names).size, names.length, text);
+    for (const { type, ...more } of reading.deviceTypes) {
+      assert.ok(isFirmwareName(String(type)) && !('file' in more), text);
+      assert.ok(JSON.stringify(more).length <= maxDeviceTypeBytes);
+    }
     for (const { name, version, url, checksum, size } of reading.entries) {
       counts.taken += 1;
       const file = firmwareFileName(name, version);

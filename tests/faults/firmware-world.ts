@@ -184,5 +184,6 @@ export function createBackend(world: FirmwareWorld, process: SimulatedProcess): 
       world.cached[name] = version;
       return { kind: 'ok' };
     },
+    announceTypes: async () => ({ kind: 'ok' }),
   };
 }

@@ -8,6 +8,7 @@ import { registerDeviceRoutes } from './devices/device-routes.ts';
 import { createHistoryStore } from './devices/history-store.ts';
 import { createZoneStore, registerZoneRoutes } from './devices/zones.ts';
 import { registerFirmwareRoutes } from './firmware/firmware-routes.ts';
+import { registerOtaRoutes } from './firmware/ota-routes.ts';
 import { enforceAccess } from './http/access.ts';
 import {
   createRequireStationRole,
@@ -34,7 +35,7 @@ export async function registerRoutes(
   features: Features,
   { onRestart, extraRoutes }: BackendHooks,
 ): Promise<readonly DescribedRoute[]> {
-  const { config, host, store, station, hub, tokens, devices, settingsBox, refreshKey, setupSeed } = foundations;
+  const { config, host, store, station, hub, tokens, devices, types, settingsBox, refreshKey, setupSeed } = foundations;
   const { version, dataDir } = config;
   const { clock, logger } = host;
   const { db } = store;
@@ -61,7 +62,8 @@ export async function registerRoutes(
   await registerSettingsRoutes(app, { settings: createSettingsStore({ db, box: settingsBox, clock }) });
   await registerDevices(app, foundations, features);
   const agent = createAgentClient(config.agent, config.agentToken);
-  await registerFirmwareRoutes(app, { firmware: features.firmware, agent, devices });
+  await registerFirmwareRoutes(app, { firmware: features.firmware, agent });
+  await registerOtaRoutes(app, { firmware: features.firmware, devices, types });
   await registerAutomationRoutes(app, { automations: features.automations.service });
   await registerCloudRoutes(app, { cloud: features.cloud });
   await registerSystemRoutes(app, { agent, tokens, clock, closing, onRestart });

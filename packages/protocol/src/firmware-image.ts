@@ -24,6 +24,7 @@ export const chipNames: Readonly<Record<number, string>> = {
   0x0d: 'esp32c6',
   0x10: 'esp32h2',
   0x12: 'esp32p4',
+  0x17: 'esp32c5',
 };
 
 /** `ESP32-S3`, `esp32_s3` and `esp32s3` are the same chip. */

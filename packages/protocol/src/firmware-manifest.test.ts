@@ -33,7 +33,12 @@ describe('both forms', () => {
   };
 
   it('are read: a map by name', () => {
-    assert.deepEqual(read({ lamp: { ...lamp, later: true } }), { kind: 'ok', entries: [entry], refused: [] });
+    assert.deepEqual(read({ lamp: { ...lamp, later: true } }), {
+      kind: 'ok',
+      entries: [entry],
+      refused: [],
+      deviceTypes: [],
+    });
   });
 
   it('are read: a list of types', () => {
@@ -41,6 +46,7 @@ describe('both forms', () => {
       kind: 'ok',
       entries: [entry],
       refused: [],
+      deviceTypes: [],
     });
   });
 
@@ -60,11 +66,75 @@ describe('both forms', () => {
   });
 
   it('may be empty', () => {
-    for (const empty of [{}, { types: [] }]) assert.deepEqual(read(empty), { kind: 'ok', entries: [], refused: [] });
+    for (const empty of [{}, { types: [] }]) {
+      assert.deepEqual(read(empty), { kind: 'ok', entries: [], refused: [], deviceTypes: [] });
+    }
   });
 
   it('a firmware may have the name "types" or the name of an object property', () => {
     assert.deepEqual(outcome({ types: lamp, constructor: lamp }).taken, ['types', 'constructor']);
+  });
+});
+
+describe('a name with a chip', () => {
+  const entriesOf = (value: unknown) => {
+    const reading = read(value);
+    return reading.kind === 'ok' ? reading.entries.map(({ name, chip }) => [name, chip]) : [];
+  };
+
+  it('is read in both forms of the name, and names the chip of the image', () => {
+    const expected = [
+      ['esp32-lamp', 'esp32'],
+      ['esp32c3-lamp', 'esp32c3'],
+      ['lamp', null],
+    ];
+    assert.deepEqual(entriesOf({ 'esp32-lamp': lamp, 'esp32c3/lamp': { ...lamp, chip: 'ESP32-C3' }, lamp }), expected);
+    const types = ['esp32/lamp', 'esp32c3-lamp', 'lamp'].map((type) => ({ type, ...lamp }));
+    assert.deepEqual(entriesOf({ types }), expected);
+  });
+
+  it('is refused for another chip, in both forms at once, and with an unknown chip before a slash', () => {
+    assert.match(outcome({ 'esp32-lamp': { ...lamp, chip: 'esp32c3' } }).refused['esp32-lamp'] ?? '', /says esp32$/);
+    const twice = outcome({ 'esp32/lamp': lamp, 'esp32-lamp': lamp, climate: lamp });
+    assert.deepEqual([twice.taken, Object.keys(twice.refused)], [['climate'], ['esp32-lamp']]);
+    for (const name of ['stm32/lamp', 'esp32/', 'esp32/../lamp', 'esp32/lamp/x', '/lamp'])
+      assert.deepEqual(outcome({ [name]: lamp }).taken, [], name);
+  });
+});
+
+describe('a description of a device type', () => {
+  const described = (value: unknown): unknown[] => {
+    const reading = read(value);
+    return reading.kind === 'ok' ? reading.deviceTypes : [];
+  };
+  const capabilities = [{ key: 'on', kind: 'boolean' }];
+
+  it('is taken from an entry without the keys of the firmware, once for each type', () => {
+    const entry = { ...lamp, chip: 'esp32', size: 10, later: true, capabilities, names: { en: 'Relay' } };
+    const types = [
+      { type: 'esp32-relay', ...entry },
+      { type: 'esp32c3-relay', ...entry, chip: 'esp32c3', names: { en: 'Another' } },
+      { type: 'lamp', ...lamp },
+    ];
+    assert.deepEqual(described({ types }), [{ type: 'relay', capabilities, names: { en: 'Relay' } }]);
+    assert.deepEqual(described({ relay: entry }), [{ type: 'relay', capabilities, names: { en: 'Relay' } }]);
+  });
+
+  it('does not depend on the firmware of its entry', () => {
+    assert.deepEqual(described({ types: [{ type: 'relay', capabilities }] }), [{ type: 'relay', capabilities }]);
+  });
+
+  it('is left out when its name is invalid or when it is too large', () => {
+    const icon = 'x'.repeat(40_000);
+    assert.deepEqual(
+      described({
+        types: [
+          { type: 'Relay', capabilities },
+          { type: 'relay', capabilities, icon },
+        ],
+      }),
+      [],
+    );
   });
 });
 

@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { normalizeChip } from './firmware-image.ts';
-import { isFirmwareName } from './firmware.ts';
+import { DeviceType, maxDeviceTypeBytes } from './device-types.ts';
+import { canonicalFirmwareName, isFirmwareName, parseFirmwareName } from './firmware.ts';
 import { maxManifestBytes } from './release-manifest.ts';
 import { topLevelKeys } from './json-keys.ts';
 import { parseVersion } from './version.ts';
@@ -34,8 +35,15 @@ export type FirmwareEntry = {
 export type FirmwareRefusal = { name: string; version: string | null; reason: string };
 
 export type FirmwareManifestReading =
-  /** Refused entries. One bad entry does not affect the others. */
-  { kind: 'ok'; entries: FirmwareEntry[]; refused: FirmwareRefusal[] } | { kind: 'rejected'; reason: string };
+  | {
+      kind: 'ok';
+      entries: FirmwareEntry[];
+      /** One bad entry does not affect the others. */
+      refused: FirmwareRefusal[];
+      /** Descriptions of device types, not checked yet; one for each type. */
+      deviceTypes: Record<string, unknown>[];
+    }
+  | { kind: 'rejected'; reason: string };
 
 export type FirmwareManifestLimits = {
   /** URL of the manifest; files are resolved against it. */
@@ -71,15 +79,31 @@ export function readFirmwareManifest(bytes: Uint8Array, limits: FirmwareManifest
       refused.push({ name: showName(name), version: versionOf(value), reason: reading });
     }
   }
-  return { kind: 'ok', entries, refused };
+  return { kind: 'ok', entries, refused, deviceTypes: listDescriptions(listed) };
 }
 
-/** Pairs of name and value as written; a duplicate name appears twice. */
+/** Pairs of name and value; a duplicate name appears twice. */
 function listEntries(body: Record<string, unknown>, text: string): [string, unknown][] {
   const { types } = body;
-  if (Array.isArray(types)) return types.map((item: unknown) => [nameOf(item), item]);
+  if (Array.isArray(types)) return types.map((item: unknown) => [canonicalFirmwareName(nameOf(item)), item]);
   // JSON.parse keeps only the last of two equal keys, which may be the wrong one.
-  return topLevelKeys(text).map((name) => [name, body[name]]);
+  return topLevelKeys(text).map((name) => [canonicalFirmwareName(name), body[name]]);
+}
+
+const descriptionKeys = Object.keys(DeviceType.properties).filter((key) => key !== 'type');
+
+/** Entries may also describe their device type (contracts, section 8a). The backend checks what they say. */
+function listDescriptions(listed: readonly [string, unknown][]): Record<string, unknown>[] {
+  const found = new Map<string, Record<string, unknown>>();
+  for (const [name, value] of listed) {
+    if (!isFirmwareName(name) || typeof value !== 'object' || value === null || !('capabilities' in value)) continue;
+    const { type } = parseFirmwareName(name);
+    const own = Object.entries(value).filter(([key]) => descriptionKeys.includes(key));
+    const description = { type, ...Object.fromEntries(own) };
+    const bytes = new TextEncoder().encode(JSON.stringify(description)).length;
+    if (!found.has(type) && bytes <= maxDeviceTypeBytes) found.set(type, description);
+  }
+  return [...found.values()];
 }
 
 function nameOf(item: unknown): string {
@@ -89,7 +113,10 @@ function nameOf(item: unknown): string {
 
 function countNames(names: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const name of names) counts.set(name.toLowerCase(), (counts.get(name.toLowerCase()) ?? 0) + 1);
+  for (const name of names) {
+    const key = canonicalFirmwareName(name.toLowerCase());
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
   return counts;
 }
 
@@ -100,9 +127,9 @@ function readEntry(
   { manifestUrl, maxBytes }: FirmwareManifestLimits,
   taken: ReadonlyMap<string, number>,
 ): FirmwareEntry | string {
-  if (!isFirmwareName(name)) return 'the name must have 1 to 64 of the characters a-z, 0-9, ".", "_" and "-"';
-  if ((taken.get(name.toLowerCase()) ?? 0) > 1)
-    return 'the name occurs more than once (upper and lower case are equal)';
+  if (!isFirmwareName(name)) return 'the type must have 1 to 64 of the characters a-z, 0-9, ".", "_" and "-"';
+  const { chip: chipOfName } = parseFirmwareName(name);
+  if ((taken.get(name) ?? 0) > 1) return 'the name occurs more than once (upper and lower case are equal)';
   if (!Value.Check(Body, value)) return firstFault(value);
   const version = parseVersion(value.version);
   if (!version) return 'the version is not SemVer 2.0.0';
@@ -110,6 +137,8 @@ function readEntry(
   if (hex === undefined) return 'the checksum is not "sha256:" and 64 hex digits';
   if (value.size !== undefined && value.size > maxBytes) return `larger than ${maxBytes} bytes`;
   if (value.minVersion !== undefined && !parseVersion(value.minVersion)) return 'minVersion is not SemVer 2.0.0';
+  const chip = value.chip === undefined ? chipOfName : normalizeChip(value.chip);
+  if (chipOfName !== null && chip !== chipOfName) return `for ${chip}, but its name says ${chipOfName}`;
   const address = resolveFile(value.file, manifestUrl);
   if (address.kind === 'refused') return address.reason;
   return {
@@ -118,7 +147,7 @@ function readEntry(
     url: address.url,
     checksum: `sha256:${hex.toLowerCase()}`,
     size: value.size ?? null,
-    chip: value.chip === undefined ? null : normalizeChip(value.chip),
+    chip,
     minVersion: value.minVersion === undefined ? null : (parseVersion(value.minVersion)?.text ?? null),
   };
 }

@@ -7,6 +7,7 @@ const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null
 const closed = { additionalProperties: false } as const;
 const Version = Type.String({ minLength: 1, maxLength: 128, description: 'SemVer.' });
 const DeviceType = Type.String({ minLength: 1, maxLength: 128 });
+const Chip = Type.String({ minLength: 1, maxLength: 32, description: 'For example esp32c3.' });
 
 export const rolloutStates = [
   'waiting_approval',
@@ -52,6 +53,7 @@ const counts = Object.fromEntries(targetStates.map((state) => [state, Type.Integ
 export const Rollout = Type.Object({
   id: Id,
   type: DeviceType,
+  chip: Type.Optional(Chip),
   version: Version,
   state: Type.Enum([...rolloutStates]),
   wave: Type.Integer({ description: '0 is the canary.' }),
@@ -71,10 +73,11 @@ export type RolloutDetails = Static<typeof RolloutDetails>;
 
 /**
  * POST /api/firmware/rollouts (station role admin) → 201 RolloutDetails. The version may also be older than the installed one, or have
- * failed before. POST /:id/{approve,pause,resume,abort} (station role admin) → Rollout.
+ * failed before. Without `chip` it goes to all devices of the type; images for several chips then have a rollout each, and the answer is
+ * the first of them. POST /:id/{approve,pause,resume,abort} (station role admin) → Rollout.
  * Errors: 404 not_found (no such image, no such rollout), 409 conflict (no device needs it; its file is missing; not possible in this state).
  */
-export const NewRollout = Type.Object({ type: DeviceType, version: Version }, closed);
+export const NewRollout = Type.Object({ type: DeviceType, version: Version, chip: Type.Optional(Chip) }, closed);
 export type NewRollout = Static<typeof NewRollout>;
 export const rolloutActions = ['approve', 'pause', 'resume', 'abort'] as const;
 export type RolloutAction = (typeof rolloutActions)[number];
@@ -83,9 +86,15 @@ export type RolloutAction = (typeof rolloutActions)[number];
 export const Firmware = Type.Object({
   type: DeviceType,
   mode: Type.Enum([...firmwareModes]),
-  images: Type.Array(Type.Object({ version: Version, size: Type.Integer({ description: 'Bytes.' }), readyAt: Time }), {
-    description: 'Versions that can be installed, newest first. Versions with a missing file are left out.',
-  }),
+  images: Type.Array(
+    Type.Object({
+      version: Version,
+      size: Type.Integer({ description: 'Bytes; of several files, the largest.' }),
+      readyAt: Time,
+      chips: Type.Optional(Type.Array(Chip, { description: 'Chips that have a file of their own.' })),
+    }),
+    { description: 'Versions that can be installed, newest first. Versions with a missing file are left out.' },
+  ),
   installed: Type.Array(Type.Object({ version: Nullable(Version), devices: Type.Integer() }), {
     description: 'How many devices run which version; null: not known yet.',
   }),

@@ -1,15 +1,49 @@
 import { Type, type Static, type TSchema } from 'typebox';
+import { normalizeChip } from './firmware-image.ts';
 import { parseVersion } from './version.ts';
 
 /** Calls between agent and backend about firmware (contracts, sections 2 and 9), with the agent token. */
 
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
-/** Name of a firmware: it is the device type that the firmware is for (contracts, section 2). */
-const firmwareNamePattern = '^[a-z0-9][a-z0-9._-]{0,63}$';
+/** Chips that the name of a firmware may begin with. */
+const firmwareChips = [
+  'esp32',
+  'esp32s2',
+  'esp32s3',
+  'esp32c2',
+  'esp32c3',
+  'esp32c5',
+  'esp32c6',
+  'esp32h2',
+  'esp32p4',
+  'esp8266',
+] as const;
+
+/** Name of a firmware: `<type>`, or `<chip>-<type>` (contracts, section 2). */
+const firmwareNamePattern = `^((${firmwareChips.join('|')})-)?[a-z0-9][a-z0-9._-]{0,63}$`;
 const namePattern = new RegExp(firmwareNamePattern);
+const chipAndType = new RegExp(`^(${firmwareChips.join('|')})-([a-z0-9][a-z0-9._-]{0,63})$`);
 
 export const isFirmwareName = (text: string): boolean => namePattern.test(text);
+
+/** The device type, and the chip if the name has one. */
+export function parseFirmwareName(name: string): { type: string; chip: string | null } {
+  const [, chip = null, type = name] = chipAndType.exec(name) ?? [];
+  return { type, chip };
+}
+
+/** Names of the firmware that a device can take: the one of its chip comes first. A device of unknown chip takes none for a chip. */
+export const firmwareNamesOf = ({ type, chip }: { type: string; chip: string | null }): string[] => [
+  ...(chip === null ? [] : [`${normalizeChip(chip)}-${type}`]),
+  type,
+];
+
+/** The older form `<chip>/<type>` of a name, as it is stored. Other text is returned as it is. */
+export function canonicalFirmwareName(text: string): string {
+  const name = text.replace('/', '-');
+  return chipAndType.test(name) ? name : text;
+}
 
 /** File name of a firmware in the cache, and below FIRMWARE_FOLDER at the proxy: `<name>@<version>.bin`. */
 export const firmwareFileName = (name: string, version: string): string => `${name}@${version}.bin`;
@@ -56,14 +90,15 @@ export const FirmwareReady = Type.Object(
 export type FirmwareReady = Static<typeof FirmwareReady>;
 
 /**
- * GET /api/ota/device-types (agent token): one entry for each type with a device or a firmware. It shows the agent which files
- * the backend does not have and which old files are no longer needed.
+ * GET /api/ota/device-types (agent token): one entry for each type with a device, and for each name of a firmware. It shows the agent
+ * which files the backend does not have and which old files are no longer needed.
  */
 export const OtaDeviceTypes = Type.Array(
   Type.Object({
-    type: Type.String(),
+    type: Type.String({ description: 'A device type, or the name of a firmware for one chip: `<chip>-<type>`.' }),
     installed: Type.Array(Type.String(), {
-      description: 'Versions that devices of the type reported, each once; "" for a device that reported none.',
+      description:
+        'Versions that devices of the type (and chip) reported, each once; "" for a device that reported none.',
     }),
     cached: Nullable(
       Type.String({ description: 'Highest version that was handed over and still has its file; null: none.' }),
@@ -72,26 +107,60 @@ export const OtaDeviceTypes = Type.Array(
 );
 export type OtaDeviceTypes = Static<typeof OtaDeviceTypes>;
 
-/** GET /api/ota/check?device_id=&version=&chip= (device token): a device asks for firmware. `device_id` is its external id. */
+/**
+ * POST /api/ota/device-types (agent token) → 204: device types that the firmware manifest describes (contracts, section 8a). Idempotent.
+ * The backend checks each one, and ignores and logs those that are not valid.
+ */
+export const AnnouncedDeviceTypes = Type.Object(
+  { types: Type.Array(Type.Unknown(), { maxItems: 200 }) },
+  { additionalProperties: false },
+);
+export type AnnouncedDeviceTypes = Static<typeof AnnouncedDeviceTypes>;
+
+/**
+ * GET /api/ota/check (device token): a device asks for firmware, with `version` or with `current_version`. A chip other than the
+ * recorded one gets none.
+ */
 export const OtaCheckQuery = Type.Object(
   {
-    device_id: Type.String({ minLength: 1, maxLength: 128 }),
-    version: Type.String({ minLength: 1, maxLength: 128, description: 'The version it runs.' }),
+    device_id: Type.String({ minLength: 1, maxLength: 128, description: 'Its external id, or its id here.' }),
+    version: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'The version it runs.' })),
+    current_version: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Like `version`.' })),
+    device_type: Type.Optional(Type.String({ maxLength: 128, description: 'As in its handshake.' })),
     chip: Type.Optional(Type.String({ maxLength: 128 })),
   },
   { additionalProperties: false },
 );
 export type OtaCheckQuery = Static<typeof OtaCheckQuery>;
 
+/** `update` and `url` have the same values as `updateAvailable` and `downloadUrl`; devices of Station's first release read them. */
+const FirstRelease = { update: Type.Optional(Type.Boolean()), url: Type.Optional(Type.String()) };
+
 /** When an update is available, the device fetches, checks and installs the file. */
 export const OtaCheck = Type.Union([
-  Type.Object({ update: Type.Literal(false) }),
+  Type.Object({ updateAvailable: Type.Literal(false), ...FirstRelease }),
   Type.Object({
-    update: Type.Literal(true),
+    updateAvailable: Type.Literal(true),
     version: VersionText,
-    url: Type.String(),
+    downloadUrl: Type.String(),
+    firmwareId: Type.String({ description: 'For POST /api/ota/report.' }),
     checksum: Checksum,
     size: Type.Integer({ minimum: 1 }),
+    ...FirstRelease,
   }),
 ]);
 export type OtaCheck = Static<typeof OtaCheck>;
+
+/**
+ * POST /api/ota/report (device token) → 204: the result of an update. `failed` is a failed attempt; after `success` the handshake with
+ * the new version decides. A report about firmware that no rollout brings to the device changes nothing.
+ */
+export const OtaReport = Type.Object({
+  deviceId: Type.String({ minLength: 1, maxLength: 128, description: 'Its external id, or its id here.' }),
+  firmwareId: Type.String({ minLength: 1, maxLength: 256 }),
+  status: Type.Enum(['success', 'failed']),
+});
+export type OtaReport = Static<typeof OtaReport>;
+
+/** Identifies an image to a device: `<name>@<version>`. */
+export const firmwareIdOf = (name: string, version: string): string => `${name}@${version}`;

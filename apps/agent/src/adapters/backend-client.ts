@@ -1,5 +1,5 @@
 import { Value } from 'typebox/value';
-import { OtaDeviceTypes } from '@station/protocol/firmware';
+import { type AnnouncedDeviceTypes, OtaDeviceTypes } from '@station/protocol/firmware';
 import type { AgentSettings } from '@station/protocol/rest';
 import type { BackendFailure, OtaBackend } from '../firmware/firmware-ports.ts';
 import type { CredentialsBackend } from '../wifi/wifi-ports.ts';
@@ -25,11 +25,18 @@ export function createOtaBackend({ url, agentToken }: { url: URL; agentToken: st
       const response = await fetch(new URL(`api/ota/${path}`, base), options);
       if (response.ok) return await read(response);
       await response.body?.cancel();
-      return { kind: 'failed', reason: reasonOf(response.status, agentToken) };
+      return { kind: 'failed', status: response.status, reason: reasonOf(response.status, agentToken) };
     } catch (error) {
       signal.throwIfAborted();
       return { kind: 'failed', reason: `the backend does not answer (${faultOf(error)})` };
     }
+  };
+  const post = (path: string, body: unknown, signal: AbortSignal): Promise<{ kind: 'ok' } | BackendFailure> => {
+    const init = { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+    return ask(path, init, signal, async (response) => {
+      await response.body?.cancel();
+      return { kind: 'ok' } as const;
+    });
   };
   return {
     deviceTypes: (signal) =>
@@ -38,14 +45,35 @@ export function createOtaBackend({ url, agentToken }: { url: URL; agentToken: st
         if (Value.Check(OtaDeviceTypes, body)) return { kind: 'ok', types: body } as const;
         return { kind: 'failed', reason: 'the backend answers something else than device types' } as const;
       }),
-    firmwareReady: (firmware, signal) => {
-      const init = { method: 'POST', body: JSON.stringify(firmware), headers: { 'content-type': 'application/json' } };
-      return ask('firmware-ready', init, signal, async (response) => {
-        await response.body?.cancel();
-        return { kind: 'ok' } as const;
-      });
+    firmwareReady: (firmware, signal) => post('firmware-ready', firmware, signal),
+    announceTypes: async (types, signal) => {
+      for (const part of inParts(types)) {
+        const answer = await post('device-types', { types: part } satisfies AnnouncedDeviceTypes, signal);
+        if (answer.kind === 'failed' && answer.status === 404) return { kind: 'ok' };
+        if (answer.kind === 'failed') return answer;
+      }
+      return { kind: 'ok' };
     },
   };
+}
+
+/** The backend takes bodies of 256 KiB. */
+const maxPartBytes = 128 * 1024;
+const maxPartLength = 200;
+
+function inParts(types: readonly unknown[]): unknown[][] {
+  const parts: unknown[][] = [];
+  let bytes = Infinity;
+  for (const type of types) {
+    const own = Buffer.byteLength(JSON.stringify(type));
+    bytes += own;
+    if (bytes > maxPartBytes || (parts.at(-1)?.length ?? 0) >= maxPartLength) {
+      parts.push([]);
+      bytes = own;
+    }
+    parts.at(-1)?.push(type);
+  }
+  return parts;
 }
 
 const authorization = (token: string | null): Record<string, string> =>

@@ -56,6 +56,7 @@ const atRest: Facts = {
   pollDueMs: 1000,
   entries: [entry('1.0.0', { checksum: sum('a') })],
   signedFloors: {},
+  describesTypes: false,
   items: [item('1.0.0')],
   files: [{ name: 'lamp', version: '1.0.0' }],
   partials: [],
@@ -82,6 +83,8 @@ describe('the next step', () => {
   it('is to ask the backend when that is due, and not while there is nothing to hand over', () => {
     assert.deepEqual(decideWith({ askDueMs: 100 }), { kind: 'ask_backend' });
     assert.deepEqual(decideWith({ askDueMs: 100, items: [], files: [], entries: [] }).kind, 'wait');
+    const describing = { items: [], files: [], entries: [], describesTypes: true };
+    assert.deepEqual(decideWith({ askDueMs: 100, ...describing }), { kind: 'ask_backend' });
   });
 
   it('is to hand over what either side does not know of', () => {

@@ -52,6 +52,8 @@ export type Facts = {
   entries: readonly FirmwareEntry[] | null;
   /** Name → highest version that a signed manifest named. */
   signedFloors: Readonly<Record<string, string>>;
+  /** Whether the manifest describes device types, which the backend must get. */
+  describesTypes: boolean;
   items: readonly CachedFirmware[];
   files: readonly CachedFile[];
   /** Unfinished downloads: their checksums, in hex. */
@@ -107,7 +109,7 @@ export function decide(facts: Facts): Step {
 /** Keeps the backend's records equal to the cache: asks what it knows, hands over the rest, and asks again periodically. */
 function decideBackend(facts: Facts): Step & { kind: 'ask_backend' | 'hand_over' | 'wait' } {
   const { types, items, nowMs, askDueMs, handOvers } = facts;
-  if (items.length === 0) return { kind: 'wait', untilMs: Infinity };
+  if (items.length === 0 && !facts.describesTypes) return { kind: 'wait', untilMs: Infinity };
   if (askDueMs <= nowMs) return { kind: 'ask_backend' };
   const missing = types === null ? [] : items.filter((item) => !isHandedOver(item, facts.handedOver, types));
   const dueOf = (item: CachedFirmware): number => handOvers.get(attemptKey(item))?.dueMs ?? -Infinity;

@@ -17,7 +17,8 @@ export type FirmwareDelivery = {
   askDueMs(): number;
   /** Hand-overs that failed, by the key of their item. */
   attempts(): ReadonlyMap<string, HandOverAttempt>;
-  ask(isPending: boolean, signal: AbortSignal): Promise<void>;
+  /** Reads the backend's records, and sends it the device types of the manifest. */
+  ask(asked: Asked, signal: AbortSignal): Promise<void>;
   /** True when the backend has accepted it. */
   handOver(item: CachedFirmware, signal: AbortSignal): Promise<boolean>;
   /** Items that the backend does not know yet, as far as the agent knows. */
@@ -28,6 +29,8 @@ export type FirmwareDelivery = {
   failures(items: readonly CachedFirmware[]): number;
   lastError(items: readonly CachedFirmware[]): string | null;
 };
+
+type Asked = { isPending: boolean; deviceTypes: readonly unknown[] };
 
 /** The backend is on this machine: reading is cheap, and a backend that lost its records gets them back soon. */
 const reconcileMs = 5 * 60_000;
@@ -56,7 +59,7 @@ export function createFirmwareDelivery(parts: DeliveryParts): FirmwareDelivery {
     types: () => delivery.types,
     askDueMs: () => ask.dueMs,
     attempts: () => new Map([...records].map(([key, { attempt }]) => [key, attempt])),
-    ask: (isPending, signal) => readTypes(delivery, isPending, signal),
+    ask: (asked, signal) => exchangeTypes(delivery, asked, signal),
     handOver: (item, signal) => handOver(delivery, item, signal),
     isPending: (items, handedOver) =>
       items.some((item) => {
@@ -86,25 +89,34 @@ type Delivery = DeliveryParts & {
 const newBackoff = (random: () => number): Backoff =>
   createBackoff({ initialMs: 5000, maxMs: reconcileMs, jitter: 0.2, random });
 
-async function readTypes(delivery: Delivery, isPending: boolean, signal: AbortSignal): Promise<void> {
+async function exchangeTypes(
+  delivery: Delivery,
+  { isPending, deviceTypes }: Asked,
+  signal: AbortSignal,
+): Promise<void> {
   const { backend, clock, ask } = delivery;
   const answer = await backend.deviceTypes(signal);
-  if (answer.kind === 'failed') {
-    ask.failures += 1;
-    ask.error = answer.reason;
-    const retryInMs = nextRetryMs(delivery, ask.backoff);
-    // Do not log a restarting backend while there is nothing to hand over.
-    if (isPending) logFailure(delivery, ask.failures, retryInMs, answer.reason);
-    ask.dueMs = clock.monotonic() + retryInMs;
-    return;
-  }
+  if (answer.kind === 'failed') return noteAskFailure(delivery, isPending, answer.reason);
   // The backend was down: earlier failures may come from that.
   if (ask.failures > 0) hurryAll(delivery);
+  delivery.types = answer.types;
+  // Each time anew: the backend ignores what it knows already, and may have lost its records.
+  const announced = deviceTypes.length === 0 ? answer : await backend.announceTypes(deviceTypes, signal);
+  if (announced.kind === 'failed') return noteAskFailure(delivery, isPending, announced.reason);
   ask.failures = 0;
   ask.error = null;
   ask.backoff.reset();
-  delivery.types = answer.types;
   ask.dueMs = clock.monotonic() + delivery.intervalMs;
+}
+
+function noteAskFailure(delivery: Delivery, isPending: boolean, reason: string): void {
+  const { clock, ask } = delivery;
+  ask.failures += 1;
+  ask.error = reason;
+  const retryInMs = nextRetryMs(delivery, ask.backoff);
+  // Do not log a restarting backend while there is nothing to hand over.
+  if (isPending) logFailure(delivery, ask.failures, retryInMs, reason);
+  ask.dueMs = clock.monotonic() + retryInMs;
 }
 
 async function handOver(delivery: Delivery, item: CachedFirmware, signal: AbortSignal): Promise<boolean> {

@@ -78,7 +78,7 @@ export function createFirmwarePoll(parts: {
 }
 
 type FirmwareCheck =
-  | { kind: 'ok'; entries: FirmwareEntry[]; refused: FirmwareRefusal[] }
+  | { kind: 'ok'; entries: FirmwareEntry[]; refused: FirmwareRefusal[]; deviceTypes: Record<string, unknown>[] }
   | { kind: 'rejected'; reason: string }
   | { kind: 'unavailable'; reason: string; /** No manifest is published there. */ missing: boolean };
 

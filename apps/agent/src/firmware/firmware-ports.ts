@@ -45,10 +45,13 @@ export class LineBroken extends Error {
   }
 }
 
-export type BackendFailure = { kind: 'failed'; reason: string };
+/** `status`: of the backend's answer, if there was one. */
+export type BackendFailure = { kind: 'failed'; reason: string; status?: number };
 
 /** The backend's side of firmware: /api/ota. */
 export type OtaBackend = {
   deviceTypes(signal: AbortSignal): Promise<{ kind: 'ok'; types: OtaDeviceTypes } | BackendFailure>;
   firmwareReady(firmware: FirmwareReady, signal: AbortSignal): Promise<{ kind: 'ok' } | BackendFailure>;
+  /** Passes on descriptions of device types. An older backend, which does not take them, counts as ok. */
+  announceTypes(types: readonly unknown[], signal: AbortSignal): Promise<{ kind: 'ok' } | BackendFailure>;
 };

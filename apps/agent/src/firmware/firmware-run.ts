@@ -59,6 +59,8 @@ export type FirmwareRun = {
   /** Of the last valid manifest; null before the first. */
   entries: FirmwareEntry[] | null;
   refused: FirmwareRefusal[];
+  /** Descriptions of device types in the last valid manifest. */
+  deviceTypes: readonly unknown[];
   isManifestRejected: boolean;
   /** The disk's error of the last failed step; null after a success. */
   diskFault: string | null;
@@ -82,6 +84,7 @@ export function createRun(parts: FirmwareParts): FirmwareRun {
     notesRunner: createExclusiveRunner(),
     entries: null,
     refused: [],
+    deviceTypes: [],
     isManifestRejected: false,
     diskFault: null,
   };
@@ -93,6 +96,7 @@ export const observe = (run: FirmwareRun, { clock, source }: FirmwareParts): Fac
   pollDueMs: run.poll.dueMs(),
   entries: run.entries,
   signedFloors: source.isSigned ? run.notes.signedFloors : {},
+  describesTypes: run.deviceTypes.length > 0,
   items: run.contents.items,
   files: run.contents.files,
   partials: run.partials,

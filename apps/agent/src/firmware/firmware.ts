@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { makeDirectoryDurable } from '@station/kit/durable-files';
 import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import { createBackoff, retry } from '@station/kit/retry';
@@ -51,6 +52,8 @@ export function createFirmware(parts: FirmwareParts): Firmware {
       run.entries = answer.entries;
       run.refused = answer.refused;
       run.attempts.keepOnly(answer.entries);
+      if (!isDeepStrictEqual(run.deviceTypes, answer.deviceTypes)) run.handOver.hurry();
+      run.deviceTypes = answer.deviceTypes;
       announce();
       return answer.refused.length === 0;
     });
@@ -173,7 +176,7 @@ function createExecutors(
   const { logger } = parts;
   return {
     poll: async () => void (await checkManifest()),
-    ask_backend: () => run.handOver.ask(isPending(run), signal),
+    ask_backend: () => run.handOver.ask({ isPending: isPending(run), deviceTypes: run.deviceTypes }, signal),
     hand_over: async ({ item }) => {
       const { name, version, checksum, path } = item;
       if (!(await run.handOver.handOver(item, signal))) return;

@@ -1,4 +1,4 @@
-import { inspectImage, normalizeChip } from '@station/protocol/firmware-image';
+import { imageMagic, inspectImage, normalizeChip, type ImageInspection } from '@station/protocol/firmware-image';
 import type { FirmwareEntry } from '@station/protocol/firmware-manifest';
 
 /** The chip and name of an image; null when its format is unknown. */
@@ -26,8 +26,9 @@ export function verifyFirmware(
   }
   if (`sha256:${toHex(sha256(bytes))}` !== entry.checksum) return refused('the checksum is not that of the manifest');
   const image = inspectImage(bytes, sha256);
-  if (image.kind === 'refused') return image;
   const wanted = entry.chip;
+  if (wanted === 'esp8266') return verifyEsp8266(bytes, image);
+  if (image.kind === 'refused') return image;
   const chipBefore = before?.chip ?? null;
   if (image.kind === 'other') {
     const espExpected = (wanted ?? chipBefore ?? '').startsWith('esp32');
@@ -48,6 +49,13 @@ export function verifyFirmware(
     return refused(`the image of another firmware: its project is "${project}" instead of "${before.project}"`);
   }
   return { kind: 'ok', chip, project };
+}
+
+/** Images of an ESP8266 have no descriptor: an ESP32 inspection refuses them. 0xEA: the second version of the format. */
+function verifyEsp8266(bytes: Uint8Array, image: ImageInspection): Verdict {
+  if (image.kind === 'application') return refused(`for ${image.chip} instead of esp8266`);
+  const isImage = bytes[0] === imageMagic || bytes[0] === 0xea;
+  return isImage ? { kind: 'ok', chip: 'esp8266', project: null } : refused('not an image for esp8266');
 }
 
 const refused = (reason: string): Verdict => ({ kind: 'refused', reason });

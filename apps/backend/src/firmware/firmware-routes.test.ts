@@ -20,7 +20,7 @@ async function backendWithImages() {
   const { http } = running;
   const headers = bearer((await running.setUp()).accessToken);
   for (const version of ['1.0.0', '1.1.0']) {
-    const { type: name, file, checksum, size } = contentOf(version);
+    const { name, file, checksum, size } = contentOf(version);
     const payload = { name, version, file, checksum, size };
     const url = '/api/ota/firmware-ready';
     const ready = await http.inject({ method: 'POST', url, headers: bearer(agentToken), payload });
@@ -71,7 +71,7 @@ test('a device gets the address of a file below the path that the agent named, e
   const { http } = running;
   const devices = createDeviceStore({ db: running.backend.db, clock: systemClock });
   const { token } = await devices.provision({ externalId: 'd1', type: 'climate', name: 'Hall', zoneId: null });
-  const { type: name, file, checksum, size } = contentOf('1.1.0');
+  const { name, file, checksum, size } = contentOf('1.1.0');
   const handOver = async (path?: string): Promise<number> => {
     const payload = { name, version: '1.1.0', file, checksum, size, ...(path === undefined ? {} : { path }) };
     const url = '/api/ota/firmware-ready';

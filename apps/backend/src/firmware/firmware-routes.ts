@@ -2,8 +2,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { isoTime } from '@station/kit/clock';
 import { StationError } from '@station/kit/station-error';
-import { RequestInvalidError } from '@station/kit/validation';
-import { firmwareFileName, FirmwareReady, OtaCheck, OtaCheckQuery, OtaDeviceTypes } from '@station/protocol/firmware';
+import { parseFirmwareName } from '@station/protocol/firmware';
 import {
   Firmware as FirmwareBody,
   FirmwareList,
@@ -16,18 +15,16 @@ import {
   Rollouts,
 } from '@station/protocol/firmware-rollouts';
 import { Id } from '@station/protocol/rest';
-import { parseVersion } from '@station/protocol/version';
 import type { AgentClient } from '../adapters/agent-client.ts';
 import { userOf } from '../http/access.ts';
 import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
-import type { DeviceStore } from '../store/device-store.ts';
 import { type Firmware, toRollout, toRolloutTarget } from './firmware.ts';
-import type { FirmwareImage } from './image-store.ts';
+import { type FirmwareImage, type ImageStore, orderVersions } from './image-store.ts';
 import type { RolloutRecord, RolloutStore } from './rollout-store.ts';
 
-type Parts = { firmware: Firmware; agent: Pick<AgentClient, 'call'>; devices: Pick<DeviceStore, 'findById'> };
+type Parts = { firmware: Firmware; agent: Pick<AgentClient, 'call'> };
 
-/** /api/firmware, /api/firmware/rollouts and /api/ota (contracts, section 9). */
+/** /api/firmware and /api/firmware/rollouts (contracts, section 9). */
 export async function registerFirmwareRoutes(app: HttpServer, parts: Parts): Promise<void> {
   app.get('/api/firmware', typesRoute, () => listTypes(parts));
   app.patch('/api/firmware/:type', modeRoute, (request) => setMode(parts, request));
@@ -37,34 +34,48 @@ export async function registerFirmwareRoutes(app: HttpServer, parts: Parts): Pro
   for (const action of rolloutActions) {
     app.post(`/api/firmware/rollouts/:id/${action}`, actionRoute, (request) => act(parts, action, request));
   }
-  app.get('/api/ota/device-types', otaTypesRoute, () => listOtaTypes(parts));
-  app.post('/api/ota/firmware-ready', readyRoute, (request, reply) => addImage(parts, request, reply));
-  app.get('/api/ota/check', checkRoute, (request) => checkForDevice(parts, request));
 }
 
 const tags = ['firmware'];
-const otaTags = ['ota'];
 const forUsers = { access: 'user' } as const;
 const forAdmins = { access: { station: 'admin' } } as const;
-const forAgent = { access: 'agent' } as const;
-const forDevices = { access: 'device' } as const;
 const Params = Type.Object({ id: Id });
 
 const typesRoute = { config: forUsers, schema: { tags, response: { 200: FirmwareList } } };
 
 async function listTypes({ firmware: { images }, agent }: Parts): Promise<FirmwareBody[]> {
   const [all, installed, isGone] = await Promise.all([images.list(), images.installed(), readRemovedFiles(agent)]);
-  const types = new Set([...all, ...installed].map(({ type }) => type));
+  const known = new Set(installed.map(({ type }) => type));
+  const typeOf = ({ name }: FirmwareImage): string => (known.has(name) ? name : parseFirmwareName(name).type);
+  const types = new Set([...known, ...all.map(typeOf)]);
   return Promise.all(
     [...types].sort().map(async (type) => ({
       type,
       mode: await images.modeOf(type),
-      images: all
-        .filter((image) => image.type === type && !isGone(image))
-        .map(({ version, size, ready_at: readyAt }) => ({ version, size, readyAt: isoTime(readyAt) })),
-      installed: installed.filter((row) => row.type === type).map(({ version, devices }) => ({ version, devices })),
+      images: toVersions(all.filter((image) => typeOf(image) === type && !isGone(image))),
+      installed: countVersions(installed.filter((row) => row.type === type)),
     })),
   );
+}
+
+/** One entry for each version: it may have a file for each chip. */
+function toVersions(all: readonly FirmwareImage[]): FirmwareBody['images'] {
+  const newestFirst = all.toSorted((a, b) => orderVersions(b.version, a.version));
+  const versions = Map.groupBy(newestFirst, ({ version }) => version);
+  return [...versions].map(([version, own]) => {
+    const chips = own.flatMap(({ name }) => parseFirmwareName(name).chip ?? []).sort();
+    const size = Math.max(...own.map((image) => image.size));
+    const readyAt = isoTime(Math.min(...own.map(({ ready_at: at }) => at)));
+    return { version, size, readyAt, ...(chips.length === 0 ? {} : { chips }) };
+  });
+}
+
+function countVersions(rows: readonly { version: string | null; devices: number }[]): FirmwareBody['installed'] {
+  const versions = Map.groupBy(rows, ({ version }) => version);
+  return [...versions].map(([version, own]) => ({
+    version,
+    devices: own.reduce((sum, { devices }) => sum + devices, 0),
+  }));
 }
 
 const modeRoute = {
@@ -109,16 +120,29 @@ async function requestRollout(
   request: RequestOf<typeof requestRoute>,
   reply: ReplyOf<typeof requestRoute>,
 ) {
-  const { type, version } = request.body;
-  const image = await images.find(type, version);
-  if (image === null) throw new StationError('not_found', 'There is no firmware of this version for this type.');
-  if ((await readRemovedFiles(agent))(image)) {
+  const found = await findImages(images, request.body);
+  if (found.length === 0) throw new StationError('not_found', 'There is no firmware of this version for this type.');
+  const isGone = await readRemovedFiles(agent);
+  const present = found.filter((image) => !isGone(image));
+  if (present.length === 0) {
     const help = 'Publish this firmware again under a newer version.';
     throw new StationError('conflict', `The file of this version is not on the station any more. ${help}`);
   }
-  const rollout = await rollouts.request(image, userOf(request).userId);
-  if (rollout === null) throw new StationError('conflict', 'No device of this type can take this version.');
-  return reply.code(201).send(await detailsOf(store, rollout));
+  let first: RolloutRecord | null = null;
+  for (const image of present) {
+    const rollout = await rollouts.request(image, userOf(request).userId);
+    first ??= rollout;
+  }
+  if (first === null) throw new StationError('conflict', 'No device of this type can take this version.');
+  return reply.code(201).send(await detailsOf(store, first));
+}
+
+/** The images of a version: for devices of any chip, then for each chip, or for the given chip only. */
+async function findImages(images: ImageStore, { type, version, chip }: NewRollout): Promise<FirmwareImage[]> {
+  const isOf = ({ name }: FirmwareImage): boolean => name === type || parseFirmwareName(name).type === type;
+  const found = (await images.list()).filter((image) => image.version === version && isOf(image));
+  const wanted = chip === undefined ? found : found.filter(({ name }) => parseFirmwareName(name).chip === chip);
+  return wanted.sort((a, b) => Number(b.name === type) - Number(a.name === type));
 }
 
 const actionRoute = { config: forAdmins, schema: { tags, params: Params, response: { 200: Rollout } } };
@@ -135,59 +159,6 @@ async function act(
   return summaryOf(store, rollout);
 }
 
-const otaTypesRoute = { config: forAgent, schema: { tags: otaTags, response: { 200: OtaDeviceTypes } } };
-
-async function listOtaTypes({ firmware: { images } }: Parts) {
-  const [all, installed] = [await images.list(), await images.installed()];
-  const types = new Set([...all, ...installed].map(({ type }) => type));
-  return [...types].sort().map((type) => ({
-    type,
-    installed: installed.filter((row) => row.type === type).map(({ version }) => version ?? ''),
-    cached: all.find((image) => image.type === type)?.version ?? null,
-  }));
-}
-
-const readyRoute = {
-  config: forAgent,
-  schema: { tags: otaTags, body: FirmwareReady, response: { 204: Type.Null() } },
-};
-
-/** Adds an image that the agent has downloaded. */
-async function addImage(
-  { firmware: { images, rollouts } }: Parts,
-  request: RequestOf<typeof readyRoute>,
-  reply: ReplyOf<typeof readyRoute>,
-) {
-  const { name, version, file, path = null, checksum, size, chip, minVersion } = request.body;
-  if (parseVersion(version)?.text !== version) throw fault('/version', 'must be SemVer');
-  if (file !== firmwareFileName(name, version)) throw fault('/file', 'must be <name>@<version>.bin');
-  const content = { file, path, checksum, size, chip: chip ?? null, min_version: minVersion ?? null };
-  const image = await images.put({ type: name, version, ...content });
-  if (image === null) throw new StationError('conflict', 'This version is known with another checksum.');
-  await rollouts.offer(image);
-  return reply.code(204).send(null);
-}
-
-const checkRoute = {
-  config: forDevices,
-  schema: { tags: otaTags, querystring: OtaCheckQuery, response: { 200: OtaCheck } },
-};
-
-/** A device asks whether there is an update for it. */
-async function checkForDevice({ firmware, devices }: Parts, request: RequestOf<typeof checkRoute>) {
-  const { device_id: claimed, version } = request.query;
-  const device = await devices.findById(request.deviceId as string);
-  if (device === null || (claimed !== device.external_id && claimed !== device.id)) {
-    throw new StationError('forbidden', 'The token belongs to another device.');
-  }
-  const image = await firmware.rollouts.ask({ deviceId: device.id, type: device.type, version });
-  if (image === null) return { update: false as const };
-  const { checksum, size } = image;
-  // Uses the host name of the device's own request.
-  const url = `${request.protocol}://${request.host}${firmware.pathOf(image)}`;
-  return { update: true as const, version: image.version, url, checksum, size };
-}
-
 const summaryOf = async (store: RolloutStore, rollout: RolloutRecord): Promise<Rollout> =>
   toRollout(rollout, await store.targets(rollout.id));
 
@@ -202,9 +173,6 @@ async function findRollout(store: RolloutStore, id: string): Promise<RolloutReco
   return rollout;
 }
 
-const fault = (pointer: string, message: string): RequestInvalidError =>
-  new RequestInvalidError([{ in: 'body', pointer, message }]);
-
 /** The part of the agent's /status that is read here. */
 const AgentFirmware = Type.Object({
   firmware: Type.Object({ files: Type.Array(Type.Object({ name: Type.String(), version: Type.String() })) }),
@@ -218,9 +186,9 @@ const answerTimeoutMs = 2_000;
  */
 async function readRemovedFiles(
   agent: Pick<AgentClient, 'call'>,
-): Promise<(image: Pick<FirmwareImage, 'type' | 'version'>) => boolean> {
+): Promise<(image: Pick<FirmwareImage, 'name' | 'version'>) => boolean> {
   const answer = await agent.call('GET', '/status', { timeoutMs: answerTimeoutMs }).catch(() => null);
   if (answer?.statusCode !== 200 || !Value.Check(AgentFirmware, answer.body)) return () => false;
   const { files } = answer.body.firmware;
-  return ({ type, version }) => !files.some((file) => file.name === type && file.version === version);
+  return ({ name, version }) => !files.some((file) => file.name === name && file.version === version);
 }

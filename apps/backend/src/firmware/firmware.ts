@@ -1,11 +1,13 @@
 import { isoTime, type Clock } from '@station/kit/clock';
+import { parseFirmwareName } from '@station/protocol/firmware';
 import { targetStates, type Rollout, type RolloutTarget, type TargetState } from '@station/protocol/firmware-rollouts';
 import type { DeviceEvents } from '../core/device-events.ts';
 import type { BackendLogger } from '@station/kit/logger';
 import type { SocketHub } from '../socket/hub.ts';
 import type { Database } from '../store/schema.ts';
 import { createImageStore, type FirmwareImage, type ImageStore } from './image-store.ts';
-import { defaultSettings, waveLimits, type Target } from './rollout-decide.ts';
+import { defaultSettings, waveLimits } from './rollout-decide.ts';
+import type { Target } from './target-decide.ts';
 import { createRolloutStore, type RolloutRecord, type RolloutStore } from './rollout-store.ts';
 import { startRollouts, type RolloutChange, type Rollouts } from './rollouts.ts';
 import type { Commands } from '../core/commands.ts';
@@ -63,11 +65,13 @@ function broadcast(hub: Pick<SocketHub, 'broadcast'>, { rollout, targets, change
 
 /** A rollout in the form of REST and /ws. */
 export function toRollout(rollout: RolloutRecord, targets: readonly Target[]): Rollout {
-  const { id, type, version, state, wave, reason, requestedBy, createdAt, endedAt } = rollout;
+  const { id, name, version, state, wave, reason, requestedBy, createdAt, endedAt } = rollout;
+  const { type, chip } = parseFirmwareName(name);
   const count = (wanted: TargetState): number => targets.filter((target) => target.state === wanted).length;
   return {
     id,
     type,
+    ...(chip === null ? {} : { chip }),
     version,
     state,
     wave,

@@ -3,22 +3,19 @@ import { describe, it } from 'node:test';
 import {
   decide,
   defaultSettings,
-  applyReport,
   isWanted,
-  maxHandshakes,
   placeKeptMs,
   silenceLimits,
   waveLimits,
   type DeviceFacts,
   type ImageFacts,
-  type Rollout,
-  type Target,
 } from './rollout-decide.ts';
+import { applyReport, maxHandshakes, type Rollout, type Target } from './target-decide.ts';
 
 const now = Date.parse('2026-03-01T12:00:00.000Z');
 const rollout: Rollout = {
   id: 'r',
-  type: 'climate',
+  name: 'climate',
   version: '2.0.0',
   state: 'running',
   settings: defaultSettings,
@@ -43,7 +40,7 @@ const waiting = (deviceId: string, more: Partial<Target> = {}): Target => ({
 });
 const updating = (deviceId: string, more: Partial<Target> = {}): Target =>
   waiting(deviceId, { state: 'updating', phase: 'downloading', percent: 40, wave: 0, startedAt: now, ...more });
-const old: DeviceFacts = { isOnline: true, firmwareVersion: '1.0.0', chip: 'esp32', lastSeenAt: now };
+const old: DeviceFacts = { isOnline: true, firmwareVersion: '1.0.0', chip: 'esp32', lastSeenAt: now, isServed: true };
 
 type Given = Partial<Parameters<typeof decide>[0]>;
 function decided(targets: Target[], given: Given = {}, devices: Record<string, Partial<DeviceFacts>> = {}) {
@@ -307,6 +304,59 @@ describe('a rollout', () => {
   });
 });
 
+describe('a device that reports over HTTP', () => {
+  const result = (target: Target, status: 'success' | 'failed', at = now) =>
+    applyReport(rollout, target, { kind: 'result', status, at });
+
+  it('is left alone after two failures, also when it was silent in between', () => {
+    const once = result(updating('a'), 'failed');
+    assert.deepEqual([once.state, once.failures], ['waiting', 1]);
+    const silent = decided([{ ...once, state: 'updating', phase: 'downloading' }], { now: now + 60_000 }).targets[0];
+    assert.deepEqual([silent?.state, silent?.interruptions], ['waiting', 1]);
+    const twice = result(silent as Target, 'failed');
+    assert.deepEqual([twice.state, twice.failures], ['failed', 2]);
+    assert.match(twice.reason ?? '', /reported that the update failed/);
+    assert.equal(result(twice, 'failed'), twice);
+  });
+
+  it('has not succeeded by saying so: its handshake decides', () => {
+    const done = result(updating('a', { phase: 'accepted', percent: null }), 'success');
+    assert.deepEqual([done.state, done.phase], ['updating', 'installing']);
+    const asked = applyReport(rollout, done, { kind: 'asked', firmwareVersion: '2.0.0', at: now });
+    assert.equal(asked.state, 'updating');
+    assert.equal(
+      applyReport(rollout, asked, { kind: 'handshake', firmwareVersion: '2.0.0', at: now }).state,
+      'updated',
+    );
+    const old = applyReport(rollout, done, { kind: 'handshake', firmwareVersion: '1.0.0', at: now });
+    assert.deepEqual([old.state, old.failures], ['waiting', 1]);
+  });
+
+  it('changes nothing when it already has the version, or when the rollout passed over it', () => {
+    for (const state of ['updated', 'skipped', 'failed'] as const) {
+      const target = waiting('a', { state });
+      for (const status of ['success', 'failed'] as const) assert.equal(result(target, status), target);
+    }
+  });
+
+  it('starts again without the pause after a failure, as it has restarted, but after that of many interruptions', () => {
+    const [failed, interrupted] = [5_000, 10_000].map((pause) => waiting('a', { wave: 0, notBefore: now + pause }));
+    const offline = { a: { isOnline: false } };
+    const startsOf = (target: Target | undefined, asking: string | null) =>
+      decided([target as Target], { asking }, offline).offers;
+    assert.deepEqual(startsOf(failed, 'a'), ['a']);
+    assert.deepEqual(startsOf(interrupted, 'a'), []);
+    assert.deepEqual(startsOf(waiting('a'), 'b'), []);
+  });
+});
+
+describe('a device that the firmware is not for any more', () => {
+  it('is skipped while it waits, and may finish what it has begun', () => {
+    const devices = { a: { isServed: false }, b: { isServed: false } };
+    assert.deepEqual(statesOf(decided([waiting('a'), updating('b')], {}, devices).targets), ['skipped', 'updating']);
+  });
+});
+
 describe('a version is wanted', () => {
   const image = (more: Partial<ImageFacts> = {}): ImageFacts => ({
     version: '2.0.0',
@@ -325,7 +375,10 @@ describe('a version is wanted', () => {
   ];
   for (const [version, current, isOnRequest, expected] of cases) {
     it(`${version} over ${current}${isOnRequest ? ', on request' : ''}: ${expected}`, () =>
-      assert.equal(isWanted(image({ version }), { firmwareVersion: current, chip: null }, isOnRequest), expected));
+      assert.equal(
+        isWanted(image({ version }), { firmwareVersion: current, chip: null, isServed: true }, isOnRequest),
+        expected,
+      ));
   }
 
   it('for the chip it is built for', () => {
@@ -334,6 +387,10 @@ describe('a version is wanted', () => {
     assert.ok(!isWanted(s3, { ...old, chip: 'esp32' }, true));
     assert.ok(isWanted(s3, { ...old, chip: null }, false));
     assert.ok(isWanted(unknown, { ...old, chip: 'esp32' }, false));
+  });
+
+  it('unless another firmware is for the device', () => {
+    assert.ok(!isWanted(image(), { ...old, isServed: false }, true));
   });
 
   it('from its minimum version on', () => {

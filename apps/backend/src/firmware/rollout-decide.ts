@@ -1,29 +1,21 @@
-import type { RolloutState, TargetPhase, TargetState } from '@station/protocol/firmware-rollouts';
-import { compareVersions, isNewer, parseVersion } from '@station/protocol/version';
+import { normalizeChip } from '@station/protocol/firmware-image';
+import type { TargetPhase, TargetState } from '@station/protocol/firmware-rollouts';
+import { isNewer } from '@station/protocol/version';
+import {
+  fail,
+  firstPauseMs,
+  interrupt,
+  isSame,
+  type Rollout,
+  type RolloutSettings,
+  type Target,
+  updated,
+} from './target-decide.ts';
 
 /**
  * How firmware reaches the devices of a type: a canary first, then waves, each after the previous one proved stable. Pure: the next state
  * follows from records, device reports and time, so a crash in between leads to the same result.
  */
-
-export type RolloutSettings = {
-  /** How many devices the first wave has. */
-  canary: number;
-  /** Shares of all devices that may have been started by the end of each wave after it; the last is 1. */
-  waves: readonly number[];
-  /** Devices that update at the same time. */
-  concurrency: number;
-  startsPerMinute: number;
-  /** How long a wave must be stable before the next begins. */
-  soakMs: number;
-  /** Failed attempts after which a device gets no further one: repeated flashing wears it out. */
-  maxFailures: number;
-  /** Interrupted downloads. They only cost time. */
-  maxInterruptions: number;
-  /** Failed devices that stop the rollout: this number, or this share of at least ten. One failed canary always stops it. */
-  stopAtFailures: number;
-  stopAtFailedShare: number;
-};
 
 export const defaultSettings: RolloutSettings = {
   canary: 1,
@@ -37,44 +29,14 @@ export const defaultSettings: RolloutSettings = {
   stopAtFailedShare: 0.1,
 };
 
-export type Rollout = {
-  id: string;
-  type: string;
-  version: string;
-  state: RolloutState;
-  settings: RolloutSettings;
-  /** 0: the canary. */
-  wave: number;
-  reason: string | null;
-};
-
-export type Target = {
-  deviceId: string;
-  state: TargetState;
-  /** Current phase; for a waiting device, the phase at its last report. */
-  phase: TargetPhase | null;
-  percent: number | null;
-  /** The wave in which it has a place. */
-  wave: number | null;
-  failures: number;
-  interruptions: number;
-  /** Number of further handshakes since it has the version, during the soak time. */
-  handshakes: number;
-  reason: string | null;
-  /** Not to be started before; milliseconds since the epoch. */
-  notBefore: number;
-  /** When it was last started. */
-  startedAt: number | null;
-  /** Time of its last report about the update. */
-  changedAt: number;
-};
-
 /** Facts from the device records. */
 export type DeviceFacts = {
   isOnline: boolean;
   firmwareVersion: string | null;
   chip: string | null;
   lastSeenAt: number | null;
+  /** Whether it gets the firmware of this name: another one may be for its chip, or its type was changed. */
+  isServed: boolean;
 };
 
 /** Requirements of an image. */
@@ -90,103 +52,8 @@ export const silenceLimits: Readonly<Record<TargetPhase, number>> = {
 /** An interrupted device that is offline for longer gives its place in the wave to another. */
 export const placeKeptMs = 180_000;
 const minuteMs = 60_000;
-const firstPauseMs = 5_000;
-const longestPauseMs = 600_000;
-/** More handshakes during the soak time mean that the firmware restarts in a loop. */
-export const maxHandshakes = 3;
 /** A share of fewer devices is not meaningful. */
 const shareCountsFrom = 10;
-
-/** A device report about its update. */
-export type UpdateReport =
-  | { kind: 'handshake'; firmwareVersion: string; at: number }
-  | { kind: 'progress'; percent: number; at: number }
-  | { kind: 'error'; reason: string; at: number }
-  /** The device asked over HTTP, and runs this version. */
-  | { kind: 'asked'; firmwareVersion: string; at: number }
-  | { kind: 'accepted'; at: number }
-  | { kind: 'not_sent'; reason: string; at: number };
-
-/** Applies a device report to a target. */
-export function applyReport(rollout: Rollout, target: Target, report: UpdateReport): Target {
-  const changed = { ...target, changedAt: report.at };
-  switch (report.kind) {
-    case 'handshake':
-      if (isSame(report.firmwareVersion, rollout.version)) return applyNewVersion(rollout, target, report.at);
-      return applyOtherVersion(rollout, changed, report.firmwareVersion, report.at);
-    case 'progress':
-      // A device that this rollout did not start installs the version of another rollout.
-      if (target.startedAt === null || (target.state !== 'updating' && target.state !== 'waiting')) return target;
-      return {
-        ...changed,
-        state: 'updating',
-        phase: report.percent >= 100 ? 'installing' : 'downloading',
-        percent: report.percent,
-        reason: null,
-      };
-    case 'error':
-      return target.state === 'updating' ? fail(rollout, changed, report.reason, report.at) : target;
-    case 'asked': {
-      const hasRestarted = target.phase === 'installing' && !isSame(report.firmwareVersion, rollout.version);
-      return hasRestarted ? applyOtherVersion(rollout, changed, report.firmwareVersion, report.at) : target;
-    }
-    case 'accepted':
-      return target.state === 'updating' && target.phase === 'offered' ? { ...changed, phase: 'accepted' } : target;
-    case 'not_sent':
-      return target.state === 'updating' && target.phase === 'offered'
-        ? interrupt(rollout, changed, report.reason, report.at)
-        : target;
-  }
-}
-
-/** Each connect causes a handshake. A device is stable since it first had the version, unless it reconnects too often. */
-function applyNewVersion(rollout: Rollout, target: Target, at: number): Target {
-  const failedInLoop = target.state === 'failed' && target.handshakes > maxHandshakes;
-  if (failedInLoop) return target;
-  if (target.state !== 'updated') return { ...updated(target), changedAt: at };
-  if (at - target.changedAt >= rollout.settings.soakMs) return target;
-  const counted = { ...target, handshakes: target.handshakes + 1 };
-  if (counted.handshakes <= maxHandshakes) return counted;
-  return fail(rollout, { ...counted, changedAt: at }, 'It started again and again with the new firmware.', at);
-}
-
-function applyOtherVersion(rollout: Rollout, target: Target, version: string, at: number): Target {
-  const fellBack = `It started with ${version} again: the new firmware did not hold.`;
-  // Also after its handshake with the new version: its power may have failed before it kept that version.
-  if (target.state === 'updated') return fail(rollout, target, fellBack, at);
-  if (target.state === 'failed' || target.state === 'skipped') return target;
-  if (target.phase === 'installing') return fail(rollout, target, fellBack, at);
-  if (target.state !== 'updating') return target;
-  const interrupted = interrupt(rollout, target, 'It was interrupted.', at);
-  // A sleeping device did not receive the command; now it is awake, and not for long.
-  return target.phase === 'offered' ? { ...interrupted, notBefore: at } : interrupted;
-}
-
-const updated = (target: Target): Target => ({
-  ...target,
-  state: 'updated',
-  phase: null,
-  percent: null,
-  handshakes: 0,
-  reason: null,
-});
-
-function fail({ settings }: Rollout, target: Target, reason: string, now: number): Target {
-  const failures = target.failures + 1;
-  const isOver = failures >= settings.maxFailures;
-  const next = { ...target, phase: null, percent: null, failures, reason, notBefore: now + firstPauseMs };
-  return { ...next, state: isOver ? 'failed' : 'waiting' };
-}
-
-function interrupt({ settings }: Rollout, target: Target, reason: string, now: number): Target {
-  const interruptions = target.interruptions + 1;
-  if (interruptions >= settings.maxInterruptions) {
-    return { ...target, state: 'failed', phase: null, percent: null, interruptions, reason };
-  }
-  // After one interruption a device retries soon; after repeated ones it must not block others.
-  const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.max(0, interruptions - 5));
-  return { ...target, state: 'waiting', phase: null, interruptions, reason, notBefore: now + pauseMs };
-}
 
 export type RolloutFacts = {
   rollout: Rollout;
@@ -196,6 +63,8 @@ export type RolloutFacts = {
   busy: ReadonlySet<string>;
   /** Since when the station receives messages of its devices: earlier ones may be lost. */
   listeningSince: number;
+  /** A device that asks over HTTP: it is awake, whether the broker knows it or not. */
+  asking?: string | null;
   now: number;
 };
 
@@ -242,6 +111,7 @@ function checkTarget({ rollout, devices, listeningSince, now }: RolloutFacts, ta
   const device = devices.get(target.deviceId);
   if (device === undefined || (target.state !== 'updating' && target.state !== 'waiting')) return target;
   if (isSame(device.firmwareVersion, rollout.version)) return { ...updated(target), changedAt: now };
+  if (target.phase === null && !device.isServed) return { ...target, state: 'skipped', percent: null };
   if (target.phase === null) {
     const lastReportAt = Math.max(target.changedAt, device.lastSeenAt ?? 0, listeningSince);
     return !device.isOnline && now - lastReportAt >= placeKeptMs ? { ...target, wave: null } : target;
@@ -289,7 +159,7 @@ export function waveLimits({ canary, waves }: RolloutSettings, total: number): n
 }
 
 /** Devices to start now: online, due, and within wave, concurrency and rate. Those with the fewest failures first. */
-function chooseStarts({ rollout, targets, devices, busy, now }: RolloutFacts): string[] {
+function chooseStarts({ rollout, targets, devices, busy, asking, now }: RolloutFacts): string[] {
   const { settings, wave } = rollout;
   const inFlight = targets.filter(({ state }) => state === 'updating').length;
   const startedLately = targets.filter(({ startedAt }) => startedAt !== null && now - startedAt < minuteMs).length;
@@ -297,8 +167,11 @@ function chooseStarts({ rollout, targets, devices, busy, now }: RolloutFacts): s
   const begun = targets.filter(({ wave: own }) => own !== null).length;
   let fresh = (waveLimits(settings, targets.length)[wave] ?? targets.length) - begun;
   const due = targets
-    .filter(({ state, phase, notBefore }) => state === 'waiting' && phase !== 'installing' && notBefore <= now)
-    .filter(({ deviceId }) => devices.get(deviceId)?.isOnline === true && !busy.has(deviceId))
+    .filter(({ state, phase }) => state === 'waiting' && phase !== 'installing')
+    // A device that asks has made the short pause after a failure itself, by starting again.
+    .filter(({ deviceId, notBefore }) => notBefore - (deviceId === asking ? firstPauseMs : 0) <= now)
+    .filter(({ deviceId }) => deviceId === asking || devices.get(deviceId)?.isOnline === true)
+    .filter(({ deviceId }) => !busy.has(deviceId))
     .sort((a, b) => setbacks(a) - setbacks(b));
   // A device that was started before may continue in any wave; others take a place in this one.
   return due
@@ -312,23 +185,13 @@ const setbacks = ({ failures, interruptions }: Target): number => failures * 100
 /** Whether the device can take the image. Downgrades only on request. Pure. */
 export function isWanted(
   image: ImageFacts,
-  device: Pick<DeviceFacts, 'firmwareVersion' | 'chip'>,
+  device: Pick<DeviceFacts, 'firmwareVersion' | 'chip' | 'isServed'>,
   isOnRequest: boolean,
 ): boolean {
   const { version, chip, min_version: minVersion } = image;
   const { firmwareVersion: current } = device;
-  if (isSame(current, version)) return false;
+  if (!device.isServed || isSame(current, version)) return false;
   if (chip !== null && device.chip !== null && normalizeChip(chip) !== normalizeChip(device.chip)) return false;
   if (minVersion !== null && isNewer(minVersion, current)) return false;
   return isOnRequest || isNewer(version, current);
-}
-
-/** ESP32-S3 and esp32s3 are one chip. */
-const normalizeChip = (chip: string): string => chip.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
-
-/** Build metadata does not make another version. */
-function isSame(a: string | null, b: string): boolean {
-  if (a === null) return false;
-  const [left, right] = [parseVersion(a), parseVersion(b)];
-  return left !== null && right !== null ? compareVersions(left, right) === 0 : a === b;
 }

@@ -1,15 +1,10 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { Clock } from '@station/kit/clock';
+import { firmwareNamesOf, parseFirmwareName } from '@station/protocol/firmware';
 import type { RolloutState } from '@station/protocol/firmware-rollouts';
 import type { Database, DatabaseTransaction, FirmwareRolloutsTable, FirmwareTargetsTable } from '../store/schema.ts';
-import {
-  isWanted,
-  type DeviceFacts,
-  type ImageFacts,
-  type Rollout,
-  type RolloutSettings,
-  type Target,
-} from './rollout-decide.ts';
+import { isWanted, type DeviceFacts, type ImageFacts } from './rollout-decide.ts';
+import type { Rollout, RolloutSettings, Target } from './target-decide.ts';
 
 export type RolloutRecord = Rollout & {
   /** Null when the station started it automatically. */
@@ -19,7 +14,7 @@ export type RolloutRecord = Rollout & {
 };
 
 type NewRollout = {
-  image: ImageFacts & { type: string };
+  image: ImageFacts & { name: string };
   state: 'running' | 'waiting_approval';
   settings: RolloutSettings;
   requestedBy: string | null;
@@ -31,16 +26,17 @@ export type RolloutStore = {
   /** Newest first. */
   list(limit: number): Promise<RolloutRecord[]>;
   find(id: string): Promise<RolloutRecord | null>;
-  /** The newest one of this version for the type. */
-  findFor(type: string, version: string): Promise<RolloutRecord | null>;
+  /** The newest one of this firmware. */
+  findFor(name: string, version: string): Promise<RolloutRecord | null>;
   /** The newest rollout requested by a user since then, of those that reached a device or still may. */
-  lastRequested(type: string, since: number): Promise<RolloutRecord | null>;
+  lastRequested(name: string, since: number): Promise<RolloutRecord | null>;
   /** Active rollouts, and ended ones that a device is still busy with; oldest first. */
   active(): Promise<RolloutRecord[]>;
   targets(rolloutId: string): Promise<Target[]>;
-  devices(type: string): Promise<Map<string, DeviceFacts>>;
+  /** Devices that may get the firmware, and the targets of a rollout. */
+  devices(name: string, rolloutId?: string): Promise<Map<string, DeviceFacts>>;
   /**
-   * Adds a rollout with every device that wants it; it supersedes active ones of the type.
+   * Adds a rollout with every device that wants it; it supersedes active ones of the same name.
    * @returns null when no device wants it, or when it is not on request and a rollout on request is active.
    */
   create(rollout: NewRollout): Promise<RolloutRecord | null>;
@@ -68,14 +64,14 @@ export function createRolloutStore({ db, clock }: { db: Database; clock: Clock }
   return {
     list: async (limit) => (await all().orderBy('id', 'desc').limit(limit).execute()).map(toRollout),
     find: (id) => first(all().where('id', '=', id)),
-    findFor: (type, version) =>
-      first(all().where('type', '=', type).where('version', '=', version).orderBy('id', 'desc').limit(1)),
-    lastRequested: (type, since) => {
+    findFor: (name, version) =>
+      first(all().where('type', '=', name).where('version', '=', version).orderBy('id', 'desc').limit(1)),
+    lastRequested: (name, since) => {
       const reached = db
         .selectFrom('firmware_targets')
         .select('rollout_id')
         .where('state', 'in', ['waiting', 'updating', 'updated']);
-      const requested = all().where('type', '=', type).where('requested_by', 'is not', null);
+      const requested = all().where('type', '=', name).where('requested_by', 'is not', null);
       return first(
         requested.where('created_at', '>=', since).where('id', 'in', reached).orderBy('id', 'desc').limit(1),
       );
@@ -89,7 +85,7 @@ export function createRolloutStore({ db, clock }: { db: Database; clock: Clock }
       const query = db.selectFrom('firmware_targets').selectAll().where('rollout_id', '=', rolloutId);
       return (await query.orderBy('device_id').execute()).map(toTarget);
     },
-    devices: (type) => readDevices(db, type),
+    devices: (name, rolloutId) => readDevices(db, name, rolloutId),
     create: (rollout) => db.transaction().execute((transaction) => create(transaction, rollout, clock.now())),
     enrol: (rolloutId, deviceId) =>
       db.transaction().execute((transaction) => enrol(transaction, rolloutId, deviceId, clock.now())),
@@ -111,14 +107,14 @@ async function first(query: {
 
 async function create(transaction: DatabaseTransaction, given: NewRollout, now: number): Promise<RolloutRecord | null> {
   const { image, state, settings, requestedBy, isOnRequest } = given;
-  const { type, version } = image;
-  const devices = await readDevices(transaction, type);
-  const failed = isOnRequest ? new Set<string>() : await failedBefore(transaction, type, version);
+  const { name, version } = image;
+  const devices = await readDevices(transaction, name);
+  const failed = isOnRequest ? new Set<string>() : await failedBefore(transaction, name, version);
   const deviceIds = [...devices]
     .filter(([id, device]) => !failed.has(id) && isWanted(image, device, isOnRequest))
     .map(([id]) => id);
   if (deviceIds.length === 0) return null;
-  const rows = transaction.selectFrom('firmware_rollouts').select(['id', 'requested_by']).where('type', '=', type);
+  const rows = transaction.selectFrom('firmware_rollouts').select(['id', 'requested_by']).where('type', '=', name);
   const older = await rows.where('state', 'in', activeStates).execute();
   if (!isOnRequest && older.some(({ requested_by: by }) => by !== null)) return null;
   const olderIds = older.map(({ id }) => id);
@@ -129,7 +125,7 @@ async function create(transaction: DatabaseTransaction, given: NewRollout, now: 
   }
   const row: FirmwareRolloutsTable = {
     id: randomUUIDv7(),
-    type,
+    type: name,
     version,
     state,
     settings: JSON.stringify(settings),
@@ -208,24 +204,40 @@ async function save(
   return true;
 }
 
-async function readDevices(db: Database | DatabaseTransaction, type: string): Promise<Map<string, DeviceFacts>> {
-  const query = db.selectFrom('devices').select(['id', 'status', 'firmware_version', 'chip', 'last_seen_at']);
-  const rows = await query.where('type', '=', type).orderBy('id').execute();
+async function readDevices(
+  db: Database | DatabaseTransaction,
+  name: string,
+  rolloutId?: string,
+): Promise<Map<string, DeviceFacts>> {
+  const targets = db
+    .selectFrom('firmware_targets')
+    .select('device_id')
+    .where('rollout_id', '=', rolloutId ?? '');
+  const types = [name, parseFirmwareName(name).type];
+  const rows = await db
+    .selectFrom('devices')
+    .select(['id', 'type', 'status', 'firmware_version', 'chip', 'last_seen_at'])
+    .where((is) => is.or([is('type', 'in', types), is('id', 'in', targets)]))
+    .orderBy('id')
+    .execute();
+  const images = await db.selectFrom('firmware_images').select('type').distinct().execute();
+  const names = new Set(images.map(({ type }) => type));
   return new Map(
-    rows.map(({ id, status, firmware_version: firmwareVersion, chip, last_seen_at: lastSeenAt }) => [
-      id,
-      { isOnline: status === 'online', firmwareVersion, chip, lastSeenAt },
-    ]),
+    rows.map((row) => {
+      const { id, status, firmware_version: firmwareVersion, chip, last_seen_at: lastSeenAt } = row;
+      const isServed = firmwareNamesOf(row).find((own) => names.has(own)) === name;
+      return [id, { isOnline: status === 'online', firmwareVersion, chip, lastSeenAt, isServed }];
+    }),
   );
 }
 
 /** Devices on which this version failed: the station does not retry it automatically. */
-async function failedBefore(transaction: DatabaseTransaction, type: string, version: string): Promise<Set<string>> {
+async function failedBefore(transaction: DatabaseTransaction, name: string, version: string): Promise<Set<string>> {
   const query = transaction
     .selectFrom('firmware_targets')
     .innerJoin('firmware_rollouts', 'firmware_rollouts.id', 'firmware_targets.rollout_id')
     .select('firmware_targets.device_id')
-    .where('firmware_rollouts.type', '=', type)
+    .where('firmware_rollouts.type', '=', name)
     .where('firmware_rollouts.version', '=', version)
     .where('firmware_targets.state', '=', 'failed');
   return new Set((await query.execute()).map(({ device_id }) => device_id));
@@ -289,10 +301,10 @@ const newTarget = (deviceId: string, now: number): Target => ({
 });
 
 function toRollout(row: FirmwareRolloutsTable): RolloutRecord {
-  const { id, type, version, state, wave, reason } = row;
+  const { id, type: name, version, state, wave, reason } = row;
   const settings = JSON.parse(row.settings) as RolloutSettings;
   const { requested_by: requestedBy, created_at: createdAt, ended_at: endedAt } = row;
-  return { id, type, version, state, settings, wave, reason, requestedBy, createdAt, endedAt };
+  return { id, name, version, state, settings, wave, reason, requestedBy, createdAt, endedAt };
 }
 
 const toTarget = (row: FirmwareTargetsTable): Target => ({

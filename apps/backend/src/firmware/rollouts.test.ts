@@ -180,7 +180,8 @@ describe('an offline device', () => {
     await using all = await station(0);
     const [one, other] = [await all.add('1.0.0', 'offline'), await all.add('1.0.0', 'offline')];
     await all.ready('2.0.0');
-    const ask = (deviceId: string, version: string) => all.rollouts().ask({ deviceId, type: 'climate', version });
+    const ask = (deviceId: string, version: string) =>
+      all.rollouts().ask({ deviceId, type: 'climate', version, chip: null });
     assert.equal((await ask(one, '1.0.0'))?.version, '2.0.0');
     assert.equal((await ask(one, '1.0.0'))?.version, '2.0.0', 'it may ask again');
     assert.equal(await ask(other, '1.0.0'), null, 'there is one canary');

@@ -3,19 +3,13 @@ import type { Clock } from '@station/kit/clock';
 import { createExclusiveRunner, type ExclusiveRunner } from '@station/kit/exclusive-runner';
 import { describeError } from '@station/kit/station-error';
 import { createWaker, type Waker } from '@station/kit/wakeable';
+import { firmwareNamesOf } from '@station/protocol/firmware';
 import type { RolloutAction, RolloutState } from '@station/protocol/firmware-rollouts';
 import type { CommandChange, DeviceEvent, DeviceEvents, DeviceReport } from '../core/device-events.ts';
 import type { BackendLogger } from '@station/kit/logger';
 import type { FirmwareImage, ImageStore } from './image-store.ts';
-import {
-  decide,
-  defaultSettings,
-  type UpdateReport,
-  applyReport,
-  isWanted,
-  type RolloutSettings,
-  type Target,
-} from './rollout-decide.ts';
+import { decide, defaultSettings, isWanted } from './rollout-decide.ts';
+import { applyReport, type RolloutSettings, type Target, type UpdateReport } from './target-decide.ts';
 import type { RolloutRecord, RolloutStore } from './rollout-store.ts';
 import type { Commands } from '../core/commands.ts';
 
@@ -25,15 +19,22 @@ export type RolloutChange = { rollout: RolloutRecord; targets: readonly Target[]
 export type Rollouts = AsyncDisposable & {
   /** An image is ready: its rollout begins or waits for approval, by the mode of its type; after a rollout on request it waits. */
   offer(image: FirmwareImage): Promise<void>;
-  /** A user wants this version on the devices of its type, whatever they run. @returns null when none of them can take it. */
+  /** A user wants this image on its devices, whatever they run. @returns null when none of them can take it. */
   request(image: FirmwareImage, userId: string): Promise<RolloutRecord | null>;
   /** @returns null when the rollout is in no state for that. */
   act(id: string, action: RolloutAction): Promise<RolloutRecord | null>;
   /** A device asks for an update. @returns the image if its turn has come, which then has begun; else null. */
-  ask(device: { deviceId: string; type: string; version: string }): Promise<FirmwareImage | null>;
+  ask(device: AskingDevice): Promise<FirmwareImage | null>;
+  /** A device reports the result of an update. Resolved means on disk. */
+  report(result: ReportedResult): Promise<void>;
   /** Resolves when all reports so far are handled. */
   settled(): Promise<void>;
 };
+
+/** `version`: the one it runs; `chip`: the recorded one, else the one it names. */
+export type AskingDevice = { deviceId: string; type: string; version: string; chip: string | null };
+
+export type ReportedResult = { deviceId: string; name: string; version: string; status: 'success' | 'failed' };
 
 export type RolloutsParts = {
   store: RolloutStore;
@@ -92,6 +93,7 @@ export function startRollouts(parts: RolloutsParts): Rollouts {
     request: (image, userId) => line.run(() => begin(loop, image, userId)),
     act: (id, action) => line.run(() => act(loop, id, action)),
     ask: (device) => line.run(() => ask(loop, device)),
+    report: (result) => line.run(() => applyResult(loop, result)),
     settled: () => line.run(() => check(loop)),
     [Symbol.asyncDispose]: async () => {
       subscription[Symbol.dispose]();
@@ -124,8 +126,8 @@ function addReport({ reports, waker }: Loop, deviceId: string, report: UpdateRep
 }
 
 async function offer(loop: Loop, image: FirmwareImage): Promise<void> {
-  const known = await loop.store.findFor(image.type, image.version);
-  const newest = await loop.images.newest(image.type);
+  const known = await loop.store.findFor(image.name, image.version);
+  const newest = await loop.images.newest(image.name);
   if (known === null && newest?.version === image.version) await begin(loop, image, null);
 }
 
@@ -137,19 +139,39 @@ async function act(loop: Loop, id: string, action: RolloutAction): Promise<Rollo
   return rollout;
 }
 
-async function ask(
-  loop: Loop,
-  { deviceId, type, version }: { deviceId: string; type: string; version: string },
-): Promise<FirmwareImage | null> {
+async function ask(loop: Loop, device: AskingDevice): Promise<FirmwareImage | null> {
   const { store, images, clock } = loop;
-  addReport(loop, deviceId, { kind: 'asked', firmwareVersion: version, at: clock.now() });
-  await check(loop, deviceId);
+  const { deviceId } = device;
+  addReport(loop, deviceId, { kind: 'asked', firmwareVersion: device.version, at: clock.now() });
+  await check(loop, device);
   for (const rollout of await store.active()) {
-    if (rollout.type !== type || rollout.state !== 'running') continue;
+    if (rollout.state !== 'running') continue;
     const target = (await store.targets(rollout.id)).find((one) => one.deviceId === deviceId);
-    if (target?.state === 'updating') return images.find(type, rollout.version);
+    if (target?.state !== 'updating') continue;
+    const image = await images.find(rollout.name, rollout.version);
+    if (image === null || !canTake(image, device, rollout)) continue;
+    addReport(loop, deviceId, { kind: 'accepted', at: clock.now() });
+    return image;
   }
   return null;
+}
+
+/** The records may be older than what the device says of itself. */
+const canTake = (image: FirmwareImage, { version, chip }: AskingDevice, { requestedBy }: RolloutRecord): boolean =>
+  isWanted(image, { firmwareVersion: version, chip, isServed: true }, requestedBy !== null);
+
+/** Also on a replica that is not the leader: the leader finds the result in the record. */
+async function applyResult(loop: Loop, { deviceId, name, version, status }: ReportedResult): Promise<void> {
+  const { store, clock, waker } = loop;
+  for (const rollout of await store.active()) {
+    if (rollout.name !== name || rollout.version !== version) continue;
+    const target = (await store.targets(rollout.id)).find((one) => one.deviceId === deviceId);
+    if (target === undefined) continue;
+    const changed = applyReport(rollout, target, { kind: 'result', status, at: clock.now() });
+    if (isDeepStrictEqual(changed, target) || !(await store.save(rollout, rollout, [changed]))) continue;
+    await notify(loop, rollout.id, [changed]);
+  }
+  waker.wake();
 }
 
 async function checkRepeatedly(loop: Loop, signal: AbortSignal): Promise<void> {
@@ -166,13 +188,14 @@ async function checkRepeatedly(loop: Loop, signal: AbortSignal): Promise<void> {
 }
 
 /** Applies the reports to all active rollouts. `asking`: a device that asks over HTTP and needs no command. */
-async function check(loop: Loop, asking: string | null = null): Promise<void> {
+async function check(loop: Loop, asking: AskingDevice | null = null): Promise<void> {
   const { reports } = loop;
   loop.reports = new Map();
   if (!loop.isLeader()) return;
   try {
     const isDeviceBack = [...reports.values()].some((own) => own.some(({ kind }) => kind === 'handshake'));
     if (loop.isEnrolmentDue || isDeviceBack) await enrolLateDevices(loop, reports);
+    else if (asking !== null) await enrolLateDevices(loop, reports, firmwareNamesOf(asking));
     loop.isEnrolmentDue = false;
     const busy = new Set<string>();
     for (const rollout of await loop.store.active()) {
@@ -185,7 +208,7 @@ async function check(loop: Loop, asking: string | null = null): Promise<void> {
   }
 }
 
-type CheckFacts = { reports: ReadonlyMap<string, UpdateReport[]>; busy: Set<string>; asking: string | null };
+type CheckFacts = { reports: ReadonlyMap<string, UpdateReport[]>; busy: Set<string>; asking: AskingDevice | null };
 
 /** @returns false when the rollout was changed meanwhile and must be checked again. */
 async function checkRollout(loop: Loop, rollout: RolloutRecord, facts: CheckFacts): Promise<boolean> {
@@ -196,12 +219,15 @@ async function checkRollout(loop: Loop, rollout: RolloutRecord, facts: CheckFact
     const own = reports.get(target.deviceId) ?? [];
     return own.reduce((now, report) => applyReport(rollout, now, report), target);
   });
-  const devices = await store.devices(rollout.type);
-  const asker = asking === null ? undefined : devices.get(asking);
-  // A device that asks is awake, whether the broker knows it or not.
-  if (asking !== null && asker !== undefined) devices.set(asking, { ...asker, isOnline: true });
-  const image = await images.find(rollout.type, rollout.version);
-  const decision = decide({ rollout, targets, devices, busy, listeningSince, now: clock.now() });
+  const devices = await store.devices(rollout.name, rollout.id);
+  const image = await images.find(rollout.name, rollout.version);
+  const isRefused = asking !== null && (image === null || !canTake(image, asking, rollout));
+  const decision = decide({
+    ...{ rollout, targets, devices, listeningSince },
+    asking: asking?.deviceId ?? null,
+    busy: isRefused ? new Set([...busy, asking.deviceId]) : busy,
+    now: clock.now(),
+  });
   const changed = decision.targets.filter((target, index) => !isDeepStrictEqual(target, before[index]));
   for (const { deviceId, state } of decision.targets) if (state === 'updating') busy.add(deviceId);
   const isRolloutChanged = !isDeepStrictEqual(decision.rollout, rollout);
@@ -210,7 +236,7 @@ async function checkRollout(loop: Loop, rollout: RolloutRecord, facts: CheckFact
   const visible = decision.targets.filter((target, index) => isVisibleChange(target, before[index]));
   if (visible.length > 0 || isRolloutChanged) await notify(loop, rollout.id, visible);
   if (decision.rollout.state !== rollout.state) enrolSoon(loop);
-  const offers = decision.offers.filter((deviceId) => deviceId !== asking);
+  const offers = decision.offers.filter((deviceId) => deviceId !== asking?.deviceId);
   if (image !== null) await sendOffers(loop, image, offers);
   return true;
 }
@@ -233,12 +259,17 @@ function enrolSoon(loop: Loop): void {
 }
 
 /** Gives devices with an older version a place in the rollout of the wanted one, which begins if there is none. */
-async function enrolLateDevices(loop: Loop, reports: ReadonlyMap<string, UpdateReport[]>): Promise<void> {
+async function enrolLateDevices(
+  loop: Loop,
+  reports: ReadonlyMap<string, UpdateReport[]>,
+  names: readonly string[] | null = null,
+): Promise<void> {
   const { store, images } = loop;
-  const newestOf = new Map((await images.list()).toReversed().map((image) => [image.type, image]));
-  for (const [type, newest] of newestOf) {
+  const newestOf = new Map((await images.list()).toReversed().map((image) => [image.name, image]));
+  for (const [name, newest] of newestOf) {
+    if (names !== null && !names.includes(name)) continue;
     const { image, rollout } = await wantedOf(loop, newest);
-    const behind = [...(await store.devices(type))].filter(([, device]) => isWanted(image, device, false));
+    const behind = [...(await store.devices(name))].filter(([, device]) => isWanted(image, device, false));
     if (behind.length === 0) continue;
     if (rollout === null) await begin(loop, image, null);
     else if (acceptsLateDevices.has(rollout.state)) {
@@ -252,16 +283,16 @@ async function wantedOf(
   { store, images }: Loop,
   newest: FirmwareImage,
 ): Promise<{ image: FirmwareImage; rollout: RolloutRecord | null }> {
-  const { type, version, ready_at: readyAt } = newest;
-  const requested = await store.lastRequested(type, readyAt);
-  const image = requested && (await images.find(type, requested.version));
-  return image ? { image, rollout: requested } : { image: newest, rollout: await store.findFor(type, version) };
+  const { name, version, ready_at: readyAt } = newest;
+  const requested = await store.lastRequested(name, readyAt);
+  const image = requested && (await images.find(name, requested.version));
+  return image ? { image, rollout: requested } : { image: newest, rollout: await store.findFor(name, version) };
 }
 
 async function begin(loop: Loop, image: FirmwareImage, requestedBy: string | null): Promise<RolloutRecord | null> {
   const { store, images, settings } = loop;
   const isOnRequest = requestedBy !== null;
-  const needsApproval = !isOnRequest && (await images.modeOf(image.type)) === 'approval';
+  const needsApproval = !isOnRequest && (await images.modeOf(image.name)) === 'approval';
   const state = needsApproval ? 'waiting_approval' : 'running';
   const rollout = await store.create({ image, state, settings, requestedBy, isOnRequest });
   if (rollout !== null) await notify(loop, rollout.id, []);

@@ -158,7 +158,7 @@ type DeviceHoursTable = {
 
 /** Complete files that the proxy serves, as reported by the agent. */
 export type FirmwareImagesTable = {
-  /** Name of the firmware, which is the device type. */
+  /** Name of the firmware: the device type, or `<chip>-<type>`. */
   type: string;
   version: string;
   /** Name in the agent's cache. */
@@ -180,6 +180,7 @@ type FirmwareModesTable = { type: string; mode: 'automatic' | 'approval'; update
 
 export type FirmwareRolloutsTable = {
   id: string;
+  /** Name of the firmware, as in `firmware_images`. */
   type: string;
   version: string;
   state: RolloutState;

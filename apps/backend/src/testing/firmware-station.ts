@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import type { Clock } from '@station/kit/clock';
 import { createDeviceEvents, type DeviceEvents, type DeviceReport } from '../core/device-events.ts';
 import { createImageStore, type FirmwareImage, type ImageStore } from '../firmware/image-store.ts';
-import { defaultSettings, type RolloutSettings } from '../firmware/rollout-decide.ts';
+import { defaultSettings } from '../firmware/rollout-decide.ts';
+import type { RolloutSettings } from '../firmware/target-decide.ts';
 import { createRolloutStore, type RolloutRecord, type RolloutStore } from '../firmware/rollout-store.ts';
 import { type Rollouts, startRollouts } from '../firmware/rollouts.ts';
 import type { Database } from '../store/schema.ts';
@@ -14,10 +15,10 @@ import { openTestStore } from './test-store.ts';
 import type { CommandRequest, CommandResult } from '../core/commands.ts';
 
 export const quick: RolloutSettings = { ...defaultSettings, soakMs: 1_000 };
-export const contentOf = (version: string): Omit<FirmwareImage, 'ready_at'> => ({
-  type: 'climate',
+export const contentOf = (version: string, name = 'climate'): Omit<FirmwareImage, 'ready_at'> => ({
+  name,
   version,
-  file: `climate@${version}.bin`,
+  file: `${name}@${version}.bin`,
   path: null,
   checksum: `sha256:${version.padEnd(64, '0').replaceAll('.', 'a')}`,
   size: 1_000,
@@ -57,8 +58,8 @@ export async function firmwareStation(count: number, settings = quick) {
     });
   let rollouts = start();
   opening.defer(async () => rollouts[Symbol.asyncDispose]());
-  const add = (version: string | null = '1.0.0', status: 'online' | 'offline' = 'online') =>
-    addDevice(world, version, status);
+  const add = (version: string | null = '1.0.0', status: 'online' | 'offline' = 'online', kind: DeviceKind = climate) =>
+    addDevice(world, { version, status, ...kind });
   for (let index = 0; index < count; index += 1) await add();
   const restart = async (): Promise<void> => {
     await rollouts[Symbol.asyncDispose]();
@@ -112,9 +113,15 @@ function recordedCommands(clock: Clock) {
   };
 }
 
-async function addDevice({ db, devices, ids }: World, version: string | null, status: 'online' | 'offline') {
-  const { id } = await devices.provision({ externalId: `d${ids.length}`, type: 'climate', name: 'd', zoneId: null });
-  await db.updateTable('devices').set({ status, firmware_version: version }).where('id', '=', id).execute();
+type DeviceKind = { type: string; chip: string | null };
+const climate: DeviceKind = { type: 'climate', chip: null };
+
+async function addDevice(
+  { db, devices, ids }: World,
+  { version, status, type, chip }: DeviceKind & { version: string | null; status: 'online' | 'offline' },
+) {
+  const { id } = await devices.provision({ externalId: `d${ids.length}`, type, name: 'd', zoneId: null });
+  await db.updateTable('devices').set({ status, firmware_version: version, chip }).where('id', '=', id).execute();
   ids.push(id);
   return id;
 }
@@ -133,8 +140,8 @@ function actionsOf({ db, clock, events, images, rolloutStore }: World, rollouts:
   const handshakeOf = (deviceId: string, firmwareVersion: string): DeviceReport => {
     return { kind: 'handshake', deviceId, at: clock.now(), firmwareVersion, chip: 'esp32', kitTag: null };
   };
-  const rollout = async (version = '2.0.0'): Promise<RolloutRecord> => {
-    const found = await rolloutStore.findFor('climate', version);
+  const rollout = async (version = '2.0.0', name = 'climate'): Promise<RolloutRecord> => {
+    const found = await rolloutStore.findFor(name, version);
     assert.ok(found, `a rollout of ${version}`);
     return found;
   };
@@ -146,8 +153,8 @@ function actionsOf({ db, clock, events, images, rolloutStore }: World, rollouts:
       const data = { action: 'ota_progress', percent };
       return report({ kind: 'event', deviceId, at: clock.now(), eventKind: 'device_event', data });
     },
-    ready: async (version: string): Promise<void> => {
-      const image = await images.put(contentOf(version));
+    ready: async (version: string, name?: string): Promise<void> => {
+      const image = await images.put(contentOf(version, name));
       assert.ok(image);
       await rollouts().offer(image);
       await rollouts().settled();
@@ -156,9 +163,12 @@ function actionsOf({ db, clock, events, images, rolloutStore }: World, rollouts:
       clock.advance(ms);
       await rollouts().settled();
     },
+    setType: async (deviceId: string, type: string): Promise<void> => {
+      await db.updateTable('devices').set({ type }).where('id', '=', deviceId).execute();
+    },
     rollout,
-    states: async (version = '2.0.0'): Promise<Record<string, string>> => {
-      const targets = await rolloutStore.targets((await rollout(version)).id);
+    states: async (version = '2.0.0', name?: string): Promise<Record<string, string>> => {
+      const targets = await rolloutStore.targets((await rollout(version, name)).id);
       return Object.fromEntries(targets.map(({ deviceId, state }) => [deviceId, state]));
     },
   };

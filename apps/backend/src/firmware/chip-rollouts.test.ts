@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { firmwareStation, quick } from '../testing/firmware-station.ts';
+
+type Station = Awaited<ReturnType<typeof firmwareStation>>;
+
+/** The file of the last command to each device. */
+const filesOf = ({ sent, ids }: Station): unknown[] =>
+  ids.map((id) => {
+    const url = sent.findLast(({ deviceId }) => deviceId === id)?.params['url'];
+    return typeof url === 'string' ? url.split('/').at(-1) : null;
+  });
+const light = (chip: string | null, type = 'light') => ({ type, chip });
+
+describe('firmware for a chip', () => {
+  it('goes to the devices of its type and chip, each with a rollout of its own', async () => {
+    await using all = await firmwareStation(0);
+    for (const chip of ['esp32', 'ESP32-C3', 'esp32s3', null]) await all.add('1.0.0', 'online', light(chip));
+    await all.add('1.0.0', 'online', light('esp32', 'pir'));
+    for (const name of ['esp32-light', 'esp32c3-light']) await all.ready('2.0.0', name);
+    await all.pass(quick.soakMs);
+    assert.deepEqual(filesOf(all), ['esp32-light@2.0.0.bin', 'esp32c3-light@2.0.0.bin', null, null, null]);
+  });
+
+  it('goes before firmware for every chip, whichever arrived first and whichever is newer', async () => {
+    for (const order of [
+      ['esp32-light', 'light'],
+      ['light', 'esp32-light'],
+    ]) {
+      await using all = await firmwareStation(0);
+      const esp32 = await all.add('1.0.0', 'offline', light('esp32'));
+      const unknown = await all.add('1.0.0', 'offline', light(null));
+      for (const name of order) await all.ready(name === 'light' ? '3.0.0' : '2.0.0', name);
+      for (const id of [esp32, unknown]) await all.handshake(id, '1.0.0');
+      assert.deepEqual(filesOf(all), ['esp32-light@2.0.0.bin', 'light@3.0.0.bin'], order.join());
+    }
+  });
+
+  it('ends the wait of its devices in the rollout of the firmware for every chip', async () => {
+    await using all = await firmwareStation(0);
+    const esp32 = await all.add('1.0.0', 'offline', light('esp32'));
+    await all.ready('2.0.0', 'light');
+    assert.deepEqual(await all.states('2.0.0', 'light'), { [esp32]: 'waiting' });
+    await all.ready('2.0.0', 'esp32-light');
+    assert.deepEqual(await all.states('2.0.0', 'light'), { [esp32]: 'skipped' });
+    assert.equal((await all.rollout('2.0.0', 'light')).state, 'done');
+    assert.deepEqual(await all.states('2.0.0', 'esp32-light'), { [esp32]: 'waiting' });
+  });
+
+  it('has the mode of its type', async () => {
+    await using all = await firmwareStation(0);
+    await all.add('1.0.0', 'online', light('esp32'));
+    await all.images.setMode('light', 'approval');
+    await all.ready('2.0.0', 'esp32-light');
+    assert.equal((await all.rollout('2.0.0', 'esp32-light')).state, 'waiting_approval');
+    assert.deepEqual(all.sent, []);
+  });
+
+  it('stays with a type whose own name begins like a chip', async () => {
+    await using all = await firmwareStation(0);
+    await all.add('1.0.0', 'online', light('esp32', 'esp32-lamp'));
+    await all.ready('2.0.0', 'esp32-lamp');
+    assert.deepEqual(filesOf(all), ['esp32-lamp@2.0.0.bin']);
+  });
+});
+
+describe("a type of Station's first release", () => {
+  it('gets only firmware of its own name', async () => {
+    await using all = await firmwareStation(0);
+    const device = await all.add('1.0.0', 'online', light('esp32', 'light-v1'));
+    for (const name of ['light', 'esp32-light']) await all.ready('2.0.0', name);
+    const asking = { deviceId: device, type: 'light-v1', version: '1.0.0', chip: 'esp32' };
+    assert.equal(await all.rollouts().ask(asking), null);
+    await all.pass(60_000);
+    assert.deepEqual(all.sent, []);
+    await all.ready('1.5.0', 'light-v1');
+    assert.deepEqual(filesOf(all), ['light-v1@1.5.0.bin']);
+  });
+
+  it('ends its part in a rollout that began under its former name', async () => {
+    await using all = await firmwareStation(0);
+    const [first, second] = [await all.add(), await all.add()];
+    await all.ready('2.0.0');
+    assert.equal(all.sent.length, 1);
+    for (const id of [first, second]) await all.setType(id, 'climate-v1');
+    await all.pass(60_000);
+    await all.pass(60_000);
+    assert.deepEqual(new Set(Object.values(await all.states())), new Set(['skipped']));
+    assert.equal((await all.rollout()).state, 'done');
+    assert.equal(all.sent.length, 1);
+  });
+});
