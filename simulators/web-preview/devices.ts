@@ -29,6 +29,8 @@ function device(number: number, type: string, name: string, zone: number | null,
     lastSeenAt: ago(minute / 3),
     state: {},
     stateAt: ago(2 * minute),
+    stateTimes: {},
+    fault: null,
     firmwareVersion: '1.4.2',
     chip: 'esp32-c3',
     createdAt: ago(40 * 24 * 60 * minute),
@@ -145,7 +147,7 @@ export function addDevices(app: FastifyInstance, broadcast: (message: ServerMess
         const before = devices.find((one) => one.id === command.deviceId);
         const changed = change(command.deviceId, { state: { ...before?.state, ...params }, stateAt: ago(0) });
         const state = changed?.state ?? {};
-        broadcast({ type: 'device_state', at: ago(0), deviceId: command.deviceId, state, stateAt: ago(0) });
+        broadcast({ type: 'device_state', at: ago(0), deviceId: command.deviceId, state, stateAt: ago(0), stateTimes: {} });
       }
       broadcast({ type: 'device_command', at: ago(0), ...command, status });
     };

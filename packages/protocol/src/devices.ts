@@ -10,6 +10,34 @@ const JsonObject = Type.Record(Type.String(), Type.Unknown());
 
 const deviceStatuses = ['unknown', 'online', 'offline'] as const;
 
+/** Why a message of a device was not taken, or not completely. */
+export const deviceFaultCodes = {
+  bad_encoding: 'The message is not UTF-8.',
+  bad_shape: 'The message is not JSON of the expected form.',
+  too_large: 'The message is larger than 256 KiB.',
+  bad_key: 'A key is empty, longer than 64 characters, or not valid text; its value was dropped.',
+  bad_value: 'A value is not finite, not valid text, or nested too deeply; it was dropped.',
+} as const;
+export type DeviceFaultCode = keyof typeof deviceFaultCodes;
+
+/** A device is connected but sends what cannot be used. A good message to the same topic clears it, and so does a handshake. */
+export const DeviceFault = Type.Object({
+  code: Type.Enum(Object.keys(deviceFaultCodes) as DeviceFaultCode[], {
+    description: Object.entries(deviceFaultCodes)
+      .map(([code, meaning]) => `${code}: ${meaning}`)
+      .join(' '),
+  }),
+  at: Type.String({ description: 'Time of the latest such message.' }),
+  count: Type.Integer({ description: 'Such messages in a row.' }),
+});
+export type DeviceFault = Static<typeof DeviceFault>;
+
+/** By key of the state. */
+export const StateTimes = Type.Record(Type.String(), Time, {
+  description:
+    'When a value was reported that the latest report, at `stateAt`, did not contain. Other values are from `stateAt`.',
+});
+
 /** GET /api/devices (user) → Device[], by name; GET /api/devices/:id (user) → Device. */
 export const Device = Type.Object({
   id: Id,
@@ -22,6 +50,8 @@ export const Device = Type.Object({
   lastSeenAt: Nullable(Time),
   state: JsonObject,
   stateAt: Nullable(Time),
+  stateTimes: StateTimes,
+  fault: Nullable(DeviceFault),
   firmwareVersion: Nullable(Type.String()),
   chip: Nullable(Type.String()),
   createdAt: Time,

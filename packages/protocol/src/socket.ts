@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { RunSummary } from './automations.ts';
 import { CloudStatusMessage } from './cloud.ts';
 import { DeviceCommand } from './device-commands.ts';
+import { StateTimes } from './devices.ts';
 import { FirmwareRolloutMessage } from './firmware-rollouts.ts';
 import { Id, Role, Time } from './rest.ts';
 
@@ -75,6 +76,7 @@ const DeviceStateMessage = Type.Object({
   deviceId: Id,
   state: Type.Record(Type.String(), Type.Unknown()),
   stateAt: Time,
+  stateTimes: StateTimes,
 });
 const DeviceStatusMessage = Type.Object({
   type: Type.Literal('device_status'),
@@ -96,7 +98,7 @@ const DeviceCommandMessage = Type.Object({
   at: Time,
   ...DeviceCommand.properties,
 });
-/** A device was added, renamed or moved: read it again. */
+/** A device was added, renamed or moved, or its fault began or ended: read it again. */
 const DeviceChangedMessage = Type.Object({ type: Type.Literal('device_changed'), at: Time, deviceId: Id });
 const DeviceRemovedMessage = Type.Object({ type: Type.Literal('device_removed'), at: Time, deviceId: Id });
 /** A device type was added or changed: read GET /api/device-types again. */

@@ -2,6 +2,7 @@ import { createEmitter } from '@station/kit/emitter';
 import { describeError } from '@station/kit/station-error';
 import type { ServerMessage } from '@station/protocol/socket';
 import type { BackendLogger } from '@station/kit/logger';
+import type { Fault } from './device-faults.ts';
 
 /** Another status follows `pending`, unless the backend ends first. */
 type CommandStatus = 'pending' | 'confirmed' | 'failed' | 'expired';
@@ -69,6 +70,8 @@ export type DeviceReport = { deviceId: string; at: number } &
     /** `quietSince`: offline is valid only if no message of the device arrived after this time. */
     | { kind: 'status'; status: 'online' | 'offline'; quietSince?: number }
     | { kind: 'handshake'; firmwareVersion: string; chip: string; kitTag: string | null }
+    /** Its messages are faulty; null: they are good again. */
+    | { kind: 'fault'; fault: Fault | null }
   );
 
 /** How long events of devices and automation runs are kept. */

@@ -17,7 +17,7 @@ async function withMessages(clients = 1) {
     size: () => watching,
   };
   const events = createDeviceEvents(recordedLog());
-  const lamp = { id: 'lamp', state: '{"on":true,"brightness":40}' };
+  const lamp = { id: 'lamp', state: '{"on":true,"brightness":40}', state_at: 100, value_times: null };
   // Only these columns are read.
   const devices = { list: async () => [lamp] as never };
   const subscription = await startDeviceMessages({ hub, events, devices, clock: manualClock() });
@@ -36,7 +36,10 @@ test('a state is sent whole, once for each device and batch, under the key of it
     ],
   });
   assert.deepEqual(sent[0], {
-    message: { type: 'device_state', at: now, deviceId: 'lamp', state: { on: true, brightness: 60 }, stateAt: early },
+    message: {
+      ...{ type: 'device_state', at: now, deviceId: 'lamp', state: { on: true, brightness: 60 }, stateAt: early },
+      stateTimes: { on: '1970-01-01T00:00:00.100Z' },
+    },
     key: 'device_state lamp',
   });
   assert.deepEqual(
@@ -59,6 +62,7 @@ test('a report that arrived without clients is part of the next state', async ()
     deviceId: 'lamp',
     state: { on: false, brightness: 1 },
     stateAt: early,
+    stateTimes: {},
   });
 });
 

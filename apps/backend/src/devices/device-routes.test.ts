@@ -52,6 +52,8 @@ test('devices are listed by name with their latest reports, and without their to
     lastSeenAt: '1970-01-01T00:00:02.000Z',
     state,
     stateAt: '1970-01-01T00:00:02.000Z',
+    stateTimes: {},
+    fault: null,
     firmwareVersion: '1.0.0',
     chip: 'esp32',
   });

@@ -81,6 +81,8 @@ const neverSeen = {
   last_seen_at: null,
   state: '{}',
   state_at: null,
+  value_times: null,
+  fault: null,
   firmware_version: null,
   chip: null,
   kit_tag: null,

@@ -46,6 +46,7 @@ function bridgeWith(options: {
     },
     types: { ...builtInTypes, announce: async () => undefined },
     writer,
+    faults: { received: () => null },
     keeper: { received: () => undefined, status: () => 'online' },
     will: () => undefined,
     dropped,

@@ -1,4 +1,3 @@
-import { Compile } from 'typebox/compile';
 import type { Clock } from '@station/kit/clock';
 import type { BackendLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
@@ -8,22 +7,16 @@ import {
   type Handshake,
   type HandshakeAck,
   type Heartbeat,
-  payloadSchemas,
 } from '@station/protocol/device-messages';
-import {
-  deviceTopic,
-  type DeviceTopic,
-  type DeviceTopicEnd,
-  maxPayloadBytes,
-  parseDeviceTopic,
-} from '@station/protocol/topics';
+import { deviceTopic, type DeviceTopic, type DeviceTopicEnd, parseDeviceTopic } from '@station/protocol/topics';
 import { acceptsHandshakeType, type DeviceTypeRegistry } from '../core/device-types.ts';
 import type { DeviceEvents, DeviceReport } from '../core/device-events.ts';
-import { findUnstorable, mayBeUnstorable } from '../core/storable-text.ts';
 import type { AvailabilityKeeper } from './availability-keeper.ts';
 import type { IncomingMessage } from './broker-link.ts';
+import type { DeviceFaults } from './device-faults.ts';
 import type { DroppedMessages, DropReason } from './dropped-messages.ts';
 import type { MqttDevices } from './ports.ts';
+import { type ReadPayload, readPayload } from './read-payload.ts';
 import type { ReportWriter, RejectedReports } from './report-writer.ts';
 
 type Bridge = {
@@ -40,6 +33,7 @@ type BridgeParts = {
   types: DeviceTypeRegistry;
   writer: Pick<ReportWriter, 'write'>;
   keeper: Pick<AvailabilityKeeper, 'received' | 'status'>;
+  faults: Pick<DeviceFaults, 'received'>;
   /** The broker published the last will of a device, at most `ageMs` ago. */
   will: (deviceId: string, ageMs: number) => void;
   dropped: DroppedMessages;
@@ -56,16 +50,9 @@ const retryMs = 1_000;
 /** For messages that write nothing. */
 const done = Promise.resolve();
 
-const checks = {
-  handshake: Compile(payloadSchemas.handshake),
-  state: Compile(payloadSchemas.state),
-  event: Compile(payloadSchemas.event),
-  heartbeat: Compile(payloadSchemas.heartbeat),
-};
-
 /** From the broker's messages to reports on disk (contracts, section 8). */
 export function createBridge(parts: BridgeParts): Bridge {
-  const { stationId, keeper, dropped, clock } = parts;
+  const { stationId, keeper, faults, dropped, clock } = parts;
   const write = createCountedWrite(parts);
   const findDevice = createDeviceFinder(parts);
   const differing = createTypeCheck(parts);
@@ -76,27 +63,36 @@ export function createBridge(parts: BridgeParts): Bridge {
     parts.publish(topic, JSON.stringify({ status })).catch(() => undefined);
   };
 
-  const take = (device: KnownDevice, end: DeviceTopicEnd, body: unknown, message: IncomingMessage): Promise<void> => {
+  const take = (
+    device: KnownDevice,
+    end: DeviceTopicEnd,
+    read: ReadPayload,
+    message: IncomingMessage,
+  ): Promise<void> => {
     const { topic, sentAt } = message;
+    const { body } = read;
     const at = clock.now();
-    if (end === 'heartbeat' && (body as Heartbeat).status === 'offline') {
+    if (end === 'heartbeat' && (body as Heartbeat | undefined)?.status === 'offline') {
       parts.will(device.id, at - (sentAt ?? at));
       return done;
     }
     keeper.received(device.id);
-    const report = reportOf(end, body, { deviceId: device.id, at, sentAt });
+    const report = body === undefined ? null : reportOf(end, body, { deviceId: device.id, at, sentAt });
+    const changed = faults.received(device.id, end, read.fault, at);
     // The fast path for nearly every message: its cost limits the message rate.
-    if (report !== null && end !== 'handshake' && !isOnlineReport(end, device.id)) return write(report, topic);
-    const reports = report === null ? [] : [report];
+    if (report !== null && changed === null && end !== 'handshake' && !isOnlineReport(end, device.id))
+      return write(report, topic);
+    const reports = [report, changed].filter((one) => one !== null);
     if (isOnlineReport(end, device.id)) reports.push({ kind: 'status', deviceId: device.id, at, status: 'online' });
-    if (end === 'handshake') {
+    const isHandshake = end === 'handshake' && body !== undefined;
+    if (isHandshake) {
       reports.push(...differing(device, (body as Handshake).type, at));
       announceType(parts.types, body as Handshake);
     }
     // Passed to the writer in one turn, so written in one transaction.
     const written = Promise.all(reports.map((one) => write(one, topic)));
     return written.then(() => {
-      if (end === 'handshake') acknowledge(device.externalId, 'ok');
+      if (isHandshake) acknowledge(device.externalId, 'ok');
     });
   };
   const isOnlineReport = (end: DeviceTopicEnd, deviceId: string): boolean =>
@@ -109,10 +105,13 @@ export function createBridge(parts: BridgeParts): Bridge {
   const takeOf = (
     device: KnownDevice | null,
     { externalId, end }: DeviceTopic,
-    body: unknown,
+    read: ReadPayload,
     from: IncomingMessage,
   ) => {
-    if (device !== null) return take(device, end, body, from);
+    const { body, fault } = read;
+    if (fault !== null) dropped.drop(fault, from.topic, device?.id);
+    if (device !== null) return take(device, end, read, from);
+    if (body === undefined) return done;
     if (end === 'handshake') acknowledge(externalId, 'unknown_device');
     return drop('unknown_device', from.topic);
   };
@@ -123,27 +122,12 @@ export function createBridge(parts: BridgeParts): Bridge {
       const parsed = parseDeviceTopic(topic);
       if (parsed === null) return drop('bad_topic', topic);
       if (parsed.stationId !== stationId) return drop('foreign_station', topic);
-      if (payload.length > maxPayloadBytes) return drop('too_large', topic);
-      const body = readBody(parsed.end, payload);
-      if (body === undefined) return drop('bad_shape', topic);
+      const read = readPayload(parsed.end, payload);
       const known = findDevice(parsed.externalId);
-      if (!(known instanceof Promise)) return takeOf(known, parsed, body, message);
-      return known.then((device) => takeOf(device, parsed, body, message));
+      if (!(known instanceof Promise)) return takeOf(known, parsed, read, message);
+      return known.then((device) => takeOf(device, parsed, read, message));
     },
   };
-}
-
-/** Undefined when the payload does not match the schema. */
-function readBody(end: DeviceTopicEnd, payload: Buffer): unknown {
-  try {
-    const text = payload.toString('utf8');
-    const body: unknown = JSON.parse(text);
-    // Otherwise the write would fail on every retry, and the message would never be acknowledged.
-    if (mayBeUnstorable(text) && findUnstorable(body) !== null) return undefined;
-    return checks[end].Check(body) ? body : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 type Origin = { deviceId: string; at: number; sentAt: number | undefined };

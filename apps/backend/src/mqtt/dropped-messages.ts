@@ -8,7 +8,11 @@ export const dropReasons = [
   'foreign_station',
   'foreign_device',
   'too_large',
+  'bad_encoding',
   'bad_shape',
+  /** Dropped in part: a key or a value of the message. */
+  'bad_key',
+  'bad_value',
   'unknown_device',
   'not_written',
   /** Dropped in part: the rest exceeds the limits of the device's state. */
@@ -17,7 +21,8 @@ export const dropReasons = [
 export type DropReason = (typeof dropReasons)[number];
 
 export type DroppedMessages = {
-  drop(reason: DropReason, topic: string): void;
+  /** @param deviceId set when a device of the station sent it: such messages are logged for each device. */
+  drop(reason: DropReason, topic: string, deviceId?: string): void;
   count(reason: DropReason): number;
 };
 
@@ -25,14 +30,21 @@ export type DroppedMessages = {
 const topicLength = 120;
 const nameLength = 64;
 
-/** Counts what is dropped, and logs it: the first at once, then at most once a minute for each reason. */
+/** Counts what is dropped, and logs it: the first at once, then at most once a minute for each reason and device. */
 export function createDroppedMessages({ clock, logger }: { clock: Clock; logger: BackendLogger }): DroppedMessages {
-  const counter = createRateLimitedCounter<DropReason, string>({
+  const totals = new Map<DropReason, number>();
+  const counter = createRateLimitedCounter<string, { reason: DropReason; topic: string }>({
     clock,
-    report: ({ key: reason, sinceReport: count, detail: topic }) =>
+    report: ({ sinceReport: count, detail: { reason, topic } }) =>
       logger.event('mqtt_message_dropped', { reason, count, topic: topic.slice(0, topicLength) }),
   });
-  return { drop: counter.count, count: counter.total };
+  return {
+    drop: (reason, topic, deviceId = '') => {
+      totals.set(reason, (totals.get(reason) ?? 0) + 1);
+      counter.count(`${reason} ${deviceId}`, { reason, topic });
+    },
+    count: (reason) => totals.get(reason) ?? 0,
+  };
 }
 
 /** Logs refused logins with their count: the first at once, then at most once a minute. */

@@ -10,6 +10,7 @@ import { type AvailabilityKeeper, createAvailabilityKeeper } from './availabilit
 import { createBridge, createDeviceDirectory } from './bridge.ts';
 import { type BrokerLink, type BrokerLinkHandler, isReadyWithin, trackOpenMessages } from './broker-link.ts';
 import { type BrokerLogins, startBrokerLogins } from './broker-logins.ts';
+import { createDeviceFaults } from './device-faults.ts';
 import { createDroppedMessages, createRefusedLogins, type DroppedMessages } from './dropped-messages.ts';
 import type { DeviceLogin } from './dynsec.ts';
 import type { MqttDevices, MqttSharing, OnReports, RemovedLogins, WriteReports } from './ports.ts';
@@ -75,11 +76,14 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
   const onReports: OnReports = (reports, before) => {
     events.emit({ kind: 'reports', reports, ...(before === undefined ? {} : { before }) });
     keeper.written(reports);
+    if (before === undefined) faults.written(reports);
   };
   const writer = starting.use(createWriter(parts, dropped, onReports));
+  const stored = await devices.list();
+  const faults = starting.use(createDeviceFaults({ devices: stored, events }));
   const keeper = starting.use(
     createAvailabilityKeeper({
-      devices: await devices.list(),
+      devices: stored,
       write: writer.write,
       events,
       clock,
@@ -96,6 +100,7 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     types: parts.types,
     writer,
     keeper,
+    faults,
     will: (deviceId, ageMs) => (sharing === null ? keeper.will(deviceId) : sharing.publishWill(deviceId, ageMs)),
     dropped,
     publish: (topic, payload) => link.publish(topic, payload, ackExpiresInMs),

@@ -6,7 +6,13 @@ import type { BrokerLink } from './broker-link.ts';
 /** What MQTT needs of the device records; `store/device-store.ts` implements it. */
 export type MqttDevices = {
   list(): Promise<
-    { id: string; external_id: string; status: 'unknown' | 'online' | 'offline'; status_at: number | null }[]
+    {
+      id: string;
+      external_id: string;
+      status: 'unknown' | 'online' | 'offline';
+      status_at: number | null;
+      fault: string | null;
+    }[]
   >;
   findByExternalId(externalId: string): Promise<{ id: string; type: string; device_token: string } | null>;
 };

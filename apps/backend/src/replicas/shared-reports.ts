@@ -1,14 +1,13 @@
 import { sql } from 'kysely';
 import type { DeviceReport, Written } from '../core/device-events.ts';
 import { sampleRows } from '../store/device-samples.ts';
-import { type FoldedReports, foldReports, jsonRows } from '../store/fold-reports.ts';
+import { type FoldedReports, foldReports, jsonRows, type StoredState } from '../store/fold-reports.ts';
 import { externalIds, insertEvents, insertSamples, updateDevices, type WriteAlong } from '../store/report-store.ts';
 import type { Database, DatabaseTransaction } from '../store/schema.ts';
 
-type DeviceFacts = {
+type DeviceFacts = StoredState & {
   id: string;
   external_id: string;
-  state: string;
   state_times: string | null;
   last_seen_at: number | null;
 };
@@ -35,7 +34,7 @@ export async function writeSharedReports(options: {
     const valid = reports.filter((report) => !isOffline(report) || (decided && stillHolds(report, facts)));
     const times = new Map(facts.values().map(({ id, state_times: kept }) => [id, parseTimes(kept)]));
     const ordered = inOrder(valid, times);
-    const folded = foldReports(ordered, new Map(facts.values().map(({ id, state }) => [id, state])), newId);
+    const folded = foldReports(ordered, facts, newId);
     // Outdated reports still count as events and samples, except values over the limits of the state.
     const hasRoom = roomAfter(folded);
     folded.samples = sampleRows(valid).filter(({ deviceId, capability }) => hasRoom(deviceId, capability));
@@ -81,7 +80,8 @@ async function lockDevices(
     { id: 'text' },
   );
   const { rows } = await sql<DeviceFacts>`
-    select devices.id, devices.external_id, devices.state, devices.state_times, devices.last_seen_at
+    select devices.id, devices.external_id, devices.state, devices.state_at, devices.value_times, devices.state_times,
+      devices.last_seen_at
     from devices join ${given} on given.id = devices.id
     order by devices.id for no key update of devices`.execute(transaction);
   return new Map(rows.map((row) => [row.id, row]));
@@ -106,7 +106,8 @@ async function keepTimes(
 /** Unreadable times count as none, like an unreadable state. */
 function parseTimes(text: string | null): StateTimes {
   try {
-    return text === null ? {} : (JSON.parse(text) as StateTimes);
+    // Without a prototype: a capability may be called `constructor`.
+    return Object.assign(Object.create(null) as StateTimes, text === null ? {} : (JSON.parse(text) as StateTimes));
   } catch {
     return {};
   }

@@ -1,8 +1,10 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { type Clock, isoTime } from '@station/kit/clock';
 import type { Device as DeviceBody } from '@station/protocol/devices';
+import { readFault } from '../core/device-faults.ts';
 import { readState } from '../core/device-state.ts';
 import { hashToken, newToken } from '../core/secrets.ts';
+import { readValueTimes, stateTimesOf } from '../core/value-times.ts';
 import type { Database, DevicesTable } from './schema.ts';
 
 export type DeviceRow = DevicesTable;
@@ -51,6 +53,8 @@ export function createDeviceStore({ db, clock }: { db: Database; clock: Clock })
         last_seen_at: null,
         state: '{}',
         state_at: null,
+        value_times: null,
+        fault: null,
         firmware_version: null,
         chip: null,
         kit_tag: null,
@@ -86,6 +90,7 @@ export function createDeviceStore({ db, clock }: { db: Database; clock: Clock })
 /** The fields of a device that people may see. */
 export function toDevice(row: DeviceRow): DeviceBody {
   const time = (at: number | null): string | null => (at === null ? null : isoTime(at));
+  const fault = readFault(row.fault);
   return {
     id: row.id,
     externalId: row.external_id,
@@ -97,6 +102,8 @@ export function toDevice(row: DeviceRow): DeviceBody {
     lastSeenAt: time(row.last_seen_at),
     state: readState(row.state),
     stateAt: time(row.state_at),
+    stateTimes: stateTimesOf(readValueTimes(row.value_times), row.state_at),
+    fault: fault && { code: fault.code, at: isoTime(fault.at), count: fault.count },
     firmwareVersion: row.firmware_version,
     chip: row.chip,
     createdAt: isoTime(row.created_at),

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { DeviceReport } from '../core/device-events.ts';
 import { createMergedState, type MergedState, type State } from '../core/device-state.ts';
+import { readValueTimes, type ValueTimes, valueTimesAfter, valueTimesText } from '../core/value-times.ts';
 import { type SampleRow, sampleRows } from './device-samples.ts';
 
 /** The changes of one device by a batch of reports; null leaves a column unchanged. */
@@ -10,6 +11,10 @@ export type DeviceChange = {
   /** The whole state: reported capabilities merged into the previous state. */
   state: State | null;
   stateAt: number | null;
+  /** Text of `value_times`; empty: none. */
+  valueTimes: string | null;
+  /** Text of `fault`; empty: none. */
+  fault: string | null;
   status: 'online' | 'offline' | null;
   statusAt: number | null;
   firmwareVersion: string | null;
@@ -36,17 +41,20 @@ export type FoldedReports = {
   cut: string[];
 };
 
+/** Columns of a device that reports a state. */
+export type StoredState = { state: string; state_at: number | null; value_times: string | null };
+
 /**
  * Folds reports, in order of arrival, into rows: one change a device, every event, every numeric value that fits into the state.
- * @param before stored states, as JSON text by device.
+ * @param before stored states by device.
  * @param newId makes the ids of events; they must sort by time.
  */
 export function foldReports(
   reports: readonly DeviceReport[],
-  before: ReadonlyMap<string, string>,
+  before: ReadonlyMap<string, StoredState>,
   newId: () => string,
 ): FoldedReports {
-  const states = new Map<string, MergedState>();
+  const states = new Map<string, DeviceFold>();
   const taken: DeviceReport[] = [];
   const cut: string[] = [];
   const changes = new Map<string, DeviceChange>();
@@ -58,15 +66,13 @@ export function foldReports(
     let kept = report;
     switch (report.kind) {
       case 'state': {
-        const merged = states.get(deviceId) ?? createMergedState(before.get(deviceId));
-        states.set(deviceId, merged);
-        const state = merged.add(report.state);
+        const fold = states.get(deviceId) ?? foldOf(before.get(deviceId));
+        states.set(deviceId, fold);
+        const state = addReport(fold, report.state, at);
         if (state !== report.state) {
           kept = { ...report, state };
           cut.push(deviceId);
         }
-        change.state = merged.state();
-        change.stateAt = at;
         break;
       }
       case 'event':
@@ -81,12 +87,37 @@ export function foldReports(
         change.chip = report.chip;
         change.kitTag = report.kitTag ?? change.kitTag;
         break;
+      case 'fault':
+        change.fault = report.fault === null ? '' : JSON.stringify(report.fault);
+        break;
     }
     taken.push(kept);
     // A last will is not a message that the device itself sent.
     if (report.kind !== 'status' || report.status === 'online') change.lastSeenAt = at;
   }
+  for (const [deviceId, { merged, stateAt, times }] of states) {
+    Object.assign(changes.get(deviceId)!, { state: merged.state(), stateAt, valueTimes: valueTimesText(times) });
+  }
   return { changes: [...changes.values()], events, samples: sampleRows(taken), taken, cut };
+}
+
+/** The state of a device within a batch. */
+type DeviceFold = { merged: MergedState; stateAt: number | null; times: ValueTimes };
+
+const foldOf = (stored: StoredState | undefined): DeviceFold => ({
+  merged: createMergedState(stored?.state),
+  stateAt: stored?.state_at ?? null,
+  times: readValueTimes(stored?.value_times ?? null),
+});
+
+/** @returns the values that fit; the given object itself when all do. */
+function addReport(fold: DeviceFold, reported: State, at: number): State {
+  const { merged, stateAt, times } = fold;
+  const state = merged.state();
+  const taken = merged.add(reported);
+  fold.times = valueTimesAfter(times, { state, stateAt }, taken);
+  fold.stateAt = at;
+  return taken;
 }
 
 const unchanged = (id: string): DeviceChange => ({
@@ -94,6 +125,8 @@ const unchanged = (id: string): DeviceChange => ({
   lastSeenAt: null,
   state: null,
   stateAt: null,
+  valueTimes: null,
+  fault: null,
   status: null,
   statusAt: null,
   firmwareVersion: null,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { DeviceReport, Written } from '../core/device-events.ts';
-import { type DeviceChange, type FoldedReports, foldReports, jsonRows } from './fold-reports.ts';
+import { type DeviceChange, type FoldedReports, foldReports, jsonRows, type StoredState } from './fold-reports.ts';
 import type { Database, DatabaseTransaction } from './schema.ts';
 
 type Kind = 'sqlite' | 'postgres';
@@ -23,17 +23,17 @@ export async function writeReports(
 ): Promise<Written> {
   return db.transaction().execute(async (transaction) => {
     const found = await readStates(transaction, kind, reports);
-    const before = new Map(found.values().map(({ id, state }) => [id, state]));
-    const folded = foldReports(reports, before, newId);
+    const folded = foldReports(reports, found, newId);
     await writeAlong?.(transaction, kind, folded);
     await updateDevices(transaction, kind, folded.changes);
     await insertEvents(transaction, kind, folded);
     await insertSamples(transaction, kind, folded);
+    const before = new Map(found.values().map(({ id, state }) => [id, state]));
     return { reports: folded.taken, before, cut: externalIds(folded.cut, found) };
   });
 }
 
-type FoundState = { id: string; external_id: string; state: string };
+type FoundState = StoredState & { id: string; external_id: string };
 
 /**
  * States of the devices that report one. PostgreSQL locks the rows until they are written, always in the same order, so that replicas wait
@@ -54,7 +54,7 @@ async function readStates(
   );
   const lock = kind === 'postgres' ? sql`order by devices.id for update of devices` : sql``;
   const query = sql<FoundState>`
-    select devices.id, devices.external_id, devices.state from devices join ${given} on given.id = devices.id ${lock}`;
+    select devices.id, devices.external_id, devices.state, devices.state_at, devices.value_times from devices join ${given} on given.id = devices.id ${lock}`;
   return new Map((await query.execute(transaction)).rows.map((row) => [row.id, row]));
 }
 
@@ -76,6 +76,8 @@ export async function updateDevices(
     lastSeenAt: 'bigint',
     state: 'text',
     stateAt: 'bigint',
+    valueTimes: 'text',
+    fault: 'text',
     status: 'text',
     statusAt: 'bigint',
     firmwareVersion: 'text',
@@ -87,6 +89,8 @@ export async function updateDevices(
       last_seen_at = coalesce(given."lastSeenAt", last_seen_at),
       state = coalesce(given.state, devices.state),
       state_at = coalesce(given."stateAt", state_at),
+      value_times = nullif(coalesce(given."valueTimes", devices.value_times), ''),
+      fault = nullif(coalesce(given.fault, devices.fault), ''),
       status_at = case when given.status <> devices.status then given."statusAt" else status_at end,
       status = coalesce(given.status, devices.status),
       firmware_version = coalesce(given."firmwareVersion", firmware_version),

@@ -115,6 +115,10 @@ export type DevicesTable = {
   /** JSON object: the latest value of each capability. */
   state: string;
   state_at: number | null;
+  /** JSON object: when each value was reported that the latest report did not contain; null: no such values. */
+  value_times: string | null;
+  /** JSON of a `Fault` of `core/device-faults.ts`. */
+  fault: string | null;
   firmware_version: string | null;
   chip: string | null;
   kit_tag: string | null;

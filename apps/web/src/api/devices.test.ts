@@ -15,6 +15,8 @@ const lamp = (power: boolean, second: number, more: Partial<Device> = {}): Devic
   lastSeenAt: time(second),
   state: { power },
   stateAt: time(second),
+  stateTimes: {},
+  fault: null,
   firmwareVersion: null,
   chip: null,
   createdAt: time(0),
@@ -28,6 +30,7 @@ test('a read that began before a message does not undo the message', () => {
     deviceId: 'lamp',
     state: { power: true },
     stateAt: time(5),
+    stateTimes: { brightness: time(1) },
     at: time(5),
   } as const;
   const gone = { type: 'device_status', deviceId: 'lamp', status: 'offline', at: time(6) } as const;
@@ -37,6 +40,7 @@ test('a read that began before a message does not undo the message', () => {
   );
   const [shown] = withRead(live, read);
   assert.deepEqual([shown?.state, shown?.stateAt, shown?.lastSeenAt], [{ power: true }, time(5), time(5)]);
+  assert.deepEqual(shown?.stateTimes, { brightness: time(1) });
   assert.deepEqual([shown?.status, shown?.statusAt, shown?.name], ['offline', time(6), 'Reading lamp']);
 });
 

@@ -87,8 +87,8 @@ export function followDevices(live: LiveService, queries: QueryClient): void {
 /** The list after a message; the same object when the message changes nothing. */
 export function withMessage(devices: readonly Device[], message: ServerMessage): readonly Device[] | 'read_again' {
   if (message.type === 'device_state') {
-    const { state, stateAt, at } = message;
-    return withChange(devices, message.deviceId, { state, stateAt, lastSeenAt: at });
+    const { state, stateAt, stateTimes, at } = message;
+    return withChange(devices, message.deviceId, { state, stateAt, stateTimes, lastSeenAt: at });
   }
   if (message.type === 'device_status') {
     return withChange(devices, message.deviceId, { status: message.status, statusAt: message.at });
@@ -107,10 +107,10 @@ export function withRead(known: readonly Device[], read: readonly Device[]): Dev
   return read.map((device) => {
     const was = before.get(device.id);
     if (was === undefined) return device;
-    const { state, stateAt, status, statusAt, lastSeenAt } = was;
+    const { state, stateAt, stateTimes, status, statusAt, lastSeenAt } = was;
     return {
       ...device,
-      ...(isLater(stateAt, device.stateAt) && { state, stateAt }),
+      ...(isLater(stateAt, device.stateAt) && { state, stateAt, stateTimes }),
       ...(isLater(statusAt, device.statusAt) && { status, statusAt }),
       ...(isLater(lastSeenAt, device.lastSeenAt) && { lastSeenAt }),
     };

@@ -14,6 +14,7 @@ import { homeRoles } from './0017-home-roles.ts';
 import { commandLives } from './0018-command-lives.ts';
 import { firmwarePaths } from './0019-firmware-paths.ts';
 import { deviceTypes } from './0020-device-types.ts';
+import { oddInput } from './0022-odd-input.ts';
 import { firmwareModes } from './0024-firmware-modes.ts';
 
 /** Every migration, oldest first. Listed by hand, so that they are inside the one bundled file. Never change one that was released. */
@@ -33,5 +34,6 @@ export const migrations: readonly StationMigration[] = [
   commandLives,
   firmwarePaths,
   deviceTypes,
+  oddInput,
   firmwareModes,
 ];

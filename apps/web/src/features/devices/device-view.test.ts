@@ -18,6 +18,8 @@ const device = (type: string, state: Record<string, unknown>): Device => ({
   lastSeenAt: at,
   state,
   stateAt: at,
+  stateTimes: {},
+  fault: null,
   firmwareVersion: null,
   chip: null,
   createdAt: at,
@@ -73,7 +75,14 @@ test('a device of an unknown type shows the values of its state', () => {
 
 test('live messages change the one device they are about, and ask for the list when they are about another', () => {
   const devices = [device('light', { power: false })];
-  const state = { type: 'device_state', at, deviceId: 'd1', state: { power: true }, stateAt: at } as const;
+  const state = {
+    type: 'device_state',
+    at,
+    deviceId: 'd1',
+    state: { power: true },
+    stateAt: at,
+    stateTimes: {},
+  } as const;
   assert.deepEqual(withMessage(devices, state), [{ ...devices[0], state: { power: true } }]);
   const offline = { type: 'device_status', at, deviceId: 'd1', status: 'offline' } as const;
   assert.deepEqual(withMessage(devices, offline), [{ ...devices[0], status: 'offline' }]);

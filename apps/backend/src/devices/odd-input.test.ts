@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Device } from '@station/protocol/devices';
+import { bearer, runBackend } from '../testing/running-backend.ts';
+import { postgresDatabase, postgresUrl } from '../testing/test-postgres.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { addDevice, connectDevice, type DeviceLogin } from '../testing/test-device.ts';
+
+type Running = Awaited<ReturnType<typeof runBackend>>;
+
+async function withDevice() {
+  const running = await runBackend();
+  const headers = bearer((await running.setUp()).accessToken);
+  const login = await addDevice(running.backend.db, 'lamp-1', 'climate');
+  const device = await connectDevice(running.backend.mqttAddress ?? '', login);
+  const send = (end: 'state' | 'event' | 'heartbeat', payload: string | Buffer) =>
+    device.publish(end, Buffer.from(payload));
+  const shown = () => deviceOf(running, headers, login);
+  const dispose = async (): Promise<void> => {
+    await device[Symbol.asyncDispose]();
+    await running[Symbol.asyncDispose]();
+  };
+  return { running, headers, login, send, shown, [Symbol.asyncDispose]: dispose };
+}
+
+async function deviceOf({ http }: Running, headers: Record<string, string>, { id }: DeviceLogin): Promise<Device> {
+  return (await http.inject({ url: `/api/devices/${id}`, headers })).json<Device>();
+}
+
+test('a bad value costs its key alone; the device shows the fault until a good state comes', async () => {
+  await using all = await withDevice();
+  await all.send('state', '{"state":{"temperature":20,"humidity":40}}');
+  await all.send('state', '{"state":{"temperature":NaN,"humidity":41,"serial":9007199254740993}}');
+  await all.send('state', '{"state":{"temperature":1e999,"humidity":42}}');
+  const faulty = await all.shown();
+  assert.deepEqual(faulty.state, { temperature: 20, humidity: 42, serial: '9007199254740993' });
+  assert.deepEqual([faulty.fault?.code, faulty.fault?.count], ['bad_value', 2]);
+  assert.deepEqual(Object.keys(faulty.stateTimes), ['temperature', 'serial']);
+  assert.ok(faulty.stateTimes['temperature']! < faulty.stateTimes['serial']!);
+  assert.ok(faulty.stateTimes['serial']! < (faulty.stateAt ?? ''));
+  await all.send('heartbeat', '{"status":"online"}');
+  assert.notEqual((await all.shown()).fault, null);
+  await all.send('state', '{"state":{"temperature":21,"humidity":42,"serial":7}}');
+  const good = await all.shown();
+  assert.deepEqual([good.fault, good.stateTimes], [null, {}]);
+  const query = 'capability=temperature&from=2020-01-01T00:00:00.000Z';
+  const history = await all.running.http.inject({
+    url: `/api/devices/${all.login.id}/history?${query}`,
+    headers: all.headers,
+  });
+  const points = history.json<{ lowest: number; highest: number }[]>();
+  assert.deepEqual(
+    [Math.min(...points.map(({ lowest }) => lowest)), Math.max(...points.map(({ highest }) => highest))],
+    [20, 21],
+  );
+});
+
+test('a device that sends only nonsense is connected and faulty, and says so in the log by reason and device', async () => {
+  await using all = await withDevice();
+  assert.equal((await all.shown()).status, 'unknown');
+  for (const payload of ['nonsense', '[]', Buffer.from([0xff])]) await all.send('state', payload);
+  const { status, state, stateAt, fault, lastSeenAt } = await all.shown();
+  assert.deepEqual([status, state, stateAt], ['online', {}, null]);
+  assert.deepEqual([fault?.code, fault?.count, fault?.at], ['bad_encoding', 1, lastSeenAt]);
+  const other = await addDevice(all.running.backend.db, 'lamp-2');
+  await using second = await connectDevice(all.running.backend.mqttAddress ?? '', other);
+  await second.publish('event', Buffer.from('nonsense'));
+  const topic = (device: string, end: string): string => `station/${other.stationId}/device/${device}/${end}`;
+  assert.deepEqual(
+    all.running.logger.events('mqtt_message_dropped').map((event) => [event['reason'], event['topic']]),
+    [
+      ['bad_shape', topic('lamp-1', 'state')],
+      ['bad_encoding', topic('lamp-1', 'state')],
+      ['bad_shape', topic('lamp-2', 'event')],
+    ],
+  );
+});
+
+test('fault and ages are there after a restart, and the next good state ends them', async () => {
+  await using folder = await temporaryFolder();
+  const dataDir = join(folder.path, 'data');
+  // Created here and not by a backend, because it must outlive the first one.
+  await using _database = postgresUrl === null ? null : await postgresDatabase(postgresUrl, dataDir);
+  const { headers, login, before } = await (async () => {
+    await using first = await runBackend({ dataDir });
+    const headers = bearer((await first.setUp()).accessToken);
+    const login = await addDevice(first.backend.db, 'lamp-1');
+    await using device = await connectDevice(first.backend.mqttAddress ?? '', login);
+    await device.publish('state', { state: { power: true, brightness: 10 } });
+    await device.publish('state', Buffer.from('{"state":{"power":false,"brightness":NaN}}'));
+    return { headers, login, before: await deviceOf(first, headers, login) };
+  })();
+  await using second = await runBackend({ dataDir });
+  const after = await deviceOf(second, headers, login);
+  assert.deepEqual([after.fault, after.stateTimes], [before.fault, before.stateTimes]);
+  assert.deepEqual([after.fault?.code, Object.keys(after.stateTimes)], ['bad_value', ['brightness']]);
+  await using device = await connectDevice(second.backend.mqttAddress ?? '', login);
+  await device.publish('state', { state: { power: false, brightness: 20 } });
+  const good = await deviceOf(second, headers, login);
+  assert.deepEqual([good.fault, good.stateTimes], [null, {}]);
+});
