@@ -247,7 +247,7 @@ function handleCommand(device: Device, body: Record<string, unknown>): void {
   if (isOwn) publishState(device);
   if (isOwn || isBuiltIn(action)) reportCommand(device, 'command_ack', { commandId: String(commandId) });
   if (action === 'factory_reset' && device.profile.erasesItself !== null) erase(device, 'factory_reset');
-  else if (action === 'reboot' || action === 'factory_reset') {
+  else if (action === 'reboot' || action === 'factory_reset' || action === 'wifi_update') {
     timers.schedule('restart', 200, () => powerLoss(device, 0));
   }
   if (action === 'ota_update') handleUpdate(device, params);

@@ -18,6 +18,9 @@ import type { Firmware } from './firmware/firmware.ts';
 import type { HttpServer } from './http/server.ts';
 import type { Mqtt } from './mqtt/mqtt.ts';
 import { readJwtSecret, refreshKeyOf } from './people/sessions.ts';
+import type { SettingsStore } from './provisioning/settings-store.ts';
+import type { WifiChanges } from './provisioning/wifi-change.ts';
+import type { WifiOffers } from './provisioning/wifi-offer.ts';
 import type { Replicas } from './replicas/replicas-port.ts';
 import { createSocketHub, type SocketHub } from './socket/hub.ts';
 import { openStore, type Store } from './store/database.ts';
@@ -45,7 +48,11 @@ export type Features = {
   firmware: Firmware;
   automations: Automations;
   cloud: Cloud | null;
+  wifi: Wifi;
 };
+
+/** The networks of the station and its devices. */
+type Wifi = { settings: SettingsStore; offers: WifiOffers; changes: WifiChanges };
 
 /** What every feature uses. */
 export type Foundations = {

@@ -24,7 +24,8 @@ import { closingSignal, type HttpServer } from './http/server.ts';
 import { registerWebApp } from './http/web-app.ts';
 import { dropReasons } from './mqtt/dropped-messages.ts';
 import { registerPeopleRoutes } from './people/people.ts';
-import { createSettingsStore, registerSettingsRoutes } from './provisioning/settings.ts';
+import { registerSettingsRoutes } from './provisioning/settings.ts';
+import { registerWifiChangeRoutes } from './provisioning/wifi-change-routes.ts';
 import { registerSocketRoute } from './socket/connection.ts';
 import { registerSystemRoutes } from './system/system-routes.ts';
 
@@ -35,7 +36,7 @@ export async function registerRoutes(
   features: Features,
   { onRestart, extraRoutes }: BackendHooks,
 ): Promise<readonly DescribedRoute[]> {
-  const { config, host, store, station, hub, tokens, devices, types, settingsBox, refreshKey, setupSeed } = foundations;
+  const { config, host, store, station, hub, tokens, devices, types, refreshKey, setupSeed } = foundations;
   const { version, dataDir } = config;
   const { clock, logger } = host;
   const { db } = store;
@@ -59,7 +60,9 @@ export async function registerRoutes(
     dataDir,
     version,
   });
-  await registerSettingsRoutes(app, { settings: createSettingsStore({ db, box: settingsBox, clock }) });
+  const { changes } = features.wifi;
+  await registerSettingsRoutes(app, { ...features.wifi, onOffer: changes.notify });
+  await registerWifiChangeRoutes(app, features.wifi);
   await registerDevices(app, foundations, features);
   const agent = createAgentClient(config.agent, config.agentToken);
   await registerFirmwareRoutes(app, { firmware: features.firmware, agent });

@@ -19,6 +19,10 @@ import type { DescribedRoute } from './http/docs.ts';
 import { closeInTime, createHttpServer, type HttpServer } from './http/server.ts';
 import { type Mqtt, startMqtt } from './mqtt/mqtt.ts';
 import type { WriteReports } from './mqtt/ports.ts';
+import { createSettingsStore } from './provisioning/settings-store.ts';
+import { startWifiChanges } from './provisioning/wifi-change.ts';
+import { createWifiChangeStore } from './provisioning/wifi-change-store.ts';
+import { createWifiOffers } from './provisioning/wifi-offer.ts';
 import { createCommandStore, localCommandTransaction } from './store/command-store.ts';
 import { createRemovedLogins } from './store/device-store.ts';
 import { writeReports } from './store/report-store.ts';
@@ -84,6 +88,8 @@ async function startFeatures(
   const firmware = opened.use(startFirmware({ config: config.firmware, ...parts }));
   const cloud = await startCloudLink(foundations, commands, mqtt, hooks);
   if (cloud !== null) opened.use(cloud);
+  const wifi = openWifiChanges(foundations, mqtt);
+  opened.use(wifi.changes);
   const automations = opened.use(startAutomations(foundations, commands, mqtt));
   opened.use(startAgentEvents(config, host, hub));
   const history = createHistoryStore({ store, clock });
@@ -94,7 +100,7 @@ async function startFeatures(
     replicas?.begin([messages.reload, commands.load]);
     await automations.begin();
   };
-  return { features: { mqtt, commands, firmware, automations, cloud }, begin };
+  return { features: { mqtt, commands, firmware, automations, cloud, wifi }, begin };
 }
 
 async function startBrokerLink(foundations: Foundations): Promise<Mqtt> {
@@ -128,10 +134,14 @@ async function importDevicesFile({ config, host, store }: Foundations): Promise<
   return logins;
 }
 
-function startCommands({ host, store, devices, types, events, replicas }: Foundations, mqtt: Mqtt): Commands {
+function startCommands(
+  { host, store, stationId, devices, types, events, replicas }: Foundations,
+  mqtt: Mqtt,
+): Commands {
   const { clock, logger } = host;
   const { db } = store;
   return createCommands({
+    stationId,
     findDevice: async (id) => {
       const device = await devices.findById(id);
       return device && { id, externalId: device.external_id, type: device.type, state: readState(device.state) };
@@ -155,6 +165,23 @@ function startCloudLink(
   const { leadership } = foundations;
   const facts = { stationId, store, devices, types, commands, publish, events, hub, tap, tokens, box: settingsBox };
   return startCloudOf(config.cloud, { ...host, ...facts, leadership, others: foundations.replicas, onReset, tuning });
+}
+
+function openWifiChanges({ host, store, settingsBox: box, devices, events, leadership }: Foundations, broker: Mqtt) {
+  const { clock, logger } = host;
+  const { db } = store;
+  const settings = createSettingsStore({ db, box, clock });
+  const offers = createWifiOffers({ settings, hasDevices: async () => (await devices.list()).length > 0 });
+  const changes = startWifiChanges({
+    store: createWifiChangeStore({ db, box, clock }),
+    offers,
+    broker,
+    events,
+    leadership,
+    clock,
+    logger,
+  });
+  return { settings, offers, changes };
 }
 
 function startAutomations(foundations: Foundations, commands: Commands, mqtt: Mqtt): Automations {

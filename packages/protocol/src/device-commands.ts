@@ -8,7 +8,7 @@ const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null
 /**
  * POST /api/devices/:id/command (user; commands of every device: role owner or admin) → 202 DeviceCommand: pending, or failed when the
  * broker did not accept it. `device_command` on /ws reports its progress. Errors: 400 with the pointer of each fault when the device's
- * type has no such command, 404 not_found, 409 device_offline.
+ * type has no such command, 404 not_found, 409 device_offline, 413 command_too_large.
  */
 export const CommandRequest = Type.Object(
   {

@@ -3,6 +3,7 @@ import { RunSummary } from './automations.ts';
 import { CloudStatusMessage } from './cloud.ts';
 import { DeviceCommand } from './device-commands.ts';
 import { StateTimes } from './devices.ts';
+import { DevicesWifiMessage } from './devices-wifi.ts';
 import { FirmwareRolloutMessage } from './firmware-rollouts.ts';
 import { Id, Role, Time } from './rest.ts';
 
@@ -144,6 +145,7 @@ export const ServerMessage = Type.Union([
   DeviceRemovedMessage,
   DeviceTypesChangedMessage,
   ConditionsChangedMessage,
+  DevicesWifiMessage,
   FirmwareRolloutMessage,
   AutomationRunMessage,
   AutomationChangedMessage,

@@ -67,6 +67,8 @@ async function sendCommand(
     case 'unknown_action':
     case 'bad_params':
       return failed('The device does not understand the command.');
+    case 'too_large':
+      return failed('The command is larger than the device can receive.');
     case 'accepted':
       break;
   }

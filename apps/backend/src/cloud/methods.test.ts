@@ -25,7 +25,7 @@ async function deviceCommand(publish: PublishCommand) {
   const store = createCommandStore({ db, transact: localCommandTransaction(db, events) });
   const findDevice = async () => ({ id, externalId: 'x', type: 'light-v1', state: {} });
   const commands = starting.use(
-    createCommands({ findDevice, types: builtInTypes, publish, store, events, clock, logger }),
+    createCommands({ stationId: 's', findDevice, types: builtInTypes, publish, store, events, clock, logger }),
   );
   const remembered = createRememberedCommands({ db, onFault: assert.ifError, clock });
   const methods = createMethods({

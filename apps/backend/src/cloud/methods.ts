@@ -77,5 +77,7 @@ function refusalOf(result: Exclude<CommandResult, { kind: 'accepted' }>): RpcErr
       const faults = result.faults.map(({ pointer, message }) => `${pointer || '/'} ${message}`);
       return new RpcError(rpcErrors.badParams, `The command is not valid: ${faults.join('; ')}`.slice(0, 500));
     }
+    case 'too_large':
+      return new RpcError(rpcErrors.badParams, 'The command is larger than the device can receive.');
   }
 }

@@ -1,6 +1,7 @@
 import { Value } from 'typebox/value';
 import { actionsOf, commandSchema } from '@station/protocol/device-command-schemas';
 import type { DeviceType } from '@station/protocol/device-types';
+import { deviceTopic } from '@station/protocol/topics';
 import type { State } from './device-state.ts';
 import type { CommandChange } from './device-events.ts';
 
@@ -25,7 +26,9 @@ export type CommandResult =
   | { kind: 'accepted'; command: CommandChange; mayHaveEffect?: true }
   | { kind: 'unknown_device' }
   | { kind: 'unknown_action'; known: string[] }
-  | { kind: 'bad_params'; faults: ParamFault[] };
+  | { kind: 'bad_params'; faults: ParamFault[] }
+  /** Larger than the device can receive: it was not sent. */
+  | { kind: 'too_large'; bytes: number };
 
 export type Commands = Disposable & {
   send(request: CommandRequest): Promise<CommandResult>;
@@ -35,7 +38,10 @@ export type Commands = Disposable & {
   load(): Promise<void>;
 };
 
-/** @throws (rejects) when the broker refused the command; UnansweredError when the broker did not answer. */
+/**
+ * @throws (rejects) when the broker refused the command; UnansweredError when the broker did not answer; CommandTooLargeError before
+ * anything is sent.
+ */
 export type PublishCommand = (
   externalId: string,
   payload: Record<string, unknown>,
@@ -54,6 +60,33 @@ export class UnansweredError extends Error {
     super('The broker did not answer, or its connection ended first');
     this.name = 'UnansweredError';
   }
+}
+
+/** Devices in the field receive into 1,024 bytes; the rest is for MQTT's own headers (contracts, section 8). */
+export const maxCommandBytes = 900;
+
+export class CommandTooLargeError extends Error {
+  /** With the topic. */
+  readonly bytes: number;
+
+  constructor(bytes: number) {
+    super(`The command has ${bytes} bytes with its topic; a device can receive ${maxCommandBytes}`);
+    this.name = 'CommandTooLargeError';
+    this.bytes = bytes;
+  }
+}
+
+/** What goes to the device. @throws {CommandTooLargeError} */
+export function commandMessage(
+  stationId: string,
+  externalId: string,
+  payload: Readonly<Record<string, unknown>>,
+): { topic: string; text: string } {
+  const topic = deviceTopic(stationId, externalId, 'command');
+  const text = JSON.stringify(payload);
+  const bytes = Buffer.byteLength(topic) + Buffer.byteLength(text);
+  if (bytes > maxCommandBytes) throw new CommandTooLargeError(bytes);
+  return { topic, text };
 }
 
 type Checked =

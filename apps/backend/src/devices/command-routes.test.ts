@@ -25,6 +25,7 @@ async function withLamp({ role = 'member', status = 'online' }: { role?: 'member
   const store = await openTestStore();
   const events = createDeviceEvents(recordedLog());
   const commands = createCommands({
+    stationId: 's',
     findDevice: async (id) => (id === lampId ? { id, externalId: 'c0ffee', type: 'light-v1', state: {} } : null),
     types: builtInTypes,
     publish: async (externalId, payload) => {

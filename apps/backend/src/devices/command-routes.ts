@@ -9,7 +9,7 @@ import type { DeviceStore } from '../store/device-store.ts';
 import { userOf } from '../http/access.ts';
 import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
 import { RequestInvalidError } from '@station/kit/validation';
-import type { CommandResult, Commands } from '../core/commands.ts';
+import { type CommandResult, type Commands, maxCommandBytes } from '../core/commands.ts';
 import type { DeviceTypes } from '../core/device-types.ts';
 
 export type CommandRoutesParts = {
@@ -53,6 +53,9 @@ async function sendCommand(
 
 const isBuiltIn = (action: string): boolean => commonActions.includes(action);
 
+const tooLarge = (bytes: number): string =>
+  `The command has ${bytes} bytes with its topic; a device can receive ${maxCommandBytes}. Shorten its parameters.`;
+
 const noSuchDevice = (): StationError => new StationError('not_found', 'There is no such device.');
 
 function acceptedOf(result: CommandResult): CommandChange {
@@ -69,5 +72,7 @@ function acceptedOf(result: CommandResult): CommandChange {
       throw new RequestInvalidError(
         result.faults.map(({ pointer, message }) => ({ in: 'body', pointer: `/params${pointer}`, message })),
       );
+    case 'too_large':
+      throw new StationError('command_too_large', tooLarge(result.bytes));
   }
 }

@@ -25,6 +25,7 @@ async function commandsFor(options: { publish?: PublishCommand; expiryMs?: numbe
   const store = createCommandStore({ db, transact: localCommandTransaction(db, events) });
   const commands = starting.use(
     createCommands({
+      stationId: 's',
       findDevice: async (id) => (id === 'gone' ? null : { id, externalId: `x-${id}`, type: 'light-v1', state: {} }),
       types: builtInTypes,
       publish: async (externalId, payload) => void published.push({ externalId, payload }),

@@ -6,10 +6,12 @@ import { describeError } from '@station/kit/station-error';
 import {
   checkCommand,
   commandExpiryMs,
+  commandMessage,
   type CommandRequest,
   type CommandResult,
   type Commands,
   type CommandTarget,
+  CommandTooLargeError,
   type PublishCommand,
   UnansweredError,
 } from '../core/commands.ts';
@@ -35,6 +37,7 @@ const expired: Ending = { status: 'expired', reason: null };
 const retryMs = 1_000;
 
 export type CommandsParts = {
+  stationId: string;
   findDevice: (deviceId: string) => Promise<CommandTarget | null>;
   types: DeviceTypes;
   publish: PublishCommand;
@@ -101,8 +104,10 @@ async function send(tracker: Tracker, { deviceId, action, params, userId }: Comm
   if (tracker.pending.size >= maxPending) return { kind: 'accepted', command: { ...change, ...notTaken } };
   const expiresAt = at + expiryMs;
   const confirmation = confirmationOf(type, action, params, device.state);
-  const publish = (expiresInMs: number): Promise<void> =>
-    tracker.publish(device.externalId, { ...params, action, commandId }, expiresInMs);
+  const payload = { ...params, action, commandId };
+  const excess = excessOf(tracker.stationId, device.externalId, payload);
+  if (excess !== null) return excess;
+  const publish = (expiresInMs: number): Promise<void> => tracker.publish(device.externalId, payload, expiresInMs);
   const repeat = isRepeatable(type, action) ? () => publish(Math.max(0, expiresAt - clock.now())) : null;
   // Tracked before it is sent: the device may answer before the broker does.
   track(tracker, { change, expiresAt, confirmation, repeat });
@@ -122,6 +127,17 @@ async function send(tracker: Tracker, { deviceId, action, params, userId }: Comm
     return { kind: 'accepted', command, ...(mayHaveEffect ? { mayHaveEffect } : {}) };
   }
   return { kind: 'accepted', command: change };
+}
+
+/** Before anything is stored. Null: the device can receive it. */
+function excessOf(stationId: string, externalId: string, payload: Record<string, unknown>): CommandResult | null {
+  try {
+    commandMessage(stationId, externalId, payload);
+    return null;
+  } catch (error) {
+    if (error instanceof CommandTooLargeError) return { kind: 'too_large', bytes: error.bytes };
+    throw error;
+  }
 }
 
 async function load(tracker: Tracker): Promise<void> {

@@ -3,7 +3,7 @@ import { type Disk, readText } from '@station/kit/durable-files';
 import type { BackendLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import { deviceTopic } from '@station/protocol/topics';
-import type { PublishCommand } from '../core/commands.ts';
+import { commandMessage, type PublishCommand } from '../core/commands.ts';
 import type { DeviceTypeRegistry } from '../core/device-types.ts';
 import type { DeviceEvents, DeviceReport } from '../core/device-events.ts';
 import { type AvailabilityKeeper, createAvailabilityKeeper } from './availability-keeper.ts';
@@ -139,8 +139,10 @@ const accessTo = (link: BrokerLink, logins: BrokerLogins | null, { stationId, cl
   isReady: link.isReady,
   isReadyWithin: (waitMs: number) => isReadyWithin(link.isReady, waitMs, clock),
   addLogin: async (login: DeviceLogin) => logins?.add(login),
-  publishCommand: (externalId: string, payload: Record<string, unknown>, expiresInMs: number) =>
-    link.publish(deviceTopic(stationId, externalId, 'command'), JSON.stringify(payload), expiresInMs),
+  publishCommand: async (externalId: string, payload: Record<string, unknown>, expiresInMs: number) => {
+    const { topic, text } = commandMessage(stationId, externalId, payload);
+    await link.publish(topic, text, expiresInMs);
+  },
 });
 
 function createWriter(

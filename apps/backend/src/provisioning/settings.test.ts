@@ -6,7 +6,7 @@ import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
 import { AgentSettings } from '@station/protocol/rest';
 import { openSecretBox } from '../store/secret-box.ts';
-import { createSettingsStore } from './settings.ts';
+import { createSettingsStore } from './settings-store.ts';
 import { bearer, runBackend, type RunningBackend } from '../testing/running-backend.ts';
 
 const agentToken = 'token-of-the-agent';

@@ -1,6 +1,7 @@
 import type { Generated, Kysely, Transaction } from 'kysely';
 import type { RolloutState, TargetPhase, TargetState } from '@station/protocol/firmware-rollouts';
 import type { RunMode, RunReason, RunStatus, RunStep } from '@station/protocol/automations';
+import type { WifiDeviceState } from '@station/protocol/devices-wifi';
 import type { Role } from '@station/protocol/rest';
 
 /**
@@ -32,6 +33,8 @@ export type Schema = {
   firmware_rollouts: FirmwareRolloutsTable;
   firmware_targets: FirmwareTargetsTable;
   removed_logins: RemovedLoginsTable;
+  wifi_changes: WifiChangesTable;
+  wifi_change_devices: WifiChangeDevicesTable;
   cloud_config: CloudConfigTable;
   cloud_outbox: CloudOutboxTable;
   cloud_set_aside: CloudSetAsideTable;
@@ -127,6 +130,28 @@ export type DevicesTable = {
 
 /** Logins that still have to be removed at the broker (`RemovedLogins` in `mqtt/ports.ts`). */
 type RemovedLoginsTable = { device_id: string; external_id: string };
+
+/** One row: the latest change of the devices' Wi-Fi. */
+export type WifiChangesTable = {
+  id: string;
+  ssid: string;
+  /** Encrypted by the secret box; null once no device needs them any more. */
+  credentials: string | null;
+  state: 'running' | 'ended' | 'cancelled';
+  started_by: string | null;
+  started_at: number;
+  ended_at: number | null;
+};
+
+type WifiChangeDevicesTable = {
+  change_id: string;
+  device_id: string;
+  state: WifiDeviceState;
+  /** When the message was given to the broker; set before that, so that a crash in between repeats it. */
+  told_at: number | null;
+  reason: string | null;
+  changed_at: number;
+};
 
 export type DeviceEventsTable = {
   /** UUIDv7: sorts by time. */

@@ -15,6 +15,7 @@ import { commandLives } from './0018-command-lives.ts';
 import { firmwarePaths } from './0019-firmware-paths.ts';
 import { deviceTypes } from './0020-device-types.ts';
 import { oddInput } from './0022-odd-input.ts';
+import { wifiChanges } from './0023-wifi-changes.ts';
 import { firmwareModes } from './0024-firmware-modes.ts';
 
 /** Every migration, oldest first. Listed by hand, so that they are inside the one bundled file. Never change one that was released. */
@@ -35,5 +36,6 @@ export const migrations: readonly StationMigration[] = [
   firmwarePaths,
   deviceTypes,
   oddInput,
+  wifiChanges,
   firmwareModes,
 ];

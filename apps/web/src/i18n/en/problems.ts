@@ -160,6 +160,8 @@ export const problems = {
     update_in_progress: 'Another update is under way. Wait until it has finished.',
     nothing_to_roll_back: 'There is no earlier release to go back to.',
     setup_already_done: 'This station is already set up. Log in instead.',
+    no_wifi_credentials: 'The station knows no Wi-Fi network. Enter its name and password.',
+    command_too_large: 'That is too long for this device. Shorten it and try again.',
     payload_too_large: 'That is too much at once. Shorten it and try again.',
     unsupported_media_type: 'The station cannot read this format. Load the page again, it may be out of date.',
     automation_invalid: 'This automation cannot run as it is. Open it and look at what is marked.',

@@ -1,0 +1,66 @@
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { StationError } from '@station/kit/station-error';
+import { RequestInvalidError } from '@station/kit/validation';
+import { DevicesWifi, DevicesWifiRequest } from '@station/protocol/devices-wifi';
+import { userOf } from '../http/access.ts';
+import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
+import type { WifiChanges } from './wifi-change.ts';
+import type { WifiOffers } from './wifi-offer.ts';
+
+export type WifiChangeRoutesParts = { changes: WifiChanges; offers: WifiOffers };
+
+/** /api/devices/wifi: brings the devices to another Wi-Fi (contracts, section 9). */
+export async function registerWifiChangeRoutes(app: HttpServer, parts: WifiChangeRoutesParts): Promise<void> {
+  const { changes, offers } = parts;
+  app.get('/api/devices/wifi', viewRoute, () => changes.view());
+  app.post('/api/devices/wifi', startRoute, (request, reply) => startChange(parts, request, reply));
+  app.post('/api/devices/wifi/cancel', viewRoute, async () => {
+    if (!(await changes.cancel())) throw new StationError('conflict', 'No change of the Wi-Fi is running.');
+    return changes.view();
+  });
+  app.delete('/api/devices/wifi/offer', dismissRoute, async (_request, reply) => {
+    await offers.withdraw();
+    await changes.notify();
+    return reply.code(204).send(null);
+  });
+}
+
+const tags = ['devices'];
+const config = { access: { station: 'admin' } } as const;
+const viewRoute = { config, schema: { tags, response: { 200: DevicesWifi } } };
+const dismissRoute = { config, schema: { tags, response: { 204: Type.Null() } } };
+const startRoute = {
+  config,
+  schema: { tags, body: Type.Union([Type.Null(), DevicesWifiRequest]), response: { 202: DevicesWifi } },
+};
+
+/** IEEE 802.11, section 9.4.2.2. */
+const maxSsidBytes = 32;
+
+async function startChange(
+  { changes, offers }: WifiChangeRoutesParts,
+  request: RequestOf<typeof startRoute>,
+  reply: ReplyOf<typeof startRoute>,
+) {
+  const network = request.body ?? (await stationNetwork(offers));
+  if (Buffer.byteLength(network.ssid) > maxSsidBytes) {
+    const message = `must have at most ${maxSsidBytes} bytes in UTF-8`;
+    throw new RequestInvalidError([{ in: 'body', pointer: '/ssid', message }]);
+  }
+  if (!(await changes.start(network, userOf(request).userId))) {
+    throw new StationError('conflict', 'Another change of the Wi-Fi is running. Wait for its end, or cancel it.');
+  }
+  return reply.code(202).send(await changes.view());
+}
+
+async function stationNetwork(offers: WifiOffers): Promise<DevicesWifiRequest> {
+  const wifi = await offers.stationWifi();
+  if (wifi === null) {
+    throw new StationError('no_wifi_credentials', 'The agent has forwarded no network. Send its name and password.');
+  }
+  const { ssid, password } = wifi;
+  const network = { ssid, password };
+  if (Value.Check(DevicesWifiRequest, network)) return network;
+  throw new StationError('no_wifi_credentials', 'Devices cannot use the password of the station’s network.');
+}

@@ -1,0 +1,58 @@
+import { type Static, Type } from 'typebox';
+import { AgentSettings } from '@station/protocol/rest';
+import { type SettingsStore, wifiSetting } from './settings-store.ts';
+
+/** The network that the agent joined last, and the offer to bring the devices along when it is another one than before. */
+export type WifiOffers = {
+  /** Null: the agent has forwarded none. */
+  stationWifi(): Promise<Wifi | null>;
+  /** The agent has joined this network. @returns whether the offer changed. */
+  noteStationWifi(wifi: Wifi): Promise<boolean>;
+  current(): Promise<{ ssid: string } | null>;
+  withdraw(): Promise<void>;
+};
+
+const Wifi = AgentSettings.properties.wifi;
+type Wifi = Static<typeof Wifi>;
+
+/** `from`: the network that the devices are in. */
+const Offer = Type.Object({ ssid: Type.String(), from: Wifi });
+
+const stationSetting = 'station-wifi';
+const offerSetting = 'wifi-offer';
+
+export function createWifiOffers({
+  settings,
+  hasDevices,
+}: {
+  settings: SettingsStore;
+  hasDevices: () => Promise<boolean>;
+}): WifiOffers {
+  // A station of the first release knows only the network of new devices, which is the agent's as a rule.
+  const stationWifi = async () =>
+    (await settings.readSecret(stationSetting, Wifi)) ?? settings.readSecret(wifiSetting, Wifi);
+  const withdraw = () => settings.remove(offerSetting);
+  const updateOffer = async (previous: Wifi, next: Wifi): Promise<void> => {
+    const from = (await settings.readSecret(offerSetting, Offer))?.from ?? previous;
+    if (isSame(from, next)) await withdraw();
+    else if (await hasDevices()) await settings.writeSecret(offerSetting, { ssid: next.ssid, from });
+  };
+  return {
+    stationWifi,
+    noteStationWifi: async (next) => {
+      const previous = await stationWifi();
+      const isChanged = previous !== null && !isSame(previous, next);
+      // Before the network itself: after a crash in between, the agent forwards it again, and it still differs.
+      if (isChanged) await updateOffer(previous, next);
+      await settings.writeSecret(stationSetting, next);
+      return isChanged;
+    },
+    current: async () => {
+      const offer = await settings.readSecret(offerSetting, Offer);
+      return offer && { ssid: offer.ssid };
+    },
+    withdraw,
+  };
+}
+
+const isSame = (one: Wifi, other: Wifi): boolean => one.ssid === other.ssid && one.password === other.password;
