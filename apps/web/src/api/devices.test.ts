@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Device } from '@station/protocol/devices';
-import { withMessage, withRead } from './devices.ts';
+import { missingTypes, withMessage, withRead } from './devices.ts';
 
 const time = (second: number): string => new Date(Date.UTC(2026, 10, 21, 9, 0, second)).toISOString();
 const lamp = (power: boolean, second: number, more: Partial<Device> = {}): Device => ({
@@ -51,4 +51,14 @@ test('what was read counts where it is later, or where nothing was known', () =>
   assert.deepEqual(withRead([unreported], [lamp(false, 1)]), [lamp(false, 1)]);
   assert.deepEqual(withRead([lamp(true, 5), lamp(true, 5, { id: 'removed' })], [lamp(false, 9)]), [lamp(false, 9)]);
   assert.deepEqual(withRead([], [lamp(false, 1)]), [lamp(false, 1)]);
+});
+
+test('types are read again when a device has one that is not known, once for each', () => {
+  const missing = missingTypes();
+  const light = { type: 'light' };
+  assert.equal(missing([light], undefined), false);
+  assert.equal(missing([light], [light]), false);
+  assert.equal(missing([light, { type: 'fan' }], [light]), true);
+  assert.equal(missing([light, { type: 'fan' }], [light]), false);
+  assert.equal(missing([{ type: 'kettle' }], [light]), true);
 });

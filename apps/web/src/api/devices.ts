@@ -12,22 +12,26 @@ export const useDevices = (): Reading<readonly Device[]> =>
 
 const seldomMs = 300_000;
 
-/** Types by their name; empty until they are known. A device is shown without its type as well, but cannot be commanded. */
-export function useDeviceTypes(): ReadonlyMap<string, DeviceType> {
+/**
+ * Types by their name; null while they are read for the first time. Without its type a device is shown as well, but cannot be
+ * commanded.
+ */
+export function useDeviceTypes(): DeviceTypeMap | null {
   const { session } = useServices();
-  const { data } = useQuery({
+  const { data, failureCount } = useQuery({
     queryKey: deviceTypesKey,
     queryFn: ({ signal }) => session.call<DeviceType[]>('GET', '/api/device-types', { signal }),
     staleTime: seldomMs,
     retry: 5,
     select: byType,
   });
-  return data ?? none;
+  return data ?? (failureCount > 0 ? none : null);
 }
 
-const none: ReadonlyMap<string, DeviceType> = new Map();
-const byType = (types: DeviceType[]): ReadonlyMap<string, DeviceType> =>
-  new Map(types.map((one) => [one.type, one] as const));
+export type DeviceTypeMap = ReadonlyMap<string, DeviceType>;
+
+const none: DeviceTypeMap = new Map();
+const byType = (types: DeviceType[]): DeviceTypeMap => new Map(types.map((one) => [one.type, one] as const));
 
 export function useZones(): readonly Zone[] | null {
   const { session } = useServices();
@@ -56,6 +60,8 @@ const readEventsEveryMs = 1_000;
 export function followDevices(live: LiveService, queries: QueryClient): void {
   const readDevices = (): void => void queries.invalidateQueries({ queryKey: devicesKey });
   const readEvents = atMostEvery(readEventsEveryMs, () => void queries.invalidateQueries({ queryKey: ['activity'] }));
+  const readTypes = (): void => void queries.invalidateQueries({ queryKey: deviceTypesKey });
+  let isFirstHello = true;
   let gathered: ServerMessage[] = [];
   const apply = (): void => {
     const messages = gathered;
@@ -76,12 +82,35 @@ export function followDevices(live: LiveService, queries: QueryClient): void {
     if (message.type === 'hello') {
       readDevices();
       void queries.invalidateQueries({ queryKey: zonesKey });
+      if (!isFirstHello) readTypes();
+      isFirstHello = false;
     }
+    if (message.type === 'device_types_changed') return readTypes();
     if (['hello', 'device_event', 'notification'].includes(message.type)) readEvents();
     if (!message.type.startsWith('device_')) return;
     if (gathered.length === 0) setTimeout(apply, gatherMs);
     gathered.push(message);
   });
+  const missing = missingTypes();
+  queries.getQueryCache().subscribe(({ type, query }) => {
+    if (type !== 'updated' || (query.queryKey as readonly unknown[])[0] !== devicesKey[0]) return;
+    if (missing(queries.getQueryData(devicesKey), queries.getQueryData(deviceTypesKey))) readTypes();
+  });
+}
+
+/** Whether a device has a type that is not known; true once for each such type, because the station may not know it either. */
+export function missingTypes(): (
+  devices: readonly Pick<Device, 'type'>[] | undefined,
+  types: readonly Pick<DeviceType, 'type'>[] | undefined,
+) => boolean {
+  const asked = new Set<string>();
+  return (devices, types) => {
+    if (devices === undefined || types === undefined) return false;
+    const known = new Set(types.map(({ type }) => type));
+    const unknown = devices.map(({ type }) => type).filter((type) => !known.has(type) && !asked.has(type));
+    for (const type of unknown) asked.add(type);
+    return unknown.length > 0;
+  };
 }
 
 /** The list after a message; the same object when the message changes nothing. */

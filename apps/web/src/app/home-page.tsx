@@ -16,7 +16,7 @@ import { useFirmwareAttention } from '../features/firmware/rollouts.ts';
 import { HealthLine, HealthSkeleton } from '../features/station/health-line.tsx';
 import { healthOf, offeredVersion, toneOf } from '../features/station/health.ts';
 import { releaseWords } from '../features/station/station-words.ts';
-import { typeName } from '../i18n/device-words.ts';
+import { useTypeName } from '../i18n/use-type-name.ts';
 import { EmptyNote, Skeleton } from '../ui/card.tsx';
 import { Dimmable, PageHead } from '../ui/page.tsx';
 import { ReadFault } from '../ui/problem.tsx';
@@ -97,8 +97,8 @@ function DevicesPart({ view, usable }: { view: Reading<readonly Device[]>; usabl
   const zones = useZones();
   const mayManage = useUser().role !== 'member';
   if (view.kind === 'fault') return <ReadFault title={t('device.fault')} {...view} />;
-  // Wait for both: zones that arrive later would reorder the tiles.
-  if (view.kind === 'loading' || zones === null) return <DeviceGridSkeleton />;
+  // Wait for all: zones that arrive later would reorder the tiles, and types would redraw them.
+  if (view.kind === 'loading' || zones === null || types === null) return <DeviceGridSkeleton />;
   if (view.value.length === 0) return <NoDevices />;
   return <DeviceGrid devices={view.value} types={types} zones={zones} usable={usable} mayManage={mayManage} />;
 }
@@ -129,6 +129,7 @@ const attentionWords = (t: TFunction, { state }: Rollout): string =>
 /** Shown only while a rollout waits for approval or was stopped. */
 function FirmwareTile({ rollout, stale }: { rollout: Rollout; stale: boolean }) {
   const { t } = useTranslation();
+  const nameOf = useTypeName();
   const { type, version, state } = rollout;
   return (
     <Dimmable stale={stale}>
@@ -139,7 +140,7 @@ function FirmwareTile({ rollout, stale }: { rollout: Rollout; stale: boolean }) 
         <ToneDisc tone={state === 'stopped' ? 'fault' : 'attention'} />
         <span className="min-w-0 flex-1">
           <span className="block font-strong">{attentionWords(t, rollout)}</span>
-          <span className="block text-ink-soft">{t('home.firmware.one', { type: typeName(t, type), version })}</span>
+          <span className="block text-ink-soft">{t('home.firmware.one', { type: nameOf(type), version })}</span>
         </span>
         <ChevronRight aria-hidden className="size-5 shrink-0 text-ink-soft" />
       </Link>

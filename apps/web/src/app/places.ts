@@ -54,6 +54,7 @@ export const EditAutomationPage = lazy(async () => ({ default: (await loadEditPa
 export const preloads: readonly (() => Promise<unknown>)[] = [
   ...places.map(({ preload }) => preload),
   loadDevicePage,
+  () => import('../features/devices/zone-dialog.tsx'),
   loadAutomationPage,
   loadEditPage,
 ];

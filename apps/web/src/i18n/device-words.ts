@@ -1,5 +1,5 @@
 import type { TFunction } from 'i18next';
-import type { Capability, DeviceType } from '@station/protocol/device-types';
+import type { Capability, CommandType, DeviceType } from '@station/protocol/device-types';
 import { orElse } from './words.ts';
 
 /** A value of a device and its description. */
@@ -27,12 +27,12 @@ export const capabilityName = (
   { key, names }: Pick<Capability, 'key' | 'names'>,
 ): string => nameIn(names, locale) ?? orElse(t, `device.capability.${key}`, spelled(key));
 
-/** @param described the type, where it is known: its own name comes first. */
-export const typeName = (
-  t: TFunction,
-  type: string,
-  described?: { locale: string; type: DeviceType | undefined },
-): string => nameIn(described?.type?.names, described?.locale ?? '') ?? orElse(t, `device.type.${type}`, spelled(type));
+/** @param described undefined: the type is not known, so its name is spelled out. */
+export const typeName = (locale: string, type: string, described: DeviceType | undefined): string =>
+  nameIn(described?.names, locale) ?? spelled(type);
+
+export const commandName = (locale: string, { action, names }: Pick<CommandType, 'action' | 'names'>): string =>
+  nameIn(names, locale) ?? spelled(action);
 
 /** A number and its unit apart, for where they are of different size; a word otherwise. */
 export function valueParts(
@@ -40,7 +40,10 @@ export function valueParts(
   locale: string,
   { capability, value }: CapabilityValue,
 ): { value: string; unit: string | null } {
-  if (typeof value === 'boolean') return { value: yesNo(t, locale, capability, value), unit: null };
+  if (typeof value === 'boolean') {
+    const own = nameIn(capability.valueNames?.[String(value)], locale);
+    return { value: own ?? t(value ? 'device.value.yes' : 'device.value.no'), unit: null };
+  }
   if (typeof value === 'number')
     return { value: formatNumber(locale, capability, value), unit: capability.unit ?? null };
   if (typeof value !== 'string' || value === '') return { value: '–', unit: null };
@@ -59,8 +62,8 @@ export function readingWords(t: TFunction, locale: string, reading: CapabilityVa
   const { capability } = reading;
   const name = capabilityName(t, locale, capability);
   if (typeof reading.value === 'number') return `${name} ${words}`;
-  const isKnown = capability.valueNames !== undefined || orElse(t, `device.value.${capability.key}.true`, '') !== '';
-  return isKnown ? words : `${name}: ${words}`;
+  const saysItAll = capability.kind === 'boolean' && capability.valueNames !== undefined;
+  return saysItAll ? words : `${name}: ${words}`;
 }
 
 /** Sensible digits: a tenth of a degree, whole percents. */
@@ -71,19 +74,14 @@ export function formatNumber(locale: string, { unit }: Capability, value: number
   return format.format(value).replace('-', '\u2212');
 }
 
-function yesNo(t: TFunction, locale: string, { key, valueNames }: Capability, value: boolean): string {
-  const fallback = t(value ? 'device.value.yes' : 'device.value.no');
-  const text = value ? 'true' : 'false';
-  return nameIn(valueNames?.[text], locale) ?? orElse(t, `device.value.${key}.${text}`, fallback);
-}
-
 /** An event of a device, as a sentence. */
 export function eventWords(
   t: TFunction,
+  locale: string,
   { action }: Readonly<Record<string, unknown>>,
-  described?: { locale: string; type: DeviceType | undefined },
+  type: DeviceType | undefined,
 ): string {
   if (typeof action !== 'string') return t('device.event.some');
-  const event = described?.type?.events.find((one) => one.action === action);
-  return nameIn(event?.names, described?.locale ?? '') ?? orElse(t, `device.event.${action}`, spelled(action));
+  const event = type?.events.find((one) => one.action === action);
+  return nameIn(event?.names, locale) ?? orElse(t, `device.event.${action}`, spelled(action));
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { createInstance, type TFunction } from 'i18next';
 import type { RunSummary } from '@station/protocol/automations';
 import { builtInDeviceTypes } from '@station/protocol/builtin-device-types';
+import type { DeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
 import { first as en } from '../../i18n/en/first.ts';
 import { later as laterEn } from '../../i18n/en/later.ts';
@@ -19,13 +20,40 @@ const devices = [
   device('1', 'light-v1', 'Hall light'),
   device('2', 'switch-pir-v1', 'Hall switch'),
   device('3', 'climate', 'Balcony'),
+  device('4', 'light', 'Lamp'),
+  device('5', 'switch-pir', 'Button'),
+  device('6', 'fan', 'Fan'),
 ];
+
+const fan: DeviceType = {
+  type: 'fan',
+  category: 'actuator',
+  capabilities: [
+    {
+      key: 'mode',
+      kind: 'enum',
+      values: ['auto', 'high'],
+      names: { en: 'Mode', uk: 'Режим' },
+      valueNames: { auto: { en: 'Auto', uk: 'Авто' } },
+    },
+  ],
+  commands: [
+    {
+      action: 'set_mode',
+      params: { type: 'object', properties: { mode: { type: 'string' } } },
+      confirmedBy: ['mode'],
+      repeatable: true,
+    },
+    { action: 'clean', confirmedBy: [], repeatable: true, names: { en: 'Clean filter', uk: 'Очистити фільтр' } },
+  ],
+  events: [],
+};
 
 async function around(language: 'en' | 'uk'): Promise<Surroundings> {
   const i18n = createInstance();
   const translation = language === 'en' ? { ...en, ...laterEn } : { ...uk, ...laterUk };
   await i18n.init({ lng: language, resources: { [language]: { translation } }, interpolation: { escapeValue: false } });
-  const types = new Map(builtInDeviceTypes.map((type) => [type.type, type] as const));
+  const types = new Map([...builtInDeviceTypes, fan].map((type) => [type.type, type] as const));
   return { t: i18n.t, locale: language === 'en' ? 'en-GB' : 'uk', devices, types };
 }
 
@@ -79,6 +107,46 @@ test('and in Ukrainian', async () => {
     plain(sentenceWords(ukrainian, heat)),
     'Коли «Balcony»: температура стає вище 25,0 °C або настає 07:00, у будні, лише якщо зараз між 22:00 і 06:00 і «Hall light» вимкнено → «Hall light»: задати яскравість 40 %, записати в події «Warm»',
   );
+});
+
+const evening: Sentence = {
+  triggers: [
+    { kind: 'device_event_received', config: { deviceId: '5', action: 'button_press' } },
+    { kind: 'device_state_changed', config: { deviceId: '6', capability: 'mode', operator: 'eq', value: 'high' } },
+  ],
+  conditions: [{ kind: 'state_equals', config: { deviceId: '6', capability: 'mode', value: 'auto' } }],
+  actions: [
+    { kind: 'device_command', config: { deviceId: '4', action: 'toggle' } },
+    { kind: 'device_command', config: { deviceId: '4', action: 'turn_off' } },
+    { kind: 'device_command', config: { deviceId: '6', action: 'set_mode', params: { mode: 'auto' } } },
+    { kind: 'device_command', config: { deviceId: '6', action: 'clean' } },
+    { kind: 'device_command', config: { deviceId: 'gone', action: 'turn_on' } },
+  ],
+};
+
+test('types of the field and types from files read just as well, in both languages', async () => {
+  assert.equal(
+    plain(sentenceWords(await around('en'), evening)),
+    'When the button of Button is pressed or Fan: mode becomes “high”, only if Fan: mode is “Auto” → toggle Lamp, turn off Lamp, Fan: set mode to “Auto”, Fan: clean filter, turn on a removed device',
+  );
+  assert.equal(
+    plain(sentenceWords(await around('uk'), evening)),
+    'Коли натиснуто кнопку «Button» або «Fan»: режим змінюється на «high», лише якщо «Fan»: режим дорівнює «Авто» → перемкнути «Lamp», вимкнути «Lamp», «Fan»: задати режим «Авто», «Fan»: очистити фільтр, увімкнути «вилучений пристрій»',
+  );
+});
+
+test('a light is offered once to be turned on, and its button by its name', async () => {
+  const english = await around('en');
+  const triggers = triggerOptions(english, '4').map((one) => plain(briefWords(english, one)));
+  assert.deepEqual(
+    triggers.filter((words) => words.includes('turned on')),
+    ['is turned on'],
+  );
+  assert.deepEqual(
+    actionOptions(english, '6').map((one) => plain(briefWords(english, one))),
+    ['set mode to “Auto”', 'set mode to “high”', 'clean filter', 'restart'],
+  );
+  assert.ok(triggerOptions(english, '5').some((one) => briefWords(english, one) === 'its button is pressed'));
 });
 
 test('a removed device and an unknown part are named as such', async () => {

@@ -8,7 +8,7 @@ import type {
   Weekday,
 } from '@station/protocol/automation-flow';
 import type { RunSummary } from '@station/protocol/automations';
-import { capabilityName, eventWords, spelled, valueWords } from '../../i18n/device-words.ts';
+import { capabilityName, commandName, eventWords, spelled, valueWords } from '../../i18n/device-words.ts';
 import { formatDuration } from '../../i18n/format.ts';
 import type { Tone } from '../../ui/tone.tsx';
 import { capabilityOf, deviceOf, type Surroundings, typeOf } from './automations.ts';
@@ -24,8 +24,12 @@ const nameOf = (around: Surroundings, id: string): string =>
 /** The name of a value in the middle of a sentence: "temperature". */
 const whatOf = (around: Surroundings, { deviceId, capability }: WithState): string => {
   const { t, locale } = around;
-  return capabilityName(t, locale, capabilityOf(around, deviceId, capability)).toLocaleLowerCase(locale);
+  return midSentence(locale, capabilityName(t, locale, capabilityOf(around, deviceId, capability)));
 };
+
+/** "Air pressure" → "air pressure", but "CO₂" stays. */
+const midSentence = (locale: string, name: string): string =>
+  /^\p{Lu}(?!\p{Lu}|\p{N})/u.test(name) ? name.charAt(0).toLocaleLowerCase(locale) + name.slice(1) : name;
 
 /** A value with its unit; `null` stands for one that is still to be filled in. */
 function valueOf(around: Surroundings, { deviceId, capability }: WithState, value: StateValue | null): string {
@@ -34,7 +38,8 @@ function valueOf(around: Surroundings, { deviceId, capability }: WithState, valu
     capability: capabilityOf(around, deviceId, capability, value),
     value,
   });
-  return typeof value === 'boolean' ? words.toLocaleLowerCase(around.locale) : words;
+  if (typeof value === 'string') return around.t('automations.say.quoted', { value: words });
+  return typeof value === 'boolean' ? midSentence(around.locale, words) : words;
 }
 
 /** Values that have a clause of their own: "is turned on" rather than "power becomes on". */
@@ -64,17 +69,17 @@ function triggerWords(around: Surroundings, data: TriggerData): string {
 
 const ownEvents = ['motion_detected', 'motion_cleared', 'button_pressed'] as const;
 /** Devices in the field call it so. */
-const sameEvents: Readonly<Record<string, string>> = { button_press: 'button_pressed' };
+const eventOf = (action: string): string => (action === 'button_press' ? 'button_pressed' : action);
 
 function eventTriggerWords(around: Surroundings, { deviceId, action }: { deviceId: string; action?: string }): string {
   const { t } = around;
   const device = nameOf(around, deviceId);
   if (action === undefined) return t('automations.trigger.event.any', { device });
-  const own = ownEvents.find((event) => event === (sameEvents[action] ?? action));
+  const own = ownEvents.find((event) => event === eventOf(action));
   return own === undefined
     ? t('automations.trigger.event.other', {
         device,
-        event: eventWords(t, { action }, { locale: around.locale, type: typeOf(around, deviceId) }),
+        event: eventWords(t, around.locale, { action }, typeOf(around, deviceId)),
       })
     : t(`automations.trigger.event.${own}`, { device });
 }
@@ -130,27 +135,36 @@ function actionWords(around: Surroundings, data: ActionData): string {
 
 function commandWords(
   around: Surroundings,
-  { deviceId, action, params = {} }: { deviceId: string; action: string; params?: Readonly<Record<string, unknown>> },
+  { deviceId, action, params = {} }: { deviceId: string; action: string; params?: Params },
 ): string {
-  const { t } = around;
+  const { t, locale } = around;
   const device = nameOf(around, deviceId);
   if (action === 'reboot') return t('automations.do.restart', { device });
   const command = typeOf(around, deviceId)?.commands.find((one) => one.action === action);
+  const own = ownCommand(action, params, command?.sets);
+  if (own !== null) return t(`automations.do.${own}`, { device });
   const [name, ...more] = Object.keys(command?.params?.properties ?? {});
+  if (command !== undefined && name === undefined)
+    return t('automations.do.named', { device, what: midSentence(locale, commandName(locale, command)) });
   const given = name === undefined ? undefined : params[name];
-  const isOn = name === undefined ? command?.sets?.['on'] : name === 'power' ? given : undefined;
-  if (typeof isOn === 'boolean' && more.length === 0) return t(`automations.do.${isOn ? 'on' : 'off'}`, { device });
-  if (name === undefined || more.length > 0 || given === undefined) {
-    // Of a removed device only the command is known.
-    if (action === 'set_power') return t(`automations.do.${params['power'] === true ? 'on' : 'off'}`, { device });
+  if (name === undefined || more.length > 0 || given === undefined)
     return t('automations.do.command', { device, action: [spelled(action), ...Object.values(params)].join(' ') });
-  }
   const set = { deviceId, capability: name };
   return t('automations.do.set', {
     device,
     what: whatOf(around, set),
     value: valueOf(around, set, given as StateValue),
   });
+}
+
+type Params = Readonly<Record<string, unknown>>;
+
+/** Commands that have a clause of their own; also those of a removed device, of which only the command is known. */
+function ownCommand(action: string, params: Params, sets: Params = {}): 'on' | 'off' | 'toggle' | null {
+  if (action === 'toggle') return 'toggle';
+  const named = action === 'turn_on' ? true : action === 'turn_off' ? false : undefined;
+  const isOn = sets['on'] ?? sets['power'] ?? (action === 'set_power' ? params['power'] : named);
+  return typeof isOn === 'boolean' ? (isOn ? 'on' : 'off') : null;
 }
 
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url === '' ? '…' : url);
@@ -215,7 +229,7 @@ export function briefWords(around: Surroundings, data: NodeData): string {
   const { t } = around;
   if (data.kind === 'device_event_received') {
     if (data.config.action === undefined) return t('automations.trigger.brief.any');
-    if (data.config.action === 'button_pressed') return t('automations.trigger.brief.button');
+    if (eventOf(data.config.action) === 'button_pressed') return t('automations.trigger.brief.button');
   }
   const nameless = { ...around, devices: around.devices.map((device) => ({ ...device, name: '' })) };
   return nodeWords(nameless, data)

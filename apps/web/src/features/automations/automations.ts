@@ -48,7 +48,7 @@ export function useSurroundings(): Surroundings | null {
   const locale = useLocale();
   const view = useDevices();
   const types = useDeviceTypes();
-  if (view.kind === 'loading') return null;
+  if (view.kind === 'loading' || types === null) return null;
   return { t, locale, devices: view.kind === 'shown' ? view.value : noDevices, types };
 }
 

@@ -46,12 +46,16 @@ const valueKey = (value: StateValue): string => (typeof value === 'number' ? '#'
 export function triggerOptions(around: Surroundings, deviceId: string): TriggerData[] {
   const [device, type] = [deviceOf(around, deviceId), typeOf(around, deviceId)];
   const events = (type?.events ?? []).map(({ action }) => action);
+  const isSwitched = type?.capabilities.some(({ key, kind }) => key === 'on' && kind === 'boolean') ?? false;
   const state = (capability: string, operator: Operator, value: StateValue): TriggerData => ({
     kind: 'device_state_changed',
     config: { deviceId, capability, operator, value },
   });
   return [
-    ...events.map((action): TriggerData => ({ kind: 'device_event_received', config: { deviceId, action } })),
+    ...events
+      // Its state says the same.
+      .filter((action) => !(isSwitched && ['turned_on', 'turned_off'].includes(action)))
+      .map((action): TriggerData => ({ kind: 'device_event_received', config: { deviceId, action } })),
     // Motion is already covered by its events.
     ...(type?.capabilities ?? [])
       .filter(({ key }) => !(key === 'motion' && events.includes('motion_detected')))
@@ -107,7 +111,7 @@ export function actionOptions(around: Surroundings, deviceId: string): ActionDat
         case 'boolean':
           return [true, false].map((value) => command(action, { [name]: value }));
         case 'string':
-          return (parameter.enum ?? []).map((value) => command(action, { [name]: value }));
+          return (parameter.enum ?? valuesOf(type, name)).map((value) => command(action, { [name]: value }));
         case 'number':
         case 'integer':
           return [command(action, { [name]: numberNow(device, rangeOf(name, parameter)) })];
@@ -116,6 +120,9 @@ export function actionOptions(around: Surroundings, deviceId: string): ActionDat
     command('reboot'),
   ];
 }
+
+const valuesOf = ({ capabilities }: DeviceType, key: string): readonly string[] =>
+  capabilities.find((capability) => capability.key === key)?.values ?? [];
 
 export const canBeCommanded = ({ commands }: DeviceType): boolean =>
   commands.some(({ params }) => Object.keys(params?.properties ?? {}).length < 2);

@@ -2,10 +2,12 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { DeviceEvent } from '@station/protocol/devices';
-import { activityKey, useDevices } from '../../api/devices.ts';
+import type { DeviceType } from '@station/protocol/device-types';
+import { activityKey, useDevices, useDeviceTypes } from '../../api/devices.ts';
 import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
 import { eventWords } from '../../i18n/device-words.ts';
+import { useLocale } from '../../i18n/i18n.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
@@ -17,7 +19,8 @@ import { TimeAgo } from '../../ui/sentence.tsx';
 export function ActivityPage() {
   const { t } = useTranslation();
   const view = useDevices();
-  const names = new Map(view.kind === 'shown' ? view.value.map(({ id, name }) => [id, name]) : []);
+  const types = useDeviceTypes();
+  const devices = new Map(view.kind === 'shown' ? view.value.map((device) => [device.id, device]) : []);
   const stale = view.kind === 'shown' && view.freshness.kind === 'stale';
   return (
     <>
@@ -34,7 +37,8 @@ export function ActivityPage() {
       >
         <ActivityList
           deviceId={null}
-          nameOf={(id) => names.get(id) ?? (view.kind === 'shown' ? t('activity.removed') : '…')}
+          nameOf={(id) => devices.get(id)?.name ?? (view.kind === 'shown' ? t('activity.removed') : '…')}
+          typeOf={(id) => types?.get(devices.get(id)?.type ?? '')}
         />
       </section>
     </>
@@ -47,10 +51,12 @@ const pageSize = 30;
 export function ActivityList({
   deviceId,
   nameOf,
+  typeOf,
 }: {
   deviceId: string | null;
   /** Names the device of an event; null when there is only one. */
   nameOf: ((deviceId: string) => string) | null;
+  typeOf: (deviceId: string) => DeviceType | undefined;
 }) {
   const { t } = useTranslation();
   const { session } = useServices();
@@ -82,7 +88,7 @@ export function ActivityList({
       <ul className="divide-y divide-line">
         {events.map((event) => (
           <li key={event.id} className="flex flex-wrap items-baseline justify-between gap-x-4 py-2">
-            <Words event={event} nameOf={nameOf} />
+            <Words event={event} nameOf={nameOf} typeOf={typeOf} />
             <span className="text-small text-ink-soft">
               <TimeAgo at={event.at} />
             </span>
@@ -103,8 +109,13 @@ export function ActivityList({
   );
 }
 
-function Words({ event, nameOf }: { event: DeviceEvent; nameOf: ((deviceId: string) => string) | null }) {
+function Words({
+  event,
+  nameOf,
+  typeOf,
+}: { event: DeviceEvent } & Pick<Parameters<typeof ActivityList>[0], 'nameOf' | 'typeOf'>) {
   const { t } = useTranslation();
+  const locale = useLocale();
   const { deviceId, kind, data } = event;
   if (kind === 'notification') {
     return (
@@ -122,17 +133,17 @@ function Words({ event, nameOf }: { event: DeviceEvent; nameOf: ((deviceId: stri
   return (
     <span>
       {nameOf && deviceId !== null && <span className="font-strong">{nameOf(deviceId)}: </span>}
-      {eventWords(t, data)}
+      {eventWords(t, locale, data, deviceId === null ? undefined : typeOf(deviceId))}
     </span>
   );
 }
 
 /** What happened at the device, newest first. */
-export function ActivityCard({ deviceId }: { deviceId: string }) {
+export function ActivityCard({ deviceId, type }: { deviceId: string; type: DeviceType | undefined }) {
   const { t } = useTranslation();
   return (
     <Card title={t('device.activity.title')}>
-      <ActivityList deviceId={deviceId} nameOf={null} />
+      <ActivityList deviceId={deviceId} nameOf={null} typeOf={() => type} />
     </Card>
   );
 }

@@ -151,6 +151,8 @@ function noteState(control: Control, { id, state, stateAt }: Device): void {
   const sent = control.current.get(id);
   // The state before the tap proves nothing: of two taps in a row the first may not be done yet.
   if (sent === undefined || stateAt === sent.stateAt) return;
+  // Of a command that sets no value a state proves nothing.
+  if (Object.keys(sent.values).length === 0) return;
   if (Object.entries(sent.values).every(([name, value]) => state[name] === value)) settle(control, id, null);
 }
 

@@ -1,18 +1,13 @@
-import { useMutation } from '@tanstack/react-query';
 import { Pencil } from 'lucide-react';
-import { type ReactNode, useId, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { DeviceType } from '@station/protocol/device-types';
 import type { Device, Zone } from '@station/protocol/devices';
-import { devicesKey, zonesKey } from '../../api/devices.ts';
-import { asProblem } from '../../api/request.ts';
-import { useServices } from '../../api/services.ts';
-import { Button } from '../../ui/button.tsx';
 import { Skeleton } from '../../ui/card.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { Field } from '../../ui/fields.tsx';
-import { ProblemNote } from '../../ui/problem.tsx';
 import { DeviceTile } from './device-tile.tsx';
+
+/** It comes in a chunk of its own: the first page has no room for it. */
+const ZoneDialog = lazy(async () => ({ default: (await import('./zone-dialog.tsx')).ZoneDialog }));
 
 const grid = 'grid grid-cols-2 gap-3 md:grid-cols-3 md:gap-4 lg:grid-cols-4';
 
@@ -85,7 +80,11 @@ function ZoneSection({
       ) : (
         <p className="text-ink-soft">{t('home.zone.empty')}</p>
       )}
-      {zone && editing && <ZoneDialog zone={zone} onClose={() => setEditing(false)} />}
+      {zone && editing && (
+        <Suspense fallback={null}>
+          <ZoneDialog zone={zone} onClose={() => setEditing(false)} />
+        </Suspense>
+      )}
     </section>
   );
 }
@@ -121,74 +120,4 @@ function byZone(devices: readonly Device[], zones: readonly Zone[]): ZonePart[] 
   }));
   parts.push({ zone: null, devices: devices.filter(({ zoneId }) => zoneId === null || !known.has(zoneId)) });
   return parts;
-}
-
-/** Renames or removes a zone. */
-function ZoneDialog({ zone, onClose }: { zone: Zone; onClose: () => void }) {
-  const { t } = useTranslation();
-  const { session, queries } = useServices();
-  const [name, setName] = useState(zone.name);
-  const [missing, setMissing] = useState(false);
-  const setZones = (change: (zones: readonly Zone[]) => readonly Zone[]): void =>
-    void queries.setQueryData<readonly Zone[]>(zonesKey, (zones) => zones && change(zones));
-  const rename = useMutation({
-    mutationFn: () => session.call<Zone>('PATCH', `/api/zones/${zone.id}`, { body: { name } }),
-    onSuccess: (renamed) => {
-      setZones((zones) => zones.map((one) => (one.id === zone.id ? renamed : one)));
-      onClose();
-    },
-  });
-  const remove = useMutation({
-    mutationFn: () => session.call<void>('DELETE', `/api/zones/${zone.id}`),
-    onSuccess: () => {
-      setZones((zones) => zones.filter(({ id }) => id !== zone.id));
-      queries.setQueryData<readonly Device[]>(devicesKey, (devices) =>
-        devices?.map((device) => (device.zoneId === zone.id ? { ...device, zoneId: null } : device)),
-      );
-      onClose();
-    },
-  });
-  const busy = rename.isPending || remove.isPending;
-  const problem = rename.error ?? remove.error;
-  const save = (): void => {
-    setMissing(name.trim() === '');
-    if (name.trim() !== '' && !busy) rename.mutate();
-  };
-  return (
-    <Dialog
-      title={t('home.zone.title', { name: zone.name })}
-      onClose={onClose}
-      actions={
-        <>
-          <Button kind="primary" busy={rename.isPending} disabled={remove.isPending} onClick={save}>
-            {t('home.zone.save')}
-          </Button>
-          <Button busy={remove.isPending} disabled={rename.isPending} onClick={() => remove.mutate()}>
-            {t('home.zone.remove')}
-          </Button>
-          <Button kind="quiet" onClick={onClose}>
-            {t('action.cancel')}
-          </Button>
-        </>
-      }
-    >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          save();
-        }}
-      >
-        <Field
-          label={t('device.settings.name')}
-          value={name}
-          maxLength={100}
-          autoComplete="off"
-          onChange={(event) => setName(event.target.value)}
-          fault={missing ? t('error.field.required') : null}
-        />
-      </form>
-      <p className="text-ink-soft">{t('home.zone.devicesStay')}</p>
-      {problem && <ProblemNote problem={asProblem(problem)} />}
-    </Dialog>
-  );
 }

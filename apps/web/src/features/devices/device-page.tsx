@@ -7,18 +7,17 @@ import type { Device } from '@station/protocol/devices';
 import { useDevices, useDeviceTypes, useZones } from '../../api/devices.ts';
 import type { Freshness } from '../../api/reading.ts';
 import { useUser } from '../../api/services.ts';
-import { capabilityName, type CapabilityValue, typeName } from '../../i18n/device-words.ts';
+import { typeName } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { dot } from '../../i18n/words.ts';
-import { Card, Skeleton } from '../../ui/card.tsx';
+import { Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
-import { Switch } from '../../ui/fields.tsx';
 import { Dimmable, PageHead } from '../../ui/page.tsx';
 import { ReadFault } from '../../ui/problem.tsx';
-import { TimeAgo } from '../../ui/sentence.tsx';
 import { ActivityCard } from './activity-page.tsx';
-import { BigValue, DeviceIcon, DeviceNote, ValueSlider } from './device-parts.tsx';
-import { type ControlledDevice, useControlledDevice } from './device-view.ts';
+import { DeviceIcon } from './device-icon.tsx';
+import { useControlledDevice } from './device-view.ts';
+import { NowCard } from './now-card.tsx';
 import { HistoryCard } from './history-card.tsx';
 import { FactsCard, SettingsCard } from './settings-card.tsx';
 
@@ -27,7 +26,7 @@ export function DevicePage({ id, FirmwareCard }: { id: string; FirmwareCard: Com
   const { t } = useTranslation();
   const view = useDevices();
   const types = useDeviceTypes();
-  if (view.kind === 'loading') return <Loading />;
+  if (view.kind === 'loading' || types === null) return <Loading />;
   if (view.kind === 'fault') {
     return (
       <PageHead page={t('home.devices')}>
@@ -41,8 +40,8 @@ export function DevicePage({ id, FirmwareCard }: { id: string; FirmwareCard: Com
     return (
       <PageHead page={t('home.devices')} freshness={view.freshness}>
         <BackHome />
-        <h1 className="text-title font-strong">{t('device.gone.title')}</h1>
-        <p className="mt-2 text-ink-soft">{t('device.gone.help')}</p>
+        <h1 className="text-title font-strong">{t('devicePage.gone.title')}</h1>
+        <p className="mt-2 text-ink-soft">{t('devicePage.gone.help')}</p>
       </PageHead>
     );
   }
@@ -79,11 +78,11 @@ function Shown({
       <PageHead page={device.name} freshness={freshness}>
         <BackHome />
         <div className={classNames('flex items-center gap-4 text-ink', stale && 'dimmed')}>
-          <DeviceIcon type={device.type} on={shown.toggle?.value === true && device.status !== 'offline'} />
+          <DeviceIcon icon={type?.icon} on={shown.toggle?.value === true && device.status !== 'offline'} />
           <div className="min-w-0">
             <h1 className="text-title font-strong break-words md:text-value">{device.name}</h1>
             <p className="text-ink-soft">
-              {typeName(t, device.type, { locale, type })}
+              {typeName(locale, device.type, type)}
               {zone && dot + zone.name}
               {dot}
               {t(`device.status.${device.status}`)}
@@ -99,7 +98,7 @@ function Shown({
           {firmware}
           <NowCard device={device} shown={shown} usable={!stale && device.status !== 'offline'} />
           <HistoryCard device={device} capabilities={shown.readings.map(({ capability }) => capability)} />
-          <ActivityCard deviceId={device.id} />
+          <ActivityCard deviceId={device.id} type={type} />
         </div>
         <div className="grid grid-cols-1 gap-4 md:gap-6">
           {mayManage && zones && <SettingsCard device={device} zones={zones} usable={!stale} />}
@@ -148,88 +147,5 @@ function Loading() {
         <Skeleton className="h-64 rounded-2xl" />
       </div>
     </>
-  );
-}
-
-/** The current state of the device, and its commands. */
-export function NowCard({ device, shown, usable }: { device: Device; shown: ControlledDevice; usable: boolean }) {
-  const { t } = useTranslation();
-  const locale = useLocale();
-  const { toggle, slider } = shown;
-  const hasReported = device.stateAt !== null;
-  const others = shown.readings.filter(
-    ({ capability, value }) =>
-      value !== undefined && capability !== toggle?.capability && capability !== slider?.capability,
-  );
-  return (
-    <Card
-      title={t('device.now')}
-      aside={
-        hasReported && (
-          <p className="text-small text-ink-soft">
-            <TimeAgo at={device.stateAt ?? ''} />
-          </p>
-        )
-      }
-    >
-      {!hasReported && shown.readings.every(({ value }) => value === undefined) && (
-        <p className="text-ink-soft">{t('device.noState')}</p>
-      )}
-      {others.length > 0 && (
-        <dl className="flex flex-wrap gap-x-10 gap-y-4">
-          {others.map((reading) => (
-            <div key={reading.capability.key}>
-              <dt className="text-small text-ink-soft">{capabilityName(t, locale, reading.capability)}</dt>
-              <dd className="text-title font-strong md:text-value">
-                <BigValue reading={reading} />
-              </dd>
-            </div>
-          ))}
-        </dl>
-      )}
-      {toggle && (
-        <div
-          className={classNames(
-            'flex min-h-11 items-center justify-between gap-4',
-            others.length > 0 && 'mt-4 border-t border-line pt-4',
-          )}
-        >
-          <SettingValue setting={toggle} />
-          <Switch
-            label={capabilityName(t, locale, toggle.capability)}
-            on={toggle.value === true}
-            busy={shown.isPending}
-            disabled={!usable}
-            onToggle={(on) => shown.send(toggle, on)}
-          />
-        </div>
-      )}
-      {slider && (
-        <div className="mt-4">
-          <SettingValue setting={slider} />
-          <ValueSlider
-            label={capabilityName(t, locale, slider.capability)}
-            setting={slider}
-            disabled={!usable}
-            onSettle={(value) => shown.send(slider, value)}
-          />
-        </div>
-      )}
-      <DeviceNote device={device} shown={shown} />
-    </Card>
-  );
-}
-
-/** The name and the value of a setting; for screen readers its control has both. */
-function SettingValue({ setting }: { setting: CapabilityValue }) {
-  const { t } = useTranslation();
-  const locale = useLocale();
-  return (
-    <div aria-hidden>
-      <p className="text-small text-ink-soft">{capabilityName(t, locale, setting.capability)}</p>
-      <p className="text-title font-strong md:text-value">
-        <BigValue reading={setting} />
-      </p>
-    </div>
   );
 }

@@ -1,5 +1,4 @@
 import type { TFunction } from 'i18next';
-import { Cpu, Lightbulb, type LucideIcon, Radar, Thermometer, ToggleRight } from 'lucide-react';
 import { type CSSProperties, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Device } from '@station/protocol/devices';
@@ -7,7 +6,6 @@ import { isOutage } from '../../api/request.ts';
 import { type CapabilityValue, valueParts, valueWords } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { problemWords } from '../../i18n/words.ts';
-import { classNames } from '../../ui/class-names.ts';
 import { Sentence, TimeAgo } from '../../ui/sentence.tsx';
 import { ToneIcon } from '../../ui/tone.tsx';
 import type { Refusal } from './device-control.ts';
@@ -93,29 +91,6 @@ function refusalWords(t: TFunction, locale: string, refusal: Refusal): string {
   }
 }
 
-const icons: Readonly<Record<string, LucideIcon>> = {
-  climate: Thermometer,
-  pir: Radar,
-  'switch-pir': ToggleRight,
-  light: Lightbulb,
-};
-
-/** The icon of a kind of device; filled while it is switched on. A text beside it has the same meaning. */
-export function DeviceIcon({ type, on }: { type: string; on: boolean }) {
-  const Icon = icons[type] ?? Cpu;
-  return (
-    <span
-      aria-hidden
-      className={classNames(
-        'grid size-10 shrink-0 place-items-center rounded-full transition-colors',
-        on ? 'bg-accent text-accent-ink' : 'bg-sunken text-ink-soft',
-      )}
-    >
-      <Icon className="size-5" />
-    </span>
-  );
-}
-
 const settleMs = 250;
 
 /** A slider for a number. It sends its value when it has come to rest: until then only its own picture follows. */
@@ -135,8 +110,7 @@ export function ValueSlider({
   const [moved, setMoved] = useState<number | null>(null);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
-  const min = setting.capability.min ?? 0;
-  const max = setting.capability.max ?? 100;
+  const { min = 0, max = 100, step = defaultStep(min, max) } = setting.capability;
   const shown = moved ?? (typeof setting.value === 'number' ? setting.value : min);
   const move = (next: number): void => {
     setMoved(next);
@@ -153,7 +127,7 @@ export function ValueSlider({
       aria-valuetext={valueWords(t, locale, { ...setting, value: shown })}
       min={min}
       max={max}
-      step={(max - min) / 100 >= 1 ? Math.round((max - min) / 100) : 1}
+      step={step}
       value={shown}
       disabled={disabled}
       onChange={(event) => move(event.target.valueAsNumber)}
@@ -162,3 +136,9 @@ export function ValueSlider({
     />
   );
 }
+
+/** About a hundred steps. */
+const defaultStep = (min: number, max: number): number => {
+  const hundredth = (max - min) / 100;
+  return hundredth >= 1 ? Math.round(hundredth) : max - min >= 10 ? 1 : hundredth;
+};

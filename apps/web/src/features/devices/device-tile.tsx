@@ -7,7 +7,8 @@ import type { Device } from '@station/protocol/devices';
 import { capabilityName, type CapabilityValue, readingWords } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
 import { classNames } from '../../ui/class-names.ts';
-import { BigValue, DeviceIcon, DeviceNote, ValueSlider } from './device-parts.tsx';
+import { DeviceIcon } from './device-icon.tsx';
+import { BigValue, DeviceNote, ValueSlider } from './device-parts.tsx';
 import { type ControlledDevice, useControlledDevice } from './device-view.ts';
 
 /**
@@ -28,11 +29,10 @@ export function DeviceTile({
   const locale = useLocale();
   const id = useId();
   const shown = useControlledDevice(device, type);
-  const { toggle, slider } = shown;
+  const { toggle, slider, main } = shown;
   const isOffline = device.status === 'offline';
   const isOn = toggle?.value === true && !isOffline;
   const disabled = isOffline || !usable;
-  const [main] = toggle ? [toggle] : shown.readings;
   return (
     <li
       className={classNames(
@@ -43,7 +43,7 @@ export function DeviceTile({
       <MainAction id={id} device={device} shown={shown} disabled={disabled} />
       <div className="pointer-events-none relative flex flex-1 flex-col">
         <div className="flex items-start justify-between">
-          <DeviceIcon type={device.type} on={isOn} />
+          <DeviceIcon icon={type?.icon} on={isOn} />
           {toggle ? (
             <DetailsLink device={device} />
           ) : (
@@ -137,7 +137,7 @@ function SecondValue({
   slider,
 }: {
   readings: readonly CapabilityValue[];
-  main: CapabilityValue | undefined;
+  main: CapabilityValue | null;
   slider: CapabilityValue | null;
 }) {
   const { t } = useTranslation();

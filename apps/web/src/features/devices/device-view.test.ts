@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { builtInDeviceTypes } from '@station/protocol/builtin-device-types';
+import { type DeviceType, readDeviceType } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
 import { withMessage } from '../../api/devices.ts';
 import { viewOf } from './device-view.ts';
@@ -37,6 +38,70 @@ test('a light of the field is switched by two commands, or by one that toggles',
   const commands = light?.commands.filter(({ action }) => action === 'toggle') ?? [];
   const only = light && viewOf(device('light', { on: true }), { ...light, commands }, undefined);
   assert.deepEqual(only?.toggle?.request(false), { action: 'toggle' });
+});
+
+const fan = {
+  type: 'fan',
+  icon: 'fan',
+  names: { en: 'Fan', uk: 'Вентилятор' },
+  capabilities: [
+    { key: 'mode', kind: 'enum', values: ['auto', 'high'], valueNames: { auto: { en: 'Auto', uk: 'Авто' } } },
+    { key: 'speed', kind: 'number' },
+    { key: 'target', kind: 'number', unit: '°C', min: 5, max: 30 },
+    { key: 'noise', kind: 'number' },
+  ],
+  commands: [
+    {
+      action: 'set_mode',
+      params: { type: 'object', properties: { mode: { type: 'string', enum: ['auto', 'high'] } } },
+      confirmedBy: ['mode'],
+      repeatable: true,
+    },
+    {
+      action: 'set_speed',
+      params: { type: 'object', properties: { speed: { type: 'integer', minimum: 1, maximum: 5 } } },
+      confirmedBy: ['speed'],
+      repeatable: true,
+    },
+    { action: 'clean', confirmedBy: [], repeatable: true, names: { en: 'Clean', uk: 'Очистити' } },
+  ],
+  primary: { capability: 'noise' },
+};
+
+function typeOf(description: unknown): DeviceType {
+  const read = readDeviceType(description);
+  assert.equal(read.kind, 'ok');
+  return read.kind === 'ok' ? read.deviceType : assert.fail();
+}
+
+test('a type from a file has a control for each value that a command sets, and a button for each other command', () => {
+  const view = viewOf(device('fan', { mode: 'auto', speed: 3 }), typeOf(fan), undefined);
+  assert.deepEqual(
+    view.settings.map(({ capability: { key, kind, min, max }, value }) => [key, kind, min, max, value]),
+    [
+      ['mode', 'enum', undefined, undefined, 'auto'],
+      ['speed', 'number', 1, 5, 3],
+    ],
+  );
+  assert.deepEqual(view.settings[0]?.request('high'), { action: 'set_mode', params: { mode: 'high' } });
+  assert.deepEqual([view.toggle, view.slider?.capability.key, view.main?.capability.key], [null, 'speed', 'noise']);
+  assert.deepEqual(
+    view.actions.map(({ action }) => action),
+    ['clean'],
+  );
+});
+
+test('an enum with a command for each of its values is a choice; a light has no buttons beside its switch', () => {
+  const modes = ['auto', 'high'].map((mode) => ({
+    action: mode,
+    sets: { mode },
+    confirmedBy: ['mode'],
+    repeatable: true,
+  }));
+  const view = viewOf(device('fan', {}), typeOf({ ...fan, commands: modes }), undefined);
+  assert.deepEqual(view.settings[0]?.request('high'), { action: 'high' });
+  assert.deepEqual(view.actions, []);
+  assert.deepEqual(viewOf(device('light', {}), typeNamed('light'), undefined).actions, []);
 });
 
 test('a light is switched by its main action and dimmed by the second; a command shows before it is confirmed', () => {

@@ -1,22 +1,29 @@
 import { useContext } from 'react';
 import type { CommandRequest } from '@station/protocol/device-commands';
-import type { Capability, CommandType, DeviceType } from '@station/protocol/device-types';
+import type { Capability, CommandType, DeviceType, Parameter } from '@station/protocol/device-types';
 import type { Device } from '@station/protocol/devices';
 import { useStore } from '../../api/services.ts';
 import type { CapabilityValue } from '../../i18n/device-words.ts';
 import { DeviceControlContext, type Values, type CommandState } from './device-control.ts';
 
 /** A value that can be set: with what command. */
-type Setting = CapabilityValue & { request(value: boolean | number): CommandRequest };
+export type Setting = CapabilityValue & { request(value: SettingValue): CommandRequest };
+type SettingValue = boolean | number | string;
 
 /** What a tile or a page shows of a device, from its state, its type and the command that was just sent. */
 type DeviceView = {
   /** In order of importance; a value that was never reported is undefined. */
   readings: readonly CapabilityValue[];
+  /** The value that a tile shows large. */
+  main: CapabilityValue | null;
+  /** Every value that can be set: booleans, numbers with both ends, and enums. */
+  settings: readonly Setting[];
   /** The main action: switches the first value that can be switched. */
   toggle: Setting | null;
   /** The second action: the first number with both ends that can be set. */
   slider: Setting | null;
+  /** Commands without parameters that do more than change one of the settings. */
+  actions: readonly CommandType[];
 };
 
 export function viewOf(device: Device, type: DeviceType | undefined, command: CommandState | undefined): DeviceView {
@@ -28,35 +35,79 @@ export function viewOf(device: Device, type: DeviceType | undefined, command: Co
   const settings = type === undefined ? [] : readings.flatMap((reading) => settingOf(reading, type) ?? []);
   const isPrimary = ({ capability }: CapabilityValue): boolean => capability.key === type?.primary?.capability;
   const switches = settings.filter(({ capability }) => capability.kind === 'boolean');
+  const toggle = switches.find(isPrimary) ?? switches[0] ?? null;
   return {
     readings,
-    toggle: switches.find(isPrimary) ?? switches[0] ?? null,
-    slider: settings.find(({ capability }) => isRange(capability)) ?? null,
+    main: toggle ?? readings.find(isPrimary) ?? readings[0] ?? null,
+    settings,
+    toggle,
+    slider: settings.find(({ capability }) => capability.kind === 'number') ?? null,
+    actions: type === undefined ? [] : actionsOf(type, settings),
   };
 }
 
-const isRange = ({ kind, min, max }: Capability): boolean =>
-  kind === 'number' && min !== undefined && max !== undefined;
-
 function settingOf(reading: CapabilityValue, type: DeviceType): Setting | null {
-  const { key, kind } = reading.capability;
-  const setter = type.commands.find((command) => onlyParameterOf(command) === key);
-  if (setter) return { ...reading, request: (value) => ({ action: setter.action, params: { [key]: value } }) };
-  if (kind !== 'boolean') return null;
-  const [on, off] = [true, false].map((value) =>
-    type.commands.find((command) => parameterNames(command).length === 0 && command.sets?.[key] === value),
-  );
-  if (on && off) return { ...reading, request: (value) => ({ action: (value === true ? on : off).action }) };
-  const { capability, command: toggle } = type.primary ?? {};
-  return capability === key && toggle !== undefined ? { ...reading, request: () => ({ action: toggle }) } : null;
+  const { capability } = reading;
+  const { key } = capability;
+  for (const { action, params } of type.commands) {
+    const [parameter, ...more] = Object.entries(params?.properties ?? {});
+    if (parameter === undefined || more.length > 0 || parameter[0] !== key) continue;
+    const settable = settableAs(capability, parameter[1]);
+    if (settable === null) return null;
+    return { ...reading, capability: settable, request: (value) => ({ action, params: { [key]: value } }) };
+  }
+  return settingWithoutParameters(reading, type);
 }
 
-const parameterNames = ({ params }: CommandType): string[] => Object.keys(params?.properties ?? {});
+/** The capability within the limits of the command that sets it; null: there is no control for it. */
+function settableAs(capability: Capability, parameter: Parameter): Capability | null {
+  switch (capability.kind) {
+    case 'boolean':
+      return capability;
+    case 'enum':
+      return { ...capability, values: parameter.enum ?? capability.values ?? [] };
+    case 'number': {
+      const { minimum: min = capability.min, maximum: max = capability.max } = parameter;
+      return min === undefined || max === undefined || min >= max ? null : { ...capability, min, max };
+    }
+    case 'text':
+      return null;
+  }
+}
 
-const onlyParameterOf = (command: CommandType): string | null => {
-  const [name, ...more] = parameterNames(command);
-  return name === undefined || more.length > 0 ? null : name;
-};
+/** A value with a command for each of its values, or a boolean with one that toggles it. */
+function settingWithoutParameters(reading: CapabilityValue, type: DeviceType): Setting | null {
+  const { key, kind, values } = reading.capability;
+  const options: readonly SettingValue[] = kind === 'boolean' ? [true, false] : (values ?? []);
+  const commands = new Map(
+    options.flatMap((value) => {
+      const command = type.commands.find((one) => hasNoParameters(one) && one.sets?.[key] === value);
+      return command ? [[value, command.action] as const] : [];
+    }),
+  );
+  const { capability, command: toggle = '' } = type.primary ?? {};
+  if (options.length > 0 && commands.size === options.length)
+    return { ...reading, request: (value) => ({ action: commands.get(value) ?? toggle }) };
+  if (kind !== 'boolean' || capability !== key || toggle === '') return null;
+  return { ...reading, request: () => ({ action: toggle }) };
+}
+
+const hasNoParameters = ({ params }: CommandType): boolean => Object.keys(params?.properties ?? {}).length === 0;
+
+function actionsOf({ commands, primary }: DeviceType, settings: readonly Setting[]): CommandType[] {
+  const settable = new Set(settings.map(({ capability }) => capability.key));
+  const switchable = new Set(
+    settings.filter(({ capability }) => capability.kind === 'boolean').map(({ capability }) => capability.key),
+  );
+  return commands.filter((command) => {
+    const { action, sets = {}, confirmedBy } = command;
+    if (!hasNoParameters(command) || (action === primary?.command && switchable.size > 0)) return false;
+    const keys = Object.keys(sets);
+    const onlySets = keys.length > 0 && keys.every((key) => settable.has(key));
+    const onlyToggles = keys.length === 0 && confirmedBy.length > 0 && confirmedBy.every((key) => switchable.has(key));
+    return !onlySets && !onlyToggles;
+  });
+}
 
 /** Values that the type does not name, or all of them when the type is not known: shown as the device sends them. */
 function furtherCapabilities(state: Values, type: DeviceType | undefined): Capability[] {
@@ -73,7 +124,8 @@ export type ControlledDevice = DeviceView & {
   command: CommandState | undefined;
   /** A command was sent and is not confirmed yet. */
   isPending: boolean;
-  send(setting: Setting, value: boolean | number): void;
+  send(setting: Setting, value: SettingValue): void;
+  run(action: CommandType): void;
 };
 
 export function useControlledDevice(device: Device, type: DeviceType | undefined): ControlledDevice {
@@ -85,5 +137,6 @@ export function useControlledDevice(device: Device, type: DeviceType | undefined
     command,
     isPending: command !== undefined && command.refusal === null,
     send: (setting, value) => void control.send(device.id, setting.request(value), { [setting.capability.key]: value }),
+    run: ({ action, sets = {} }) => void control.send(device.id, { action }, sets),
   };
 }

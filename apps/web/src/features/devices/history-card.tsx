@@ -29,10 +29,10 @@ export function HistoryCard({ device, capabilities }: { device: Device; capabili
   const capability = charted.find((one) => one.key === chosen) ?? charted[0];
   if (!capability) return null;
   return (
-    <Card title={t('device.history.title')}>
+    <Card title={t('devicePage.history.title')}>
       {charted.length > 1 && (
         <fieldset className="mb-4 flex flex-wrap gap-2">
-          <legend className="sr-only">{t('device.history.choose')}</legend>
+          <legend className="sr-only">{t('devicePage.history.choose')}</legend>
           {charted.map((one) => (
             <label
               key={one.key}
@@ -84,12 +84,12 @@ function Day({ device, capability }: { device: Device; capability: Capability })
     );
   }
   const { points, from, to } = query.data;
-  if (points.length === 0) return <p className="py-8 text-center text-ink-soft">{t('device.history.empty')}</p>;
+  if (points.length === 0) return <p className="py-8 text-center text-ink-soft">{t('devicePage.history.empty')}</p>;
   const words = (value: unknown): string => valueWords(t, locale, { capability, value });
   const summary =
     capability.kind === 'boolean'
       ? switchedWords(t, words, points)
-      : t('device.history.range', {
+      : t('devicePage.history.range', {
           lowest: words(Math.min(...points.map(({ lowest }) => lowest))),
           highest: words(Math.max(...points.map(({ highest }) => highest))),
         });
@@ -105,5 +105,5 @@ function Day({ device, capability }: { device: Device; capability: Capability })
 
 function switchedWords(t: TFunction, words: (value: unknown) => string, points: readonly HistoryPoint[]): string {
   const rises = points.filter(({ highest }, index) => highest > 0 && (points[index - 1]?.highest ?? 0) === 0).length;
-  return t('device.history.times', { what: words(true), count: rises });
+  return t('devicePage.history.times', { what: words(true), count: rises });
 }

@@ -7,7 +7,7 @@ import type { Device, DevicePatch, Zone } from '@station/protocol/devices';
 import { devicesKey, zonesKey } from '../../api/devices.ts';
 import { asProblem } from '../../api/request.ts';
 import { useServices } from '../../api/services.ts';
-import { typeName } from '../../i18n/device-words.ts';
+import { useTypeName } from '../../i18n/use-type-name.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -52,10 +52,10 @@ export function SettingsCard({ device, zones, usable }: { device: Device; zones:
     if (!faults.name && !faults.zone && usable && !save.isPending) save.mutate();
   };
   return (
-    <Card title={t('device.settings.title')}>
+    <Card title={t('devicePage.settings.title')}>
       <form noValidate onSubmit={submit} onChange={touched} className="space-y-4">
         <Field
-          label={t('device.settings.name')}
+          label={t('devicePage.settings.name')}
           value={name}
           maxLength={100}
           autoComplete="off"
@@ -65,7 +65,7 @@ export function SettingsCard({ device, zones, usable }: { device: Device; zones:
         <ZoneChoice zones={zones} value={zone} onChange={setZone} />
         {zone === newZone && (
           <Field
-            label={t('device.settings.zoneName')}
+            label={t('devicePage.settings.zoneName')}
             value={zoneName}
             maxLength={100}
             autoComplete="off"
@@ -76,10 +76,10 @@ export function SettingsCard({ device, zones, usable }: { device: Device; zones:
         {save.error && <ProblemNote problem={asProblem(save.error)} />}
         <div className="flex flex-wrap items-center gap-4">
           <Button type="submit" busy={save.isPending} disabled={!usable} onClick={() => undefined}>
-            {t('device.settings.save')}
+            {t('devicePage.settings.save')}
           </Button>
           <p role="status" className="text-small text-ok">
-            {save.isSuccess && t('device.settings.saved')}
+            {save.isSuccess && t('devicePage.settings.saved')}
           </p>
         </div>
       </form>
@@ -101,7 +101,7 @@ function ZoneChoice({
   return (
     <div>
       <label htmlFor={id} className="mb-1 block font-strong">
-        {t('device.settings.zone')}
+        {t('devicePage.settings.zone')}
       </label>
       <select
         id={id}
@@ -109,13 +109,13 @@ function ZoneChoice({
         onChange={(event) => onChange(event.target.value)}
         className="block min-h-12 w-full rounded-xl border border-line-strong bg-surface px-3 py-2 text-ink"
       >
-        <option value="">{t('device.settings.noZone')}</option>
+        <option value="">{t('devicePage.settings.noZone')}</option>
         {zones.map((zone) => (
           <option key={zone.id} value={zone.id}>
             {zone.name}
           </option>
         ))}
-        <option value={newZone}>{t('device.settings.newZone')}</option>
+        <option value={newZone}>{t('devicePage.settings.newZone')}</option>
       </select>
     </div>
   );
@@ -124,14 +124,17 @@ function ZoneChoice({
 /** Type, firmware and id of the device, and the button that removes it. */
 export function FactsCard({ device, mayRemove, usable }: { device: Device; mayRemove: boolean; usable: boolean }) {
   const { t } = useTranslation();
+  const nameOf = useTypeName();
   return (
-    <Card title={t('device.facts.title')}>
+    <Card title={t('devicePage.facts.title')}>
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-2">
-        <Fact name={t('device.facts.type')} value={typeName(t, device.type)} />
-        {device.firmwareVersion !== null && <Fact name={t('device.facts.firmware')} value={device.firmwareVersion} />}
-        {device.chip !== null && <Fact name={t('device.facts.chip')} value={device.chip} />}
-        <Fact name={t('device.facts.id')} value={device.externalId} />
-        <dt className="text-ink-soft">{t('device.facts.added')}</dt>
+        <Fact name={t('devicePage.facts.type')} value={nameOf(device.type)} />
+        {device.firmwareVersion !== null && (
+          <Fact name={t('devicePage.facts.firmware')} value={device.firmwareVersion} />
+        )}
+        {device.chip !== null && <Fact name={t('devicePage.facts.chip')} value={device.chip} />}
+        <Fact name={t('devicePage.facts.id')} value={device.externalId} />
+        <dt className="text-ink-soft">{t('devicePage.facts.added')}</dt>
         <dd>
           <TimeAgo at={device.createdAt} />
         </dd>
@@ -166,12 +169,12 @@ function Remove({ device, usable }: { device: Device; usable: boolean }) {
     <div className="mt-4 space-y-3 border-t border-line pt-4">
       <Button busy={remove.isPending} disabled={!usable} className="w-full" onClick={() => setAsking(true)}>
         <Trash2 aria-hidden className="size-5" />
-        {t('device.remove.button')}
+        {t('devicePage.remove.button')}
       </Button>
       {remove.error && <ProblemNote problem={asProblem(remove.error)} />}
       {asking && (
         <Dialog
-          title={t('device.remove.title', { name: device.name })}
+          title={t('devicePage.remove.title', { name: device.name })}
           onClose={() => setAsking(false)}
           actions={
             <>
@@ -182,14 +185,14 @@ function Remove({ device, usable }: { device: Device; usable: boolean }) {
                   remove.mutate();
                 }}
               >
-                {t('device.remove.confirm')}
+                {t('devicePage.remove.confirm')}
               </Button>
-              <Button onClick={() => setAsking(false)}>{t('device.remove.keep')}</Button>
+              <Button onClick={() => setAsking(false)}>{t('devicePage.remove.keep')}</Button>
             </>
           }
         >
-          <p>{t('device.remove.history')}</p>
-          <p>{t('device.remove.again')}</p>
+          <p>{t('devicePage.remove.history')}</p>
+          <p>{t('devicePage.remove.again')}</p>
         </Dialog>
       )}
     </div>

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { Firmware, Rollout } from '@station/protocol/firmware-rollouts';
 import type { Freshness } from '../../api/reading.ts';
 import { useServices, useUser } from '../../api/services.ts';
-import { typeName } from '../../i18n/device-words.ts';
+import { useTypeName } from '../../i18n/use-type-name.ts';
 import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, EmptyNote, Skeleton } from '../../ui/card.tsx';
@@ -48,6 +48,7 @@ function Shown({
 }) {
   const { t } = useTranslation();
   const { memory } = useServices();
+  const nameOf = useTypeName();
   const mayManage = useUser().role !== 'member';
   const stale = freshness.kind === 'stale';
   const stopped = new Set(stoppedLast(rollouts).map(({ id }) => id));
@@ -64,7 +65,7 @@ function Shown({
           {types.length === 0 ? (
             t('firmware.lead')
           ) : (
-            <Headline {...firmwareHeadline(t, types, rollouts)} stale={stale} />
+            <Headline {...firmwareHeadline({ t, nameOf }, types, rollouts)} stale={stale} />
           )}
         </PageTitle>
       </PageHead>
@@ -151,10 +152,11 @@ export function HistoryCard({ rollouts }: { rollouts: readonly Rollout[] }) {
 
 function Entry({ rollout }: { rollout: Rollout }) {
   const { t } = useTranslation();
+  const nameOf = useTypeName();
   const [open, setOpen] = useState(false);
   const { type, version, endedAt, createdAt } = rollout;
   const tone = toneOfRollout(rollout);
-  const title = t('firmware.rollout.title', { type: typeName(t, type), version });
+  const title = t('firmware.rollout.title', { type: nameOf(type), version });
   return (
     <li>
       <div className="flex gap-3">

@@ -5,8 +5,8 @@ import { Link } from 'wouter';
 import type { Device } from '@station/protocol/devices';
 import type { Rollout, RolloutTarget } from '@station/protocol/firmware-rollouts';
 import { useDevices } from '../../api/devices.ts';
-import { typeName } from '../../i18n/device-words.ts';
 import { useLocale } from '../../i18n/i18n.ts';
+import { useTypeName } from '../../i18n/use-type-name.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Skeleton } from '../../ui/card.tsx';
 import { classNames } from '../../ui/class-names.ts';
@@ -21,12 +21,13 @@ import { useRollout, useRolloutAction } from './rollouts.ts';
 /** A running rollout, or one whose end needs attention: its phase, its devices and its actions. */
 export function RolloutCard({ rollout, mayManage, usable }: { rollout: Rollout; mayManage: boolean; usable: boolean }) {
   const { t } = useTranslation();
+  const nameOf = useTypeName();
   const { type, version, createdAt } = rollout;
   const tone = toneOfRollout(rollout);
   const { sentence, help } = phaseWords(t, rollout);
   return (
     <Card
-      title={t('firmware.rollout.title', { type: typeName(t, type), version })}
+      title={t('firmware.rollout.title', { type: nameOf(type), version })}
       aside={
         <p className="text-small text-ink-soft">
           <Sentence text={(time) => t('firmware.rollout.started', { time })} slot={<TimeAgo at={createdAt} />} />
@@ -57,7 +58,7 @@ function RolloutActions({ rollout, usable }: { rollout: Rollout; usable: boolean
   const act = useRolloutAction(rollout.id);
   const busy = act.isPending;
   const isWaiting = rollout.state === 'waiting_approval';
-  const name = typeName(t, rollout.type);
+  const name = useTypeName()(rollout.type);
   return (
     <section
       aria-label={t('firmware.rollout.title', { type: name, version: rollout.version })}

@@ -106,7 +106,8 @@ test('the most important comes first, and a stopped update only while nothing ca
     rollout({ id: 'r2', state: 'waiting_approval' }),
     rollout({ id: 'r3', state: 'done' }),
   ];
-  const words = (version: string, rollouts: Rollout[]): string => firmwareHeadline(t, [type(version)], rollouts).words;
+  const words = (version: string, rollouts: Rollout[]): string =>
+    firmwareHeadline({ t, nameOf: () => 'Climate sensor' }, [type(version)], rollouts).words;
   assert.equal(words('1.0.0', [stopped]), 'The last update of Climate sensor was stopped.');
   assert.equal(words('1.0.0', [waiting, stopped]), '1 update waits for approval.');
   assert.equal(words('1.0.0', [rollout()]), 'Devices are being updated.');

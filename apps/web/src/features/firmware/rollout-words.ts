@@ -2,7 +2,6 @@ import type { TFunction } from 'i18next';
 import type { Device } from '@station/protocol/devices';
 import type { Firmware, Rollout, RolloutState, RolloutTarget } from '@station/protocol/firmware-rollouts';
 import { isNewer } from '@station/protocol/version';
-import { typeName } from '../../i18n/device-words.ts';
 import { dot } from '../../i18n/words.ts';
 import type { Tone } from '../../ui/tone.tsx';
 
@@ -106,13 +105,13 @@ export const stoppedLast = (rollouts: readonly Rollout[]): Rollout[] =>
 
 /** The one line of firmware: what is most important now. `rollouts` newest first. */
 export function firmwareHeadline(
-  t: TFunction,
+  { t, nameOf }: { t: TFunction; nameOf: (type: string) => string },
   types: readonly Firmware[],
   rollouts: readonly Rollout[],
 ): { tone: Tone; words: string } {
   const count = (state: RolloutState): number => rollouts.filter((one) => one.state === state).length;
   const [stopped] = stoppedLast(rollouts);
-  if (stopped) return { tone: 'fault', words: t('firmware.head.stopped', { type: typeName(t, stopped.type) }) };
+  if (stopped) return { tone: 'fault', words: t('firmware.head.stopped', { type: nameOf(stopped.type) }) };
   const waiting = count('waiting_approval');
   if (waiting > 0) return { tone: 'attention', words: t('firmware.head.approval', { count: waiting }) };
   const running = count('running');

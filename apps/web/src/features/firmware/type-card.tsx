@@ -3,9 +3,9 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Firmware, firmwareModes, type Rollout } from '@station/protocol/firmware-rollouts';
 import { isNewer } from '@station/protocol/version';
-import { typeName } from '../../i18n/device-words.ts';
 import { formatBytes } from '../../i18n/format.ts';
 import { useLocale } from '../../i18n/i18n.ts';
+import { useTypeName } from '../../i18n/use-type-name.ts';
 import { dot } from '../../i18n/words.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -31,7 +31,7 @@ export function TypeCard({
   const { t } = useTranslation();
   const [open, setOpen] = useState<'mode' | 'install' | null>(null);
   const { type, mode, images, installed } = firmware;
-  const name = typeName(t, type);
+  const name = useTypeName()(type);
   const close = (): void => setOpen(null);
   return (
     <Card title={name}>

@@ -29,6 +29,7 @@ export const automations = {
     if: 'if {{what}}',
     gone: 'a removed device',
     unknown: 'something this page does not know ({{kind}})',
+    quoted: '“{{value}}”',
   },
   trigger: {
     event: {
@@ -78,6 +79,8 @@ export const automations = {
   do: {
     on: 'turn on {{device}}',
     off: 'turn off {{device}}',
+    toggle: 'toggle {{device}}',
+    named: '{{device}}: {{what}}',
     set: '{{device}}: set {{what}} to {{value}}',
     restart: 'restart {{device}}',
     command: '{{device}}: send “{{action}}”',

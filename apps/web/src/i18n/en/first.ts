@@ -60,6 +60,7 @@ export const first = {
     zone: {
       edit: 'Change zone {{name}}',
       title: 'Zone {{name}}',
+      name: 'Name',
       save: 'Save',
       remove: 'Remove zone',
       devicesStay: 'If you remove it, its devices stay, without a zone.',

@@ -1,5 +1,6 @@
 import { automations } from './automations.ts';
 import { cloud } from './cloud.ts';
+import { devicePage } from './device-page.ts';
 import { firmware } from './firmware.ts';
 
 /** English texts of the pages that are fetched after the first one. */
@@ -113,6 +114,7 @@ export const later = {
   },
 
   automations,
+  devicePage,
   firmware,
   cloud,
 } as const;

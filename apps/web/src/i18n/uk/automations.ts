@@ -29,6 +29,7 @@ export const automations = {
     if: 'якщо {{what}}',
     gone: 'вилучений пристрій',
     unknown: 'щось невідоме цій сторінці ({{kind}})',
+    quoted: '«{{value}}»',
   },
   trigger: {
     event: {
@@ -78,6 +79,8 @@ export const automations = {
   do: {
     on: 'увімкнути «{{device}}»',
     off: 'вимкнути «{{device}}»',
+    toggle: 'перемкнути «{{device}}»',
+    named: '«{{device}}»: {{what}}',
     set: '«{{device}}»: задати {{what}} {{value}}',
     restart: 'перезапустити «{{device}}»',
     command: '«{{device}}»: команда «{{action}}»',

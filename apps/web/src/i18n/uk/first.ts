@@ -64,6 +64,7 @@ export const first = {
     zone: {
       edit: 'Змінити зону {{name}}',
       title: 'Зона {{name}}',
+      name: 'Назва',
       save: 'Зберегти',
       remove: 'Вилучити зону',
       devicesStay: 'Якщо її вилучити, пристрої залишаться, але без зони.',

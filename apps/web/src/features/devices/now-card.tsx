@@ -1,0 +1,146 @@
+import { useTranslation } from 'react-i18next';
+import type { Device } from '@station/protocol/devices';
+import { capabilityName, type CapabilityValue, commandName, valueWords } from '../../i18n/device-words.ts';
+import { useLocale } from '../../i18n/i18n.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { classNames } from '../../ui/class-names.ts';
+import { Select, Switch } from '../../ui/fields.tsx';
+import { TimeAgo } from '../../ui/sentence.tsx';
+import { BigValue, DeviceNote, ValueSlider } from './device-parts.tsx';
+import type { ControlledDevice, Setting } from './device-view.ts';
+
+/** The current state of the device, and its commands. */
+export function NowCard({ device, shown, usable }: { device: Device; shown: ControlledDevice; usable: boolean }) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const { readings, settings, actions } = shown;
+  const hasReported = device.stateAt !== null;
+  const isSetting = (key: string): boolean => settings.some(({ capability }) => capability.key === key);
+  const others = readings.filter(({ capability, value }) => value !== undefined && !isSetting(capability.key));
+  return (
+    <Card
+      title={t('devicePage.now')}
+      aside={
+        hasReported && (
+          <p className="text-small text-ink-soft">
+            <TimeAgo at={device.stateAt ?? ''} />
+          </p>
+        )
+      }
+    >
+      {!hasReported && readings.every(({ value }) => value === undefined) && (
+        <p className="text-ink-soft">{t('devicePage.noState')}</p>
+      )}
+      {others.length > 0 && (
+        <dl className="flex flex-wrap gap-x-10 gap-y-4">
+          {others.map((reading) => (
+            <div key={reading.capability.key} className="min-w-0">
+              <dt className="text-small text-ink-soft">{capabilityName(t, locale, reading.capability)}</dt>
+              <dd className="text-title font-strong break-words md:text-value">
+                <BigValue reading={reading} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {settings.length > 0 && (
+        <div className={classNames('space-y-4', others.length > 0 && 'mt-4 border-t border-line pt-4')}>
+          {settings.map((setting) => (
+            <SettingRow key={setting.capability.key} setting={setting} shown={shown} usable={usable} />
+          ))}
+        </div>
+      )}
+      {actions.length > 0 && (
+        <div className="mt-4 flex flex-wrap gap-3">
+          {actions.map((action) => (
+            <Button key={action.action} disabled={!usable} onClick={() => shown.run(action)}>
+              {commandName(locale, action)}
+            </Button>
+          ))}
+        </div>
+      )}
+      <DeviceNote device={device} shown={shown} />
+    </Card>
+  );
+}
+
+function SettingRow({ setting, shown, usable }: { setting: Setting; shown: ControlledDevice; usable: boolean }) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const { capability, value } = setting;
+  const label = capabilityName(t, locale, capability);
+  if (capability.kind === 'enum') {
+    return <ValueChoice label={label} setting={setting} usable={usable} onChoose={(one) => shown.send(setting, one)} />;
+  }
+  if (capability.kind === 'boolean') {
+    return (
+      <div className="flex min-h-11 items-center justify-between gap-4">
+        <SettingValue label={label} setting={setting} />
+        <Switch
+          label={label}
+          on={value === true}
+          busy={shown.isPending}
+          disabled={!usable}
+          onToggle={(on) => shown.send(setting, on)}
+        />
+      </div>
+    );
+  }
+  return (
+    <div>
+      <SettingValue label={label} setting={setting} />
+      <ValueSlider label={label} setting={setting} disabled={!usable} onSettle={(next) => shown.send(setting, next)} />
+    </div>
+  );
+}
+
+/** The name and the value of a setting; for screen readers its control has both. */
+function SettingValue({ label, setting }: { label: string; setting: CapabilityValue }) {
+  return (
+    <div aria-hidden>
+      <p className="text-small text-ink-soft">{label}</p>
+      <p className="text-title font-strong md:text-value">
+        <BigValue reading={setting} />
+      </p>
+    </div>
+  );
+}
+
+/** One of the values of an enum. */
+function ValueChoice({
+  label,
+  setting: { capability, value },
+  usable,
+  onChoose,
+}: {
+  label: string;
+  setting: Setting;
+  usable: boolean;
+  onChoose: (value: string) => void;
+}) {
+  const { t } = useTranslation();
+  const locale = useLocale();
+  const { values = [] } = capability;
+  const isKnown = typeof value === 'string' && values.includes(value);
+  return (
+    <Select
+      label={label}
+      value={isKnown ? value : ''}
+      disabled={!usable}
+      onChange={({ target }) => onChoose(target.value)}
+      className="max-w-sm"
+    >
+      {!isKnown && (
+        <option value="" disabled>
+          {valueWords(t, locale, { capability, value })}
+        </option>
+      )}
+      {values.map((one) => (
+        <option key={one} value={one}>
+          {valueWords(t, locale, { capability, value: one })}
+        </option>
+      ))}
+    </Select>
+  );
+}

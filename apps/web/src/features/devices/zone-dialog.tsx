@@ -1,0 +1,81 @@
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Device, Zone } from '@station/protocol/devices';
+import { devicesKey, zonesKey } from '../../api/devices.ts';
+import { asProblem } from '../../api/request.ts';
+import { useServices } from '../../api/services.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Field } from '../../ui/fields.tsx';
+import { ProblemNote } from '../../ui/problem.tsx';
+
+/** Renames or removes a zone. */
+export function ZoneDialog({ zone, onClose }: { zone: Zone; onClose: () => void }) {
+  const { t } = useTranslation();
+  const { session, queries } = useServices();
+  const [name, setName] = useState(zone.name);
+  const [missing, setMissing] = useState(false);
+  const setZones = (change: (zones: readonly Zone[]) => readonly Zone[]): void =>
+    void queries.setQueryData<readonly Zone[]>(zonesKey, (zones) => zones && change(zones));
+  const rename = useMutation({
+    mutationFn: () => session.call<Zone>('PATCH', `/api/zones/${zone.id}`, { body: { name } }),
+    onSuccess: (renamed) => {
+      setZones((zones) => zones.map((one) => (one.id === zone.id ? renamed : one)));
+      onClose();
+    },
+  });
+  const remove = useMutation({
+    mutationFn: () => session.call<void>('DELETE', `/api/zones/${zone.id}`),
+    onSuccess: () => {
+      setZones((zones) => zones.filter(({ id }) => id !== zone.id));
+      queries.setQueryData<readonly Device[]>(devicesKey, (devices) =>
+        devices?.map((device) => (device.zoneId === zone.id ? { ...device, zoneId: null } : device)),
+      );
+      onClose();
+    },
+  });
+  const busy = rename.isPending || remove.isPending;
+  const problem = rename.error ?? remove.error;
+  const save = (): void => {
+    setMissing(name.trim() === '');
+    if (name.trim() !== '' && !busy) rename.mutate();
+  };
+  return (
+    <Dialog
+      title={t('home.zone.title', { name: zone.name })}
+      onClose={onClose}
+      actions={
+        <>
+          <Button kind="primary" busy={rename.isPending} disabled={remove.isPending} onClick={save}>
+            {t('home.zone.save')}
+          </Button>
+          <Button busy={remove.isPending} disabled={rename.isPending} onClick={() => remove.mutate()}>
+            {t('home.zone.remove')}
+          </Button>
+          <Button kind="quiet" onClick={onClose}>
+            {t('action.cancel')}
+          </Button>
+        </>
+      }
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          save();
+        }}
+      >
+        <Field
+          label={t('home.zone.name')}
+          value={name}
+          maxLength={100}
+          autoComplete="off"
+          onChange={(event) => setName(event.target.value)}
+          fault={missing ? t('error.field.required') : null}
+        />
+      </form>
+      <p className="text-ink-soft">{t('home.zone.devicesStay')}</p>
+      {problem && <ProblemNote problem={asProblem(problem)} />}
+    </Dialog>
+  );
+}

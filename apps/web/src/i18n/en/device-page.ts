@@ -1,0 +1,40 @@
+/** The page of one device. */
+export const devicePage = {
+  now: 'Now',
+  noState: 'It has not reported anything yet. Its values appear here as soon as it does.',
+  gone: { title: 'This device is no longer here', help: 'It was removed, or the address is mistyped.' },
+  history: {
+    title: 'The last 24 hours',
+    choose: 'What to show',
+    empty: 'Nothing was measured in the last 24 hours.',
+    range: 'Between {{lowest}} and {{highest}}',
+    times_one: '{{what}}: {{count}} time in the last 24 hours',
+    times_other: '{{what}}: {{count}} times in the last 24 hours',
+  },
+  settings: {
+    title: 'Name and zone',
+    name: 'Name',
+    zone: 'Zone',
+    noZone: 'None',
+    newZone: 'New zone…',
+    zoneName: 'Name of the new zone',
+    save: 'Save',
+    saved: 'Saved.',
+  },
+  facts: {
+    title: 'About the device',
+    type: 'Type',
+    firmware: 'Firmware',
+    chip: 'Chip',
+    id: 'Id',
+    added: 'Added',
+  },
+  remove: {
+    button: 'Remove device',
+    title: 'Remove {{name}}?',
+    history: 'Its history and activity are deleted, and this station no longer listens to it.',
+    again: 'You can add it again later, as a new device.',
+    confirm: 'Remove',
+    keep: 'Keep it',
+  },
+} as const;
