@@ -40,8 +40,7 @@ export function createConnection(options: {
     password: login.token,
     clean: true,
     keepalive: profile.keepaliveSeconds,
-    // Randomised, so that a thousand devices do not reconnect at the same moment.
-    reconnectPeriod: 1_000 + Math.round(1_000 * options.random()),
+    reconnectPeriod: Math.round(profile.reconnectMs * (1 + options.random())),
     reconnectOnConnackError: true,
     queueQoSZero: false,
     manualConnect: true,

@@ -5,6 +5,8 @@ export type Profile = {
   /** Of everything that it publishes and subscribes to. */
   qos: 0 | 1;
   keepaliveSeconds: number;
+  /** At least; up to twice as long, so that a thousand devices do not reconnect at the same moment. */
+  reconnectMs: number;
   isWillRetained: boolean;
   /** An unanswered handshake is repeated after this time. Nothing else is repeated. */
   handshakeRetryMs: number;
@@ -20,6 +22,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   station: {
     qos: 1,
     keepaliveSeconds: 30,
+    reconnectMs: 1_000,
     isWillRetained: false,
     handshakeRetryMs: 10_000,
     receiveBytes: Infinity,
@@ -29,6 +32,7 @@ export const profiles: Readonly<Record<ProfileName, Profile>> = {
   field: {
     qos: 0,
     keepaliveSeconds: 15,
+    reconnectMs: 1_000,
     isWillRetained: true,
     handshakeRetryMs: 300_000,
     receiveBytes: 1_024,

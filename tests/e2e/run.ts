@@ -27,7 +27,16 @@ const needsOwnNetwork = (name: string): boolean => /^web($|\/)|^backend\/browser
 
 /** Begun first, in this order, because they take longest. */
 const longest = [
-  ...['wifi', 'replicas/replicas', 'stack', 'backend/restarts', 'update-kill', 'firmware/rollouts', 'firmware/agent'],
+  ...[
+    'wifi',
+    'devices/chaos',
+    'replicas/replicas',
+    'stack',
+    'backend/restarts',
+    'update-kill',
+    'firmware/rollouts',
+    'firmware/agent',
+  ],
   ...['backend/postgres', 'backend/kills', 'cloud/process', 'npm-start', 'update/hard-times', 'update/releases'],
 ];
 

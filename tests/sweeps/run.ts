@@ -28,6 +28,10 @@ const sweeps: Record<string, Sweep> = {
     about: 'restarts of broker and backend with 1,000 devices, none of which is ever shown as offline',
     files: ['tests/e2e/backend/restarts.test.ts'],
   },
+  devices: {
+    about: 'a hundred ends of the backend with swapped databases beside devices of the field, on both brokers',
+    files: ['tests/e2e/devices/chaos.test.ts'],
+  },
   postgres: {
     about: 'every unit test that opens a database, on PostgreSQL',
     files: ['tests/e2e/backend/postgres.test.ts'],

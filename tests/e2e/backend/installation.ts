@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
@@ -12,7 +12,7 @@ import { createWorkspace } from '../../rig/workspace.ts';
 
 /** The two ways to run a backend. */
 export const kinds = ['the embedded broker and SQLite', 'Mosquitto and PostgreSQL'] as const;
-export type Kind = (typeof kinds)[number];
+export type Kind = (typeof kinds)[number] | 'Mosquitto and SQLite';
 
 const root = join(import.meta.dirname, '../../..');
 const main = join(root, 'apps/backend/src/main.ts');
@@ -22,6 +22,10 @@ export const owner = { name: 'Olena Kovalenko', email: 'olena@example.org', pass
 /** A backend in its own process with all its components. It can be stopped and restarted at the same addresses. */
 export type Installation = AsyncDisposable & {
   folder: string;
+  /** DATA_DIR of the backend. */
+  dataDir: string;
+  /** Variables of the backend, read at its next start. */
+  env: Record<string, string>;
   url: string;
   /** URL of the broker for devices. */
   mqttUrl: string;
@@ -44,28 +48,30 @@ export type Installation = AsyncDisposable & {
 };
 
 /**
+ * @param devices how many to make logins for; unset: `logins` has them.
  * @param tls connects the backend to Mosquitto with TLS.
  * @param env additional variables of the backend.
  */
 export async function install(
   kind: Kind,
-  options: { devices: number; tls?: boolean; env?: Record<string, string> },
+  options: { devices?: number; logins?: readonly DeviceLogin[]; tls?: boolean; env?: Record<string, string> },
 ): Promise<Installation> {
   await using starting = new AsyncDisposableStack();
   const workspace = starting.use(await createWorkspace());
   const { folder } = workspace;
-  const isLarge = kind === 'Mosquitto and PostgreSQL';
-  const mosquitto = isLarge ? await createMosquitto(workspace, { tls: options.tls === true }) : null;
-  const postgres = isLarge ? await createPostgres(workspace) : null;
+  const isEmbedded = kind === 'the embedded broker and SQLite';
+  const mosquitto = !isEmbedded ? await createMosquitto(workspace, { tls: options.tls === true }) : null;
+  const postgres = kind === 'Mosquitto and PostgreSQL' ? await createPostgres(workspace) : null;
   const devicesFile = join(folder, 'devices.json');
-  const logins = await readOrMakeLogins(devicesFile, options.devices);
+  if (options.logins !== undefined) await writeFile(devicesFile, JSON.stringify({ devices: options.logins }));
+  const logins = await readOrMakeLogins(devicesFile, options.devices ?? 0);
   const [port, mqttPort, dataDir] = [
     await findFreePort(),
     mosquitto?.port ?? (await findFreePort()),
     join(folder, 'data'),
   ];
   const [url, mqttUrl] = [`http://127.0.0.1:${port}`, `mqtt://127.0.0.1:${mqttPort}`];
-  const env = {
+  const env: Record<string, string> = {
     PORT: String(port),
     DATA_DIR: dataDir,
     STATION_ID: stationId,
@@ -83,7 +89,7 @@ export async function install(
   let backend: Daemon | null = null;
   const all = starting.move();
   return {
-    folder,
+    ...{ folder, dataDir, env },
     url,
     mqttUrl,
     mosquitto,

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, it, type TestContext } from 'node:test';
+import type { DeviceLogin } from '@station/simulators/devices/virtual-device';
+import { createRandom } from '../../faults/choice.ts';
+import { extent } from '../../rig/extent.ts';
+import { waitFor } from '../../rig/program.ts';
+import { install, type Installation, type Kind } from '../backend/installation.ts';
+import { startChaosDevice, type ChaosDevice, type Press } from './chaos-devices.ts';
+import { createSwappedDatabases, type Swap, type SwappedDatabases } from './swapped-databases.ts';
+
+/** How often the backend ends; its database is swapped at about half of them. */
+const ends = extent(12, 100);
+/** What was sent to the embedded broker this shortly before it ended is not counted: it may not have been read. */
+const uncertainMs = { SIGKILL: 500, SIGTERM: 150 } as const;
+type Signal = keyof typeof uncertainMs;
+
+const login = (externalId: string, type: string, profile: DeviceLogin['profile']): DeviceLogin => {
+  return { externalId, type, profile, name: externalId, token: randomBytes(32).toString('base64url') };
+};
+const logins = [
+  login('switch-1', 'switch-pir', 'field'),
+  login('switch-2', 'switch-pir', 'field'),
+  login('switch-3', 'switch-pir', 'station'),
+  login('light-1', 'light', 'field'),
+  login('light-2', 'light', 'station'),
+  login('climate-1', 'climate', 'field'),
+];
+/** Provisioned after the older copy of the database was taken. */
+const newerLogins = [login('switch-4', 'switch-pir', 'field'), login('light-3', 'light', 'field')];
+
+/** A life of the backend: from its start (or from the end of the one before) to its end. */
+type Life = { knows: ReadonlySet<string>; startedMs: number; endedMs: number; signal: Signal | null };
+
+type Chaos = {
+  station: Installation;
+  databases: SwappedDatabases;
+  devices: readonly ChaosDevice[];
+  /** Of each device's record, by external id. */
+  ids: ReadonlyMap<string, string>;
+  token: string;
+  random: () => number;
+  lives: Life[];
+};
+
+const kinds = ['the embedded broker and SQLite', 'Mosquitto and SQLite'] as const;
+
+describe(`${ends} ends of the backend, some with another database`, { concurrency: true, timeout: 900_000 }, () => {
+  for (const [index, kind] of kinds.entries()) {
+    it(`reset no device, lose no press and confirm no command that was not executed, on ${kind}`, async (test) => {
+      await using station = await install(kind, { logins });
+      await using stack = new AsyncDisposableStack();
+      const databases = createSwappedDatabases(station.dataDir, join(station.folder, 'saved'));
+      const everyone = [...logins, ...newerLogins];
+      const devices = everyone.map((one) => stack.use(startChaosDevice(station.mqttUrl, one)));
+      const token = await setUp(station, databases);
+      await waitFor('all devices to be accepted', () => devices.every(({ device }) => device.isAccepted()));
+      const ids = new Map(
+        databases
+          .query<{ id: string; name: string }>('select id, external_id as name from devices')
+          .map(({ id, name }) => [name, id]),
+      );
+      const chaos = { station, databases, devices, ids, token, random: createRandom(13 + index), lives: [] };
+      await live(chaos);
+      await judge(chaos, kind, test);
+    });
+  }
+});
+
+/** Devices come from the file at the first two starts only, so that a lost database does not get them back. */
+async function setUp(station: Installation, databases: SwappedDatabases): Promise<string> {
+  await station.startBackend();
+  const token = await station.logIn();
+  await station.stopBackend('SIGTERM');
+  databases.keepAsOlder();
+  await writeFile(station.devicesFile, JSON.stringify({ devices: [...logins, ...newerLogins] }));
+  await station.startBackend();
+  return token;
+}
+
+async function live(chaos: Chaos): Promise<void> {
+  const { station, databases, random, lives } = chaos;
+  delete station.env['DEVICES_FILE'];
+  const ending = new AbortController();
+  const acting = act(chaos, ending.signal);
+  try {
+    for (let end = 1; end <= ends; end++) {
+      beginLife(chaos);
+      await delay(400 + 1_200 * random());
+      await endLife(chaos, random() < 0.7 ? 'SIGKILL' : 'SIGTERM');
+      const swap = end === ends ? lastSwap(databases) : chooseSwap(databases, random);
+      if (swap !== null) databases.swap(swap);
+      // Devices go on meanwhile.
+      await delay(300 * random());
+      await station.startBackend('anyway');
+    }
+    beginLife(chaos);
+    await delay(1_000);
+  } finally {
+    ending.abort();
+    await acting;
+  }
+  const last = lives.at(-1);
+  if (last !== undefined) last.endedMs = performance.now();
+}
+
+function beginLife({ databases, lives }: Chaos): void {
+  const known = { main: [...logins, ...newerLogins], older: logins, empty: [] }[databases.current()];
+  const startedMs = performance.now();
+  const knows = new Set(known.map(({ externalId }) => externalId));
+  lives.push({ knows, startedMs, endedMs: Infinity, signal: null });
+}
+
+async function endLife({ station, lives }: Chaos, signal: Signal): Promise<void> {
+  Object.assign(lives.at(-1) ?? {}, { endedMs: performance.now(), signal });
+  await station.stopBackend(signal);
+}
+
+function chooseSwap(databases: SwappedDatabases, random: () => number): Swap | null {
+  const dice = random();
+  if (databases.current() === 'main') return dice < 0.6 ? null : dice < 0.8 ? 'empty' : 'older';
+  return dice < 0.7 ? 'back' : dice < 0.85 ? null : databases.current() === 'empty' ? 'older' : 'empty';
+}
+
+const lastSwap = (databases: SwappedDatabases): Swap | null => (databases.current() === 'main' ? null : 'back');
+
+/** People press buttons and send commands; power fails at single devices. */
+async function act(chaos: Chaos, signal: AbortSignal): Promise<void> {
+  const { devices, random } = chaos;
+  const pick = (type: string): ChaosDevice | undefined => {
+    const some = devices.filter((one) => one.login.type === type);
+    return some[Math.floor(random() * some.length)];
+  };
+  while (!signal.aborted) {
+    const dice = random();
+    if (dice < 0.6) pick('switch-pir')?.press();
+    else if (dice < 0.75) pick('light')?.reportState();
+    else if (dice < 0.97) void command(chaos, pick('light'), signal);
+    else pick(random() < 0.5 ? 'light' : 'switch-pir')?.cutPower();
+    await delay(20 + 30 * random());
+  }
+}
+
+async function command({ station, ids, token, random }: Chaos, to: ChaosDevice | undefined, signal: AbortSignal) {
+  if (to === undefined || !to.isFree()) return;
+  // Another command must not come between, also when this answer is lost.
+  to.commanded('unanswered');
+  try {
+    const answer = await fetch(`${station.url}/api/devices/${ids.get(to.login.externalId)}/command`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(to.nextCommand(random)),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(3_000)]),
+    });
+    const { commandId, status } = (await answer.json()) as { commandId?: string; status?: string };
+    if (answer.status === 202 && status === 'pending' && commandId !== undefined) to.commanded(commandId);
+    else if (answer.status !== 202) to.free();
+  } catch {
+    // The backend is down, or ended before it answered.
+  }
+}
+
+async function judge(chaos: Chaos, kind: Kind, test: TestContext): Promise<void> {
+  const { databases, devices, lives } = chaos;
+  const harmed = devices.filter((one) => one.harms() > 0 || one.device.isErased()).map((one) => one.login.externalId);
+  for (const one of devices) one.cutPower();
+  const isWorking = ({ device }: ChaosDevice): boolean => device.isAccepted();
+  await waitFor('all devices to work', () => devices.every(isWorking)).catch(() => undefined);
+  const stuck = devices.filter((one) => !isWorking(one)).map((one) => one.login.externalId);
+
+  const isCounted = kind === 'Mosquitto and SQLite' ? isKeptByBroker : isReadByBackend;
+  const counted = devices.flatMap(({ presses }) => presses.filter((press) => isCounted(press, lives)));
+  const missing = (): Press[] => {
+    const rows = databases.query<{ name: string; data: string }>(
+      "select external_id as name, data from device_events join devices on devices.id = device_id where data like '%button_press%'",
+    );
+    const stored = new Set(rows.map(({ name, data }) => `${name} ${(JSON.parse(data) as { n: number }).n}`));
+    return counted.filter(({ externalId, n }) => !stored.has(`${externalId} ${n}`));
+  };
+  await waitFor('all presses to be written', () => missing().length === 0, 10_000).catch(() => undefined);
+  const lost = missing().map((press) => describePress(press, lives));
+
+  const executed = new Set(devices.flatMap((one) => [...one.executed]));
+  const confirmed = databases.query<{ id: string }>("select id from device_commands where status = 'confirmed'");
+  const wrong = [...new Set(confirmed.map(({ id }) => id)).difference(executed)];
+  assert.deepEqual({ harmed, stuck, lost, wrong }, { harmed: [], stuck: [], lost: [], wrong: [] });
+
+  const sent = devices.reduce((sum, { presses }) => sum + presses.length, 0);
+  assert.ok(counted.length > ends, `only ${counted.length} of ${sent} presses count`);
+  assert.ok(confirmed.length > ends / 3, `only ${confirmed.length} commands were confirmed`);
+  test.diagnostic(
+    `${ends} ends, ${counted.length} of ${sent} presses counted and none lost, ${confirmed.length} commands confirmed`,
+  );
+}
+
+/**
+ * The broker keeps it: it is written by the life in which it was sent, or when that ended at once, by the next ones. A database that does
+ * not know the device cannot keep its press.
+ */
+function isKeptByBroker({ externalId, sentMs }: Press, lives: readonly Life[]): boolean {
+  const first = lives.findIndex(({ endedMs }) => sentMs < endedMs);
+  return first >= 0 && lives.slice(first, first + 3).every(({ knows }) => knows.has(externalId));
+}
+
+/** The embedded broker ends with the backend. */
+const isReadByBackend = ({ externalId, sentMs }: Press, lives: readonly Life[]): boolean =>
+  lives.some(({ knows, startedMs, endedMs, signal }) => {
+    const lastMs = signal === null ? endedMs : endedMs - uncertainMs[signal];
+    return knows.has(externalId) && sentMs >= startedMs && sentMs < lastMs;
+  });
+
+function describePress({ externalId, n, sentMs }: Press, lives: readonly Life[]): string {
+  const life = lives.findIndex(({ endedMs }) => sentMs < endedMs);
+  const { startedMs = 0, endedMs = 0, signal } = lives[life] ?? {};
+  const [after, before] = [sentMs - startedMs, endedMs - sentMs].map((ms) => Math.round(ms));
+  return `${externalId} ${n}: ${after} ms after the start and ${before} ms before the ${signal} of life ${life}`;
+}
