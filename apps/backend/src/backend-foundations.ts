@@ -14,6 +14,7 @@ import type { Host } from './core/host.ts';
 import { alwaysLeader, type Leadership } from './core/leadership.ts';
 import { deriveSecrets } from './core/secrets.ts';
 import { type RunningDeviceTypes, startDeviceTypes } from './devices/device-types.ts';
+import type { RunningStrangers } from './devices/strangers.ts';
 import type { Firmware } from './firmware/firmware.ts';
 import type { HttpServer } from './http/server.ts';
 import type { Mqtt } from './mqtt/mqtt.ts';
@@ -44,6 +45,7 @@ export type BackendHooks = {
 /** The features that routes call. */
 export type Features = {
   mqtt: Mqtt;
+  strangers: RunningStrangers;
   commands: Commands;
   firmware: Firmware;
   automations: Automations;

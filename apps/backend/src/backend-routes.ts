@@ -6,6 +6,7 @@ import { createActivityStore } from './devices/activity-store.ts';
 import { registerDeviceCommandRoutes } from './devices/command-routes.ts';
 import { registerDeviceRoutes } from './devices/device-routes.ts';
 import { createHistoryStore } from './devices/history-store.ts';
+import { registerUnknownDeviceRoutes } from './devices/unknown-device-routes.ts';
 import { createZoneStore, registerZoneRoutes } from './devices/zones.ts';
 import { registerFirmwareRoutes } from './firmware/firmware-routes.ts';
 import { registerOtaRoutes } from './firmware/ota-routes.ts';
@@ -97,13 +98,21 @@ async function registerHealth(app: HttpServer, foundations: Foundations, { mqtt 
   await registerHealthRoute(app, { checks, version: config.version, replica });
 }
 
-async function registerDevices(app: HttpServer, foundations: Foundations, { commands }: Features): Promise<void> {
+async function registerDevices(app: HttpServer, foundations: Foundations, features: Features): Promise<void> {
   const { host, store, devices, types, events } = foundations;
-  const { clock } = host;
+  const { commands, mqtt, strangers } = features;
+  const { clock, logger } = host;
+  const publish = mqtt.publishCommand;
   const zones = createZoneStore({ db: store.db, clock });
   const activity = createActivityStore(store.db);
   const history = createHistoryStore({ store, clock });
-  await registerDeviceRoutes(app, { devices, zones, activity, history, events, clock });
+  await registerDeviceRoutes(app, { devices, zones, activity, history, events, publish, clock, logger });
+  await registerUnknownDeviceRoutes(app, {
+    unknown: strangers.unknown,
+    devices,
+    zones,
+    answerHandshake: mqtt.answerHandshake,
+  });
   await registerDeviceCommandRoutes(app, { devices, types, commands });
   await registerZoneRoutes(app, { zones });
 }

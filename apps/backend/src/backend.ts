@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { type Automations, createAutomations } from './automations/automations.ts';
 import { type BackendHooks, type Features, type Foundations, openFoundations } from './backend-foundations.ts';
 import { registerRoutes } from './backend-routes.ts';
@@ -9,22 +10,24 @@ import type { DeviceEvents } from './core/device-events.ts';
 import { readState } from './core/device-state.ts';
 import { createEventIds } from './core/event-ids.ts';
 import type { Host } from './core/host.ts';
+import { openAddedDevices } from './devices/added-devices.ts';
 import { createCommands } from './devices/commands.ts';
 import { startDeviceMessages } from './devices/device-messages.ts';
 import { type FileLogin, importDevices } from './devices/devices-file.ts';
 import { createHistoryStore } from './devices/history-store.ts';
+import { type RunningStrangers, startStrangers } from './devices/strangers.ts';
 import { startHousekeeping } from './devices/downsampling.ts';
 import { startFirmware } from './firmware/firmware.ts';
 import type { DescribedRoute } from './http/docs.ts';
 import { closeInTime, createHttpServer, type HttpServer } from './http/server.ts';
 import { type Mqtt, startMqtt } from './mqtt/mqtt.ts';
-import type { WriteReports } from './mqtt/ports.ts';
+import type { Strangers, WriteReports } from './mqtt/ports.ts';
 import { createSettingsStore } from './provisioning/settings-store.ts';
 import { startWifiChanges } from './provisioning/wifi-change.ts';
 import { createWifiChangeStore } from './provisioning/wifi-change-store.ts';
 import { createWifiOffers } from './provisioning/wifi-offer.ts';
 import { createCommandStore, localCommandTransaction } from './store/command-store.ts';
-import { createRemovedLogins } from './store/device-store.ts';
+import { createRemovedLogins } from './store/removed-devices.ts';
 import { writeReports } from './store/report-store.ts';
 import type { Database } from './store/schema.ts';
 import { startAgentEvents } from './system/agent-link.ts';
@@ -80,7 +83,9 @@ async function startFeatures(
   const { clock, logger } = host;
   // Starts before MQTT: it publishes each report of a device at /ws.
   const messages = opened.use(await startDeviceMessages({ hub, events, devices, clock }));
-  const mqtt = opened.use(await startBrokerLink(foundations));
+  const logins = await importDevicesFile(foundations);
+  const strangers = await openStrangers(opened, foundations);
+  const mqtt = opened.use(await startBrokerLink(foundations, logins, strangers));
   const commands = opened.use(startCommands(foundations, mqtt));
   await commands.load();
   const { isLeader } = leadership;
@@ -100,11 +105,23 @@ async function startFeatures(
     replicas?.begin([messages.reload, commands.load]);
     await automations.begin();
   };
-  return { features: { mqtt, commands, firmware, automations, cloud, wifi }, begin };
+  return { features: { mqtt, strangers, commands, firmware, automations, cloud, wifi }, begin };
 }
 
-async function startBrokerLink(foundations: Foundations): Promise<Mqtt> {
-  const { config, host, store, stationId, devices, types, events, replicas } = foundations;
+async function openStrangers(opened: AsyncDisposableStack, foundations: Foundations): Promise<RunningStrangers> {
+  const { config, host, store, devices, conditions, events } = foundations;
+  const { clock, disk, logger } = host;
+  const path = join(config.dataDir, 'added-devices.json');
+  const { wasAddedAgain } = opened.use(await openAddedDevices({ disk, path, devices, events, logger }));
+  return opened.use(startStrangers({ db: store.db, devices, wasAddedAgain, conditions, events, clock, logger }));
+}
+
+async function startBrokerLink(
+  foundations: Foundations,
+  logins: readonly FileLogin[],
+  strangers: Strangers,
+): Promise<Mqtt> {
+  const { config, host, store, stationId, devices, types, conditions, events, replicas } = foundations;
   const { clock, disk, logger } = host;
   const newId = createEventIds(() => clock.now());
   const writeAlong = cloudWriteAlong(config.cloud);
@@ -114,10 +131,12 @@ async function startBrokerLink(foundations: Foundations): Promise<Mqtt> {
     config: config.mqtt,
     stationId,
     sharing: replicas,
-    logins: await importDevicesFile(foundations),
+    logins,
     devices,
     types,
     removedLogins: createRemovedLogins(store.db),
+    strangers,
+    conditions,
     writeReports: write,
     events,
     clock,

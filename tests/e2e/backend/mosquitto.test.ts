@@ -208,9 +208,15 @@ describe('the life of a device on Mosquitto and PostgreSQL', { timeout: 300_000 
     await untilTold({ type: 'device_status', deviceId: lampId, status: 'online' });
   });
 
-  it('is disconnected and loses its login when it is removed, without effect on others', async () => {
-    assert.equal((await call('DELETE', `/api/devices/${lampId}`)).status, 204);
+  it('erases itself when it is removed, then loses its login, without effect on others', async () => {
+    const removal = (await (await call('DELETE', `/api/devices/${lampId}`)).json()) as { told: boolean };
+    assert.equal(removal.told, true);
     await untilTold({ type: 'device_removed', deviceId: lampId });
+    const { body } = await waitFor('the command', () =>
+      lamp.received.find((message) => message.body['action'] === 'factory_reset'),
+    );
+    const data = { action: 'command_ack', commandId: body['commandId'] };
+    await lamp.publish('event', { event: 'device_event', data }).catch(() => undefined);
     await waitFor('its connection to end', () => !lamp.client.connected);
     const { externalId: username, token: password } = loginOf(lampLogin);
     await waitFor('its login to be removed', async () => !(await isLoggedIn({ username, password })));

@@ -42,11 +42,16 @@ export type DeviceEvent =
   /** A device went online or offline. */
   | { kind: 'status'; deviceId: string; status: 'online' | 'offline'; at: number }
   | { kind: 'command'; command: CommandChange }
-  /** Provisioned for the first time or again (with a new token). The code that changes the device table emits it. */
-  | { kind: 'added'; deviceId: string; externalId: string }
+  /**
+   * Provisioned for the first time or again (with a new token), or accepted with the login that it has. The code that changes the device
+   * table emits it.
+   */
+  | { kind: 'added'; deviceId: string; externalId: string; isLoginKept?: true }
   | { kind: 'changed'; deviceId: string; externalId: string }
-  /** Removed: listeners end its connection and drop its commands. */
+  /** Removed: listeners drop its commands. Its login stays until `login_ended`. */
   | { kind: 'removed'; deviceId: string; externalId: string }
+  /** The login of a removed device ended: its connection ends too. */
+  | { kind: 'login_ended'; deviceId: string; externalId: string }
   /** A message for every client at /ws, unchanged. `key`: of several messages with the same key only the latest matters. */
   | { kind: 'message'; message: ServerMessage; key: string };
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '@station/kit/clock';
-import type { Device, DeviceEvent, HistoryPoint, Zone } from '@station/protocol/devices';
+import type { Device, DeviceEvent, DeviceRemoval, HistoryPoint, Zone } from '@station/protocol/devices';
 import { createDeviceStore } from '../store/device-store.ts';
 import { createEventIds } from '../core/event-ids.ts';
 import { writeReports } from '../store/report-store.ts';
@@ -80,7 +80,9 @@ test('a device is renamed, put into a zone and removed; removing a zone keeps it
   assert.equal((await all.call('DELETE', `/api/zones/${zone.id}`)).statusCode, 404);
   assert.equal((await all.call('GET', `/api/devices/${id}`)).json<Device>().zoneId, null);
 
-  assert.equal((await all.call('DELETE', `/api/devices/${id}`)).statusCode, 204);
+  const removal = (await all.call('DELETE', `/api/devices/${id}`)).json<DeviceRemoval>();
+  assert.equal(removal.told, false, 'it is offline');
+  assert.ok(Date.parse(removal.loginUntil) > Date.now() + 29 * 24 * 60 * 60 * 1000);
   assert.equal((await all.call('DELETE', `/api/devices/${id}`)).statusCode, 404);
   assert.deepEqual((await all.call('GET', '/api/devices')).json(), []);
 });

@@ -3,6 +3,7 @@ import {
   Device,
   DeviceEvents,
   DevicePatch,
+  DeviceRemoval,
   Devices,
   EventsQuery,
   History,
@@ -11,13 +12,16 @@ import {
 } from '@station/protocol/devices';
 import { Id } from '@station/protocol/rest';
 import { isoTime, type Clock } from '@station/kit/clock';
+import type { BackendLogger } from '@station/kit/logger';
 import { StationError } from '@station/kit/station-error';
 import type { ActivityRow, ActivityStore } from './activity-store.ts';
+import type { PublishCommand } from '../core/commands.ts';
 import type { DeviceEvents as DeviceHub } from '../core/device-events.ts';
 import { type DeviceRow, type DeviceStore, toDevice } from '../store/device-store.ts';
 import type { HistoryStore } from './history-store.ts';
 import type { ZoneStore } from './zones.ts';
-import type { HttpServer, ReplyOf, RequestOf } from '../http/server.ts';
+import { removeDevice } from './removed-devices.ts';
+import type { HttpServer, RequestOf } from '../http/server.ts';
 import { RequestInvalidError } from '@station/kit/validation';
 
 export type DeviceRoutesParts = {
@@ -27,7 +31,10 @@ export type DeviceRoutesParts = {
   history: HistoryStore;
   /** Receives an event for each device that is changed or removed here. */
   events: DeviceHub;
+  /** Sends a removed device its last command. */
+  publish: PublishCommand;
   clock: Clock;
+  logger: BackendLogger;
 };
 
 /** /api/devices and /api/activity (contracts, section 9). */
@@ -35,7 +42,7 @@ export async function registerDeviceRoutes(app: HttpServer, parts: DeviceRoutesP
   app.get('/api/devices', listRoute, () => listDevices(parts));
   app.get('/api/devices/:id', getRoute, (request) => getDevice(parts, request));
   app.patch('/api/devices/:id', changeRoute, (request) => changeDevice(parts, request));
-  app.delete('/api/devices/:id', removeRoute, (request, reply) => removeDevice(parts, request, reply));
+  app.delete('/api/devices/:id', removeRoute, (request) => remove(parts, request));
   app.get('/api/devices/:id/events', eventsRoute, (request) => getEvents(parts, request));
   app.get('/api/devices/:id/history', historyRoute, (request) => getHistory(parts, request));
   app.get('/api/activity', activityRoute, (request) => getActivity(parts, request));
@@ -81,17 +88,12 @@ async function changeDevice(parts: DeviceRoutesParts, request: RequestOf<typeof 
   return toDevice(device);
 }
 
-const removeRoute = { config: forAdmins, schema: { tags, params: Params, response: { 204: Type.Null() } } };
+const removeRoute = { config: forAdmins, schema: { tags, params: Params, response: { 200: DeviceRemoval } } };
 
-async function removeDevice(
-  parts: DeviceRoutesParts,
-  request: RequestOf<typeof removeRoute>,
-  reply: ReplyOf<typeof removeRoute>,
-) {
-  const { id, external_id: externalId } = await find(parts, request.params.id);
-  if (!(await parts.devices.remove(id))) throw noSuchDevice();
-  parts.events.emit({ kind: 'removed', deviceId: id, externalId });
-  return reply.code(204).send(null);
+async function remove(parts: DeviceRoutesParts, request: RequestOf<typeof removeRoute>) {
+  const removal = await removeDevice(parts, await find(parts, request.params.id));
+  if (removal === null) throw noSuchDevice();
+  return removal;
 }
 
 const eventsRoute = {

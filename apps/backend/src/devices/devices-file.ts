@@ -5,6 +5,7 @@ import { isExternalId } from '@station/protocol/topics';
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { hashToken } from '../core/secrets.ts';
+import { forgetStrangers } from '../store/removed-devices.ts';
 import type { Database } from '../store/schema.ts';
 
 /**
@@ -63,7 +64,9 @@ function addDevices(db: Database, devices: DevicesFile['devices'], digest: strin
         .values({ ...row, ...neverSeen, created_at: now })
         .onConflict((conflict) => conflict.doNothing())
         .executeTakeFirst();
-      added += Number(numInsertedOrUpdatedRows);
+      if (numInsertedOrUpdatedRows === 0n) continue;
+      added += 1;
+      await forgetStrangers(transaction, [externalId]);
     }
     await transaction
       .insertInto('settings')

@@ -8,6 +8,7 @@ import { recordedLog } from '../testing/recorded-log.ts';
 import { until } from '../testing/until.ts';
 import { createBridge, type KnownDevice } from './bridge.ts';
 import { createDroppedMessages } from './dropped-messages.ts';
+import type { StrangerAnswer } from './ports.ts';
 import { createReportWriter } from './report-writer.ts';
 
 /** A clock whose sleepers wake at once. */
@@ -24,9 +25,11 @@ function bridgeWith(options: {
   clock?: Clock;
   write?: (reports: readonly DeviceReport[]) => Promise<void>;
   find?: (externalId: string) => Promise<KnownDevice | null>;
+  strangers?: (externalId: string) => StrangerAnswer;
 }) {
   const written: DeviceReport[] = [];
   const published: string[] = [];
+  const foreign: string[] = [];
   const logger = recordedLog();
   const clock = options.clock ?? hasty;
   const dropped = createDroppedMessages({ clock, logger });
@@ -45,6 +48,10 @@ function bridgeWith(options: {
       [Symbol.dispose]: () => undefined,
     },
     types: { ...builtInTypes, announce: async () => undefined },
+    strangers: {
+      receive: async ({ externalId }) => options.strangers?.(externalId) ?? { kind: 'silence' },
+    },
+    foreignStations: { seen: ({ stationId }) => void foreign.push(stationId) },
     writer,
     faults: { received: () => null },
     keeper: { received: () => undefined, status: () => 'online' },
@@ -55,9 +62,9 @@ function bridgeWith(options: {
     logger,
     signal: new AbortController().signal,
   });
-  const receive = (externalId: string, end: 'state' | 'handshake', body: unknown): Promise<void> =>
-    bridge.receive({ topic: deviceTopic('s', externalId, end), payload: Buffer.from(JSON.stringify(body)) });
-  return { receive, written, published, dropped, logger };
+  const receive = (externalId: string, end: 'state' | 'handshake', body: unknown, stationId = 's'): Promise<void> =>
+    bridge.receive({ topic: deviceTopic(stationId, externalId, end), payload: Buffer.from(JSON.stringify(body)) });
+  return { receive, written, published, foreign, dropped, logger };
 }
 
 const state = (n: number) => ({ state: { n } });
@@ -150,17 +157,51 @@ test('a device that cannot be looked up does not count as unknown', async () => 
   assert.equal(all.dropped.count('unknown_device'), 0);
 });
 
-test('a handshake is answered: ok once it is on disk, unknown_device for an unknown device', async () => {
+const handshake = { type: 'light', firmwareVersion: '1.0.0', chip: 'esp32' };
+
+test('a handshake is answered ok once it is on disk; a stranger gets no answer', async () => {
   const all = bridgeWith({});
-  const handshake = { type: 'light', firmwareVersion: '1.0.0', chip: 'esp32' };
-  await all.receive('a', 'handshake', handshake);
   await all.receive('x', 'handshake', handshake);
-  await until('both are answered', () => all.published.length === 2);
-  assert.deepEqual(all.published, [
-    'station/s/device/a/handshake/ack {"status":"ok"}',
-    'station/s/device/x/handshake/ack {"status":"unknown_device"}',
-  ]);
+  await all.receive('a', 'handshake', handshake);
+  await until('it is answered', () => all.published.length === 1);
+  assert.deepEqual(all.published, ['station/s/device/a/handshake/ack {"status":"ok"}']);
   assert.equal(all.dropped.count('unknown_device'), 1);
+});
+
+test('a removed device is told so after its handshake, and gets its command at any message', async () => {
+  const command = { action: 'factory_reset', commandId: 'c' };
+  const told = `station/s/device/x/command ${JSON.stringify(command)}`;
+  for (const isHandshake of [true, false]) {
+    const all = bridgeWith({ strangers: () => ({ kind: 'removed', isHandshake, command }) });
+    await all.receive('x', isHandshake ? 'handshake' : 'state', isHandshake ? handshake : state(1));
+    const ack = 'station/s/device/x/handshake/ack {"status":"unknown_device"}';
+    assert.deepEqual(all.published, isHandshake ? [ack, told] : [told]);
+    assert.deepEqual(all.written, []);
+  }
+});
+
+test('a device that was accepted just now is taken with its handshake', async () => {
+  let isThere = false;
+  const all = bridgeWith({
+    find: async (externalId) => (isThere ? { id: 'id-x', externalId, type: 'light' } : null),
+    strangers: () => {
+      isThere = true;
+      return { kind: 'added' };
+    },
+  });
+  await all.receive('x', 'handshake', handshake);
+  assert.deepEqual(
+    all.written.map(({ kind, deviceId }) => [kind, deviceId]),
+    [['handshake', 'id-x']],
+  );
+  await until('it is answered', () => all.published.length === 1);
+  assert.equal(all.dropped.count('unknown_device'), 0);
+});
+
+test('a device of another station is noted, and never answered', async () => {
+  const all = bridgeWith({ strangers: () => ({ kind: 'removed', isHandshake: true, command: {} }) });
+  await all.receive('x', 'handshake', handshake, 'other');
+  assert.deepEqual([all.foreign, all.published, all.dropped.count('foreign_station')], [['other'], [], 1]);
 });
 
 test('a device that claims another type is reported once for each type, and its messages are accepted', async () => {

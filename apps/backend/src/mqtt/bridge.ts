@@ -15,7 +15,8 @@ import type { AvailabilityKeeper } from './availability-keeper.ts';
 import type { IncomingMessage } from './broker-link.ts';
 import type { DeviceFaults } from './device-faults.ts';
 import type { DroppedMessages, DropReason } from './dropped-messages.ts';
-import type { MqttDevices } from './ports.ts';
+import type { ForeignStations } from './foreign-stations.ts';
+import type { MqttDevices, Strangers } from './ports.ts';
 import { type ReadPayload, readPayload } from './read-payload.ts';
 import type { ReportWriter, RejectedReports } from './report-writer.ts';
 
@@ -31,14 +32,16 @@ type BridgeParts = {
   stationId: string;
   directory: DeviceDirectory;
   types: DeviceTypeRegistry;
+  strangers: Pick<Strangers, 'receive'>;
+  foreignStations: Pick<ForeignStations, 'seen'>;
   writer: Pick<ReportWriter, 'write'>;
   keeper: Pick<AvailabilityKeeper, 'received' | 'status'>;
   faults: Pick<DeviceFaults, 'received'>;
   /** The broker published the last will of a device, at most `ageMs` ago. */
   will: (deviceId: string, ageMs: number) => void;
   dropped: DroppedMessages;
-  /** Hands a message for a device to the broker. */
-  publish: (topic: string, payload: string) => Promise<void>;
+  /** Hands a message for a device to the broker, which drops it after `expiresInMs`. */
+  publish: (topic: string, payload: string, expiresInMs: number) => Promise<void>;
   clock: Clock;
   logger: BackendLogger;
   /** Aborts when the backend ends: unwritten messages then stay at the broker. */
@@ -46,6 +49,10 @@ type BridgeParts = {
 };
 
 const retryMs = 1_000;
+/** How long the broker keeps a handshake answer for a device that went offline again. */
+export const ackExpiresInMs = 60_000;
+/** An answer to a removed device must not wait until the device was perhaps added again. */
+const removalExpiresInMs = 10_000;
 
 /** For messages that write nothing. */
 const done = Promise.resolve();
@@ -59,8 +66,9 @@ export function createBridge(parts: BridgeParts): Bridge {
 
   const acknowledge = (externalId: string, status: HandshakeAck['status']): void => {
     const topic = deviceTopic(stationId, externalId, 'handshake/ack');
+    const expiresInMs = status === 'ok' ? ackExpiresInMs : removalExpiresInMs;
     // Without an answer the device repeats its handshake.
-    parts.publish(topic, JSON.stringify({ status })).catch(() => undefined);
+    parts.publish(topic, JSON.stringify({ status }), expiresInMs).catch(() => undefined);
   };
 
   const take = (
@@ -102,18 +110,29 @@ export function createBridge(parts: BridgeParts): Bridge {
     dropped.drop(reason, topic);
     return done;
   };
-  const takeOf = (
-    device: KnownDevice | null,
+  /** Only a device that was removed here is answered (contracts, section 8). */
+  const takeStranger = async (
     { externalId, end }: DeviceTopic,
     read: ReadPayload,
     from: IncomingMessage,
-  ) => {
-    const { body, fault } = read;
-    if (fault !== null) dropped.drop(fault, from.topic, device?.id);
-    if (device !== null) return take(device, end, read, from);
-    if (body === undefined) return done;
-    if (end === 'handshake') acknowledge(externalId, 'unknown_device');
+  ): Promise<void> => {
+    const { body } = read;
+    if (body === undefined) return;
+    const answer = await parts.strangers.receive({ externalId, end, body });
+    if (answer.kind === 'added') {
+      const device = await findDevice(externalId);
+      if (device !== null) return take(device, end, read, from);
+    }
+    if (answer.kind === 'removed') {
+      if (answer.isHandshake) acknowledge(externalId, 'unknown_device');
+      const topic = deviceTopic(stationId, externalId, 'command');
+      parts.publish(topic, JSON.stringify(answer.command), removalExpiresInMs).catch(() => undefined);
+    }
     return drop('unknown_device', from.topic);
+  };
+  const takeOf = (device: KnownDevice | null, parsed: DeviceTopic, read: ReadPayload, from: IncomingMessage) => {
+    if (read.fault !== null) dropped.drop(read.fault, from.topic, device?.id);
+    return device === null ? takeStranger(parsed, read, from) : take(device, parsed.end, read, from);
   };
 
   return {
@@ -121,7 +140,10 @@ export function createBridge(parts: BridgeParts): Bridge {
       const { topic, payload } = message;
       const parsed = parseDeviceTopic(topic);
       if (parsed === null) return drop('bad_topic', topic);
-      if (parsed.stationId !== stationId) return drop('foreign_station', topic);
+      if (parsed.stationId !== stationId) {
+        parts.foreignStations.seen(parsed);
+        return drop('foreign_station', topic);
+      }
       const read = readPayload(parsed.end, payload);
       const known = findDevice(parsed.externalId);
       if (!(known instanceof Promise)) return takeOf(known, parsed, read, message);

@@ -22,6 +22,7 @@ function withLogins(held: string[], devices: string[], noted: string[] = []) {
     list: async () => new Set(logins),
   };
   const logger = recordedLog();
+  const missing: (readonly string[])[] = [];
   const start = (known: readonly DeviceLogin[] = []) =>
     startBrokerLogins({
       dynsec,
@@ -32,11 +33,12 @@ function withLogins(held: string[], devices: string[], noted: string[] = []) {
         forget: async ({ deviceId }) => void toGo.delete(deviceId),
       },
       isGone: async (externalId) => !present.has(externalId),
+      onMissing: (externalIds) => missing.push(externalIds),
       clock: systemClock,
       logger,
     });
   const judged = (): unknown[] => logger.events('mqtt_logins_kept').map(({ by }) => by);
-  return { dynsec, judged, logger, logins, present, removed, start, toGo };
+  return { dynsec, judged, logger, logins, missing, present, removed, start, toGo };
 }
 
 test('the login of a device removed while the broker was unreachable is removed at the next start, and that is noted', async () => {
@@ -111,4 +113,20 @@ test('a broker that seemed to store no logins is checked again: when the link is
     assert.deepEqual(all.judged(), ['others', 'station'], again);
     assert.equal(all.logins.has('lamp-2'), again === 'add');
   }
+});
+
+test('a broker that lost its logins gets those that the station knows, and the others are named until they are back', async () => {
+  const all = withLogins(['lamp-1', 'lamp-2', 'lamp-3'], ['lamp-1', 'lamp-2', 'lamp-3']);
+  await using logins = all.start([{ externalId: 'lamp-1', token: 't' }]);
+  await until('it is checked', () => all.judged().length === 1);
+  assert.deepEqual(all.missing, []);
+  all.logins.clear();
+  logins.checkAgain();
+  await until('the others are named', () => all.missing.length === 1);
+  assert.deepEqual([[...all.logins], all.missing], [['lamp-1'], [['lamp-2', 'lamp-3']]]);
+  await logins.add({ externalId: 'lamp-2', token: 'new' });
+  all.logins.add('lamp-3');
+  logins.checkAgain();
+  await until('none is named', () => all.missing.length === 3);
+  assert.deepEqual(all.missing, [['lamp-2', 'lamp-3'], ['lamp-3'], []]);
 });

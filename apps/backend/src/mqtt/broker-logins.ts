@@ -11,7 +11,7 @@ export type BrokerLogins = AsyncDisposable & {
   add(login: DeviceLogin): Promise<void>;
   /** Removes the login of a removed device; retries until the broker has done it. */
   remove(externalId: string): void;
-  /** The link is back, perhaps to another broker. If others seemed to manage the logins, it checks again. */
+  /** The link is back, perhaps to another broker, or to one that lost its logins: it checks again. */
   checkAgain(): void;
 };
 
@@ -30,6 +30,8 @@ type LoginsParts = {
   exclusively?: <T>(work: () => Promise<T>) => Promise<T>;
   /** Whether a login may be removed: the device was not added again meanwhile. */
   isGone: (externalId: string) => Promise<boolean>;
+  /** The devices that have no login at the broker, and whose token the station does not know, are not what they were. */
+  onMissing: (externalIds: readonly string[]) => void;
   clock: Clock;
   logger: BackendLogger;
 };
@@ -41,6 +43,8 @@ type LoginsState = {
   /** Whether the station manages the logins; null: not known yet. */
   isKept: boolean | null;
   checking: Promise<void> | null;
+  /** Devices without a login at the broker. */
+  missing: readonly string[];
   signal: AbortSignal;
 };
 
@@ -52,7 +56,15 @@ export function startBrokerLogins(parts: LoginsParts): BrokerLogins {
   const { dynsec, exclusively = (work) => work() } = parts;
   const ending = new AbortController();
   const known = new Map(parts.known.map((login) => [login.externalId, login]));
-  const state: LoginsState = { parts, exclusively, known, isKept: null, checking: null, signal: ending.signal };
+  const state: LoginsState = {
+    parts,
+    exclusively,
+    known,
+    isKept: null,
+    checking: null,
+    missing: [],
+    signal: ending.signal,
+  };
   const preparing = prepareWithRetries(state, firstAttempts);
   /** One run at a time: each run handles all noted logins. */
   const removals = createExclusiveRunner();
@@ -65,9 +77,11 @@ export function startBrokerLogins(parts: LoginsParts): BrokerLogins {
       known.delete(login.externalId);
       if (!state.isKept) await exclusively(() => prepare(state, 1));
       if (state.isKept) await exclusively(() => dynsec.add([login]));
+      setMissing(state, without(state.missing, login.externalId));
     },
     remove: (externalId) => {
       known.delete(externalId);
+      setMissing(state, without(state.missing, externalId));
       const removal = preparing
         .then(() => (state.isKept ? undefined : checkAgain(state)))
         .then(() => (state.isKept ? removeNoted() : undefined))
@@ -75,7 +89,8 @@ export function startBrokerLogins(parts: LoginsParts): BrokerLogins {
       removing.add(removal);
     },
     checkAgain: () => {
-      if (state.isKept === false) void checkAgain(state);
+      // Otherwise the first check is still under way.
+      if (state.isKept !== null) void checkAgain(state);
     },
     [Symbol.asyncDispose]: async () => {
       ending.abort();
@@ -100,13 +115,24 @@ async function prepare(state: LoginsState, attempts: number): Promise<void> {
   await removeNotedLogins(state.parts);
 }
 
-async function addMissingLogins({ parts: { dynsec, externalIds }, known }: LoginsState): Promise<void> {
+async function addMissingLogins(state: LoginsState): Promise<void> {
+  const { known } = state;
+  const { dynsec, externalIds } = state.parts;
   const there = await dynsec.list();
   // Read after the broker's list: a device is in the table before it has a login.
   const present = new Set(await externalIds());
   const isMissing = ({ externalId }: DeviceLogin): boolean => !there.has(externalId) && present.has(externalId);
   await dynsec.add([...known.values()].filter(isMissing));
+  setMissing(state, [...present].filter((externalId) => !there.has(externalId) && !known.has(externalId)).sort());
 }
+
+function setMissing(state: LoginsState, missing: readonly string[]): void {
+  const isSame = missing.join('/') === state.missing.join('/');
+  state.missing = missing;
+  if (!isSame) state.parts.onMissing(missing);
+}
+
+const without = (names: readonly string[], name: string): string[] => names.filter((other) => other !== name);
 
 async function removeNotedLogins({ dynsec, removed, isGone }: LoginsParts): Promise<void> {
   for (const login of await removed.list()) {

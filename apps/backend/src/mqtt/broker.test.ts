@@ -138,14 +138,14 @@ test('a packet far over the limit ends the connection while it arrives, also bef
   assert.equal(running.logger.events('mqtt_message_dropped')[0]?.['reason'], 'too_large');
 });
 
-test('a removed device is disconnected, and its login is refused', async () => {
+test('a device whose login ended is disconnected, and its login is refused', async () => {
   await using running = await runBackend();
   const login = await addDevice(running.backend.db, 'lamp-1');
   await using lamp = await connectDevice(addressOf(running), login);
   await lamp.publish('heartbeat', { status: 'online' });
   const closed = closingOf(lamp);
   await running.backend.db.deleteFrom('devices').execute();
-  running.backend.deviceEvents.emit({ kind: 'removed', deviceId: login.id, externalId: 'lamp-1' });
+  running.backend.deviceEvents.emit({ kind: 'login_ended', deviceId: login.id, externalId: 'lamp-1' });
   await closed;
   await assert.rejects(connectDevice(addressOf(running), login));
 });

@@ -30,17 +30,27 @@ export type DroppedMessages = {
 const topicLength = 120;
 const nameLength = 64;
 
-/** Counts what is dropped, and logs it: the first at once, then at most once a minute for each reason and device. */
+/** A device that the station does not have goes on for days; the condition `unknown_devices` shows it. */
+const strangersEveryMs = 60 * 60_000;
+
+/**
+ * Counts what is dropped, and logs it: the first at once, then at most once a minute for each reason and device, and once an hour for
+ * devices that the station does not have.
+ */
 export function createDroppedMessages({ clock, logger }: { clock: Clock; logger: BackendLogger }): DroppedMessages {
   const totals = new Map<DropReason, number>();
-  const counter = createRateLimitedCounter<string, { reason: DropReason; topic: string }>({
-    clock,
-    report: ({ sinceReport: count, detail: { reason, topic } }) =>
-      logger.event('mqtt_message_dropped', { reason, count, topic: topic.slice(0, topicLength) }),
-  });
+  const counting = (everyMs?: number) =>
+    createRateLimitedCounter<string, { reason: DropReason; topic: string }>({
+      clock,
+      ...(everyMs === undefined ? {} : { everyMs }),
+      report: ({ sinceReport: count, detail: { reason, topic } }) =>
+        logger.event('mqtt_message_dropped', { reason, count, topic: topic.slice(0, topicLength) }),
+    });
+  const [usual, strangers] = [counting(), counting(strangersEveryMs)];
   return {
     drop: (reason, topic, deviceId = '') => {
       totals.set(reason, (totals.get(reason) ?? 0) + 1);
+      const counter = reason === 'unknown_device' ? strangers : usual;
       counter.count(`${reason} ${deviceId}`, { reason, topic });
     },
     count: (reason) => totals.get(reason) ?? 0,

@@ -3,17 +3,19 @@ import { type Disk, readText } from '@station/kit/durable-files';
 import type { BackendLogger } from '@station/kit/logger';
 import { describeError } from '@station/kit/station-error';
 import { deviceTopic } from '@station/protocol/topics';
+import type { BackendConditions } from '../core/conditions.ts';
 import { commandMessage, type PublishCommand } from '../core/commands.ts';
 import type { DeviceTypeRegistry } from '../core/device-types.ts';
 import type { DeviceEvents, DeviceReport } from '../core/device-events.ts';
 import { type AvailabilityKeeper, createAvailabilityKeeper } from './availability-keeper.ts';
-import { createBridge, createDeviceDirectory } from './bridge.ts';
+import { ackExpiresInMs, createBridge, createDeviceDirectory } from './bridge.ts';
 import { type BrokerLink, type BrokerLinkHandler, isReadyWithin, trackOpenMessages } from './broker-link.ts';
 import { type BrokerLogins, startBrokerLogins } from './broker-logins.ts';
 import { createDeviceFaults } from './device-faults.ts';
 import { createDroppedMessages, createRefusedLogins, type DroppedMessages } from './dropped-messages.ts';
 import type { DeviceLogin } from './dynsec.ts';
-import type { MqttDevices, MqttSharing, OnReports, RemovedLogins, WriteReports } from './ports.ts';
+import { createForeignStations } from './foreign-stations.ts';
+import type { MqttDevices, MqttSharing, OnReports, RemovedLogins, Strangers, WriteReports } from './ports.ts';
 import { createReportWriter, type ReportWriter } from './report-writer.ts';
 
 /** The embedded broker, or an external one. */
@@ -36,6 +38,8 @@ export type Mqtt = AsyncDisposable & {
    * @throws (rejects) when the broker is offline or refuses.
    */
   addLogin(login: DeviceLogin): Promise<void>;
+  /** Answers `ok` to a handshake that waits since before the device was accepted. @throws (rejects) as `publishCommand`. */
+  answerHandshake(externalId: string): Promise<void>;
   /** Whether messages of devices are being received. */
   isReady(): boolean;
   /** As {@link isReady}, but waits up to `waitMs` milliseconds for the link. */
@@ -55,15 +59,14 @@ export type MqttParts = {
   devices: MqttDevices;
   types: DeviceTypeRegistry;
   removedLogins: RemovedLogins;
+  strangers: Strangers;
+  conditions: Pick<BackendConditions, 'set'>;
   writeReports: WriteReports;
   events: DeviceEvents;
   clock: Clock;
   disk: Disk;
   logger: BackendLogger;
 };
-
-/** How long the broker keeps a handshake answer for a device that went offline again. */
-const ackExpiresInMs = 60_000;
 
 /**
  * Everything between devices and the database: broker, bridge, writer, and availability. Disposing first stops receiving, then writes what
@@ -98,12 +101,14 @@ export async function startMqtt(parts: MqttParts): Promise<Mqtt> {
     stationId,
     directory,
     types: parts.types,
+    strangers: parts.strangers,
+    foreignStations: starting.use(createForeignStations(parts)),
     writer,
     keeper,
     faults,
     will: (deviceId, ageMs) => (sharing === null ? keeper.will(deviceId) : sharing.publishWill(deviceId, ageMs)),
     dropped,
-    publish: (topic, payload) => link.publish(topic, payload, ackExpiresInMs),
+    publish: (topic, payload, expiresInMs) => link.publish(topic, payload, expiresInMs),
     clock,
     logger,
     signal: closing.signal,
@@ -139,6 +144,8 @@ const accessTo = (link: BrokerLink, logins: BrokerLogins | null, { stationId, cl
   isReady: link.isReady,
   isReadyWithin: (waitMs: number) => isReadyWithin(link.isReady, waitMs, clock),
   addLogin: async (login: DeviceLogin) => logins?.add(login),
+  answerHandshake: (externalId: string) =>
+    link.publish(deviceTopic(stationId, externalId, 'handshake/ack'), '{"status":"ok"}', ackExpiresInMs),
   publishCommand: async (externalId: string, payload: Record<string, unknown>, expiresInMs: number) => {
     const { topic, text } = commandMessage(stationId, externalId, payload);
     await link.publish(topic, text, expiresInMs);
@@ -171,16 +178,20 @@ async function rereadStatuses(keeper: AvailabilityKeeper, { devices, clock }: Mq
   }
 }
 
-/** A device that is provisioned again gets a new login; a removed device loses its login. */
+/** A device that is provisioned again gets a new login; a removed device loses its login later. */
 const followDevices = (events: DeviceEvents, link: BrokerLink, logins: BrokerLogins | null): Disposable =>
   events.subscribe((event) => {
-    if (event.kind === 'added' || event.kind === 'removed') link.disconnect(event.externalId);
-    if (event.kind === 'removed') logins?.remove(event.externalId);
+    const isOver = event.kind === 'login_ended';
+    if (isOver || (event.kind === 'added' && event.isLoginKept !== true)) link.disconnect(event.externalId);
+    if (isOver) logins?.remove(event.externalId);
   });
+
+/** External ids in the details of a condition. */
+const maxListed = 20;
 
 /** Null when the embedded broker checks logins itself, or when MQTT_URL has no login to manage them with. */
 async function openLogins(
-  { config, stationId, logins: known, removedLogins: removed, sharing, devices, clock, logger }: MqttParts,
+  { config, stationId, logins: known, removedLogins: removed, sharing, devices, conditions, clock, logger }: MqttParts,
   authority: string | null,
 ): Promise<BrokerLogins | null> {
   if (config.kind === 'embedded') return null;
@@ -193,7 +204,11 @@ async function openLogins(
   const externalIds = async (): Promise<string[]> => (await devices.list()).map(({ external_id }) => external_id);
   const isGone = async (externalId: string): Promise<boolean> => (await devices.findByExternalId(externalId)) === null;
   const shared = sharing === null ? {} : { exclusively: sharing.exclusively };
-  return startBrokerLogins({ dynsec, known, externalIds, removed, isGone, clock, logger, ...shared });
+  const onMissing = (missing: readonly string[]): void => {
+    const details = { externalIds: missing.slice(0, maxListed), count: missing.length };
+    conditions.set('device_logins_missing', missing.length > 0, details);
+  };
+  return startBrokerLogins({ dynsec, known, externalIds, removed, isGone, onMissing, clock, logger, ...shared });
 }
 
 type LinkParts = {
@@ -207,7 +222,7 @@ type LinkParts = {
 
 /** Loads only the link that is used: each needs its own library. */
 async function openLink(
-  { config, stationId, sharing, devices, clock, logger }: MqttParts,
+  { config, stationId, sharing, devices, strangers, clock, logger }: MqttParts,
   { handler, keeper, dropped, waiting, onReports, authority }: LinkParts,
 ): Promise<BrokerLink> {
   if (config.kind === 'external') {
@@ -222,7 +237,7 @@ async function openLink(
   const onError = (error: unknown): void =>
     logger.event('unexpected_error', { where: 'the embedded broker', message: describeError(error) });
   const { startBroker } = await import('./broker.ts');
-  return startBroker({ ...config, stationId, findTokenHash, handler, dropped, onRefused, onError });
+  return startBroker({ ...config, stationId, findTokenHash, strangers, handler, dropped, onRefused, onError });
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { DeviceTopicEnd } from '@station/protocol/topics';
 import type { DeviceReport, StatesBefore, Written } from '../core/device-events.ts';
 import type { AvailabilityKeeper } from './availability-keeper.ts';
 import type { BrokerClientOptions, BrokerSession } from './broker-client.ts';
@@ -17,7 +18,25 @@ export type MqttDevices = {
   findByExternalId(externalId: string): Promise<{ id: string; type: string; device_token: string } | null>;
 };
 
-/** Logins that still have to be removed at the broker. They are noted when devices are removed. */
+/** A message of a device that the station does not have. `body` matches the schema of `end`. */
+export type StrangerMessage = { externalId: string; end: DeviceTopicEnd; body: unknown };
+
+export type StrangerAnswer =
+  | { kind: 'silence' }
+  /** Somebody accepted it: it is a device of the station now. */
+  | { kind: 'added' }
+  /** It was removed on this station: it gets the command, and its handshake is answered `unknown_device`. */
+  | { kind: 'removed'; isHandshake: boolean; command: Readonly<Record<string, unknown>> };
+
+/** Devices that the station does not have; `devices/strangers.ts` implements it. */
+export type Strangers = {
+  /** Never rejects. */
+  receive(message: StrangerMessage): Promise<StrangerAnswer>;
+  /** Whether a device that the station does not have may log in to the embedded broker. @param tokenHash SHA-256 (hex). */
+  mayLogIn(externalId: string, tokenHash: string): Promise<boolean>;
+};
+
+/** Logins that still have to be removed at the broker. They are noted when the login of a removed device ends. */
 export type RemovedLogins = {
   list(): Promise<RemovedLogin[]>;
   /** The login was removed at the broker, or belongs to a device that was added again. */

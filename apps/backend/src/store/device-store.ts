@@ -5,11 +5,15 @@ import { readFault } from '../core/device-faults.ts';
 import { readState } from '../core/device-state.ts';
 import { hashToken, newToken } from '../core/secrets.ts';
 import { readValueTimes, stateTimesOf } from '../core/value-times.ts';
+import { forgetStrangers, removeDevice, type RemovedDeviceRow } from './removed-devices.ts';
 import type { Database, DevicesTable } from './schema.ts';
 
 export type DeviceRow = DevicesTable;
 
 type NewDevice = { externalId: string; type: string; name: string; zoneId: string | null };
+
+/** A device whose login exists already. `tokenHash` null: only the broker knows its token. */
+type AcceptedDevice = NewDevice & { firmwareVersion: string | null; chip: string | null; tokenHash: string | null };
 
 export type DeviceStore = {
   /** Sorted by name. */
@@ -19,13 +23,15 @@ export type DeviceStore = {
   /** @returns id of the device whose token has this hash. */
   findByTokenHash(tokenHash: string): Promise<string | null>;
   /**
-   * Adds a device. If the external id exists, the device is provisioned again and gets a new token.
+   * Adds a device. If the external id exists, the device is provisioned again and gets a new token. It is not removed or unknown any more.
    * @returns the token in plain text, for the device itself; only its hash is stored.
    */
   provision(device: NewDevice): Promise<{ id: string; token: string }>;
+  /** Adds a device that keeps its login. A device that exists stays as it is. @returns its id. */
+  accept(device: AcceptedDevice): Promise<string>;
   change(id: string, patch: { name?: string; zoneId?: string | null }): Promise<boolean>;
-  /** In the same transaction it notes that the login at the broker must be removed. */
-  remove(id: string): Promise<boolean>;
+  /** In the same transaction the removal is remembered. Null: there is no such device. */
+  remove(id: string): Promise<RemovedDeviceRow | null>;
 };
 
 export function createDeviceStore({ db, clock }: { db: Database; clock: Clock }): DeviceStore {
@@ -38,52 +44,57 @@ export function createDeviceStore({ db, clock }: { db: Database; clock: Clock })
     findById: (id) => first(all().where('id', '=', id)),
     findByExternalId: (externalId) => first(all().where('external_id', '=', externalId)),
     findByTokenHash: async (tokenHash) => (await first(all().where('device_token', '=', tokenHash)))?.id ?? null,
-    provision: async ({ externalId, type, name, zoneId }) => {
+    provision: async (device) => {
       const token = newToken();
-      const device_token = hashToken(token);
-      const values = {
-        id: randomUUIDv7(),
-        external_id: externalId,
-        type,
-        name,
-        zone_id: zoneId,
-        device_token,
-        status: 'unknown' as const,
-        status_at: null,
-        last_seen_at: null,
-        state: '{}',
-        state_at: null,
-        value_times: null,
-        fault: null,
-        firmware_version: null,
-        chip: null,
-        kit_tag: null,
-        created_at: clock.now(),
-      };
-      const { id } = await db
-        .insertInto('devices')
-        .values(values)
-        .onConflict((conflict) =>
-          conflict.column('external_id').doUpdateSet({ device_token, type, name, zone_id: zoneId }),
-        )
-        .returning('id')
-        .executeTakeFirstOrThrow();
-      return { id, token };
+      const values = newRow(device, hashToken(token), clock.now());
+      const { device_token, type, name, zone_id } = values;
+      return db.transaction().execute(async (transaction) => {
+        const { id } = await transaction
+          .insertInto('devices')
+          .values(values)
+          .onConflict((conflict) => conflict.column('external_id').doUpdateSet({ device_token, type, name, zone_id }))
+          .returning('id')
+          .executeTakeFirstOrThrow();
+        await forgetStrangers(transaction, [device.externalId]);
+        return { id, token };
+      });
+    },
+    accept: ({ tokenHash, firmwareVersion, chip, ...device }) => {
+      const row = newRow(device, tokenHash ?? `unknown:${randomUUIDv7()}`, clock.now());
+      return db.transaction().execute(async (transaction) => {
+        await transaction
+          .insertInto('devices')
+          .values({ ...row, firmware_version: firmwareVersion, chip })
+          .onConflict((conflict) => conflict.column('external_id').doNothing())
+          .execute();
+        await forgetStrangers(transaction, [device.externalId]);
+        const query = transaction.selectFrom('devices').select('id').where('external_id', '=', device.externalId);
+        return (await query.executeTakeFirstOrThrow()).id;
+      });
     },
     change: async (id, { name, zoneId }) => {
       const set = { ...(name === undefined ? {} : { name }), ...(zoneId === undefined ? {} : { zone_id: zoneId }) };
       const updated = await db.updateTable('devices').set(set).where('id', '=', id).executeTakeFirst();
       return updated.numUpdatedRows === 1n;
     },
-    remove: (id) =>
-      db.transaction().execute(async (transaction) => {
-        const query = transaction.deleteFrom('devices').where('id', '=', id).returning('external_id');
-        const deleted = await query.executeTakeFirst();
-        if (deleted === undefined) return false;
-        const { external_id } = deleted;
-        await transaction.insertInto('removed_logins').values({ device_id: id, external_id }).execute();
-        return true;
-      }),
+    remove: (id) => db.transaction().execute((transaction) => removeDevice(transaction, id, clock.now())),
+  };
+}
+
+function newRow({ externalId, type, name, zoneId }: NewDevice, deviceToken: string, now: number): DeviceRow {
+  return {
+    ...{ id: randomUUIDv7(), external_id: externalId, type, name, zone_id: zoneId, device_token: deviceToken },
+    status: 'unknown',
+    status_at: null,
+    last_seen_at: null,
+    state: '{}',
+    state_at: null,
+    value_times: null,
+    fault: null,
+    firmware_version: null,
+    chip: null,
+    kit_tag: null,
+    created_at: now,
   };
 }
 
@@ -109,17 +120,3 @@ export function toDevice(row: DeviceRow): DeviceBody {
     createdAt: isoTime(row.created_at),
   };
 }
-
-/** Logins that still have to be removed at the broker. They are noted when devices are removed. */
-export const createRemovedLogins = (db: Database) => ({
-  list: (): Promise<{ deviceId: string; externalId: string }[]> =>
-    db
-      .selectFrom('removed_logins')
-      .select(['device_id as deviceId', 'external_id as externalId'])
-      .orderBy('device_id')
-      .execute(),
-  /** The login was removed at the broker, or belongs to a device that was added again. */
-  forget: async ({ deviceId }: { deviceId: string }): Promise<void> => {
-    await db.deleteFrom('removed_logins').where('device_id', '=', deviceId).execute();
-  },
-});

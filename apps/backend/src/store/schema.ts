@@ -35,6 +35,8 @@ export type Schema = {
   removed_logins: RemovedLoginsTable;
   wifi_changes: WifiChangesTable;
   wifi_change_devices: WifiChangeDevicesTable;
+  removed_devices: RemovedDevicesTable;
+  unknown_devices: UnknownDevicesTable;
   cloud_config: CloudConfigTable;
   cloud_outbox: CloudOutboxTable;
   cloud_set_aside: CloudSetAsideTable;
@@ -109,7 +111,7 @@ export type DevicesTable = {
   type: string;
   name: string;
   zone_id: string | null;
-  /** SHA-256 (hex) of the token. */
+  /** SHA-256 (hex) of the token; `unknown:` and an id where only the broker knows it. Unique. */
   device_token: string;
   /** Unknown until its first message. */
   status: 'unknown' | 'online' | 'offline';
@@ -151,6 +153,51 @@ type WifiChangeDevicesTable = {
   told_at: number | null;
   reason: string | null;
   changed_at: number;
+};
+
+/** Devices that were removed here, for good; a device that is added again leaves this table. */
+export type RemovedDevicesTable = {
+  external_id: string;
+  device_id: string;
+  name: string;
+  type: string;
+  removed_at: number;
+  /** The login ends then at the latest. */
+  login_until: number;
+  /** The `device_token` while the login is kept. */
+  token_hash: string | null;
+  /** Of the `factory_reset` that it is told. */
+  command_id: string;
+  /** How often its handshake was answered `unknown_device`, and when last. */
+  answers: number;
+  answered_at: number | null;
+  /** Why its login ended; null: it is kept. */
+  ended: RemovalEnd | null;
+  ended_at: number | null;
+};
+
+/** It confirmed `factory_reset`, it was answered `unknown_device`, or 30 days are over. */
+export type RemovalEnd = 'obeyed' | 'unknown_device' | 'expired';
+
+/** Devices that want to connect and that the station does not have. */
+export type UnknownDevicesTable = {
+  external_id: string;
+  /** From its handshake; null: the embedded broker refused its login. */
+  type: string | null;
+  chip: string | null;
+  firmware_version: string | null;
+  first_seen_at: number;
+  last_seen_at: number;
+  /** 1: it is never listed as a condition. */
+  blocked: number;
+  /** SHA-256 (hex) of the token of a refused login. */
+  token_hash: string | null;
+  /** 1: different tokens were presented. */
+  contested: number;
+  /** How it is added when it logs in with this token by then. */
+  accepted_name: string | null;
+  accepted_zone_id: string | null;
+  accepted_until: number | null;
 };
 
 export type DeviceEventsTable = {

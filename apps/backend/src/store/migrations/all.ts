@@ -14,6 +14,7 @@ import { homeRoles } from './0017-home-roles.ts';
 import { commandLives } from './0018-command-lives.ts';
 import { firmwarePaths } from './0019-firmware-paths.ts';
 import { deviceTypes } from './0020-device-types.ts';
+import { neverHarm } from './0021-never-harm.ts';
 import { oddInput } from './0022-odd-input.ts';
 import { wifiChanges } from './0023-wifi-changes.ts';
 import { firmwareModes } from './0024-firmware-modes.ts';
@@ -35,6 +36,7 @@ export const migrations: readonly StationMigration[] = [
   commandLives,
   firmwarePaths,
   deviceTypes,
+  neverHarm,
   oddInput,
   wifiChanges,
   firmwareModes,

@@ -1,0 +1,45 @@
+import type { Clock } from '@station/kit/clock';
+import type { BackendLogger } from '@station/kit/logger';
+import { describeError } from '@station/kit/station-error';
+import type { BackendConditions } from '../core/conditions.ts';
+import type { DeviceEvents } from '../core/device-events.ts';
+import type { Strangers } from '../mqtt/ports.ts';
+import type { DeviceStore } from '../store/device-store.ts';
+import { createRemovedDevices } from '../store/removed-devices.ts';
+import type { Database } from '../store/schema.ts';
+import { startRemovedDevices } from './removed-devices.ts';
+import { createUnknownDeviceStore } from './unknown-device-store.ts';
+import { startUnknownDevices, type UnknownDevices } from './unknown-devices.ts';
+
+export type RunningStrangers = Strangers & AsyncDisposable & { unknown: UnknownDevices };
+
+/** Devices that the station does not have: those that were removed here are told so, any other one waits in silence. */
+export function startStrangers(parts: {
+  db: Database;
+  devices: Pick<DeviceStore, 'accept'>;
+  wasAddedAgain: (removal: { externalId: string; deviceId: string }) => boolean;
+  conditions: Pick<BackendConditions, 'set'>;
+  events: DeviceEvents;
+  clock: Clock;
+  logger: BackendLogger;
+}): RunningStrangers {
+  const { db, logger } = parts;
+  const removed = startRemovedDevices({ ...parts, removed: createRemovedDevices(db) });
+  const unknown = startUnknownDevices({ ...parts, store: createUnknownDeviceStore(db) });
+  return {
+    unknown,
+    receive: async (message) => {
+      try {
+        return (await removed.receive(message)) ?? (await unknown.receive(message));
+      } catch (error) {
+        logger.event('unexpected_error', { where: 'a device that is not known', message: describeError(error) });
+        return { kind: 'silence' };
+      }
+    },
+    mayLogIn: async (externalId, tokenHash) =>
+      (await removed.mayLogIn(externalId, tokenHash)) ?? unknown.mayLogIn(externalId, tokenHash),
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all([removed[Symbol.asyncDispose](), unknown[Symbol.asyncDispose]()]);
+    },
+  };
+}
