@@ -1,14 +1,15 @@
 /**
  * `npm run bench -- agent-footprint [--minutes 10] [--cycles 200] [--agent FILE | --sources]`
  *
- * Memory of the agent, from /proc/PID/smaps_rollup: idle, after it has polled every minute for as many minutes; then whether
- * it grows over as many cycles of an update (always to a new release, really fetched) and a rollback on the process engine.
+ * Measures the agent's memory from /proc/PID/smaps_rollup. First it polls every minute while idle. Then it runs cycles
+ * of an update (each to a new release, which it downloads) and a rollback, on the process engine. The bench checks
+ * whether memory grows.
  *
- * V8 returns memory at any time, so single readings vary. A leak stays: the minimum of the last fifth of the cycles is
- * compared with the minimum of the second fifth; the first fifth is warm-up.
+ * V8 returns memory at any time, so single readings vary, but a leak remains. The first fifth of the cycles is warm-up.
+ * The minimum of the last fifth is compared with the minimum of the second fifth.
  *
- * It measures an executable built like the shipped one, on the process engine; with --agent another one, with --sources the
- * agent as development runs it (Node, which keeps its compiler for types in memory).
+ * By default it measures an executable built like the shipped one. `--agent` names another executable. `--sources` runs
+ * the agent as in development, where Node keeps its type compiler in memory.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -34,7 +35,7 @@ process.on('SIGTERM', () => process.exit(0));
 `;
 
 const recipe: ImageRecipe = ({ version }) => {
-  // Not `node`: the engine of a built agent would take that for the agent itself.
+  // Not `node`: the engine of a built agent would start the agent itself for that name.
   const image = {
     command: process.execPath,
     args: ['main.mjs'],
@@ -44,7 +45,10 @@ const recipe: ImageRecipe = ({ version }) => {
   return { backend: image, frontend: image };
 };
 
-/** `anonymousMiB` is what was written: heaps and stacks. The rest of the private memory is the program's own code, read from its file. */
+/**
+ * `anonymousMiB` is the written part: heaps and stacks. The rest of the private memory is program code, read from its
+ * file.
+ */
 type Memory = { pssMiB: number; privateMiB: number; anonymousMiB: number };
 
 async function memoryOf(pid: number): Promise<Memory> {

@@ -1,10 +1,13 @@
 /**
  * `npm run bench -- backend-footprint [--devices 500] [--seconds 180] [--starts 5]`
  *
- * The built backend as its image runs it: how long it takes from the start of the process to the first good answer of /api/health, and what
- * memory it has with so many virtual devices connected to its embedded broker, from /proc/PID/smaps_rollup: the median of a look every five
- * seconds in the last two thirds of the time. Private is what it has written itself; pages of the executable that no other process uses at the
- * moment are private, too, but can be dropped at any time: they are reported separately and are in PSS. Sizes in MB, 10^6 bytes.
+ * Runs the built backend as its image runs it. Measures the time from the start of the process to the first healthy
+ * answer of /api/health. Then it connects virtual devices to the embedded broker and measures memory from
+ * /proc/PID/smaps_rollup: the median of samples taken every five seconds in the last two thirds of the time.
+ *
+ * "Private" counts only pages that the process has written. Pages of the executable that no other process uses are
+ * private too, but the kernel can drop them. They are reported separately and are part of PSS. Sizes are in MB (10^6
+ * bytes).
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,7 +29,7 @@ const { values } = parseArgs({
   },
 });
 const goals = { privateMB: 45, pssMB: 110, startSeconds: 1.5 };
-const lookEveryMs = 5_000;
+const sampleEveryMs = 5_000;
 
 async function main(): Promise<number> {
   needTwoCores();
@@ -46,15 +49,15 @@ async function main(): Promise<number> {
   const backend = await startStationBackend(workspace, { name: 'idle', program, logins });
   const url = `mqtt://127.0.0.1:${backend.mqttPort}`;
   await using fleet = startFleet({ url, stationId, logins });
-  await waitFor('all devices to be known', () => fleet.acceptedCount() === logins.length, 60_000);
+  await waitFor('all handshakes to be accepted', () => fleet.acceptedCount() === logins.length, 60_000);
   process.stdout.write(`${logins.length} devices are connected; idle for ${values.seconds} s …\n`);
   const idleMs = Number(values.seconds) * 1000;
   await sleep(idleMs / 3);
-  const looks: Memory[] = [];
-  for (const end = performance.now() + (idleMs * 2) / 3; performance.now() < end; await sleep(lookEveryMs)) {
-    looks.push(await memoryOf(backend.daemon.pid));
+  const samples: Memory[] = [];
+  for (const end = performance.now() + (idleMs * 2) / 3; performance.now() < end; await sleep(sampleEveryMs)) {
+    samples.push(await memoryOf(backend.daemon.pid));
   }
-  const memory = (key: keyof Memory): number => round((median(looks.map((look) => look[key])) * 2 ** 20) / 1e6, 1);
+  const memory = (key: keyof Memory): number => round((median(samples.map((look) => look[key])) * 2 ** 20) / 1e6, 1);
   const [privateMB, pssMB, startSeconds] = [memory('privateDirty'), memory('pss'), round(median(starts))];
   const rows: [string, number, number, string][] = [
     ['private', privateMB, goals.privateMB, 'MB'],

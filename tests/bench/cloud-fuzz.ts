@@ -1,6 +1,9 @@
 /**
- * `npm run bench -- cloud-fuzz [--count N] [--seed N]`: hostile frames of a cloud over a real WebSocket, half of them before the station is let in,
- * half after. Nothing may break, nothing may be done before the log-in, and in the end the link must answer as if nothing had been.
+ * `npm run bench -- cloud-fuzz [--count N] [--seed N]`
+ *
+ * Sends hostile frames from a cloud over a real WebSocket: half of them before the station is authenticated, half
+ * after. No frame may crash the station. No frame may have an effect before the login. At the end the link must still
+ * answer.
  */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -13,7 +16,7 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import { noLimits } from '../../apps/backend/src/cloud/inbound-queue.ts';
 import { createRandom } from '../faults/choice.ts';
 import { mutateDocument, mutateText } from '../faults/mutate.ts';
-import { benchStation, type BenchStation, type Doing } from './cloud/bench-station.ts';
+import { benchStation, type BenchStation, type StationActions } from './cloud/bench-station.ts';
 
 const { values } = parseArgs({
   options: { count: { type: 'string', default: '100000' }, seed: { type: 'string', default: '1' } },
@@ -26,22 +29,23 @@ const fault = (text: string): void => void (faults.length < 50 && faults.push(te
 
 type Answer = { id?: unknown; error?: { code: number; message: string }; result?: unknown };
 
-/** A cloud that sends what it is told, and looks at what comes back. */
+/** A cloud that sends the given frames and checks the answers. */
 async function hostileCloud() {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   await once(server, 'listening');
   const state = {
     socket: null as WebSocket | null,
-    letsIn: false,
+    acceptsLogin: false,
     connections: 0,
     answers: 0,
     last: null as Answer | null,
   };
-  const look = (answer: Answer): void => {
+  const checkAnswer = (answer: Answer): void => {
     state.answers += 1;
     state.last = answer;
-    if (answer.error?.code === -32603) fault(`broke inside: ${JSON.stringify(answer)}`);
-    if (!state.letsIn && answer.result !== undefined) fault(`answered before the log-in: ${JSON.stringify(answer)}`);
+    if (answer.error?.code === -32603) fault(`internal error: ${JSON.stringify(answer)}`);
+    if (!state.acceptsLogin && answer.result !== undefined)
+      fault(`answered before the login: ${JSON.stringify(answer)}`);
   };
   server.on('connection', (socket) => {
     state.connections += 1;
@@ -49,9 +53,9 @@ async function hostileCloud() {
     socket.on('message', (data) => {
       const frame = JSON.parse((data as Buffer).toString('utf8')) as Answer & { type?: string };
       if (frame.type === 'station_auth') {
-        if (state.letsIn) socket.send('{"type":"auth_ok","acks":true}');
+        if (state.acceptsLogin) socket.send('{"type":"auth_ok","acks":true}');
         state.socket = socket;
-      } else for (const answer of [frame].flat()) look(answer);
+      } else for (const answer of [frame].flat()) checkAnswer(answer);
     });
   });
   const connected = async (): Promise<WebSocket> => {
@@ -59,7 +63,7 @@ async function hostileCloud() {
       if (state.socket?.readyState === state.socket?.OPEN && state.socket !== null) return state.socket;
       await sleep(5);
     }
-    throw new Error('The station does not come back');
+    throw new Error('The station does not reconnect');
   };
   return { port: (server.address() as AddressInfo).port, state, connected, close: () => server.close() };
 }
@@ -128,7 +132,7 @@ function hostileText(documents: readonly unknown[]): string {
   ]);
 }
 
-/** What would let it in, turn it away or, once it is in, end it by the rules is not hostile. */
+/** Valid frames that accept or reject the login, or that reset an authenticated station, are not hostile. */
 function isHostile(text: string, letsIn: boolean): boolean {
   try {
     const { type } = (JSON.parse(text) ?? {}) as { type?: unknown };
@@ -161,12 +165,12 @@ async function flood(
     const socket = await cloud.connected();
     for (let burst = 0; burst < 200 && sent < frames; burst++) {
       const text = hostileText(documents);
-      if (!isHostile(text, cloud.state.letsIn)) continue;
+      if (!isHostile(text, cloud.state.acceptsLogin)) continue;
       sent += 1;
       if (random() < 0.01) socket.send(Buffer.from(text), { binary: true });
       else socket.send(text);
     }
-    // Rarely, what ends a connection: too large a frame, bytes that are no text.
+    // Rarely, a frame that ends the connection: too large, or not UTF-8.
     if (random() < 0.02)
       socket.send(pick<string | Buffer>(['x'.repeat(1_048_577), Buffer.from([0xff, 0xfe, 0xfd])]), { binary: false });
     while (socket.bufferedAmount > 0 && socket.readyState === socket.OPEN) await sleep(1);
@@ -175,20 +179,20 @@ async function flood(
 }
 
 async function measure(folder: string): Promise<boolean> {
-  await using station = await benchStation(folder, (line) => fault(`the station says ${line}`));
+  await using station = await benchStation(folder, (line) => fault(`the station logged ${line}`));
   const { id } = await station.devices.provision({ externalId: 'd', type: 'light', name: 'Lamp', zoneId: null });
   let commands = 0;
   const reconnect = { nextMs: () => 5, stable: () => undefined };
   const cloud = await hostileCloud();
   const at = 1_760_000_000_000;
-  const send: Doing['commands']['send'] = async ({ deviceId, action }) => {
+  const send: StationActions['commands']['send'] = async ({ deviceId, action }) => {
     commands += 1;
     return {
       kind: 'accepted',
       command: { commandId: 'c', deviceId, action, status: 'pending', reason: null, userId: null, at },
     };
   };
-  // Both belong to a reset: that is hostile before the log-in, and left out after it.
+  // Both belong to a reset. A reset is hostile before the login, and never sent after it.
   const publish = async (): Promise<void> => fault('something was published for a reset');
   const onReset = (): void => fault('the station was reset');
   await station.link(cloud.port, { limits: noLimits, reconnect }, { commands: { send }, publish, onReset });
@@ -196,10 +200,10 @@ async function measure(folder: string): Promise<boolean> {
   const before = await effects(station);
   await flood(cloud, documents, count / 2);
   await sleep(300);
-  if ((await effects(station)) !== before) fault('something was done before the log-in');
-  if (commands > 0) fault(`${commands} commands before the log-in`);
+  if ((await effects(station)) !== before) fault('a frame had an effect before the login');
+  if (commands > 0) fault(`${commands} commands before the login`);
   const refused = cloud.state.answers;
-  cloud.state.letsIn = true;
+  cloud.state.acceptsLogin = true;
   (await cloud.connected()).close();
   await sleep(100);
   await flood(cloud, documents, count / 2);
@@ -210,7 +214,7 @@ async function measure(folder: string): Promise<boolean> {
     const { last } = cloud.state;
     answers = last?.id === 'the end' && (last.result as { devices: unknown[] }).devices.length === 1;
   }
-  if (!answers) fault('the link does not answer in the end');
+  if (!answers) fault('the link does not answer at the end');
   cloud.close();
   for (const text of faults) process.stderr.write(`${text}\n`);
   const ok = faults.length === 0;
@@ -225,7 +229,7 @@ async function measure(folder: string): Promise<boolean> {
   return ok;
 }
 
-process.on('unhandledRejection', (error) => fault(`nobody caught ${String(error)}`));
+process.on('unhandledRejection', (error) => fault(`unhandled rejection: ${String(error)}`));
 const folder = await mkdtemp(join(tmpdir(), 'station-cloud-fuzz-'));
 try {
   process.exitCode = (await measure(folder)) ? 0 : 1;

@@ -1,8 +1,9 @@
 // npm run bench -- firmware-mutants [--count N] [--seed N]
-// Mutants of ESP32 images: every single bit and every truncation of header and descriptor, wrong chip, swapped files, bootloader and merged
-// images, and random ones. Each is tried as damage on its way (the manifest names the good image) and as a mistake of whoever published it
-// (the manifest names the mutant itself): none may be published, each is refused with a reason. A sample goes through the agent's whole
-// firmware duty over HTTP to a cache on disk.
+// Tries mutants of ESP32 images: every single bit and every truncation of header and descriptor, wrong chip, swapped
+// files, bootloader and merged images, and random changes. Each mutant is tried twice: as damage in transit (the
+// manifest names the good image) and as a publishing mistake (the manifest names the mutant). No mutant may reach the
+// cache, and each refusal must have a reason. A sample also runs through the agent's whole firmware duty, over HTTP to
+// a cache on disk.
 import { events as catalogue } from '@station/protocol/events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -41,13 +42,17 @@ const accepted: string[] = [];
 const perKind: Record<string, number> = {};
 const reasons = new Map<string, number>();
 
-/** @param good what the manifest names when the mutant is damage on its way; null: it can only be a mistake. */
+/**
+ * @param good the image in the manifest when the mutant is damage in transit; null: the mutant can only be a publishing
+ * mistake.
+ */
 function judge(kind: string, mutant: Uint8Array, good: Uint8Array | null, chip: string | null = 'esp32'): void {
   const named = good === null ? [mutant] : [good, mutant];
   for (const image of named) {
     perKind[kind] = (perKind[kind] ?? 0) + 1;
     const verdict = verifyFirmware({ bytes: mutant, sha256 }, entryOf(image, chip), null);
-    if (verdict.kind === 'ok') accepted.push(`${kind} (${image === mutant ? 'published so' : 'damaged on its way'})`);
+    if (verdict.kind === 'ok')
+      accepted.push(`${kind} (${image === mutant ? 'published like this' : 'damaged in transit'})`);
     else reasons.set(verdict.reason, (reasons.get(verdict.reason) ?? 0) + 1);
     if (verdict.kind === 'refused' && verdict.reason === '') accepted.push(`${kind}: without a reason`);
   }
@@ -78,7 +83,7 @@ for (let bit = 0; bit < headBytes * 8; bit += 1) {
 for (let length = 0; length < headBytes; length += 1)
   judge('truncations of the head', small.slice(0, length), small, null);
 for (let length = headBytes; length < small.length; length += 1)
-  judge('truncations behind it', small.slice(0, length), small, null);
+  judge('truncations after the head', small.slice(0, length), small, null);
 for (const chip of ['esp32s2', 'esp32s3', 'esp32c3', 'esp32c6', 'esp32h2', 'esp32p4']) {
   const other = buildImage({ ...recipe, chip });
   judge('wrong chip', other, null, 'esp32');
@@ -107,7 +112,7 @@ process.stdout.write(
 );
 process.exitCode = ok ? 0 : 1;
 
-/** Each of two firmwares has the other's file: a mistake of the server, or of whoever wrote the manifest. */
+/** Each of two firmwares has the other's file: a mistake of the server or of the manifest's author. */
 function trySwappedFiles(): void {
   const lamp = { facts: { chip: 'esp32', project: 'lamp' }, image: small };
   const climates = ['esp32', 'esp32s3'].map((chip) => ({
@@ -129,7 +134,7 @@ function trySwappedFiles(): void {
   }
 }
 
-/** Something else than the seed. */
+/** The result must differ from the seed. */
 function mutate(seed: Uint8Array): Uint8Array {
   for (;;) {
     const mutant = mutateOnce(seed);
@@ -140,7 +145,7 @@ function mutate(seed: Uint8Array): Uint8Array {
 function mutateOnce(seed: Uint8Array): Uint8Array {
   let mutant = Buffer.from(seed);
   for (let changes = 1 + below(4); changes > 0; changes -= 1) {
-    // Half of the changes hit the head, which is a small part of the image.
+    // Half of the changes are in the head, which is a small part of the image.
     const at = random() < 0.5 ? below(Math.min(headBytes, mutant.length)) : below(mutant.length);
     const length = 1 + below(64);
     const kind = below(9);
@@ -159,7 +164,7 @@ function mutateOnce(seed: Uint8Array): Uint8Array {
   return mutant;
 }
 
-/** The agent's whole duty: what the cache holds in the end, beside the one good image. */
+/** The agent's whole firmware duty. At the end the cache may contain only the good image. */
 async function tryWholeDuty(): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'station-firmware-mutants-'));
   await using server = await startFirmwareServer();
@@ -200,7 +205,7 @@ async function tryWholeDuty(): Promise<string[]> {
   const mutants = 200;
   for (let index = 0; index < mutants; index += 1) {
     const image = mutate(small);
-    // Every other one is damaged on its way only.
+    // Every second one is damaged only in transit.
     server.offer(`m${index}`, '1.0.0', index % 2 === 0 ? image : small, { chip: 'esp32' });
     if (index % 2 === 1) server.put(`m${index}-1.0.0.bin`, image);
   }

@@ -1,10 +1,13 @@
 /**
  * `npm run bench -- firmware-scale [--devices=1000]`
  *
- * A firmware of 1.2 MB goes to a thousand devices: manifest, agent, backend, Mosquitto, Caddy, each a process of its own. Compared in the same
- * run with as many plain downloads at a time through the same proxy, at the speed of the same devices: that is what is judged. The unthrottled
- * speed of the proxy is also reported (`unthrottled…`); a rollout to devices this slow cannot reach it. Every other moment a
- * device that takes no part says something, and a browser hears it: how long that takes, before and meanwhile.
+ * A firmware of 1.2 MB goes to a thousand devices. Manifest, agent, backend, Mosquitto and Caddy each run in their own
+ * process. The time is judged against plain downloads in the same run: the same number in parallel, through the same
+ * proxy, at the speed of the same devices.
+ *
+ * The proxy's unthrottled speed is also reported (`unthrottled…`). A rollout to devices this slow cannot reach it. One
+ * device that takes no part sends states, and a browser receives them: their delay is measured before and during the
+ * rollout.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'mqtt';
@@ -23,25 +26,25 @@ import { percentile, round } from './load/statistics.ts';
 const devices = Number(process.argv.find((flag) => flag.startsWith('--devices='))?.slice(10) ?? 1_000);
 const imageBytes = 1_200_000;
 const bytesPerSecond = 200_000;
-/** Of each of the four rollouts. */
+/** For each of the four rollouts. */
 const concurrency = 16;
 const atOnce = concurrency * simulatedTypes.length;
 const goal = 1.5;
-/** Files that each of the unthrottled downloads fetches: with one alone the start would be most of it. */
+/** Files per unthrottled download. With only one, most of the time would be the start. */
 const unthrottledRounds = 10;
-const sayEveryMs = 40;
+const stateEveryMs = 40;
 
 type Latency = AsyncDisposable & { take(): number[] };
 
-/** A device that says a number again and again, and a browser that hears it. */
+/** A device that sends increasing numbers, and a browser that receives them. */
 async function measureLatency(installation: Installation, login: DeviceLogin): Promise<Latency> {
   const { externalId, token } = login;
-  const said = new Map<number, number>();
-  let heard: number[] = [];
+  const sentAtMs = new Map<number, number>();
+  let latencies: number[] = [];
   const device = connect(installation.mqttUrl, { clientId: externalId, username: externalId, password: token });
   const topic = (end: 'handshake' | 'state'): string => deviceTopic(stationId, externalId, end);
   await waitFor('the device to be connected', () => device.connected);
-  // Of a version and a chip that no image is for.
+  // A version and a chip for which there is no image.
   const hello = { type: login.type, firmwareVersion: '99.0.0', chip: 'other' };
   device.publish(topic('handshake'), JSON.stringify(hello), { qos: 1 });
   const auth = JSON.stringify({ type: 'auth', token: await installation.logIn() });
@@ -51,19 +54,19 @@ async function measureLatency(installation: Installation, login: DeviceLogin): P
   browser.on('message', (data: Buffer) => {
     const { type, state } = JSON.parse(data.toString('utf8')) as { type: string; state?: { n?: number } };
     if (type === 'hello') isListening = true;
-    const at = type === 'device_state' ? said.get(state?.n ?? -1) : undefined;
-    if (at !== undefined) heard.push(performance.now() - at);
+    const at = type === 'device_state' ? sentAtMs.get(state?.n ?? -1) : undefined;
+    if (at !== undefined) latencies.push(performance.now() - at);
   });
   await waitFor('the browser to listen', () => isListening);
   let n = 0;
   const timer = setInterval(() => {
-    said.set((n += 1), performance.now());
+    sentAtMs.set((n += 1), performance.now());
     device.publish(topic('state'), JSON.stringify({ state: { n } }), { qos: 1 });
-  }, sayEveryMs);
+  }, stateEveryMs);
   return {
     take: () => {
-      const taken = heard;
-      heard = [];
+      const taken = latencies;
+      latencies = [];
       return taken;
     },
     [Symbol.asyncDispose]: async () => {
@@ -74,7 +77,7 @@ async function measureLatency(installation: Installation, login: DeviceLogin): P
   };
 }
 
-/** Bytes a second of plain downloads, so many at once, each as fast as a device writes; or, unthrottled, as fast as they come. */
+/** Bytes per second of parallel plain downloads. Throttled ones are as fast as a device writes. */
 async function plainRate(url: string, rounds: number, isThrottled: boolean): Promise<number> {
   const startedAt = performance.now();
   const one = async (): Promise<void> => {
@@ -101,10 +104,10 @@ async function updateAll(station: FirmwareStation): Promise<number> {
     await delay(500);
     return Number(row?.n) === devices;
   };
-  const began = async (): Promise<boolean> =>
+  const hasBegun = async (): Promise<boolean> =>
     (await station.installation.query('select 1 from firmware_targets')).length > 0;
   await station.agent.call('POST', '/check');
-  await waitFor('it to begin', began, 60_000);
+  await waitFor('the rollout to begin', hasBegun, 60_000);
   const startedAt = performance.now();
   await waitFor('all to be updated', done, 600_000);
   process.stderr.write('\n');
@@ -126,7 +129,7 @@ async function main(): Promise<boolean> {
   await station.startDevices();
   const isEverywhere = async (): Promise<boolean> =>
     [...(await station.versions()).values()].filter((version) => version === '1.0.0').length === devices;
-  await waitFor('all devices to say what they run', isEverywhere, 120_000);
+  await waitFor('all devices to report their version', isEverywhere, 120_000);
   await using latency = await measureLatency(installation, installation.logins.at(-1) as DeviceLogin);
   await delay(15_000);
   const idle = percentile(latency.take(), 99);

@@ -1,7 +1,8 @@
 /**
- * What close code 1012 does: how ten thousand stations come back after their cloud was started again, with the real link machine and waits of
- * each, on a virtual clock. The cloud says 1012 before it ends, or is reset and says nothing; it is back after outages of several lengths. Measured
- * is the busiest second, refused attempts included, against an even spread over the 5 to 30 seconds that follow the code.
+ * Measures the effect of close code 1012: how ten thousand stations reconnect after a restart of their cloud. It uses
+ * the real link machine with its real delays, on a virtual clock. The cloud either closes with code 1012 or its
+ * connections are reset without a code. Outages of several lengths are tried. The bench compares the busiest second
+ * (refused attempts included) with an even spread over the 5 to 30 seconds after the code.
  */
 import {
   createLinkMachine,
@@ -24,8 +25,8 @@ type Outcome = {
   peakAttempts: number;
 };
 
-/** Mulberry32: repeatable. */
-function dice(seed: number): () => number {
+/** Mulberry32: the same seed gives the same numbers. */
+function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -36,22 +37,22 @@ function dice(seed: number): () => number {
 }
 
 function simulate(downMs: number, ending: Ending, seed: number): Outcome {
-  const random = dice(seed);
+  const random = createRandom(seed);
   const machines = Array.from({ length: stations }, () => createLinkMachine(createReconnect(random)));
-  // All of them have been up for an hour, with pings at times of their own.
+  // All stations have been connected for an hour, with pings at different times.
   const hour = 3_600_000;
   for (const machine of machines) {
     const since = Math.floor(random() * 30_000);
     machine.on({ kind: 'start', claimed: true }, since);
     machine.on({ kind: 'opened' }, since);
     machine.on({ kind: 'accepted' }, since);
-    settle(machine, hour);
+    answerPings(machine, hour);
   }
   const closed = { kind: 'closed', by: 'cloud', code: ending === 'a reset' ? null : 1012, reason: 'restart' } as const;
   for (const machine of machines) machine.on(closed, hour);
   const ups: number[] = [];
   const attempts: number[] = [];
-  for (const machine of machines) ups.push(...comeBack(machine, hour, hour + downMs, attempts));
+  for (const machine of machines) ups.push(...reconnectUntilUp(machine, hour, hour + downMs, attempts));
   const first = Math.min(...ups);
   const last = Math.max(...ups);
   const uniform = stations / Math.max(1, (last - first) / 1000);
@@ -66,15 +67,15 @@ function simulate(downMs: number, ending: Ending, seed: number): Outcome {
   };
 }
 
-/** Answers every ping until then. */
-function settle(machine: LinkMachine, untilMs: number): void {
+/** Answers every ping until `untilMs`. */
+function answerPings(machine: LinkMachine, untilMs: number): void {
   for (let wake = machine.wakeAtMs(); wake !== null && wake <= untilMs; wake = machine.wakeAtMs()) {
     if (machine.on({ kind: 'time' }, wake).includes('ping')) machine.on({ kind: 'pong' }, wake);
   }
 }
 
-/** @returns when it came up. */
-function comeBack(machine: LinkMachine, fromMs: number, upAtMs: number, attempts: number[]): number[] {
+/** @returns the time at which the station was connected again. */
+function reconnectUntilUp(machine: LinkMachine, fromMs: number, upAtMs: number, attempts: number[]): number[] {
   for (let now = machine.wakeAtMs() ?? fromMs; ; now = machine.wakeAtMs() ?? now + 1) {
     if (!machine.on({ kind: 'time' }, now).includes('connect')) continue;
     attempts.push(now);
@@ -94,11 +95,11 @@ const outcomes = outagesMs.flatMap((downMs, index) => [
   simulate(downMs, 'a reset', index + 101),
 ]);
 for (const { downMs, ending, peak, uniform, lastMs, peakAttempts } of outcomes) {
-  const came = `at most ${peak} came up in a second, ${(peak / uniform).toFixed(1)} times the average; the last ${Math.round(lastMs / 1000)} s after the cloud`;
-  console.log(`down ${downMs / 1000} s by ${ending}: at most ${peakAttempts} attempts in a second; ${came}`);
+  const recovery = `at most ${peak} reconnected in a second, ${(peak / uniform).toFixed(1)} times the average; the last ${Math.round(lastMs / 1000)} s after the cloud`;
+  console.log(`down ${downMs / 1000} s by ${ending}: at most ${peakAttempts} attempts in a second; ${recovery}`);
 }
 const evenly = stations / ((spread.maxMs - spread.minMs) / 1000);
-/** Restarts that are over when the first station returns: what the code is for. */
+/** Restarts that end before the first station returns. The close code is meant for these. */
 const restarts = outcomes.filter(({ downMs }) => downMs <= spread.minMs);
 const busiest = (ending: Ending): number =>
   Math.max(...restarts.filter((one) => one.ending === ending).map(({ peakAttempts }) => peakAttempts));

@@ -1,7 +1,9 @@
 /**
- * `npm run bench -- hotspot-cycles [--cycles 50]`: the hotspot opened and closed on the real NetworkManager of the virtual station; value:
- * of profiles, programs, file descriptors (the agent's and NetworkManager's), listeners, match rules, files and settings, how many kinds
- * there is more of afterwards than before. Goal: none, and every cycle works.
+ * `npm run bench -- hotspot-cycles [--cycles 50]`
+ *
+ * Opens and closes the hotspot again and again on the real NetworkManager of the virtual station. The value is how many
+ * kinds of resources have grown: profiles, programs, file descriptors (of the agent and of NetworkManager), listeners,
+ * match rules, files and settings. The goal is none, and every cycle must work.
  */
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,15 +22,15 @@ type Line = {
   after?: Record<string, unknown>;
 };
 
-/** udev starts these for whatever device comes or goes, and ends them when they have been idle for a while. */
-const passing = '(udev-worker)';
+/** udev starts these workers for any device, and ends them after some idle time. */
+const udevWorker = '(udev-worker)';
 
-/** A number that has grown, a program there is more often, a setting that is another. What ended meanwhile was somebody else's. */
-function isLeft(before: unknown, after: unknown): boolean {
+/** True for a larger number, an additional program or a changed setting. Programs that ended do not count. */
+function isLeaked(before: unknown, after: unknown): boolean {
   if (typeof before === 'number' && typeof after === 'number') return after > before;
   if (!isNames(before) || !isNames(after)) return !isDeepStrictEqual(before, after);
   const count = (names: readonly string[], name: string): number => names.filter((each) => each === name).length;
-  return after.some((name) => name !== passing && count(after, name) > count(before, name));
+  return after.some((name) => name !== udevWorker && count(after, name) > count(before, name));
 }
 
 const isNames = (value: unknown): value is string[] =>
@@ -61,7 +63,7 @@ const done = lines.filter((line) => line.number !== undefined);
 const faults = done.filter((line) => line.fault !== null);
 for (const { number, fault } of faults) process.stdout.write(`cycle ${number}: ${fault}\n`);
 const { before = {}, after = {} } = lines.at(-1) ?? {};
-const leaked = Object.keys(before).filter((key) => isLeft(before[key], after[key]));
+const leaked = Object.keys(before).filter((key) => isLeaked(before[key], after[key]));
 for (const key of leaked) {
   process.stdout.write(`${key}: ${JSON.stringify(before[key])} before, ${JSON.stringify(after[key])} after\n`);
 }

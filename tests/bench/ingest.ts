@@ -1,9 +1,10 @@
 /**
  * `npm run bench -- ingest [--rounds 5] [--messages 60000] [--without-node-red]`
  *
- * How many states of devices a second one core takes onto the disk (QoS 1, acknowledged after the commit), through the embedded broker and
- * through Mosquitto; each beside the same broker handing the same load to a client that only counts, and beside Node-RED, MQTT to SQLite.
- * All in turn, several times; compared are the medians. See docs/benchmarks.md.
+ * Measures how many device states per second one core stores on disk (QoS 1, acknowledged after the commit), through
+ * the embedded broker and through Mosquitto. Each is compared with the same broker passing the same load to a client
+ * that only counts, and with Node-RED (MQTT to SQLite). All take turns, several times, and the medians are compared.
+ * See docs/benchmarks.md.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -19,7 +20,7 @@ import type { CountRequest } from './load/counting-client.ts';
 import type { LoadRequest, LoadResult } from './load/load-generator.ts';
 import { installNodeRed, startNodeRed, type NodeRedStyle } from './load/node-red.ts';
 import { cores, monotonicMs, needTwoCores, request, startScript, type Pinned } from './load/pinned.ts';
-import { takePrecedence } from './load/precedence.ts';
+import { raisePriority } from './load/priority.ts';
 import { cpuSeconds } from './load/process-facts.ts';
 import { counterOf, type RawLogin } from './load/raw-device.ts';
 import { buildBackend, startStationBackend, stationId } from './load/station-backend.ts';
@@ -36,11 +37,11 @@ const deviceCount = 200;
 const inFlight = 20;
 const rounds = Number(values.rounds);
 const perDevice = Math.ceil(Number(values.messages) / deviceCount);
-/** Node-RED syncs the disk for each message: as many would take minutes. */
+/** Node-RED syncs the disk for each message, so the full number would take minutes. */
 const perDeviceNodeRed = Math.ceil(perDevice / 30);
 const goals = { ratio: 0.5, nodeRed: 10 };
 
-/** What takes the load; `take` returns the monotonic millisecond at which all of a round was taken. */
+/** A receiver of the load. `take` returns the monotonic millisecond at which it has stored or counted a whole round. */
 type Subject = {
   name: string;
   pid: number;
@@ -59,15 +60,15 @@ async function embedded(rig: Rig): Promise<Subject> {
   const backend = await startStationBackend(rig.workspace, { ...rig, name: 'embedded' });
   await connectDevices(rig, name, backend.mqttPort, rig.logins);
   const onDisk = watchCounters(rig.workspace, backend.dataDir);
-  let said = 0;
+  let sentCount = 0;
   return {
     name,
     pid: backend.daemon.pid,
     perDevice,
     take: async (load, messages) => {
       const { acknowledgedMs } = await load;
-      said += messages;
-      assert.equal(onDisk(), said, 'acknowledged and not on disk');
+      sentCount += messages;
+      assert.equal(onDisk(), sentCount, 'an acknowledged state is not on disk');
       return acknowledgedMs;
     },
   };
@@ -80,7 +81,7 @@ async function forwarding(rig: Rig): Promise<Subject> {
   const log = (file: string) => ({ logFile: join(workspace.folder, `${file}.log`) });
   const broker = workspace.own(await startScript(cores.measured, script('forwarding-broker.ts'), log('aedes')));
   const port = await request<number>(broker, {});
-  // The broker has the core for itself, as our broker has it with all that comes after.
+  // The broker has the core for itself. The station's broker shares it with everything that follows.
   const counter = workspace.own(await startScript(cores.load, script('counting-client.ts'), log('aedes-counter')));
   await request(counter, connectTo(`mqtt://127.0.0.1:${port}`, null, false));
   await connectDevices(rig, name, port, rig.logins);
@@ -95,7 +96,7 @@ async function throughMosquitto(rig: Rig, mosquitto: Mosquitto): Promise<Subject
     MQTT_PASSWORD: mosquitto.password,
   };
   const backend = await startStationBackend(rig.workspace, { ...rig, name: 'mosquitto-backend', mqtt });
-  // The backend makes the logins at the broker after its start.
+  // The backend creates the logins at the broker after its start.
   for (let attempt = 1; ; attempt++) {
     try {
       await connectDevices(rig, name, mosquitto.port, rig.logins);
@@ -106,14 +107,14 @@ async function throughMosquitto(rig: Rig, mosquitto: Mosquitto): Promise<Subject
     }
   }
   const onDisk = watchCounters(rig.workspace, backend.dataDir);
-  let said = 0;
+  let sentCount = 0;
   return {
     name,
     pid: backend.daemon.pid,
     perDevice,
     take: async (load, messages) => {
-      said += messages;
-      return takenWhen(load, () => onDisk() >= said, 10);
+      sentCount += messages;
+      return takenWhen(load, () => onDisk() >= sentCount, 10);
     },
   };
 }
@@ -134,14 +135,14 @@ async function nodeRed(rig: Rig, mosquitto: Mosquitto, style: NodeRedStyle): Pro
   const mqtt = { port: mosquitto.port, username: 'backend', password: mosquitto.password };
   const { daemon, rows } = await startNodeRed(rig.workspace, { script: await installNodeRed(), style, mqtt });
   await connectDevices(rig, name, mosquitto.port, await sharedLogins(rig, mosquitto));
-  let said = 0;
+  let sentCount = 0;
   return {
     name,
     pid: daemon.pid,
     perDevice: style === 'usual' ? perDeviceNodeRed : perDevice,
     take: async (load, messages) => {
-      said += messages;
-      return takenWhen(load, () => rows() >= said, 100);
+      sentCount += messages;
+      return takenWhen(load, () => rows() >= sentCount, 100);
     },
   };
 }
@@ -163,7 +164,10 @@ async function takenWhen(load: Promise<LoadResult>, isTaken: () => boolean, ever
   return takenMs;
 }
 
-/** How many states are on disk, by the counter in the latest one of each device: a device's states come in order. */
+/**
+ * The number of states on disk, from the counter in the latest state of each device, because states of one device
+ * arrive in order.
+ */
 function watchCounters(workspace: Workspace, dataDir: string): () => number {
   const database = new DatabaseSync(join(dataDir, 'station.sqlite'), { readOnly: true, timeout: 5_000 });
   workspace.own({ [Symbol.asyncDispose]: async () => database.close() });
@@ -173,7 +177,7 @@ function watchCounters(workspace: Workspace, dataDir: string): () => number {
   return () => Number(query.get()?.['n']);
 }
 
-/** One login at Mosquitto for all devices, as good as one each for what is measured. */
+/** One Mosquitto login for all devices; it does not change what is measured. */
 async function sharedLogins({ logins }: Rig, mosquitto: Mosquitto): Promise<(RawLogin & { username: string })[]> {
   const [username, token] = ['devices', 'token-of-all-devices'];
   const login = ['-h', '127.0.0.1', '-p', String(mosquitto.port), '-u', 'backend', '-P', mosquitto.password];
@@ -189,8 +193,8 @@ async function measure({ generator }: Rig, subject: Subject): Promise<Sample> {
   const messages = subject.perDevice * deviceCount;
   const { name, pid } = subject;
   const busyBefore = await cpuSeconds(pid);
-  const say: LoadRequest = { kind: 'say', name, count: subject.perDevice, inFlight };
-  const load = request<LoadResult>(generator, say);
+  const sendRequest: LoadRequest = { kind: 'send', name, count: subject.perDevice, inFlight };
+  const load = request<LoadResult>(generator, sendRequest);
   const takenMs = await subject.take(load, messages);
   const seconds = (takenMs - (await load).startedMs) / 1000;
   const sample = { perSecond: messages / seconds, busy: ((await cpuSeconds(pid)) - busyBefore) / seconds };
@@ -200,12 +204,12 @@ async function measure({ generator }: Rig, subject: Subject): Promise<Sample> {
 
 async function main(): Promise<number> {
   needTwoCores();
-  // What is started from here runs beside the load, unless it is put elsewhere.
+  // Processes started from here run on the core of the load unless another one is given.
   await run('taskset', ['--cpu-list', '--pid', String(cores.load), String(process.pid)]);
   await using stack = new AsyncDisposableStack();
-  // Other programs would slow down most what is busy most: that is not what is compared.
-  const precedence = await takePrecedence(process.pid);
-  if (precedence !== null) stack.use(precedence);
+  // Other programs would slow down the busiest process most and distort the comparison.
+  const priority = await raisePriority(process.pid);
+  if (priority !== null) stack.use(priority);
   const workspace = stack.use(await createWorkspace());
   const mosquittos = async (): Promise<Mosquitto> => createMosquitto(stack.use(await createWorkspace()));
   const script = join(import.meta.dirname, 'load', 'load-generator.ts');

@@ -1,9 +1,10 @@
 /**
  * `npm run bench -- latency [--rounds 5] [--seconds 8] [--clients 200]`
  *
- * At 1,000 durable states a second (QoS 1) of 500 devices: how old a state is when it reaches a browser; how long a command takes from the
- * request over HTTP to the browser's hearing that the device confirmed it; and whether one frozen browser among 200 changes anything for the
- * others, or for the memory. See docs/benchmarks.md.
+ * The load is 1,000 durable states per second (QoS 1) from 500 devices. The bench measures how old a state is when it
+ * reaches a browser, and how long a command takes from the HTTP request until the browser receives the device's
+ * confirmation. It also checks that one frozen browser among 200 affects neither the others nor memory. See
+ * docs/benchmarks.md.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -17,7 +18,7 @@ import type { CrowdRequest } from './load/crowd.ts';
 import type { PacedRequest } from './load/paced-devices.ts';
 import { cores, needTwoCores, request, startScript, type Pinned } from './load/pinned.ts';
 import { cpuSeconds, memoryOf } from './load/process-facts.ts';
-import { takePrecedence } from './load/precedence.ts';
+import { raisePriority } from './load/priority.ts';
 import { buildBackend, startStationBackend, stationId, type StationBackend } from './load/station-backend.ts';
 import { median, percentile, round } from './load/statistics.ts';
 import type { WatchRequest } from './load/watcher.ts';
@@ -34,7 +35,10 @@ const perSecond = 1_000;
 const deviceCount = 500;
 const commandPauseMs = 20;
 const commandCount = Math.ceil((seconds * 1_000) / 80);
-/** More than the kernel keeps for one connection, and more than memory may grow: if it were kept for a client that does not read, it would show. */
+/**
+ * More than the kernel buffers for one connection and more than memory may grow, so that data kept for a frozen browser
+ * shows.
+ */
 const large = { count: 320, bytes: 100_000 };
 const goals = { browserMs: 50, commandMs: 100, frozenRatio: 1.2, frozenMiB: 16 };
 
@@ -44,8 +48,8 @@ type Rig = {
   devices: Pinned;
   watcher: Pinned;
   crowd: Pinned;
-  /** Says the large states. */
-  talker: { externalId: string; token: string };
+  /** Sends the large states. */
+  largeStateDevice: { externalId: string; token: string };
   lampId: string;
 };
 type Sample = { p50: number; p99: number; busy: number };
@@ -62,13 +66,13 @@ async function startRig(workspace: Workspace): Promise<Rig> {
   const logins = makeLogins(deviceCount + 2);
   const lamp = logins.findLast(({ type }) => type === 'light');
   assert.ok(lamp);
-  const [talker, ...others] = logins.filter((login) => login !== lamp);
-  assert.ok(talker);
+  const [largeStateDevice, ...others] = logins.filter((login) => login !== lamp);
+  assert.ok(largeStateDevice);
   const program = await buildBackend(workspace);
-  const isFirst = await goFirst(workspace, process.pid);
-  if (!isFirst) process.stdout.write('without precedence over other programs, for which root is needed\n');
+  const isFirst = await prioritise(workspace, process.pid);
+  if (!isFirst) process.stdout.write('without priority over other programs, because that requires root\n');
   const backend = await startStationBackend(workspace, { name: 'backend', program, logins });
-  await goFirst(workspace, backend.daemon.pid);
+  await prioritise(workspace, backend.daemon.pid);
   const token = await backend.logIn();
   const start = async (name: string): Promise<Pinned> => {
     const options = { logFile: join(workspace.folder, `${name}.log`) };
@@ -79,32 +83,35 @@ async function startRig(workspace: Workspace): Promise<Rig> {
   await ask.devices({ devices }, { kind: 'connect', port, stationId, logins: others });
   const options = { url: `mqtt://127.0.0.1:${port}`, stationId, login: lamp, seed: 'latency' };
   const device = workspace.own(startVirtualDevice(options));
-  await waitFor('the lamp to be known', () => device.isAccepted());
+  await waitFor('the handshake of the lamp to be accepted', () => device.isAccepted());
   const lampId = backend.query<{ id: string }>(`select id from devices where external_id = '${lamp.externalId}'`)[0]
     ?.id;
   assert.ok(lampId);
   await ask.watcher({ watcher }, { kind: 'open', url: backend.url, token });
-  return { backend, token, devices, watcher, crowd, talker, lampId };
+  return { backend, token, devices, watcher, crowd, largeStateDevice, lampId };
 }
 
-/** What else runs on the machine is not what is measured. */
-async function goFirst(workspace: Workspace, pid: number): Promise<boolean> {
-  const precedence = await takePrecedence(pid);
-  if (precedence !== null) workspace.own(precedence);
-  return precedence !== null;
+/** Other programs on the machine must not affect the result. */
+async function prioritise(workspace: Workspace, pid: number): Promise<boolean> {
+  const priority = await raisePriority(pid);
+  if (priority !== null) workspace.own(priority);
+  return priority !== null;
 }
 
-/** States at the steady rate; what does not reach the browser within a second after the last one counts as never. */
+/**
+ * Sends states at the steady rate. A state that has not reached the browser one second after the last one counts as
+ * lost.
+ */
 async function measureStates(rig: Rig, meanwhile: () => Promise<unknown> = async () => undefined): Promise<Sample> {
   await ask.watcher(rig, { kind: 'take' });
   const { pid } = rig.backend.daemon;
   const busyBefore = await cpuSeconds(pid);
-  await Promise.all([ask.devices(rig, { kind: 'say', perSecond, seconds }), meanwhile()]);
+  await Promise.all([ask.devices(rig, { kind: 'send', perSecond, seconds }), meanwhile()]);
   const busy = ((await cpuSeconds(pid)) - busyBefore) / seconds;
   await sleep(1_000);
-  const heard = await ask.watcher<number[]>(rig, { kind: 'take' });
-  const missing = Math.max(0, perSecond * seconds - heard.length);
-  const all = [...heard, ...Array<number>(missing).fill(Infinity)];
+  const latencies = await ask.watcher<number[]>(rig, { kind: 'take' });
+  const missing = Math.max(0, perSecond * seconds - latencies.length);
+  const all = [...latencies, ...Array<number>(missing).fill(Infinity)];
   return { p50: percentile(all, 50), p99: percentile(all, 99), busy };
 }
 
@@ -117,12 +124,15 @@ async function measureCommands(rig: Rig): Promise<Sample> {
   return { p50: percentile(took, 50), p99: percentile(took, 99), busy };
 }
 
-/** One browser is there when much is said, and reads it or not; then all the others come, and read. */
+/**
+ * One browser is connected while large states are sent, and reads them or not. Then the other browsers connect and
+ * read.
+ */
 async function measureCrowd(rig: Rig, frozen: boolean): Promise<CrowdSample> {
-  const { backend, token, talker } = rig;
+  const { backend, token, largeStateDevice } = rig;
   await ask.crowd(rig, { kind: 'open-one', port: portOf(rig), token, frozen });
-  await ask.devices(rig, { kind: 'say-large', port: backend.mqttPort, stationId, login: talker, ...large });
-  // The watcher is one of them.
+  await ask.devices(rig, { kind: 'send-large', port: backend.mqttPort, stationId, login: largeStateDevice, ...large });
+  // The watcher is one of the clients.
   await ask.crowd(rig, { kind: 'open', port: portOf(rig), token, count: clients - 2 });
   const sample = await measureStates(rig);
   await ask.crowd(rig, { kind: 'close' });
@@ -136,7 +146,7 @@ type Samples = { one: Sample[]; command: Sample[]; healthy: CrowdSample[]; froze
 async function measureRound(rig: Rig, index: number): Promise<{ [Key in keyof Samples]: Samples[Key][number] }> {
   const one = await measureStates(rig);
   const command = await measureCommands(rig);
-  // Each is first in half of the rounds: memory once taken is not given back.
+  // Each is first in half of the rounds, because the process does not return memory.
   const frozenFirst = index % 2 === 0 ? await measureCrowd(rig, true) : null;
   const healthy = await measureCrowd(rig, false);
   const frozen = frozenFirst ?? (await measureCrowd(rig, true));
@@ -145,7 +155,7 @@ async function measureRound(rig: Rig, index: number): Promise<{ [Key in keyof Sa
 
 async function main(): Promise<number> {
   needTwoCores();
-  // What is started from here runs beside the load, unless it is put elsewhere.
+  // Processes started from here run on the core of the load unless another one is given.
   await run('taskset', ['--cpu-list', '--pid', String(cores.load), String(process.pid)]);
   await using workspace = await createWorkspace();
   const rig = await startRig(workspace);
@@ -155,11 +165,11 @@ async function main(): Promise<number> {
     const { one, command, healthy, frozen } = await measureRound(rig, index);
     for (const [name, { p50, p99, busy }] of Object.entries({ one, command, healthy, frozen }))
       process.stdout.write(`  ${name}: p50 ${round(p50)} ms, p99 ${round(p99)} ms, core ${Math.round(busy * 100)} %\n`);
-    const grown = round(frozen.privateMiB - healthy.privateMiB, 1);
-    const sent = `${round(frozen.sentMiB, 1)} of ${round(healthy.sentMiB, 1)} MiB`;
-    process.stdout.write(`  frozen: was sent ${sent}; private ${round(frozen.privateMiB, 1)} MiB (${grown})\n`);
+    const growthMiB = round(frozen.privateMiB - healthy.privateMiB, 1);
+    const sentText = `${round(frozen.sentMiB, 1)} of ${round(healthy.sentMiB, 1)} MiB`;
+    process.stdout.write(`  frozen: received ${sentText}; private ${round(frozen.privateMiB, 1)} MiB (${growthMiB})\n`);
     const behind = healthy.sentMiB - frozen.sentMiB;
-    assert.ok(behind > goals.frozenMiB, `the frozen browser was behind by ${round(behind, 1)} MiB only`);
+    assert.ok(behind > goals.frozenMiB, `the frozen browser lags by ${round(behind, 1)} MiB`);
     if (index === 0) continue;
     samples.one.push(one);
     samples.command.push(command);

@@ -1,6 +1,6 @@
 // npm run bench -- manifest-fuzz [--count N] [--seed N]
-// Mutated manifests, signature files, environment files, state files and API bodies. Nothing may throw, nothing may be done:
-// no call that changes the stack, no operation begun by a body that is not a good one.
+// Tries mutated manifests, signature files, environment files, state files and API bodies. None may throw or have an
+// effect: no call that changes the stack, and no operation started by an invalid body.
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { mergeEnvironment, envToConfig } from '@station/agent/config';
@@ -35,7 +35,7 @@ const manifest = {
   rollout: 50,
 };
 
-/** The fault of an input; null when it was handled correctly. */
+/** What is wrong with the handling of an input; null when it was correct. */
 type Trial = () => Promise<string | null> | string | null;
 type Kind = { name: string; share: number; trial: Trial };
 
@@ -80,7 +80,7 @@ function tryManifest(): string | null {
   const text = mutateDocument(manifest, random);
   const reading = readReleaseManifest(toBytes(text, random), ['backend', 'frontend', 'proxy']);
   if (reading.kind === 'rejected')
-    return reading.reason.length > 0 && reading.reason.length < 500 ? null : 'a reason of no use';
+    return reading.reason.length > 0 && reading.reason.length < 500 ? null : 'a useless reason';
   const { version, images } = reading.manifest;
   if (!parseVersion(version)) return `accepted the version of ${text}`;
   const good = Object.entries(images).every(
@@ -112,7 +112,7 @@ function createSignatureTrial(): Trial {
   };
 }
 
-/** Base64 and comments can be written in other ways that mean the same bytes. */
+/** Base64 and comments can be written in several ways with the same meaning. */
 function sameSignature(good: string, changed: string): boolean {
   const parts = (file: string): string[] => {
     const [, signature = '', trusted = '', global = ''] = file.split('\n').map((line) => line.replace(/\r$/, ''));
@@ -197,11 +197,11 @@ async function tryState(): Promise<string | null> {
   await keeper.load();
   const { installed, operation } = keeper.journal();
   if (changes.length > 0) return `called ${changes.join(', ')}`;
-  if (operation !== null) return 'made up an operation';
-  // Something pinned and no version anywhere is what an interrupted first install leaves.
+  if (operation !== null) return 'invented an operation';
+  // An interrupted first install leaves a pinned release without a version.
   const isFirstInstall = parseVersion(current.trim()) === null && Object.keys(readOverride(pinned)).length > 0;
-  if (installed === null) return isFirstInstall ? null : 'does not know what runs';
-  return installed.imageIds['backend'] === digest ? null : 'knows something else than what runs';
+  if (installed === null) return isFirstInstall ? null : 'does not know the running release';
+  return installed.imageIds['backend'] === digest ? null : 'names another release than the running one';
 }
 
 function memoryDisk(files: Map<string, Uint8Array>): Disk {
@@ -219,7 +219,7 @@ function memoryDisk(files: Map<string, Uint8Array>): Disk {
   };
 }
 
-/** An engine with a running stack that writes down every call that would change something. */
+/** An engine with a running stack that records every call that would change something. */
 function watchedEngine(changes: string[]): StackEngine {
   const container = { image: 'b:1', imageId: digest, state: 'running', health: 'none', restartCount: 0, exitCode: 0 };
   const reading: Partial<StackEngine> = {
@@ -252,8 +252,8 @@ async function openApi(): Promise<AsyncDisposable & { trial: Trial }> {
     });
     const body = (await response.json()) as { code?: unknown };
     const asked = running.agent.asked.length - before;
-    if (isGoodBody(text)) return asked === 1 ? null : `did not take ${text}`;
-    if (asked > 0) return `acted on ${text}`;
+    if (isGoodBody(text)) return asked === 1 ? null : `did not accept ${text}`;
+    if (asked > 0) return `executed ${text}`;
     return response.status >= 400 && response.status < 500 && typeof body.code === 'string'
       ? null
       : `answered ${response.status} to ${text}`;
@@ -261,10 +261,13 @@ async function openApi(): Promise<AsyncDisposable & { trial: Trial }> {
   return { trial, [Symbol.asyncDispose]: () => running[Symbol.asyncDispose]() };
 }
 
-/** The body of POST /update (contracts, section 4): nothing, or an object with at most a version of 1 to 128 characters. */
+/**
+ * A valid body of POST /update (contracts, section 4): nothing, or an object with at most a version of 1 to 128
+ * characters.
+ */
 function isGoodBody(given: string): boolean {
   if (given === '') return true;
-  // A parser may pass over a byte order mark (RFC 8259, section 8.1), and the server's does.
+  // A parser may ignore a byte order mark (RFC 8259, section 8.1); the server's parser does.
   const text = given.replace(/^\ufeff/, '');
   let body: unknown;
   try {

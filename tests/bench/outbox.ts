@@ -1,6 +1,9 @@
 /**
- * Three days without a cloud, at ten events a second, written as fast as it will go; then the cloud is back. What the outbox takes on disk, what is
- * lost, how fast it is drained while devices go on talking, and whether the disk gets its space back. `--events N` for fewer.
+ * `npm run bench -- outbox [--events N]`
+ *
+ * Simulates three days without a cloud at ten events per second, written as fast as possible. Then the cloud is back.
+ * Measures how much disk the outbox uses, what is lost, how fast it is drained while devices send new states, and
+ * whether the disk space is freed.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -45,7 +48,9 @@ async function fill(station: BenchStation, ids: readonly string[]): Promise<void
   }
 }
 
-/** The newest are of another kind, and larger than all before: what lies between the two ends must not be judged by them. */
+/**
+ * The newest messages are of another kind and larger than the others. The size of the others must not be estimated from the two ends.
+ */
 async function fillEnd({ store }: BenchStation): Promise<void> {
   const outbox = createOutboxStore(store);
   for (let n = 0; n < endRows; n++) {
@@ -65,14 +70,14 @@ async function outboxBytes({ store }: BenchStation): Promise<number> {
   return rows[0]?.bytes ?? 0;
 }
 
-/** Of the file as it is on disk once the log is in it. */
+/** Size of the database file after the write-ahead log is merged into it. */
 async function fileBytes({ store, file }: BenchStation): Promise<number> {
   await sql`pragma wal_checkpoint(truncate)`.execute(store.db);
   return (await stat(file)).size;
 }
 
-/** Devices go on talking: a state every now and then, with the time in it. */
-async function talk(station: BenchStation, deviceId: string, signal: AbortSignal): Promise<void> {
+/** A device sends its state every 50 ms, with the time of sending in it. */
+async function sendStates(station: BenchStation, deviceId: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const sentAt = Date.now();
     const reports: DeviceReport[] = [{ kind: 'state', deviceId, at: sentAt, state: { sentAt } }];
@@ -93,12 +98,12 @@ async function measure(folder: string): Promise<boolean> {
   await fill(station, ids);
   const fillSeconds = (performance.now() - began) / 1000;
   await fillEnd(station);
-  const takenBytes = await outboxBytes(station);
+  const usedBytes = await outboxBytes(station);
   const outboxStore = createOutboxStore(station.store);
   const measuredAt = performance.now();
   const measured = await outboxStore.size();
   const measuredMs = Math.round(performance.now() - measuredAt);
-  const isMeasured = measured.pending === total + endRows && measured.bytes >= takenBytes;
+  const isMeasured = measured.pending === total + endRows && measured.bytes >= usedBytes;
   const fullBytes = await fileBytes(station);
 
   const sink = fork(join(import.meta.dirname, 'cloud/sink.ts'), [], { serialization: 'advanced' });
@@ -108,30 +113,30 @@ async function measure(folder: string): Promise<boolean> {
   };
   const [{ port }] = (await once(sink, 'message')) as [{ port: number }];
   const cloud = await station.link(port);
-  const talking = new AbortController();
-  const talk1 = talk(station, ids[0]!, talking.signal);
+  const stopSending = new AbortController();
+  const sendingStates = sendStates(station, ids[0]!, stopSending.signal);
   const deadline = performance.now() + 60_000 + (total / goals.drainPerSecond) * 2_000;
   let report = await ask();
   while (report.events < total && performance.now() < deadline) {
     await sleep(1_000);
     report = await ask();
   }
-  talking.abort();
-  await talk1;
+  stopSending.abort();
+  await sendingStates;
   const drainPerSecond = Math.round((report.events / Math.max(1, report.lastAt - report.firstAt)) * 1000);
   const liveP99Ms = percentile(report.stateDelaysMs, 99);
-  // The keeper looks every ten seconds and gives back some megabytes a second.
-  let leftBytes = await fileBytes(station);
-  for (let wait = 0; wait < 60 && leftBytes > fullBytes - takenBytes * 0.9; wait++) {
+  // The outbox checks every ten seconds and frees some megabytes per second.
+  let finalBytes = await fileBytes(station);
+  for (let wait = 0; wait < 60 && finalBytes > fullBytes - usedBytes * 0.9; wait++) {
     await sleep(1_000);
-    leftBytes = await fileBytes(station);
+    finalBytes = await fileBytes(station);
   }
   const { outbox } = await cloud.status();
   sink.disconnect();
   const lost = total - report.events;
-  const givenBack = (fullBytes - leftBytes) / takenBytes;
+  const givenBack = (fullBytes - finalBytes) / usedBytes;
   const ok =
-    takenBytes <= goals.diskBytes &&
+    usedBytes <= goals.diskBytes &&
     isMeasured &&
     lost === 0 &&
     outbox.dropped === 0 &&
@@ -151,8 +156,8 @@ async function measure(folder: string): Promise<boolean> {
     lost,
     repeated: report.repeated,
     outOfOrder: report.outOfOrder,
-    outboxMiB: Number((takenBytes / 1024 / 1024).toFixed(1)),
-    recordMiB: Number(((fullBytes - takenBytes) / 1024 / 1024).toFixed(1)),
+    outboxMiB: Number((usedBytes / 1024 / 1024).toFixed(1)),
+    recordMiB: Number(((fullBytes - usedBytes) / 1024 / 1024).toFixed(1)),
     measuredMiB: Number((measured.bytes / 1024 / 1024).toFixed(1)),
     measuredMs,
     writtenPerSecond: Math.round(total / fillSeconds),

@@ -1,6 +1,6 @@
 // npm run bench -- portal-probes [--rounds N]
-// Every platform's probe, raw over TCP on a connection of its own, judged as that platform judges it. The same requests to a server
-// that does nothing but answer show the machine's own share of the time.
+// Sends every platform's probe over its own TCP connection and judges the answer as that platform does. The same
+// requests to a minimal server show the machine's own share of the time.
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { connect, type AddressInfo } from 'node:net';
@@ -14,10 +14,10 @@ import type { ProbeAnswer, Verdict } from './portal/deciders.ts';
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '100' } } });
 const rounds = Number(values.rounds);
 const goalMs = 50;
-/** A phone sends some at once. */
+/** A phone sends several at the same time. */
 const atOnce = 4;
 
-/** What probes are resolved to on a station of which nothing is configured. */
+/** The address to which probes resolve on a station with default settings. */
 function usualAddress(): string {
   const reading = envToConfig(
     {
@@ -53,7 +53,7 @@ async function exchange(port: number, request: string): Promise<Raw> {
 const requestOf = ({ host, path, headers }: Probe): string =>
   ['GET ' + path + ' HTTP/1.1', `Host: ${host}`, ...headers, '', ''].join('\r\n');
 
-/** Where the redirect leads, asked for as the platform that follows does. */
+/** Requests the redirect's target as a platform that follows redirects does. */
 async function follow(answer: Raw, { headers }: Probe): Promise<ProbeAnswer['followed']> {
   const target = URL.parse(answer.headers.get('location') ?? '');
   if (target === null) return null;
@@ -93,7 +93,7 @@ async function main(): Promise<boolean> {
     const verdict = probe.decide({ ...answer, resolvedTo, followed: await follow(answer, probe) });
     verdicts[verdict] += 1;
     answers.add(`${answer.status} ${answer.headers.get('location')} ${answer.body}`);
-    if (verdict !== 'portal') process.stderr.write(`${probe.platform}: ${probe.host}${probe.path} says ${verdict}\n`);
+    if (verdict !== 'portal') process.stderr.write(`${probe.platform}: ${probe.host}${probe.path}: ${verdict}\n`);
   }
   const seenByProbes =
     watchdog.state.seen - probes.filter(({ headers }) => headers.some((one) => /text\/html/.test(one))).length;
@@ -101,7 +101,7 @@ async function main(): Promise<boolean> {
   const ours: number[] = [];
   const others: number[] = [];
   for (let count = 0; count < rounds; count += 1) {
-    // In turns, so that what else the machine does falls on both.
+    // The two servers take turns, so that other load on the machine affects both.
     for (const { ms } of await timed(plainPort, probes)) others.push(ms);
     for (const { ms } of await timed(portal.port, probes)) ours.push(ms);
   }

@@ -1,6 +1,9 @@
 /**
- * How fast a station answers its cloud: calls a second over loopback, and the slowest hundredth of them, against two well-known libraries, all in
- * one run and in turns. The two are fetched by npm into a temporary folder.
+ * `npm run bench -- rpc`
+ *
+ * Measures how fast a station answers its cloud: calls per second over loopback, and the slowest hundredth of them. It
+ * is compared with two well-known libraries, in turns within one run. npm fetches both libraries into a temporary
+ * folder.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -71,7 +74,7 @@ async function measure(folder: string): Promise<boolean> {
   }
   const figures = new Map<Library, Figures[]>(libraries.map((library) => [library, []]));
   for (let turn = 0; turn <= rounds; turn++) {
-    // In turns, each time beginning with another; the first turn is for warming up.
+    // The libraries take turns, each time in another order. The first turn is warm-up.
     for (let index = 0; index < libraries.length; index++) {
       const library = libraries[(turn + index) % libraries.length]!;
       const measured = await round(calls.get(library)!);

@@ -1,7 +1,8 @@
 /**
- * `npm run bench -- NAME [--flags]` runs `tests/bench/NAME.ts`; without a name it lists them. A bench prints as its last
- * line one JSON object `{ bench, value, unit, ratio, goal, ok }` (other keys may follow; `ratio` may be null); the exit
- * code is 1 when `ok` is not true, when the line is missing or when the bench itself failed.
+ * `npm run bench -- NAME [--flags]` runs `tests/bench/NAME.ts`; without a name it lists all benches.
+ *
+ * A bench prints one JSON object `{ bench, value, unit, ratio, goal, ok }` as its last line. It may have more keys, and
+ * `ratio` may be null. The exit code is 1 when `ok` is not true, when the line is missing or when the bench fails.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -41,7 +42,7 @@ async function main([name, ...flags]: readonly string[]): Promise<number> {
   return fault === null && code === 0 ? 0 : 1;
 }
 
-/** Why the last line is no passing result, or null. */
+/** Why the last line is not a passing result; null when it is. */
 function faultOf(name: string, output: string): string | null {
   const line = output.trimEnd().split('\n').at(-1) ?? '';
   let result: Record<string, unknown>;

@@ -1,6 +1,7 @@
 // npm run bench -- ssid-fuzz [--count N] [--seed N]
-// Random names of 1 to 32 bytes and keys of every legal form go through all that lies between a phone and NetworkManager: page and
-// form, a durable file, and a profile on a real D-Bus. Each has to come out as it went in.
+// Sends random network names of 1 to 32 bytes, with passwords of every valid form, through everything between a phone
+// and NetworkManager: the page with its form, a durable file, and a profile on a real D-Bus. Each must arrive
+// unchanged.
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,8 +28,8 @@ const random = createRandom(Number(values.seed));
 const below = (limit: number): number => Math.floor(random() * limit);
 const pick = <T>(items: readonly T[]): T => items[below(items.length)] as T;
 const faults: string[] = [];
-/** So many go into one page and one file. */
-const together = 20;
+/** Names in one page and one file. */
+const batchSize = 20;
 
 const words = [
   'Home',
@@ -53,7 +54,7 @@ const words = [
   '{name}',
 ];
 
-/** Bytes of any value, or text of what usually breaks. */
+/** Random bytes, or text from sequences that often break programs. */
 function randomName(): Uint8Array {
   const length = 1 + below(32);
   if (random() < 0.5) return Uint8Array.from({ length }, () => below(256));
@@ -84,7 +85,7 @@ const unescapeHtml = (text: string): string =>
     .replaceAll('&#39;', "'")
     .replaceAll('&amp;', '&');
 
-/** Through the page: what the radio button of a network sends, with a key typed, in the way browsers write it. */
+/** Through the page: the value of a network's radio button and a typed password, encoded as browsers do. */
 function throughPage(networks: readonly Network[], keys: readonly (string | null)[]): (JoinRequest | null)[] {
   const page = renderPage(
     texts.en,
@@ -124,7 +125,7 @@ const echo = {
   signature: 'a{sa{sv}}',
 };
 
-/** Sends back what it is given, so that everything is marshalled and read twice. */
+/** Sends each message back, so that everything is encoded and decoded twice. */
 async function startEcho(address: string): Promise<Disposable> {
   const bus = sessionBus({ busAddress: address, authMethods: ['EXTERNAL'] });
   await once(bus, 'connect');
@@ -137,7 +138,7 @@ async function startEcho(address: string): Promise<Disposable> {
   return { [Symbol.dispose]: () => bus.disconnect() };
 }
 
-/** Through a profile as NetworkManager gets it: the name as bytes, the key as a string. */
+/** Through a profile as NetworkManager receives it: the name as bytes, the password as a string. */
 async function throughBus(
   bus: Bus,
   { ssid, security, password }: JoinRequest,
@@ -167,7 +168,7 @@ async function main(folder: string): Promise<boolean> {
   let done = 0;
   while (done < count) {
     const batch = new Map<string, { network: Network; key: string | null }>();
-    while (batch.size < Math.min(together, count - done)) {
+    while (batch.size < Math.min(batchSize, count - done)) {
       const { security, key } = pick(forms);
       const network: Network = {
         ssid: ssidFromBytes(randomName()),
@@ -189,14 +190,15 @@ async function main(folder: string): Promise<boolean> {
     );
     const arrived = await Promise.all(kept.map((request) => throughBus(bus, request)));
     for (const [index, { network, key }] of wanted.entries()) {
-      const [came, request] = [arrived[index], kept[index]];
+      const [received, request] = [arrived[index], kept[index]];
       const isSame =
-        came?.ssid === network.ssid &&
-        came.password === key &&
+        received?.ssid === network.ssid &&
+        received.password === key &&
         request?.ssid === network.ssid &&
         request.password === key &&
         request.security === network.security;
-      if (!isSame) faults.push(`${network.security} ${network.ssid} ${JSON.stringify(key)}: ${JSON.stringify(came)}`);
+      if (!isSame)
+        faults.push(`${network.security} ${network.ssid} ${JSON.stringify(key)}: ${JSON.stringify(received)}`);
     }
     done += wanted.length;
   }

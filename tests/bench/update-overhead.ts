@@ -1,6 +1,6 @@
 // npm run bench -- update-overhead [--rounds N] [--cycles N]
-// The agent's update compared with a plain `docker compose pull && docker compose up -d` of the same releases on the same engine, in
-// turn; then a steady load through the proxy, from the stack's first healthy answer on, while the agent updates and rolls back.
+// Compares the agent's update with a plain `docker compose pull && docker compose up -d` of the same releases on the
+// same engine, in turns. Then it sends a steady load through the proxy while the agent updates and rolls back.
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { basename } from 'node:path';
@@ -27,7 +27,7 @@ const ballast = [4_000_000, 2_000_000];
 
 type Sample = { seconds: number; downtimeMs: number };
 
-const say = (text: string): void => void process.stderr.write(`${text}\n`);
+const log = (text: string): void => void process.stderr.write(`${text}\n`);
 const median = (numbers: number[]): number => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 const round = (value: number, digits = 3): number => Number(value.toFixed(digits));
 
@@ -85,7 +85,7 @@ async function compareUpdates(): Promise<{ agentSamples: Sample[]; bareSamples: 
   const bareSamples: Sample[] = [];
   const agentSamples: Sample[] = [];
   for (let index = 1; index <= rounds; index += 1) {
-    say(`round ${index} of ${rounds}`);
+    log(`round ${index} of ${rounds}`);
     // Timed without other requests: a request to a missing container makes its address unreachable for a while.
     const [timed, watched] = [`1.${index}.0`, `1.${index}.1`];
     bareSamples.push({
@@ -119,7 +119,7 @@ async function timeOf(action: () => Promise<void>): Promise<number> {
   return (performance.now() - started) / 1000;
 }
 
-/** The longest stretch in which the stack's health did not answer during an action. */
+/** The longest time in which the stack's health check did not answer during an action. */
 async function downtimeOf(stack: SmallStack, action: () => Promise<void>): Promise<number> {
   const stop = watchHealth(stack.healthUrl);
   await action();
@@ -151,16 +151,16 @@ function watchHealth(url: string): () => Promise<number> {
   };
 }
 
-/** The repository's own images behind its own proxy: what a station's people use while it updates. */
+/** The real stack behind its own proxy: what people notice during an update. */
 async function updateUnderLoad(): Promise<Load> {
-  say(`the real stack: update and rollback under ${requestsPerSecond} requests a second`);
+  log(`the real stack: update and rollback under ${requestsPerSecond} requests a second`);
   await using workspace = await createWorkspace();
   const [engine, registry, releases] = await Promise.all([
     createDockerEngine(workspace),
     createRegistry(workspace),
     createReleaseServer(workspace),
   ]);
-  // A rolled back release is quarantined, so each cycle has a new one.
+  // A rolled back release is quarantined, so each cycle needs a new one.
   const versions = Array.from({ length: cycles + 1 }, (_, cycle) => `1.${cycle}.0`);
   const stack = await createRealStack(workspace, { engine, registry, versions });
   await engine.compose(stack.folder, 'up', '-d', '--quiet-pull');
@@ -180,7 +180,7 @@ async function updateUnderLoad(): Promise<Load> {
   await agent.start();
   await agent.idle();
   for (let cycle = 1; cycle <= cycles; cycle += 1) {
-    say(`update and rollback ${cycle} of ${cycles}`);
+    log(`update and rollback ${cycle} of ${cycles}`);
     releases.setManifest(stack.releases[cycle] as object);
     await sleep(1000);
     const update = await agent.call('POST', '/update');
@@ -196,7 +196,7 @@ async function updateUnderLoad(): Promise<Load> {
 
 type Load = { requests: number; failed: number; slowestMs: number; faults: Record<string, number> };
 
-/** Requests at a steady rate, whether the ones before were answered or not, as browsers and devices send them. */
+/** Sends requests at a steady rate, as browsers and devices do, without waiting for earlier answers. */
 function startLoad(url: string): () => Promise<Load> {
   const connections = new Agent({ keepAlive: true, maxSockets: 512 });
   const result: Load = { requests: 0, failed: 0, slowestMs: 0, faults: {} };
@@ -235,7 +235,7 @@ function send(url: string, agent: Agent): Promise<{ fault: string | null; ms: nu
       response.on('end', () =>
         end(response.statusCode === 200 ? null : `${response.statusCode} ${body.slice(0, 200)}`),
       );
-      response.on('error', () => end('broken off'));
+      response.on('error', () => end('the connection broke'));
     });
     outgoing.on('timeout', () => outgoing.destroy(new Error('no answer in 30 s')));
     outgoing.on('error', (error) => end('code' in error ? String(error.code) : error.message));

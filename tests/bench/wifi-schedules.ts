@@ -1,6 +1,7 @@
 // npm run bench -- wifi-schedules [--count N] [--first N]
-// Random histories of a home for the Wi-Fi watchdog: routers, cables, phones, faults at any call, ends of the process and power cuts at
-// any moment. Each must end online or in the hotspot, with proxy, page and files in a consistent state.
+// Runs random histories of a home for the Wi-Fi watchdog: changes of routers, cables and phones, faults at any call,
+// ends of the process and power cuts at any moment. Each must end online or in the hotspot, with proxy, page and files
+// in a consistent state.
 import { parseArgs } from 'node:util';
 import { runSchedule } from '../faults/wifi-schedules.ts';
 

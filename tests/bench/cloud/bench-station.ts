@@ -16,19 +16,22 @@ import { ensureStation } from '../../../apps/backend/src/store/station-store.ts'
 import { openStore, type Store } from '../../../apps/backend/src/store/database.ts';
 import { migrations } from '../../../apps/backend/src/store/migrations/all.ts';
 
-/** What the link can make the station do beyond its database. */
-export type Doing = Pick<CloudParts, 'commands' | 'publish' | 'onReset'>;
+/** Effects of the link outside the database. */
+export type StationActions = Pick<CloudParts, 'commands' | 'publish' | 'onReset'>;
 
 export type BenchStation = AsyncDisposable & {
   store: Store;
   file: string;
   devices: DeviceStore;
   events: DeviceEvents;
-  /** Starts the link to a cloud at this port of loopback, claimed. */
-  link(port: number, tuning?: CloudParts['tuning'], doing?: Partial<Doing>): Promise<Cloud>;
+  /** Starts the claimed station's link to a cloud on this loopback port. */
+  link(port: number, tuning?: CloudParts['tuning'], doing?: Partial<StationActions>): Promise<Cloud>;
 };
 
-/** The parts of a backend that the cloud link stands on, with a SQLite file of its own; no HTTP, no broker. @param write gets its errors. */
+/**
+ * The parts of a backend that the cloud link needs, with their own SQLite file; no HTTP, no broker.
+ * @param write receives logged errors.
+ */
 export async function benchStation(
   folder: string,
   write: (line: string) => void = (line) => void process.stderr.write(line),
@@ -55,11 +58,11 @@ export async function benchStation(
     events,
     link: async (port, tuning = {}, doing = {}) => {
       const { settings } = readCloudSettings({ CLOUD_HOST: `ws://127.0.0.1:${port}` });
-      if (settings === null) throw new Error('There must be a cloud');
+      if (settings === null) throw new Error('CLOUD_HOST was not accepted');
       const tap = createBroadcastTap();
       const leadership = { isLeader: () => true, subscribe: () => ({ [Symbol.dispose]: () => undefined }) };
       const alone = { leadership, others: null };
-      const usual: Doing = {
+      const usual: StationActions = {
         commands: { send: async () => ({ kind: 'unknown_device' }) },
         publish: async () => undefined,
         onReset: () => undefined,

@@ -1,4 +1,7 @@
-/** A whole backend with twenty devices, claimed by a cloud at this port of loopback: data directory, port. Says where it is. */
+/**
+ * A program: a whole backend with twenty devices, claimed by a cloud on a loopback port. Arguments: data directory,
+ * port. Answers a request with its URL and a token.
+ */
 import { join } from 'node:path';
 import { systemClock } from '@station/kit/clock';
 import { nodeDisk } from '@station/kit/durable-files';
@@ -8,7 +11,7 @@ import { runBackend } from '../../../apps/backend/src/testing/running-backend.ts
 import { openSecretBox } from '../../../apps/backend/src/store/secret-box.ts';
 import { answerRequests } from '../load/pinned.ts';
 
-export type Where = { url: string; token: string };
+export type ClaimedBackend = { url: string; token: string };
 
 const [folder = '', port = ''] = process.argv.slice(2);
 const dataDir = join(folder, 'data');
@@ -20,11 +23,11 @@ const dataDir = join(folder, 'data');
 const running = await runBackend({
   dataDir,
   env: { CLOUD_HOST: `ws://127.0.0.1:${port}`, LOG_LEVEL: 'warn' },
-  // The bench changes the cloud's manners every few seconds, and wants the station back at once.
+  // The bench changes the cloud's behaviour every few seconds; the station must reconnect immediately.
   cloudTuning: { reconnect: { nextMs: () => 50, stable: () => undefined } },
 });
 for (let index = 0; index < 20; index++) await addDevice(running.backend.db, `d${index}`);
 const { accessToken } = await running.setUp();
-const where: Where = { url: running.backend.url, token: accessToken };
-answerRequests(async () => where);
+const claimed: ClaimedBackend = { url: running.backend.url, token: accessToken };
+answerRequests(async () => claimed);
 process.on('disconnect', () => process.exit());

@@ -1,6 +1,6 @@
 /**
- * A cloud that only counts, as a process of its own: logs everyone in, acknowledges, and notes which numbered events came, in which order, and how
- * long the live states took. Told to its parent when that asks.
+ * A program: a cloud that only counts. It accepts every login, acknowledges every message, and records which numbered
+ * events arrived, in which order, and how long live states took. It reports this when its parent process asks.
  */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -20,7 +20,7 @@ const seen = new Uint8Array(8 * 1024 * 1024);
 const report: SinkReport = { events: 0, repeated: 0, outOfOrder: 0, firstAt: 0, lastAt: 0, stateDelaysMs: [] };
 let highest = -1;
 
-function note({
+function record({
   method,
   params,
 }: {
@@ -47,10 +47,10 @@ const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
 server.on('connection', (socket) => {
   socket.on('error', () => undefined);
   socket.on('message', (data) => {
-    const frame = JSON.parse((data as Buffer).toString('utf8')) as Parameters<typeof note>[0] & { type?: string };
+    const frame = JSON.parse((data as Buffer).toString('utf8')) as Parameters<typeof record>[0] & { type?: string };
     if (frame.type === 'station_auth') return socket.send('{"type":"auth_ok","acks":true}');
     if (frame.method === undefined) return;
-    note(frame);
+    record(frame);
     const { seq } = frame.params as { seq?: number };
     if (seq !== undefined) socket.send(`{"type":"ack","seq":${seq}}`);
   });

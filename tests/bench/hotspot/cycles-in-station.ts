@@ -1,6 +1,7 @@
 /**
- * Runs in the virtual station: opens and closes the hotspot again and again through the agent's own adapter, on the real NetworkManager,
- * and writes one JSON line for each cycle and one with what stood before and after. Argument: how many cycles.
+ * Runs in the virtual station. Opens and closes the hotspot again and again through the agent's own adapter, on the
+ * real NetworkManager. Writes one JSON line for each cycle, and one with the state of the machine before and after.
+ * Argument: number of cycles.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { createNetworkManager, type NetworkManager } from '@station/agent/adapters/network-manager/network-manager';
@@ -11,10 +12,10 @@ import { countMatchRules } from '../../rig/private-bus.ts';
 
 const { signal } = new AbortController();
 const hotspot = { ssid: ssidFromText('Station-2a01'), password: null, address: '192.0.2.1', prefixLength: 24 };
-const say = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
+const writeLine = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
 
-/** What must be the same before and after. */
-async function takeStock(radio: NetworkManager): Promise<Record<string, unknown>> {
+/** State that must be the same before and after. */
+async function recordMachineState(radio: NetworkManager): Promise<Record<string, unknown>> {
   const env = { PATH: process.env['PATH'] ?? '' };
   const { stdout } = await runCommand('nmcli', ['-g', 'UUID', 'connection', 'show'], { env });
   const programs = await listPrograms();
@@ -35,7 +36,7 @@ async function takeStock(radio: NetworkManager): Promise<Record<string, unknown>
 async function listPrograms(): Promise<{ pid: string; name: string }[]> {
   const found: { pid: string; name: string }[] = [];
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
-    // A thread of the kernel has no arguments.
+    // Kernel threads have no arguments.
     const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
     const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '');
     if (line !== '' && name.trim() !== 'nmcli') found.push({ pid, name: name.trim() });
@@ -62,13 +63,13 @@ await using radio = createNetworkManager({
   country: null,
   clock: systemClock,
   logger: {
-    event: (event, fields) => say({ event, ...fields }),
+    event: (event, fields) => writeLine({ event, ...fields }),
     subscribe: () => ({ [Symbol.dispose]: () => undefined }),
     keepSecret: () => undefined,
   },
 });
-// What the first ones leave warm is no leak.
-for (let warm = 0; warm < 2; warm++) say({ warm, ...(await cycle(radio)) });
-const before = await takeStock(radio);
-for (let number = 1; number <= count; number++) say({ number, ...(await cycle(radio)) });
-say({ before, after: await takeStock(radio) });
+// What the first cycles leave in caches is no leak.
+for (let warm = 0; warm < 2; warm++) writeLine({ warm, ...(await cycle(radio)) });
+const before = await recordMachineState(radio);
+for (let number = 1; number <= count; number++) writeLine({ number, ...(await cycle(radio)) });
+writeLine({ before, after: await recordMachineState(radio) });

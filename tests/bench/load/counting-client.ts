@@ -1,15 +1,19 @@
-// A program: an MQTT client that takes every state at QoS 1 and only counts it. Asked over its channel (see `pinned.ts`).
+// A program: an MQTT client that receives every state at QoS 1 and only counts. It is controlled over its channel (see
+// `pinned.ts`).
 import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt';
 import { maxPayloadBytes, subscriptions } from '@station/protocol/topics';
 import { answerRequests, monotonicMs } from './pinned.ts';
 
 export type CountRequest =
-  /** @param asBridge with the protocol, session and limits of the backend's bridge, so that the broker has the same to do for both. */
+  /**
+   * @param asBridge uses the protocol, session and limits of the backend's bridge, so that the broker does the same
+   * work for both.
+   */
   | { kind: 'connect'; url: string; username: string | null; password: string | null; asBridge: boolean }
-  /** @returns {number} monotonic milliseconds at which so many more had come since the last one was asked for. */
+  /** @returns {number} the monotonic millisecond at which `count` more messages had arrived since the last request. */
   | { kind: 'count'; count: number };
 
-/** As `clientOptions` in apps/backend/src/mqtt/broker-client.ts. */
+/** Same as `clientOptions` in apps/backend/src/mqtt/broker-client.ts. */
 const bridgeSettings: IClientOptions = {
   protocolVersion: 5,
   clean: false,
@@ -21,7 +25,7 @@ const bridgeSettings: IClientOptions = {
 };
 
 let client: MqttClient | undefined;
-let come = 0;
+let received = 0;
 let wanted = { count: Infinity, resolve: (_ms: number): void => undefined };
 
 answerRequests<CountRequest>(async (body) => {
@@ -31,9 +35,9 @@ answerRequests<CountRequest>(async (body) => {
     const settings: IClientOptions = asBridge ? bridgeSettings : { protocolVersion: 4, clean: true };
     client = await connectAsync(url, { clientId: 'counter', ...settings, ...login });
     client.on('message', () => {
-      come += 1;
-      if (come < wanted.count) return;
-      come -= wanted.count;
+      received += 1;
+      if (received < wanted.count) return;
+      received -= wanted.count;
       wanted.resolve(monotonicMs());
       wanted = { count: Infinity, resolve: () => undefined };
     });

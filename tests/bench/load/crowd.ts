@@ -1,13 +1,17 @@
-// A program: many browsers that take what they are sent at next to no cost, and one that may stop reading. Asked over its channel.
+// A program: many browsers that receive messages at almost no cost, and one that may stop reading. It is controlled
+// over its channel.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { answerRequests } from './pinned.ts';
 
 export type CrowdRequest =
   | { kind: 'open'; port: number; token: string; count: number }
-  /** One more; `frozen` reads nothing after `hello`. */
+  /** Opens one more browser. A `frozen` one reads nothing after `hello`. */
   | { kind: 'open-one'; port: number; token: string; frozen: boolean }
-  /** Lets that one read on, until it has had all that waits for it, and closes it. @returns {number} bytes it was sent in all. */
+  /**
+   * Lets the single browser read everything that waits for it, then closes it.
+   * @returns {number} the bytes that it received in total.
+   */
   | { kind: 'end-one' }
   | { kind: 'close' };
 
@@ -16,7 +20,7 @@ type Client = {
   bytes(): number;
   send(message: object): void;
   /** @throws when the connection ends instead. */
-  hear(text: string): Promise<void>;
+  receive(text: string): Promise<void>;
 };
 
 let crowd: Client[] = [];
@@ -40,14 +44,15 @@ answerRequests<CrowdRequest>(async (body) => {
   }
 });
 
-// Unasked (RFC 6455, section 5.5.3), as nobody here looks for the pings; the one that is frozen has no need of it for so short a time.
+// Unsolicited pongs (RFC 6455, section 5.5.3), because pings are not parsed here. The frozen browser needs none in this
+// short time.
 setInterval(() => {
   for (const { socket } of crowd) socket.write(masked(0x8a, ''));
 }, 10_000);
 
 async function endOne(): Promise<number> {
-  if (one === undefined) throw new Error('There is none');
-  const answered = one.hear('"type":"pong"');
+  if (one === undefined) throw new Error('There is no single browser');
+  const answered = one.receive('"type":"pong"');
   one.socket.resume();
   one.send({ type: 'ping' });
   await answered;
@@ -57,7 +62,7 @@ async function endOne(): Promise<number> {
 
 async function openClient({ port, token }: { port: number; token: string }): Promise<Client> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-  // `close` reports its end.
+  // `close` reports the end of the connection.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   let bytes = 0;
@@ -69,16 +74,16 @@ async function openClient({ port, token }: { port: number; token: string }): Pro
     tail = (tail + chunk.toString('latin1')).slice(-chunk.length - wanted.text.length);
     if (tail.includes(wanted.text)) wanted.resolve();
   });
-  const hear = async (text: string): Promise<void> => {
+  const receive = async (text: string): Promise<void> => {
     const { promise, resolve } = Promise.withResolvers<void>();
     wanted = { text, resolve };
-    const ended = once(socket, 'close').then(() => Promise.reject(new Error('A browser was cut off')));
+    const ended = once(socket, 'close').then(() => Promise.reject(new Error('The connection of a browser ended')));
     ended.catch(() => undefined);
     await Promise.race([promise, ended]);
     [wanted, tail] = [null, ''];
   };
   const send = (message: object): void => void socket.write(masked(0x81, JSON.stringify(message)));
-  const upgraded = hear('\r\n\r\n');
+  const upgraded = receive('\r\n\r\n');
   socket.write(
     [
       `GET /ws HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n`,
@@ -86,13 +91,13 @@ async function openClient({ port, token }: { port: number; token: string }): Pro
     ].join(''),
   );
   await upgraded;
-  const hello = hear('"type":"hello"');
+  const hello = receive('"type":"hello"');
   send({ type: 'auth', token });
   await hello;
-  return { socket, bytes: () => bytes, send, hear };
+  return { socket, bytes: () => bytes, send, receive: receive };
 }
 
-/** A frame as a client sends it, with a mask of zeros (RFC 6455, sections 5.2 and 5.3). */
+/** A client's frame, with a mask of zeros (RFC 6455, sections 5.2 and 5.3). */
 function masked(first: number, text: string): Buffer {
   const payload = Buffer.from(text);
   const length =

@@ -1,4 +1,4 @@
-// A program: the broker library of the backend and nothing more. Prints its port.
+// A program: only the backend's broker library. Prints its port.
 import { createServer, type AddressInfo } from 'node:net';
 import { Aedes } from 'aedes';
 import { answerRequests } from './pinned.ts';
@@ -8,5 +8,5 @@ const server = createServer((socket) => void broker.handle(socket));
 const listening = new Promise<number>((resolve) => {
   server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
 });
-/** @returns {number} its port. */
+/** @returns {number} the broker's port. */
 answerRequests(() => listening);

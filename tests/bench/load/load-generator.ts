@@ -1,12 +1,16 @@
-// A program: devices that say states at QoS 1, each with some under way at any time. Asked over its channel (see `pinned.ts`).
+// A program: devices that send states at QoS 1, each with several in flight. It is controlled over its channel (see
+// `pinned.ts`).
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerRequests, monotonicMs } from './pinned.ts';
 import { connectRawDevice, onAcknowledged, type RawLogin } from './raw-device.ts';
 
 export type LoadRequest =
   | { kind: 'connect'; name: string; port: number; stationId: string; logins: RawLogin[] }
-  /** Each device says `count` more. @returns {LoadResult} when all of it is acknowledged. */
-  | { kind: 'say'; name: string; count: number; inFlight: number };
+  /**
+   * Each device sends `count` more.
+   * @returns {LoadResult} when all of them are acknowledged.
+   */
+  | { kind: 'send'; name: string; count: number; inFlight: number };
 /** Monotonic milliseconds. */
 export type LoadResult = { startedMs: number; acknowledgedMs: number };
 
@@ -14,7 +18,7 @@ type Device = Awaited<ReturnType<typeof connectRawDevice>> & { acknowledged(coun
 const groups = new Map<string, Device[]>();
 
 answerRequests<LoadRequest>(async (body) => {
-  if (body.kind === 'say') return sayAll(groups.get(body.name) ?? [], body);
+  if (body.kind === 'send') return sendAll(groups.get(body.name) ?? [], body);
   const { name, port, stationId, logins } = body;
   const devices: Device[] = [];
   for (const login of logins) {
@@ -29,7 +33,7 @@ answerRequests<LoadRequest>(async (body) => {
   return null;
 });
 
-async function sayAll(
+async function sendAll(
   devices: Device[],
   { count, inFlight }: { count: number; inFlight: number },
 ): Promise<LoadResult> {
@@ -41,7 +45,7 @@ async function sayAll(
     const more = (atMost: number): void => {
       const now = Math.min(atMost, left);
       left -= now;
-      if (now > 0) device.say(now);
+      if (now > 0) device.send(now);
     };
     device.acknowledged = (acknowledged) => {
       pending -= acknowledged;

@@ -13,12 +13,16 @@ const cache = join(import.meta.dirname, '../../../node_modules/.cache/station');
 export type NodeRed = { daemon: Daemon; rows(): number };
 
 /**
- * How states get into the table: `usual` is the flow as one draws it, an insert a message with SQLite as it comes; `best` gathers messages in
- * its function node and writes each hundred milliseconds' in one transaction of a write-ahead log that is not waited for.
+ * How states get into the table. `usual`: a flow as most people draw it, one insert for each message, with SQLite's
+ * default settings. `best`: the function node collects messages and writes them every hundred milliseconds in one
+ * transaction, to a write-ahead log without a sync.
  */
 export type NodeRedStyle = 'usual' | 'best';
 
-/** Node-RED with its SQLite node from npm, kept for the next time. @returns its main script. */
+/**
+ * Node-RED with its SQLite node from npm, kept in a cache for the next run.
+ * @returns its main script.
+ */
 export async function installNodeRed(): Promise<string> {
   const name = Object.entries(versions).map(([one, version]) => `${one}-${version}`);
   const folder = join(cache, `${name.join('-')}-node-${process.versions.node}`);
@@ -27,7 +31,7 @@ export async function installNodeRed(): Promise<string> {
   process.stdout.write('installing Node-RED (about a minute) …\n');
   await rm(`${folder}.new`, { recursive: true, force: true });
   await mkdir(`${folder}.new`, { recursive: true });
-  // The addon of the SQLite node is built for the Node that runs it, which must therefore be the first in the path.
+  // The SQLite node's addon is built for the first Node in the path, which must be the one that runs it.
   const path = `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`;
   await writeFile(
     join(`${folder}.new`, 'package.json'),
@@ -44,7 +48,7 @@ export async function installNodeRed(): Promise<string> {
 /** SQLite result code (sqlite.org/rescode.html). */
 const sqliteBusy = 5;
 
-/** Node-RED on the core of what is measured: MQTT in at QoS 1 → function → SQLite, without its editor. */
+/** Node-RED on the core of the measured program: MQTT in at QoS 1 → function → SQLite, without its editor. */
 export async function startNodeRed(
   workspace: Workspace,
   options: { script: string; style: NodeRedStyle; mqtt: { port: number; username: string; password: string } },
@@ -52,7 +56,7 @@ export async function startNodeRed(
   const { script, style, mqtt } = options;
   const folder = await workspace.subfolder(`node-red-${style}`);
   const file = join(folder, 'states.sqlite');
-  // Node-RED locks it with each insert of the usual kind.
+  // Node-RED locks the database with each insert of the usual flow.
   const database = new DatabaseSync(file, { timeout: 1_000 });
   database.exec('create table states (device text not null, at integer not null, state text not null)');
   if (style === 'best') database.exec('pragma journal_mode = wal');
@@ -90,7 +94,8 @@ export async function startNodeRed(
     try {
       known = Number(last.get()?.['n']);
     } catch (error) {
-      // Its inserts of the usual kind can follow one another so closely that a reader does not come in between: it is asked again.
+      // Inserts of the usual flow can follow one another so closely that a reader gets no turn; then the read is
+      // repeated.
       if (!(error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy)) throw error;
     }
     return known;
@@ -98,7 +103,10 @@ export async function startNodeRed(
   return { daemon, rows };
 }
 
-/** The flow as its editor exports it. No id is the name of a type: Node-RED would take the node's own type for a reference to it. */
+/**
+ * The flow in the format of the editor's export. No id may be the name of a type, because Node-RED would use the type
+ * instead.
+ */
 function flow(style: NodeRedStyle, file: string, port: number): object[] {
   const insert = 'insert into states (device, at, state) values ($device, $at, $state)';
   const each = `

@@ -1,4 +1,5 @@
-// A program: devices that say states at QoS 1 at a steady rate, each with the time at which it was said. Asked over its channel.
+// A program: devices that send states at QoS 1 at a steady rate, each with its time of sending. It is controlled over
+// its channel.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectAsync } from 'mqtt';
 import { deviceTopic } from '@station/protocol/topics';
@@ -8,10 +9,10 @@ import { stampNow } from './stamps.ts';
 
 export type PacedRequest =
   | { kind: 'connect'; port: number; stationId: string; logins: RawLogin[] }
-  /** The devices take turns. Answered when all of it is acknowledged. */
-  | { kind: 'say'; perSecond: number; seconds: number }
-  /** One more device says large states, one after the other, then a small one. */
-  | { kind: 'say-large'; port: number; stationId: string; login: RawLogin; count: number; bytes: number };
+  /** The devices take turns. Answered when all states are acknowledged. */
+  | { kind: 'send'; perSecond: number; seconds: number }
+  /** One additional device sends large states one after another, then a small one. */
+  | { kind: 'send-large'; port: number; stationId: string; login: RawLogin; count: number; bytes: number };
 
 type Device = Awaited<ReturnType<typeof connectRawDevice>>;
 const devices: Device[] = [];
@@ -21,10 +22,10 @@ answerRequests<PacedRequest>(async (body) => {
   switch (body.kind) {
     case 'connect':
       return connectAll(body);
-    case 'say':
-      return say(body);
-    case 'say-large':
-      return sayLarge(body);
+    case 'send':
+      return sendPaced(body);
+    case 'send-large':
+      return sendLarge(body);
   }
 });
 
@@ -38,20 +39,26 @@ async function connectAll({ port, stationId, logins }: PacedRequest & { kind: 'c
   }
 }
 
-async function say({ perSecond, seconds }: PacedRequest & { kind: 'say' }): Promise<void> {
+async function sendPaced({ perSecond, seconds }: PacedRequest & { kind: 'send' }): Promise<void> {
   const [startedMs, total] = [monotonicMs(), perSecond * seconds];
   acknowledged = 0;
-  for (let said = 0; said < total; await sleep(1)) {
+  for (let sentCount = 0; sentCount < total; await sleep(1)) {
     const due = Math.min(total, Math.floor(((monotonicMs() - startedMs) * perSecond) / 1_000));
-    for (; said < due; said++) devices[said % devices.length]?.say(1, stampNow);
+    for (; sentCount < due; sentCount++) devices[sentCount % devices.length]?.send(1, stampNow);
   }
   while (acknowledged < total) await sleep(5);
 }
 
-/** Browsers get the last state of each 50 ms or so; at a slower rate they get each one. */
+/** Browsers receive only the last state of about 50 ms. At a slower rate they receive every state. */
 const largePauseMs = 30;
 
-async function sayLarge({ port, stationId, login, count, bytes }: PacedRequest & { kind: 'say-large' }): Promise<void> {
+async function sendLarge({
+  port,
+  stationId,
+  login,
+  count,
+  bytes,
+}: PacedRequest & { kind: 'send-large' }): Promise<void> {
   const { externalId, token } = login;
   const url = `mqtt://127.0.0.1:${port}`;
   const client = await connectAsync(url, { clientId: externalId, username: externalId, password: token });

@@ -7,14 +7,15 @@ import { systemEnv } from '../../rig/program.ts';
 /** Core of the measured program, and core of the load. */
 export const cores = { measured: 0, load: 1 } as const;
 
-/** @throws when there is no second core to keep the load away from what is measured. */
+/** @throws when there is no second core for the load. */
 export function needTwoCores(): void {
-  if (availableParallelism() < 2) throw new Error('Needs two cores: one for what is measured, one for the load');
+  if (availableParallelism() < 2)
+    throw new Error('This bench needs two cores: one for the measured program, one for the load');
 }
 
 export type Pinned = AsyncDisposable & { pid: number; child: ChildProcess };
 
-/** Command line that runs a program on one core alone. */
+/** Command line that runs a program on only one core. */
 export const onCore = (core: number, command: readonly string[]): [string, ...string[]] => [
   'taskset',
   '--cpu-list',
@@ -22,7 +23,7 @@ export const onCore = (core: number, command: readonly string[]): [string, ...st
   ...command,
 ];
 
-/** A script of ours on one core, with a channel for `request`; killed when disposed. */
+/** Starts a script of this repository on one core, with a channel for `request`. Killed when disposed. */
 export async function startScript(
   core: number,
   script: string,
@@ -45,8 +46,8 @@ export async function startScript(
 }
 
 /**
- * Asks a script (see `answerRequests`), and waits for its answer.
- * @throws when it ends instead, or answers with an error.
+ * Sends a request to a script (see `answerRequests`) and waits for its answer.
+ * @throws when the script ends instead, or answers with an error.
  */
 export async function request<T>({ child }: Pinned, body: object): Promise<T> {
   const answer = new AbortController();
@@ -55,7 +56,7 @@ export async function request<T>({ child }: Pinned, body: object): Promise<T> {
     const answered = Promise.race([
       once(child, 'message', { signal }),
       once(child, 'exit', { signal }).then(([code]) =>
-        Promise.reject(new Error(`A script ended with ${String(code)}`)),
+        Promise.reject(new Error(`A script ended with exit code ${String(code)}`)),
       ),
     ]);
     child.send(body);
@@ -67,7 +68,7 @@ export async function request<T>({ child }: Pinned, body: object): Promise<T> {
   }
 }
 
-/** The other end of `request`, in a script. */
+/** The script's side of `request`. */
 export function answerRequests<B>(handle: (body: B) => Promise<unknown>): void {
   process.on('message', (body) => {
     handle(body as B).then(

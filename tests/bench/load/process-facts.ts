@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 
-/** Clock ticks a second of /proc, on every Linux that runs Node. */
+/** Clock ticks per second in /proc, on every Linux that runs Node. */
 const ticks = 100;
 
-/** Seconds of processor time of a process so far (proc(5), stat, fields 14 and 15). */
+/** Processor time that a process has used so far, in seconds (proc(5), stat, fields 14 and 15). */
 export async function cpuSeconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / ticks;
 }
 
-/** MiB, from /proc/PID/smaps_rollup; `privateDirty` is what the process has written itself. */
+/** MiB, from /proc/PID/smaps_rollup. `privateDirty` counts only pages that the process has written. */
 export type Memory = { pss: number; private: number; privateDirty: number };
 
 /** @throws when the kernel has no such value. */

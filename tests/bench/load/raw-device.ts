@@ -2,25 +2,25 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { generate } from 'mqtt-packet';
 
-/** `username` where it is not the external id. */
+/** `username` when it differs from the external id. */
 export type RawLogin = { externalId: string; token: string; username?: string };
 
 /** Offset of a value in the payload: ten digits that the counter overwrites. */
 const counterBase = 1_000_000_000;
 
-/** A state as a climate sensor says it, with a counter that shows which one it is. */
+/** A climate sensor's state, with a counter that identifies it. */
 const statePayload = (): Buffer => Buffer.from(`{"state":{"temperature":21.57,"counter":${counterBase}}}`);
-/** What the counter of the nth message reads. */
+/** Value of the counter in the nth message. */
 export const counterOf = (n: number): number => counterBase + n;
 
 /**
- * A device that says states at QoS 1 as fast as it may, at next to no cost: the packet is encoded once, then only its id and its counter
- * change. MQTT 3.1.1; it reads nothing but CONNACK and PUBACK.
+ * A device that sends states at QoS 1 as fast as possible, at almost no cost: the packet is encoded once, then only its
+ * id and its counter change. MQTT 3.1.1; it reads only CONNACK and PUBACK.
  */
 export async function connectRawDevice(options: { host: string; port: number; topic: string; login: RawLogin }) {
   const { host, port, topic, login } = options;
   const socket = connect({ host, port, noDelay: true });
-  // `close` reports its end.
+  // `close` reports the end of the connection.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   const { externalId, token, username = externalId } = login;
@@ -46,25 +46,28 @@ export async function connectRawDevice(options: { host: string; port: number; to
   });
   const idAt = packet.length - statePayload().length - 2;
   const counterAt = packet.length - '}}'.length - String(counterBase).length;
-  let said = 0;
+  let sentCount = 0;
 
-  /** The next `count` messages in one write. @param reads what the counter of the nth reads, of ten digits. */
-  const say = (count: number, reads = counterOf): void => {
+  /**
+   * Sends the next `count` messages in one write.
+   * @param reads gives the counter value of the nth message: ten digits.
+   */
+  const send = (count: number, reads = counterOf): void => {
     const chunk = Buffer.allocUnsafe(count * packet.length);
     for (let index = 0; index < count; index++) {
-      said += 1;
+      sentCount += 1;
       const start = index * packet.length;
       packet.copy(chunk, start);
-      // Never 0 (MQTT 3.1.1, section 2.3.1); far fewer than 65,535 are under way.
-      chunk.writeUInt16BE((said % 65_535) + 1, start + idAt);
-      chunk.write(String(reads(said)), start + counterAt, 'latin1');
+      // Never 0 (MQTT 3.1.1, section 2.3.1). Far fewer than 65,535 are in flight.
+      chunk.writeUInt16BE((sentCount % 65_535) + 1, start + idAt);
+      chunk.write(String(reads(sentCount)), start + counterAt, 'latin1');
     }
     socket.write(chunk);
   };
-  return { socket, say, said: () => said };
+  return { socket, send, sentCount: () => sentCount };
 }
 
-/** Calls with the number of PUBACKs (four bytes each; nothing else comes) in what has come. */
+/** Calls the listener with the number of received PUBACKs. Each has four bytes; nothing else arrives. */
 export function onAcknowledged(socket: Socket, listener: (count: number) => void): void {
   let rest = 0;
   socket.on('data', (chunk: Buffer) => {

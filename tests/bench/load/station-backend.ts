@@ -14,16 +14,19 @@ export type StationBackend = {
   daemon: Daemon;
   url: string;
   dataDir: string;
-  /** Of the embedded broker. */
+  /** Port of the embedded broker. */
   mqttPort: number;
-  /** From the start of the process to the first good answer of /api/health. */
+  /** From the start of the process to the first healthy answer of /api/health. */
   startMs: number;
-  /** The owner's access token; sets the station up the first time. */
+  /** The owner's access token. The first call sets up the station. */
   logIn(): Promise<string>;
   query<T>(sql: string): T[];
 };
 
-/** Builds what ships, and copies it into the workspace. @returns the program's file. */
+/**
+ * Builds the shipped backend and copies it into the workspace.
+ * @returns the path of the program.
+ */
 export async function buildBackend(workspace: Workspace): Promise<string> {
   process.stdout.write('building the backend …\n');
   await run(process.execPath, [join(root, 'scripts/build.ts'), 'backend'], { cwd: root });
@@ -32,7 +35,7 @@ export async function buildBackend(workspace: Workspace): Promise<string> {
   return join(folder, 'station-backend.mjs');
 }
 
-/** The flags of `node` that the container image runs with, and what it sets for the C library. */
+/** The `node` flags of the container image, and its settings for the C library. */
 export async function imageFlags(): Promise<{ flags: string[]; malloc: Record<string, string> }> {
   const dockerfile = await readFile(join(root, 'deploy/backend/Dockerfile'), 'utf8');
   const malloc = Object.fromEntries(
@@ -45,8 +48,9 @@ export async function imageFlags(): Promise<{ flags: string[]; malloc: Record<st
 }
 
 /**
- * Starts the built backend as its image does, on the core of what is measured, with devices that have their logins already.
- * @param mqtt settings of another broker; without, the embedded one.
+ * Starts the built backend as its image does, on the core of the measured program, with devices that already have
+ * logins.
+ * @param mqtt settings of another broker; default: the embedded one.
  */
 export async function startStationBackend(
   workspace: Workspace,
@@ -72,7 +76,7 @@ export async function startStationBackend(
   const [taskset, ...args] = onCore(cores.measured, [process.execPath, ...flags, program]);
   const started = performance.now();
   const daemon = workspace.own(await startDaemon(taskset, args, { logFile: join(folder, 'log'), cwd: folder, env }));
-  await waitFor('the backend to be well', async () => {
+  await waitFor('the backend to be healthy', async () => {
     if (!daemon.running()) throw new Error(await daemon.logTail());
     return (await fetch(`${url}/api/health`)).ok;
   });

@@ -1,6 +1,6 @@
 export const median = (numbers: readonly number[]): number => percentile(numbers, 50);
 
-/** The least value that so many percent of the numbers do not exceed; NaN of none. */
+/** The smallest value that is not below `percent` percent of the numbers; NaN without numbers. */
 export function percentile(numbers: readonly number[], percent: number): number {
   const sorted = numbers.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? NaN;

@@ -1,4 +1,5 @@
-// A program: a browser's WebSocket that notes how old each state is when it comes, and gives commands. Asked over its channel.
+// A program: a browser's WebSocket that records the age of each received state, and sends commands. It is controlled
+// over its channel.
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
@@ -7,16 +8,16 @@ import { msSince } from './stamps.ts';
 
 export type WatchRequest =
   | { kind: 'open'; url: string; token: string }
-  /** Milliseconds each state took that has come since the last time this was asked. @returns {number[]} */
+  /** @returns {number[]} the age in milliseconds of each state that arrived since the last `take`. */
   | { kind: 'take' }
-  /** Milliseconds from each command given over HTTP to its confirmation by the device here. @returns {number[]} */
+  /** @returns {number[]} the milliseconds from each command over HTTP to the arrival of the device's confirmation. */
   | { kind: 'command'; deviceId: string; count: number; pauseMs: number };
 
 type Message = { type: string; state?: Record<string, unknown>; commandId?: string; status?: string };
 
 let [url, token] = ['', ''];
 let ages: number[] = [];
-/** When it was confirmed, by its id. */
+/** Time of the confirmation, by command id. */
 const confirmed = new Map<string, number>();
 let onConfirmed = (): void => undefined;
 
@@ -38,10 +39,10 @@ answerRequests<WatchRequest>(async (body) => {
 async function open(): Promise<void> {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/ws`);
   await once(socket, 'open');
-  const welcomed = Promise.withResolvers<void>();
+  const authenticated = Promise.withResolvers<void>();
   socket.on('message', (data: Buffer) => {
     const message = JSON.parse(data.toString()) as Message;
-    if (message.type === 'hello') return welcomed.resolve();
+    if (message.type === 'hello') return authenticated.resolve();
     if (message.type === 'device_state') {
       const stamp = message.state?.['counter'];
       if (typeof stamp === 'number') ages.push(msSince(stamp));
@@ -52,7 +53,7 @@ async function open(): Promise<void> {
   });
   socket.on('close', () => process.exit(3));
   socket.send(JSON.stringify({ type: 'auth', token }));
-  await welcomed.promise;
+  await authenticated.promise;
 }
 
 async function command({ deviceId, count, pauseMs }: WatchRequest & { kind: 'command' }): Promise<number[]> {
@@ -62,7 +63,8 @@ async function command({ deviceId, count, pauseMs }: WatchRequest & { kind: 'com
     const startedMs = monotonicMs();
     const body = JSON.stringify({ action: given % 2 === 0 ? 'turn_on' : 'turn_off' });
     const response = await fetch(`${url}/api/devices/${deviceId}/command`, { method: 'POST', headers, body });
-    if (response.status !== 202) throw new Error(`A command was answered ${response.status}: ${await response.text()}`);
+    if (response.status !== 202)
+      throw new Error(`A command has the response status ${response.status}: ${await response.text()}`);
     const { commandId } = (await response.json()) as { commandId: string };
     while (!confirmed.has(commandId)) await new Promise<void>((resolve) => (onConfirmed = resolve));
     took.push((confirmed.get(commandId) ?? NaN) - startedMs);

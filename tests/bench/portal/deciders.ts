@@ -1,4 +1,7 @@
-/** What a phone concludes from the answer to its probe: this network wants something, all is well, or it cannot be used. */
+/**
+ * A phone's conclusion from the answer to its probe: `portal`: the network requires a login; `online`: it has internet;
+ * `broken`: it cannot be used.
+ */
 export type Verdict = 'portal' | 'online' | 'broken';
 
 export type ProbeAnswer = {
@@ -6,9 +9,12 @@ export type ProbeAnswer = {
   /** Names in lower case. */
   headers: ReadonlyMap<string, string>;
   body: string;
-  /** IPv4 that the name of the probe was resolved to. */
+  /** The IPv4 address to which the probe's name resolved. */
   resolvedTo: string;
-  /** The page that a redirect leads to, got in the same way; for platforms that follow. Null: the redirect leads nowhere. */
+  /**
+   * The page at the redirect's target, requested in the same way, for platforms that follow redirects. Null: the
+   * redirect has no usable target.
+   */
   followed: { status: number; body: string } | null;
 };
 
@@ -17,13 +23,13 @@ export type Decider = (answer: ProbeAnswer) => Verdict;
 const isRedirect = ({ status, headers }: ProbeAnswer): boolean =>
   [301, 302, 303, 307, 308].includes(status) && headers.has('location');
 
-/** An absolute http address with a literal IPv4: what can be opened while no name can be trusted. */
+/** An absolute http URL with a literal IPv4 address, because names cannot be trusted behind a portal. */
 const leadsSomewhere = ({ headers }: ProbeAnswer): boolean =>
   /^http:\/\/\d+\.\d+\.\d+\.\d+(:\d+)?\//.test(headers.get('location') ?? '');
 
 /**
- * AOSP (NetworkMonitor.sendHttpProbe, CaptivePortalProbeResult): 204 is the internet; any other status from 200 to 399 is a portal,
- * except a 200 without content or with at most 4 bytes of it, which is a failure. Redirects are not followed.
+ * AOSP (NetworkMonitor.sendHttpProbe, CaptivePortalProbeResult): 204 is internet. Any other status from 200 to 399 is a
+ * portal, except a 200 with at most 4 bytes of content, which is a failure. Redirects are not followed.
  */
 export const android: Decider = ({ status, headers, body }) => {
   if (status === 204) return 'online';
@@ -34,18 +40,21 @@ export const android: Decider = ({ status, headers, body }) => {
   return status >= 200 && status <= 399 ? 'portal' : 'broken';
 };
 
-/** As {@link android}, on phones whose maker has set that a probe resolved to a private address is no internet and no portal. */
+/**
+ * As {@link android}, on phones whose maker configured that a probe resolving to a private address is neither internet
+ * nor a portal.
+ */
 export const androidWithoutPrivate: Decider = (answer) =>
   /^(10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.)/.test(answer.resolvedTo) ? 'broken' : android(answer);
 
-/** The captive network assistant follows redirects; the internet is a page whose title and text are "Success". */
+/** The captive network assistant follows redirects. A page with the title and text "Success" is internet. */
 export const apple: Decider = (answer) => {
   const last = isRedirect(answer) ? answer.followed : answer;
   if (last === null || last.status !== 200) return 'broken';
   return /<title>\s*success\s*<\/title>/i.test(last.body) || /^\s*success\s*$/i.test(last.body) ? 'online' : 'portal';
 };
 
-/** NCSI: exactly the expected text is the internet; a redirect or any other page is a portal. */
+/** NCSI: exactly the expected text is internet. A redirect or any other page is a portal. */
 export const windows =
   (expected: string): Decider =>
   (answer) => {
@@ -53,20 +62,20 @@ export const windows =
     return isRedirect(answer) && leadsSomewhere(answer) ? 'portal' : 'broken';
   };
 
-/** What Windows and people open in the browser: it has to end on a page. */
+/** A page that Windows or a person opens in the browser: the request must end on a page. */
 export const browser: Decider = (answer) => {
   if (!isRedirect(answer) || !leadsSomewhere(answer)) return 'broken';
   return answer.followed?.status === 200 && answer.followed.body.includes('<form') ? 'portal' : 'broken';
 };
 
-/** shill (portal_detector): 204 is the internet, so is an empty 200; a redirect to a valid address is a portal. */
+/** shill (portal_detector): 204 or an empty 200 is internet. A redirect to a valid URL is a portal. */
 export const chromeOs: Decider = (answer) => {
   if (answer.status === 204) return 'online';
   if (answer.status === 200) return answer.body.length <= 1 ? 'online' : 'portal';
   return isRedirect(answer) && leadsSomewhere(answer) ? 'portal' : 'broken';
 };
 
-/** CaptiveDetect: the expected text is the internet; a redirect, or a page with another text, is a portal. */
+/** CaptiveDetect: the expected text is internet. A redirect or a page with another text is a portal. */
 export const firefox =
   (expected: string): Decider =>
   ({ status, body }) => {
@@ -75,8 +84,8 @@ export const firefox =
   };
 
 /**
- * nm-connectivity: the header, or a body that begins as expected, is the internet; with nothing expected, 204 and an empty 200 are.
- * 511 and any redirect are a portal, so is a 200 with another text. Redirects are not followed.
+ * nm-connectivity: the header, or a body with the expected beginning, is internet. When nothing is expected, 204 and an
+ * empty 200 are. 511, any redirect, and a 200 with another text are a portal. Redirects are not followed.
  */
 export const networkManager =
   (expected: string): Decider =>
@@ -88,7 +97,7 @@ export const networkManager =
     return body.startsWith(expected) ? 'online' : 'portal';
   };
 
-/** Kindle and Fire: a fixed id in the page is the internet. They follow redirects. */
+/** Kindle and Fire: a fixed id in the page is internet. Redirects are followed. */
 export const kindle: Decider = (answer) => {
   const last = isRedirect(answer) ? answer.followed : answer;
   if (last === null || last.status !== 200) return 'broken';

@@ -1,7 +1,7 @@
 import * as judge from './deciders.ts';
 import type { Decider } from './deciders.ts';
 
-/** One request as a platform sends it, and how that platform judges the answer. */
+/** One request as a platform sends it, with that platform's rule for the answer. */
 export type Probe = { platform: string; host: string; path: string; headers: readonly string[]; decide: Decider };
 
 const apple = 'User-Agent: CaptiveNetworkSupport-479.60.1 wispr';

@@ -1,4 +1,4 @@
-/** The end that answers, as a process of its own: library, folder of the peers, port. */
+/** A program: the end that answers. Arguments: library, folder of the libraries, port. */
 import { answerCalls, type Library } from './ends.ts';
 
 const [library, folder, port] = process.argv.slice(2) as [Library, string, string];

@@ -11,12 +11,12 @@ import { createPeer } from '../../../apps/backend/src/cloud/peer.ts';
 export type Call = (value: number) => Promise<unknown>;
 export type Library = 'cloud calls station' | 'jayson' | 'rpc-websockets';
 
-/** The same little method everywhere. */
+/** The same small method in each library. */
 const Params = Type.Object({ deviceId: Type.String(), value: Type.Number() });
 const answer = ({ value }: { value: number }): { value: number } => ({ value: value + 1 });
 const paramsOf = (value: number) => ({ deviceId: '01890000-0000-7000-8000-000000000000', value });
 
-/** The station's end: the link's socket and JSON-RPC peer. */
+/** The station's end: the link's socket and its JSON-RPC peer. */
 function answerAsStation(port: number): Promise<void> {
   const unexpected = (what: unknown): undefined => void process.stderr.write(`unexpected: ${JSON.stringify(what)}\n`);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -39,7 +39,7 @@ function answerAsStation(port: number): Promise<void> {
   return promise;
 }
 
-/** The cloud's end: a plain client, which keeps its calls in a map. */
+/** The cloud's end: a plain client that keeps its open calls in a map. */
 async function listenAsCloud(): Promise<{ port: number; call: Promise<Call> }> {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   const call = once(server, 'connection').then(([socket, request]): Call => {
@@ -84,7 +84,10 @@ type RpcWebsockets = {
 };
 const peersOf = (folder: string) => createRequire(join(folder, 'x.js')) as <T>(name: string) => T;
 
-/** In a process of its own: the end that answers. @returns the port it listens on; null when it connects to `port` itself. */
+/**
+ * Starts the end that answers, in its own process.
+ * @returns its port; null when it connects to `port` itself.
+ */
 export async function answerCalls(library: Library, folder: string, port: number): Promise<number | null> {
   const load = peersOf(folder);
   switch (library) {
@@ -111,7 +114,11 @@ export async function answerCalls(library: Library, folder: string, port: number
   }
 }
 
-/** The end that calls. @param start starts the other end, with the port to connect to or to listen on, and tells the one it listens on. */
+/**
+ * Creates the end that calls.
+ * @param start starts the other end with the port to connect to or to listen on, and returns the port on which it
+ * listens.
+ */
 export async function makeCalls(
   library: Library,
   folder: string,

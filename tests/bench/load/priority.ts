@@ -2,18 +2,18 @@ import { writeFile } from 'node:fs/promises';
 import { getPriority, setPriority } from 'node:os';
 
 /**
- * Lets a process go before whatever else runs on the machine, and what it starts from now on; its whole session too where the kernel groups
- * processes by session (sched(7), "The autogroup feature"), until disposed.
- * @returns null when that is not allowed: root is needed.
+ * Gives a process and its later children priority over all other programs, until disposed. Where the kernel groups
+ * processes by session, the whole session gets it (sched(7), "The autogroup feature").
+ * @returns null without permission: root is required.
  */
-export async function takePrecedence(pid: number, nice = -15): Promise<AsyncDisposable | null> {
+export async function raisePriority(pid: number, nice = -15): Promise<AsyncDisposable | null> {
   const before = getPriority(pid);
   try {
     setPriority(pid, nice);
   } catch {
     return null;
   }
-  // Not every kernel has it.
+  // Not every kernel has this file.
   const setSession = (value: number): Promise<void> =>
     writeFile(`/proc/${pid}/autogroup`, String(value)).catch(() => undefined);
   await setSession(nice);

@@ -1,4 +1,4 @@
-/** A cloud with bad manners, as a process of its own; its parent says which. */
+/** A program: a misbehaving cloud. Its parent process chooses the behaviour. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
@@ -6,16 +6,16 @@ import { maxBatchCalls } from '@station/protocol/cloud-rpc';
 import { owner } from '../../../apps/backend/src/testing/running-backend.ts';
 import { answerRequests } from '../load/pinned.ts';
 
-export type CloudRequest = { kind: 'port' } | { kind: 'be'; manners: Manners };
-export type Manners = 'quiet' | 'black hole' | 'flood' | 'large frames' | 'batches' | 'member lists';
+export type CloudRequest = { kind: 'port' } | { kind: 'be'; behaviour: CloudBehaviour };
+export type CloudBehaviour = 'quiet' | 'black hole' | 'flood' | 'large frames' | 'batches' | 'member lists';
 
 const framesPerSecond = 10_000;
 const largeBytes = 1_000_000;
 const tickMs = 10;
-/** Beyond it the station holds us back, and we have said enough. */
+/** Above this limit nothing more is sent, because the station no longer reads. */
 const maxBufferedBytes = 8 * 1024 * 1024;
 
-let manners: Manners = 'quiet';
+let behaviour: CloudBehaviour = 'quiet';
 let current: WebSocket | null = null;
 const small = '{"jsonrpc":"2.0","id":1,"method":"device_types.list"}';
 const large = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'nothing', params: { x: 'y'.repeat(largeBytes) } });
@@ -29,7 +29,7 @@ const members = JSON.stringify({
   ownerId: 'cloud-user-0',
   members: Array.from({ length: 100 }, (_, index) => ({
     cloudUserId: `cloud-user-${index}`,
-    // The owner of the house stays who they were.
+    // The owner of the station must not change.
     email: index === 0 ? owner.email : `member-${index}@example.org`,
     name: `Member ${index}`,
     role: index === 0 ? 'owner' : 'member',
@@ -49,20 +49,20 @@ server.on('connection', (socket) => {
 });
 setInterval(() => {
   if (current === null || current.bufferedAmount > maxBufferedBytes) return;
-  if (manners === 'flood') {
+  if (behaviour === 'flood') {
     for (let frame = 0; frame < (framesPerSecond * tickMs) / 1000; frame++) current.send(small);
   }
-  if (manners === 'large frames') current.send(large);
-  if (manners === 'batches') current.send(batch);
-  if (manners === 'member lists') current.send(members);
+  if (behaviour === 'large frames') current.send(large);
+  if (behaviour === 'batches') current.send(batch);
+  if (behaviour === 'member lists') current.send(members);
 }, tickMs);
 await once(server, 'listening');
 answerRequests(async (asked: CloudRequest) => {
   if (asked.kind === 'port') return (server.address() as AddressInfo).port;
-  // Another way of being rude begins on a connection of its own, without what is left of the last.
+  // Each behaviour begins with a new connection, so that no frames of the previous one remain.
   current?.terminate();
-  manners = asked.manners;
-  if (manners === 'black hole') server.once('connection', (socket) => setTimeout(() => socket.pause(), 500));
+  behaviour = asked.behaviour;
+  if (behaviour === 'black hole') server.once('connection', (socket) => setTimeout(() => socket.pause(), 500));
   return null;
 });
 process.on('disconnect', () => process.exit());
