@@ -7,7 +7,7 @@ export type Confirmation =
   | { by: 'acknowledgement' }
   /** The command restarts the device, and each start causes a handshake. */
   | { by: 'handshake' }
-  /** A report with at least one of these values, and with none that contradicts them. */
+  /** A report with one of the wanted values and with none that contradicts them, or with a value that differs. All are of one kind. */
   | { by: 'report'; values: readonly ConfirmingValue[] };
 
 /** `differsFrom`: the value before a command whose result is not known in advance, such as `toggle`. */
@@ -27,15 +27,17 @@ export function confirmationOf(
 ): Confirmation {
   const command = type?.commands.find((one) => one.action === action);
   if (command === undefined) return { by: confirmedByHandshake.includes(action) ? 'handshake' : 'acknowledgement' };
-  const values = command.confirmedBy.flatMap((capability): ConfirmingValue[] => {
-    const tolerance = toleranceOf(type, capability);
-    const wanted = ownValue(params, capability) ?? ownValue(command.sets ?? {}, capability);
-    if (wanted !== undefined) return [{ capability, tolerance, equals: wanted }];
+  const wanted = command.confirmedBy.flatMap((capability): ConfirmingValue[] => {
+    const equals = ownValue(params, capability) ?? ownValue(command.sets ?? {}, capability);
+    return equals === undefined ? [] : [{ capability, tolerance: toleranceOf(type, capability), equals }];
+  });
+  if (wanted.length > 0) return { by: 'report', values: wanted };
+  const differing = command.confirmedBy.flatMap((capability): ConfirmingValue[] => {
     // Without a value to compare with, a repeated report would look like a result.
     const known = ownValue(before, capability);
-    return known === undefined ? [] : [{ capability, tolerance, differsFrom: known }];
+    return known === undefined ? [] : [{ capability, tolerance: 0, differsFrom: known }];
   });
-  return values.length === 0 ? { by: 'acknowledgement' } : { by: 'report', values };
+  return differing.length === 0 ? { by: 'acknowledgement' } : { by: 'report', values: differing };
 }
 
 const ownValue = (values: Readonly<Record<string, unknown>>, key: string): unknown =>
@@ -53,12 +55,16 @@ export function isConfirmedBy(confirmation: Confirmation, report: DeviceReport, 
   // It waited at the broker, and may be older than the command.
   if (report.sentAt !== undefined && report.sentAt < sentAt) return false;
   const reported = confirmation.values.filter(({ capability }) => Object.hasOwn(report.state, capability));
-  return reported.length > 0 && reported.every((value) => fits(value, report.state[value.capability]));
-}
-
-function fits(expected: ConfirmingValue, reported: unknown): boolean {
-  if ('differsFrom' in expected) return !isSame(reported, expected.differsFrom, 0);
-  return isSame(reported, expected.equals, expected.tolerance);
+  const differing = reported.filter((value) => 'differsFrom' in value);
+  // A command without a known result may change only one of its capabilities.
+  if (differing.length > 0) {
+    return differing.some(({ capability, differsFrom }) => !isSame(report.state[capability], differsFrom, 0));
+  }
+  const wanted = reported.filter((value) => 'equals' in value);
+  return (
+    wanted.length > 0 &&
+    wanted.every(({ capability, equals, tolerance }) => isSame(report.state[capability], equals, tolerance))
+  );
 }
 
 const isSame = (one: unknown, other: unknown, tolerance: number): boolean =>

@@ -95,6 +95,17 @@ test('a command that the type does not have is refused with the pointer of each 
   assert.deepEqual(lamp.published, []);
 });
 
+test('a command that is larger than a device can receive is refused', async () => {
+  await using lamp = await withLamp({ role: 'admin' });
+  const url = `http://${'x'.repeat(900)}`;
+  const params = { url, version: '1.0.0', checksum: 'a'.repeat(64), size: 1 };
+  const refused = await lamp.command({ action: 'ota_update', params });
+  const { code, message } = refused.json<{ code: string; message: string }>();
+  assert.deepEqual([refused.statusCode, code], [413, 'command_too_large']);
+  assert.match(message, /a device can receive 900/);
+  assert.deepEqual(lamp.published, []);
+});
+
 test('a missing, an offline and an unreachable device get different errors', async () => {
   await using lamp = await withLamp();
   assert.equal((await lamp.command(turnOn, nobody)).statusCode, 404);

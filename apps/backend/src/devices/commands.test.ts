@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '@station/kit/clock';
 import { type CommandChange, createDeviceEvents, type DeviceEvent, type DeviceReport } from '../core/device-events.ts';
 import { builtInTypes } from '../core/device-types.ts';
@@ -10,13 +11,15 @@ import { openTestStore } from '../testing/test-store.ts';
 import { until } from '../testing/until.ts';
 import { createCommands } from './commands.ts';
 import { commandsKeptMs, createHistoryStore } from './history-store.ts';
-import type { PublishCommand } from '../core/commands.ts';
+import { commandExpiryMs, type PublishCommand } from '../core/commands.ts';
 
-async function commandsFor(options: { publish?: PublishCommand; expiryMs?: number; on?: Store } = {}) {
+type Options = { publish?: PublishCommand; expiryMs?: number; on?: Store; type?: string; before?: DeviceState };
+
+async function commandsFor(options: Options = {}) {
   await using starting = new AsyncDisposableStack();
-  const { on, ...settings } = options;
+  const { on, type = 'light-v1', before = {}, ...settings } = options;
   const { db } = on ?? starting.use(await openTestStore());
-  const published: { externalId: string; payload: Record<string, unknown> }[] = [];
+  const published: { externalId: string; payload: Record<string, unknown>; expiresInMs: number }[] = [];
   const changes: CommandChange[] = [];
   const events = createDeviceEvents(recordedLog());
   events.subscribe((event) => {
@@ -26,9 +29,9 @@ async function commandsFor(options: { publish?: PublishCommand; expiryMs?: numbe
   const commands = starting.use(
     createCommands({
       stationId: 's',
-      findDevice: async (id) => (id === 'gone' ? null : { id, externalId: `x-${id}`, type: 'light-v1', state: {} }),
+      findDevice: async (id) => (id === 'gone' ? null : { id, externalId: `x-${id}`, type, state: before }),
       types: builtInTypes,
-      publish: async (externalId, payload) => void published.push({ externalId, payload }),
+      publish: async (externalId, payload, expiresInMs) => void published.push({ externalId, payload, expiresInMs }),
       store,
       events,
       clock: systemClock,
@@ -84,7 +87,11 @@ test('a command goes out with its id, is pending, and is confirmed by the device
   await using all = await commandsFor();
   const command = await all.send('a');
   assert.deepEqual(all.published, [
-    { externalId: 'x-a', payload: { action: 'set_power', power: true, commandId: command.commandId } },
+    {
+      externalId: 'x-a',
+      payload: { action: 'set_power', power: true, commandId: command.commandId },
+      expiresInMs: commandExpiryMs,
+    },
   ]);
   await all.report(ack('b', command.commandId), ack('a', 'another'), ack('a', 5));
   assert.deepEqual(all.statuses(), ['pending']);
@@ -168,7 +175,7 @@ test('after a restart it is known which devices confirm by event', async () => {
   assert.deepEqual(ended, ['b']);
 });
 
-test('a state or a handshake does not confirm a command of an earlier run, whose parameters are unknown', async () => {
+test('another value or a handshake does not confirm a command of an earlier run', async () => {
   await using on = await openTestStore();
   {
     await using before = await commandsFor({ on });
@@ -266,4 +273,118 @@ test('finished commands are deleted after some days, pending ones are not', asyn
   assert.equal((await kept()).length, 2);
   await createHistoryStore({ store: on, clock: later(commandsKeptMs + 60_000) }).downsample();
   assert.deepEqual(await kept(), [waiting.commandId]);
+});
+
+test('a command that met a restarting device is sent again once, with the same id and the rest of its time', async () => {
+  await using all = await commandsFor({ expiryMs: 10_000 });
+  const { commandId } = await all.send('a');
+  await all.report(handshake('b'));
+  assert.equal(all.published.length, 1, 'another device restarted');
+  await sleep(20);
+  await all.report(handshake('a'));
+  await all.report(handshake('a'));
+  assert.deepEqual(
+    all.published.map(({ payload }) => payload),
+    Array.from({ length: 2 }, () => ({ action: 'set_power', power: true, commandId })),
+  );
+  const [first, second] = all.published.map(({ expiresInMs }) => expiresInMs);
+  assert.ok(first === 10_000 && second !== undefined && second > 0 && second < first, `${second} ms`);
+  assert.deepEqual(all.statuses(), ['pending'], 'a handshake does not confirm it');
+  await all.report(state('a'));
+  assert.deepEqual(all.statuses(), ['pending', 'confirmed']);
+});
+
+test('a confirmed or an expired command is not sent again', async () => {
+  await using all = await commandsFor({ expiryMs: 30 });
+  await all.send('a');
+  await all.report(state('a'));
+  await all.report(handshake('a'));
+  await all.send('b');
+  await until('it expires', () => all.statuses().includes('expired'));
+  await all.report(handshake('b'));
+  assert.equal(all.published.length, 2);
+});
+
+test('a report and the handshake in one batch: the confirmed command is not sent again', async () => {
+  await using all = await commandsFor();
+  await all.send('a');
+  await all.report(handshake('a'), state('a'));
+  assert.deepEqual([all.statuses(), all.published.length], [['pending', 'confirmed'], 1]);
+});
+
+test('toggle is not sent again, and after a restart of the device only its acknowledgement confirms it', async () => {
+  await using on = await openTestStore();
+  let commandId: string;
+  {
+    await using all = await commandsFor({ on, type: 'light', before: { on: false } });
+    ({ commandId } = await all.send('a', 'toggle', {}));
+    await all.report(state('a', { on: false }), state('a', { brightness: 5 }));
+    await all.report(handshake('a'));
+    // A lamp that is on after each restart.
+    await all.report(state('a', { on: true }));
+    assert.deepEqual([all.statuses(), all.published.length], [['pending'], 1]);
+  }
+  await using next = await commandsFor({ on, type: 'light' });
+  await next.commands.load();
+  await next.report(state('a', { on: true }));
+  assert.deepEqual(next.statuses(), []);
+  await next.report(ack('a', commandId));
+  assert.deepEqual(next.statuses(), ['confirmed']);
+});
+
+test('toggle is confirmed by the other value, and by nothing while the value before is unknown', async () => {
+  await using known = await commandsFor({ type: 'light', before: { on: false } });
+  await known.send('a', 'toggle', {});
+  await known.report(state('a', { on: false }));
+  assert.deepEqual(known.statuses(), ['pending']);
+  await known.report(state('a', { on: true }));
+  assert.deepEqual(known.statuses(), ['pending', 'confirmed']);
+  await using unknown = await commandsFor({ type: 'light' });
+  await unknown.send('a', 'toggle', {});
+  await unknown.report(state('a', { on: false }), state('a', { on: true }));
+  assert.deepEqual(unknown.statuses(), ['pending']);
+});
+
+test('a report that waited at the broker confirms nothing', async () => {
+  await using all = await commandsFor();
+  await all.send('a');
+  const at = all.changes[0]?.at ?? 0;
+  await all.report({ ...state('a'), sentAt: at - 1 } as DeviceReport);
+  assert.deepEqual(all.statuses(), ['pending']);
+  await all.report({ ...state('a'), sentAt: at } as DeviceReport);
+  assert.deepEqual(all.statuses(), ['pending', 'confirmed']);
+});
+
+test('a command of an earlier run of the backend is confirmed by the value that was asked for', async () => {
+  await using on = await openTestStore();
+  {
+    await using before = await commandsFor({ on });
+    await before.send('a');
+  }
+  await using after = await commandsFor({ on });
+  await after.commands.load();
+  await after.report(handshake('a'));
+  assert.deepEqual(after.published, [], 'its parameters are not stored, so it is not sent again');
+  await after.report(state('a', { power: false }));
+  assert.deepEqual(after.statuses(), []);
+  await after.report(state('a'));
+  assert.deepEqual(after.statuses(), ['confirmed']);
+});
+
+test('a command that is larger than a device can receive is neither stored nor sent', async () => {
+  await using on = await openTestStore();
+  await using all = await commandsFor({ on });
+  const send = (length: number) =>
+    all.commands.send({
+      deviceId: 'a',
+      action: 'ota_update',
+      params: { url: `http://${'x'.repeat(length)}`, version: '1', checksum: 'a'.repeat(64), size: 1 },
+      userId: null,
+    });
+  const refused = await send(900);
+  assert.ok(refused.kind === 'too_large');
+  assert.deepEqual([all.published, await on.db.selectFrom('device_commands').selectAll().execute()], [[], []]);
+  const longest = 900 - (refused.bytes - 900);
+  assert.equal((await send(longest)).kind, 'accepted');
+  assert.deepEqual(await send(longest + 1), { kind: 'too_large', bytes: 901 });
 });

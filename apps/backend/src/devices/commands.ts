@@ -192,10 +192,17 @@ function handleReports(tracker: Tracker, reports: readonly DeviceReport[]): void
 }
 
 /** The device has connected, perhaps after a restart in which it lost the command. */
-function repeatCommands({ pending, clock }: Tracker, deviceId: string): void {
+function repeatCommands({ pending, store, clock, logger }: Tracker, deviceId: string): void {
   for (const command of pending.values()) {
     if (command.change.deviceId !== deviceId || command.expiresAt <= clock.now()) continue;
-    command.confirmation = afterRestart(command.confirmation);
+    const confirmation = afterRestart(command.confirmation);
+    if (confirmation !== command.confirmation) {
+      command.confirmation = confirmation;
+      // Stored: after a restart of the backend the difference must not confirm it either.
+      store.confirmBy(command.change.commandId, confirmation).catch((error: unknown) => {
+        logger.event('unexpected_error', { where: 'storing a command', message: describeError(error) });
+      });
+    }
     const { repeat } = command;
     command.repeat = null;
     // If it fails, the command expires.

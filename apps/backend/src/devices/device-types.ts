@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Clock } from '@station/kit/clock';
 import type { Disk } from '@station/kit/durable-files';
+import { createExclusiveRunner } from '@station/kit/exclusive-runner';
 import type { BackendLogger } from '@station/kit/logger';
 import { runLoop } from '@station/kit/loop';
 import { constantBackoff } from '@station/kit/retry';
@@ -39,7 +40,8 @@ export async function startDeviceTypes(parts: TypesParts): Promise<RunningDevice
   const { clock, logger, onChanged } = parts;
   const ending = new AbortController();
   const waker = createWaker(clock);
-  const log = createTypeLog(logger);
+  const log = createTypeLog(logger, clock);
+  const line = createExclusiveRunner();
   let types: ReadonlyMap<string, DeviceType> = new Map(builtInDeviceTypes.map((one) => [one.type, one]));
   let known = '';
   const load = async (): Promise<void> => {
@@ -56,7 +58,7 @@ export async function startDeviceTypes(parts: TypesParts): Promise<RunningDevice
   };
   await load();
   const turn = async (): Promise<number> => {
-    await load();
+    await line.run(load);
     return lookEveryMs;
   };
   const onFailure = ({ error }: { error: unknown }): void =>
@@ -68,7 +70,7 @@ export async function startDeviceTypes(parts: TypesParts): Promise<RunningDevice
     find: (type) => types.get(type),
     announce: async (description, source) => {
       try {
-        if (await storeType(parts, log, description, source)) await load();
+        if (await storeType(parts, log, description, source)) await line.run(load);
       } catch (error) {
         logger.event('unexpected_error', { where: 'storing a device type', message: describeError(error) });
       }
@@ -137,11 +139,10 @@ async function storeType(
     return false;
   }
   const { type } = read.deviceType;
-  const rows = await db.selectFrom('device_types').select(['type', 'definition', 'source']).execute();
-  const stored = rows.find((row) => row.type === type);
+  const stored = await db.selectFrom('device_types').selectAll().where('type', '=', type).executeTakeFirst();
   if (stored?.definition === definition && stored.source === source) return false;
   if (stored?.source === 'manifest' && source === 'handshake') return false;
-  if (stored === undefined && rows.length >= maxTypes) {
+  if (stored === undefined && (await countTypes(db)) >= maxTypes) {
     log.refused(source, [`"${type}": the station has ${maxTypes} types already`]);
     return false;
   }
@@ -154,16 +155,32 @@ async function storeType(
   return true;
 }
 
+async function countTypes(db: Database): Promise<number> {
+  const { count } = await db
+    .selectFrom('device_types')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+/** Many devices may send faulty descriptions, which need not be alike. */
+const handshakeLogMs = 60_000;
+
 type TypeLog = ReturnType<typeof createTypeLog>;
 
 /** Logs each change and each fault once, not at every look. */
-function createTypeLog(logger: BackendLogger) {
+function createTypeLog(logger: BackendLogger, clock: Clock) {
   const refused = new Map<string, string>();
   const added = new Map<string, DeviceTypeSource>();
+  let handshakeLoggedAt = -Infinity;
   return {
     refused: (source: string, faults: readonly string[]): void => {
       const reason = faults.join('; ').slice(0, 500);
       if (refused.get(source) === reason) return;
+      if (source === 'handshake') {
+        if (clock.monotonic() - handshakeLoggedAt < handshakeLogMs) return;
+        handshakeLoggedAt = clock.monotonic();
+      }
       refused.set(source, reason);
       logger.event('device_type_refused', { source, reason });
     },

@@ -12,6 +12,8 @@ export type CommandStore = {
   add(command: CommandChange, expiresAt: number, confirmation: Confirmation): Promise<void>;
   /** Ends the ones that are still pending, and publishes those. If several replicas end a command, only the first succeeds. */
   end(commandIds: readonly string[], ending: Ending, at: number): Promise<void>;
+  /** What confirms it from now on. */
+  confirmBy(commandId: string, confirmation: Confirmation): Promise<void>;
   /** Oldest first. */
   pending(): Promise<{ command: CommandChange; expiresAt: number; confirmation: Confirmation | null }[]>;
   /** Ids of devices that acknowledged a command which is still on disk. */
@@ -52,6 +54,10 @@ export function createCommandStore({ db, transact }: { db: Database; transact: C
           .execute();
         return rows.map(toChange);
       }),
+    confirmBy: async (commandId, confirmation) => {
+      const stored = { confirmation: JSON.stringify(confirmation) };
+      await db.updateTable('device_commands').set(stored).where('id', '=', commandId).execute();
+    },
     pending: async () => {
       const rows = await rowsPending().orderBy('at').orderBy('id').execute();
       return rows.map((row) => ({
