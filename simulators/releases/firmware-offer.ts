@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { parseFirmwareName } from '@station/protocol/firmware';
 import { buildImage, checksumOfFile } from '../firmware/image-builder.ts';
 
 /** Files below `firmware/` of the release server: a manifest, and the image that it names. */
@@ -9,7 +10,7 @@ export type FirmwareOffer = { find(file: string): { bytes: Uint8Array; etag: str
  * @param offered null: the manifest has no firmware.
  */
 export function createFirmwareOffer(
-  offered: { type: string; version: string } | null = { type: 'light', version: '1.1.0' },
+  offered: { name: string; version: string } | null = { name: 'esp32-light', version: '1.1.0' },
 ): FirmwareOffer {
   const files = offered === null ? new Map([['manifest.json', Buffer.from('{}\n')]]) : filesOf(offered);
   return {
@@ -21,10 +22,11 @@ export function createFirmwareOffer(
   };
 }
 
-function filesOf({ type, version }: { type: string; version: string }): Map<string, Uint8Array> {
-  const image = buildImage({ project: type, version, bytes: 200_000 });
-  const file = `${type}-${version}.bin`;
-  const manifest = { [type]: { version, file, checksum: checksumOfFile(image), size: image.length, chip: 'esp32' } };
+function filesOf({ name, version }: { name: string; version: string }): Map<string, Uint8Array> {
+  const { type, chip } = parseFirmwareName(name);
+  const image = buildImage({ project: type, version, bytes: 200_000, ...(chip === null ? {} : { chip }) });
+  const file = `${name}-${version}.bin`;
+  const manifest = { [name]: { version, file, checksum: checksumOfFile(image), size: image.length } };
   return new Map<string, Uint8Array>([
     [file, image],
     ['manifest.json', Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)],

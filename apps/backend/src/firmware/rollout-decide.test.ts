@@ -350,6 +350,51 @@ describe('a device that reports over HTTP', () => {
   });
 });
 
+describe('a device that accepts the command without a word', () => {
+  const offered = (more: Partial<Target> = {}) => updating('a', { phase: 'offered', percent: null, ...more });
+  const heard = { a: { lastSeenAt: now + 20_000 } };
+  const later = now + silenceLimits.offered;
+
+  it('is not told again while it is heard, unless the command may not have been sent', () => {
+    assert.deepEqual(statesOf(decided([offered()], { now: later }, heard).targets), ['updating']);
+    assert.deepEqual(statesOf(decided([offered()], { now: later }).targets), ['waiting']);
+    const afterRestart = { now: later, listeningSince: now + 1 };
+    const devices = { a: { lastSeenAt: later } };
+    const again = { ...afterRestart, now: later + 1 };
+    assert.deepEqual(statesOf(decided([offered()], again, devices).targets), ['waiting']);
+    const tooLong = { now: now + silenceLimits.accepted };
+    assert.deepEqual(statesOf(decided([offered()], tooLong, heard).targets), ['waiting']);
+  });
+
+  it('is told at once when it is back, then ever more rarely, and in the end left alone', () => {
+    let target = offered();
+    const pauses: number[] = [];
+    for (let count = 0; count < 40 && target.state !== 'failed'; count += 1) {
+      target = applyReport(rollout, target, { kind: 'handshake', firmwareVersion: '1.0.0', at: now });
+      pauses.push(target.notBefore - now);
+      if (target.state === 'waiting') target = { ...target, state: 'updating', phase: 'offered' };
+    }
+    assert.deepEqual(pauses.slice(0, 7), [0, 0, 0, 5_000, 5_000, 10_000, 20_000]);
+    assert.deepEqual([target.state, pauses.length], ['failed', 15]);
+  });
+});
+
+describe('a device that was given the image over HTTP', () => {
+  const given = applyReport(rollout, updating('a', { phase: 'offered', percent: null }), { kind: 'given', at: now });
+  const handshake = (at: number) => applyReport(rollout, given, { kind: 'handshake', firmwareVersion: '1.0.0', at });
+
+  it('is not interrupted by the handshake of its start, but by a later one', () => {
+    assert.deepEqual([given.state, given.phase], ['updating', 'accepted']);
+    assert.equal(handshake(now + 2_000), given);
+    assert.equal(handshake(now + 60_000).interruptions, 1);
+  });
+
+  it('is interrupted when it asks again', () => {
+    const again = applyReport(rollout, given, { kind: 'asked', firmwareVersion: '1.0.0', at: now + 2_000 });
+    assert.deepEqual([again.state, again.interruptions], ['waiting', 1]);
+  });
+});
+
 describe('a device that the firmware is not for any more', () => {
   it('is skipped while it waits, and may finish what it has begun', () => {
     const devices = { a: { isServed: false }, b: { isServed: false } };

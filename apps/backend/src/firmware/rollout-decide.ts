@@ -116,14 +116,27 @@ function checkTarget({ rollout, devices, listeningSince, now }: RolloutFacts, ta
     const lastReportAt = Math.max(target.changedAt, device.lastSeenAt ?? 0, listeningSince);
     return !device.isOnline && now - lastReportAt >= placeKeptMs ? { ...target, wave: null } : target;
   }
-  // A silent device may still be downloading and gets time; an offline one is not downloading.
-  const phase = target.phase === 'accepted' && !device.isOnline ? 'downloading' : target.phase;
+  const phase = silentPhaseOf(target, device, listeningSince);
   if (now - Math.max(target.changedAt, listeningSince) < silenceLimits[phase]) return target;
   if (target.phase !== 'installing') return interrupt(rollout, target, 'It sent no report for too long.', now);
   // The device should have restarted. If it sends messages, it did not; if it is silent, its next report decides.
   const isReporting = device.isOnline && (device.lastSeenAt ?? 0) > target.changedAt;
   if (isReporting) return fail(rollout, target, 'It did not start with the new firmware.', now);
   return { ...target, state: 'waiting', reason: 'It has not come back yet.' };
+}
+
+/** What a target is taken to do while it does not report about the update. */
+function silentPhaseOf(
+  { phase, changedAt, startedAt }: Target,
+  device: DeviceFacts,
+  listeningSince: number,
+): TargetPhase {
+  // A silent device may still be downloading and gets time; an offline one is not downloading.
+  if (phase === 'accepted') return device.isOnline ? 'accepted' : 'downloading';
+  // Devices in the field accept the command without a word. Only a command of this process was sent for certain.
+  const isHeard = device.isOnline && (device.lastSeenAt ?? 0) > changedAt;
+  if (phase === 'offered' && isHeard && (startedAt ?? 0) >= listeningSince) return 'accepted';
+  return phase ?? 'offered';
 }
 
 /** Whether the rollout goes on, and in which wave it is. */

@@ -150,7 +150,7 @@ async function ask(loop: Loop, device: AskingDevice): Promise<FirmwareImage | nu
     if (target?.state !== 'updating') continue;
     const image = await images.find(rollout.name, rollout.version);
     if (image === null || !canTake(image, device, rollout)) continue;
-    addReport(loop, deviceId, { kind: 'accepted', at: clock.now() });
+    addReport(loop, deviceId, { kind: 'given', at: clock.now() });
     return image;
   }
   return null;

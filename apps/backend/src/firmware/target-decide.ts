@@ -60,6 +60,13 @@ const longestPauseMs = 600_000;
 /** More handshakes during the soak time mean that the firmware restarts in a loop. */
 export const maxHandshakes = 3;
 
+/** A device that asks for firmware at its start also connects to the broker, and then sends a handshake. */
+const startMs = 15_000;
+/** So often a device without a word about the update is told of it at once when it is back: it may have slept. */
+const quickOffers = 3;
+/** A device that restarts so often without a word may install the image each time, and fall back from it. */
+const maxSilentRestarts = 15;
+
 /** A device report about its update. */
 export type UpdateReport =
   | { kind: 'handshake'; firmwareVersion: string; at: number }
@@ -70,6 +77,8 @@ export type UpdateReport =
   /** The result that the device reported over HTTP. */
   | { kind: 'result'; status: 'success' | 'failed'; at: number }
   | { kind: 'accepted'; at: number }
+  /** The station gave it the image over HTTP. */
+  | { kind: 'given'; at: number }
   | { kind: 'not_sent'; reason: string; at: number };
 
 /** Applies a device report to a target. */
@@ -78,6 +87,7 @@ export function applyReport(rollout: Rollout, target: Target, report: UpdateRepo
   switch (report.kind) {
     case 'handshake':
       if (isSame(report.firmwareVersion, rollout.version)) return applyNewVersion(rollout, target, report.at);
+      if (hasJustAsked(target, report.at)) return target;
       return applyOtherVersion(rollout, changed, report.firmwareVersion, report.at);
     case 'progress':
       return applyProgress(changed, target, report.percent);
@@ -86,13 +96,18 @@ export function applyReport(rollout: Rollout, target: Target, report: UpdateRepo
     case 'asked':
       // Not a success yet: that is its handshake with the new version.
       if (isSame(report.firmwareVersion, rollout.version)) return applyProgress(changed, target, 100);
-      if (target.phase !== 'installing') return target;
+      // It asks at its start, so it was interrupted.
+      if (target.phase === null || target.phase === 'offered') return target;
       return applyOtherVersion(rollout, changed, report.firmwareVersion, report.at);
     case 'result':
       if (report.status === 'success') return applyProgress(changed, target, 100);
       // It may have been silent for long before it reported this: then it counts as interrupted.
       return target.state === 'updating' || target.state === 'waiting'
         ? fail(rollout, changed, 'The device reported that the update failed.', report.at)
+        : target;
+    case 'given':
+      return target.state === 'updating' && target.phase === 'offered'
+        ? { ...changed, phase: 'accepted', percent: 0 }
         : target;
     case 'accepted':
       return target.state === 'updating' && target.phase === 'offered' ? { ...changed, phase: 'accepted' } : target;
@@ -129,9 +144,17 @@ function applyOtherVersion(rollout: Rollout, target: Target, version: string, at
   if (target.phase === 'installing') return fail(rollout, target, fellBack, at);
   if (target.state !== 'updating') return target;
   const interrupted = interrupt(rollout, target, 'It was interrupted.', at);
+  if (target.phase !== 'offered') return interrupted;
+  if (interrupted.interruptions >= maxSilentRestarts) {
+    return { ...interrupted, state: 'failed', reason: 'It restarted again and again without the new firmware.' };
+  }
   // A sleeping device did not receive the command; now it is awake, and not for long.
-  return target.phase === 'offered' ? { ...interrupted, notBefore: at } : interrupted;
+  return interrupted.interruptions <= quickOffers ? { ...interrupted, notBefore: at } : interrupted;
 }
+
+/** Only an image given over HTTP is accepted at 0 %. */
+const hasJustAsked = ({ state, phase, percent, changedAt }: Target, at: number): boolean =>
+  state === 'updating' && phase === 'accepted' && percent === 0 && at - changedAt < startMs;
 
 export const updated = (target: Target): Target => ({
   ...target,
