@@ -5,7 +5,7 @@ import { Variant } from '@jellybrick/dbus-next';
 import { deviceState, interfaces, managerPath } from '@station/agent/adapters/network-manager/objects';
 import { ssidFromText } from '@station/agent/core/wifi-network';
 import { wifiPath } from './bare-machine.ts';
-import { joins, type Step } from './fake-network-manager.ts';
+import { joins, type Step } from './fake-objects.ts';
 import { createStage, forever, home, hotspot, password, profile, request, utf8, type Stage } from './stage.ts';
 
 let stage: Stage;
