@@ -46,6 +46,37 @@ describe('the hand-over', () => {
     }
   });
 
+  it('passes on the device types of the manifest, also without firmware, when they change and at each check', async () => {
+    await using duty = await createDuty();
+    const describe = (name: string): void =>
+      duty.server.setManifest({ types: [{ type: 'relay', capabilities: [], names: { en: name } }] });
+    const last = (): unknown => duty.backend.announced.at(-1);
+    describe('Relay');
+    await duty.start();
+    await waitFor('the type', () => last() !== undefined);
+    assert.deepEqual(last(), { type: 'relay', capabilities: [], names: { en: 'Relay' } });
+    describe('Switch');
+    await duty.firmware().check();
+    await waitFor('the changed type', () => JSON.stringify(last()).includes('Switch'));
+    const { length } = duty.backend.announced;
+    await duty.firmware().check();
+    await waitFor('the same once more', () => duty.backend.announced.length > length);
+  });
+
+  it("works with a backend of Station's first release, which takes no device types", async () => {
+    await using duty = await createDuty();
+    duty.backend.isFirstRelease = true;
+    const { version, checksum } = duty.server.offer('esp32-lamp', '1.0.0', imageOf('1.0.0'));
+    const entry = { version, checksum, file: 'esp32-lamp-1.0.0.bin', capabilities: [] };
+    duty.server.setManifest({ types: [{ type: 'esp32/lamp', ...entry }] });
+    await duty.start();
+    await duty.until('firmware_handed_over');
+    assert.deepEqual([duty.backend.accepted[0]?.name, duty.backend.announced], ['esp32-lamp', []]);
+    await duty.firmware().check();
+    assert.ok(!duty.conditions().includes('firmware_not_handed_over'));
+    assert.equal(duty.firmware().status().lastError, null);
+  });
+
   it('of a refused firmware does not block others', async () => {
     await using duty = await createDuty();
     duty.backend.refused.add('alarm');

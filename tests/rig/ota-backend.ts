@@ -1,16 +1,20 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { FirmwareReady, type OtaDeviceTypes } from '@station/protocol/firmware';
+import { type AnnouncedDeviceTypes, FirmwareReady, type OtaDeviceTypes } from '@station/protocol/firmware';
 import { isNewer } from '@station/protocol/version';
 import { Value } from 'typebox/value';
 
-/** The backend's two routes for the agent's firmware, over real HTTP, with records that can be lost. */
+/** The backend's routes for the agent's firmware, over real HTTP, with records that can be lost. */
 export type OtaBackendDouble = AsyncDisposable & {
   origin: string;
   token: string;
   /** Every body that was accepted, oldest first. */
   accepted: FirmwareReady[];
+  /** Device types that it was told of, oldest first. */
+  announced: unknown[];
+  /** True: it does not take device types, as in Station's first release. */
+  isFirstRelease: boolean;
   /** Versions that devices of a type report. */
   installed: Map<string, string[]>;
   /** True: every request is answered with 503. */
@@ -40,6 +44,10 @@ export async function startOtaBackend(token = 'token-of-the-agent-0123456789'): 
     if (double.isFailing) return [503, null];
     if (authorization !== `Bearer ${token}`) return [401, null];
     if (route === 'GET /api/ota/device-types') return [200, types()];
+    if (route === 'POST /api/ota/device-types' && !double.isFirstRelease) {
+      double.announced.push(...(JSON.parse(text) as AnnouncedDeviceTypes).types);
+      return [204, null];
+    }
     if (route !== 'POST /api/ota/firmware-ready') return [404, null];
     const body: unknown = JSON.parse(text);
     if (!Value.Check(FirmwareReady, body)) return [400, [...Value.Errors(FirmwareReady, body)]];
@@ -76,6 +84,8 @@ export async function startOtaBackend(token = 'token-of-the-agent-0123456789'): 
     origin: '',
     token,
     accepted,
+    announced: [],
+    isFirstRelease: false,
     installed,
     isFailing: false,
     refused: new Set(),

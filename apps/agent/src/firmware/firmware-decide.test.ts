@@ -140,6 +140,15 @@ describe('the next step', () => {
     assert.deepEqual(decideWith({ entries: [never, other], attempts }), { kind: 'fetch', entry: other });
   });
 
+  it('is what devices of the station need, then the rest', () => {
+    const entries = [entry('1.0.0', { name: 'pir' }), entry('1.0.0', { name: 'esp32-light' })];
+    for (const type of ['light', 'esp32-light']) {
+      const types = [...(atRest.types ?? []), { type, installed: ['0.9.0'], cached: null }];
+      assert.deepEqual(decideWith({ entries, types }), { kind: 'fetch', entry: entries[1] }, type);
+    }
+    assert.deepEqual(decideWith({ entries }), { kind: 'fetch', entry: entries[0] });
+  });
+
   it('is to hand over before anything that may take long', () => {
     assert.equal(decideWith({ entries: [entry('1.1.0')], handedOver: {} }).kind, 'hand_over');
   });

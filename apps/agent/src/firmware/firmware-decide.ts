@@ -1,5 +1,5 @@
 import type { FirmwareEntry, FirmwareRefusal } from '@station/protocol/firmware-manifest';
-import type { OtaDeviceTypes } from '@station/protocol/firmware';
+import { type OtaDeviceTypes, parseFirmwareName } from '@station/protocol/firmware';
 import { compareVersions, parseVersion } from '@station/protocol/version';
 
 /** A firmware named by the cache's metadata: the one that devices get. */
@@ -100,11 +100,17 @@ export function decide(facts: Facts): Step {
   // The item with the fewest failures goes first: one that always fails must not starve the others.
   const [next] = wanted
     .filter((entry) => dueOf(entry) <= nowMs)
-    .sort((a, b) => failuresOf(a, facts) - failuresOf(b, facts));
+    .sort((a, b) => failuresOf(a, facts) - failuresOf(b, facts) || needOf(b, facts) - needOf(a, facts));
   if (next) return { kind: 'fetch', entry: next };
   const waits = [facts.pollDueMs, ...wanted.map(dueOf), backend.untilMs];
   return { kind: 'wait', untilMs: Math.min(...waits) };
 }
+
+/** 1: the station has devices of the type. Firmware of other types is fetched too, so that a new device gets it at once. */
+const needOf = ({ name }: FirmwareEntry, { types }: Facts): number => {
+  const isOf = (type: string): boolean => type === name || type === parseFirmwareName(name).type;
+  return types?.some(({ type, installed }) => installed.length > 0 && isOf(type)) === true ? 1 : 0;
+};
 
 /** Keeps the backend's records equal to the cache: asks what it knows, hands over the rest, and asks again periodically. */
 function decideBackend(facts: Facts): Step & { kind: 'ask_backend' | 'hand_over' | 'wait' } {
