@@ -1,6 +1,7 @@
 // npm run bench -- backend-fuzz [--count N] [--seed N] [--postgres]
 // Mutated MQTT messages, REST requests and WebSocket frames against a backend in its own process. Required: no crash, no answer with an
 // internal error, no message without an answer, a correct device served all the time, and memory that does not grow with the inputs.
+// Odd states and events whose effect a model predicts: REST must show exactly that.
 import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,6 +17,7 @@ import { createFindings } from './fuzz/findings.ts';
 import { fuzzMqtt } from './fuzz/mqtt-fuzz.ts';
 import { fuzzRest, type Caller } from './fuzz/rest-fuzz.ts';
 import { fuzzSocket } from './fuzz/socket-fuzz.ts';
+import { fuzzStates, modelDevices } from './fuzz/state-fuzz.ts';
 
 const { values } = parseArgs({
   options: {
@@ -27,7 +29,7 @@ const { values } = parseArgs({
 const [count, seed] = [Number(values.count), Number(values.seed)];
 const rounds = 5;
 /** The first ones send messages; requests may rename, command and remove the others. */
-const [talking, devices] = [24, 300];
+const [talking, modelled, devices] = [24, 12, 300];
 /**
  * How much more may be alive after the last round than half-way, and how much more memory the process may have then, bytes;
  * both after all garbage was collected. The second also sees what is not V8's; two password checks may be among it, 19 MiB each.
@@ -55,16 +57,26 @@ if (!goodLogin || !deviceLogin) throw new Error('There are no devices');
 type Memory = { alive: number; process: number };
 const people = await makePeople(station);
 const rows = await listDevices(station);
-const others = new Set(station.logins.slice(talking).map(({ externalId }) => externalId));
-const ids = rows.filter(({ externalId }) => others.has(externalId)).map(({ id }) => id);
-const goodId = rows.find(({ externalId }) => externalId === goodLogin.externalId)?.id ?? '';
+const idOf = new Map(rows.map(({ externalId, id }) => [externalId, id]));
+const others = station.logins.slice(talking + modelled);
+const ids = others.flatMap(({ externalId }) => idOf.get(externalId) ?? []);
+const goodId = idOf.get(goodLogin.externalId) ?? '';
+const models = modelDevices(
+  station.logins
+    .slice(talking, talking + modelled)
+    .map((login) => ({ ...login, id: idOf.get(login.externalId) ?? '' })),
+);
 const memory: Memory[] = [];
 for (let round = 0; round < rounds; round++) {
   const part = { seed: seed + round * count, findings };
   const started = performance.now();
   const share = (of: number): number => Math.ceil((count * of) / rounds);
-  await fuzzMqtt({ ...part, url: station.mqttUrl, stationId, logins, count: share(0.5) });
+  await fuzzMqtt({ ...part, url: station.mqttUrl, stationId, logins, count: share(0.4) });
   await checkGoodDevice(round, 'MQTT');
+  const { ownerToken: token } = people;
+  const { url, mqttUrl } = station;
+  await fuzzStates({ ...part, url, mqttUrl, stationId, devices: models, token, count: share(0.1) });
+  await checkGoodDevice(round, 'states');
   await fuzzRest({ ...part, url: station.url, callers: people.callers, ids, count: share(0.3) });
   await checkGoodDevice(round, 'REST');
   await fuzzSocket({ ...part, url: station.url, token: people.ownerToken, count: share(0.2) });

@@ -33,7 +33,7 @@ export type HandshakeAck = Static<typeof HandshakeAck>;
 
 /**
  * The capabilities that changed, or all of them. The stored state has the same limit and 256 KiB of JSON; new values beyond it are
- * dropped. A key that is not {@link isKey}, or a value that cannot be kept, costs that key alone.
+ * dropped. A key or value that cannot be kept costs that key alone.
  */
 export const DeviceState = Type.Object({
   state: Type.Record(Type.String(), Type.Unknown(), { maxProperties: 256 }),
@@ -50,8 +50,8 @@ export type DeviceEventMessage = Static<typeof DeviceEventMessage>;
 /** Longest key of a state or of an event's data, characters (Unicode code points). */
 const maxKeyLength = 64;
 
-/** Whether it can be a key of a state or of an event's data. */
-export const isKey = (key: string): boolean =>
+/** Whether a key of a state or of an event's data is neither empty nor too long. */
+export const isKeyLength = (key: string): boolean =>
   key.length > 0 && (key.length <= maxKeyLength || [...key].length <= maxKeyLength);
 
 /** `offline` comes from the broker, as the device's last will. */

@@ -6,7 +6,9 @@ import { Id, Time } from './rest.ts';
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const closed = { additionalProperties: false } as const;
 export const DeviceName = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
-const JsonObject = Type.Record(Type.String(), Type.Unknown());
+/** The pattern of a plain `Type.String()` matches no line break, and answers contain only what matches. */
+const AnyKey = Type.String({ pattern: '^[\\s\\S]*$' });
+const JsonObject = Type.Record(AnyKey, Type.Unknown());
 
 const deviceStatuses = ['unknown', 'online', 'offline'] as const;
 
@@ -15,7 +17,8 @@ export const deviceFaultCodes = {
   bad_encoding: 'The message is not UTF-8.',
   bad_shape: 'The message is not JSON of the expected form.',
   too_large: 'The message is larger than 256 KiB.',
-  bad_key: 'A key is empty, longer than 64 characters, or not valid text; its value was dropped.',
+  bad_key:
+    'A key is empty, longer than 64 characters, or contains a quote, backslash or control character; its value was dropped.',
   bad_value: 'A value is not finite, not valid text, or nested too deeply; it was dropped.',
 } as const;
 export type DeviceFaultCode = keyof typeof deviceFaultCodes;
@@ -33,7 +36,7 @@ export const DeviceFault = Type.Object({
 export type DeviceFault = Static<typeof DeviceFault>;
 
 /** By key of the state. */
-export const StateTimes = Type.Record(Type.String(), Time, {
+export const StateTimes = Type.Record(AnyKey, Time, {
   description:
     'When a value was reported that the latest report, at `stateAt`, did not contain. Other values are from `stateAt`.',
 });

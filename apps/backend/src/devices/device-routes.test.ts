@@ -28,7 +28,14 @@ async function withDevices() {
 test('devices are listed by name with their latest reports, and without their token', async () => {
   await using all = await withDevices();
   const [porch, hall] = [await all.add('Porch'), await all.add('Hall')];
-  const state = { temperature: 20.5, on: true, mode: 'auto', nested: { a: [1, 'x', null] }, nothing: null };
+  const state = {
+    temperature: 20.5,
+    on: true,
+    mode: 'auto',
+    nested: { a: [1, 'x', null] },
+    nothing: null,
+    'two\u2028lines': 1,
+  };
   await all.report(
     { kind: 'handshake', deviceId: hall, at: 1_000, firmwareVersion: '1.0.0', chip: 'esp32', kitTag: null },
     { kind: 'status', deviceId: hall, at: 1_000, status: 'online' },

@@ -1,8 +1,8 @@
 import { Compile } from 'typebox/compile';
-import { isKey, payloadSchemas } from '@station/protocol/device-messages';
+import { isKeyLength, payloadSchemas } from '@station/protocol/device-messages';
 import type { DeviceFaultCode } from '@station/protocol/devices';
 import { type DeviceTopicEnd, maxPayloadBytes } from '@station/protocol/topics';
-import { findUnstorable, mayBeUnstorable } from '../core/storable-text.ts';
+import { findUnstorable } from '../core/storable-text.ts';
 
 export type ReadPayload = {
   /** Undefined when nothing of the message can be used. */
@@ -34,55 +34,62 @@ export function readPayload(end: DeviceTopicEnd, payload: Buffer): ReadPayload {
   }
   const body = parse(text, end);
   if (body === undefined || !checks[end].Check(body)) return unusable('bad_shape');
-  const isSuspicious = mayBeUnstorable(text);
+  const hasEscapes = text.includes('\\');
   if (end === 'state') {
     const { state } = body as { state: Values };
-    const fault = firstFault(state, isSuspicious);
-    return fault === null ? { body, fault } : { body: { state: withoutBad(state, isSuspicious) }, fault };
+    const fault = firstFault(state, hasEscapes);
+    return fault === null ? { body, fault } : { body: { state: withoutBad(state, hasEscapes) }, fault };
   }
   if (end === 'event') {
     const { event, data } = body as { event: string; data: Values };
-    const fault = firstFault(data, isSuspicious);
+    const fault = firstFault(data, hasEscapes);
     if (fault === null) return { body, fault };
-    const kept = { event, data: withoutBad(data, isSuspicious) };
+    const kept = { event, data: withoutBad(data, hasEscapes) };
     return checks.event.Check(kept) ? { body: kept, fault } : unusable(fault);
   }
   // Otherwise the write would fail on every retry, and the message would never be acknowledged.
-  return isSuspicious && findUnstorable(body) !== null ? unusable('bad_shape') : { body, fault: null };
+  return hasEscapes && findUnstorable(body) !== null ? unusable('bad_shape') : { body, fault: null };
 }
 
 const unusable = (fault: DeviceFaultCode): ReadPayload => ({ body: undefined, fault });
 
 type Values = Readonly<Record<string, unknown>>;
 
-function firstFault(values: Values, isSuspicious: boolean): DeviceFaultCode | null {
+function firstFault(values: Values, hasEscapes: boolean): DeviceFaultCode | null {
   for (const key of Object.keys(values)) {
-    const fault = faultOf(key, values[key], isSuspicious);
+    const fault = faultOf(key, values[key], hasEscapes);
     if (fault !== null) return fault;
   }
   return null;
 }
 
-const withoutBad = (values: Values, isSuspicious: boolean): Values =>
-  Object.fromEntries(Object.entries(values).filter(([key, value]) => faultOf(key, value, isSuspicious) === null));
+const withoutBad = (values: Values, hasEscapes: boolean): Values =>
+  Object.fromEntries(Object.entries(values).filter(([key, value]) => faultOf(key, value, hasEscapes) === null));
 
-/** @param isSuspicious whether the message may hold text that cannot be stored. */
-function faultOf(key: string, value: unknown, isSuspicious: boolean): 'bad_key' | 'bad_value' | null {
-  if (!isKey(key) || (isSuspicious && findUnstorable(key) !== null)) return 'bad_key';
+/** @param hasEscapes without any in the message, no text can be of a kind that is refused. */
+function faultOf(key: string, value: unknown, hasEscapes: boolean): 'bad_key' | 'bad_value' | null {
+  if (!isKeyLength(key) || (hasEscapes && !isSafeKey(key))) return 'bad_key';
   if (typeof value === 'number') return Number.isFinite(value) ? null : 'bad_value';
-  if (typeof value === 'object' && value !== null && !isFiniteAndFlat(value)) return 'bad_value';
-  return isSuspicious && findUnstorable(value) !== null ? 'bad_value' : null;
+  if (typeof value === 'object' && value !== null && !isKept(value)) return 'bad_value';
+  return hasEscapes && findUnstorable(value) !== null ? 'bad_value' : null;
 }
+
+/**
+ * After an object with a backslash in a key, `JSON.parse` of V8 14 returns that key in place of others that are written with escapes. So
+ * keys that JSON writes with escapes are refused: those of stored states are always read correctly.
+ */
+const isSafeKey = (key: string): boolean => !/["\\\u0000-\u001f]/.test(key) && key.isWellFormed();
 
 /** Deeper values would exhaust the stack of `JSON.stringify`. */
 const maxDepth = 1_000;
 
-/** Whether all numbers in the value are finite, and it is not nested too deeply. Does not recurse. */
-function isFiniteAndFlat(value: object): boolean {
+/** Whether all numbers and keys within the value can be kept, and it is not nested too deeply. Does not recurse. */
+function isKept(value: object): boolean {
   const rest: { value: object; depth: number }[] = [{ value, depth: 1 }];
   for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
     if (next.depth > maxDepth) return false;
-    for (const inner of Object.values(next.value) as unknown[]) {
+    for (const [key, inner] of Object.entries(next.value) as [string, unknown][]) {
+      if (!isSafeKey(key)) return false;
       if (typeof inner === 'number' && !Number.isFinite(inner)) return false;
       if (typeof inner === 'object' && inner !== null) rest.push({ value: inner, depth: next.depth + 1 });
     }
