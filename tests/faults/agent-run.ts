@@ -14,7 +14,7 @@ import { createProcess, Ended, Endless, type SimulatedProcess } from './process.
 import { createSimulatedDisk, type DiskFault } from './simulated-disk.ts';
 import { createSimulatedEngine } from './simulated-engine.ts';
 import { probeStack } from './engine-state.ts';
-import { createVirtualClock, pass } from './virtual-clock.ts';
+import { createVirtualClock, pass, type VirtualClock } from './virtual-clock.ts';
 import { bootId, dataDir, manifestOf, readProject, type World } from './world.ts';
 
 /** The request to the agent after its recovery. */
@@ -47,7 +47,7 @@ export type AgentRunOptions = {
   /** How long the agent keeps running once it is idle. */
   stayMs?: number;
   /** Called before each wait of the agent. */
-  onSleep?: (agent: { stack: Stack; keeper: JournalKeeper; conditions: AgentConditions }) => void;
+  onSleep?: (agent: Agent) => void;
 };
 
 export type AgentRun = {
@@ -58,12 +58,12 @@ export type AgentRun = {
   totalMs: number;
   gateMs: number;
   networkMs: number;
-  /** Longest virtual time without a sign of life: what the service manager goes by. */
+  /** Longest virtual time without a sign of life, by which the service manager judges the agent. */
   longestSilenceMs: number;
   /** Virtual time until the stack first answered healthy; null when it never did. */
   servedAfterMs: number | null;
   events: string[];
-  /** AgentConditions that were raised, and those that remain at the end. */
+  /** Conditions that were raised, and those that remain at the end. */
   raised: string[];
   conditions: string[];
   answer: StartAnswer | null;
@@ -76,100 +76,43 @@ const longestMs = 2 * 3600_000;
 /** Runs the agent's own loop in a world until it is idle or its process ends. Changes the world in place. */
 export async function runAgent(world: World, options: AgentRunOptions): Promise<AgentRun> {
   const startedMs = world.time.monotonicMs;
+  const { waitedMs } = world.engine;
   const stopping = new AbortController();
-  let lookedMs = startedMs;
-  const look = (aheadMs = 0): void => {
-    if (run.servedAfterMs !== null) return;
-    const now = world.time.monotonicMs + aheadMs;
-    // The time may have jumped since the last check: find the moment.
-    const serves = (at: number): boolean => probeStack(world.engine, { ...world.time, monotonicMs: at }).ok;
-    if (serves(now)) {
-      while (lookedMs < now && !serves(lookedMs)) lookedMs += 500;
-      run.servedAfterMs = Math.min(lookedMs, now) - startedMs;
-    }
-    lookedMs = now;
-  };
-  const listen = (): void => {
-    run.longestSilenceMs = Math.max(run.longestSilenceMs, world.time.monotonicMs - stack.lastAliveMs());
+  const run = emptyRun();
+  const watchHealth = createHealthWatch(world, run);
+  const recordSilence = (): void => {
+    run.longestSilenceMs = Math.max(run.longestSilenceMs, world.time.monotonicMs - agent.stack.lastAliveMs());
   };
   const process = createProcess({
     endAt: options.endAt ?? null,
     onPoint: (index, label) => {
-      look();
-      listen();
+      watchHealth();
+      recordSilence();
       options.onPoint?.(index, label);
     },
     onEnd: (reason) => stopping.abort(reason),
   });
-  const run: AgentRun = {
-    outcome: 'quiet',
-    points: 0,
-    totalMs: 0,
-    gateMs: 0,
-    networkMs: 0,
-    longestSilenceMs: 0,
-    servedAfterMs: null,
-    events: [],
-    raised: [],
-    conditions: [],
-    answer: null,
-    surprise: null,
-  };
-  const { waitedMs } = world.engine;
-  const boot = options.bootId ?? bootId(world);
-  const bootstrapOnStart = options.bootstrapOnStart ?? true;
-  // No request when the release server's offer, or nothing, drives the agent.
-  let asked = options.request.kind === 'none' || options.request.kind === 'automatic';
-  let answered = asked;
-  let restedMs: number | null = null;
   const clock = createVirtualClock(world.time, process, (_, signal) => {
     if (world.time.monotonicMs - startedMs > longestMs + (options.stayMs ?? 0))
       stopping.abort(new Endless('more than two hours of virtual time'));
-    listen();
-    options.onSleep?.({ stack, keeper, conditions });
-    // The loop's sleep between two ticks is the one that can be woken: the others are given the loop's own signal.
-    if (signal === stopping.signal || !keeper.isLoaded() || !isAtRest(keeper, boot, bootstrapOnStart)) return;
-    if (asked && answered) {
+    recordSilence();
+    options.onSleep?.(agent);
+    // Only the loop's sleep between two ticks can be woken; other sleeps get the loop's own signal.
+    if (signal !== stopping.signal && isAtRest(agent.keeper, world, options)) atRest();
+  });
+  const agent = createAgent(world, { process, clock, run, options });
+  const request = createRequest(agent.stack, options.request, run);
+  let restedMs: number | null = null;
+  const atRest = (): void => {
+    if (request.isAnswered()) {
       restedMs ??= world.time.monotonicMs;
       if (world.time.monotonicMs - restedMs >= (options.stayMs ?? 0)) stopping.abort(new AtRest());
     }
-    if (asked) return;
-    askNow();
-  });
-  const parts = assemble(world, process, run, options);
-  const keeping = {
-    ...{ ...parts, dataDir, clock, bootId: boot, keepReleases: 1 },
-    newId: () => `operation-${(world.ids += 1)}`,
+    request.ask();
   };
-  const keeper = createJournalKeeper(keeping);
-  const conditions = createAgentConditions(clock, parts.logger);
-  const stack = createStack({
-    ...{ ...keeping, keeper, conditions, random: createRandom(world.boot), lock: createPort80Lock() },
-    gate: options.gate ?? usualGate,
-    source: sourceOf(world, options.request),
-    stationId: '6d1f6a2e-6f0b-4f2c-9a37-0d8d8f6c1a11',
-    agentVersion: '1.0.0',
-    autoUpdate: options.request.kind === 'automatic',
-    bootstrapOnStart,
-    checkIntervalMs,
-    maintenanceWindow: null,
-  });
-  const askNow = (): void => {
-    asked = true;
-    void ask(stack, options.request).then(
-      (answer) => {
-        run.answer = answer;
-        answered = true;
-      },
-      (error: unknown) => {
-        run.surprise = error;
-        answered = true;
-      },
-    );
-  };
-  if (options.askAtOnce && !asked) askNow();
+  if (options.askAtOnce) request.ask();
   try {
-    await stack.run(stopping.signal);
+    await agent.stack.run(stopping.signal);
   } catch (error) {
     const reason: unknown = stopping.signal.aborted ? stopping.signal.reason : error;
     clock.stop(reason);
@@ -177,21 +120,107 @@ export async function runAgent(world: World, options: AgentRunOptions): Promise<
     if (run.outcome === 'endless') run.surprise = reason;
   }
   // A container started just before the end answers a moment later.
-  look(3000);
-  run.conditions = conditions.list().map(({ id }) => id);
+  watchHealth(3000);
+  run.conditions = agent.conditions.list().map(({ id }) => id);
   run.points = process.points();
   run.networkMs = world.engine.waitedMs - waitedMs;
   run.totalMs = world.time.monotonicMs - startedMs;
   return run;
 }
 
+const emptyRun = (): AgentRun => ({
+  outcome: 'quiet',
+  points: 0,
+  totalMs: 0,
+  gateMs: 0,
+  networkMs: 0,
+  longestSilenceMs: 0,
+  servedAfterMs: null,
+  events: [],
+  raised: [],
+  conditions: [],
+  answer: null,
+  surprise: null,
+});
+
+/** Returns a check that records when the stack first answered healthy, at most `aheadMs` from now. */
+function createHealthWatch(world: World, run: AgentRun): (aheadMs?: number) => void {
+  const startedMs = world.time.monotonicMs;
+  let checkedMs = startedMs;
+  const serves = (at: number): boolean => probeStack(world.engine, { ...world.time, monotonicMs: at }).ok;
+  return (aheadMs = 0) => {
+    if (run.servedAfterMs !== null) return;
+    const now = world.time.monotonicMs + aheadMs;
+    if (serves(now)) {
+      // The time may have jumped since the last check: find the moment.
+      while (checkedMs < now && !serves(checkedMs)) checkedMs += 500;
+      run.servedAfterMs = Math.min(checkedMs, now) - startedMs;
+    }
+    checkedMs = now;
+  };
+}
+
+type Agent = { stack: Stack; keeper: JournalKeeper; conditions: AgentConditions };
+
+function createAgent(
+  world: World,
+  parts: { process: SimulatedProcess; clock: VirtualClock; run: AgentRun; options: AgentRunOptions },
+): Agent {
+  const { process, clock, run, options } = parts;
+  const ports = createPorts(world, process, run, options);
+  const base = {
+    ...{ ...ports, dataDir, clock, keepReleases: 1 },
+    bootId: options.bootId ?? bootId(world),
+    newId: () => `operation-${(world.ids += 1)}`,
+  };
+  const keeper = createJournalKeeper(base);
+  const conditions = createAgentConditions(clock, ports.logger);
+  const stack = createStack({
+    ...{ ...base, keeper, conditions, random: createRandom(world.boot), lock: createPort80Lock() },
+    gate: options.gate ?? usualGate,
+    source: sourceOf(world, options.request),
+    stationId: '6d1f6a2e-6f0b-4f2c-9a37-0d8d8f6c1a11',
+    agentVersion: '1.0.0',
+    autoUpdate: options.request.kind === 'automatic',
+    bootstrapOnStart: options.bootstrapOnStart ?? true,
+    checkIntervalMs,
+    maintenanceWindow: null,
+  });
+  return { stack, keeper, conditions };
+}
+
+/** The request of a run, which is made once. Without one, the release server's offer, or nothing, drives the agent. */
+function createRequest(stack: Stack, request: Request, run: AgentRun) {
+  let isAsked = request.kind === 'none' || request.kind === 'automatic';
+  let isAnswered = isAsked;
+  return {
+    isAnswered: () => isAnswered,
+    ask: (): void => {
+      if (isAsked) return;
+      isAsked = true;
+      void ask(stack, request).then(
+        (answer) => {
+          run.answer = answer;
+          isAnswered = true;
+        },
+        (error: unknown) => {
+          run.surprise = error;
+          isAnswered = true;
+        },
+      );
+    },
+  };
+}
+
 const checkIntervalMs = 3600_000;
 
 class AtRest extends Error {}
 
-function isAtRest(keeper: JournalKeeper, boot: string, bootstrapOnStart: boolean): boolean {
+function isAtRest(keeper: JournalKeeper, world: World, options: AgentRunOptions): boolean {
+  if (!keeper.isLoaded()) return false;
   const { operation, installed, upInBoot } = keeper.journal();
-  const isUp = bootstrapOnStart ? upInBoot === boot : upInBoot !== null;
+  const boot = options.bootId ?? bootId(world);
+  const isUp = (options.bootstrapOnStart ?? true) ? upInBoot === boot : upInBoot !== null;
   return operation === null && (installed === null || isUp);
 }
 
@@ -201,7 +230,7 @@ async function ask(stack: Stack, request: Request): Promise<StartAnswer> {
   return answer;
 }
 
-function assemble(world: World, process: SimulatedProcess, run: AgentRun, options: AgentRunOptions) {
+function createPorts(world: World, process: SimulatedProcess, run: AgentRun, options: AgentRunOptions) {
   let lastProbeMs: number | null = null;
   const disk = createSimulatedDisk(world.disk, process, options.diskFault);
   const engine = createSimulatedEngine({

@@ -22,18 +22,18 @@ const minute = 60_000;
 type Scenario = { name: string; world: () => WifiWorld; events: (startMs: number) => WorldEvent[]; forMs: number };
 
 const joinAt = (atMs: number, name: string, password: string | null): WorldEvent[] => [
-  { atMs: atMs - 10_000, name: 'looks', happen: ({ portal }) => portal?.seen() },
+  { atMs: atMs - 10_000, name: 'looks', apply: ({ portal }) => portal?.seen() },
   {
     atMs,
     name: 'asks',
-    happen: ({ portal }) => {
+    apply: ({ portal }) => {
       portal?.join({ ssid: ssidFromText(name), security: 'wpa2', password, isHidden: false });
     },
   },
 ];
 
 const switchRouter =
-  (name: string, isOn: boolean): WorldEvent['happen'] =>
+  (name: string, isOn: boolean): WorldEvent['apply'] =>
   ({ air, time }) => {
     for (const each of air.routers) if (each.ssid === ssidFromText(name)) each.isOn = isOn;
     change(air, {});
@@ -57,8 +57,8 @@ const scenarios: Scenario[] = [
     name: 'a router that goes and comes back',
     world: () => createWifiWorld([router('home')], [profile('home')]),
     events: (startMs) => [
-      { atMs: startMs + minute, name: 'off', happen: switchRouter('home', false) },
-      { atMs: startMs + 6 * minute, name: 'on', happen: switchRouter('home', true) },
+      { atMs: startMs + minute, name: 'off', apply: switchRouter('home', false) },
+      { atMs: startMs + 6 * minute, name: 'on', apply: switchRouter('home', true) },
     ],
     forMs: 8 * minute,
   },
@@ -138,7 +138,7 @@ describe('a dead gateway', () => {
       [profile('strong'), profile('weak')],
     );
   const die =
-    (isAlive: boolean): WorldEvent['happen'] =>
+    (isAlive: boolean): WorldEvent['apply'] =>
     ({ air }) => {
       for (const each of air.routers) if (each.ssid === ssidFromText('strong')) each.answers = isAlive;
       change(air, {});
@@ -148,7 +148,7 @@ describe('a dead gateway', () => {
   test('is left for another known network, without a hotspot in between', async () => {
     const home = world();
     const startMs = home.time.monotonicMs;
-    const events = [{ atMs: startMs + minute, name: 'dies', happen: die(false) }];
+    const events = [{ atMs: startMs + minute, name: 'dies', apply: die(false) }];
     const run = await runWifi(home, { untilMs: startMs + 4 * minute, end: 'cut', events });
     assert.deepEqual(judgeEnd(home, run), []);
     assert.equal(inUse(home), ssidFromText('weak'));
@@ -160,7 +160,7 @@ describe('a dead gateway', () => {
     const startMs = home.time.monotonicMs;
     die(false)(home);
     switchRouter('weak', false)(home);
-    const events = [{ atMs: startMs + 6 * minute, name: 'comes', happen: switchRouter('weak', true) }];
+    const events = [{ atMs: startMs + 6 * minute, name: 'comes', apply: switchRouter('weak', true) }];
     const run = await runWifi(home, { untilMs: startMs + 8 * minute, end: 'cut', events });
     assert.ok(eventsOf(run.lines).some(({ event }) => event === 'hotspot_started'));
     assert.deepEqual(judgeEnd(home, run), []);
@@ -197,7 +197,7 @@ describe('times, in the simulated home', () => {
     for (let shiftMs = 0; shiftMs < 60_000; shiftMs += 2500) {
       const world = createWifiWorld([router('home', { isOn: false })], [profile('home')]);
       const backMs = world.time.monotonicMs + 5 * minute + shiftMs;
-      const events: WorldEvent[] = [{ atMs: backMs, name: 'on', happen: switchRouter('home', true) }];
+      const events: WorldEvent[] = [{ atMs: backMs, name: 'on', apply: switchRouter('home', true) }];
       const run = await runWifi(world, { untilMs: backMs + 90_000, end: 'cut', events });
       assert.ok(eventsOf(run.lines).some(({ event }) => event === 'hotspot_started'));
       assert.deepEqual(judgeEnd(world, run), [], `${shiftMs}`);
@@ -213,7 +213,7 @@ describe('times, in the simulated home', () => {
   test('a router that boots slower than the station finds it in the hotspot, and takes it out of there', async () => {
     const world = createWifiWorld([router('home', { isOn: false })], [profile('home')]);
     const startMs = world.time.monotonicMs;
-    const events: WorldEvent[] = [{ atMs: startMs + 3 * minute, name: 'on', happen: switchRouter('home', true) }];
+    const events: WorldEvent[] = [{ atMs: startMs + 3 * minute, name: 'on', apply: switchRouter('home', true) }];
     const { lines, status } = await runWifi(world, { untilMs: startMs + 5 * minute, end: 'cut', events });
     const states = eventsOf(lines).filter(({ event }) => event === 'wifi_state');
     assert.deepEqual(
@@ -232,13 +232,13 @@ describe('times, in the simulated home', () => {
     const look = (atMs: number): WorldEvent => ({
       atMs,
       name: 'looks',
-      happen: ({ portal }) => views.push(portal?.view().lastJoin?.failure ?? null),
+      apply: ({ portal }) => views.push(portal?.view().lastJoin?.failure ?? null),
     });
     const events: WorldEvent[] = [
       ...joinAt(startMs + minute, 'home', 'secret-but-wrong'),
       look(startMs + 2 * minute),
-      { atMs: startMs + 20 * minute, name: 'in', happen: ({ air }) => change(air, { cable }) },
-      { atMs: startMs + 40 * minute, name: 'out', happen: ({ air }) => change(air, { cable: null }) },
+      { atMs: startMs + 20 * minute, name: 'in', apply: ({ air }) => change(air, { cable }) },
+      { atMs: startMs + 40 * minute, name: 'out', apply: ({ air }) => change(air, { cable: null }) },
       look(startMs + 50 * minute),
     ];
     await runWifi(world, { untilMs: startMs + 60 * minute, end: 'cut', events });
@@ -254,7 +254,7 @@ describe('times, in the simulated home', () => {
       {
         atMs: startMs + minute + 25_000,
         name: 'looks again',
-        happen: ({ portal }: WifiWorld) => (view = portal?.view().lastJoin),
+        apply: ({ portal }: WifiWorld) => (view = portal?.view().lastJoin),
       },
     ];
     const { lines, status } = await runWifi(world, { untilMs: startMs + 2 * minute, end: 'cut', events });
@@ -275,8 +275,8 @@ test('the hotspot returns after a failed join although a cable is connected, and
   const cable = { ip: '10.9.0.2', gateway: '10.9.0.1' };
   const events: WorldEvent[] = [
     ...joinAt(joinMs, 'home', 'secret-but-wrong'),
-    { atMs: joinMs - 5000, name: 'cable in', happen: ({ air }) => change(air, { cable, phones: 1 }) },
-    { atMs: joinMs + 25_000, name: 'looks again', happen: look },
+    { atMs: joinMs - 5000, name: 'cable in', apply: ({ air }) => change(air, { cable, phones: 1 }) },
+    { atMs: joinMs + 25_000, name: 'looks again', apply: look },
   ];
   const run = await runWifi(world, { untilMs: joinMs + 3 * minute, end: 'cut', events });
   assert.deepEqual(seen, [[true, 'wrong_password']]);

@@ -23,7 +23,7 @@ function runJoin(world: WifiWorld, forMs: number, more: WorldEvent[] = []): Prom
   const join: WorldEvent = {
     atMs: startMs + minute,
     name: 'asks',
-    happen: ({ portal, air: { routers } }) => {
+    apply: ({ portal, air: { routers } }) => {
       const [home] = routers;
       if (!home) throw new Error('there is no router');
       portal?.join({ ssid: home.ssid, security: null, password: home.password, isHidden: false });

@@ -9,7 +9,7 @@ import { activate, createWifiWorld, passwordOf, profile, router } from './wifi-w
 const minute = 60_000;
 
 const setRouter =
-  (changes: Partial<SimulatedRouter>): WorldEvent['happen'] =>
+  (changes: Partial<SimulatedRouter>): WorldEvent['apply'] =>
   ({ air, time }) => {
     for (const each of air.routers) Object.assign(each, changes);
     change(air, {});
@@ -31,8 +31,8 @@ for (const [what, away, back] of troubles) {
       untilMs: startMs + 60 * minute,
       end: 'cut',
       events: [
-        { atMs: startMs + 5 * minute, name: 'away', happen: setRouter(away) },
-        { atMs: startMs + 15 * minute, name: 'back', happen: setRouter(back) },
+        { atMs: startMs + 5 * minute, name: 'away', apply: setRouter(away) },
+        { atMs: startMs + 15 * minute, name: 'back', apply: setRouter(back) },
       ],
     });
     assert.ok(run.lines.some((line) => line.includes('"hotspot_started"')));

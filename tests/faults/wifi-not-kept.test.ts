@@ -9,7 +9,7 @@ import { createWifiWorld, passwordOf, router } from './wifi-world.ts';
 const minute = 60_000;
 
 const switchRouters =
-  (isOn: boolean): WorldEvent['happen'] =>
+  (isOn: boolean): WorldEvent['apply'] =>
   ({ air, time }) => {
     for (const each of air.routers) each.isOn = isOn;
     change(air, {});
@@ -31,9 +31,9 @@ async function joinUnwritten(writableMs: number) {
     end: 'cut',
     fault: (call) => call === 'radio.keepCandidate' && world.time.monotonicMs < startMs + writableMs,
     events: [
-      { atMs: startMs + minute, name: 'asks', happen: ({ portal }) => void portal?.join(request) },
-      { atMs: startMs + 10 * minute, name: 'off', happen: switchRouters(false) },
-      { atMs: startMs + 16 * minute, name: 'on', happen: switchRouters(true) },
+      { atMs: startMs + minute, name: 'asks', apply: ({ portal }) => void portal?.join(request) },
+      { atMs: startMs + 10 * minute, name: 'off', apply: switchRouters(false) },
+      { atMs: startMs + 16 * minute, name: 'on', apply: switchRouters(true) },
     ],
   });
   return { world, run };

@@ -55,7 +55,7 @@ export async function runSchedule(seed: number, trace: (line: string) => void = 
     endProcess(world);
     if (random() < 0.3) cutWifiPower(world, Math.floor(random() * 1000));
     else pass(world.time, 5000);
-    while (events[0] && events[0].atMs <= world.time.monotonicMs) events.shift()?.happen(world);
+    while (events[0] && events[0].atMs <= world.time.monotonicMs) events.shift()?.apply(world);
   } while (found.length === 0);
   found.push(...judgeEnd(world, result), ...judgeHistory(world, people, lines));
   return { seed, processes: world.process, points, end: result.status.watchdog.state, faults: found };
@@ -92,8 +92,7 @@ function randomWorld(random: () => number): WifiWorld {
 function randomEvents(random: () => number, startMs: number): WorldEvent[] {
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
   const events: WorldEvent[] = [];
-  const add = (atMs: number, name: string, happen: WorldEvent['happen']): void =>
-    void events.push({ atMs, name, happen });
+  const add = (atMs: number, name: string, apply: WorldEvent['apply']): void => void events.push({ atMs, name, apply });
   const count = Math.floor(random() * 14);
   for (let index = 0; index < count; index += 1) {
     const atMs = startMs + random() * busyMs * 0.9;
@@ -101,7 +100,7 @@ function randomEvents(random: () => number, startMs: number): WorldEvent[] {
     const name = pick(names);
     const ssid = ssidFromText(name);
     const set =
-      (changes: Parameters<typeof router>[1]): WorldEvent['happen'] =>
+      (changes: Parameters<typeof router>[1]): WorldEvent['apply'] =>
       (world) => {
         for (const each of world.air.routers) if (each.ssid === ssid) Object.assign(each, changes);
         change(world.air, {});
@@ -182,7 +181,7 @@ function randomEvents(random: () => number, startMs: number): WorldEvent[] {
 
 /** A person with a phone: views the page every few seconds for a while, then requests a join, with the right password or not. */
 function addPhone(
-  add: (atMs: number, name: string, happen: WorldEvent['happen']) => void,
+  add: (atMs: number, name: string, apply: WorldEvent['apply']) => void,
   atMs: number,
   name: string,
   random: () => number,
@@ -254,7 +253,8 @@ function judgeHistory(world: WifiWorld, people: readonly string[], lines: readon
   const leaks = lines.filter((line) => secrets.some((secret) => line.includes(secret)));
   if (leaks.length > 0) faults.push(`a secret in the log: ${leaks[0]}`);
   const surprises = lines.filter(
-    (line) => line.includes('"unexpected_error"') && !/the bus disconnected|the page cannot be opened|EIO|ENOSPC/.test(line),
+    (line) =>
+      line.includes('"unexpected_error"') && !/the bus disconnected|the page cannot be opened|EIO|ENOSPC/.test(line),
   );
   if (surprises.length > 0) faults.push(`unexpected: ${surprises[0]}`);
   return faults;
